@@ -1,0 +1,108 @@
+"""Time: the one place that asks for it, and reading and writing the timestamps of several writers."""
+
+import math
+import re
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+
+def now() -> datetime:
+    """The current instant, aware, in UTC."""
+    return datetime.now(UTC)
+
+
+def to_iso(moment: datetime, timespec: str = "milliseconds") -> str:
+    """An instant as the platform writes it: `2026-01-31T12:00:00.000Z`."""
+    return moment.astimezone(UTC).isoformat(timespec=timespec).replace("+00:00", "Z")
+
+
+def to_epoch(moment: datetime) -> int:
+    """An instant as whole epoch seconds, as TTL attributes have it."""
+    return int(moment.timestamp())
+
+
+_ISO = re.compile(
+    r"\s*(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?)?\s*(Z|[+-]\d\d:?\d\d)?Z?\s*",
+    re.ASCII | re.IGNORECASE,
+)
+
+
+def parse_instant(value: Any) -> datetime | None:
+    """Read a timestamp in any of the spellings that real writers use; None if it is none.
+
+    ISO 8601 with `Z`, an offset, both (`+00:00Z`) or neither (taken as UTC); epoch seconds, milliseconds,
+    microseconds or nanoseconds as number, decimal or text.
+    """
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, int | float | Decimal):
+        return _from_epoch(float(value))
+    if not isinstance(value, str) or len(value) > 64:
+        return None
+    if re.fullmatch(r"\s*-?\d+(\.\d+)?\s*", value, re.ASCII):
+        return _from_epoch(float(value))
+    if not (match := _ISO.fullmatch(value)):
+        return None
+    year, month, day, hour, minute, second, fraction, zone = match.groups()
+    try:
+        moment = datetime(
+            int(year),
+            int(month),
+            int(day),
+            int(hour or 0),
+            int(minute or 0),
+            min(int(second or 0), 59),
+            int(((fraction or "0") + "000000")[:6]),
+            tzinfo=UTC,
+        )
+        if zone and zone.upper() != "Z":
+            sign = -1 if zone[0] == "-" else 1
+            moment -= sign * timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
+    except (ValueError, OverflowError):
+        return None
+    return moment
+
+
+def _from_epoch(seconds: float) -> datetime | None:
+    if not math.isfinite(seconds) or seconds <= 0:
+        return None
+    while seconds > 1e11:  # milliseconds and finer; seconds reach this in the year 5138
+        seconds /= 1000
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def is_expired(ttl: Any, at: datetime) -> bool:
+    """Whether an item's TTL attribute (epoch seconds, whole or decimal, or such a number as text) lies in the past.
+
+    DynamoDB removes expired items within days, not at once; every page treats them as gone.
+    """
+    if isinstance(ttl, str):
+        try:
+            ttl = float(ttl)
+        except ValueError:
+            return False
+    if isinstance(ttl, bool) or not isinstance(ttl, int | float | Decimal):
+        return False
+    seconds = float(ttl)
+    return math.isfinite(seconds) and 0 < seconds <= at.timestamp()
+
+
+def in_words(span: timedelta) -> str:
+    """A length of time as people say it: `less than a minute`, `12 min`, `3 h 12 min`, `2 days`.
+
+    console.js keeps such texts fresh in the same words.
+    """
+    seconds = max(0, int(span.total_seconds()))
+    if seconds < 60:
+        return "less than a minute"
+    if seconds < 3600:
+        return f"{seconds // 60} min"
+    if seconds < 86_400:
+        hours, minutes = seconds // 3600, seconds % 3600 // 60
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    days = seconds // 86_400
+    return f"{days} day" if days == 1 else f"{days} days"

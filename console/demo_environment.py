@@ -1,0 +1,30 @@
+"""The environment of `manage.py demo`: plain http on loopback, fresh secrets, an embedded DynamoDB."""
+
+import os
+import secrets
+
+
+def apply() -> None:
+    """Put the demo's settings into the process environment, over whatever a developer's shell holds.
+
+    Only the demo command calls this, before settings load. Credentials are dummies and every table name is the
+    default of the environment "demo", so that a demo can never reach a real account.
+    """
+    for name in [name for name in os.environ if name.startswith("TABLE_")]:
+        del os.environ[name]
+    os.environ.update(
+        CONSOLE_ENV="demo",
+        SECRET_KEY=secrets.token_urlsafe(48),
+        SECRET_KEY_FALLBACKS="",
+        ALLOWED_HOSTS="127.0.0.1,localhost",
+        CSRF_TRUSTED_ORIGINS="",
+        DEBUG="false",
+        PLAIN_HTTP="true",
+        AWS_REGION="eu-west-2",
+        AWS_ACCESS_KEY_ID="demo",
+        AWS_SECRET_ACCESS_KEY="demo",
+        DYNAMODB_ENDPOINT="http://127.0.0.1:0",
+        STATIC_MANIFEST="false",
+    )
+    for name in ("AWS_SESSION_TOKEN", "AWS_PROFILE"):
+        os.environ.pop(name, None)

@@ -1,0 +1,63 @@
+"""The console's errors: what a service or a read may say went wrong, in the words of the pages that render them.
+
+`console.dynamodb.translation` turns the libraries' exceptions into these at one place; `console.middleware` renders
+them. Messages are shown to people, so they hold no keys, no PII and no table names.
+"""
+
+
+class ConsoleError(Exception):
+    """Root of the tree. `status` is the HTTP status of the page or fragment that tells it."""
+
+    status = 500
+
+
+class NotFound(ConsoleError):
+    """Nothing there, or nothing in the person's scope: deliberately the same answer."""
+
+    status = 404
+
+
+class BadReference(NotFound):
+    """A sealed reference or cursor that this console did not make (tampered with, or of another environment)."""
+
+
+class Forbidden(ConsoleError):
+    """The person's role does not include the permission."""
+
+    status = 403
+
+
+class Invalid(ConsoleError):
+    """The request asked for something that cannot be: said as a message beside the form."""
+
+    status = 400
+
+
+class Conflict(ConsoleError):
+    """A conditional write lost: the item is no longer as the person saw it."""
+
+    status = 409
+
+
+class Throttled(ConsoleError):
+    """DynamoDB refused for its rate limits, after the retry budget."""
+
+    status = 429
+
+
+class StoreUnavailable(ConsoleError):
+    """No trustworthy answer: time-out, connection lost, 5xx, broken answer, denied or expired credentials, deadline."""
+
+    status = 503
+
+
+class TableMissing(StoreUnavailable):
+    """The table or index is not there in this environment. A designed state of its section."""
+
+    def __init__(self, table_key: str = "") -> None:
+        self.table_key = table_key
+        super().__init__(f"The table {table_key} is not there in this environment." if table_key else "")
+
+
+class NotAccepted(StoreUnavailable):
+    """DynamoDB refused the request itself as invalid (a validation error): nothing was written."""

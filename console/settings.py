@@ -1,0 +1,163 @@
+"""Settings, all from the environment (see .env.example for every name, its default and what it is for)."""
+
+from pathlib import Path
+
+import environ
+from csp.constants import NONE, SELF
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+env = environ.Env()
+if (BASE_DIR / ".env").is_file():
+    env.read_env(str(BASE_DIR / ".env"))
+
+# --- Environment and secrets -------------------------------------------------------------------------------------
+CONSOLE_ENV = env.str("CONSOLE_ENV", default="dev")
+SECRET_KEY = env.str("SECRET_KEY")
+SECRET_KEY_FALLBACKS = env.list("SECRET_KEY_FALLBACKS", default=[])
+DEBUG = env.bool("DEBUG", default=False)
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=[])
+CSRF_TRUSTED_ORIGINS = env.list("CSRF_TRUSTED_ORIGINS", default=[])
+
+# --- DynamoDB ----------------------------------------------------------------------------------------------------
+AWS_REGION = env.str("AWS_REGION", default="eu-west-2")
+DYNAMODB_ENDPOINT = env.str("DYNAMODB_ENDPOINT", default="")
+DYNAMODB_CONNECT_TIMEOUT_SECONDS = env.float("DYNAMODB_CONNECT_TIMEOUT_SECONDS", default=1.0)
+DYNAMODB_READ_TIMEOUT_SECONDS = env.float("DYNAMODB_READ_TIMEOUT_SECONDS", default=3.0)
+DYNAMODB_MAX_ATTEMPTS = env.int("DYNAMODB_MAX_ATTEMPTS", default=3)
+DYNAMODB_MAX_CONNECTIONS = env.int("DYNAMODB_MAX_CONNECTIONS", default=32)
+REQUEST_DEADLINE_SECONDS = env.float("REQUEST_DEADLINE_SECONDS", default=8.0)
+# TABLE_CONVERSATIONS=… and so on; console.dynamodb.registry knows the keys and the default names.
+TABLE_NAMES = {
+    name.removeprefix("TABLE_"): value for name, value in env.ENVIRON.items() if name.startswith("TABLE_") and value
+}
+AUDIT_RETENTION_DAYS = env.int("AUDIT_RETENTION_DAYS", default=60)
+IDEMPOTENCY_RETENTION_DAYS = env.int("IDEMPOTENCY_RETENTION_DAYS", default=30)
+AUDIT_ACTION_TYPES = env.list("AUDIT_ACTION_TYPES", default=[])
+
+# --- Django without a SQL database -------------------------------------------------------------------------------
+DATABASES: dict[str, dict[str, str]] = {}
+INSTALLED_APPS = [
+    "whitenoise.runserver_nostatic",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "csp",
+    "django_htmx",
+    "console",
+    "tenants",
+    "conversations",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "console.middleware.response_headers",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "console.middleware.RequestBudgetMiddleware",
+    "console.staff.middleware.StaffMiddleware",
+]
+ROOT_URLCONF = "console.urls"
+WSGI_APPLICATION = "console.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.messages.context_processors.messages",
+                "console.context.page",
+            ],
+        },
+    }
+]
+MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
+FORM_RENDERER = "django.forms.renderers.DjangoTemplates"
+# Conversation keys, notes and queries are short; nothing legitimate comes near these.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1_048_576
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 500
+DEFAULT_CHARSET = "utf-8"
+LANGUAGE_CODE = "en-gb"
+USE_I18N = False
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+# --- Sign-in -----------------------------------------------------------------------------------------------------
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+PASSWORD_MIN_LENGTH = 12
+SESSION_IDLE_MINUTES = env.int("SESSION_IDLE_MINUTES", default=60)
+SESSION_ABSOLUTE_HOURS = env.int("SESSION_ABSOLUTE_HOURS", default=12)
+
+# --- Transport and cookies: strict, but for the demo's plain http on loopback --------------------------------------
+PLAIN_HTTP = env.bool("PLAIN_HTTP", default=False)
+SESSION_COOKIE_NAME = "session" if PLAIN_HTTP else "__Host-session"
+SESSION_COOKIE_SECURE = not PLAIN_HTTP
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_PATH = "/"
+CSRF_COOKIE_NAME = "csrf" if PLAIN_HTTP else "__Host-csrf"
+CSRF_COOKIE_SECURE = not PLAIN_HTTP
+CSRF_COOKIE_HTTPONLY = True
+CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_FAILURE_VIEW = "console.views.csrf_failure"
+SECURE_SSL_REDIRECT = not PLAIN_HTTP
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
+SECURE_HSTS_SECONDS = 0 if PLAIN_HTTP else 63_072_000
+SECURE_HSTS_INCLUDE_SUBDOMAINS = not PLAIN_HTTP
+SECURE_HSTS_PRELOAD = not PLAIN_HTTP
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+if env.bool("BEHIND_TLS_PROXY", default=False):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+
+# --- Static files ------------------------------------------------------------------------------------------------
+STATIC_URL = "static/"
+STATIC_ROOT = BASE_DIR / "staticfiles"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_MANIFEST = env.bool("STATIC_MANIFEST", default=not DEBUG)
+WHITENOISE_USE_FINDERS = not STATIC_MANIFEST
+STORAGES = {
+    "staticfiles": {
+        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        if STATIC_MANIFEST
+        else "django.contrib.staticfiles.storage.StaticFilesStorage"
+    },
+}
+
+# --- Logging: one line per event on stderr; a filter masks what may be personal ---------------------------------------
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "line": {"()": "console.logs.RedactingFormatter", "format": "%(asctime)s %(levelname)s %(name)s %(message)s"}
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO")},
+    "loggers": {
+        # Handled by the console's own error pages and audit trail; the server's access log has the rest.
+        "django.request": {"level": "ERROR"},
+        "django.security.DisallowedHost": {"handlers": [], "propagate": False},
+        # At debug level both libraries print whole items.
+        "botocore": {"level": "WARNING"},
+        "pynamodb": {"level": "WARNING"},
+    },
+}

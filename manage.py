@@ -1,0 +1,22 @@
+#!/usr/bin/env python
+"""Command line of the console: `manage.py demo`, `tables`, `staff`, `companies`, `reconcile` and Django's own."""
+
+import os
+import sys
+
+
+def main() -> None:
+    """Run one management command."""
+    if sys.argv[1:2] == ["demo"]:
+        # The demo brings its own environment, so that it starts on a machine where nothing is configured.
+        from console.demo_environment import apply
+
+        apply()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
+    from django.core.management import execute_from_command_line
+
+    execute_from_command_line(sys.argv)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+"""Settings of the tests: the console's own, in the environment "test", on an endpoint that does not answer.
+
+The `store` fixture points DYNAMODB_ENDPOINT at a DynamoDB; a test that forgets it fails at once.
+"""
+
+import os
+
+for _name in [name for name in os.environ if name.startswith("TABLE_")]:
+    del os.environ[_name]
+os.environ.update(
+    CONSOLE_ENV="test",
+    SECRET_KEY="test-secret-key-that-is-long-enough-for-django-to-accept-it-0123456789",
+    ALLOWED_HOSTS="testserver,127.0.0.1,localhost",
+    PLAIN_HTTP="true",
+    AWS_REGION="eu-west-2",
+    AWS_ACCESS_KEY_ID="test",
+    AWS_SECRET_ACCESS_KEY="test",
+    DYNAMODB_ENDPOINT="http://127.0.0.1:9",
+    STATIC_MANIFEST="false",
+    SECRET_KEY_FALLBACKS="",
+)
+
+from console.settings import *  # noqa: E402, F403
+
+# Argon2 takes a quarter of a second on purpose; one test checks that the console's own settings ask for it.
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

@@ -1,0 +1,1 @@
+"""Everything between the console and DynamoDB: one client, models, table registry, provisioning, paging, errors."""

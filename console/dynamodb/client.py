@@ -1,0 +1,99 @@
+"""One botocore client for the whole process: sane time-outs, a retry budget, a pool, a deadline, strict answers.
+
+PynamoDB builds a client per model class, with time-outs that add up to minutes and an answer parser that takes a
+truncated 200 for an empty one ("not found"). Everything in the console goes through the client made here instead.
+"""
+
+import json
+import threading
+from typing import Any
+
+import botocore.client
+import botocore.session
+from botocore.config import Config
+from botocore.parsers import JSONParser, ResponseParserError, ResponseParserFactory
+from django.conf import settings
+
+from console.dynamodb.calls import check_deadline
+
+
+class StrictJSONParser(JSONParser):
+    """Answers of DynamoDB as plain JSON; what is not a JSON object raises instead of passing for an empty answer.
+
+    Walking botocore's response shape takes most of the CPU of reading a page and changes nothing for attribute
+    values, except for timestamps in descriptions of tables, which still go that way.
+    """
+
+    def _handle_json_body(self, raw_body: bytes, shape: Any) -> Any:
+        try:
+            parsed = json.loads(raw_body)
+        except ValueError as error:
+            raise ResponseParserError("The answer is not JSON.") from error
+        if not isinstance(parsed, dict):
+            raise ResponseParserError("The answer is not a JSON object.")
+        if shape is not None and shape.name in WALKED_SHAPES:
+            return self._parse_shape(shape, parsed)
+        return parsed
+
+
+# Outputs with timestamps, which botocore parses into datetimes.
+WALKED_SHAPES = {
+    "CreateTableOutput",
+    "DescribeTableOutput",
+    "UpdateTableOutput",
+    "DeleteTableOutput",
+    "DescribeContinuousBackupsOutput",
+    "UpdateContinuousBackupsOutput",
+}
+
+
+class StrictParserFactory(ResponseParserFactory):
+    """Gives the strict parser for the JSON protocol, botocore's own for all others."""
+
+    def create_parser(self, protocol_name: str) -> Any:
+        """Called by botocore when it makes a client."""
+        if protocol_name == "json":
+            return StrictJSONParser(**self._defaults)
+        return super().create_parser(protocol_name)
+
+
+_lock = threading.Lock()
+_client: Any = None
+_made_for: tuple[str, str] | None = None
+
+
+def client() -> Any:
+    """The shared DynamoDB client. Made on first use, and anew when region or endpoint changed (tests, demo)."""
+    global _client, _made_for
+    wanted = (settings.AWS_REGION, settings.DYNAMODB_ENDPOINT)
+    if _client is None or _made_for != wanted:
+        with _lock:
+            if _client is None or _made_for != wanted:
+                _client, _made_for = make_client("dynamodb"), wanted
+    return _client
+
+
+def make_client(service: str) -> Any:
+    """A client of `service` ("dynamodb", "dynamodbstreams") with the console's configuration."""
+    session = botocore.session.get_session()
+    session.register_component("response_parser_factory", StrictParserFactory())
+    made = session.create_client(
+        service,
+        region_name=settings.AWS_REGION,
+        endpoint_url=settings.DYNAMODB_ENDPOINT or None,
+        config=Config(
+            parameter_validation=False,
+            connect_timeout=settings.DYNAMODB_CONNECT_TIMEOUT_SECONDS,
+            read_timeout=settings.DYNAMODB_READ_TIMEOUT_SECONDS,
+            max_pool_connections=settings.DYNAMODB_MAX_CONNECTIONS,
+            retries={"mode": "standard", "total_max_attempts": settings.DYNAMODB_MAX_ATTEMPTS},
+            tcp_keepalive=True,
+        ),
+    )
+    made.meta.events.register_first("before-send.*.*", _before_send, unique_id="console-deadline")
+    return made
+
+
+def _before_send(**_: Any) -> None:
+    """Each attempt, retries too, must fit into what is left of the request's time."""
+    check_deadline()

@@ -1,0 +1,65 @@
+"""PynamoDB on the shared client: calls are counted, timed and their errors translated."""
+
+import time
+from typing import Any
+
+from pynamodb.connection import Connection, TableConnection
+from pynamodb.connection.base import MetaTable
+
+from console.dynamodb.calls import Call, current_budget
+from console.dynamodb.client import client
+from console.dynamodb.translation import TRANSLATED, translate
+
+
+def call(operation: str, **kwargs: Any) -> dict[str, Any]:
+    """Make one call (`Query`, `TransactWriteItems`, …) with DynamoDB JSON; raises the console's errors only."""
+    tables = _tables_of(kwargs)
+    started = time.perf_counter()
+    answer: dict[str, Any] = {}
+    failed = True
+    try:
+        answer = client()._make_api_call(operation, kwargs)
+        failed = False
+        return answer
+    except TRANSLATED as error:
+        raise translate(error, tables) from error
+    finally:
+        if (opened := current_budget()) is not None:
+            ms = (time.perf_counter() - started) * 1000
+            opened.calls.append(Call(operation, tables, str(kwargs.get("IndexName") or ""), _units(answer), ms, failed))
+
+
+def _tables_of(kwargs: dict[str, Any]) -> tuple[str, ...]:
+    if "TableName" in kwargs:
+        return (kwargs["TableName"],)
+    if "RequestItems" in kwargs:
+        return tuple(kwargs["RequestItems"])
+    return tuple(dict.fromkeys(op["TableName"] for item in kwargs.get("TransactItems", ()) for op in item.values()))
+
+
+def _units(answer: dict[str, Any]) -> float:
+    capacity = answer.get("ConsumedCapacity")
+    if isinstance(capacity, list):
+        return sum(float(each.get("CapacityUnits") or 0) for each in capacity)
+    return float(capacity.get("CapacityUnits") or 0) if isinstance(capacity, dict) else 0.0
+
+
+class StoreConnection(Connection):
+    """A PynamoDB connection without a client of its own."""
+
+    @property
+    def client(self) -> Any:
+        """The process's one client."""
+        return client()
+
+    def _make_api_call(self, operation_name: str, operation_kwargs: dict[str, Any]) -> dict[str, Any]:
+        return call(operation_name, **operation_kwargs)
+
+
+class StoreTableConnection(TableConnection):
+    """What a model class holds: its table's keys and indexes, over a `StoreConnection`."""
+
+    def __init__(self, table_name: str, meta_table: MetaTable) -> None:
+        self.table_name = table_name
+        self.connection = StoreConnection(region="unused", host="unused")
+        self.connection.add_meta_table(meta_table)

@@ -1,0 +1,276 @@
+"""Every table of the platform: its key, name in this environment, and what the schemas ask of it.
+
+The five source schemas are the authority on keys and attribute names; what the console adds is marked as ours.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+Schema = Literal["platform-conversations", "middleware", "chatbot-sessions", "thread-history", "tenants", "console"]
+KeyType = Literal["S", "N"]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyAttribute:
+    """One key attribute and its DynamoDB type."""
+
+    name: str
+    type: KeyType = "S"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSpec:
+    """A secondary index. `include` is empty for projection ALL; `ours` marks what the console adds to a schema."""
+
+    name: str
+    hash: KeyAttribute
+    range: KeyAttribute | None = None
+    include: tuple[str, ...] = ()
+    ours: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableSpec:
+    """What one table must be. `ours`: the console owns the table and may create and change it freely."""
+
+    key: str
+    base: str
+    schema: Schema
+    hash: KeyAttribute
+    range: KeyAttribute | None = None
+    gsis: tuple[IndexSpec, ...] = ()
+    lsis: tuple[IndexSpec, ...] = ()
+    ttl: str = ""
+    stream: bool = False
+    purpose: str = ""
+    # Point-in-time recovery and deletion protection are off in development, as the schemas say, and on elsewhere.
+    protected: bool = True
+
+    @property
+    def ours(self) -> bool:
+        """True for the console's own tables."""
+        return self.schema == "console"
+
+    def index(self, name: str) -> IndexSpec:
+        """The index of that name; raises `KeyError`."""
+        return {each.name: each for each in (*self.gsis, *self.lsis)}[name]
+
+
+S = KeyAttribute
+
+
+def N(name: str) -> KeyAttribute:
+    """A number key attribute."""
+    return KeyAttribute(name, "N")
+
+
+def _by_recipient(name: str, attribute: KeyAttribute) -> IndexSpec:
+    return IndexSpec(name, S("primary_channel"), attribute)
+
+
+_SPECS = (
+    TableSpec(
+        "CONVERSATIONS",
+        "conversations",
+        "platform-conversations",
+        S("primary_channel"),
+        S("conversation_id"),
+        gsis=(
+            IndexSpec("company-id-project-id-index", S("company_id"), S("project_id")),
+            IndexSpec(
+                "company-whatsapp-number-recipient-tel-index", S("gsi_company_whatsapp_number"), S("gsi_recipient_tel")
+            ),
+            IndexSpec("company-sms-number-recipient-tel-index", S("gsi_company_sms_number"), S("gsi_recipient_tel")),
+            IndexSpec("company-email-recipient-email-index", S("gsi_company_email"), S("gsi_recipient_email")),
+            IndexSpec("conversation-id-index", S("conversation_id"), include=("company_id", "project_id"), ours=True),
+        ),
+        lsis=(
+            _by_recipient("created-at-index", S("created_at")),
+            _by_recipient("task-complete-index", N("task_complete")),
+            _by_recipient("conversation-status-index", S("conversation_status")),
+            _by_recipient("channel-method-index", S("channel_method")),
+        ),
+        ttl="ttl",
+        purpose="platform conversations and the hand-off",
+    ),
+    TableSpec(
+        "IDEMPOTENCY",
+        "rp_mw_idempotency",
+        "middleware",
+        S("event_id"),
+        ttl="expires_at",
+        purpose="which event and action was done already",
+    ),
+    TableSpec(
+        "CONVERSATION_STATE",
+        "rp_mw_conversation_state",
+        "middleware",
+        S("conversation_id"),
+        ttl="expires_at",
+        purpose="routing, intent and pending flow of a conversation",
+    ),
+    TableSpec(
+        "AUDIT",
+        "rp_mw_audit_actions",
+        "middleware",
+        S("conversation_id"),
+        S("ts_action_id"),
+        ttl="expires_at",
+        purpose="what services and staff did",
+    ),
+    TableSpec(
+        "SESSIONS",
+        "Sessions",
+        "chatbot-sessions",
+        S("UserId"),
+        S("SessionId"),
+        ttl="SessionTTL",
+        purpose="running chatbot sessions",
+    ),
+    TableSpec(
+        "CHATS",
+        "Chats",
+        "chatbot-sessions",
+        S("SessionId"),
+        N("TimestampCreated"),
+        gsis=(
+            IndexSpec("UserConverationGlobalIndex", S("UserId"), N("TimestampCreated")),
+            IndexSpec("UsersLastMessageGlobalIndex", S("UserId")),
+        ),
+        purpose="when chatbot messages were sent",
+    ),
+    TableSpec(
+        "CHAT_MESSAGES",
+        "ChatMessages",
+        "chatbot-sessions",
+        S("SessionId"),
+        N("TimestampCreated"),
+        ttl="SessionTTL",
+        purpose="chatbot messages while their session lives",
+    ),
+    TableSpec(
+        "IMAGE_RESPONSES",
+        "ImageResponses",
+        "chatbot-sessions",
+        S("ImageId"),
+        gsis=(IndexSpec("PromptGlobalIndex", S("Prompt"), N("TimestampCreated")),),
+        purpose="generated images",
+    ),
+    TableSpec(
+        "THREADS",
+        "assistant-history",
+        "thread-history",
+        S("PK"),
+        S("SK"),
+        gsis=(
+            IndexSpec("PK-SKMessage-index-v1", S("PK"), S("SKMessage")),
+            IndexSpec("PK-SKTimestampThread-index-v1", S("PK"), S("SKTimestampThread")),
+        ),
+        ttl="ExpiryTime",
+        purpose="assistant threads and their feedback",
+    ),
+    TableSpec(
+        "TENANTS",
+        "tenants",
+        "tenants",
+        S("pk"),
+        S("sk"),
+        gsis=(IndexSpec("channel-mapping", S("gsi1pk"), S("gsi1sk")),),
+        purpose="tenants, their users and channel mappings",
+    ),
+    TableSpec(
+        "TENANT_CONVERSATIONS",
+        "tenant-conversations",
+        "tenants",
+        S("pk"),
+        S("sk"),
+        ttl="ttl",
+        purpose="short-term conversation memory of tenants",
+    ),
+    TableSpec("STAFF", "console-staff", "console", S("username"), purpose="accounts, roles and scopes"),
+    TableSpec(
+        "STAFF_SESSIONS",
+        "console-sessions",
+        "console",
+        S("session_id"),
+        ttl="expires_at",
+        purpose="who is signed in",
+        protected=False,
+    ),
+    TableSpec(
+        "CONSOLE", "console", "console", S("pk"), S("sk"), ttl="expires_at", purpose="company registry and the like"
+    ),
+)
+
+TABLES: dict[str, TableSpec] = {spec.key: spec for spec in _SPECS}
+ENVIRONMENTS = ("local", "demo", "test", "dev", "development", "staging", "stage", "uat", "qa", "prod", "production")
+PRODUCTION = ("prod", "production")
+DEVELOPMENT = ("local", "demo", "test", "dev", "development")
+
+
+def table_name(key: str) -> str:
+    """The name of a table in this environment: `TABLE_<KEY>` if set, else `<base>-<environment>`."""
+    spec = TABLES[key]
+    return settings.TABLE_NAMES.get(key) or f"{spec.base}-{settings.CONSOLE_ENV}"
+
+
+def key_of(name: str) -> str:
+    """The key of a table by its name in this environment, or the empty string."""
+    return next((key for key in TABLES if table_name(key) == name), "")
+
+
+def is_protected(spec: TableSpec) -> bool:
+    """Whether point-in-time recovery and deletion protection are asked for in this environment."""
+    return spec.protected and settings.CONSOLE_ENV not in DEVELOPMENT
+
+
+def is_local_endpoint(endpoint: str) -> bool:
+    """Whether a DynamoDB endpoint is on this machine or a private host, that is: not AWS."""
+    host = urlsplit(endpoint).hostname or ""
+    return bool(endpoint) and not host.endswith((".amazonaws.com", ".amazonaws.com.cn", ".api.aws"))
+
+
+def _environment_named_in(name: str) -> str:
+    words = re.split(r"[^a-z0-9]+", name.lower())
+    return next((word for word in reversed(words) if word in ENVIRONMENTS), "")
+
+
+def _same(one: str, other: str) -> bool:
+    return one == other or {one, other} <= set(PRODUCTION) or {one, other} <= {"dev", "development"}
+
+
+def assert_environment() -> None:
+    """Refuse to start with another environment's tables. Raises `ImproperlyConfigured`.
+
+    Refused: an unknown `TABLE_<KEY>`, two keys with one name, a name that carries another environment's word
+    (`…-prod` under `CONSOLE_ENV=dev`), and production names or environment with an endpoint that is not AWS.
+    """
+    environment = settings.CONSOLE_ENV
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_.-]{0,30}", environment):
+        raise ImproperlyConfigured("CONSOLE_ENV must be a short lowercase word such as dev, staging or prod.")
+    if unknown := sorted(set(settings.TABLE_NAMES) - set(TABLES)):
+        raise ImproperlyConfigured(f"Unknown table settings: {', '.join(f'TABLE_{key}' for key in unknown)}.")
+    names: dict[str, str] = {}
+    for key in TABLES:
+        name = table_name(key)
+        if name in names:
+            raise ImproperlyConfigured(f"TABLE_{key} and TABLE_{names[name]} are the same table: {name}.")
+        names[name] = key
+        if not re.fullmatch(r"[A-Za-z0-9_.-]{3,255}", name):
+            raise ImproperlyConfigured(f"TABLE_{key}={name} is not a table name that DynamoDB allows.")
+        named = _environment_named_in(name)
+        if named and not _same(named, environment):
+            raise ImproperlyConfigured(
+                f"TABLE_{key}={name} belongs to the environment {named!r}, but CONSOLE_ENV is {environment!r}."
+            )
+        if named in PRODUCTION and is_local_endpoint(settings.DYNAMODB_ENDPOINT):
+            raise ImproperlyConfigured(
+                f"TABLE_{key}={name} is a production name, but DYNAMODB_ENDPOINT is not AWS: refusing the mix."
+            )
+    if environment in PRODUCTION and is_local_endpoint(settings.DYNAMODB_ENDPOINT):
+        raise ImproperlyConfigured("CONSOLE_ENV is production, but DYNAMODB_ENDPOINT is not AWS: refusing the mix.")

@@ -1,0 +1,74 @@
+"""The store seam: botocore's exceptions become the console's, once, here."""
+
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
+
+from console.errors import Conflict, ConsoleError, NotAccepted, StoreUnavailable, TableMissing, Throttled
+
+THROTTLING = {
+    "ProvisionedThroughputExceededException",
+    "ThrottlingException",
+    "Throttling",
+    "RequestLimitExceeded",
+    "TooManyRequestsException",
+    "LimitExceededException",
+}
+TRANSLATED = (ClientError, BotoCoreError, ResponseParserError, ValueError)
+
+
+class ConditionFailed(Conflict):
+    """The condition of one write did not hold. `item` is the stored item as DynamoDB JSON, where it was asked for."""
+
+    def __init__(self, item: dict[str, Any] | None = None) -> None:
+        self.item = item
+        super().__init__("Someone else changed this meanwhile.")
+
+
+class TransactionRefused(Conflict):
+    """A transaction was cancelled. `codes` name why, one per item: checks, deletes, puts, updates."""
+
+    def __init__(self, codes: tuple[str, ...] = (), items: tuple[dict[str, Any] | None, ...] = ()) -> None:
+        self.codes = codes
+        self.items = items
+        super().__init__("Someone else changed this meanwhile.")
+
+
+def translate(error: Exception, tables: tuple[str, ...] = ()) -> ConsoleError:
+    """Say a library's exception as one of ours. `tables` are the names that the call addressed."""
+    if isinstance(error, ClientError):
+        return _translate_client_error(error, tables)
+    # BotoCoreError covers time-outs, connections and credentials; a parser error is an answer that cannot be trusted.
+    return StoreUnavailable("The database did not answer.")
+
+
+def _translate_client_error(error: ClientError, tables: tuple[str, ...]) -> ConsoleError:
+    code = error.response.get("Error", {}).get("Code", "")
+    if code == "ConditionalCheckFailedException":
+        return ConditionFailed(error.response.get("Item"))
+    if code == "TransactionCanceledException":
+        return _translate_cancellation(error)
+    if code == "TransactionConflictException":
+        return Throttled("Another write to the same records was under way.")
+    if code in THROTTLING:
+        return Throttled("The database is busy.")
+    if code == "ResourceNotFoundException":
+        from console.dynamodb.registry import key_of
+
+        return TableMissing(" and ".join(dict.fromkeys(key_of(name) for name in tables)))
+    if code == "ValidationException":
+        return NotAccepted("The database refused the request as invalid.")
+    return StoreUnavailable("The database could not answer.")
+
+
+def _translate_cancellation(error: ClientError) -> ConsoleError:
+    reasons: list[dict[str, Any]] = error.response.get("CancellationReasons", [])  # type: ignore[assignment]
+    codes = tuple(str(reason.get("Code", "None")) for reason in reasons)
+    if "ConditionalCheckFailed" in codes:
+        return TransactionRefused(codes, tuple(reason.get("Item") for reason in reasons))
+    if any(code in {"ThrottlingError", "ProvisionedThroughputExceeded", "TransactionConflict"} for code in codes):
+        return Throttled("Another write to the same records was under way.")
+    if "ValidationError" in codes:
+        return NotAccepted("The database refused the request as invalid.")
+    return TransactionRefused(codes)

@@ -1,0 +1,265 @@
+/* Conversation Console, in the browser. Every page works without this file; it adds:
+   - keys: j k Enter t r / ? Esc, for elements marked data-row, data-open, data-key, data-dialog
+   - fresh relative times (time[data-relative]), in the server's words
+   - copy buttons (data-copy, data-copy-from), self-submitting filters (form[data-autosubmit])
+   - one submit per press (opt out: form[data-resubmit]), a transcript opened at its end (data-scroll-end)
+   - focus kept on its row when htmx replaces a list, and words when the server does not answer at all */
+"use strict";
+
+(() => {
+  const $ = (selector, root = document) => root.querySelector(selector);
+  const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+  const isVisible = (element) => element.getClientRects().length > 0;
+  const isPressable = (element) => isVisible(element) && !element.disabled;
+
+  function announce(words) {
+    const live = $("#live");
+    if (live) live.textContent = words;
+  }
+
+  /* ---- Relative times -------------------------------------------------------------------------------------- */
+
+  /** Words for a span of seconds: "less than a minute", "12 min", "3 h 12 min", "3 h", "1 day", "2 days". */
+  function spanInWords(seconds) {
+    const minutes = Math.floor(Math.max(0, seconds) / 60);
+    if (minutes < 1) return "less than a minute";
+    if (minutes < 60) return `${minutes} min`;
+    const hours = Math.floor(minutes / 60);
+    if (hours < 24) return minutes % 60 ? `${hours} h ${minutes % 60} min` : `${hours} h`;
+    const days = Math.floor(hours / 24);
+    return days === 1 ? "1 day" : `${days} days`;
+  }
+
+  function refreshTimes() {
+    const now = Date.now();
+    for (const element of $$("time[data-relative]")) {
+      const seconds = (now - Date.parse(element.dateTime)) / 1000;
+      if (Number.isNaN(seconds)) continue;
+      const kind = element.dataset.relative;
+      let words = spanInWords(Math.abs(seconds));
+      if (kind === "ago") words += " ago";
+      if (kind === "in") words = seconds > 0 ? "past" : `in ${words}`;
+      if (element.textContent !== words) element.textContent = words;
+    }
+  }
+
+  /* ---- Keys ------------------------------------------------------------------------------------------------ */
+
+  const FIELDS = "input:not([type=checkbox], [type=radio], [type=button], [type=submit]), textarea, select, [contenteditable]";
+  const rowOf = (element) => element && element.closest("[data-row]");
+  const handleOf = (row) => $("[data-open]", row) || $("a[href], button:not([disabled])", row) || row;
+
+  function focusRow(row) {
+    const handle = handleOf(row);
+    if (handle === row) row.tabIndex = -1;
+    handle.focus({ focusVisible: true, preventScroll: true });
+    row.scrollIntoView({ block: "nearest" });
+  }
+
+  /** Moves among the page's rows; false when it has none. */
+  function moveRow(step) {
+    const rows = $$("[data-row]").filter(isVisible);
+    if (!rows.length) return false;
+    const at = rows.indexOf(rowOf(document.activeElement));
+    const next = at < 0 ? (step > 0 ? 0 : rows.length - 1) : Math.min(rows.length - 1, Math.max(0, at + step));
+    focusRow(rows[next]);
+    return true;
+  }
+
+  /** What a key presses: in the focused row, else on the page outside all rows. */
+  function targetOf(key) {
+    const selector = `[data-key="${CSS.escape(key)}"]`;
+    const row = rowOf(document.activeElement);
+    const inRow = row && $$(selector, row).find(isPressable);
+    return inRow || $$(selector).find((element) => !rowOf(element) && isPressable(element));
+  }
+
+  function press(key) {
+    const target = targetOf(key);
+    if (!target) return false;
+    if (target.matches(FIELDS)) {
+      target.focus();
+      target.select?.();
+    } else {
+      target.click();
+    }
+    return true;
+  }
+
+  function leave() {
+    const active = document.activeElement;
+    if (!active || active === document.body) return false;
+    active.blur();
+    return true;
+  }
+
+  function showDialog(id) {
+    const dialog = document.getElementById(id);
+    if (!dialog || dialog.open) return false;
+    $("#rail:popover-open")?.hidePopover();
+    dialog.showModal();
+    return true;
+  }
+
+  const KEYS = {
+    j: () => press("j") || moveRow(1),
+    k: () => press("k") || moveRow(-1),
+    t: () => press("t"),
+    r: () => press("r"),
+    "/": () => press("/"),
+    "?": () => showDialog("keys"),
+    Escape: leave,
+    Enter: () => {
+      const row = document.activeElement;
+      if (!row?.matches("[data-row]")) return false; // links and buttons open themselves
+      const open = $("[data-open]", row);
+      open?.click();
+      return Boolean(open);
+    },
+  };
+
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.isComposing || event.repeat && !"jk".includes(event.key)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if ($("dialog[open], #rail:popover-open")) return; // they close on Escape by themselves
+    if (event.target.closest(FIELDS) && event.key !== "Escape") return;
+    if (Object.hasOwn(KEYS, event.key) && KEYS[event.key]()) event.preventDefault();
+  });
+
+  document.addEventListener("click", (event) => {
+    const opener = event.target.closest("[data-dialog]");
+    if (opener) showDialog(opener.dataset.dialog);
+    if (event.target.matches("dialog.keys")) event.target.close(); // the backdrop
+  });
+
+  /* ---- Copying ----------------------------------------------------------------------------------------------- */
+
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("[data-copy], [data-copy-from]");
+    if (!button) return;
+    const source = button.dataset.copyFrom && $(button.dataset.copyFrom);
+    try {
+      await navigator.clipboard.writeText(source ? source.innerText : button.dataset.copy);
+    } catch {
+      announce("Could not copy");
+      return;
+    }
+    announce("Copied");
+    const icon = $("use", button);
+    const usual = icon?.getAttribute("href");
+    button.dataset.copied = "";
+    icon?.setAttribute("href", usual.replace(/#copy$/, "#check"));
+    setTimeout(() => {
+      delete button.dataset.copied;
+      icon?.setAttribute("href", usual);
+    }, 1600);
+  });
+
+  /* ---- Forms --------------------------------------------------------------------------------------------------- */
+
+  const RELEASE_AFTER_MS = 20000; // a navigation that was stopped by hand must not leave a dead button
+
+  function release(form) {
+    delete form.dataset.busy;
+    form.removeAttribute("aria-busy");
+    for (const button of $$("button[data-held]", form)) {
+      button.disabled = false;
+      delete button.dataset.held;
+    }
+  }
+
+  function hold(form) {
+    form.dataset.busy = "";
+    form.setAttribute("aria-busy", "true");
+    // After this turn, so that the pressed button's own name and value are still sent.
+    setTimeout(() => {
+      if (!("busy" in form.dataset)) return;
+      for (const button of $$("button:not([disabled], [type=button])", form)) {
+        button.disabled = true;
+        button.dataset.held = "";
+      }
+    });
+    setTimeout(() => release(form), RELEASE_AFTER_MS);
+  }
+
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (form.method !== "post" || "resubmit" in form.dataset) return;
+    if ("busy" in form.dataset) {
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      return;
+    }
+    hold(form);
+  }, true);
+
+  function releaseAll() {
+    for (const form of $$("form[data-busy]")) release(form);
+  }
+
+  addEventListener("pageshow", releaseAll);
+
+  document.addEventListener("change", (event) => {
+    const form = event.target.form;
+    if (form && "autosubmit" in form.dataset && event.target.matches("select, [type=checkbox], [type=radio]")) form.requestSubmit();
+  });
+
+  /* ---- htmx ------------------------------------------------------------------------------------------------------ */
+
+  let focusedRow = null; // id of the row that had the focus before a swap
+  let troubled = null; // who asked for the answer that #problem shows
+
+  function clearProblem(asker) {
+    const problem = $("#problem");
+    if (!problem || !troubled || (troubled !== asker && troubled.isConnected)) return;
+    problem.replaceChildren();
+    troubled = null;
+  }
+
+  document.addEventListener("htmx:beforeSwap", () => {
+    focusedRow = rowOf(document.activeElement)?.id || null;
+  });
+
+  document.addEventListener("htmx:afterSettle", () => {
+    refreshTimes();
+    if (!focusedRow || document.activeElement !== document.body) return;
+    const row = document.getElementById(focusedRow);
+    if (row) handleOf(row).focus({ focusVisible: true, preventScroll: true });
+    focusedRow = null;
+  });
+
+  document.addEventListener("htmx:afterRequest", (event) => {
+    const form = event.detail.elt.closest("form");
+    if (form) release(form);
+    if (event.detail.successful) clearProblem(event.detail.elt);
+    else if (event.detail.xhr?.status >= 400) troubled = event.detail.elt;
+  });
+
+  for (const name of ["htmx:sendError", "htmx:timeout"]) {
+    document.addEventListener(name, (event) => {
+      const words = $("#unreachable");
+      const problem = $("#problem");
+      if (!words || !problem) return;
+      problem.replaceChildren(words.content.cloneNode(true));
+      troubled = event.detail.elt;
+      releaseAll();
+    });
+  }
+  document.addEventListener("htmx:validation:halted", releaseAll);
+
+  /* ---- Start ------------------------------------------------------------------------------------------------------- */
+
+  function scrollToEnd() {
+    const transcript = $("[data-scroll-end]");
+    // On small screens the hand-off panel stands first and stays in view; .latest leads to the end.
+    if (!transcript || location.hash || matchMedia("(max-width: 900px)").matches) return;
+    if (performance.getEntriesByType("navigation")[0]?.type === "back_forward") return; // the browser restores the place
+    transcript.lastElementChild?.scrollIntoView({ block: "end" });
+  }
+
+  matchMedia("(max-width: 760px)").addEventListener("change", () => $("#rail:popover-open")?.hidePopover());
+  refreshTimes();
+  setInterval(refreshTimes, 15000);
+  document.addEventListener("visibilitychange", refreshTimes);
+  scrollToEnd();
+})();

@@ -1,0 +1,76 @@
+"""Names of the actions in the trail: the middleware's four, and the console's own. An open set: others occur."""
+
+from enum import StrEnum
+
+
+class Action(StrEnum):
+    """What an audit entry says was done (`action_type`)."""
+
+    # The middleware's (schema middleware-state-idempotency-audit, table C)
+    ROUTE = "route"
+    TAG = "tag"
+    AUTO_REPLY = "auto_reply"
+    ESCALATE = "escalate"
+    # The hand-off (console staff, and `platform` for what the platform asked)
+    HAND_OFF_REQUEST = "hand_off.request"
+    HAND_OFF_TAKE_OVER = "hand_off.take_over"
+    HAND_OFF_TAKE = "hand_off.take"
+    HAND_OFF_TAKE_FROM_COLLEAGUE = "hand_off.take_from_colleague"
+    HAND_OFF_RELEASE = "hand_off.release"
+    HAND_OFF_HAND_BACK = "hand_off.hand_back"
+    HAND_OFF_ACKNOWLEDGE = "hand_off.acknowledge"
+    HAND_OFF_FENCE = "hand_off.fence"
+    # Looking at personal data
+    TRANSCRIPT_OPENED = "transcript.opened"
+    RECIPIENT_REVEALED = "recipient.revealed"
+    # Staff
+    SIGN_IN = "staff.sign_in"
+    SIGN_IN_FAILED = "staff.sign_in_failed"
+    SIGN_OUT = "staff.sign_out"
+    ACCESS_DENIED = "staff.denied"
+    STAFF_CREATED = "staff.created"
+    STAFF_CHANGED = "staff.changed"
+    STAFF_DISABLED = "staff.disabled"
+    PASSWORD_RESET = "staff.password_reset"  # noqa: S105 the name of an action
+    COMPANIES_DISCOVERED = "companies.discovered"
+    CONVERSATIONS_LOADED = "conversations.loaded"
+
+
+class Result(StrEnum):
+    """First word of an entry's `result`; a reason may follow after a colon."""
+
+    PENDING = "pending"
+    SUCCESS = "success"
+    CONFLICT = "conflict"
+    FAILED = "failed"
+
+
+HAND_OFF_ACTIONS = frozenset(action for action in Action if action.startswith("hand_off."))
+
+
+def outcome(result: str) -> str:
+    """One of pending, success, conflict, failed or unknown: services write `fail`, `failure` and `failed` for one."""
+    word = result.split(":", 1)[0].strip().lower()
+    if word.startswith("fail") or word == "error":
+        return Result.FAILED
+    if word in ("success", "succeeded", "ok"):
+        return Result.SUCCESS
+    return word if word in (Result.PENDING, Result.CONFLICT) else "unknown"
+
+
+def conversation_trail(conversation_id: str) -> str:
+    """Partition of a conversation's trail."""
+    return conversation_id
+
+
+def staff_trail(username: str) -> str:
+    """Partition of a member of staff's own trail (sign-ins, changes of the account)."""
+    return f"STAFF#{username}"
+
+
+def tenant_trail(tenant_id: str) -> str:
+    """Partition of a tenant's trail."""
+    return f"TENANT#{tenant_id}"
+
+
+SYSTEM_TRAIL = "SYSTEM"

@@ -1,0 +1,52 @@
+"""The middleware's audit and idempotency tables, which the console shares (schema tables A and C)."""
+
+from pynamodb.attributes import BooleanAttribute, NumberAttribute, UnicodeAttribute
+
+from console.dynamodb.models import ForeignModel, TableMeta
+
+
+class AuditEntry(ForeignModel):
+    """Table C, `rp_mw_audit_actions`, with what console entries add (data model, section 5)."""
+
+    class Meta(TableMeta):
+        table_key = "AUDIT"
+
+    conversation_id = UnicodeAttribute(hash_key=True)
+    ts_action_id = UnicodeAttribute(range_key=True)
+    action_type = UnicodeAttribute(null=True)
+    action_payload_redacted = UnicodeAttribute(null=True)
+    idempotency_key = UnicodeAttribute(null=True)
+    result = UnicodeAttribute(null=True)
+    expires_at = NumberAttribute(null=True)
+    # ours
+    actor = UnicodeAttribute(null=True)
+    actor_role = UnicodeAttribute(null=True)
+    company_id = UnicodeAttribute(null=True)
+    gsi_actor = UnicodeAttribute(null=True)
+    gsi_company_id = UnicodeAttribute(null=True)
+    action_id = UnicodeAttribute(null=True)
+    previous_action_id = UnicodeAttribute(null=True)
+
+
+class IdempotencyRecord(ForeignModel):
+    """Table A, `rp_mw_idempotency`, with what console records add."""
+
+    class Meta(TableMeta):
+        table_key = "IDEMPOTENCY"
+
+    event_id = UnicodeAttribute(hash_key=True)
+    created_at = UnicodeAttribute(null=True)
+    last_processed_at = UnicodeAttribute(null=True)
+    received_at = UnicodeAttribute(null=True)
+    expires_at = NumberAttribute(null=True)
+    status = UnicodeAttribute(null=True)
+    mode = UnicodeAttribute(null=True)
+    conversation_id = UnicodeAttribute(null=True)
+    safe_mode = BooleanAttribute(null=True)
+    automation_enabled = BooleanAttribute(null=True)
+    source_message_id = UnicodeAttribute(null=True)
+    payload_sha256 = UnicodeAttribute(null=True)
+    payload_bytes = NumberAttribute(null=True)
+    intent = UnicodeAttribute(null=True)
+    # ours: the trail entry of the action
+    ts_action_id = UnicodeAttribute(null=True)

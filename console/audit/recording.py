@@ -1,0 +1,104 @@
+"""Writing the trail. Nothing in the console writes domain data, or shows personal data, without an entry."""
+
+import json
+import uuid
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+
+from console import clock
+from console.audit.actions import Action, Result
+from console.audit.models import AuditEntry
+from console.dynamodb.translation import ConditionFailed
+from console.redaction import redact_value
+from console.staff.permissions import Staff
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who did it: a member of staff, a service, or an operator at the command line."""
+
+    name: str
+    role: str
+
+    @classmethod
+    def of(cls, staff: Staff) -> "Actor":
+        """The actor that a signed-in member of staff is."""
+        return cls(staff.username, staff.role.value)
+
+
+PLATFORM = Actor("platform", "service")
+COMMAND_LINE = Actor("command-line", "operator")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is to be recorded. `payload` is redacted before it is written; it should hold no free text of customers."""
+
+    trail: str
+    action: Action
+    actor: Actor
+    company_id: str = ""
+    result: str = Result.SUCCESS
+    payload: dict[str, Any] = field(default_factory=dict)
+    action_id: str = ""
+    idempotency_key: str = ""
+    previous_action_id: str = ""
+
+
+def new_action_id() -> str:
+    """A fresh id of an action: 32 hex digits."""
+    return uuid.uuid4().hex
+
+
+def sort_key(at: datetime, action_id: str) -> str:
+    """`ts_action_id` of an entry: UTC timestamp and action id."""
+    return f"{clock.to_iso(at)}#{action_id}"
+
+
+def build(entry: Entry, at: datetime) -> AuditEntry:
+    """The item of an entry, not yet written: for transactions that hold it."""
+    action_id = entry.action_id or new_action_id()
+    return AuditEntry(
+        conversation_id=entry.trail,
+        ts_action_id=sort_key(at, action_id),
+        action_type=entry.action.value,
+        action_payload_redacted=json.dumps(redact_value(entry.payload), ensure_ascii=False, sort_keys=True),
+        idempotency_key=entry.idempotency_key or None,
+        result=entry.result,
+        expires_at=clock.to_epoch(at + timedelta(days=settings.AUDIT_RETENTION_DAYS)),
+        actor=entry.actor.name,
+        actor_role=entry.actor.role,
+        company_id=entry.company_id or None,
+        gsi_actor=entry.actor.name,
+        gsi_company_id=entry.company_id or None,
+        action_id=action_id,
+        previous_action_id=entry.previous_action_id or None,
+    )
+
+
+def record(entry: Entry, at: datetime | None = None) -> str:
+    """Write one entry and return its `ts_action_id`. Raises the store's errors: no entry, no action."""
+    item = build(entry, at or clock.now())
+    # The key holds a fresh id, so that a put repeated after a lost answer only writes the same again.
+    item.save()
+    return str(item.ts_action_id)
+
+
+def record_once_an_hour(entry: Entry, at: datetime | None = None) -> bool:
+    """Write an entry at most once per trail, action, actor and hour; False if this hour has it already.
+
+    The key is deterministic (the hour and the actor), so that two requests at once make one entry.
+    """
+    moment = at or clock.now()
+    hour = moment.replace(minute=0, second=0, microsecond=0)
+    item = build(replace(entry, payload={**entry.payload, "at": clock.to_iso(moment)}), moment)
+    item.ts_action_id = f"{clock.to_iso(hour)}#{entry.action.value}.{entry.actor.name}"
+    item.action_id = f"{entry.action.value}.{entry.actor.name}"
+    try:
+        item.save(condition=AuditEntry.conversation_id.does_not_exist())
+    except ConditionFailed:
+        return False
+    return True

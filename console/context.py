@@ -1,0 +1,80 @@
+"""What every page gets: environment banner, navigation by permission, who is signed in."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.urls import NoReverseMatch, reverse
+
+from console.dynamodb.registry import DEVELOPMENT, PRODUCTION
+from console.staff.permissions import Permission, Staff
+
+
+@dataclass(frozen=True, slots=True)
+class NavItem:
+    """One entry of the navigation."""
+
+    url: str
+    label: str
+    icon: str
+    current: bool
+    count: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What the banner says. `tone`: development, other or production."""
+
+    name: str
+    label: str
+    tone: str
+    is_production: bool
+
+
+# Sections whose pages are not there (yet, or in a build without that app) are left out: no link leads nowhere.
+SECTIONS = (
+    ("queue", "Queue", "queue", Permission.HAND_OFF),
+    ("conversations", "Conversations", "conversations", Permission.CONVERSATION_READ),
+    ("chats", "Chats", "chats", Permission.CONVERSATION_READ),
+    ("threads", "Threads", "threads", Permission.CONVERSATION_READ),
+    ("audit", "Audit", "audit", Permission.AUDIT_READ),
+    ("tenants", "Tenants", "tenants", Permission.TENANT_READ),
+    ("staff", "Staff", "staff", Permission.STAFF_MANAGE),
+    ("system", "System", "system", Permission.SYSTEM_READ),
+)
+
+
+def page(request: HttpRequest) -> dict[str, Any]:
+    """Context of base.html; reads nothing from DynamoDB."""
+    staff: Staff | None = getattr(request, "staff", None)
+    return {
+        "environment": environment(),
+        "nav": navigation(request.path, staff) if staff else [],
+        "staff": staff,
+        "sign_out_url": reverse("sign-out"),
+    }
+
+
+def environment() -> Environment:
+    """The environment of this deployment."""
+    name = settings.CONSOLE_ENV
+    is_production = name in PRODUCTION
+    tone = "production" if is_production else "development" if name in DEVELOPMENT else "other"
+    label = "PRODUCTION: real customers" if is_production else f"{name} environment"
+    return Environment(name, label, tone, is_production)
+
+
+def navigation(path: str, staff: Staff) -> list[NavItem]:
+    """The sections that the person's role allows."""
+    items = []
+    for name, label, icon, permission in SECTIONS:
+        if not staff.can(permission):
+            continue
+        try:
+            url = reverse(name)
+        except NoReverseMatch:
+            continue
+        items.append(NavItem(url, label, icon, path.startswith(url)))
+    return items
+

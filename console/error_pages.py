@@ -1,0 +1,87 @@
+"""One set of error pages and fragments: what happened, whether anything was lost, and what to do now."""
+
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from console.errors import ConsoleError, StoreUnavailable, TableMissing, Throttled
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorPage:
+    """What an error page says."""
+
+    status: int
+    title: str
+    text: str
+    action: str = ""
+
+
+PAGES: dict[int, ErrorPage] = {
+    page.status: page
+    for page in (
+        ErrorPage(400, "That request cannot be read", "Something in the address or the form is not as it should be."),
+        ErrorPage(401, "You are signed out", "Sign in again, then repeat what you were doing. Nothing was changed."),
+        ErrorPage(
+            403,
+            "This is not part of your role",
+            "Your account may not open this or do this. Nothing was changed.",
+            "If you need it, ask an administrator of the console.",
+        ),
+        ErrorPage(
+            404,
+            "There is nothing here for you",
+            "The page does not exist, the item has expired, or it belongs to a company outside your scope.",
+        ),
+        ErrorPage(405, "That cannot be done this way", "The address exists, but not for this kind of request."),
+        ErrorPage(
+            409,
+            "Someone was faster",
+            "What you saw has changed meanwhile, so nothing was written.",
+            "Go back, look at the fresh state and decide again.",
+        ),
+        ErrorPage(429, "The database is busy", "It refused the request for its rate limits.", "Wait a few seconds and try again."),
+        ErrorPage(500, "Something broke on our side", "The error was logged.", "Try again; if it stays, tell an administrator the time."),
+        ErrorPage(
+            503,
+            "The database did not answer",
+            "This page could not be read in time. That does not mean that the data is gone.",
+            "Try again in a moment.",
+        ),
+    )
+}
+MISSING_TABLE = "This section's table is not there in this environment"
+
+
+def render_error(request: HttpRequest, error: ConsoleError) -> HttpResponse:
+    """The designed answer of one of the console's errors."""
+    response = render_status(request, error.status, str(error), missing_table=isinstance(error, TableMissing))
+    if isinstance(error, Throttled | StoreUnavailable):
+        response.headers["Retry-After"] = "5"
+    return response
+
+
+def render_status(
+    request: HttpRequest, status: int, detail: str = "", *, missing_table: bool = False, fragment: bool | None = None
+) -> HttpResponse:
+    """The page (or, for htmx, the fragment) of a status. `detail` is a sentence for people, without PII."""
+    page = PAGES.get(status) or ErrorPage(status, HTTPStatus(status).phrase, "")
+    title = MISSING_TABLE if missing_table else page.title
+    as_fragment = bool(getattr(request, "htmx", False)) if fragment is None else fragment
+    context = {
+        "error": ErrorPage(
+            page.status,
+            title,
+            detail or page.text,
+            "An administrator sees on the system page what is missing." if missing_table else page.action,
+        ),
+    }
+    template = "errors/_error.html" if as_fragment else f"errors/{status}.html"
+    response = render(request, template, context, status=status)
+    if as_fragment:
+        # A 409 would otherwise replace the row or panel that asked.
+        response.headers["HX-Retarget"] = "#problem"
+        response.headers["HX-Reswap"] = "innerHTML"
+    return response

@@ -1,0 +1,77 @@
+"""Around every request: headers, a budget for DynamoDB, and designed answers for the console's errors."""
+
+import time
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.utils.cache import patch_vary_headers
+
+from console.dynamodb.calls import Budget, RequestCost, budget, recent_costs
+from console.error_pages import render_error, render_status
+from console.errors import ConsoleError
+
+GetResponse = Callable[[HttpRequest], HttpResponseBase]
+PERMISSIONS_POLICY = ", ".join(
+    f"{feature}=()"
+    for feature in ("accelerometer", "camera", "geolocation", "gyroscope", "microphone", "payment", "usb", "browsing-topics")
+)
+
+
+def response_headers(get_response: GetResponse) -> GetResponse:
+    """Headers that every answer of the application carries. Static files are served before and cached as they are."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        response = get_response(request)
+        response.headers.setdefault("Cache-Control", "no-store")
+        response.headers["Permissions-Policy"] = PERMISSIONS_POLICY
+        response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
+        response.headers["X-Frame-Options"] = "DENY"
+        # Signed-in pages differ by person, and the same URL serves a page and its fragment.
+        patch_vary_headers(response, ["Cookie", "HX-Request"])
+        return response
+
+    return middleware
+
+
+class RequestBudgetMiddleware:
+    """Gives each request its deadline over all DynamoDB calls, notes what it cost, and renders the console's errors."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Run the request inside its budget."""
+        started = time.perf_counter()
+        with budget(settings.REQUEST_DEADLINE_SECONDS) as spent:
+            try:
+                response = self.get_response(request)
+            except ConsoleError as error:
+                response = render_error(request, error)
+            if response.status_code == HTTPStatus.METHOD_NOT_ALLOWED and not getattr(response, "content", b""):
+                allowed = response.headers.get("Allow", "")
+                response = render_status(request, HTTPStatus.METHOD_NOT_ALLOWED)
+                response.headers["Allow"] = allowed
+        _note_cost(request, spent, (time.perf_counter() - started) * 1000)
+        return response
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """Errors of views; others go on to Django's own handling (a 500 page)."""
+        return render_error(request, error) if isinstance(error, ConsoleError) else None
+
+
+def _note_cost(request: HttpRequest, spent: Budget, total_ms: float) -> None:
+    match: Any = request.resolver_match
+    if match is None or not spent.calls:
+        return
+    recent_costs.append(
+        RequestCost(
+            route=f"{request.method} /{match.route}",
+            calls=len(spent.calls),
+            units=sum(call.units for call in spent.calls),
+            store_ms=sum(call.ms for call in spent.calls),
+            total_ms=total_ms,
+        )
+    )

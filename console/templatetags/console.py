@@ -1,0 +1,72 @@
+"""Template filters of times: in the person's zone, with the exact UTC instant on hover."""
+
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from console import clock
+from console.staff.permissions import Staff
+
+register = template.Library()
+
+
+def zone_of(staff: Staff | None) -> ZoneInfo:
+    """The person's zone; UTC until they chose one."""
+    try:
+        return ZoneInfo(staff.time_zone if staff and isinstance(staff, Staff) else "UTC")
+    except (KeyError, ValueError, OSError):
+        return ZoneInfo("UTC")
+
+
+def _time(moment: Any, text: str, *, relative: bool = False) -> SafeString | str:
+    return format_html(
+        '<time datetime="{}" title="{} UTC"{}>{}</time>',
+        clock.to_iso(moment, "seconds"),
+        moment.strftime("%Y-%m-%d %H:%M:%S"),
+        SafeString(" data-relative") if relative else "",
+        text,
+    )
+
+
+@register.filter
+def moment(value: datetime | None, staff: Staff | None = None) -> SafeString | str:
+    """Date and time: `19 Nov 2026, 16:02`."""
+    if value is None:
+        return "unknown"
+    local = value.astimezone(zone_of(staff))
+    return _time(value, f"{local.day} {local:%b %Y, %H:%M}")
+
+
+@register.filter(name="clock")
+def clock_time(value: datetime | None, staff: Staff | None = None) -> SafeString | str:
+    """Time of day: `16:02`."""
+    return "" if value is None else _time(value, f"{value.astimezone(zone_of(staff)):%H:%M}")
+
+
+@register.filter
+def day(value: datetime | None, staff: Staff | None = None) -> str:
+    """A day: `Thursday 19 November`, with the year when it is not this one."""
+    if value is None:
+        return ""
+    local = value.astimezone(zone_of(staff))
+    today = clock.now().astimezone(zone_of(staff))
+    if local.date() == today.date():
+        return "Today"
+    year = f" {local.year}" if local.year != today.year else ""
+    return f"{local:%A} {local.day} {local:%B}{year}"
+
+
+@register.filter
+def ago(value: datetime | None) -> SafeString | str:
+    """How long since: `12 min`, kept fresh by the browser."""
+    return "unknown" if value is None else _time(value, clock.in_words(clock.now() - value), relative=True)
+
+
+@register.filter
+def until(value: datetime | None) -> SafeString | str:
+    """How long until: `26 days`."""
+    return "unknown" if value is None else _time(value, clock.in_words(value - clock.now()))

@@ -1,0 +1,19 @@
+"""Routes of the whole console, grouped by resource."""
+
+from django.urls import include, path
+
+from console import views
+
+urlpatterns = [
+    path("", views.home, name="home"),
+    path("", include("console.staff.urls")),
+    path("", include("conversations.urls")),
+    path("audit/", include("console.audit.urls")),
+    path("system/", views.system, name="system"),
+    path("healthz", views.healthz, name="healthz"),
+    path("readyz", views.readyz, name="readyz"),
+]
+handler400 = "console.views.bad_request"
+handler403 = "console.views.forbidden"
+handler404 = "console.views.not_found"
+handler500 = "console.views.server_error"

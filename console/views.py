@@ -1,0 +1,95 @@
+"""Home, health, the system page, and the pages for errors outside the console's own."""
+
+import logging
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.views.decorators.http import require_GET, require_safe
+
+from console.dynamodb import calls, provisioning
+from console.dynamodb.connection import call
+from console.dynamodb.registry import table_name
+from console.error_pages import render_status
+from console.errors import ConsoleError
+from console.staff.access import StaffRequest, public, requires, signed_in
+from console.staff.permissions import Permission
+
+logger = logging.getLogger(__name__)
+
+
+@signed_in
+@require_GET
+def home(request: StaffRequest) -> HttpResponse:
+    """The role's home: the first section of the navigation that is there."""
+    from console.context import navigation
+
+    sections = navigation("", request.staff)
+    if sections:
+        return HttpResponseRedirect(sections[0].url)
+    return render(request, "home.html")
+
+
+@public
+@require_safe
+def healthz(request: HttpRequest) -> HttpResponse:
+    """Liveness: the process answers. No I/O."""
+    return HttpResponse("ok\n", content_type="text/plain")
+
+
+@public
+@require_safe
+def readyz(request: HttpRequest) -> HttpResponse:
+    """Readiness: DynamoDB answers one cheap read of our own table."""
+    try:
+        with calls.budget(settings.DYNAMODB_CONNECT_TIMEOUT_SECONDS + settings.DYNAMODB_READ_TIMEOUT_SECONDS + 1):
+            call(
+                "GetItem",
+                TableName=table_name("STAFF_SESSIONS"),
+                Key={"session_id": {"S": "readiness"}},
+                ProjectionExpression="session_id",
+            )
+    except ConsoleError as error:
+        logger.warning("not ready: %s", type(error).__name__)
+        return HttpResponse("not ready\n", status=503, content_type="text/plain")
+    return HttpResponse("ready\n", content_type="text/plain")
+
+
+@requires(Permission.SYSTEM_READ)
+@require_GET
+def system(request: StaffRequest) -> HttpResponse:
+    """Tables of this environment against what the schemas ask, and what the last requests cost."""
+    costs = list(reversed(calls.recent_costs))
+    try:
+        reports, failure = provisioning.inspect(), ""
+    except ConsoleError as error:
+        reports, failure = [], str(error) or "The tables could not be described."
+    context = {"reports": reports, "failure": failure, "costs": costs, "region": settings.AWS_REGION}
+    return render(request, "system.html", context)
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """A form without its token: most often a page that was open across a sign-in."""
+    return render_status(
+        request, 403, "This form is no longer valid. Nothing was changed. Go back, reload the page and send it again."
+    )
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """400 of Django's own making."""
+    return render_status(request, 400)
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """403 of Django's own making."""
+    return render_status(request, 403)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """404 of Django's own making; never says which routes exist."""
+    return render_status(request, 404)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """500: Django has logged the error (redacted) before it asks for this page."""
+    return render_status(request, 500)

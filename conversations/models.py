@@ -1,0 +1,224 @@
+"""The platform's conversations table (schema platform-conversations), its indexes, and the hand-off attributes we add.
+
+Other services write these items: read tolerantly, and write only named hand-off attributes, never whole items.
+"""
+
+from pynamodb.attributes import BooleanAttribute, NumberAttribute, UnicodeAttribute
+from pynamodb.indexes import AllProjection, GlobalSecondaryIndex, IncludeProjection, LocalSecondaryIndex
+
+from console.dynamodb.attributes import PlainListAttribute, PlainMapAttribute
+from console.dynamodb.models import ForeignModel, TableMeta
+
+
+class CompanyProjectIndex(GlobalSecondaryIndex["Conversation"]):
+    """Conversations of a company and project, in no order of time."""
+
+    class Meta:
+        index_name = "company-id-project-id-index"
+        projection = AllProjection()
+
+    company_id = UnicodeAttribute(hash_key=True)
+    project_id = UnicodeAttribute(range_key=True)
+
+
+class WhatsAppReplyIndex(GlobalSecondaryIndex["Conversation"]):
+    """Our WhatsApp number and the recipient's number."""
+
+    class Meta:
+        index_name = "company-whatsapp-number-recipient-tel-index"
+        projection = AllProjection()
+
+    gsi_company_whatsapp_number = UnicodeAttribute(hash_key=True)
+    gsi_recipient_tel = UnicodeAttribute(range_key=True)
+
+
+class SmsReplyIndex(GlobalSecondaryIndex["Conversation"]):
+    """Our SMS number and the recipient's number."""
+
+    class Meta:
+        index_name = "company-sms-number-recipient-tel-index"
+        projection = AllProjection()
+
+    gsi_company_sms_number = UnicodeAttribute(hash_key=True)
+    gsi_recipient_tel = UnicodeAttribute(range_key=True)
+
+
+class EmailReplyIndex(GlobalSecondaryIndex["Conversation"]):
+    """Our email address and the recipient's."""
+
+    class Meta:
+        index_name = "company-email-recipient-email-index"
+        projection = AllProjection()
+
+    gsi_company_email = UnicodeAttribute(hash_key=True)
+    gsi_recipient_email = UnicodeAttribute(range_key=True)
+
+
+class ConversationIdIndex(GlobalSecondaryIndex["Conversation"]):
+    """Ours: from an id alone to the conversation and its company."""
+
+    class Meta:
+        index_name = "conversation-id-index"
+        projection = IncludeProjection(["company_id", "project_id"])
+
+    conversation_id = UnicodeAttribute(hash_key=True)
+
+
+class CreatedAtIndex(LocalSecondaryIndex["Conversation"]):
+    """A recipient's conversations within a range of time."""
+
+    class Meta:
+        index_name = "created-at-index"
+        projection = AllProjection()
+
+    primary_channel = UnicodeAttribute(hash_key=True)
+    created_at = UnicodeAttribute(range_key=True)
+
+
+class TaskCompleteIndex(LocalSecondaryIndex["Conversation"]):
+    """A recipient's conversations whose task is complete (1) or not (0)."""
+
+    class Meta:
+        index_name = "task-complete-index"
+        projection = AllProjection()
+
+    primary_channel = UnicodeAttribute(hash_key=True)
+    task_complete = NumberAttribute(range_key=True)
+
+
+class StatusIndex(LocalSecondaryIndex["Conversation"]):
+    """A recipient's conversations of one status."""
+
+    class Meta:
+        index_name = "conversation-status-index"
+        projection = AllProjection()
+
+    primary_channel = UnicodeAttribute(hash_key=True)
+    conversation_status = UnicodeAttribute(range_key=True)
+
+
+class ChannelMethodIndex(LocalSecondaryIndex["Conversation"]):
+    """A recipient's conversations over one channel."""
+
+    class Meta:
+        index_name = "channel-method-index"
+        projection = AllProjection()
+
+    primary_channel = UnicodeAttribute(hash_key=True)
+    channel_method = UnicodeAttribute(range_key=True)
+
+
+class Conversation(ForeignModel):
+    """One conversation: every attribute of the schema, then ours."""
+
+    class Meta(TableMeta):
+        table_key = "CONVERSATIONS"
+
+    primary_channel = UnicodeAttribute(hash_key=True)
+    conversation_id = UnicodeAttribute(range_key=True)
+    recipient_tel = UnicodeAttribute(null=True)
+    recipient_email = UnicodeAttribute(null=True)
+    company_id = UnicodeAttribute()
+    project_id = UnicodeAttribute()
+    channel_method = UnicodeAttribute()
+    conversation_status = UnicodeAttribute()
+    request_id = UnicodeAttribute()
+    messages = PlainListAttribute()
+    created_at = UnicodeAttribute()
+    updated_at = UnicodeAttribute()
+    initial_request_timestamp = UnicodeAttribute(null=True)
+    processor_version = UnicodeAttribute(null=True)
+    router_version = UnicodeAttribute(null=True)
+    thread_id = UnicodeAttribute(null=True)
+    email_id = UnicodeAttribute(null=True)
+    task_complete = NumberAttribute()
+    processing_time_ms = NumberAttribute(null=True)
+    recipient_first_name = UnicodeAttribute(null=True)
+    recipient_last_name = UnicodeAttribute(null=True)
+    comms_consent = BooleanAttribute()
+    project_data = PlainMapAttribute(null=True)
+    company_name = UnicodeAttribute(null=True)
+    project_name = UnicodeAttribute(null=True)
+    company_rep = PlainMapAttribute(null=True)
+    allowed_channels = PlainListAttribute(null=True)
+    project_status = UnicodeAttribute(null=True)
+    auto_queue_initial_message = BooleanAttribute(null=True)
+    auto_queue_initial_message_from_number = PlainListAttribute(null=True)
+    auto_queue_initial_message_from_email = PlainListAttribute(null=True)
+    auto_queue_reply_message = BooleanAttribute(null=True)
+    auto_queue_reply_message_from_number = PlainListAttribute(null=True)
+    auto_queue_reply_message_from_email = PlainListAttribute(null=True)
+    ai_config = PlainMapAttribute(null=True)
+    channel_config = PlainMapAttribute(null=True)
+    function_call = BooleanAttribute()
+    function_call_type = UnicodeAttribute(null=True)
+    hand_off_to_human = BooleanAttribute()
+    hand_off_to_human_reason = UnicodeAttribute(null=True)
+    ttl = NumberAttribute(null=True)
+    gsi_recipient_tel = UnicodeAttribute(null=True)
+    gsi_recipient_email = UnicodeAttribute(null=True)
+    gsi_company_whatsapp_number = UnicodeAttribute(null=True)
+    gsi_company_sms_number = UnicodeAttribute(null=True)
+    gsi_company_email = UnicodeAttribute(null=True)
+
+    # Ours: the hand-off (data model, section 4)
+    hand_off_requested_at = UnicodeAttribute(null=True)
+    hand_off_agent = UnicodeAttribute(null=True)
+    hand_off_taken_at = UnicodeAttribute(null=True)
+    hand_off_note = UnicodeAttribute(null=True)
+    hand_off_wanted = BooleanAttribute(null=True)
+    hand_off_action_id = UnicodeAttribute(null=True)
+    gsi_hand_off_queue = UnicodeAttribute(null=True)
+
+    company_project_index = CompanyProjectIndex()
+    whatsapp_reply_index = WhatsAppReplyIndex()
+    sms_reply_index = SmsReplyIndex()
+    email_reply_index = EmailReplyIndex()
+    conversation_id_index = ConversationIdIndex()
+    created_at_index = CreatedAtIndex()
+    task_complete_index = TaskCompleteIndex()
+    status_index = StatusIndex()
+    channel_method_index = ChannelMethodIndex()
+
+
+# What a list row shows; never `messages`, `ai_config`, `channel_config` or `project_data`.
+SUMMARY_ATTRIBUTES = (
+    "primary_channel",
+    "conversation_id",
+    "company_id",
+    "company_name",
+    "project_id",
+    "project_name",
+    "channel_method",
+    "conversation_status",
+    "task_complete",
+    "created_at",
+    "updated_at",
+    "hand_off_to_human",
+    "hand_off_to_human_reason",
+    "hand_off_requested_at",
+    "hand_off_agent",
+    "hand_off_taken_at",
+    "hand_off_wanted",
+    "hand_off_action_id",
+    "ttl",
+)
+
+
+class ConversationState(ForeignModel):
+    """The middleware's state of a conversation (schema middleware, table B)."""
+
+    class Meta(TableMeta):
+        table_key = "CONVERSATION_STATE"
+
+    conversation_id = UnicodeAttribute(hash_key=True)
+    updated_at = UnicodeAttribute(null=True)
+    expires_at = NumberAttribute(null=True)
+    last_processed_at = UnicodeAttribute(null=True)
+    last_processed_message_id = UnicodeAttribute(null=True)
+    last_routed_team = UnicodeAttribute(null=True)
+    last_routing_confidence = NumberAttribute(null=True)
+    last_intent = UnicodeAttribute(null=True)
+    pending_flow = PlainMapAttribute(null=True)
+    last_auto_reply = PlainMapAttribute(null=True)
+    version = NumberAttribute(null=True)

@@ -1,0 +1,107 @@
+"""From stored conversation items to records: tolerant of drift, masked, and the same for every page."""
+
+from datetime import datetime
+from typing import Any
+
+from console import clock
+from console.redaction import excerpt, mask_identifier, redact
+from console.refs import seal
+from conversations.models import Conversation
+from conversations.records import HandOff, HandOffState, Summary
+
+
+def text_of(value: Any, limit: int = 200) -> str:
+    """Any stored value as one short line of text, redacted; "" for nothing."""
+    if value is None or value == "":
+        return ""
+    return excerpt(value if isinstance(value, str) else str(value), limit)
+
+
+def is_true(value: Any) -> bool:
+    """A flag of a drifting writer: only true, 1 and "true" count; absent, NULL and anything else are false."""
+    if isinstance(value, str):
+        return value.strip().lower() in ("true", "1")
+    return value is True or (not isinstance(value, bool) and value == 1)
+
+
+def reference_of(primary_channel: str, conversation_id: str) -> str:
+    """The sealed reference of a conversation."""
+    return seal("conversation", primary_channel, conversation_id)
+
+
+def is_gone(item: Conversation, now: datetime) -> bool:
+    """Whether the item is past its TTL, though DynamoDB may still return it."""
+    return clock.is_expired(item.plain("ttl"), now)
+
+
+def hand_off_of(item: Conversation) -> HandOff:
+    """The hand-off of an item (data model, section 4), with the reason redacted."""
+    flag = is_true(item.plain("hand_off_to_human"))
+    agent = item.hand_off_agent or ""
+    wanted = item.hand_off_wanted
+    requested = clock.parse_instant(item.plain("hand_off_requested_at"))
+    at_least = False
+    if flag and requested is None:
+        # The platform sets the flag without a time of its own; its last update is when the wait began at the latest.
+        requested = clock.parse_instant(item.plain("updated_at")) or clock.parse_instant(item.plain("created_at"))
+        at_least = requested is not None
+    return HandOff(
+        state=_state(flag, agent, wanted),
+        flag=flag,
+        agent=agent,
+        reason=redact(str(item.plain("hand_off_to_human_reason") or "")),
+        requested_at=requested,
+        wait_at_least=at_least,
+        taken_at=clock.parse_instant(item.plain("hand_off_taken_at")),
+        note=item.hand_off_note or "",
+        wanted=wanted,
+        action_id=item.hand_off_action_id or "",
+    )
+
+
+def _state(flag: bool, agent: str, wanted: bool | None) -> HandOffState:
+    """Overridden: the platform wrote back another flag than our last action wanted, the stamp unchanged.
+
+    Held by someone while the flag is false, or handed back and yet true again with the old stamp: the first is told
+    to its holder; the second cannot be told from a new request here, so it waits for a human like any other.
+    """
+    if agent and not flag:
+        return HandOffState.OVERRIDDEN
+    if not flag:
+        return HandOffState.AI
+    return HandOffState.HELD if agent else HandOffState.WAITING
+
+
+def summary_of(item: Conversation) -> Summary:
+    """One list row. Never raises: what is missing or drifted is empty and named in `drift`."""
+    task = item.plain("task_complete")
+    drift = tuple(f"{name}: {what}" for name, what in sorted(item.drift.items()))
+    return Summary(
+        reference=reference_of(item.primary_channel, item.conversation_id),
+        who=mask_identifier(item.primary_channel),
+        company_id=item.company_id or "",
+        company_name=text_of(item.plain("company_name")) or (item.company_id or ""),
+        project_id=item.project_id or "",
+        project_name=text_of(item.plain("project_name")) or (item.project_id or ""),
+        channel=text_of(item.plain("channel_method"), 40),
+        status=text_of(item.plain("conversation_status"), 60),
+        task_complete=None if task is None else is_true(task),
+        created_at=clock.parse_instant(item.plain("created_at")),
+        updated_at=clock.parse_instant(item.plain("updated_at")),
+        hand_off=hand_off_of(item),
+        short_id=short_id(item.conversation_id),
+        drift=drift + _missing(item),
+    )
+
+
+def short_id(conversation_id: str) -> str:
+    """A conversation's id as people tell it apart: without company, project and recipient, redacted."""
+    segments = conversation_id.split("#")
+    return redact("#".join(segments[2:-1]) if len(segments) >= 4 else conversation_id)
+
+
+_REQUIRED = ("company_id", "project_id", "channel_method", "conversation_status", "created_at", "updated_at")
+
+
+def _missing(item: Conversation) -> tuple[str, ...]:
+    return tuple(f"{name}: missing" for name in _REQUIRED if name not in item.raw)

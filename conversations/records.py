@@ -1,0 +1,146 @@
+"""What views and templates see of conversations: frozen, already redacted for the person who looks."""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+
+class HandOffState(StrEnum):
+    """Who has the conversation."""
+
+    AI = "ai"
+    WAITING = "waiting"
+    HELD = "held"
+    OVERRIDDEN = "overridden"
+
+
+@dataclass(frozen=True, slots=True)
+class HandOff:
+    """The hand-off of one conversation as stored (data model, section 4).
+
+    `flag` counts absent, NULL and every drifted value but true as false. `requested_at` and `taken_at` are instants;
+    `wait_at_least` is true where only `updated_at` tells since when (the platform sets no time of its own).
+    `reason` is redacted. `action_id` is the stamp that the next action must still find ("" when absent).
+    """
+
+    state: HandOffState
+    flag: bool
+    agent: str = ""
+    reason: str = ""
+    requested_at: datetime | None = None
+    wait_at_least: bool = False
+    taken_at: datetime | None = None
+    note: str = ""
+    wanted: bool | None = None
+    action_id: str = ""
+
+    def waited(self, now: datetime) -> timedelta | None:
+        """How long the customer has waited, or None where unknown."""
+        return None if self.requested_at is None else max(timedelta(0), now - self.requested_at)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One row of a list. `who` is masked (`***-***-4821`); `reference` is sealed; `drift` names what was wrong."""
+
+    reference: str
+    who: str
+    company_id: str
+    company_name: str
+    project_id: str
+    project_name: str
+    channel: str
+    status: str
+    task_complete: bool | None
+    created_at: datetime | None
+    updated_at: datetime | None
+    hand_off: HandOff
+    short_id: str
+    drift: tuple[str, ...] = ()
+
+
+class Speaker(StrEnum):
+    """Who wrote a message."""
+
+    CUSTOMER = "customer"
+    AI = "ai"
+    HUMAN = "human"
+    SYSTEM = "system"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A part of a message. `kind`: text, code, image, tool_use, tool_result, function_call, data (unknown: a tree).
+
+    `text` is what is shown (already redacted where the reader must not see it raw); `data` is plain Python for trees.
+    """
+
+    kind: str
+    text: str = ""
+    label: str = ""
+    data: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message. `number` counts from 1 in stored order; `anchor` is stable for permalinks."""
+
+    number: int
+    anchor: str
+    speaker: Speaker
+    speaker_name: str
+    at: datetime | None
+    blocks: tuple[Block, ...]
+    is_initial_prompt: bool = False
+    # "" | "held": the AI spoke while a human held it | "waiting": while the customer waited for one
+    during_hand_off: str = ""
+    tokens: dict[str, int] = field(default_factory=dict)
+    processing_ms: int | None = None
+    drift: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """Something between messages: `kind` is day, gap or event (hand-off start, take-over, end …)."""
+
+    kind: str
+    text: str
+    at: datetime | None = None
+    detail: str = ""
+    tone: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A window of a conversation's messages with the markers between them, oldest first.
+
+    `earlier` is how many messages lie before the window, `later` how many after it.
+    """
+
+    items: tuple[Message | Marker, ...]
+    total: int
+    first_number: int
+    last_number: int
+    notices: tuple[str, ...] = ()
+
+    @property
+    def earlier(self) -> int:
+        """Messages before this window."""
+        return max(0, self.first_number - 1)
+
+    @property
+    def later(self) -> int:
+        """Messages after this window."""
+        return self.total - self.last_number
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a list. `next` and `back` are sealed cursors ("" for none); `notice` says how far it looked."""
+
+    rows: tuple[Summary, ...]
+    next: str = ""
+    back: str = ""
+    notice: str = ""

@@ -1,0 +1,51 @@
+"""Items as the platform writes them."""
+
+import uuid
+from typing import Any
+
+from console import clock
+
+
+def conversation(**overrides: Any) -> dict[str, Any]:
+    """A conversation item with every required attribute; an override of `...` leaves the attribute out."""
+    recipient = overrides.pop("primary_channel", "+447700900123")
+    request_id = overrides.pop("request_id", f"req-{uuid.uuid4().hex[:8]}")
+    company = overrides.get("company_id", "ci-aaa-001")
+    project = overrides.get("project_id", "pi-aaa-001")
+    moment = clock.to_iso(clock.now(), "seconds")
+    item: dict[str, Any] = {
+        "primary_channel": recipient,
+        "conversation_id": f"{company}#{project}#{request_id}#{recipient.lstrip('+')}",
+        "recipient_tel": recipient,
+        "gsi_recipient_tel": recipient,
+        "gsi_company_whatsapp_number": "+447588713814",
+        "company_id": company,
+        "project_id": project,
+        "company_name": "Cucumber Recruitment",
+        "project_name": "Clarify CV",
+        "channel_method": "whatsapp",
+        "conversation_status": "initial_message_sent",
+        "request_id": request_id,
+        "messages": [
+            {
+                "entry_id": "entry-1",
+                "message_timestamp": moment,
+                "role": "assistant",
+                "content": "Hello, this is the assistant.",
+                "ai_prompt_tokens": 150,
+                "ai_completion_tokens": 50,
+                "ai_total_tokens": 200,
+                "processing_time_ms": 850,
+            }
+        ],
+        "created_at": moment,
+        "updated_at": moment,
+        "task_complete": 0,
+        "comms_consent": True,
+        "function_call": False,
+        "hand_off_to_human": False,
+        "hand_off_to_human_reason": None,
+        "channel_config": {"whatsapp": {"company_whatsapp_number": "+447588713814"}},
+    }
+    item.update(overrides)
+    return {name: value for name, value in item.items() if value is not ...}

@@ -1,0 +1,58 @@
+"""Members of staff for tests, signed in without a password."""
+
+from collections.abc import Iterable
+
+from django.conf import settings
+from django.test import Client
+
+from console import clock
+from console.audit.actions import Action
+from console.audit.recording import Actor, Entry, build
+from console.staff import sessions
+from console.staff.models import StaffAccount
+from console.staff.permissions import ALL, Staff
+
+COMPANY = "ci-aaa-001"
+OTHER_COMPANY = "ci-bbb-002"
+
+
+def member(
+    username: str = "amira.haddad", role: str = "agent", scope: Iterable[str] = (COMPANY,), time_zone: str = "UTC"
+) -> StaffAccount:
+    """An account in the store. It has no usable password: sign in with `signed_in`."""
+    moment = clock.to_iso(clock.now())
+    account = StaffAccount(
+        username=username,
+        password_hash="!",
+        display_name=username.replace(".", " ").title(),
+        role=role,
+        scope=list(scope),
+        time_zone=time_zone,
+        created_at=moment,
+        updated_at=moment,
+    )
+    account.save()
+    return account
+
+
+def admin(username: str = "ada.admin") -> StaffAccount:
+    """An admin of everything."""
+    return member(username, "admin", [ALL])
+
+
+def auditor(username: str = "aiko.mori", scope: Iterable[str] = (ALL,)) -> StaffAccount:
+    """An auditor."""
+    return member(username, "auditor", scope)
+
+
+def signed_in(account: StaffAccount) -> Client:
+    """A browser in which that person is signed in."""
+    entry = build(Entry(f"STAFF#{account.username}", Action.SIGN_IN, Actor.of(account.as_staff())), clock.now())
+    client = Client()
+    client.cookies[settings.SESSION_COOKIE_NAME] = sessions.start(account, entry)
+    return client
+
+
+def as_staff(account: StaffAccount) -> Staff:
+    """The person as services see them."""
+    return account.as_staff("test-session")

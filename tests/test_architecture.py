@@ -1,0 +1,120 @@
+"""The lines of the house: imports run downward, views stay away from the store, every route is guarded."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.urls import URLPattern, URLResolver, get_resolver
+
+ROOT = Path(__file__).resolve().parent.parent
+APPS = ("console", "tenants", "conversations")
+MAY_IMPORT = {"console": set(), "tenants": {"console"}, "conversations": {"console", "tenants"}}
+
+
+def modules(app: str) -> Iterator[Path]:
+    yield from (ROOT / app).rglob("*.py")
+
+
+def imports(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_apps_import_only_what_lies_below_them(app):
+    forbidden = set(APPS) - MAY_IMPORT[app] - {app}
+    wrong = {
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in modules(app)
+        for name in imports(path)
+        if name.split(".")[0] in forbidden
+    }
+    # The route table is the one place above all apps; it names them as text.
+    assert not wrong
+
+
+def is_view_module(path: Path) -> bool:
+    return path.name in ("views.py",) or path.parent.name == "views"
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_no_view_imports_the_store_or_pynamodb(app):
+    wrong = {
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in modules(app)
+        if is_view_module(path)
+        for name in imports(path)
+        if name.split(".")[0] in ("pynamodb", "botocore", "boto3") or name.endswith(".models")
+    }
+    assert not wrong
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_no_service_query_or_form_takes_a_request(app):
+    wrong = set()
+    for path in modules(app):
+        if path.stem not in ("services", "queries", "queue", "forms", "transcript", "facts", "recording", "panel") and (
+            path.parent.name != "handoff"
+        ):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                names = [argument.arg for argument in (*node.args.args, *node.args.kwonlyargs)]
+                if "request" in names:
+                    wrong.add(f"{path.relative_to(ROOT)}:{node.lineno} {node.name}")
+    assert not wrong
+
+
+def routes(patterns, prefix: str = "") -> Iterator[tuple[str, object]]:
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            yield from routes(pattern.url_patterns, prefix + str(pattern.pattern))
+        elif isinstance(pattern, URLPattern):
+            yield prefix + str(pattern.pattern), pattern.callback
+
+
+def test_every_route_declares_who_may_call_it():
+    undeclared = [
+        route
+        for route, view in routes(get_resolver().url_patterns)
+        if not getattr(view, "is_public", False) and getattr(view, "required_permissions", None) is None
+    ]
+    assert not undeclared
+    assert {route for route, view in routes(get_resolver().url_patterns) if getattr(view, "is_public", False)} == {
+        "sign-in/",
+        "healthz",
+        "readyz",
+    }
+
+
+def test_no_page_scans():
+    """`Scan` belongs to commands only."""
+    wrong = {
+        str(path.relative_to(ROOT))
+        for app in APPS
+        for path in modules(app)
+        if "management" not in path.parts and ('"Scan"' in path.read_text() or ".scan(" in path.read_text())
+    }
+    allowed = {
+        "conversations/companies.py",
+        "conversations/handoff/reconciliation.py",
+        "console/dynamodb/provisioning.py",
+    }
+    assert wrong <= allowed, wrong - allowed
+
+
+def test_templates_hold_no_inline_script_or_style():
+    wrong = []
+    for path in (ROOT / "templates").rglob("*.html"):
+        text = path.read_text()
+        for needle in ("style=", "<style", "onclick=", "onload=", "onsubmit=", "hx-on", "javascript:", "|safe"):
+            if needle in text:
+                wrong.append(f"{path.relative_to(ROOT)}: {needle}")
+    assert not wrong

@@ -202,6 +202,10 @@ SUMMARY_ATTRIBUTES = (
     "hand_off_wanted",
     "hand_off_action_id",
     "ttl",
+    # Not shown, but required by the schema: a row whose item lacks one or has it as NULL or of another type is flagged.
+    "request_id",
+    "comms_consent",
+    "function_call",
 )
 
 

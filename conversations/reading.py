@@ -6,7 +6,7 @@ from typing import Any
 from console import clock
 from console.redaction import excerpt, mask_identifier, redact
 from console.refs import seal
-from conversations.models import Conversation
+from conversations.models import SUMMARY_ATTRIBUTES, Conversation
 from conversations.records import HandOff, HandOffState, Summary
 
 
@@ -75,7 +75,7 @@ def _state(flag: bool, agent: str, wanted: bool | None) -> HandOffState:
 def summary_of(item: Conversation) -> Summary:
     """One list row. Never raises: what is missing or drifted is empty and named in `drift`."""
     task = item.plain("task_complete")
-    drift = tuple(f"{name}: {what}" for name, what in sorted(item.drift.items()))
+    drift = tuple(f"{name}: {what}" for name, what in sorted(item.drift.items()) if name in SUMMARY_ATTRIBUTES)
     return Summary(
         reference=reference_of(item.primary_channel, item.conversation_id),
         who=mask_identifier(item.primary_channel),
@@ -100,7 +100,20 @@ def short_id(conversation_id: str) -> str:
     return redact("#".join(segments[2:-1]) if len(segments) >= 4 else conversation_id)
 
 
-_REQUIRED = ("company_id", "project_id", "channel_method", "conversation_status", "created_at", "updated_at")
+# Required by the schema, except `messages`, which no list reads.
+_REQUIRED = (
+    "channel_method",
+    "comms_consent",
+    "company_id",
+    "conversation_status",
+    "created_at",
+    "function_call",
+    "hand_off_to_human",
+    "project_id",
+    "request_id",
+    "task_complete",
+    "updated_at",
+)
 
 
 def _missing(item: Conversation) -> tuple[str, ...]:

@@ -1,0 +1,163 @@
+"""Hand-off actions of demo colleagues: the item's attributes, the audit entries and the idempotency records.
+
+They follow data model sections 4 and 5 as the console itself writes them.
+"""
+
+import json
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from hashlib import sha256
+from random import Random
+from typing import Any
+
+from console.audit.actions import Action, Result
+from console.clock import parse_instant, to_epoch, to_iso
+
+Record = tuple[str, dict[str, Any]]
+
+AUDIT_DAYS = 60
+IDEMPOTENCY_DAYS = 30
+
+
+@dataclass(slots=True)
+class HandOffTrail:
+    """The actions on one conversation item, in order. Each changes the item and appends to `records`."""
+
+    item: dict[str, Any]
+    rng: Random
+    records: list[Record] = field(default_factory=list)
+
+    def platform_asked(self, at: datetime) -> None:
+        """The platform's request as the indexer records it: one entry, and since when a human is wanted."""
+        self.item["hand_off_requested_at"] = to_iso(at)
+        self._queue("waiting")
+        key = f"act:hand_off:{self.item['conversation_id']}:platform-{to_iso(at)}"
+        self._entry(
+            Action.HAND_OFF_REQUEST,
+            ("platform", "service"),
+            f"{self.rng.getrandbits(128):032x}",
+            key,
+            at,
+            Result.SUCCESS,
+            {},
+        )
+
+    def request(self, agent: str, reason: str, at: datetime) -> None:
+        """An agent asks for a colleague."""
+        self.item |= {
+            "hand_off_to_human": True,
+            "hand_off_to_human_reason": reason,
+            "hand_off_requested_at": to_iso(at),
+        }
+        self._queue("waiting")
+        self._act(Action.HAND_OFF_REQUEST, agent, at, {"from": "ai", "to": "waiting"})
+
+    def take(self, agent: str, at: datetime) -> None:
+        """An agent takes a waiting conversation."""
+        self._hold(agent, at)
+        self._act(Action.HAND_OFF_TAKE, agent, at, {"from": "waiting", "to": agent})
+
+    def take_from_colleague(self, agent: str, at: datetime) -> None:
+        """An agent takes what a colleague holds."""
+        before = self.item["hand_off_agent"]
+        self._hold(agent, at)
+        self._act(Action.HAND_OFF_TAKE_FROM_COLLEAGUE, agent, at, {"from": before, "to": agent, "reason_given": True})
+
+    def take_too_late(self, agent: str, winner: str, previous: str | None, at: datetime) -> None:
+        """An agent's take that a colleague's was faster than: an entry and a record, no change of the item."""
+        payload = {"from": "waiting", "to": agent}
+        self._record(Action.HAND_OFF_TAKE, agent, at, payload, f"{Result.CONFLICT}: taken by {winner}", previous)
+
+    def release(self, agent: str, note: str, at: datetime) -> None:
+        """The holder gives it back to the queue; the customer's wait goes on."""
+        del self.item["hand_off_agent"], self.item["hand_off_taken_at"]
+        self.item["hand_off_note"] = note
+        self._queue("waiting")
+        self._act(Action.HAND_OFF_RELEASE, agent, at, {"from": agent, "to": "waiting", "note": True})
+
+    def hand_back(self, agent: str, note: str, at: datetime) -> None:
+        """The holder gives it back to the assistant."""
+        for name in ("hand_off_agent", "hand_off_taken_at", "hand_off_requested_at", "gsi_hand_off_queue"):
+            self.item.pop(name, None)
+        self.item |= {"hand_off_to_human": False, "hand_off_to_human_reason": None, "hand_off_note": note}
+        self._act(Action.HAND_OFF_HAND_BACK, agent, at, {"from": agent, "to": "ai", "note": True})
+
+    def override(self) -> None:
+        """What a service leaves that writes back the flag and reason it read before the last action."""
+        self.item |= {"hand_off_to_human": False, "hand_off_to_human_reason": None}
+
+    def _hold(self, agent: str, at: datetime) -> None:
+        self.item |= {"hand_off_agent": agent, "hand_off_taken_at": to_iso(at)}
+        self.item.setdefault("hand_off_requested_at", to_iso(at))
+        self._queue("held")
+
+    def _queue(self, state: str) -> None:
+        self.item["gsi_hand_off_queue"] = f"{state}#{self.item['company_id']}"
+
+    def _act(self, action: Action, agent: str, at: datetime, payload: dict[str, Any]) -> None:
+        previous = self.item.get("hand_off_action_id")
+        self.item["hand_off_action_id"] = self._record(action, agent, at, payload, Result.SUCCESS, previous)
+        self.item["hand_off_wanted"] = self.item["hand_off_to_human"]
+        updated = parse_instant(self.item["updated_at"])
+        if updated is None or updated < at:
+            self.item["updated_at"] = to_iso(at)
+
+    def _record(
+        self, action: Action, agent: str, at: datetime, payload: dict[str, Any], result: str, previous: str | None
+    ) -> str:
+        action_id = f"{self.rng.getrandbits(128):032x}"
+        conversation_id = self.item["conversation_id"]
+        key = f"act:hand_off:{conversation_id}:{action_id}"
+        sort_key = self._entry(action, (agent, "agent"), action_id, key, at, result, payload, previous)
+        text = json.dumps(payload, sort_keys=True).encode()
+        self.records.append(
+            (
+                "IDEMPOTENCY",
+                {
+                    "event_id": key,
+                    "created_at": to_iso(at),
+                    "last_processed_at": to_iso(at + timedelta(milliseconds=40)),
+                    "received_at": to_iso(at),
+                    "expires_at": to_epoch(at + timedelta(days=IDEMPOTENCY_DAYS)),
+                    "status": "processed" if result == Result.SUCCESS else result.split(":")[0],
+                    "mode": "console",
+                    "conversation_id": conversation_id,
+                    "safe_mode": False,
+                    "automation_enabled": False,
+                    "payload_sha256": sha256(text).hexdigest(),
+                    "payload_bytes": len(text),
+                    "ts_action_id": sort_key,
+                },
+            )
+        )
+        return action_id
+
+    def _entry(
+        self,
+        action: Action,
+        actor: tuple[str, str],
+        action_id: str,
+        key: str,
+        at: datetime,
+        result: str,
+        payload: dict[str, Any],
+        previous: str | None = None,
+    ) -> str:
+        sort_key = f"{to_iso(at)}#{action_id}"
+        entry = {
+            "conversation_id": self.item["conversation_id"],
+            "ts_action_id": sort_key,
+            "action_type": action.value,
+            "action_payload_redacted": json.dumps(payload, sort_keys=True),
+            "idempotency_key": key,
+            "result": str(result),
+            "expires_at": to_epoch(at + timedelta(days=AUDIT_DAYS)),
+            "actor": actor[0],
+            "actor_role": actor[1],
+            "company_id": self.item["company_id"],
+            "gsi_actor": actor[0],
+            "gsi_company_id": self.item["company_id"],
+            "action_id": action_id,
+        }
+        self.records.append(("AUDIT", entry | ({"previous_action_id": previous} if previous else {})))
+        return sort_key

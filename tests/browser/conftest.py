@@ -1,0 +1,104 @@
+"""The demo in a process of its own, and chromium: what a person does, in a real browser."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+ARGUMENTS = ["--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+
+
+class Demo:
+    """A running `manage.py demo --json`: its addresses and sign-ins."""
+
+    def __init__(self, process: "subprocess.Popen[str]", told: dict) -> None:
+        self.process = process
+        self.url: str = told["url"]
+        self.staff: dict[str, dict[str, str]] = told["staff"]
+        self.tables: dict[str, str] = told["tables"]
+        self.endpoint: str = told["dynamodb_endpoint"]
+        self.region: str = told["region"]
+
+
+@pytest.fixture(scope="session")
+def demo() -> Iterator[Demo]:
+    """One demo for all browser tests of a run."""
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "demo", "--port", "0", "--json"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"},
+    )
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    assert line, "the demo did not start"
+    try:
+        yield Demo(process, json.loads(line))
+    finally:
+        process.terminate()
+        process.wait(timeout=10)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium, headless."""
+    if not CHROMIUM:
+        pytest.skip("chromium is not installed (Debian package chromium, or set CHROMIUM to its path)")
+    sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=[*ARGUMENTS, *sandbox])
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def open_page(browser: Browser, demo: Demo) -> Iterator[Callable[..., Page]]:
+    """Open a fresh browser context: `open_page("agent")` signs in as that role, `open_page(None)` does not.
+
+    Fails the test when the page logs a CSP violation or an uncaught error.
+    """
+    contexts: list[BrowserContext] = []
+    problems: list[str] = []
+
+    def open_(role: str | None, *, width: int = 1280, height: int = 860, dark: bool = False, **options) -> Page:
+        context = browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if dark else "light",
+            base_url=demo.url,
+            **options,
+        )
+        context.set_default_timeout(10_000)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: problems.append(f"uncaught: {error}"))
+        page.on(
+            "console",
+            lambda message: problems.append(message.text) if "Content Security Policy" in message.text else None,
+        )
+        if role:
+            sign_in(page, demo, role)
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert not problems, problems
+
+
+def sign_in(page: Page, demo: Demo, role: str) -> None:
+    """Sign in by the form, as a person does."""
+    page.goto("/sign-in/")
+    page.get_by_label("Username").fill(demo.staff[role]["username"])
+    page.get_by_label("Password").fill(demo.staff[role]["password"])
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(lambda url: "/sign-in/" not in url)

@@ -1,0 +1,72 @@
+"""What an agent does: find a conversation, read it, take it over, hand it back, and see that in its trail."""
+
+import pytest
+from playwright.sync_api import expect
+
+
+def test_company_project_conversation_take_over_hand_back_trail(open_page):
+    page = open_page("agent")
+    page.get_by_role("link", name="Conversations", exact=True).first.click()
+    page.get_by_role("link", name="Northwind Energy").first.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Northwind Energy")
+    page.get_by_role("link", name="Billing").first.click()
+    page.get_by_label("Hand-off").select_option(label="With the AI")
+    page.wait_for_url("**hand_off=**")
+    page.locator("[data-row] [data-open]").first.click()
+    expect(page.locator("ol.talk")).to_be_visible()
+    page.get_by_role("button", name="Take over").click()
+    expect(page.get_by_text("You took over.")).to_be_visible()
+    expect(page.get_by_text("You have this conversation")).to_be_visible()
+    page.get_by_text("Leave a note for the next time").click()
+    page.get_by_label("Note").last.fill("Wants a call after 5 pm")
+    page.get_by_role("button", name="Hand back to the AI").click()
+    expect(page.get_by_text("Handed back to the AI.")).to_be_visible()
+    expect(page.get_by_text("The AI has this conversation")).to_be_visible()
+    expect(page.get_by_text("Wants a call after 5 pm")).to_be_visible()
+    page.get_by_role("link", name="Trail").first.click()
+    expect(page.get_by_text("took over").first).to_be_visible()
+    expect(page.get_by_text("handed back").first).to_be_visible()
+
+
+def test_two_agents_take_the_same_row_and_the_second_is_told_who_won(open_page):
+    first, second = open_page("agent"), open_page("admin")
+    first.goto("/queue/?tab=waiting&company=ci-cuc-001")
+    row = first.locator("[data-row]").first
+    link = row.locator("[data-open]").get_attribute("href")
+    reference = link.split("?")[0]
+    second.goto("/queue/?tab=waiting&company=ci-cuc-001")
+    row.get_by_role("button", name="Take").click()
+    expect(first.get_by_text("You have this conversation").first).to_be_visible()
+    second.locator("[data-row]").filter(has=second.locator(f'[data-open][href^="{reference}"]')).get_by_role(
+        "button", name="Take"
+    ).click()
+    expect(second.get_by_role("heading", name="Someone was faster")).to_be_visible()
+    expect(second.get_by_text("amira.haddad").first).to_be_visible()
+
+
+def test_the_keyboard_takes_the_focused_row(open_page):
+    page = open_page("agent")
+    page.goto("/queue/")
+    expect(page.locator("[data-row]").nth(1)).to_be_visible()
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    expect(page.locator("[data-row]").nth(1).locator(":focus")).to_have_count(1)
+    page.keyboard.press("t")
+    expect(page.get_by_text("You have this conversation").first).to_be_visible()
+
+
+def test_it_all_works_without_javascript(open_page):
+    page = open_page("agent", java_script_enabled=False)
+    page.goto("/queue/")
+    page.locator("[data-row]").first.get_by_role("button", name="Take").click()
+    expect(page.get_by_text("You have this conversation").first).to_be_visible()
+    page.get_by_role("button", name="Release").click()
+    expect(page.get_by_text("Waiting for a human").first).to_be_visible()
+
+
+@pytest.mark.parametrize("role", ["auditor", "onboarding"])
+def test_other_roles_have_no_queue(open_page, role):
+    page = open_page(role)
+    expect(page.get_by_role("link", name="Queue")).to_have_count(0)
+    assert page.goto("/queue/").status == 403
+    expect(page.get_by_role("heading", level=1)).to_contain_text("not part of your role")

@@ -1,0 +1,78 @@
+"""`manage.py demo --json`: one line of JSON, then a console and a DynamoDB that answer."""
+
+import json
+import os
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import botocore.session
+import pytest
+
+from console.dynamodb.registry import TABLES
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@pytest.fixture(scope="module")
+def demo():
+    environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
+    # What a developer's shell may hold must not reach into the demo.
+    environment |= {"CONSOLE_ENV": "prod", "TABLE_AUDIT": "audit-prod", "DYNAMODB_ENDPOINT": "http://127.0.0.1:9"}
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "demo", "--port", "0", "--json"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    line = process.stdout.readline()
+    assert line, process.stderr.read()
+    yield json.loads(line)
+    process.terminate()
+    process.communicate(timeout=10)
+
+
+def client_of(told):
+    return botocore.session.get_session().create_client(
+        "dynamodb",
+        region_name=told["region"],
+        endpoint_url=told["dynamodb_endpoint"],
+        aws_access_key_id="any",
+        aws_secret_access_key="any",
+    )
+
+
+def test_it_tells_what_a_program_needs(demo):
+    assert set(demo) == {"url", "dynamodb_endpoint", "region", "environment", "staff", "tables"}
+    assert demo["environment"] == "demo"
+    assert set(demo["staff"]) >= {"agent", "onboarding", "auditor", "admin"}
+    assert all(set(each) == {"username", "password"} for each in demo["staff"].values())
+    assert set(demo["tables"]) == set(TABLES)
+    assert all(name.endswith("-demo") for name in demo["tables"].values())
+
+
+def test_the_console_answers(demo):
+    with urllib.request.urlopen(f"{demo['url']}/readyz") as answer:
+        assert answer.status == 200
+    with urllib.request.urlopen(f"{demo['url']}/") as answer:
+        assert "/sign-in/" in answer.url
+        assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+
+
+def test_any_dynamodb_client_sees_the_data(demo):
+    client = client_of(demo)
+    assert set(client.list_tables()["TableNames"]) == set(demo["tables"].values())
+    count = client.scan(TableName=demo["tables"]["CONVERSATIONS"], Select="COUNT")["Count"]
+    assert 350 <= count <= 500
+    for key in ("AUDIT", "IDEMPOTENCY", "CONVERSATION_STATE", "CONSOLE", "STAFF"):
+        assert client.scan(TableName=demo["tables"][key], Select="COUNT")["Count"] > 0
+
+
+def test_passwords_are_stored_as_argon2(demo):
+    items = client_of(demo).scan(TableName=demo["tables"]["STAFF"])["Items"]
+    assert all(item["password_hash"]["S"].startswith("argon2") for item in items)
+    passwords = {each["password"] for each in demo["staff"].values()}
+    assert not any(password in json.dumps(items) for password in passwords)

@@ -1,0 +1,181 @@
+"""`manage.py staff`: accounts of the people who use the console, from the command line."""
+
+import sys
+from argparse import ArgumentParser
+from collections.abc import Callable
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.views.decorators.debug import sensitive_variables
+
+from console.audit.recording import COMMAND_LINE
+from console.errors import ConsoleError, StoreUnavailable, TableMissing, Throttled
+from console.staff import passwords, services
+from console.staff.models import StaffAccount
+from console.staff.permissions import Role
+
+ROLES = [role.value for role in Role]
+SCOPE_HELP = "company and tenant ids, separated by spaces or commas, or all; none: an empty scope, which sees nothing"
+
+
+class Command(BaseCommand):
+    """Make, list, change and disable accounts. Every change is in the account's trail, by actor "command-line"."""
+
+    help = "Make, list, change and disable accounts of members of staff."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """One subcommand per action."""
+        actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+        create = _action(actions, "create", "make an account")
+        create.add_argument("--role", required=True, choices=ROLES)
+        create.add_argument("--scope", nargs="*", default=[], metavar="ID", help=SCOPE_HELP)
+        create.add_argument("--name", default="", help="how the person is shown to colleagues (default: the username)")
+        create.add_argument("--time-zone", default="UTC", metavar="ZONE", help="such as Europe/London (default: UTC)")
+        _password_option(create)
+        _action(actions, "list", "show all accounts", username=False)
+        _action(actions, "disable", "disable an account: its sessions end, what it holds is released")
+        _action(actions, "enable", "let a disabled account sign in again")
+        _password_option(_action(actions, "reset", "set a new password; all sessions end"))
+        role = _action(actions, "role", "give another role; all sessions end")
+        role.add_argument("role", choices=ROLES)
+        scope = _action(actions, "scope", "give another scope, which replaces the old one; all sessions end")
+        scope.add_argument("ids", nargs="*", metavar="ID", help=SCOPE_HELP)
+        zone = _action(actions, "time-zone", "set the zone in which the person sees times")
+        zone.add_argument("time_zone", metavar="ZONE")
+        _action(actions, "sign-out", "end all sessions of an account")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Run one action; what goes wrong is said in one line, with exit status 1."""
+        actions: dict[str, Callable[[dict[str, Any]], None]] = {
+            "create": self._create,
+            "list": self._list,
+            "disable": self._disable,
+            "enable": self._enable,
+            "reset": self._reset,
+            "role": self._role,
+            "scope": self._scope,
+            "time-zone": self._time_zone,
+            "sign-out": self._sign_out,
+        }
+        try:
+            actions[options["action"]](options)
+        except TableMissing as error:
+            raise CommandError(f"{error} Create the tables first: manage.py tables apply.") from error
+        except (StoreUnavailable, Throttled) as error:
+            raise CommandError(f"{error} Look with staff list what was done.") from error
+        except ConsoleError as error:
+            raise CommandError(str(error)) from error
+
+    @sensitive_variables()
+    def _create(self, options: dict[str, Any]) -> None:
+        password, was_generated = _password(options)
+        account = services.create(
+            options["username"],
+            password,
+            role=Role(options["role"]),
+            scope=_ids(options["scope"]),
+            display_name=options["name"],
+            time_zone=options["time_zone"],
+            actor=COMMAND_LINE,
+        )
+        self._say(account, "made")
+        self._show_password(password, was_generated)
+
+    def _list(self, options: dict[str, Any]) -> None:
+        accounts = services.list_accounts()
+        if not accounts:
+            self.stdout.write(
+                "There are no accounts yet. Make one: manage.py staff create USERNAME --role admin --scope all"
+            )
+            return
+        rows: list[tuple[str, ...]] = [("USERNAME", "ROLE", "STATE", "LAST SIGN-IN", "TIME ZONE", "SCOPE", "NAME")]
+        rows += [_row(account) for account in accounts]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+        for row in rows:
+            self.stdout.write("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+    def _disable(self, options: dict[str, Any]) -> None:
+        self._say(services.disable(options["username"], actor=COMMAND_LINE), "disabled; its sessions have ended")
+
+    def _enable(self, options: dict[str, Any]) -> None:
+        self._say(services.enable(options["username"], actor=COMMAND_LINE), "can sign in")
+
+    @sensitive_variables()
+    def _reset(self, options: dict[str, Any]) -> None:
+        services.get(options["username"])
+        password, was_generated = _password(options)
+        account = services.reset_password(options["username"], password, actor=COMMAND_LINE)
+        self._say(account, "has a new password; its sessions have ended")
+        self._show_password(password, was_generated)
+
+    def _role(self, options: dict[str, Any]) -> None:
+        self._say(services.change_role(options["username"], Role(options["role"]), actor=COMMAND_LINE), "changed")
+
+    def _scope(self, options: dict[str, Any]) -> None:
+        self._say(services.change_scope(options["username"], _ids(options["ids"]), actor=COMMAND_LINE), "changed")
+
+    def _time_zone(self, options: dict[str, Any]) -> None:
+        services.change_time_zone(options["username"], options["time_zone"], actor=COMMAND_LINE)
+        self.stdout.write(f"{services.normal_username(options['username'])}: sees times in {options['time_zone']}.")
+
+    def _sign_out(self, options: dict[str, Any]) -> None:
+        services.end_sessions(options["username"], actor=COMMAND_LINE)
+        self.stdout.write(f"{services.normal_username(options['username'])}: all sessions have ended.")
+
+    def _say(self, account: StaffAccount, what: str) -> None:
+        self.stdout.write(f"{account.username}: {what} (role {account.role}, scope {_scope_label(account)}).")
+        if not account.scope:
+            self.stdout.write("Its scope is empty, so it sees nothing until one is given: manage.py staff scope.")
+
+    @sensitive_variables()
+    def _show_password(self, password: str, was_generated: bool) -> None:
+        if was_generated:
+            self.stdout.write(f"Password, shown only this once: {password}")
+
+
+def _action(actions: Any, name: str, help_text: str, *, username: bool = True) -> ArgumentParser:
+    parser: ArgumentParser = actions.add_parser(name, help=help_text, description=help_text)
+    if username:
+        parser.add_argument("username", metavar="USERNAME")
+    return parser
+
+
+def _password_option(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--password-stdin",
+        action="store_true",
+        help="read the password from the first line of standard input instead of making one up",
+    )
+
+
+@sensitive_variables()
+def _password(options: dict[str, Any]) -> tuple[str, bool]:
+    """The password to set, and whether it was made up here. Never an argument: every user of a host sees those."""
+    if not options["password_stdin"]:
+        return passwords.generate(), True
+    password = sys.stdin.readline().rstrip("\r\n")
+    if not password:
+        raise CommandError("Standard input holds no password.")
+    return password, False
+
+
+def _ids(given: list[str]) -> list[str]:
+    return [each for text in given for each in text.split(",") if each.strip()]
+
+
+def _scope_label(account: StaffAccount) -> str:
+    ids = account.scope or []
+    return "all" if "*" in ids else ", ".join(ids) or "empty"
+
+
+def _row(account: StaffAccount) -> tuple[str, ...]:
+    return (
+        account.username,
+        account.role,
+        "disabled" if account.disabled else "enabled",
+        (account.last_sign_in_at or "never")[:16].replace("T", " "),
+        account.time_zone or "UTC",
+        _scope_label(account),
+        account.display_name or "",
+    )

@@ -1,0 +1,182 @@
+"""Who is signed in: sessions as rows in DynamoDB, checked together with the account on every request.
+
+The cookie's token is sealed and holds the username and a random part; the table holds only the token's SHA-256. The
+username in it lets account and session be read at once, in one strongly consistent BatchGetItem, so that sign-out, a
+change of password, role or scope, and disabling end a session with the next request.
+"""
+
+import hashlib
+import logging
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from django.conf import settings
+from pynamodb.transactions import TransactWrite
+
+from console import clock, refs
+from console.audit.models import AuditEntry
+from console.dynamodb.connection import StoreConnection, call
+from console.dynamodb.models import StoreModel
+from console.errors import BadReference, ConsoleError, StoreUnavailable
+from console.staff.models import StaffAccount, StaffSession
+from console.staff.permissions import Staff
+
+logger = logging.getLogger(__name__)
+
+# How exact `last_seen_at` is: one small write per person and five minutes, not one per request.
+TOUCH_EVERY = timedelta(minutes=5)
+MAX_TOKEN_LENGTH = 400
+
+Model = TypeVar("Model", bound=StoreModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Visitor:
+    """What a browser's token stands for: its session's key and the username that the token names."""
+
+    username: str
+    session_id: str
+
+
+def transaction() -> TransactWrite:
+    """Several writes of the console's own records that happen together or not at all."""
+    return TransactWrite(connection=StoreConnection(region="unused", host="unused"))
+
+
+def read_token(token: str) -> Visitor | None:
+    """The visitor of a cookie's token, without a read; None for one that this console did not make."""
+    if not token or len(token) > MAX_TOKEN_LENGTH:
+        return None
+    try:
+        username, _random = refs.unseal("session", token, 2)
+    except BadReference:
+        return None
+    return Visitor(username, hashlib.sha256(token.encode()).hexdigest())
+
+
+def start(account: StaffAccount, entry: AuditEntry, *, user_agent: str = "", previous_token: str = "") -> str:
+    """Begin a session and return its token for the cookie.
+
+    One transaction: the session, its trail entry, and the end of the session that the browser had before. The session
+    bears the epoch of `account` as it was when the password was checked, so that a change since then ends it.
+    """
+    token = refs.seal("session", account.username, secrets.token_urlsafe(32))
+    moment = clock.now()
+    session = StaffSession(
+        session_id=hashlib.sha256(token.encode()).hexdigest(),
+        username=account.username,
+        epoch=account.epoch,
+        created_at=clock.to_iso(moment),
+        last_seen_at=clock.to_iso(moment),
+        expires_at=clock.to_epoch(moment + timedelta(hours=settings.SESSION_ABSOLUTE_HOURS)),
+        user_agent=user_agent or None,
+    )
+    previous = read_token(previous_token)
+    with transaction() as writes:
+        writes.save(session)
+        writes.save(entry)
+        if previous is not None:
+            writes.delete(StaffSession(previous.session_id))
+    return token
+
+
+def end(session_id: str, entry: AuditEntry) -> None:
+    """End one session, together with its trail entry: copies of its cookie are worth nothing from now on."""
+    with transaction() as writes:
+        writes.delete(StaffSession(session_id))
+        writes.save(entry)
+
+
+def end_all(username: str, entry: AuditEntry) -> None:
+    """End every session of an account, together with the trail entry. Raises `Conflict` if there is no such account."""
+    with transaction() as writes:
+        writes.update(
+            StaffAccount(username),
+            actions=[StaffAccount.epoch.add(1), StaffAccount.updated_at.set(clock.to_iso(clock.now()))],
+            condition=StaffAccount.username.exists(),
+        )
+        writes.save(entry)
+
+
+def authenticate_request(token: str, *, is_activity: bool = True) -> Staff | None:
+    """Who sends this token: one BatchGetItem, and at most every five minutes a write of when they were last seen.
+
+    None when the session is over or never was. `is_activity` is False for what a page asks by itself (polling): that
+    does not keep a session alive. Raises `StoreUnavailable` or `Throttled` when account and session could not be read.
+    """
+    visitor = read_token(token)
+    if visitor is None:
+        return None
+    account, session = _read(visitor)
+    moment = clock.now()
+    if account is None or session is None or not is_valid(account, session, moment):
+        return None
+    staff = account.as_staff(session.session_id)
+    if is_activity:
+        _touch(session, moment)
+    return staff
+
+
+def is_valid(account: StaffAccount, session: StaffSession, at: datetime) -> bool:
+    """Whether a session holds at that instant: same person, same epoch, enabled, within both limits."""
+    created, seen = clock.parse_instant(session.created_at), clock.parse_instant(session.last_seen_at)
+    return (
+        session.username == account.username
+        and session.epoch == account.epoch
+        and not account.disabled
+        and not clock.is_expired(session.expires_at, at)
+        and created is not None
+        and at < created + timedelta(hours=settings.SESSION_ABSOLUTE_HOURS)
+        and seen is not None
+        and at < seen + timedelta(minutes=settings.SESSION_IDLE_MINUTES)
+    )
+
+
+def _touch(session: StaffSession, at: datetime) -> None:
+    seen = clock.parse_instant(session.last_seen_at)
+    if seen is not None and at - seen < TOUCH_EVERY:
+        return
+    try:
+        session.update(
+            actions=[StaffSession.last_seen_at.set(clock.to_iso(at))], condition=StaffSession.session_id.exists()
+        )
+    except ConsoleError as error:
+        # The request itself was answered for; the next one tries again. A session that just ended stays ended.
+        logger.warning("Could not note when a session was last seen: %s", type(error).__name__)
+
+
+def _read(visitor: Visitor) -> tuple[StaffAccount | None, StaffSession | None]:
+    """Account and session in one strongly consistent BatchGetItem; what DynamoDB put off is asked for once more."""
+    keys = {
+        StaffAccount.Meta.table_name: {"username": {"S": visitor.username}},
+        StaffSession.Meta.table_name: {"session_id": {"S": visitor.session_id}},
+    }
+    wanted: dict[str, Any] = {name: {"Keys": [key], "ConsistentRead": True} for name, key in keys.items()}
+    found: dict[str, dict[str, Any]] = {}
+    for _attempt in range(2):
+        answer = call("BatchGetItem", RequestItems=wanted, ReturnConsumedCapacity="TOTAL")
+        responses = answer.get("Responses")
+        if not isinstance(responses, dict):
+            raise StoreUnavailable("The database gave an incomplete answer.")
+        found.update({name: items[0] for name, items in responses.items() if items})
+        wanted = answer.get("UnprocessedKeys") or {}
+        if not wanted:
+            break
+    else:
+        raise StoreUnavailable("The database could not read everything.")
+    return (
+        _instance(StaffAccount, found.get(StaffAccount.Meta.table_name)),
+        _instance(StaffSession, found.get(StaffSession.Meta.table_name)),
+    )
+
+
+def _instance(model: type[Model], raw: dict[str, Any] | None) -> Model | None:
+    if raw is None:
+        return None
+    try:
+        return model.from_raw_data(raw)
+    except (ValueError, TypeError, AttributeError, KeyError) as error:
+        logger.error("An item of %s cannot be read: %s", model.__name__, type(error).__name__)
+        raise StoreUnavailable("Your account could not be read.") from error

@@ -1,0 +1,60 @@
+"""Accounts, a clock to turn, and routes of every kind for the tests of sign-in."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+
+from console import clock
+from console.audit.recording import Actor
+from console.staff import services
+from console.staff.models import StaffAccount
+from console.staff.permissions import Role
+
+PASSWORD = "correct horse battery"
+ADMIN = Actor("ada.admin", "admin")
+
+
+@pytest.fixture(autouse=True)
+def _routes(settings) -> None:
+    settings.ROOT_URLCONF = "tests.console.staff.urls"
+
+
+@pytest.fixture
+def agent(store) -> StaffAccount:
+    """An agent for two companies."""
+    return services.create(
+        "amira.haddad",
+        PASSWORD,
+        role=Role.AGENT,
+        scope=["ci-cuc-001", "ci-nwe-002"],
+        display_name="Amira Haddad",
+        actor=ADMIN,
+    )
+
+
+@pytest.fixture
+def sign_in(agent) -> Callable[[Client], str]:
+    """Signs the agent in with a client and returns the token."""
+
+    def sign_in(client: Client, password: str = PASSWORD) -> str:
+        answer = client.post("/sign-in/", {"username": agent.username, "password": password})
+        assert answer.status_code == 302
+        return client.cookies["session"].value
+
+    return sign_in
+
+
+@pytest.fixture
+def later(monkeypatch) -> Callable[..., None]:
+    """Moves the console's clock: `later(minutes=5)` from where it stands."""
+    real = clock.now
+    offset = timedelta()
+
+    def later(**span: float) -> None:
+        nonlocal offset
+        offset += timedelta(**span)
+        monkeypatch.setattr(clock, "now", lambda: real() + offset)
+
+    return later

@@ -1,0 +1,133 @@
+"""`manage.py staff`."""
+
+import io
+import re
+import sys
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from console.staff import passwords, services
+from console.staff.permissions import Role
+from tests import faults
+from tests.console.staff.conftest import ADMIN, PASSWORD
+
+
+def staff(*arguments: str) -> str:
+    out = io.StringIO()
+    call_command("staff", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def type_password(monkeypatch, text: str) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+
+
+def test_create_makes_an_account_and_shows_its_password_once(store):
+    said = staff(
+        "create", "amira.haddad", "--role", "agent", "--scope", "ci-cuc-001,ci-nwe-002", "--name", "Amira Haddad"
+    )
+    assert "amira.haddad: made (role agent, scope ci-cuc-001, ci-nwe-002)." in said
+    password = re.search(r"Password, shown only this once: (\S+)", said).group(1)
+    account = services.get("amira.haddad")
+    assert passwords.verify(password, account.password_hash)[0]
+    assert account.display_name == "Amira Haddad"
+    assert password not in staff("list")
+    [entry] = store.all("AUDIT")
+    assert (entry["actor"], entry["actor_role"]) == ("command-line", "operator")
+    assert password not in str(entry)
+
+
+def test_create_takes_scope_as_several_words_or_all(store):
+    staff("create", "one", "--role", "agent", "--scope", "a", "b", "--time-zone", "Europe/London")
+    staff("create", "two", "--role", "admin", "--scope", "all")
+    assert store.get("STAFF", username="one")["scope"] == ["a", "b"]
+    assert store.get("STAFF", username="one")["time_zone"] == "Europe/London"
+    assert store.get("STAFF", username="two")["scope"] == ["*"]
+
+
+def test_create_says_that_an_empty_scope_sees_nothing(store):
+    assert "sees nothing" in staff("create", "one", "--role", "agent")
+
+
+def test_password_from_standard_input_is_not_shown(store, monkeypatch):
+    type_password(monkeypatch, f"{PASSWORD}\nsecond line\n")
+    said = staff("create", "one", "--role", "agent", "--password-stdin")
+    assert PASSWORD not in said
+    assert "shown only this once" not in said
+    assert passwords.verify(PASSWORD, services.get("one").password_hash)[0]
+
+
+@pytest.mark.parametrize(("typed", "complaint"), [("", "holds no password"), ("short\n", "too short")])
+def test_unfit_password_from_standard_input_makes_no_account(store, monkeypatch, typed, complaint):
+    type_password(monkeypatch, typed)
+    with pytest.raises(CommandError, match=complaint):
+        staff("create", "one", "--role", "agent", "--password-stdin")
+    assert store.all("STAFF") == []
+
+
+def test_list_shows_every_account_and_no_secret(store, agent):
+    services.create("gone.person", PASSWORD, role=Role.AUDITOR, scope=["all"], actor=ADMIN)
+    services.disable("gone.person", actor=ADMIN)
+    said = staff("list")
+    first, second = (line.split() for line in said.splitlines()[1:])
+    assert first[:4] == ["amira.haddad", "agent", "enabled", "never"]
+    assert second[:3] == ["gone.person", "auditor", "disabled"]
+    assert agent.password_hash not in said
+
+
+def test_list_of_nobody_says_how_to_make_the_first(store):
+    assert "manage.py staff create" in staff("list")
+
+
+def test_account_is_changed_from_the_command_line(store, agent):
+    assert "disabled" in staff("disable", "amira.haddad")
+    assert store.get("STAFF", username="amira.haddad")["disabled"] is True
+    assert "can sign in" in staff("enable", "amira.haddad")
+    assert "role auditor" in staff("role", "amira.haddad", "auditor")
+    assert "scope all" in staff("scope", "amira.haddad", "all")
+    assert "scope empty" in staff("scope", "amira.haddad")
+    assert "Asia/Tokyo" in staff("time-zone", "amira.haddad", "Asia/Tokyo")
+    assert "ended" in staff("sign-out", "amira.haddad")
+    account = store.get("STAFF", username="amira.haddad")
+    assert (account["disabled"], account["role"], account["scope"]) == (False, "auditor", [])
+    assert (account["time_zone"], account["epoch"]) == ("Asia/Tokyo", 7)
+
+
+def test_reset_sets_a_new_password(store, agent, monkeypatch):
+    said = staff("reset", "amira.haddad")
+    password = re.search(r"Password, shown only this once: (\S+)", said).group(1)
+    assert passwords.verify(password, services.get("amira.haddad").password_hash)[0]
+    type_password(monkeypatch, "typed in by hand\n")
+    staff("reset", "amira.haddad", "--password-stdin")
+    assert passwords.verify("typed in by hand", services.get("amira.haddad").password_hash)[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["create", "amira.haddad", "--role", "agent"], "already an account"),
+        (["create", "a@b.example", "--role", "agent"], "username"),
+        (["create", "one", "--role", "king"], "invalid choice: 'king'"),
+        (["create", "one"], "--role"),
+        (["create", "one", "--role", "agent", "--time-zone", "Mars"], "not a time zone"),
+        (["disable", "nobody"], "no account named 'nobody'"),
+        (["reset", "nobody"], "no account named 'nobody'"),
+        (["role", "amira.haddad", "king"], "invalid choice"),
+        (["scope", "amira.haddad", "a#b"], "not a company"),
+        ([], "ACTION"),
+    ],
+)
+def test_mistakes_are_said_in_a_line(store, agent, arguments, complaint):
+    with pytest.raises(CommandError, match=re.escape(complaint)):
+        staff(*arguments)
+
+
+def test_failing_database_is_said_in_a_line(store):
+    with faults.fail_before(), pytest.raises(CommandError, match="did not answer"):
+        staff("list")
+
+
+def test_absent_tables_are_said_with_what_to_do(bare_store):
+    with pytest.raises(CommandError, match="tables apply"):
+        staff("list")

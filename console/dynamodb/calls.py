@@ -96,8 +96,8 @@ def submit(work: Callable[..., T], *args: Any, **kwargs: Any) -> "Future[T]":
 
 def parallel(*work: Callable[[], T]) -> list[T]:
     """Run all at once, answer in order. The first error is raised after all have ended. Never call it from within."""
-    if len(work) == 1:
-        return [work[0]()]
+    if len(work) < 2:
+        return [each() for each in work]
     futures = [submit(each) for each in work]
     errors = [future.exception() for future in futures]
     for error in errors:

@@ -32,7 +32,7 @@ class StrictJSONParser(JSONParser):
         if not isinstance(parsed, dict):
             raise ResponseParserError("The answer is not a JSON object.")
         if shape is not None and shape.name in WALKED_SHAPES:
-            return self._parse_shape(shape, parsed)
+            return self._parse_shape(shape, parsed)  # type: ignore[attr-defined]
         return parsed
 
 
@@ -53,7 +53,7 @@ class StrictParserFactory(ResponseParserFactory):
     def create_parser(self, protocol_name: str) -> Any:
         """Called by botocore when it makes a client."""
         if protocol_name == "json":
-            return StrictJSONParser(**self._defaults)
+            return StrictJSONParser(**self._defaults)  # type: ignore[attr-defined]
         return super().create_parser(protocol_name)
 
 

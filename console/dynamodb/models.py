@@ -46,7 +46,7 @@ class StoreModel(Model):
     def _get_connection(cls) -> TableConnection:
         name = cls.Meta.table_name
         if cls._connection is None or cls._connection.table_name != name:
-            schema = cls._get_schema()
+            schema: dict[str, Any] = dict(cls._get_schema())
             indexes = {
                 kind: [{"IndexName": each["index_name"], "KeySchema": each["key_schema"]} for each in schema[source]]
                 for kind, source in (

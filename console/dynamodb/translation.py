@@ -46,7 +46,7 @@ def translate(error: Exception, tables: tuple[str, ...] = ()) -> ConsoleError:
 def _translate_client_error(error: ClientError, tables: tuple[str, ...]) -> ConsoleError:
     code = error.response.get("Error", {}).get("Code", "")
     if code == "ConditionalCheckFailedException":
-        return ConditionFailed(error.response.get("Item"))
+        return ConditionFailed(error.response.get("Item"))  # type: ignore[arg-type]
     if code == "TransactionCanceledException":
         return _translate_cancellation(error)
     if code == "TransactionConflictException":

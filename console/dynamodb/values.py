@@ -9,7 +9,8 @@ def plain(value: dict[str, Any]) -> Any:
 
     Never raises: what cannot be read comes back as its text.
     """
-    kind, content = next(iter(value.items()), ("NULL", True))
+    pair: tuple[str, Any] = next(iter(value.items()), ("NULL", True))
+    kind, content = pair
     match kind:
         case "NULL":
             return None

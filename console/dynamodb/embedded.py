@@ -1,0 +1,130 @@
+"""A DynamoDB inside this process for the demo and the tests: moto served over HTTP, one request at a time.
+
+moto's transactions are not atomic across threads, so a lock is held for the whole of every request. Two things are
+refused because anything on the machine, any web page too, can reach a loopback port: requests that are not calls of
+DynamoDB or DynamoDB Streams, and requests that a browser sends for a page (they carry `Origin`).
+"""
+
+import socket
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any, Self
+
+HOST = "127.0.0.1"
+# The service named by `X-Amz-Target: DynamoDB_20120810.Query`, and moto's name for it.
+SERVICES = {"DynamoDB_20120810": "dynamodb", "DynamoDBStreams_20120810": "dynamodbstreams"}
+
+StartResponse = Callable[..., Any]
+WSGIApplication = Callable[[dict[str, Any], StartResponse], Iterable[bytes]]
+
+
+class EmbeddedDynamoDB:
+    """An in-memory DynamoDB on a loopback port.
+
+    moto keeps its tables per process, so at most one can run at a time; `stop` forgets what was stored.
+    """
+
+    def __init__(self, port: int = 0) -> None:
+        self.port = port
+        self.endpoint = ""
+        self._server: Any = None
+        self._thread: threading.Thread | None = None
+
+    def start(self, port: int = 0) -> str:
+        """Serve on `port` (0: any free one) and return the endpoint URL. Raises `OSError` if the port is taken."""
+        from werkzeug.serving import make_server
+
+        if self._server is not None:
+            raise RuntimeError("The embedded DynamoDB is running already.")
+        application = _one_at_a_time(_dispatcher())
+        # Bound here, because werkzeug ends the process when a port is taken. It works on a copy of the socket.
+        with socket.create_server((HOST, port or self.port), backlog=128) as bound:
+            self._server = make_server(
+                HOST, 0, application, threaded=True, request_handler=_request_handler(), fd=bound.fileno()
+            )
+        self._server.daemon_threads = True
+        # A short poll only makes stop() quick; requests do not wait for it.
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, name="embedded-dynamodb", daemon=True
+        )
+        self._thread.start()
+        self.endpoint = f"http://{HOST}:{self._server.server_address[1]}"
+        return self.endpoint
+
+    def stop(self) -> None:
+        """Stop serving and drop all tables. Does nothing if it is not running."""
+        if self._server is None:
+            return
+        self._server.shutdown()
+        self._server.server_close()
+        if self._thread is not None:
+            self._thread.join()
+        self._server, self._thread, self.endpoint = None, None, ""
+        _forget()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+def _dispatcher() -> WSGIApplication:
+    """A WSGI application that gives each call to moto's application of its service and refuses everything else."""
+    from moto.moto_server.werkzeug_app import create_backend_app
+
+    applications = {prefix: create_backend_app(service) for prefix, service in SERVICES.items()}  # type: ignore[arg-type]
+
+    def application(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+        target = str(environ.get("HTTP_X_AMZ_TARGET", "")).partition(".")[0]
+        chosen = applications.get(target)
+        if chosen is None or environ["REQUEST_METHOD"] != "POST" or "HTTP_ORIGIN" in environ:
+            body = b'{"__type":"com.amazon.coral.service#UnknownOperationException","message":"Not a DynamoDB call."}'
+            start_response(
+                "400 Bad Request", [("Content-Type", "application/x-amz-json-1.0"), ("Content-Length", str(len(body)))]
+            )
+            return [body]
+        answer: Iterable[bytes] = chosen(environ, start_response)
+        return answer
+
+    return application
+
+
+def _one_at_a_time(application: WSGIApplication) -> WSGIApplication:
+    """The application behind one lock, held until the answer is complete."""
+    lock = threading.Lock()
+
+    def locked(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+        with lock:
+            answer = application(environ, start_response)
+            try:
+                return list(answer)
+            finally:
+                close = getattr(answer, "close", None)
+                if close is not None:
+                    close()
+
+    return locked
+
+
+def _request_handler() -> type[Any]:
+    """werkzeug's handler, with connections kept open (clients pool them) and without a line per request."""
+    from werkzeug.serving import WSGIRequestHandler
+
+    class QuietHandler(WSGIRequestHandler):
+        protocol_version = "HTTP/1.1"
+        # Header and body are written apart; without this, Nagle and delayed ACK add 40 ms to each answer.
+        disable_nagle_algorithm = True
+
+        def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+            """Nothing: a line per call would drown the console's own log."""
+
+    return QuietHandler
+
+
+def _forget() -> None:
+    from moto.backends import get_backend
+
+    for service in SERVICES.values():
+        get_backend(service).reset()  # type: ignore[call-overload]

@@ -1,0 +1,79 @@
+"""Which tables and indexes are there, remembered for a minute, for pages that do without the absent ones.
+
+A DescribeTable that fails says nothing about the table: it is never taken for "absent", and never remembered.
+"""
+
+import threading
+import time
+
+from console.dynamodb.calls import parallel
+from console.dynamodb.connection import call
+from console.dynamodb.registry import TABLES, table_name
+from console.errors import TableMissing
+
+REMEMBER_SECONDS = 60.0
+
+_lock = threading.Lock()
+# Per table name: when it was looked at (monotonic), and its active indexes, or None where the table is absent.
+_seen: dict[str, tuple[float, frozenset[str] | None]] = {}
+
+
+def missing_tables() -> frozenset[str]:
+    """Registry keys of the tables that are not there (or not ready yet). At most one DescribeTable per table a minute.
+
+    Raises `StoreUnavailable` or `Throttled` when DynamoDB gives no answer for a table that is not remembered.
+    """
+    keys = tuple(TABLES)
+    stale = [key for key in keys if _remembered(table_name(key)) is None]
+    found = parallel(*(lambda key=key: table_ready(key) for key in stale)) if stale else []
+    fresh = dict(zip(stale, found, strict=True))
+    return frozenset(key for key in keys if not (fresh[key] if key in fresh else table_ready(key)))
+
+
+def table_ready(table_key: str) -> bool:
+    """Whether a table is there and can be read and written. Raises as `missing_tables`."""
+    return _indexes(table_key) is not None
+
+
+def index_ready(table_key: str, index_name: str) -> bool:
+    """Whether an index is there and back-filled. Raises as `missing_tables`."""
+    return index_name in (_indexes(table_key) or ())
+
+
+def forget() -> None:
+    """Look anew at the next question: after a change of tables, and between tests."""
+    with _lock:
+        _seen.clear()
+
+
+def _remembered(name: str) -> tuple[float, frozenset[str] | None] | None:
+    with _lock:
+        entry = _seen.get(name)
+    return entry if entry is not None and time.monotonic() - entry[0] < REMEMBER_SECONDS else None
+
+
+def _indexes(table_key: str) -> frozenset[str] | None:
+    name = table_name(table_key)
+    entry = _remembered(name)
+    if entry is None:
+        entry = (time.monotonic(), _describe(name))
+        with _lock:
+            _seen[name] = entry
+    return entry[1]
+
+
+def _describe(name: str) -> frozenset[str] | None:
+    """Names of the active indexes, or None where DynamoDB says that there is no such table."""
+    try:
+        table = call("DescribeTable", TableName=name)["Table"]
+    except TableMissing:
+        return None
+    if table["TableStatus"] not in ("ACTIVE", "UPDATING"):
+        return None
+    local = {index["IndexName"] for index in table.get("LocalSecondaryIndexes", ())}
+    global_ = {
+        index["IndexName"]
+        for index in table.get("GlobalSecondaryIndexes", ())
+        if index.get("IndexStatus", "ACTIVE") in ("ACTIVE", "UPDATING") and not index.get("Backfilling", False)
+    }
+    return frozenset(local | global_)

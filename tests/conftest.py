@@ -1,0 +1,89 @@
+"""Fixtures of the whole suite: the DynamoDB that tests run against, and Django without a SQL database."""
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from console.dynamodb.registry import TABLES
+from tests import dynamodb_local
+from tests.store import Store
+
+STORE_FIXTURES = {"store", "bare_store", "dynamodb"}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--dynamodb-local",
+        action="store_true",
+        help="run the store-facing tests on DynamoDB Local instead of moto; its jars: DYNAMODB_LOCAL_JARS or .cache",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what uses a store or a browser, and skip what the chosen store cannot show."""
+    on_local = config.getoption("--dynamodb-local")
+    for item in items:
+        if STORE_FIXTURES & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.store)
+        if "tests/browser/" in item.nodeid:
+            item.add_marker(pytest.mark.browser)
+        if item.get_closest_marker("local_only") and not on_local:
+            item.add_marker(pytest.mark.skip(reason="needs DynamoDB Local: run with --dynamodb-local"))
+
+
+@pytest.fixture(scope="session")
+def dynamodb(request: pytest.FixtureRequest) -> Iterator[Store]:
+    """The session's DynamoDB, without tables: moto in this process, or DynamoDB Local where asked for."""
+    if request.config.getoption("--dynamodb-local"):
+        server = dynamodb_local.DynamoDBLocal()
+        try:
+            endpoint = server.start()
+        except dynamodb_local.Unavailable as unavailable:
+            pytest.skip(f"DynamoDB Local cannot run here: {unavailable}")
+        yield Store(endpoint, local=True)
+        server.stop()
+    else:
+        from console.dynamodb.embedded import EmbeddedDynamoDB
+
+        with EmbeddedDynamoDB() as embedded:
+            yield Store(embedded.endpoint, local=False)
+
+
+@pytest.fixture(scope="session")
+def _all_tables(dynamodb: Store) -> Store:
+    dynamodb.create_tables()
+    return dynamodb
+
+
+@pytest.fixture
+def store(_all_tables: Store, settings) -> Store:
+    """All tables of the registry, empty, and the console pointed at them. TTL is not switched on: nothing expires."""
+    settings.DYNAMODB_ENDPOINT = _all_tables.endpoint
+    _forget_what_is_there()
+    _all_tables.empty()
+    return _all_tables
+
+
+@pytest.fixture
+def bare_store(dynamodb: Store, settings) -> Iterator[Store]:
+    """A DynamoDB without any table, under names of its own; `create_tables` makes those that a test wants."""
+    settings.DYNAMODB_ENDPOINT = dynamodb.endpoint
+    suffix = uuid.uuid4().hex[:8]
+    settings.TABLE_NAMES = {key: f"{spec.base}-test-{suffix}" for key, spec in TABLES.items()}
+    _forget_what_is_there()
+    yield dynamodb
+    dynamodb.drop_tables()
+    _forget_what_is_there()
+
+
+@pytest.fixture
+def transactional_db() -> None:
+    """pytest-django's live_server asks for it; there is no SQL database."""
+
+
+def _forget_what_is_there() -> None:
+    """Which tables exist is remembered for a minute; each test has its own."""
+    from console.dynamodb import presence
+
+    presence.forget()

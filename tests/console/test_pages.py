@@ -1,0 +1,123 @@
+"""Health, home, system and error pages, and the headers that every answer carries."""
+
+import pytest
+from django.test import Client
+
+from console.dynamodb import calls
+from tests import faults
+from tests.people import admin, auditor, member, signed_in
+
+
+def test_liveness_needs_no_store_and_no_sign_in():
+    answer = Client().get("/healthz")
+    assert (answer.status_code, answer.content) == (200, b"ok\n")
+
+
+def test_readiness_follows_the_store(store):
+    assert Client().get("/readyz").status_code == 200
+    with faults.fail_before("GetItem", times=faults.ALWAYS):
+        assert Client().get("/readyz").status_code == 503
+
+
+@pytest.mark.parametrize(
+    ("person", "url"),
+    [
+        (lambda: member(), "/queue/"),
+        (lambda: member("ola", "onboarding"), "/audit/"),
+        (lambda: auditor(), "/conversations/"),
+        (lambda: admin(), "/queue/"),
+    ],
+)
+def test_home_is_the_first_section_of_the_role(store, person, url):
+    answer = signed_in(person()).get("/")
+    assert (answer.status_code, answer["Location"]) == (302, url)
+
+
+def test_every_answer_carries_the_security_headers(store):
+    for answer in (Client().get("/sign-in/"), Client().get("/nowhere/"), signed_in(member()).get("/conversations/")):
+        assert answer["Cache-Control"] == "no-store"
+        assert answer["X-Frame-Options"] == "DENY"
+        assert answer["X-Content-Type-Options"] == "nosniff"
+        assert answer["Referrer-Policy"] == "same-origin"
+        assert "camera=()" in answer["Permissions-Policy"]
+        policy = answer["Content-Security-Policy"]
+        assert "default-src 'none'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "unsafe" not in policy
+
+
+def test_unknown_pages_and_wrong_methods_have_designed_answers(store):
+    client = signed_in(member())
+    missing = client.get("/nowhere/")
+    assert missing.status_code == 404
+    assert b"nothing here for you" in missing.content
+    wrong = client.post("/conversations/")
+    assert wrong.status_code == 405
+    assert b"cannot be done this way" in wrong.content
+    assert wrong["Allow"] == "GET"
+
+
+def test_a_forged_form_is_refused_with_words(store):
+    account = member()
+    strict = Client(enforce_csrf_checks=True)
+    strict.cookies = signed_in(account).cookies
+    answer = strict.post("/queue/release-mine/")
+    assert answer.status_code == 403
+    assert b"This form is no longer valid" in answer.content
+
+
+def test_a_role_without_the_permission_is_told(store):
+    answer = signed_in(member()).get("/system/")
+    assert answer.status_code == 403
+    assert b"not part of your role" in answer.content
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "words"),
+    [
+        ("ProvisionedThroughputExceededException", 429, b"busy"),
+        ("InternalServerError", 503, b"did not answer"),
+        ("AccessDeniedException", 503, b"did not answer"),
+        ("ExpiredTokenException", 503, b"did not answer"),
+    ],
+)
+def test_a_failing_store_is_said_and_never_taken_for_absence(store, code, status, words):
+    client = signed_in(member())
+    with faults.refuse("Query", code=code, times=faults.ALWAYS):
+        answer = client.get("/conversations/companies/ci-aaa-001/")
+    assert answer.status_code == status
+    assert words in answer.content
+    assert answer["Retry-After"] == "5"
+
+
+def test_a_fragment_gets_a_fragment(store):
+    client = signed_in(member())
+    with faults.refuse("Query", code="InternalServerError"):
+        answer = client.get("/conversations/companies/ci-aaa-001/", headers={"HX-Request": "true"})
+    assert answer.status_code == 503
+    assert b"<html" not in answer.content
+    assert answer["HX-Retarget"] == "#problem"
+
+
+def test_the_system_page_shows_tables_and_costs_without_personal_data(store):
+    client = signed_in(admin())
+    client.get("/conversations/companies/ci-aaa-001/")
+    answer = client.get("/system/")
+    text = answer.content.decode()
+    assert answer.status_code == 200
+    assert "conversations-test" in text
+    assert "GET /conversations/companies/&lt;str:company_id&gt;/" in text
+    assert calls.recent_costs[-1].calls >= 1
+
+
+def test_the_system_page_names_what_is_absent(bare_store):
+    bare_store.create_tables("STAFF", "STAFF_SESSIONS", "AUDIT", "CONSOLE")
+    text = signed_in(admin()).get("/system/").content.decode()
+    assert text.count("absent</") >= 10
+
+
+def test_an_absent_table_is_a_designed_state_of_its_section(bare_store):
+    bare_store.create_tables("STAFF", "STAFF_SESSIONS", "AUDIT", "CONSOLE")
+    answer = signed_in(member()).get("/conversations/companies/ci-aaa-001/")
+    assert answer.status_code == 503
+    assert b"table is not there in this environment" in answer.content

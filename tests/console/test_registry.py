@@ -1,0 +1,233 @@
+"""The registry against the five schemas, names per environment, and the refusal of mix-ups."""
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from hypothesis import given
+from hypothesis import strategies as st
+
+from console.dynamodb.definition import create_table_request, index_definition
+from console.dynamodb.registry import (
+    DEVELOPMENT,
+    ENVIRONMENTS,
+    TABLES,
+    assert_environment,
+    is_local_endpoint,
+    is_protected,
+    key_of,
+    table_name,
+)
+
+# Key, type, sort key, type, TTL attribute: as the five schema documents say.
+KEYS = {
+    "CONVERSATIONS": (("primary_channel", "S"), ("conversation_id", "S"), "ttl"),
+    "IDEMPOTENCY": (("event_id", "S"), None, "expires_at"),
+    "CONVERSATION_STATE": (("conversation_id", "S"), None, "expires_at"),
+    "AUDIT": (("conversation_id", "S"), ("ts_action_id", "S"), "expires_at"),
+    "SESSIONS": (("UserId", "S"), ("SessionId", "S"), "SessionTTL"),
+    "CHATS": (("SessionId", "S"), ("TimestampCreated", "N"), ""),
+    "CHAT_MESSAGES": (("SessionId", "S"), ("TimestampCreated", "N"), "SessionTTL"),
+    "IMAGE_RESPONSES": (("ImageId", "S"), None, ""),
+    "THREADS": (("PK", "S"), ("SK", "S"), "ExpiryTime"),
+    "TENANTS": (("pk", "S"), ("sk", "S"), ""),
+    "TENANT_CONVERSATIONS": (("pk", "S"), ("sk", "S"), "ttl"),
+}
+GSIS = {
+    "CONVERSATIONS": {
+        "company-id-project-id-index": ("company_id", "project_id"),
+        "company-whatsapp-number-recipient-tel-index": ("gsi_company_whatsapp_number", "gsi_recipient_tel"),
+        "company-sms-number-recipient-tel-index": ("gsi_company_sms_number", "gsi_recipient_tel"),
+        "company-email-recipient-email-index": ("gsi_company_email", "gsi_recipient_email"),
+    },
+    "CHATS": {
+        "UserConverationGlobalIndex": ("UserId", "TimestampCreated"),
+        "UsersLastMessageGlobalIndex": ("UserId", None),
+    },
+    "IMAGE_RESPONSES": {"PromptGlobalIndex": ("Prompt", "TimestampCreated")},
+    "THREADS": {
+        "PK-SKMessage-index-v1": ("PK", "SKMessage"),
+        "PK-SKTimestampThread-index-v1": ("PK", "SKTimestampThread"),
+    },
+    "TENANTS": {"channel-mapping": ("gsi1pk", "gsi1sk")},
+}
+LSIS = {
+    "created-at-index": ("created_at", "S"),
+    "task-complete-index": ("task_complete", "N"),
+    "conversation-status-index": ("conversation_status", "S"),
+    "channel-method-index": ("channel_method", "S"),
+}
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_keys_and_ttl_are_those_of_the_schema(key):
+    spec = TABLES[key]
+    partition, sort, ttl = KEYS[key]
+    assert (spec.hash.name, spec.hash.type) == partition
+    assert (None if spec.range is None else (spec.range.name, spec.range.type)) == sort
+    assert spec.ttl == ttl
+
+
+def test_every_table_of_others_is_in_a_schema():
+    assert {key for key, spec in TABLES.items() if not spec.ours} == set(KEYS)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_global_indexes_of_the_schema_are_all_there_with_everything_projected(key):
+    found = {index.name: index for index in TABLES[key].gsis if not index.ours}
+    assert {
+        name: (index.hash.name, index.range.name if index.range else None) for name, index in found.items()
+    } == GSIS.get(key, {})
+    assert all(index_definition(index)["Projection"] == {"ProjectionType": "ALL"} for index in found.values())
+
+
+def test_local_indexes_of_conversations_are_those_of_the_schema():
+    found = {index.name: (index.range.name, index.range.type) for index in TABLES["CONVERSATIONS"].lsis if index.range}
+    assert found == LSIS
+    assert {index.hash.name for index in TABLES["CONVERSATIONS"].lsis} == {"primary_channel"}
+    assert not any(spec.lsis for key, spec in TABLES.items() if key != "CONVERSATIONS")
+
+
+@pytest.mark.parametrize("key", TABLES)
+def test_a_table_declares_exactly_the_attributes_that_are_keys(key):
+    request = create_table_request(key)
+    schemas = [request["KeySchema"]] + [
+        index["KeySchema"]
+        for kind in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes")
+        for index in request.get(kind, ())
+    ]
+    used = {each["AttributeName"] for schema in schemas for each in schema}
+    assert sorted(each["AttributeName"] for each in request["AttributeDefinitions"]) == sorted(used)
+    assert request["BillingMode"] == "PAY_PER_REQUEST"
+
+
+def test_projected_attributes_stay_within_what_dynamodb_allows():
+    for spec in TABLES.values():
+        assert len(spec.gsis) <= 20
+        assert sum(len(index.include) for index in (*spec.gsis, *spec.lsis)) <= 100
+
+
+def test_names_follow_the_environment_and_can_be_overridden(settings):
+    settings.CONSOLE_ENV = "staging"
+    settings.TABLE_NAMES = {"AUDIT": "trail"}
+    assert table_name("CONVERSATIONS") == "conversations-staging"
+    assert table_name("TENANT_CONVERSATIONS") == "tenant-conversations-staging"
+    assert table_name("AUDIT") == "trail"
+    assert (key_of("trail"), key_of("conversations-staging"), key_of("conversations-dev")) == (
+        "AUDIT",
+        "CONVERSATIONS",
+        "",
+    )
+
+
+def test_protection_is_asked_for_outside_development_only(settings):
+    for environment in ENVIRONMENTS:
+        settings.CONSOLE_ENV = environment
+        assert is_protected(TABLES["AUDIT"]) == (environment not in DEVELOPMENT)
+        assert not is_protected(TABLES["STAFF_SESSIONS"])
+        assert create_table_request("AUDIT")["DeletionProtectionEnabled"] == is_protected(TABLES["AUDIT"])
+
+
+# --- assert_environment -----------------------------------------------------------------------------------------
+
+
+def _assert(settings, environment: str, endpoint: str = "", **names: str) -> None:
+    settings.CONSOLE_ENV = environment
+    settings.DYNAMODB_ENDPOINT = endpoint
+    settings.TABLE_NAMES = names
+    assert_environment()
+
+
+@pytest.mark.parametrize("environment", [*ENVIRONMENTS, "blue-7"])
+def test_default_names_start_in_every_environment(settings, environment):
+    _assert(settings, environment)
+
+
+@pytest.mark.parametrize(
+    ("environment", "name"),
+    [
+        ("dev", "conversations-prod"),
+        ("dev", "conversations-production"),
+        ("dev", "prod-conversations"),
+        ("dev", "PROD_conversations"),
+        ("dev", "acme.staging.conversations"),
+        ("staging", "conversations-dev"),
+        ("prod", "conversations-staging"),
+        ("prod", "conversations-dev"),
+        ("blue-7", "conversations-prod"),
+    ],
+)
+def test_a_name_of_another_environment_is_refused(settings, environment, name):
+    with pytest.raises(ImproperlyConfigured, match="CONVERSATIONS"):
+        _assert(settings, environment, CONVERSATIONS=name)
+
+
+@pytest.mark.parametrize(
+    ("environment", "name"),
+    [
+        ("prod", "conversations-production"),
+        ("production", "conversations-prod"),
+        ("dev", "conversations-development"),
+        ("dev", "conversations"),
+        ("dev", "latest-conversations"),
+        ("dev", "products"),
+        ("staging", "acme_staging_conversations"),
+    ],
+)
+def test_a_name_of_this_environment_or_of_none_is_accepted(settings, environment, name):
+    _assert(settings, environment, CONVERSATIONS=name)
+
+
+@pytest.mark.parametrize(
+    "endpoint", ["http://127.0.0.1:8000", "http://localhost:8000", "http://dynamodb:8000", "https://10.0.0.7"]
+)
+@pytest.mark.parametrize("environment", ["prod", "production"])
+def test_production_on_an_endpoint_that_is_not_aws_is_refused(settings, environment, endpoint):
+    with pytest.raises(ImproperlyConfigured, match="refusing the mix"):
+        _assert(settings, environment, endpoint)
+
+
+def test_production_on_an_endpoint_of_aws_is_accepted(settings):
+    _assert(settings, "prod", "https://vpce-1.dynamodb.eu-west-2.vpce.amazonaws.com")
+    _assert(settings, "prod", "https://dynamodb.eu-west-2.amazonaws.com")
+
+
+def test_a_host_that_only_begins_like_aws_is_local():
+    assert is_local_endpoint("http://dynamodb.eu-west-2.amazonaws.com.evil.example:8000")
+    assert not is_local_endpoint("")
+
+
+def test_an_unknown_table_setting_is_refused(settings):
+    with pytest.raises(ImproperlyConfigured, match="TABLE_CONVERSATION"):
+        _assert(settings, "dev", CONVERSATION="conversations-dev")
+
+
+def test_two_keys_on_one_table_are_refused(settings):
+    with pytest.raises(ImproperlyConfigured, match="same table"):
+        _assert(settings, "dev", TENANT_CONVERSATIONS="conversations-dev")
+
+
+@pytest.mark.parametrize("name", ["ab", "with space", "umlaut-ü", "x" * 256])
+def test_a_name_that_dynamodb_does_not_allow_is_refused(settings, name):
+    with pytest.raises(ImproperlyConfigured, match="AUDIT"):
+        _assert(settings, "dev", AUDIT=name)
+
+
+@pytest.mark.parametrize("environment", ["", "Dev", "a b", "-dev", "x" * 40])
+def test_an_environment_must_be_a_short_lowercase_word(settings, environment):
+    with pytest.raises(ImproperlyConfigured, match="CONSOLE_ENV"):
+        _assert(settings, environment)
+
+
+@given(
+    other=st.sampled_from(["staging", "stage", "uat", "qa", "prod", "production"]),
+    before=st.from_regex(r"[a-z]{0,4}[-_.]", fullmatch=True),
+    after=st.from_regex(r"([-_.][0-9]{1,4})?", fullmatch=True),
+)
+def test_wherever_another_environment_is_named_it_is_refused(other, before, after):
+    from django.test import override_settings
+
+    name = f"conversations{before}{other}{after}"
+    with (
+        override_settings(CONSOLE_ENV="dev", DYNAMODB_ENDPOINT="", TABLE_NAMES={"CONVERSATIONS": name}),
+        pytest.raises(ImproperlyConfigured),
+    ):
+        assert_environment()

@@ -1,0 +1,218 @@
+"""`manage.py tables check` and `plan`: what is said about an environment, without changing it."""
+
+import json
+
+import pytest
+from django.core.management import CommandError
+
+from console.dynamodb import provisioning
+from console.dynamodb.definition import create_table_request
+from console.dynamodb.registry import TABLES
+from console.errors import StoreUnavailable
+from tests import faults
+from tests.tables import CHANGING, OURS, create, create_without_two_indexes, describe, gsis, reports, run, run_failing
+
+# --- check -------------------------------------------------------------------------------------------------------
+
+
+def test_check_fails_and_names_what_is_required(bare_store):
+    out, error = run_failing("check")
+    for key in [*OURS, "AUDIT", "IDEMPOTENCY"]:
+        assert key in error
+    assert "CONVERSATIONS" not in error
+    assert "THREADS" in out
+
+
+def test_check_passes_where_whole_schemas_are_absent(bare_store):
+    bare_store.create_tables(*OURS, "AUDIT", "IDEMPOTENCY")
+    run("apply", "--foreign", "--only", *OURS, "AUDIT", "IDEMPOTENCY")
+    out = run("check")
+    assert "optional, owned by thread-history" in out
+    assert reports()["CONVERSATIONS"].state == "absent"
+
+
+def test_a_schema_that_is_there_in_part_is_required_whole(bare_store):
+    bare_store.create_tables("SESSIONS")
+    found = reports()
+    assert found["CHATS"].differences[0].severity == "required"
+    assert found["THREADS"].differences[0].severity == "optional"
+
+
+def test_the_middleware_may_be_absent_though_the_console_uses_two_of_its_tables(bare_store):
+    bare_store.create_tables("AUDIT", "IDEMPOTENCY")
+    assert reports()["CONVERSATION_STATE"].differences[0].severity == "optional"
+
+
+def test_a_complete_environment_is_ready(bare_store):
+    run("apply", "--foreign")
+    assert {report.state for report in provisioning.inspect()} == {"ready"}
+    assert "0 to create, 0 to change, 0 that cannot be applied" in run("check")
+
+
+@pytest.mark.parametrize("code", ["AccessDeniedException", "InternalServerError"])
+def test_a_table_that_cannot_be_described_is_not_called_absent(bare_store, code):
+    with faults.refuse("DescribeTable", code=code, times=faults.ALWAYS), pytest.raises(StoreUnavailable):
+        provisioning.inspect()
+    with faults.refuse("DescribeTable", code=code, times=faults.ALWAYS):
+        out, error = run_failing("apply", "--foreign")
+    assert out == ""
+    assert "could not answer" in error
+    assert bare_store.client.list_tables()["TableNames"] == [
+        name
+        for name in bare_store.client.list_tables()["TableNames"]
+        if name not in {bare_store.name(k) for k in TABLES}
+    ]
+
+
+def test_json_is_one_document_with_every_report(bare_store):
+    bare_store.create_tables("CONSOLE")
+    found = json.loads(run("plan", "--json"))
+    assert [each["key"] for each in found] == list(TABLES)
+    console = next(each for each in found if each["key"] == "CONSOLE")
+    assert console["ours"] is True
+    assert console["differences"] == [
+        {
+            "severity": "required",
+            "what": "time to live",
+            "wanted": "expires_at",
+            "found": "off",
+            "applicable": True,
+            "kind": "ttl",
+            "index": "",
+        }
+    ]
+
+
+def test_an_unknown_table_is_refused(bare_store):
+    with pytest.raises(CommandError, match="NO_SUCH"):
+        run("check", "--only", "NO_SUCH")
+
+
+# --- plan --------------------------------------------------------------------------------------------------------
+
+
+def test_plan_changes_nothing(bare_store):
+    bare_store.create_tables("CONVERSATIONS")
+    with bare_store.calls() as seen:
+        run("plan", "--foreign")
+        run("plan", "--cloudformation")
+    assert not [call for call in seen if call.operation in CHANGING]
+
+
+def test_a_missing_local_index_is_said_and_not_applied(bare_store):
+    lsis = [
+        each
+        for each in create_table_request("CONVERSATIONS")["LocalSecondaryIndexes"]
+        if each["IndexName"] != "created-at-index"
+    ]
+    create(bare_store, "CONVERSATIONS", LocalSecondaryIndexes=lsis)
+    out = run("plan", "--only", "CONVERSATIONS")
+    assert "! local index created-at-index" in out
+    run("apply", "--foreign", "--only", "CONVERSATIONS")
+    (difference,) = reports("CONVERSATIONS")["CONVERSATIONS"].differences
+    assert (difference.what, difference.applicable) == ("local index created-at-index", False)
+    assert "CONVERSATIONS" in run_failing("check", "--only", "CONVERSATIONS")[1]
+
+
+def test_a_wrong_key_is_said_and_not_applied(bare_store):
+    create(bare_store, "AUDIT", KeySchema=[{"AttributeName": "conversation_id", "KeyType": "HASH"}])
+    difference = reports("AUDIT")["AUDIT"].differences[0]
+    assert (difference.what, difference.sign, difference.severity) == ("key", "!", "required")
+    assert (difference.wanted, difference.found) == ("conversation_id (S), ts_action_id (S)", "conversation_id (S)")
+
+
+def test_a_key_of_another_type_is_said(bare_store):
+    create(
+        bare_store,
+        "SESSIONS",
+        AttributeDefinitions=[
+            {"AttributeName": "UserId", "AttributeType": "N"},
+            {"AttributeName": "SessionId", "AttributeType": "S"},
+        ],
+    )
+    assert reports("SESSIONS")["SESSIONS"].differences[0].found == "UserId (N), SessionId (S)"
+
+
+@pytest.mark.parametrize(
+    ("projection", "ready"),
+    [
+        ({"ProjectionType": "KEYS_ONLY"}, False),
+        ({"ProjectionType": "INCLUDE", "NonKeyAttributes": ["company_id"]}, False),
+        ({"ProjectionType": "INCLUDE", "NonKeyAttributes": ["summary", "project_id", "company_id"]}, True),
+        ({"ProjectionType": "ALL"}, True),
+    ],
+)
+def test_an_index_must_project_at_least_what_is_asked(bare_store, projection, ready):
+    indexes = gsis("CONVERSATIONS")
+    next(each for each in indexes if each["IndexName"] == "conversation-id-index")["Projection"] = projection
+    create(bare_store, "CONVERSATIONS", GlobalSecondaryIndexes=indexes)
+    found = [each for each in reports("CONVERSATIONS")["CONVERSATIONS"].differences if each.what.startswith("index")]
+    assert [(each.severity, each.applicable) for each in found] == ([] if ready else [("optional", False)])
+
+
+def test_an_index_on_other_keys_is_never_replaced(bare_store):
+    indexes = gsis("THREADS")
+    indexes[0]["KeySchema"] = [{"AttributeName": "PK", "KeyType": "HASH"}]
+    create(bare_store, "THREADS", GlobalSecondaryIndexes=indexes)
+    run("apply", "--foreign", "--only", "THREADS")
+    (difference,) = reports("THREADS")["THREADS"].differences
+    assert (difference.what, difference.sign) == ("index PK-SKMessage-index-v1", "!")
+
+
+def test_indexes_that_the_registry_does_not_know_are_left_alone(bare_store):
+    foreign = {
+        "IndexName": "their-own",
+        "KeySchema": [{"AttributeName": "verso", "KeyType": "HASH"}],
+        "Projection": {"ProjectionType": "ALL"},
+    }
+    create(bare_store, "THREADS", GlobalSecondaryIndexes=[*gsis("THREADS", "PK-SKMessage-index-v1"), foreign])
+    run("apply", "--foreign", "--only", "THREADS")
+    assert {each["IndexName"] for each in describe(bare_store, "THREADS")["GlobalSecondaryIndexes"]} == {
+        "their-own",
+        "PK-SKMessage-index-v1",
+        "PK-SKTimestampThread-index-v1",
+    }
+    assert reports("THREADS")["THREADS"].state == "ready"
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(7, "of type N"), (None, "of type NULL"), ("", "empty"), (["x"], "of type L"), ({"a": 1}, "of type M")],
+)
+def test_an_index_that_would_make_dynamodb_refuse_foreign_writes_is_not_applied(bare_store, value, said):
+    create_without_two_indexes(bare_store)
+    item = {"primary_channel": "+447700900001", "company_id": "ci-1", "project_id": "pi-1"}
+    bare_store.put_all("CONVERSATIONS", [item | {"conversation_id": f"c{number}"} for number in range(30)])
+    bare_store.put("CONVERSATIONS", item | {"conversation_id": "odd", "company_id": value})
+    out = run("plan", "--only", "CONVERSATIONS")
+    assert "! index company-id-project-id-index" in out
+    assert f"company_id is {said} in 1 of 31 sampled items" in out
+    assert "+447700900001" not in out
+    run("apply", "--foreign", "--only", "CONVERSATIONS")
+    names = {each["IndexName"] for each in describe(bare_store, "CONVERSATIONS")["GlobalSecondaryIndexes"]}
+    assert "company-id-project-id-index" not in names
+    # Its keys are the table's own key and so always text: nothing to fear.
+    assert "conversation-id-index" in names
+
+
+def test_items_without_the_attribute_are_no_obstacle(bare_store):
+    create_without_two_indexes(bare_store)
+    bare_store.put("CONVERSATIONS", {"primary_channel": "a", "conversation_id": "b"})
+    assert "+ index company-id-project-id-index" in run("plan", "--only", "CONVERSATIONS")
+
+
+def test_samples_show_no_more_than_the_keys_in_question(bare_store):
+    create_without_two_indexes(bare_store)
+    with bare_store.calls() as seen:
+        run("plan", "--only", "CONVERSATIONS")
+    scans = [call.request for call in seen if call.operation == "Scan"]
+    assert len(scans) == provisioning.SAMPLE_SEGMENTS
+    assert {scan["Limit"] for scan in scans} == {provisioning.SAMPLE_ITEMS_PER_SEGMENT}
+    assert {tuple(scan["ExpressionAttributeNames"].values()) for scan in scans} == {("company_id", "project_id")}
+
+
+def test_inspection_reads_no_items(bare_store):
+    create_without_two_indexes(bare_store)
+    with bare_store.calls() as seen:
+        provisioning.inspect()
+    assert {call.operation for call in seen} <= {"DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups"}

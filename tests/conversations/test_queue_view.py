@@ -1,0 +1,121 @@
+"""`/queue/`: tabs, filters, taking from the row, releasing all of mine."""
+
+from datetime import timedelta
+
+import pytest
+
+from console import clock
+from console.audit.recording import Actor
+from console.staff import services
+from tests.conversations.test_queue import held, waiting
+from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
+
+
+def html(answer) -> str:
+    assert answer.status_code == 200, answer.content.decode()[:2000]
+    return answer.content.decode()
+
+
+def test_rows_are_masked_and_longest_wait_comes_first(store):
+    store.put_all(
+        "CONVERSATIONS",
+        [
+            waiting(5, hand_off_to_human_reason="Call me on +447700900123", primary_channel="+447700900999"),
+            waiting(200, hand_off_to_human_reason="Asked three times"),
+        ],
+    )
+    text = html(signed_in(member()).get("/queue/"))
+    assert text.index("Asked three times") < text.index("Call me on")
+    assert "447700900" not in text
+    assert "2 people are waiting" in text
+    assert "3 h 20 min" in text
+
+
+def test_tabs_and_filters_live_in_the_url(store):
+    store.put_all(
+        "CONVERSATIONS",
+        [
+            waiting(5, hand_off_to_human_reason="by sms", channel_method="sms"),
+            waiting(6, hand_off_to_human_reason="by whatsapp"),
+            held("amira.haddad", hand_off_to_human_reason="held by me"),
+            held("tom", hand_off_to_human_reason="held by tom", request_id="toms"),
+        ],
+    )
+    client = signed_in(member())
+    sms = html(client.get("/queue/?channel=sms"))
+    assert "by sms" in sms
+    assert "by whatsapp" not in sms
+    mine = html(client.get("/queue/?tab=mine"))
+    assert "held by me" in mine
+    assert "held by tom" not in mine
+    assert "held by tom" in html(client.get("/queue/?tab=colleagues"))
+    assert "1 person is waiting" in html(client.get("/queue/?tab=junk&channel=sms"))
+
+
+def test_the_queue_holds_only_the_scope(store):
+    store.put("CONVERSATIONS", waiting(5, company_id=OTHER_COMPANY, hand_off_to_human_reason="not yours"))
+    assert "not yours" not in html(signed_in(member()).get("/queue/"))
+    assert "not yours" in html(signed_in(member("tom", scope=[COMPANY, OTHER_COMPANY])).get("/queue/"))
+
+
+def test_an_empty_scope_is_said_kindly_and_reads_no_conversation(store):
+    client = signed_in(member(scope=[]))
+    with store.calls() as seen:
+        text = html(client.get("/queue/"))
+    assert "Nothing is in your scope yet" in text
+    assert [call.operation for call in seen] == ["BatchGetItem"]
+
+
+@pytest.mark.parametrize("person", [lambda: auditor(), lambda: member("ola", "onboarding")])
+def test_other_roles_have_no_queue(store, person):
+    assert signed_in(person()).get("/queue/").status_code == 403
+
+
+def test_a_hold_forgotten_overnight_stands_out(store):
+    store.put("CONVERSATIONS", held("amira.haddad", minutes=20 * 60))
+    assert "held overnight" in html(signed_in(member()).get("/queue/?tab=mine"))
+
+
+def test_requests_stay_within_the_stated_budget(store):
+    store.put_all("CONVERSATIONS", [waiting(5), waiting(5, company_id=OTHER_COMPANY)])
+    client = signed_in(member(scope=[COMPANY, OTHER_COMPANY]))
+    with store.calls() as seen:
+        html(client.get("/queue/"))
+    # who asks, the companies' names, one query per company
+    assert sorted(call.operation for call in seen) == ["BatchGetItem", "Query", "Query", "Query"]
+
+
+def test_release_all_of_mine_keeps_the_timers(store):
+    asked = clock.to_iso(clock.now() - timedelta(hours=5))
+    items = [held("amira.haddad", hand_off_requested_at=asked), held("tom", request_id="toms")]
+    store.put_all("CONVERSATIONS", items)
+    answer = signed_in(member()).post("/queue/release-mine/", follow=True)
+    assert "1 conversation is back in the queue" in html(answer)
+    mine = store.get("CONVERSATIONS", **{name: items[0][name] for name in ("primary_channel", "conversation_id")})
+    assert "hand_off_agent" not in mine
+    assert mine["hand_off_requested_at"] == asked
+    assert mine["gsi_hand_off_queue"] == f"waiting#{COMPANY}"
+    toms = store.get("CONVERSATIONS", **{name: items[1][name] for name in ("primary_channel", "conversation_id")})
+    assert toms["hand_off_agent"] == "tom"
+
+
+def test_disabling_an_account_releases_what_it_holds(store):
+    store.put("CONSOLE", {"pk": "COMPANIES", "sk": COMPANY, "name": "Cucumber"})
+    item = held("amira.haddad")
+    store.put("CONVERSATIONS", item)
+    member()
+    services.disable("amira.haddad", actor=Actor("ada.admin", "admin"))
+    stored = store.get("CONVERSATIONS", **{name: item[name] for name in ("primary_channel", "conversation_id")})
+    assert "hand_off_agent" not in stored
+    assert stored["hand_off_to_human"] is True
+    [entry] = [entry for entry in store.all("AUDIT") if entry["action_type"] == "hand_off.release"]
+    assert entry["result"] == "success"
+
+
+def test_an_admin_sees_every_company_of_the_registry(store):
+    store.put_all(
+        "CONSOLE",
+        [{"pk": "COMPANIES", "sk": COMPANY, "name": "One"}, {"pk": "COMPANIES", "sk": OTHER_COMPANY, "name": "Two"}],
+    )
+    store.put_all("CONVERSATIONS", [waiting(5), waiting(5, company_id=OTHER_COMPANY)])
+    assert "2 people are waiting" in html(signed_in(admin()).get("/queue/"))

@@ -1,0 +1,189 @@
+"""What can go wrong between the console and DynamoDB, made to happen at one chosen call.
+
+Each function here is a context manager that puts a hook on the console's shared client for as long as it lasts and
+yields a `Fault`. Which call it strikes: the `nth` (from 1) attempt among those that match `operation` ("" for any),
+`table_key` ("" for any) and `where` (a predicate over the request as DynamoDB JSON). `times` says how many attempts
+from there on. Nothing waits: time-outs are raised at once and the pauses of botocore's retries are left out.
+"""
+
+import io
+import json
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+import botocore.endpoint
+from botocore.awsrequest import AWSResponse
+from botocore.exceptions import BotoCoreError, ReadTimeoutError
+
+from console.dynamodb.client import client
+from console.dynamodb.registry import key_of
+
+Request = dict[str, Any]
+Where = Callable[[Request], bool]
+ALWAYS = 10**9
+
+
+class Lost(BotoCoreError):
+    """A connection that broke in a way that botocore does not retry."""
+
+    fmt = "The connection was lost (injected)."
+
+
+@dataclass
+class Fault:
+    """What was struck. `seen`: operations of all matching attempts, `struck`: the requests hit, in order."""
+
+    seen: list[str] = field(default_factory=list)
+    struck: list[Request] = field(default_factory=list)
+    held: list[Callable[[], Any]] = field(default_factory=list)
+
+    def deliver(self) -> list[int]:
+        """Send what `hold` kept back, now, late; the HTTP statuses of the answers."""
+        kept, self.held = self.held, []
+        return [send().status_code for send in kept]
+
+
+def fail_before(operation: str = "", *, retried: bool = False, **which: Any) -> Any:
+    """The request is never sent: a lost connection, or (`retried`) a time-out, which botocore retries."""
+    return _striking(operation, lambda fault, send, request: _break(request, retried), **which)
+
+
+def fail_after(operation: str = "", *, retried: bool = False, **which: Any) -> Any:
+    """The request is sent and carried out, but its answer is lost; `retried` makes botocore send it again."""
+
+    def strike(fault: Fault, send: Callable[[], Any], request: Any) -> Any:
+        send()
+        _break(request, retried)
+
+    return _striking(operation, strike, **which)
+
+
+def answer(operation: str = "", *, body: bytes | Request, status: int = 200, sent: bool = False, **which: Any) -> Any:
+    """The console gets this answer instead: bytes as they are, a dict as JSON. `sent`: it is carried out too."""
+
+    def strike(fault: Fault, send: Callable[[], Any], request: Any) -> Any:
+        if sent:
+            send()
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        return _response(request.url, status, content)
+
+    return _striking(operation, strike, **which)
+
+
+def refuse(operation: str = "", *, code: str, message: str = "refused", status: int = 400, **which: Any) -> Any:
+    """DynamoDB refuses with that error code, such as ProvisionedThroughputExceededException; nothing is carried out."""
+    body = {"__type": f"com.amazonaws.dynamodb.v20120810#{code}", "message": message}
+    return answer(operation, body=body, status=status, **which)
+
+
+def hold(operation: str = "", **which: Any) -> Any:
+    """The request is kept back and the console sees a lost connection; `fault.deliver()` sends it late."""
+
+    def strike(fault: Fault, send: Callable[[], Any], request: Any) -> Any:
+        fault.held.append(send)
+        _break(request, retried=False)
+
+    return _striking(operation, strike, **which)
+
+
+def before(operation: str, do: Callable[[], object], **which: Any) -> Any:
+    """Something happens just before the request is sent: another agent, the platform. Its own calls are not struck."""
+
+    def strike(fault: Fault, send: Callable[[], Any], request: Any) -> Any:
+        do()
+
+    return _striking(operation, strike, **which)
+
+
+def after(operation: str, do: Callable[[], object], **which: Any) -> Any:
+    """Something happens after the request was carried out and before the console has its answer."""
+
+    def strike(fault: Fault, send: Callable[[], Any], request: Any) -> Any:
+        response = send()
+        do()
+        return response
+
+    return _striking(operation, strike, **which)
+
+
+def kill_before(operation: str = "", **which: Any) -> Any:
+    """This process gets SIGKILL instead of sending. For child processes."""
+    return before(operation, lambda: os.kill(os.getpid(), signal.SIGKILL), **which)
+
+
+def kill_after(operation: str = "", **which: Any) -> Any:
+    """This process gets SIGKILL once DynamoDB has carried the request out. For child processes."""
+    return after(operation, lambda: os.kill(os.getpid(), signal.SIGKILL), **which)
+
+
+@contextmanager
+def _striking(
+    operation: str,
+    strike: Callable[[Fault, Callable[[], Any], Any], Any],
+    *,
+    nth: int = 1,
+    times: int = 1,
+    table_key: str = "",
+    where: Where | None = None,
+) -> Iterator[Fault]:
+    fault = Fault()
+    shared = client()
+    lock = threading.Lock()
+    # Calls made inside a strike (by `before` and `after`) belong to the strike and are let through.
+    inside = threading.local()
+
+    def on_send(request: Any, event_name: str = "", **_: Any) -> Any:
+        called = event_name.rpartition(".")[2]
+        content = json.loads(request.body)
+        if getattr(inside, "busy", False) or (operation and called != operation):
+            return None
+        if table_key and table_key not in _table_keys(content):
+            return None
+        if where is not None and not where(content):
+            return None
+        with lock:
+            fault.seen.append(called)
+            if not nth <= len(fault.seen) < nth + times:
+                return None
+            fault.struck.append(content)
+        inside.busy = True
+        try:
+            return strike(fault, lambda: shared._endpoint.http_session.send(request), request)
+        finally:
+            inside.busy = False
+
+    # After the console's own hook, which refuses attempts past the deadline.
+    name = f"fault-{id(fault)}"
+    shared.meta.events.register_last("before-send.dynamodb.*", on_send, unique_id=name)
+    try:
+        with mock.patch.object(botocore.endpoint, "time", SimpleNamespace(sleep=lambda _: None)):
+            yield fault
+    finally:
+        shared.meta.events.unregister("before-send.dynamodb.*", unique_id=name)
+
+
+def _break(request: Any, retried: bool) -> None:
+    raise ReadTimeoutError(endpoint_url=request.url) if retried else Lost()
+
+
+def _table_keys(content: Request) -> set[str]:
+    names = {content["TableName"]} if "TableName" in content else set(content.get("RequestItems", ()))
+    names |= {op["TableName"] for item in content.get("TransactItems", ()) for op in item.values()}
+    return {key_of(name) for name in names}
+
+
+class _Body(io.BytesIO):
+    def stream(self, **_: Any) -> Iterator[bytes]:
+        yield self.read()
+
+
+def _response(url: str, status: int, content: bytes) -> AWSResponse:
+    headers = {"Content-Type": "application/x-amz-json-1.0", "x-amzn-RequestId": "injected"}
+    return AWSResponse(url, status, headers, _Body(content))

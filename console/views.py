@@ -17,6 +17,8 @@ from console.staff.permissions import Permission
 
 logger = logging.getLogger(__name__)
 
+COSTS_SHOWN = 20
+
 
 @signed_in
 @require_GET
@@ -59,7 +61,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
 @require_GET
 def system(request: StaffRequest) -> HttpResponse:
     """Tables of this environment against what the schemas ask, and what the last requests cost."""
-    costs = list(reversed(calls.recent_costs))
+    costs = list(reversed(calls.recent_costs))[:COSTS_SHOWN]
     try:
         reports, failure = provisioning.inspect(), ""
     except ConsoleError as error:

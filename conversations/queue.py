@@ -67,6 +67,10 @@ class Queue:
         """This person has these, overridden ones included."""
         return [entry for entry in self.entries if entry.hand_off.agent == username]
 
+    def keys_held_by(self, username: str) -> list[tuple[str, str]]:
+        """Primary channel and conversation id of each of these."""
+        return [(entry.item.primary_channel, entry.item.conversation_id) for entry in self.held_by(username)]
+
     def held_by_others(self, username: str) -> list[Entry]:
         """Colleagues have these."""
         return [entry for entry in self.entries if entry.hand_off.agent not in ("", username)]

@@ -48,5 +48,7 @@ class IdempotencyRecord(ForeignModel):
     payload_sha256 = UnicodeAttribute(null=True)
     payload_bytes = NumberAttribute(null=True)
     intent = UnicodeAttribute(null=True)
-    # ours: the trail entry of the action
+    # ours: the trail entry of the action, how often it was sent, and the sealed reference of what it is about
     ts_action_id = UnicodeAttribute(null=True)
+    attempts = NumberAttribute(null=True)
+    reference = UnicodeAttribute(null=True)

@@ -46,7 +46,7 @@ def demo() -> Iterator[Demo]:
         yield Demo(process, json.loads(line))
     finally:
         process.terminate()
-        process.wait(timeout=10)
+        process.communicate(timeout=10)
 
 
 @pytest.fixture(scope="session")
@@ -61,9 +61,25 @@ def browser() -> Iterator[Browser]:
         launched.close()
 
 
+@pytest.fixture(scope="session")
+def signed_in(browser: Browser, demo: Demo) -> Callable[[str], dict]:
+    """The cookies of a role's session: each role signs in once a run, by the form, as a person does."""
+    states: dict[str, dict] = {}
+
+    def state_of(role: str) -> dict:
+        if role not in states:
+            context = browser.new_context(base_url=demo.url)
+            sign_in(context.new_page(), demo, role)
+            states[role] = context.storage_state()
+            context.close()
+        return states[role]
+
+    return state_of
+
+
 @pytest.fixture
-def open_page(browser: Browser, demo: Demo) -> Iterator[Callable[..., Page]]:
-    """Open a fresh browser context: `open_page("agent")` signs in as that role, `open_page(None)` does not.
+def open_page(browser: Browser, demo: Demo, signed_in: Callable[[str], dict]) -> Iterator[Callable[..., Page]]:
+    """Open a fresh browser context: `open_page("agent")` is signed in as that role, `open_page(None)` is not.
 
     Fails the test when the page logs a CSP violation or an uncaught error.
     """
@@ -75,6 +91,7 @@ def open_page(browser: Browser, demo: Demo) -> Iterator[Callable[..., Page]]:
             viewport={"width": width, "height": height},
             color_scheme="dark" if dark else "light",
             base_url=demo.url,
+            storage_state=signed_in(role) if role else None,
             **options,
         )
         context.set_default_timeout(10_000)
@@ -85,8 +102,6 @@ def open_page(browser: Browser, demo: Demo) -> Iterator[Callable[..., Page]]:
             "console",
             lambda message: problems.append(message.text) if "Content Security Policy" in message.text else None,
         )
-        if role:
-            sign_in(page, demo, role)
         return page
 
     yield open_

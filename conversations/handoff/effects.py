@@ -1,0 +1,202 @@
+"""What each action writes: one UpdateItem of named attributes, on condition that all is as the person saw it."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from console import clock
+from console.dynamodb.registry import table_name
+from console.dynamodb.values import plain
+from conversations.handoff.intents import HandOffAction, Intent
+from conversations.reading import is_true
+
+Raw = dict[str, dict[str, Any]]
+
+FLAG = "hand_off_to_human"
+REASON = "hand_off_to_human_reason"
+REQUESTED_AT = "hand_off_requested_at"
+AGENT = "hand_off_agent"
+TAKEN_AT = "hand_off_taken_at"
+NOTE = "hand_off_note"
+WANTED = "hand_off_wanted"
+STAMP = "hand_off_action_id"
+QUEUE = "gsi_hand_off_queue"
+
+# What the service reads of an item: its own attributes, the flag and reason, and what tells scope, age and expiry.
+ATTRIBUTES = (
+    "primary_channel",
+    "conversation_id",
+    "company_id",
+    "created_at",
+    "updated_at",
+    "ttl",
+    FLAG,
+    REASON,
+    REQUESTED_AT,
+    AGENT,
+    TAKEN_AT,
+    NOTE,
+    WANTED,
+    STAMP,
+    QUEUE,
+)
+
+
+@dataclass(slots=True)
+class Expression:
+    """An UpdateItem in the making: `values` as DynamoDB JSON by attribute; `if_absent` keeps what is there."""
+
+    values: Raw = field(default_factory=dict)
+    if_absent: Raw = field(default_factory=dict)
+    removed: tuple[str, ...] = ()
+
+
+def text(value: str) -> dict[str, Any]:
+    """A text as DynamoDB JSON."""
+    return {"S": value}
+
+
+def effect_of(intent: Intent, by: str, at: datetime, stored: Raw, *, reason: str = "", note: str = "") -> Expression:
+    """The table of effects (data model, section 4). `by` is who acts, `stored` the item as read just before."""
+    now = clock.to_iso(at)
+    change = Expression({STAMP: text(intent.action_id), "updated_at": text(now)})
+    change.values[WANTED] = {"BOOL": intent.action is not HandOffAction.HAND_BACK}
+    held, waiting = text(f"held#{intent.company_id}"), text(f"waiting#{intent.company_id}")
+    if note:
+        change.values[NOTE] = text(note)
+    match intent.action:
+        case HandOffAction.REQUEST | HandOffAction.TAKE_OVER:
+            _raise_flag(change, intent, now, stored, reason)
+            if intent.action is HandOffAction.TAKE_OVER:
+                change.values |= {AGENT: text(by), TAKEN_AT: text(now), QUEUE: held}
+            else:
+                change.values[QUEUE] = waiting
+                change.removed = (AGENT, TAKEN_AT)
+        case HandOffAction.TAKE | HandOffAction.TAKE_FROM_COLLEAGUE:
+            change.values |= {AGENT: text(by), TAKEN_AT: text(now), QUEUE: held}
+            _keep_timer(change, intent, now, stored)
+        case HandOffAction.RELEASE:
+            change.values[QUEUE] = waiting
+            change.removed = (AGENT, TAKEN_AT)
+            _keep_timer(change, intent, now, stored)
+        case HandOffAction.HAND_BACK:
+            change.values |= {FLAG: {"BOOL": False}, REASON: {"NULL": True}}
+            change.removed = (AGENT, TAKEN_AT, REQUESTED_AT, QUEUE)
+        case HandOffAction.ACKNOWLEDGE:
+            change.values[WANTED] = {"BOOL": intent.flag_seen}
+            change.removed = (AGENT, TAKEN_AT, REQUESTED_AT, QUEUE)
+    return change
+
+
+def _raise_flag(change: Expression, intent: Intent, now: str, stored: Raw, reason: str) -> None:
+    change.values[FLAG] = {"BOOL": True}
+    if intent.agent_seen:
+        # Taken again after the platform cleared the flag: the customer has waited since the first request.
+        _keep_timer(change, intent, now, stored)
+        if reason:
+            change.values[REASON] = text(reason)
+    else:
+        change.values[REQUESTED_AT] = text(now)
+        change.values[REASON] = text(reason) if reason else {"NULL": True}
+
+
+def _keep_timer(change: Expression, intent: Intent, now: str, stored: Raw) -> None:
+    """Since when a human is wanted stays; where nothing says so, it is at least as long as was seen."""
+    since = text(intent.requested_seen or now)
+    if set(stored.get(REQUESTED_AT, {"S": ""})) == {"S"}:
+        change.if_absent[REQUESTED_AT] = since
+    else:
+        # Present but no text: a sort key of the queue's index has to be one.
+        change.values[REQUESTED_AT] = since
+
+
+def update_of(intent: Intent, change: Expression, stored: Raw) -> dict[str, Any]:
+    """The UpdateItem of an action: everything as seen, nothing but named attributes written."""
+    conditions = _Conditions()
+    conditions.flag(intent.flag_seen, stored)
+    conditions.text(AGENT, intent.agent_seen, stored)
+    conditions.text(STAMP, intent.stamp_seen, stored)
+    return _update(intent.primary_channel, intent.conversation_id, change, conditions)
+
+
+def fence_of(primary_channel: str, conversation_id: str, stamp: str, fence_id: str, stored: Raw) -> dict[str, Any]:
+    """The UpdateItem that replaces the stamp and nothing else, so that a late packet of an action finds it moved."""
+    conditions = _Conditions()
+    conditions.text(STAMP, stamp, stored)
+    return _update(primary_channel, conversation_id, Expression({STAMP: text(fence_id)}), conditions)
+
+
+def stamp_of(stored: Raw) -> str:
+    """Id of the console's last action on an item, "" for none."""
+    return _as_text(stored.get(STAMP))
+
+
+def _as_text(value: dict[str, Any] | None) -> str:
+    return str(value["S"]) if value is not None and "S" in value else ""
+
+
+class _Conditions:
+    """Collects the condition of an UpdateItem. It must hold for every spelling of what was seen, and for no other."""
+
+    def __init__(self) -> None:
+        self.clauses = ["attribute_exists(primary_channel)"]
+        self.names: dict[str, str] = {}
+        self.values: Raw = {}
+
+    def flag(self, seen: bool, stored: Raw) -> None:
+        """True is only true; absent, NULL and false are one. A drifted spelling counts where it is what is stored."""
+        name = f"#{FLAG}"
+        self.names[name] = FLAG
+        self.values[":seen_flag"] = {"BOOL": seen}
+        ways = [f"{name} = :seen_flag"]
+        if not seen:
+            ways += self._nothing(name)
+        value = stored.get(FLAG)
+        if value is not None and not {"BOOL", "NULL"} & set(value) and is_true(plain(value)) == seen:
+            self.values[":drifted_flag"] = value
+            ways.append(f"{name} = :drifted_flag")
+        self.clauses.append(f"({' OR '.join(ways)})")
+
+    def text(self, attribute: str, seen: str, stored: Raw) -> None:
+        """That text, or for "" nothing: absent, NULL, empty, or the value of another type that is stored."""
+        name, value = f"#{attribute}", f":seen_{attribute}"
+        self.names[name] = attribute
+        self.values[value] = text(seen)
+        ways = [f"{name} = {value}"]
+        if not seen:
+            ways += self._nothing(name)
+            found = stored.get(attribute)
+            if found is not None and not {"S", "NULL"} & set(found):
+                self.values[f":drifted_{attribute}"] = found
+                ways.append(f"{name} = :drifted_{attribute}")
+        self.clauses.append(f"({' OR '.join(ways)})")
+
+    def _nothing(self, name: str) -> list[str]:
+        self.values[":null"] = text("NULL")
+        return [f"attribute_not_exists({name})", f"attribute_type({name}, :null)"]
+
+
+def _update(primary_channel: str, conversation_id: str, change: Expression, conditions: _Conditions) -> dict[str, Any]:
+    names, values = dict(conditions.names), dict(conditions.values)
+    assignments = []
+    for attribute, value in (change.values | change.if_absent).items():
+        names[f"#{attribute}"] = attribute
+        values[f":{attribute}"] = value
+        kept = attribute in change.if_absent
+        assignments.append(
+            f"#{attribute} = " + (f"if_not_exists(#{attribute}, :{attribute})" if kept else f":{attribute}")
+        )
+    expression = "SET " + ", ".join(assignments)
+    if change.removed:
+        names |= {f"#{attribute}": attribute for attribute in change.removed}
+        expression += " REMOVE " + ", ".join(f"#{attribute}" for attribute in change.removed)
+    return {
+        "TableName": table_name("CONVERSATIONS"),
+        "Key": {"primary_channel": text(primary_channel), "conversation_id": text(conversation_id)},
+        "UpdateExpression": expression,
+        "ConditionExpression": " AND ".join(conditions.clauses),
+        "ExpressionAttributeNames": names,
+        "ExpressionAttributeValues": values,
+        "ReturnValues": "ALL_NEW",
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }

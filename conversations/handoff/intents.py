@@ -1,0 +1,122 @@
+"""What may be done with a conversation's hand-off, by whom, and what a rendered form carries about it."""
+
+from dataclasses import astuple, dataclass
+from enum import StrEnum
+
+from console import clock
+from console.audit.actions import Action
+from console.audit.recording import new_action_id
+from console.errors import BadReference, Forbidden, Invalid
+from console.refs import seal_data, unseal_data
+from console.staff.permissions import Permission, Role, Staff
+from conversations.models import Conversation
+from conversations.records import HandOff, HandOffState
+
+
+class HandOffAction(StrEnum):
+    """What a person may do (data model, section 4)."""
+
+    REQUEST = "request"
+    TAKE_OVER = "take_over"
+    TAKE = "take"
+    TAKE_FROM_COLLEAGUE = "take_from_colleague"
+    RELEASE = "release"
+    HAND_BACK = "hand_back"
+    ACKNOWLEDGE = "acknowledge"
+
+    @property
+    def audited_as(self) -> Action:
+        """Its name in the trail."""
+        return Action(f"hand_off.{self.value}")
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """One rendered form: what the person saw, and the id by which a second submission finds the first.
+
+    `requested_seen` is since when a human was wanted as shown (ISO, "" for unknown); `stamp_seen` is the id of the
+    console's last action on the conversation ("" for none).
+    """
+
+    action: HandOffAction
+    primary_channel: str
+    conversation_id: str
+    company_id: str
+    action_id: str
+    flag_seen: bool
+    agent_seen: str
+    stamp_seen: str
+    requested_seen: str
+
+
+def allowed_actions(hand_off: HandOff, staff: Staff) -> tuple[HandOffAction, ...]:
+    """What this person may do now, the usual one first; nothing without the permission."""
+    if not staff.can(Permission.HAND_OFF):
+        return ()
+    # An admin may act for whoever holds it: people go home, accounts are disabled.
+    may_act = hand_off.agent == staff.username or staff.role is Role.ADMIN
+    match hand_off.state:
+        case HandOffState.AI:
+            return (HandOffAction.TAKE_OVER, HandOffAction.REQUEST)
+        case HandOffState.WAITING:
+            return (HandOffAction.TAKE, HandOffAction.HAND_BACK)
+        case HandOffState.HELD:
+            mine = (HandOffAction.HAND_BACK, HandOffAction.RELEASE) if may_act else ()
+            others = () if hand_off.agent == staff.username else (HandOffAction.TAKE_FROM_COLLEAGUE,)
+            return others + mine
+        case HandOffState.OVERRIDDEN:
+            return (HandOffAction.TAKE_OVER, HandOffAction.ACKNOWLEDGE) if may_act else (HandOffAction.TAKE_OVER,)
+
+
+def intent_for(action: HandOffAction, item: Conversation, hand_off: HandOff) -> Intent:
+    """The intent of a form that is being rendered for an item in that state, with a fresh action id."""
+    return Intent(
+        action=action,
+        primary_channel=item.primary_channel,
+        conversation_id=item.conversation_id,
+        company_id=item.company_id or "",
+        action_id=new_action_id(),
+        flag_seen=hand_off.flag,
+        agent_seen=hand_off.agent,
+        stamp_seen=hand_off.action_id,
+        requested_seen="" if hand_off.requested_at is None else clock.to_iso(hand_off.requested_at),
+    )
+
+
+def check_allowed(intent: Intent, staff: Staff) -> None:
+    """Hold an intent against the table of actions, as of what was seen.
+
+    Raises `Forbidden` where the role or the holder is wrong, `Invalid` where the action makes no sense in that state.
+    """
+    staff.require(Permission.HAND_OFF)
+    seen = HandOff(state_of(intent.flag_seen, intent.agent_seen), flag=intent.flag_seen, agent=intent.agent_seen)
+    if intent.action in allowed_actions(seen, staff):
+        return
+    owned = (HandOffAction.RELEASE, HandOffAction.HAND_BACK, HandOffAction.ACKNOWLEDGE)
+    if intent.agent_seen not in ("", staff.username) and intent.action in owned:
+        raise Forbidden("A colleague has this conversation; an administrator may do that for them.")
+    raise Invalid("That cannot be done with a conversation in this state.")
+
+
+def state_of(flag: bool, agent: str) -> HandOffState:
+    """The state that a flag and an agent as seen stand for."""
+    if flag:
+        return HandOffState.HELD if agent else HandOffState.WAITING
+    return HandOffState.OVERRIDDEN if agent else HandOffState.AI
+
+
+def seal_intent(intent: Intent, staff: Staff) -> str:
+    """The intent as a form carries it: sealed, and of use to this person only."""
+    return seal_data("action", [staff.username, *astuple(intent)])
+
+
+def unseal_intent(token: str, staff: Staff) -> Intent:
+    """The intent that a form carried. Raises `BadReference` for anything that this person was not given."""
+    data = unseal_data("action", token)
+    kinds = [str, str, str, str, str, str, bool, str, str, str]
+    if not isinstance(data, list) or [type(each) for each in data] != kinds or data[0] != staff.username:
+        raise BadReference
+    try:
+        return Intent(HandOffAction(data[1]), *data[2:])
+    except ValueError as error:
+        raise BadReference from error

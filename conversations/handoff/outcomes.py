@@ -1,0 +1,112 @@
+"""What comes of an action: done, or lost to someone else, said so that a person knows who and when."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from console import clock
+from console.audit.actions import Action
+from console.errors import Conflict
+from conversations.handoff.intents import HandOffAction, Intent
+from conversations.handoff.settling import Link
+from conversations.models import Conversation
+from conversations.reading import hand_off_of
+from conversations.records import HandOff
+
+PLATFORM = "the platform"
+AI = "the AI"
+
+_DID: dict[str, str] = {
+    Action.HAND_OFF_REQUEST: "asked for a human",
+    Action.HAND_OFF_TAKE_OVER: "took it over",
+    Action.HAND_OFF_TAKE: "took it",
+    Action.HAND_OFF_TAKE_FROM_COLLEAGUE: "took it from a colleague",
+    Action.HAND_OFF_RELEASE: "released it",
+    Action.HAND_OFF_HAND_BACK: "handed it back to the AI",
+    Action.HAND_OFF_ACKNOWLEDGE: "left it to the AI",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """An action that took effect. `hand_off` is the state now; `replayed`: this form had done it before."""
+
+    action: HandOffAction
+    hand_off: HandOff
+    replayed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseReport:
+    """What became of the conversations that a person held, as (primary_channel, conversation_id)."""
+
+    released: tuple[tuple[str, str], ...]
+    failed: tuple[tuple[str, str], ...]
+
+
+class LostRace(Conflict):
+    """Nothing was written: the conversation is no longer as it was seen.
+
+    `winner` is a username, "the platform" or "the AI"; `since` is when (None where nothing tells); `hand_off` is the
+    state now.
+    """
+
+    def __init__(self, message: str, winner: str, since: datetime | None, hand_off: HandOff) -> None:
+        self.winner = winner
+        self.since = since
+        self.hand_off = hand_off
+        super().__init__(message)
+
+
+def lost_race(
+    intent: Intent, item: Conversation, links: Mapping[str, Link], *, loser: str = "", time_zone: str = "UTC"
+) -> LostRace:
+    """Say who was first. `item` as stored now, `links` the actions of its trail by id (none where nobody acted)."""
+    hand_off = hand_off_of(item)
+    winner = _latest_action(hand_off.action_id, intent.stamp_seen, links)
+    if winner is None:
+        return _lost_to_the_platform(intent, item, hand_off, time_zone)
+    when = _when(winner.at, time_zone)
+    did = _DID[winner.action_type]
+    who = "You" if winner.actor == loser else winner.actor
+    again = " already, in another window or with an earlier click" if winner.actor == loser else " first"
+    message = f"{who} {did}{again}{when}. Nothing was changed by this."
+    return LostRace(message, winner.actor, winner.at, hand_off)
+
+
+def _latest_action(stamp: str, seen: str, links: Mapping[str, Link]) -> Link | None:
+    """The last action of a person since what was seen; fences change nothing that people see."""
+    visited = set()
+    while stamp and stamp != seen and stamp in links and stamp not in visited:
+        visited.add(stamp)
+        link = links[stamp]
+        if link.action_type in _DID:
+            return link
+        stamp = link.previous
+    return None
+
+
+def _lost_to_the_platform(intent: Intent, item: Conversation, hand_off: HandOff, time_zone: str) -> LostRace:
+    changed = clock.parse_instant(item.plain("updated_at"))
+    if hand_off.flag == intent.flag_seen and hand_off.agent == intent.agent_seen:
+        message = "This form was too old and has been closed; nothing was changed. Look at the state and decide again."
+        return LostRace(message, PLATFORM, None, hand_off)
+    if hand_off.agent and hand_off.agent != intent.agent_seen:
+        when = _when(hand_off.taken_at, time_zone)
+        return LostRace(f"{hand_off.agent} took it first{when}.", hand_off.agent, hand_off.taken_at, hand_off)
+    when = _when(changed, time_zone)
+    if hand_off.flag:
+        return LostRace(f"The platform asked for a human meanwhile{when}.", PLATFORM, changed, hand_off)
+    return LostRace(f"The AI has this conversation again{when}.", AI, changed, hand_off)
+
+
+def _when(at: datetime | None, time_zone: str) -> str:
+    if at is None:
+        return ""
+    try:
+        zone: ZoneInfo | None = ZoneInfo(time_zone)
+    except (ZoneInfoNotFoundError, ValueError):
+        zone = None
+    local = at.astimezone(zone or UTC)
+    return f" at {local:%H:%M} on {local.day} {local:%B} ({local.tzname()})"

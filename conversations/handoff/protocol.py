@@ -1,0 +1,256 @@
+"""The order of writes of one action (data model, section 4), so that no flip lacks its trail and no retry doubles it.
+
+1. `begin`: one transaction over our own records, the idempotency record and the trail entry, both pending;
+2. `packets.send`: the one conditional UpdateItem on the conversation, never in a transaction;
+3. `close`: the result on both records, once, on condition that they are pending.
+
+An action may send more than one packet: a form submitted twice, or a retry after a lost answer. Each packet beyond the
+first is announced in the record's `attempts`, so that "refused" is final only where no other packet can still arrive.
+"""
+
+import hashlib
+import json
+import logging
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+
+from console import clock
+from console.audit.actions import Action, Result, conversation_trail, outcome
+from console.audit.models import AuditEntry, IdempotencyRecord
+from console.audit.recording import Actor, Entry, build
+from console.dynamodb.connection import call
+from console.dynamodb.registry import table_name
+from console.dynamodb.translation import ConditionFailed, TransactionRefused
+from console.errors import ConsoleError, NotFound, StoreUnavailable, TableMissing
+from conversations.handoff.effects import Raw, text
+from conversations.handoff.packets import retried
+from conversations.reading import reference_of
+
+logger = logging.getLogger(__name__)
+
+MODE = "console"
+READ_ONLY = "The tables of the trail are not there in this environment, so nothing can be changed."
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """An action about to be carried out. `seen` is what it was based on; only its hash is stored."""
+
+    action: Action
+    actor: Actor
+    primary_channel: str
+    conversation_id: str
+    company_id: str
+    action_id: str
+    previous: str
+    seen: dict[str, Any]
+    payload: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def event_id(self) -> str:
+        """Key of its idempotency record."""
+        return event_key(self.conversation_id, self.action_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """An action's records as stored. `attempts`: how many times it was, or is about to be, sent."""
+
+    event_id: str
+    trail: str
+    sort_key: str
+    status: str
+    attempts: int
+    reference: str
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether its result is still to be written."""
+        return self.status == Result.PENDING
+
+
+def event_key(conversation_id: str, action_id: str) -> str:
+    """Key of the idempotency record of a hand-off action."""
+    return f"act:hand_off:{conversation_id}:{action_id}"
+
+
+def begin(act: Act, at: datetime) -> tuple[Recorded, bool]:
+    """Write both records, pending; or find those of an earlier submission. Returns them, and whether they are new.
+
+    Raises `TableMissing` before anything is written where a table of the trail is absent, `Throttled`,
+    `StoreUnavailable`.
+    """
+    entry = build(
+        Entry(
+            trail=conversation_trail(act.conversation_id),
+            action=act.action,
+            actor=act.actor,
+            company_id=act.company_id,
+            result=Result.PENDING,
+            payload=act.payload,
+            action_id=act.action_id,
+            idempotency_key=act.event_id,
+            previous_action_id=act.previous,
+        ),
+        at,
+    )
+    record = _record_of(act, entry, at)
+    puts = [
+        _put("IDEMPOTENCY", record.serialize(), "event_id", ReturnValuesOnConditionCheckFailure="ALL_OLD"),
+        _put("AUDIT", entry.serialize(), "conversation_id"),
+    ]
+    try:
+        retried(lambda: call("TransactWriteItems", TransactItems=puts))
+    except TransactionRefused as refused:
+        found = _found_by(refused) or lookup(act.event_id)
+        if found is None:
+            raise StoreUnavailable("The trail could not be written, so nothing was changed.") from refused
+        return found, False
+    except TableMissing as missing:
+        raise _read_only(missing) from missing
+    return recorded_of(record.serialize()), True
+
+
+def _record_of(act: Act, entry: AuditEntry, at: datetime) -> IdempotencyRecord:
+    """Table A of the middleware's schema: every required attribute, the hash in place of the content."""
+    seen = json.dumps([act.action, act.actor.name, act.conversation_id, act.action_id, act.seen], sort_keys=True)
+    normalised = seen.encode("utf-8", "surrogatepass")
+    now = clock.to_iso(at)
+    return IdempotencyRecord(
+        event_id=act.event_id,
+        created_at=now,
+        last_processed_at=now,
+        received_at=now,
+        expires_at=clock.to_epoch(at + timedelta(days=settings.IDEMPOTENCY_RETENTION_DAYS)),
+        status=Result.PENDING.value,
+        mode=MODE,
+        conversation_id=act.conversation_id,
+        # A person decided: neither the middleware's safe mode nor its automation had a part in it.
+        safe_mode=False,
+        automation_enabled=False,
+        payload_sha256=hashlib.sha256(normalised).hexdigest(),
+        payload_bytes=len(normalised),
+        intent=act.action.value,
+        ts_action_id=entry.ts_action_id,
+        attempts=1,
+        reference=reference_of(act.primary_channel, act.conversation_id),
+    )
+
+
+def announce_resend(recorded: Recorded, at: datetime) -> Recorded | None:
+    """Say in the record that another packet is about to be sent; None if the action was closed meanwhile."""
+    update = {
+        "TableName": table_name("IDEMPOTENCY"),
+        "Key": {"event_id": text(recorded.event_id)},
+        "UpdateExpression": "SET last_processed_at = :now ADD attempts :one",
+        "ConditionExpression": "#status = :pending",
+        "ExpressionAttributeNames": {"#status": "status"},
+        "ExpressionAttributeValues": {
+            ":now": text(clock.to_iso(at)),
+            ":one": {"N": "1"},
+            ":pending": text(Result.PENDING),
+        },
+        "ReturnValues": "ALL_NEW",
+    }
+    try:
+        answer = retried(lambda: call("UpdateItem", **update))
+    except ConditionFailed:
+        return None
+    return recorded_of(answer["Attributes"])
+
+
+def close(recorded: Recorded, result: str, at: datetime, *, only_packet: bool = False) -> bool:
+    """Write the result on both records, if they are pending; `only_packet`: and if no other was announced.
+
+    Returns whether it is this result that was written. Raises the store's errors.
+    """
+    status, now = outcome(result), clock.to_iso(at)
+    record = _settle("IDEMPOTENCY", {"event_id": text(recorded.event_id)}, "status", status, touched=now)
+    entry_key = {"conversation_id": text(recorded.trail), "ts_action_id": text(recorded.sort_key)}
+    entry = _settle("AUDIT", entry_key, "result", result)
+    if only_packet:
+        record["ConditionExpression"] += " AND attempts = :one"
+        record["ExpressionAttributeValues"][":one"] = {"N": "1"}
+    updates = [{"Update": record}, {"Update": entry}]
+    try:
+        retried(lambda: call("TransactWriteItems", TransactItems=updates))
+    except TransactionRefused as refused:
+        return not only_packet and _close_what_is_left([record, entry], refused)
+    return True
+
+
+def _close_what_is_left(updates: list[dict[str, Any]], refused: TransactionRefused) -> bool:
+    """One of the two records may have expired before the other; what is there is settled alone."""
+    there = [
+        update
+        for update, code, item in zip(updates, refused.codes, refused.items, strict=True)
+        if code == "None" or item
+    ]
+    if len(there) != 1:
+        return False
+    try:
+        call("UpdateItem", **there[0])
+    except ConditionFailed:
+        return False
+    return True
+
+
+def close_quietly(recorded: Recorded, result: str, *, only_packet: bool = False) -> None:
+    """`close` for an action whose outcome is certain already: what fails here is settled later by `reconcile`."""
+    try:
+        close(recorded, result, clock.now(), only_packet=only_packet)
+    except ConsoleError as error:
+        logger.warning("A hand-off action stays pending until it is reconciled: %s", type(error).__name__)
+
+
+def lookup(event_id: str) -> Recorded | None:
+    """The idempotency record of a hand-off action, strongly consistent, or None."""
+    try:
+        return recorded_of(IdempotencyRecord.get(event_id, consistent_read=True).raw)
+    except NotFound:
+        return None
+
+
+def recorded_of(raw: Raw) -> Recorded:
+    """An idempotency record of a hand-off action, from DynamoDB JSON."""
+    record = IdempotencyRecord.from_raw_data(raw)
+    return Recorded(
+        event_id=record.event_id,
+        trail=record.conversation_id or "",
+        sort_key=record.ts_action_id or "",
+        status=record.status or "",
+        attempts=int(record.attempts or 0),
+        reference=record.reference or "",
+    )
+
+
+def _found_by(refused: TransactionRefused) -> Recorded | None:
+    return recorded_of(refused.items[0]) if refused.items and refused.items[0] else None
+
+
+def _put(table_key: str, item: Raw, key: str, **options: str) -> dict[str, Any]:
+    put = {"TableName": table_name(table_key), "Item": item, "ConditionExpression": f"attribute_not_exists({key})"}
+    return {"Put": {**put, **options}}
+
+
+def _settle(table_key: str, key: Raw, attribute: str, value: str, *, touched: str = "") -> dict[str, Any]:
+    expression = "SET #result = :result" + (", last_processed_at = :now" if touched else "")
+    values = {":result": text(value), ":pending": text(Result.PENDING)}
+    return {
+        "TableName": table_name(table_key),
+        "Key": key,
+        "UpdateExpression": expression,
+        "ConditionExpression": "#result = :pending",
+        "ExpressionAttributeNames": {"#result": attribute},
+        "ExpressionAttributeValues": values | ({":now": text(touched)} if touched else {}),
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+
+
+def _read_only(missing: TableMissing) -> TableMissing:
+    named = TableMissing(missing.table_key)
+    named.args = (READ_ONLY,)
+    return named

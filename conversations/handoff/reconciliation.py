@@ -1,0 +1,186 @@
+"""Closing what was left open: processes die, answers get lost. `manage.py reconcile` runs this every few minutes."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from console import clock
+from console.audit.actions import Action, Result
+from console.audit.models import IdempotencyRecord
+from console.audit.recording import COMMAND_LINE, Actor, new_action_id
+from console.errors import BadReference, ConsoleError, NotFound
+from console.refs import unseal
+from conversations.handoff.effects import Raw, fence_of, stamp_of, text
+from conversations.handoff.packets import read_raw, send
+from conversations.handoff.protocol import (
+    MODE,
+    Act,
+    Recorded,
+    begin,
+    close,
+    close_quietly,
+    event_key,
+    lookup,
+    recorded_of,
+)
+from conversations.handoff.settling import Link, Verdict, trail_links, verdict
+from conversations.models import Conversation
+
+FENCE_AFTER = timedelta(minutes=10)
+FENCED = f"{Result.FAILED}: it had not taken effect and was fenced off"
+REFUSED = f"{Result.FAILED}: it did not take effect"
+UNKNOWN = "unknown: nothing tells any more whether it took effect"
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What became of one pending action. `result` is "" where it stays open; `note` says why or what was done."""
+
+    conversation_id: str
+    action_id: str
+    action_type: str
+    recorded_at: datetime | None
+    result: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What one trail gave; `error` where it could not be settled this time."""
+
+    settled: tuple[Settled, ...] = ()
+    error: str = ""
+
+
+def pending_trails() -> Iterator[tuple[int, frozenset[str]]]:
+    """Walk the idempotency table page by page: records read so far, and trails with a pending action on that page.
+
+    For commands only: it reads the whole table. Raises the store's errors.
+    """
+    read = 0
+    found = IdempotencyRecord.scan(
+        (IdempotencyRecord.mode == MODE) & (IdempotencyRecord.status == Result.PENDING.value), consistent_read=True
+    )
+    for page in found.page_iter:
+        read += int(page["ScannedCount"])
+        yield read, frozenset(recorded_of(raw).trail for raw in page["Items"]) - {""}
+
+
+def reconcile(
+    trails: Iterable[str], *, older_than: timedelta = FENCE_AFTER, dry_run: bool = False
+) -> Iterator[Settlement]:
+    """Settle the pending hand-off actions of these trails, one after the other.
+
+    What can be proved is settled at once; what is open is fenced and failed if it is older than `older_than`. A trail
+    that cannot be settled is reported, and the next one is done.
+    """
+    for trail in trails:
+        try:
+            yield Settlement(tuple(settle(trail, older_than=older_than, dry_run=dry_run)))
+        except ConsoleError as error:
+            yield Settlement(error=f"{type(error).__name__}: {error}".rstrip(": "))
+
+
+def settle(
+    conversation_id: str, *, older_than: timedelta = FENCE_AFTER, dry_run: bool = False, actor: Actor = COMMAND_LINE
+) -> list[Settled]:
+    """Settle the pending hand-off actions of one conversation. Raises the store's errors."""
+    pending = _pending(trail_links(conversation_id))
+    if not pending:
+        return []
+    key = _key_of(conversation_id, pending)
+    limit = clock.now() - older_than
+    # Judged is what was recorded before the item is read (its predecessor had stamped by then), and with the trail
+    # as it is afterwards (whatever stamped until then is in it).
+    known = {link.action_id for link in pending}
+    raw, links = read_raw(key), trail_links(conversation_id)
+    fenced: set[str] = set()
+    if raw is not None and not dry_run:
+        old = [link for link in _pending(links) if link.action_id in known and _is_old(link, limit)]
+        fenced = {link.action_id for link in old if _judge(link, raw, links) is Verdict.OPEN}
+    if fenced and raw is not None:
+        known.add(_fence(key, raw, actor))
+        raw, links = read_raw(key), trail_links(conversation_id)
+    return [
+        _close(
+            link, _judge(link, raw, links), is_old=_is_old(link, limit), fenced=link.action_id in fenced, dry=dry_run
+        )
+        for link in _pending(links)
+        if link.action_id in known
+    ]
+
+
+def _pending(links: dict[str, Link]) -> list[Link]:
+    return [link for link in links.values() if link.is_pending]
+
+
+def _is_old(link: Link, limit: datetime) -> bool:
+    return link.at is None or link.at <= limit
+
+
+def _judge(link: Link, raw: Raw | None, links: dict[str, Link]) -> Verdict:
+    return verdict(link.action_id, link.previous, None if raw is None else stamp_of(raw), links)
+
+
+def _key_of(conversation_id: str, pending: list[Link]) -> Raw:
+    """The conversation's key: sealed in the record of an action, else by the index over conversation ids."""
+    for link in pending:
+        record = lookup(link.idempotency_key) if link.idempotency_key else None
+        if record is None:
+            continue
+        try:
+            primary_channel, found = unseal("conversation", record.reference, 2)
+        except BadReference:
+            continue
+        if found == conversation_id:
+            return {"primary_channel": text(primary_channel), "conversation_id": text(conversation_id)}
+    for item in Conversation.conversation_id_index.query(conversation_id, limit=1):
+        return {"primary_channel": text(item.primary_channel), "conversation_id": text(conversation_id)}
+    raise NotFound("The conversation of this trail cannot be found.")
+
+
+def _fence(key: Raw, raw: Raw, actor: Actor) -> str:
+    """Replace the stamp by a recorded action that changes nothing else: what still arrives late is then refused.
+
+    Returns the fence's id. Whether it took effect is judged like any other action's.
+    """
+    fence = Act(
+        action=Action.HAND_OFF_FENCE,
+        actor=actor,
+        primary_channel=key["primary_channel"]["S"],
+        conversation_id=key["conversation_id"]["S"],
+        company_id=raw.get("company_id", {}).get("S", ""),
+        action_id=new_action_id(),
+        previous=stamp_of(raw),
+        seen={"stamp": stamp_of(raw)},
+    )
+    recorded, _ = begin(fence, clock.now())
+    sent = send(fence_of(fence.primary_channel, fence.conversation_id, fence.previous, fence.action_id, raw))
+    if sent.item is not None and stamp_of(sent.item) == fence.action_id:
+        close_quietly(recorded, Result.SUCCESS)
+    return fence.action_id
+
+
+def _close(link: Link, found: Verdict, *, is_old: bool, fenced: bool, dry: bool) -> Settled:
+    """Write what was found; "" where it stays open."""
+    match found:
+        case Verdict.APPLIED:
+            result, note = Result.SUCCESS.value, ""
+        case Verdict.REFUSED:
+            result, note = FENCED if fenced else REFUSED, ""
+        case Verdict.OPEN if is_old and dry:
+            result, note = "", "would be fenced"
+        case Verdict.UNKNOWN if is_old:
+            result, note = UNKNOWN, ""
+        case _:
+            result, note = "", "still open"
+    if result and dry:
+        note = "not written"
+    elif result and not close(_recorded(link), result, clock.now()):
+        note = "settled by another meanwhile"
+    return Settled(link.trail, link.action_id, link.action_type, link.at, result, note)
+
+
+def _recorded(link: Link) -> Recorded:
+    event_id = link.idempotency_key or event_key(link.trail, link.action_id)
+    return Recorded(event_id, link.trail, link.sort_key, Result.PENDING, attempts=0, reference="")

@@ -1,0 +1,210 @@
+"""What views call: carry out the intent of a form, and release what a person holds."""
+
+from collections.abc import Iterable
+from dataclasses import asdict
+
+from console import clock
+from console.audit.actions import Result
+from console.audit.recording import Actor
+from console.errors import ConsoleError, Invalid, NotAccepted, NotFound, StoreUnavailable, Throttled
+from console.staff.permissions import Staff
+from conversations.handoff.effects import ATTRIBUTES, Raw, effect_of, stamp_of, text, update_of
+from conversations.handoff.intents import HandOffAction, Intent, check_allowed, intent_for
+from conversations.handoff.outcomes import LostRace, Outcome, ReleaseReport, lost_race
+from conversations.handoff.packets import Sent, read_raw, send
+from conversations.handoff.protocol import (
+    Act,
+    Recorded,
+    announce_resend,
+    begin,
+    close_quietly,
+    event_key,
+    lookup,
+)
+from conversations.handoff.settling import Link, Verdict, trail_links, verdict
+from conversations.models import Conversation
+from conversations.reading import hand_off_of, is_gone
+from conversations.records import HandOffState
+
+MAX_TEXT = 2_000
+MAYBE = "The database did not answer in time. It may have happened: this page shows the state."
+RELEASE_TRIES = 3
+
+
+def perform(intent: Intent, staff: Staff, *, reason: str = "", note: str = "") -> Outcome:
+    """Carry out what a form asked, once, however often it is submitted.
+
+    Raises `Forbidden` (role, or a colleague's), `Invalid` (reason missing, texts too long, no such action in this
+    state), `NotFound` (no such conversation in scope), `LostRace` (no longer as seen), `Throttled`, and
+    `StoreUnavailable`: before anything was sent, or with an outcome that is not known yet, and then says so.
+    """
+    reason, note = reason.strip(), note.strip()
+    check_allowed(intent, staff)
+    _check_texts(intent, reason, note)
+    item = _load(intent.primary_channel, intent.conversation_id)
+    if not staff.scope.covers(item.company_id):
+        raise NotFound
+    return _Performance(intent, Actor.of(staff), staff.time_zone).run(item, reason, note)
+
+
+def release_all(username: str, actor: Actor, held: Iterable[tuple[str, str]]) -> ReleaseReport:
+    """Release what `username` holds among these conversations (primary_channel, conversation_id), in `actor`'s name.
+
+    For whoever was authorised to do so: the person, or what disables an account. What they hold no longer is left
+    alone; what could not be released is reported, not raised.
+    """
+    released, failed = [], []
+    for key in held:
+        try:
+            if _release(username, actor, key):
+                released.append(key)
+        except NotFound:
+            continue
+        except ConsoleError:
+            failed.append(key)
+    return ReleaseReport(tuple(released), tuple(failed))
+
+
+def _release(username: str, actor: Actor, key: tuple[str, str]) -> bool:
+    for attempt in range(1, RELEASE_TRIES + 1):
+        item = _load(*key)
+        hand_off = hand_off_of(item)
+        if hand_off.agent != username:
+            return False
+        overridden = hand_off.state is HandOffState.OVERRIDDEN
+        action = HandOffAction.ACKNOWLEDGE if overridden else HandOffAction.RELEASE
+        try:
+            _Performance(intent_for(action, item, hand_off), actor).run(item, "", "")
+        except LostRace:
+            if attempt == RELEASE_TRIES:
+                raise
+        else:
+            break
+    return True
+
+
+def _check_texts(intent: Intent, reason: str, note: str) -> None:
+    if intent.action is HandOffAction.TAKE_FROM_COLLEAGUE and not reason:
+        raise Invalid("Say why you take it from a colleague.")
+    if max(len(reason), len(note)) > MAX_TEXT:
+        raise Invalid(f"A reason or note has at most {MAX_TEXT:,} characters.")
+
+
+def _load(primary_channel: str, conversation_id: str) -> Conversation:
+    """The hand-off attributes of a conversation, strongly consistent. Raises `NotFound`, also for an expired one."""
+    item = Conversation.get(primary_channel, conversation_id, consistent_read=True, attributes_to_get=list(ATTRIBUTES))
+    if is_gone(item, clock.now()):
+        raise NotFound
+    return item
+
+
+class _Performance:
+    """One submission of one intent, on its way through the protocol."""
+
+    def __init__(self, intent: Intent, actor: Actor, time_zone: str = "UTC") -> None:
+        self.intent = intent
+        self.actor = actor
+        self.time_zone = time_zone
+        self.at = clock.now()
+
+    def run(self, item: Conversation, reason: str, note: str) -> Outcome:
+        """Record, send, close; or join an earlier submission of the same form where it stands."""
+        recorded, is_new = begin(self._act(reason), self.at)
+        if not is_new:
+            resumed = announce_resend(recorded, self.at) if recorded.is_pending else None
+            if resumed is None:
+                return self._outcome_of_earlier(recorded)
+            recorded = resumed
+        change = effect_of(self.intent, self.actor.name, self.at, item.raw, reason=reason, note=note)
+        sent = send(update_of(self.intent, change, item.raw))
+        if sent.accepted and sent.item is not None:
+            return self._succeeded(recorded, sent.item, replayed=not is_new)
+        return self._settle(recorded, sent, replayed=not is_new)
+
+    def _act(self, reason: str) -> Act:
+        intent = self.intent
+        payload = {"reason": reason} if reason else {}
+        if intent.agent_seen and intent.agent_seen != self.actor.name:
+            payload["held by"] = intent.agent_seen
+        return Act(
+            action=intent.action.audited_as,
+            actor=self.actor,
+            primary_channel=intent.primary_channel,
+            conversation_id=intent.conversation_id,
+            company_id=intent.company_id,
+            action_id=intent.action_id,
+            previous=intent.stamp_seen,
+            seen=asdict(intent),
+            payload=payload,
+        )
+
+    def _succeeded(self, recorded: Recorded, raw: Raw, *, replayed: bool) -> Outcome:
+        close_quietly(recorded, Result.SUCCESS)
+        self._close_previous()
+        return Outcome(self.intent.action, hand_off_of(Conversation.from_raw_data(raw)), replayed)
+
+    def _close_previous(self) -> None:
+        """The action whose stamp this one replaced took effect, whether or not it came to say so itself."""
+        if not self.intent.stamp_seen:
+            return
+        try:
+            previous = lookup(event_key(self.intent.conversation_id, self.intent.stamp_seen))
+        except ConsoleError:
+            return
+        if previous is not None and previous.is_pending:
+            close_quietly(previous, Result.SUCCESS)
+
+    def _settle(self, recorded: Recorded, sent: Sent, *, replayed: bool) -> Outcome:
+        """After a refusal, or no answer: what stamp and trail prove."""
+        if sent.accepted is None and sent.item is None:
+            raise self._unknown(sent)
+        stamp = None if sent.item is None else stamp_of(sent.item)
+        moved = stamp not in (self.intent.stamp_seen, self.intent.action_id)
+        try:
+            # Nobody acted where the stamp is still as seen: the trail has nothing to add.
+            links = trail_links(recorded.trail) if moved else {}
+        except ConsoleError as error:
+            raise StoreUnavailable(MAYBE) from error
+        found = verdict(self.intent.action_id, self.intent.stamp_seen, stamp, links)
+        if found is Verdict.APPLIED:
+            return self._succeeded(recorded, sent.item or {}, replayed=replayed)
+        if found is not Verdict.REFUSED and sent.accepted is None:
+            raise self._unknown(sent)
+        raise self._refused(recorded, sent, links, final=found is Verdict.REFUSED)
+
+    def _refused(self, recorded: Recorded, sent: Sent, links: dict[str, Link], *, final: bool) -> ConsoleError:
+        """The error to raise; the result is written where no packet of this action can arrive any more."""
+        error: ConsoleError
+        if isinstance(sent.error, NotAccepted):
+            error, result = sent.error, f"{Result.FAILED}: the database refused it as invalid"
+        elif sent.item is None:
+            error, result = NotFound(), f"{Result.FAILED}: the conversation is gone"
+        else:
+            item = Conversation.from_raw_data(sent.item)
+            lost = lost_race(self.intent, item, links, loser=self.actor.name, time_zone=self.time_zone)
+            error, result = lost, f"{Result.CONFLICT}: {lost.winner} was first"
+        if final:
+            close_quietly(recorded, result)
+        elif sent.only_packet and recorded.attempts == 1:
+            close_quietly(recorded, result, only_packet=True)
+        return error
+
+    def _unknown(self, sent: Sent) -> ConsoleError:
+        """No answer, and nothing that proves what happened: it stays pending until it is settled."""
+        if isinstance(sent.error, Throttled):
+            return sent.error
+        unknown = StoreUnavailable(MAYBE)
+        unknown.__cause__ = sent.error
+        return unknown
+
+    def _outcome_of_earlier(self, recorded: Recorded) -> Outcome:
+        """What became of a form that was submitted before and is closed."""
+        closed = lookup(recorded.event_id) if recorded.is_pending else recorded
+        raw = read_raw({"primary_channel": text(self.intent.primary_channel), "conversation_id": text(recorded.trail)})
+        if raw is None:
+            raise NotFound
+        item = Conversation.from_raw_data(raw)
+        if closed is not None and closed.status == Result.SUCCESS:
+            return Outcome(self.intent.action, hand_off_of(item), replayed=True)
+        links = trail_links(recorded.trail)
+        raise lost_race(self.intent, item, links, loser=self.actor.name, time_zone=self.time_zone)

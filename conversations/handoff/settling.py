@@ -1,0 +1,115 @@
+"""What became of an action: the rules that turn a stamp and a trail into success, failure or "still open".
+
+Every console action replaces the stamp that it saw by its own id, on condition that the stamp is still there. So the
+actions that took effect form a chain, from the stamp that an item bears now back through `previous_action_id`; a
+stamp that was once replaced never returns. The item must have been read *before* the trail: an action is recorded
+before it can stamp, so the trail then holds every link of the chain.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from console import clock
+from console.audit.actions import Result, outcome
+from console.audit.models import AuditEntry
+from console.errors import StoreUnavailable
+
+# A trail holds what one conversation saw in 60 days; a page is 1 MB, some 2,500 entries.
+PAGES = 20
+
+
+class Verdict(StrEnum):
+    """What stamp and trail prove about an action."""
+
+    APPLIED = "applied"
+    REFUSED = "refused"
+    OPEN = "open"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A hand-off action as the trail has it. `sort_key` is its `ts_action_id`, `at` when it was recorded."""
+
+    action_id: str
+    previous: str
+    result: str
+    action_type: str
+    actor: str
+    at: datetime | None
+    trail: str
+    sort_key: str
+    idempotency_key: str
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether its result is still to be written."""
+        return self.result == Result.PENDING
+
+
+def verdict(action_id: str, previous: str, stamp: str | None, links: Mapping[str, Link]) -> Verdict:
+    """What became of an action. `stamp` is the item's ("" for none, None where the item is gone), read before `links`.
+
+    OPEN: it has not taken effect yet and still may. UNKNOWN: nothing can be proved any more (a link of the chain has
+    expired, or the item is gone).
+    """
+    if action_id in applied(stamp, links):
+        return Verdict.APPLIED
+    if stamp is None:
+        return Verdict.UNKNOWN
+    if stamp == previous:
+        return Verdict.OPEN
+    # Refused needs proof: the chain leads from the stamp to what this action saw without passing through it.
+    visited = set()
+    while stamp != previous:
+        if stamp in visited or stamp not in links:
+            return Verdict.UNKNOWN
+        visited.add(stamp)
+        stamp = links[stamp].previous
+    return Verdict.REFUSED
+
+
+def applied(stamp: str | None, links: Mapping[str, Link]) -> set[str]:
+    """Ids of all actions that are known to have taken effect: the stamp, every success, and all that these follow."""
+    known: set[str] = set()
+    for start in [stamp or "", *(each.action_id for each in links.values() if each.result == Result.SUCCESS)]:
+        current = start
+        while current and current not in known:
+            known.add(current)
+            current = links[current].previous if current in links else ""
+    return known
+
+
+def trail_links(trail: str) -> dict[str, Link]:
+    """The hand-off actions of a trail by action id, strongly consistent. Raises the store's errors."""
+    found = AuditEntry.query(
+        trail,
+        consistent_read=True,
+        scan_index_forward=False,
+        filter_condition=AuditEntry.action_type.startswith("hand_off."),
+    )
+    links: dict[str, Link] = {}
+    for number, page in enumerate(found.page_iter, 1):
+        if number > PAGES:
+            raise StoreUnavailable("This trail is too long to be settled within one request.")
+        links |= {link.action_id: link for link in links_of(map(AuditEntry.from_raw_data, page["Items"]))}
+    return links
+
+
+def links_of(entries: Iterable[AuditEntry]) -> Iterable[Link]:
+    """Console actions among audit entries, those of a newer console too; what other writers left is skipped."""
+    for entry in entries:
+        if entry.action_id:
+            yield Link(
+                action_id=entry.action_id,
+                previous=entry.previous_action_id or "",
+                result=outcome(entry.result or ""),
+                action_type=entry.action_type or "",
+                actor=entry.actor or "",
+                at=clock.parse_instant(entry.ts_action_id.partition("#")[0]),
+                trail=entry.conversation_id,
+                sort_key=entry.ts_action_id,
+                idempotency_key=entry.idempotency_key or "",
+            )

@@ -1,0 +1,96 @@
+"""`manage.py reconcile`: settle hand-off actions that were left pending. Meant to run every few minutes."""
+
+import re
+from argparse import ArgumentParser, ArgumentTypeError
+from collections import Counter
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from tqdm import tqdm
+
+from console import clock
+from console.errors import ConsoleError
+from conversations.handoff.reconciliation import FENCE_AFTER, Settled, pending_trails, reconcile
+from conversations.reading import short_id
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+def span(value: str) -> timedelta:
+    """A length of time: `90s`, `10m`, `2h`, `1d`. Raises `ArgumentTypeError`."""
+    match = re.fullmatch(r"(\d{1,6})([smhd])", value.strip().lower(), re.ASCII)
+    if match is None:
+        raise ArgumentTypeError("a number and a unit: 90s, 10m, 2h, 1d")
+    return timedelta(seconds=int(match[1]) * _UNITS[match[2]])
+
+
+class Command(BaseCommand):
+    """Settles what stamp and trail prove; fences what is still open after ten minutes, then fails it."""
+
+    help = "Settle hand-off actions whose outcome was left pending (a process died, an answer was lost)."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Which trails, how old, and whether to write."""
+        parser.add_argument(
+            "--conversation",
+            action="append",
+            default=[],
+            metavar="ID",
+            help="only this conversation (may be repeated); without it the idempotency table is walked",
+        )
+        parser.add_argument(
+            "--older-than",
+            type=span,
+            default=FENCE_AFTER,
+            metavar="10m",
+            help="what is still open after this long is fenced and failed (default 10m)",
+        )
+        parser.add_argument("--dry-run", action="store_true", help="say what would be done, write nothing")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """One line per action, then a summary. Fails if a trail could not be settled."""
+        try:
+            trails = set(options["conversation"]) or self._find()
+        except ConsoleError as error:
+            raise CommandError(f"{type(error).__name__}: {error}".rstrip(": ")) from error
+        steps = reconcile(sorted(trails), older_than=options["older_than"], dry_run=options["dry_run"])
+        counts: Counter[str] = Counter()
+        for step in tqdm(steps, total=len(trails), unit=" trails", desc="settling", disable=None, leave=False):
+            for settled in step.settled:
+                counts[settled.result.split(":")[0] or "open"] += 1
+                self._say(_line(settled))
+            if step.error:
+                counts["error"] += 1
+                self._say(f"{'error':<11} {step.error}")
+        words = ", ".join(f"{number} {word}" for word, number in sorted(counts.items())) or "nothing was pending"
+        self.stdout.write(("would settle: " if options["dry_run"] else "settled: ") + words)
+        if counts["error"]:
+            raise CommandError("Some trails could not be settled; run it again.")
+
+    def _find(self) -> set[str]:
+        trails: set[str] = set()
+        with tqdm(unit=" records", desc="looking for pending actions", disable=None, leave=False) as bar:
+            for read, found in pending_trails():
+                trails |= found
+                bar.update(read - bar.n)
+        return trails
+
+    def _say(self, line: str) -> None:
+        # Lifts the progress bar out of the way of the line, where there is one.
+        with tqdm.external_write_mode():
+            self.stdout.write(line)
+
+
+def _line(settled: Settled) -> str:
+    """Without the conversation's key, which holds the recipient's number or address."""
+    when = "" if settled.recorded_at is None else clock.to_iso(settled.recorded_at, "seconds")
+    about = f"{settled.action_type} {settled.action_id[:8]} of conversation {short_id(settled.conversation_id)} {when}"
+    outcome = settled.result or "open"
+    return f"{outcome.split(':')[0]:<11} {about}" + "".join(
+        f"; {part}" for part in (_why(outcome), settled.note) if part
+    )
+
+
+def _why(outcome: str) -> str:
+    return outcome.partition(": ")[2]

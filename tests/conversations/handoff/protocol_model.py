@@ -1,0 +1,301 @@
+"""A model of the hand-off protocol, small enough that all its interleavings can be tried.
+
+Submissions of forms, the platform, late packets and the reconciler take turns in every possible order, and anyone may
+die between any two steps. What is proved about an action is decided by the console's own `verdict`. Each rule of the
+protocol can be left out, to see what it is for.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, NamedTuple
+
+from conversations.handoff.settling import Link, Verdict, verdict
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What the protocol insists on."""
+
+    stamp_condition: bool = True  # the write is conditional on the stamp that was seen
+    keep_stamp: bool = True  # handing back leaves the stamp
+    close_once: bool = True  # a result is written only over "pending"
+    chain: bool = True  # a successor that names an action proves it
+    item_before_trail: bool = True  # in this order are they read
+    known: bool = True  # the reconciler judges only what it knew of before it read the item
+    only_packet: bool = True  # "refused" by flag or agent is final only if no other packet is under way
+    fence: bool = True  # what is open is failed only behind a fence
+
+
+class Item(NamedTuple):
+    flag: bool
+    agent: str
+    stamp: str
+
+
+class Record(NamedTuple):
+    previous: str
+    result: str
+    attempts: int
+
+
+@dataclass(frozen=True)
+class Form:
+    """A rendered form: who, what it does, and what was seen."""
+
+    kind: str  # take_over, take, steal, release, hand_back
+    who: str
+    seen: Item
+
+
+class Process(NamedTuple):
+    kind: str  # submit, platform, reconcile
+    about: Any
+    at: str
+    memory: Any = None
+
+
+class State(NamedTuple):
+    item: Item
+    records: tuple[tuple[str, Record], ...]
+    processes: tuple[Process, ...]
+    late: tuple[str, ...]
+    log: tuple[str, ...]  # ids in the order in which they took effect
+
+    def record(self, action_id: str) -> Record | None:
+        return dict(self.records).get(action_id)
+
+    def with_record(self, action_id: str, record: Record) -> "State":
+        return self._replace(records=tuple(sorted((dict(self.records) | {action_id: record}).items())))
+
+
+END = "end"
+
+
+class Model:
+    """One scenario: an item, forms by action id, and what goes on at the same time."""
+
+    def __init__(self, item: Item, forms: dict[str, Form], processes: list[tuple[str, Any]], rules: Rules) -> None:
+        self.forms = forms
+        self.rules = rules
+        self.start = State(item, (), tuple(Process(kind, about, "start") for kind, about in processes), (), ())
+
+    def explore(self) -> tuple[int, dict[str, tuple[str, ...]]]:
+        """Number of states, and each violation with a story that leads to it."""
+        seen: set[State] = set()
+        wrong: dict[str, tuple[str, ...]] = {}
+        stack: list[tuple[State, tuple[str, ...]]] = [(self.start, ())]
+        while stack:
+            state, story = stack.pop()
+            if state in seen:
+                continue
+            seen.add(state)
+            for problem in self.problems(state):
+                wrong.setdefault(problem, story)
+            stack += [(after, (*story, what)) for what, after in self.steps(state)]
+        return len(seen), wrong
+
+    def problems(self, state: State) -> Iterator[str]:
+        for action_id in state.log:
+            if state.record(action_id) is None:
+                yield f"{action_id} took effect without a record"
+            if state.log.count(action_id) > 1:
+                yield f"{action_id} took effect {state.log.count(action_id)} times"
+        if all(process.at == END for process in state.processes):
+            settled = self.settle_at_last(state)
+            for action_id, record in settled.records:
+                if ", then " in record.result:
+                    yield f"{action_id} is {record.result}"
+                if (record.result == "success") != (action_id in settled.log):
+                    yield f"{action_id} is {record.result}, effects: {settled.log.count(action_id)}"
+
+    def settle_at_last(self, state: State) -> State:
+        """The reconciler alone, until nothing is pending; then whatever was still under way arrives."""
+        for number in range(3):
+            alone = state._replace(processes=(Process("reconcile", f"last{number}", "start"),))
+            while alone.processes[0].at != END:
+                alone = next(after for what, after in self.steps(alone) if what not in ("dies", "late"))
+            state = alone
+        while state.late:
+            state = self.deliver(state, state.late[0])
+        return state
+
+    # --- steps ---------------------------------------------------------------------------------------------------
+
+    def steps(self, state: State) -> Iterator[tuple[str, State]]:
+        for number, process in enumerate(state.processes):
+            if process.at == END:
+                continue
+            for what, after, to, memory in getattr(self, f"{process.kind}_{process.at}")(state, process):
+                moved = process._replace(at=to, memory=memory)
+                processes = (*state.processes[:number], moved, *state.processes[number + 1 :])
+                yield what, after._replace(processes=processes)
+            if process.at != "start":
+                died = process._replace(at=END, memory=None)
+                processes = (*state.processes[:number], died, *state.processes[number + 1 :])
+                yield "dies", state._replace(processes=processes)
+        for action_id in sorted(set(state.late)):
+            yield "late", self.deliver(state, action_id)
+
+    def deliver(self, state: State, action_id: str) -> State:
+        late = list(state.late)
+        late.remove(action_id)
+        return self.apply(state._replace(late=tuple(late)), action_id)[0]
+
+    def apply(self, state: State, action_id: str) -> tuple[State, bool]:
+        """The conditional write, as the store carries it out."""
+        form, item = self.forms[action_id], state.item
+        holds = (item.flag, item.agent) == (form.seen.flag, form.seen.agent)
+        if self.rules.stamp_condition:
+            holds = holds and item.stamp == form.seen.stamp
+        if not holds:
+            return state, False
+        match form.kind:
+            case "take_over" | "take" | "steal":
+                after = Item(True, form.who, action_id)
+            case "release":
+                after = Item(True, "", action_id)
+            case _:
+                after = Item(False, "", action_id if self.rules.keep_stamp else "")
+        return state._replace(item=after, log=(*state.log, action_id)), True
+
+    def submit_start(self, state: State, process: Process) -> Iterator[Any]:
+        action_id = process.about
+        previous = self.forms[action_id].seen.stamp
+        if previous and previous not in state.log:
+            return  # its form was rendered after that
+        record = state.record(action_id)
+        if record is None:
+            yield "records", state.with_record(action_id, Record(previous, "pending", 1)), "send", state.records
+        elif record.result == "pending":
+            yield "finds it pending", state, "announce", state.records
+        else:
+            yield "finds it closed", state, END, None
+
+    def submit_announce(self, state: State, process: Process) -> Iterator[Any]:
+        record = state.record(process.about)
+        if record.result != "pending":
+            yield "finds it closed", state, END, None
+            return
+        again = record._replace(attempts=record.attempts + 1)
+        yield "announces", state.with_record(process.about, again), "send", process.memory
+
+    def submit_send(self, state: State, process: Process) -> Iterator[Any]:
+        after, accepted = self.apply(state, process.about)
+        if accepted:
+            yield "is accepted", after, "close", "success"
+        else:
+            yield "is refused", state, "decide", (state.item, True, process.memory)
+        lost = state._replace(late=tuple(sorted((*state.late, process.about))))
+        yield "gets no answer", lost, "reread", process.memory
+
+    def submit_reread(self, state: State, process: Process) -> Iterator[Any]:
+        yield "reads", state, "decide", (state.item, False, process.memory)
+
+    def submit_decide(self, state: State, process: Process) -> Iterator[Any]:
+        item, refused, early_trail = process.memory
+        trail = state.records if self.rules.item_before_trail else early_trail
+        found = self.judge(process.about, item.stamp, trail)
+        if found is Verdict.APPLIED:
+            yield "was applied", state, "close", "success"
+        elif found is Verdict.REFUSED:
+            yield "was refused", state, "close", "conflict"
+        elif refused:
+            yield "was refused, perhaps", state, "close", "conflict, if the only packet"
+        else:
+            yield "is open", state, END, None
+
+    def submit_close(self, state: State, process: Process) -> Iterator[Any]:
+        record = state.record(process.about)
+        result, _, condition = process.memory.partition(", ")
+        if condition and self.rules.only_packet and record.attempts != 1:
+            yield "leaves it open", state, END, None
+        else:
+            yield f"writes {result}", self.close(state, process.about, result), END, None
+
+    def close(self, state: State, action_id: str, result: str) -> State:
+        record = state.record(action_id)
+        if record.result != "pending":
+            if self.rules.close_once or record.result == result:
+                return state
+            result = f"{record.result}, then {result}"
+        return state.with_record(action_id, record._replace(result=result))
+
+    def platform_start(self, state: State, process: Process) -> Iterator[Any]:
+        item = state.item._replace(flag=process.about)
+        yield f"platform writes {process.about}", state._replace(item=item), END, None
+
+    def reconcile_start(self, state: State, process: Process) -> Iterator[Any]:
+        pending = frozenset(each for each, record in state.records if record.result == "pending")
+        yield "reads trail", state, "item", pending
+
+    def reconcile_item(self, state: State, process: Process) -> Iterator[Any]:
+        yield "reads item", state, "trail", (process.memory, state.item, state.records)
+
+    def reconcile_trail(self, state: State, process: Process) -> Iterator[Any]:
+        known, item, early_trail = process.memory
+        trail = state.records if self.rules.item_before_trail else early_trail
+        found = self.judge_all(known, item, trail)
+        if Verdict.OPEN in found.values():
+            if self.rules.fence:
+                yield "sees open ones", state, "fence", (known, f"F.{process.about}", item.stamp)
+                return
+            found = {each: Verdict.REFUSED if what is Verdict.OPEN else what for each, what in found.items()}
+        yield "sees", state, "close", tuple(found.items())
+
+    def reconcile_fence(self, state: State, process: Process) -> Iterator[Any]:
+        _, fence, stamp = process.memory
+        yield "records fence", state.with_record(fence, Record(stamp, "pending", 1)), "stamp", process.memory
+
+    def reconcile_stamp(self, state: State, process: Process) -> Iterator[Any]:
+        known, fence, stamp = process.memory
+        if state.item.stamp == stamp:
+            state = state._replace(item=state.item._replace(stamp=fence), log=(*state.log, fence))
+        yield "fences", state, "reread", known | {fence}
+
+    def reconcile_reread(self, state: State, process: Process) -> Iterator[Any]:
+        yield "reads item again", state, "retrail", (process.memory, state.item, state.records)
+
+    def reconcile_retrail(self, state: State, process: Process) -> Iterator[Any]:
+        known, item, early_trail = process.memory
+        trail = state.records if self.rules.item_before_trail else early_trail
+        yield "reads trail again", state, "close", tuple(self.judge_all(known, item, trail).items())
+
+    def reconcile_close(self, state: State, process: Process) -> Iterator[Any]:
+        words = {Verdict.APPLIED: "success", Verdict.REFUSED: "failed"}
+        todo = [(each, words[found]) for each, found in process.memory if found in words]
+        if not todo:
+            yield "has done", state, END, None
+            return
+        (action_id, result), rest = todo[0], tuple(each for each in process.memory if each[0] != todo[0][0])
+        yield f"writes {result}", self.close(state, action_id, result), "close", rest
+
+    # --- proof ---------------------------------------------------------------------------------------------------
+
+    def judge_all(self, known: frozenset[str], item: Item, trail: tuple[tuple[str, Record], ...]) -> dict[str, Verdict]:
+        pending = (each for each, record in trail if record.result == "pending")
+        return {each: self.judge(each, item.stamp, trail) for each in pending if each in known or not self.rules.known}
+
+    def judge(self, action_id: str, stamp: str, trail: tuple[tuple[str, Record], ...]) -> Verdict:
+        if not self.rules.chain:
+            return Verdict.APPLIED if stamp == action_id else Verdict.REFUSED
+        records = dict(trail)
+        form = self.forms.get(action_id)
+        previous = form.seen.stamp if form else records[action_id].previous
+        # Without its rules the protocol can leave a chain with holes; the oldest rule then holds: the stamp moved.
+        found = _verdict(action_id, previous, stamp, trail)
+        return Verdict.REFUSED if found is Verdict.UNKNOWN else found
+
+
+@cache
+def _verdict(action_id: str, previous: str, stamp: str, trail: tuple[tuple[str, Record], ...]) -> Verdict:
+    links = {
+        each: Link(each, record.previous, record.result, "hand_off.take", "", None, "", "", "")
+        for each, record in trail
+    }
+    return verdict(action_id, previous, stamp, links)
+
+
+def without(name: str) -> Rules:
+    """All rules but one."""
+    return replace(Rules(), **{name: False})

@@ -1,0 +1,251 @@
+"""Reading trails: bounded pages, newest first, of entries that several services write (data model, section 5)."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from console import clock, refs
+from console.audit import scoping
+from console.audit.actions import HAND_OFF_ACTIONS, outcome
+from console.audit.models import AuditEntry, IdempotencyRecord
+from console.audit.records import HandOffEntry, TrailPage
+from console.audit.rows import as_payload, row_of_entry, row_of_record
+from console.dynamodb.calls import parallel
+from console.dynamodb.connection import call
+from console.dynamodb.registry import table_name
+from console.errors import ConsoleError, StoreUnavailable, TableMissing
+from console.redaction import redact
+from console.staff.models import StaffAccount
+from console.staff.permissions import Role, Staff
+from console.trees import clean, text_of
+
+PAGE_SIZE = 50
+# Hand-offs of one conversation that its page looks at: far more than people make.
+HAND_OFFS_READ = 400
+# Sort keys begin with a UTC timestamp, `2026-…`; those of some services with epoch seconds, `17…` until 2033.
+# Each range is in order of time by itself; a page merges the two as instants.
+SPLIT = "2"
+BATCH = 100
+STAFF_ROLES = frozenset(role.value for role in Role)
+
+
+def trail_page(trail: str, staff: Staff, cursor: str = "") -> TrailPage:
+    """One page of a trail for a person: role and scope checked, newest first, the idempotency records beside it.
+
+    Two Queries in parallel, then at most two BatchGetItems in parallel. Raises `Forbidden`, `NotFound` (out of scope),
+    `TableMissing` and the store's other errors. A foreign or stale cursor gives the first page.
+    """
+    scoping.check_role(trail, staff)
+    position = refs.unseal_cursor(cursor, "trail", trail, staff.username) if cursor else None
+    entries, position = _read_page(trail, position)
+    companies = {str(entry.plain("company_id")) for entry in entries if entry.plain("company_id")}
+    position.companies = sorted(companies.union(position.companies))
+    scoping.check_scope(trail, staff, position.companies)
+    return page_of(entries, next_cursor=_seal(position, trail, staff))
+
+
+def conversation_timeline(conversation_id: str, staff: Staff, cursor: str = "") -> TrailPage:
+    """The same for a conversation whose scope the caller has checked already."""
+    position = refs.unseal_cursor(cursor, "trail", conversation_id, staff.username) if cursor else None
+    entries, position = _read_page(conversation_id, position)
+    return page_of(entries, next_cursor=_seal(position, conversation_id, staff))
+
+
+def hand_off_entries(conversation_id: str) -> tuple[tuple[HandOffEntry, ...], bool]:
+    """The hand-off actions among the latest entries of a conversation's trail, and whether that was all of it.
+
+    One strongly consistent Query: only the console writes these, with timestamps.
+    """
+    answer = call(
+        "Query",
+        TableName=table_name("AUDIT"),
+        KeyConditionExpression="conversation_id = :trail AND ts_action_id >= :split",
+        FilterExpression="begins_with(action_type, :kind)",
+        ExpressionAttributeValues={
+            ":trail": {"S": conversation_id},
+            ":split": {"S": SPLIT},
+            ":kind": {"S": "hand_off."},
+        },
+        ScanIndexForward=False,
+        ConsistentRead=True,
+        Limit=HAND_OFFS_READ,
+        ReturnConsumedCapacity="TOTAL",
+    )
+    now = clock.now()
+    found = (_hand_off(AuditEntry.from_raw_data(raw), now) for raw in answer.get("Items", []))
+    return tuple(each for each in found if each is not None), "LastEvaluatedKey" not in answer
+
+
+def _hand_off(entry: AuditEntry, now: datetime) -> HandOffEntry | None:
+    action, at = str(entry.plain("action_type")), instant_of(entry)
+    if action not in HAND_OFF_ACTIONS or at is None or clock.is_expired(entry.plain("expires_at"), now):
+        return None
+    payload = as_payload(entry.plain("action_payload_redacted"))
+    reason = payload.get("reason") if isinstance(payload, dict) else None
+    return HandOffEntry(
+        at=at,
+        action=action,
+        actor=redact(text_of(entry.plain("actor") or "")),
+        is_staff=entry.plain("actor_role") in STAFF_ROLES,
+        outcome=outcome(str(entry.plain("result") or "")),
+        action_id=entry.action_id or "",
+        reason=redact(text_of(reason))[:300] if isinstance(reason, str) else "",
+    )
+
+
+def instant_of(entry: AuditEntry) -> datetime | None:
+    """When an entry was made: the timestamp that its sort key begins with, in whichever spelling."""
+    return clock.parse_instant(str(entry.plain("ts_action_id") or "").split("#", 1)[0])
+
+
+@dataclass(slots=True)
+class _Position:
+    """Where a page ended: the sort key after which each range goes on ("" for its beginning, None for its end)."""
+
+    recent: str | None = ""
+    epochs: str | None = ""
+    companies: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, stored: Any) -> "_Position":
+        if not isinstance(stored, dict):
+            return cls()
+        return cls(stored.get("recent"), stored.get("epochs"), stored.get("companies") or ())
+
+
+def _seal(position: _Position, trail: str, staff: Staff) -> str:
+    if position.recent is None and position.epochs is None:
+        return ""
+    stored = {"recent": position.recent, "epochs": position.epochs, "companies": list(position.companies)}
+    return refs.seal_cursor(stored, "trail", trail, staff.username)
+
+
+def _read_page(trail: str, stored: Any) -> tuple[list[AuditEntry], _Position]:
+    """The next entries of both ranges, merged as instants, and where the page after them begins."""
+    position = _Position.of(stored)
+    (recent, more_recent), (epochs, more_epochs) = parallel(
+        partial(_range, trail, "ts_action_id >= :split", position.recent),
+        partial(_range, trail, "ts_action_id < :split", position.epochs),
+    )
+    page, used_recent, used_epochs = _merge(recent, epochs)
+    after = _Position(
+        _resume(position.recent, recent[:used_recent], more=more_recent or used_recent < len(recent)),
+        _resume(position.epochs, epochs[:used_epochs], more=more_epochs or used_epochs < len(epochs)),
+        position.companies,
+    )
+    now = clock.now()
+    return [entry for entry in page if not clock.is_expired(entry.plain("expires_at"), now)], after
+
+
+def _merge(recent: list[AuditEntry], epochs: list[AuditEntry]) -> tuple[list[AuditEntry], int, int]:
+    """The newest entries of both ranges, and how many of each: always its first, so that none is skipped."""
+    page: list[AuditEntry] = []
+    one = other = 0
+    while len(page) < PAGE_SIZE and (one < len(recent) or other < len(epochs)):
+        if other == len(epochs) or (one < len(recent) and _newest(recent[one]) >= _newest(epochs[other])):
+            page.append(recent[one])
+            one += 1
+        else:
+            page.append(epochs[other])
+            other += 1
+    return page, one, other
+
+
+def _newest(entry: AuditEntry) -> datetime:
+    """For merging: what has no readable time goes first, so that it does not hold up what lies behind it."""
+    return instant_of(entry) or datetime.max.replace(tzinfo=UTC)
+
+
+def _resume(before: str | None, taken: list[AuditEntry], *, more: bool) -> str | None:
+    """The sort key after which a range goes on; None at its end."""
+    if not more:
+        return None
+    return str(taken[-1].plain("ts_action_id")) if taken else before
+
+
+def _range(trail: str, condition: str, after: str | None) -> tuple[list[AuditEntry], bool]:
+    if after is None:
+        return [], False
+    request: dict[str, Any] = {
+        "TableName": table_name("AUDIT"),
+        "KeyConditionExpression": f"conversation_id = :trail AND {condition}",
+        "ExpressionAttributeValues": {":trail": {"S": trail}, ":split": {"S": SPLIT}},
+        "ScanIndexForward": False,
+        "ConsistentRead": True,
+        "Limit": PAGE_SIZE,
+        "ReturnConsumedCapacity": "TOTAL",
+    }
+    if after:
+        request["ExclusiveStartKey"] = {"conversation_id": {"S": trail}, "ts_action_id": {"S": after}}
+    answer = call("Query", **request)
+    return [AuditEntry.from_raw_data(raw) for raw in answer.get("Items", [])], "LastEvaluatedKey" in answer
+
+
+def page_of(entries: Sequence[AuditEntry], next_cursor: str = "") -> TrailPage:
+    """Rows of entries and of the idempotency records that they name, in one order of time, newest first."""
+    keys = _keys_of(entries)
+    found: list[Any] = parallel(partial(_records, keys), partial(_display_names, entries))
+    (records, missing), names = found
+    rows = [row_of_entry(entry, instant_of(entry), names, records.get(_key_of(entry))) for entry in entries]
+    rows += [row for record in records.values() if (row := row_of_record(record)) is not None]
+    oldest = datetime.min.replace(tzinfo=UTC)
+    rows.sort(key=lambda row: row.at or oldest, reverse=True)
+    return TrailPage(tuple(rows), next_cursor, (missing,) if missing else ())
+
+
+def _key_of(entry: AuditEntry) -> str:
+    key = entry.plain("idempotency_key")
+    # Longer ones cannot be keys of the table, and one would fail the whole batch.
+    return key if isinstance(key, str) and 0 < len(key.encode("utf-8", "replace")) <= 2048 else ""
+
+
+def _keys_of(entries: Iterable[AuditEntry]) -> list[str]:
+    return list(dict.fromkeys(key for entry in entries if (key := _key_of(entry))))
+
+
+def _records(keys: list[str]) -> tuple[dict[str, IdempotencyRecord], str]:
+    """The idempotency records of these keys that are there, and a line on why none could be read."""
+    try:
+        found = _batch_get("IDEMPOTENCY", "event_id", keys)
+    except TableMissing:
+        return {}, "The idempotency table is not there in this environment: the trail stands without its records."
+    except ConsoleError:
+        return {}, "The idempotency records could not be read just now."
+    now = clock.now()
+    records = (IdempotencyRecord.from_raw_data(raw) for raw in found)
+    kept = (each for each in records if not clock.is_expired(each.plain("expires_at"), now))
+    return {str(each.plain("event_id")): each for each in kept}, ""
+
+
+def _display_names(entries: Iterable[AuditEntry]) -> dict[str, str]:
+    """Names of the staff in these entries by username; a trail reads without them too."""
+    wanted = {clean(str(entry.plain("actor"))) for entry in entries if entry.plain("actor_role") in STAFF_ROLES}
+    usernames = sorted(name for name in wanted if 0 < len(name.encode()) <= 2048)
+    try:
+        found = _batch_get("STAFF", "username", usernames, projection="username, display_name")
+    except ConsoleError:
+        return {}
+    accounts = (StaffAccount.from_raw_data(raw) for raw in found)
+    return {account.username: account.display_name for account in accounts if account.display_name}
+
+
+def _batch_get(table_key: str, key_name: str, keys: Sequence[str], projection: str = "") -> list[dict[str, Any]]:
+    """Items by key, as DynamoDB JSON; those that are absent are left out. Raises the store's errors."""
+    name = table_name(table_key)
+    found: list[dict[str, Any]] = []
+    for start in range(0, len(keys), BATCH):
+        request: dict[str, Any] = {"Keys": [{key_name: {"S": key}} for key in keys[start : start + BATCH]]}
+        if projection:
+            request["ProjectionExpression"] = projection
+        wanted = {name: request}
+        for _ in range(3):
+            answer = call("BatchGetItem", RequestItems=wanted, ReturnConsumedCapacity="TOTAL")
+            found += (answer.get("Responses") or {}).get(name, [])
+            wanted = answer.get("UnprocessedKeys") or {}
+            if not wanted:
+                break
+        else:
+            raise StoreUnavailable("The database could not read everything.")
+    return found

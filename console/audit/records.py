@@ -1,0 +1,56 @@
+"""What views and templates see of the trail: frozen and redacted."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from console.trees import Node
+
+
+@dataclass(frozen=True, slots=True)
+class TrailRow:
+    """One line of a trail: what was done (an audit entry) or noted (an idempotency record).
+
+    `sentence` says it in words; `who` and `role` are those of the actor ("" for a service without a name). `outcome` is
+    pending, success, conflict, failed or unknown; `note` is why. `key` is the idempotency key and `record` what its
+    record says, both masked. `payload` is a tree. `drift` names what could not be read.
+    """
+
+    at: datetime | None
+    sentence: str
+    who: str
+    role: str
+    action: str
+    outcome: str
+    note: str = ""
+    tone: str = ""
+    key: str = ""
+    record: str = ""
+    payload: Node | None = None
+    drift: tuple[str, ...] = ()
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether the outcome is still open."""
+        return self.outcome == "pending"
+
+
+@dataclass(frozen=True, slots=True)
+class TrailPage:
+    """One page of a trail, newest first. `next` is a sealed cursor ("" at the end); `notices` say what is missing."""
+
+    rows: tuple[TrailRow, ...]
+    next: str = ""
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HandOffEntry:
+    """A hand-off action in a conversation's trail. `reason` is redacted; `is_staff` is False for services."""
+
+    at: datetime
+    action: str
+    actor: str
+    is_staff: bool
+    outcome: str
+    action_id: str
+    reason: str = ""

@@ -1,0 +1,122 @@
+"""From stored trail entries and idempotency records to rows: parsed tolerantly, redacted again, said in words."""
+
+import json
+from datetime import datetime
+from typing import Any
+
+from console import clock
+from console.audit.actions import Action, outcome
+from console.audit.models import AuditEntry, IdempotencyRecord
+from console.audit.records import TrailRow
+from console.audit.sentences import sentence, tone
+from console.redaction import redact, redact_value
+from console.trees import text_of, tree_of, well_formed
+
+PLATFORM_NAMES = {"platform": "The platform", "command-line": "An operator", "visitor": "A visitor"}
+
+
+def row_of_entry(
+    entry: AuditEntry, at: datetime | None, names: dict[str, str], record: IdempotencyRecord | None
+) -> TrailRow:
+    """One audit entry. `names` are display names by username; `record` is that of its key, if any."""
+    action = redact(_text(entry.plain("action_type"))) or "unknown"
+    result = _text(entry.plain("result"))
+    state = outcome(result)
+    payload = as_payload(entry.plain("action_payload_redacted"))
+    actor = _text(entry.plain("actor"))
+    who = PLATFORM_NAMES.get(actor) or redact(names.get(actor) or actor)
+    key = _text(entry.plain("idempotency_key"))
+    drift = [f"{name}: {what}" for name, what in sorted(entry.drift.items())]
+    if at is None:
+        drift.append("its time cannot be read")
+    return TrailRow(
+        at=_moment(action, at, payload),
+        sentence=sentence(action, who, state, payload),
+        who=who or "Middleware",
+        role=redact(_text(entry.plain("actor_role"))),
+        action=action,
+        outcome=state,
+        note=redact(_note(result, state))[:300],
+        tone=tone(action, state),
+        key=redact(key),
+        record=_record_words(record) if key else "",
+        payload=tree_of(payload) if payload not in (None, "", {}, []) else None,
+        drift=tuple(drift),
+    )
+
+
+def _moment(action: str, at: datetime | None, payload: Any) -> datetime | None:
+    """Entries made once an hour have the hour in their key, and the exact time in the payload."""
+    if action != Action.TRANSCRIPT_OPENED or not isinstance(payload, dict):
+        return at
+    return clock.parse_instant(payload.get("at")) or at
+
+
+def row_of_record(record: IdempotencyRecord) -> TrailRow | None:
+    """An idempotency record as a line of its own: when an event came in. None for our own: its entry tells."""
+    if record.plain("mode") == "console":
+        return None
+    key = _text(record.plain("event_id"))
+    at = clock.parse_instant(record.plain("received_at")) or clock.parse_instant(record.plain("created_at"))
+    status = _text(record.plain("status")) or "unknown"
+    facts = {
+        name: record.plain(name)
+        for name in (
+            "status",
+            "mode",
+            "intent",
+            "safe_mode",
+            "automation_enabled",
+            "source_message_id",
+            "payload_bytes",
+        )
+        if record.plain(name) is not None
+    }
+    facts |= record.unknown()
+    words = "An event came in" if key.startswith("evt:") else "An action was noted"
+    drift = [f"{name}: {what}" for name, what in sorted(record.drift.items())]
+    return TrailRow(
+        at=at,
+        sentence=words,
+        who="Middleware",
+        role="",
+        action="idempotency record",
+        outcome=status if status in ("pending", "processed") else outcome(status),
+        tone="pending" if status == "pending" else "",
+        key=redact(key),
+        payload=tree_of(redact_value(well_formed(facts))),
+        drift=tuple(drift),
+    )
+
+
+def as_payload(stored: Any) -> Any:
+    """An entry's payload as plain Python, redacted again: JSON as text, a map that a writer stored as such, or text."""
+    if isinstance(stored, str):
+        try:
+            stored = json.loads(stored)
+        except (ValueError, RecursionError):
+            return redact(text_of(stored))
+    return redact_value(well_formed(stored))
+
+
+def _record_words(record: IdempotencyRecord | None) -> str:
+    if record is None:
+        return "no idempotency record (any more)"
+    status, mode = _text(record.plain("status")) or "unknown", _text(record.plain("mode"))
+    return redact(f"{status}, {mode}" if mode else status)[:120]
+
+
+def _note(result: str, state: str) -> str:
+    """Why: what follows the first word of a result; an unknown result is shown as it is."""
+    _word, colon, rest = result.partition(":")
+    if colon and state != "unknown":
+        return rest.strip()
+    return result if state == "unknown" else ""
+
+
+def _text(value: Any) -> str:
+    return (
+        ""
+        if value is None
+        else text_of(value if not isinstance(value, dict | list) else json.dumps(value, default=str))
+    )

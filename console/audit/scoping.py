@@ -1,0 +1,72 @@
+"""Whose trail it is, and who may read it.
+
+The base knows nothing of conversations: the app that does registers a resolver, which says to which company a
+conversation belongs when the trail's own entries do not.
+"""
+
+from collections.abc import Callable, Iterable
+
+from console.audit.actions import SYSTEM_TRAIL, staff_trail
+from console.errors import Forbidden, NotFound
+from console.staff.permissions import Permission, Staff
+
+# From a conversation's id to the companies that have one of that id (most often one; none if unknown).
+Resolver = Callable[[str], frozenset[str]]
+
+_resolvers: list[Resolver] = []
+
+
+def register(resolver: Resolver) -> None:
+    """Called once at start-up by an app that knows conversations."""
+    if resolver not in _resolvers:
+        _resolvers.append(resolver)
+
+
+def companies_of(conversation_id: str) -> frozenset[str]:
+    """The companies of a conversation; empty where nobody knows it. Raises the store's errors."""
+    return frozenset(company for resolver in _resolvers for company in resolver(conversation_id))
+
+
+def is_conversation_trail(trail: str) -> bool:
+    """Whether a partition is of a conversation, not of a tenant, a member of staff, a thread or the system."""
+    return trail != SYSTEM_TRAIL and not trail.startswith(("STAFF#", "TENANT#", "THREAD#"))
+
+
+def check_role(trail: str, staff: Staff) -> None:
+    """Raise `Forbidden` where no scope could let this role read trails of that kind."""
+    staff.require(Permission.AUDIT_READ)
+    if trail == staff_trail(staff.username):
+        return
+    if trail == SYSTEM_TRAIL or trail.startswith("STAFF#"):
+        staff.require(Permission.AUDIT_REVIEW)
+    elif trail.startswith("TENANT#"):
+        staff.require(Permission.TENANT_READ)
+    else:
+        staff.require(Permission.CONVERSATION_READ)
+
+
+def check_scope(trail: str, staff: Staff, named_by_entries: Iterable[str]) -> None:
+    """Raise `NotFound` unless the trail lies in the person's scope; the role was checked before.
+
+    `named_by_entries` are the company ids in the entries read. Trails of unknown owners, of staff and of the system
+    are for scope "all" only; one's own trail is for oneself.
+    """
+    if staff.scope.everything or trail == staff_trail(staff.username):
+        return
+    if trail.startswith("TENANT#"):
+        owners = frozenset({trail.removeprefix("TENANT#")})
+    elif is_conversation_trail(trail):
+        owners = frozenset(named_by_entries) or companies_of(trail)
+    else:
+        owners = frozenset()
+    if not owners or not all(staff.scope.covers(owner) for owner in owners):
+        raise NotFound
+
+
+def may_read(trail: str, staff: Staff) -> bool:
+    """Whether the role allows trails of that kind at all."""
+    try:
+        check_role(trail, staff)
+    except Forbidden:
+        return False
+    return True

@@ -1,0 +1,105 @@
+"""The trail in words: one sentence for each entry, in the tense that its outcome allows."""
+
+from typing import Any
+
+from console.audit.actions import Action, Result
+from console.trees import text_of
+
+# What was done, what was tried. {…} is filled from the payload; a part in [] falls away when its value is missing.
+_PHRASES: dict[str, tuple[str, str]] = {
+    Action.ROUTE: ("routed[ to {team}]", "route[ to {team}]"),
+    Action.TAG: ("tagged[ {tag}]", "tag[ {tag}]"),
+    Action.AUTO_REPLY: ("sent an automatic reply[: {type}]", "send an automatic reply[: {type}]"),
+    Action.ESCALATE: ("escalated[: {reason}]", "escalate[: {reason}]"),
+    Action.HAND_OFF_REQUEST: ("asked for a human", "ask for a human"),
+    Action.HAND_OFF_TAKE_OVER: ("took over", "take over"),
+    Action.HAND_OFF_TAKE: ("took it from the queue", "take it from the queue"),
+    Action.HAND_OFF_TAKE_FROM_COLLEAGUE: ("took it from [{colleague}]", "take it from [{colleague}]"),
+    Action.HAND_OFF_RELEASE: ("released it back to the queue", "release it back to the queue"),
+    Action.HAND_OFF_HAND_BACK: ("handed back to the AI", "hand back to the AI"),
+    Action.HAND_OFF_ACKNOWLEDGE: ("left it with the AI", "leave it with the AI"),
+    Action.HAND_OFF_FENCE: ("closed an action that never arrived", "close an action that never arrived"),
+    Action.TRANSCRIPT_OPENED: ("opened the transcript", "open the transcript"),
+    Action.RECIPIENT_REVEALED: ("looked at the recipient in full", "look at the recipient in full"),
+    Action.SIGN_IN: ("signed in", "sign in"),
+    Action.SIGN_IN_FAILED: ("did not get in", "sign in"),
+    Action.SIGN_OUT: ("signed out", "sign out"),
+    Action.ACCESS_DENIED: ("was refused what the role does not allow", "open what the role does not allow"),
+    Action.STAFF_CREATED: ("created the account[ {account}]", "create the account[ {account}]"),
+    Action.STAFF_CHANGED: ("changed the account[ {account}]", "change the account[ {account}]"),
+    Action.STAFF_DISABLED: ("disabled the account[ {account}]", "disable the account[ {account}]"),
+    Action.PASSWORD_RESET: ("set a new password[ for {account}]", "set a new password[ for {account}]"),
+    Action.COMPANIES_DISCOVERED: ("looked for companies in the tables", "look for companies in the tables"),
+    Action.CONVERSATIONS_LOADED: ("loaded conversations from a file", "load conversations from a file"),
+}
+# The payload's names for what a phrase tells; writers differ.
+_FIELDS = {
+    "team": ("team", "routed_team", "to_team", "destination_team", "destination", "to", "assignee", "queue"),
+    "tag": ("tag", "tag_name", "tags", "name"),
+    "type": ("type", "reply_type", "template", "template_id", "intent"),
+    "reason": ("reason", "escalation_reason", "cause"),
+    "colleague": ("from", "colleague", "agent_seen", "previous_agent"),
+    "account": ("username", "account", "name"),
+}
+_FALLBACKS = {"colleague": "a colleague"}
+_TONES = {
+    Action.AUTO_REPLY: "ai",
+    Action.HAND_OFF_HAND_BACK: "ai",
+    Action.HAND_OFF_ACKNOWLEDGE: "ai",
+    Action.ESCALATE: "human",
+    Action.SIGN_IN_FAILED: "bad",
+    Action.ACCESS_DENIED: "bad",
+}
+
+
+def sentence(action: str, who: str, outcome: str, payload: Any) -> str:
+    """What an entry says: "Amira Haddad took over", "Routed to Returns team", "Amira Haddad tried to take over".
+
+    `payload` is the redacted payload; `who` is "" for a service without a name.
+    """
+    done, attempted = _PHRASES.get(action, ("", ""))
+    if not done:
+        words = action.replace("_", " ").replace(".", ": ").strip() or "did something unnamed"
+        return f"{who}: {words}" if who else _capital(words)
+    fields = payload if isinstance(payload, dict) else {}
+    if outcome in (Result.CONFLICT, Result.FAILED) and action != Action.SIGN_IN_FAILED:
+        words = f"tried to {_fill(attempted, fields)}"
+    elif outcome == Result.PENDING:
+        words = f"is about to {_fill(attempted, fields)}" if who else f"about to {_fill(attempted, fields)}"
+    else:
+        words = _fill(done, fields)
+    return f"{who} {words}" if who else _capital(words)
+
+
+def tone(action: str, outcome: str) -> str:
+    """The tone of an entry's mark: bad for what failed, pending for what is open, else that of who acts now."""
+    if outcome == Result.PENDING:
+        return "pending"
+    if outcome in (Result.CONFLICT, Result.FAILED):
+        return "bad"
+    known = _TONES.get(Action(action), "") if action in _PHRASES else ""
+    return known or ("human" if action.startswith("hand_off.") else "")
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
+def _fill(phrase: str, payload: dict[str, Any]) -> str:
+    start, bracket, rest = phrase.partition("[")
+    if not bracket:
+        return phrase
+    part, _, end = rest.partition("]")
+    before, _, inner = part.partition("{")
+    name, _, after = inner.partition("}")
+    value = next((words for field in _FIELDS[name] if (words := _words(payload.get(field)))), "")
+    value = value or _FALLBACKS.get(name, "")
+    return f"{start}{before}{value}{after}{end}" if value else f"{start}{end}".strip()
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, list):
+        value = ", ".join(text_of(each) for each in value[:5] if not isinstance(each, dict | list))
+    if value is None or isinstance(value, bool | dict):
+        return ""
+    return text_of(value)[:80]

@@ -1,0 +1,72 @@
+"""`/audit/`: what a person may look up, their own trail, and `/audit/trails/<ref>/`."""
+
+from urllib.parse import urlencode
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import NoReverseMatch, reverse
+from django.views.decorators.http import require_GET
+
+from console.audit.actions import SYSTEM_TRAIL, staff_trail
+from console.audit.names import name_of
+from console.audit.queries import trail_page
+from console.audit.records import TrailPage
+from console.errors import StoreUnavailable, TableMissing, Throttled
+from console.refs import seal, unseal
+from console.staff.access import StaffRequest, requires
+from console.staff.permissions import Permission, Staff
+
+
+@requires(Permission.AUDIT_READ)
+@require_GET
+def overview(request: StaffRequest) -> HttpResponse:
+    """What this person may look up, and the latest entries of their own trail."""
+    own = staff_trail(request.staff.username)
+    try:
+        page, notice = trail_page(own, request.staff), ""
+    except TableMissing:
+        page, notice = TrailPage(()), "The trail's table is not there in this environment: the console is read-only."
+    except (StoreUnavailable, Throttled):
+        page, notice = TrailPage(()), "Your own trail could not be read just now."
+    url = reverse("trail", args=[seal("trail", own)])
+    context = {
+        "trail": page,
+        "notice": notice,
+        "next_url": f"{url}?{urlencode({'page': page.next})}" if page.next else "",
+        "conversations_url": _conversations_url(request.staff),
+        "system_url": _system_trail_url(request.staff),
+    }
+    return render(request, "audit/overview.html", context)
+
+
+@requires(Permission.AUDIT_READ)
+@require_GET
+def trail(request: StaffRequest, ref: str) -> HttpResponse:
+    """One trail, newest first: a page, or for htmx its list."""
+    (partition,) = unseal("trail", ref, 1)
+    page = trail_page(partition, request.staff, request.GET.get("page", ""))
+    url = reverse("trail", args=[ref])
+    context = {
+        "trail": page,
+        "title": name_of(partition),
+        "first_url": url if request.GET.get("page") else "",
+        "next_url": f"{url}?{urlencode({'page': page.next})}" if page.next else "",
+        "crumbs": [{"label": "Audit", "url": reverse("audit")}, {"label": name_of(partition)}],
+    }
+    return render(request, "audit/trail.html", context)
+
+
+def _conversations_url(staff: Staff) -> str:
+    if not staff.can(Permission.CONVERSATION_READ):
+        return ""
+    try:
+        return reverse("conversations")
+    except NoReverseMatch:  # a build without that app
+        return ""
+
+
+def _system_trail_url(staff: Staff) -> str:
+    """The system's own trail is for those who may review, with all companies in scope."""
+    if not (staff.can(Permission.AUDIT_REVIEW) and staff.scope.everything):
+        return ""
+    return reverse("trail", args=[seal("trail", SYSTEM_TRAIL)])

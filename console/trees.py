@@ -1,0 +1,114 @@
+"""Values of unknown shape as trees that a template can show, bounded in depth and size; and text that can be sent."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+# Deeper levels are shown as one line of text; more nodes are counted, not shown. Nobody reads further in a page.
+MAX_DEPTH = 10
+MAX_NODES = 400
+MAX_TAIL = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One node. `kind`: object, list, string, number, boolean or null; `key` is None for list members and the root."""
+
+    key: str | None
+    kind: str
+    text: str = ""
+    children: tuple["Node", ...] = ()
+
+
+def tree_of(value: Any) -> Node:
+    """The tree of any plain Python value. Total: never raises, never grows beyond `MAX_DEPTH` and `MAX_NODES`."""
+    return _Builder().node(None, value, 0)
+
+
+class _Builder:
+    def __init__(self) -> None:
+        self.left = MAX_NODES
+
+    def node(self, key: str | None, value: Any, depth: int) -> Node:
+        self.left -= 1
+        if isinstance(value, dict):
+            if depth >= MAX_DEPTH and value:
+                return Node(key, "string", f"object, {len(value)}: {tail(value)}")
+            return Node(
+                key,
+                "object",
+                children=self._children([(clean(str(name)), each) for name, each in value.items()], depth),
+            )
+        if isinstance(value, list | tuple | set | frozenset):
+            if depth >= MAX_DEPTH and value:
+                return Node(key, "string", f"list, {len(value)}: {tail(value)}")
+            return Node(key, "list", children=self._children([(None, each) for each in value], depth))
+        return Node(key, kind_of(value), text_of(value))
+
+    def _children(self, pairs: Sequence[tuple[str | None, Any]], depth: int) -> tuple[Node, ...]:
+        children = []
+        for number, (key, each) in enumerate(pairs):
+            if self.left <= 0:
+                children.append(Node(None, "string", f"… and {len(pairs) - number} more"))
+                break
+            children.append(self.node(key, each, depth + 1))
+        return tuple(children)
+
+
+def kind_of(value: Any) -> str:
+    """The kind of a leaf."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    return "number" if isinstance(value, int | float | Decimal) else "string"
+
+
+def text_of(value: Any) -> str:
+    """A leaf as text: what can be encoded and sent."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, bytes | bytearray):
+        return f"binary, {len(value)} bytes"
+    try:
+        return clean(str(value))
+    except ValueError:  # integers of thousands of digits refuse to become text
+        return "a number too long to show"
+
+
+def tail(value: Any) -> str:
+    """The rest of a value below the shown depth, as one short line. Walks only as far as it shows."""
+    parts: list[str] = []
+    room = MAX_TAIL
+    stack = [value]
+    while stack and room > 0:
+        each = stack.pop()
+        if isinstance(each, dict):
+            stack.extend(item for pair in reversed(list(each.items())) for item in reversed(pair))
+        elif isinstance(each, list | tuple | set | frozenset):
+            stack.extend(reversed(list(each)))
+        else:
+            parts.append(text_of(each)[:room])
+            room -= len(parts[-1]) + 1
+    return " ".join(parts) + (" …" if stack else "")
+
+
+def clean(text: str) -> str:
+    """Text that UTF-8 can encode: lone surrogates, which JSON's escapes can make, are replaced."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def well_formed(value: Any, depth: int = 0) -> Any:
+    """Any plain value with every text cleaned. What lies deeper than 64 levels becomes one line of text."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        if depth >= 64:
+            return tail(value)
+        return {clean(str(name)): well_formed(each, depth + 1) for name, each in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return tail(value) if depth >= 64 else [well_formed(each, depth + 1) for each in value]
+    return value

@@ -1,0 +1,252 @@
+"""Every attribute of a conversation item, grouped, for the panels beside the transcript and for the raw view.
+
+Values are redacted whoever looks; the recipient's are revealed one by one, audited (`conversations.recipient`).
+Credential references in configurations are never shown in full.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from console import clock
+from console.redaction import mask_identifier, redact, redact_value
+from console.trees import Node, text_of, tree_of, well_formed
+from conversations.credentials import mask_credentials
+from conversations.messages import StoredMessages
+from conversations.models import Conversation
+from conversations.reading import is_true, short_id, summary_of
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One line of a panel, in the words of the `_facts` component. An empty `value` is shown as a dash."""
+
+    label: str
+    value: str = ""
+    mono: bool = False
+    tone: str = ""
+    at: datetime | None = None
+    relative: str = ""
+    list: tuple[str, ...] = ()
+    note: str = ""
+    copy_text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Some facts under one heading; `trees` are values of free shape, each with its name."""
+
+    title: str
+    facts: tuple[Fact, ...] = ()
+    trees: tuple[tuple[str, Node], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All facts of a conversation. `main` stands open; `groups` are folded. `drift` is what was wrong."""
+
+    main: Group
+    groups: tuple[Group, ...]
+    drift: tuple[str, ...]
+
+
+def facts_of(item: Conversation, stored: StoredMessages) -> Facts:
+    """The facts of an item (schema platform-conversations, every attribute). Never raises."""
+    return Facts(main=_main(item, stored), groups=tuple(_groups(item)), drift=drift_of(item, stored))
+
+
+def drift_of(item: Conversation, stored: StoredMessages) -> tuple[str, ...]:
+    """What does not fit the schema: wrongly typed and NULL attributes, missing ones, unknown ones."""
+    wrong = [f"{name}: {what}" for name, what in sorted(item.drift.items())]
+    messages = [f"messages: {stored.drift}"] if stored.drift else []
+    unknown = sorted(item.unknown())
+    listed = [f"unknown attributes: {', '.join(redact(name)[:60] for name in unknown[:20])}"] if unknown else []
+    return tuple(dict.fromkeys((*wrong, *summary_of(item).drift, *messages, *listed)))
+
+
+def _main(item: Conversation, stored: StoredMessages) -> Group:
+    return Group(
+        "Facts",
+        (
+            Fact("Status", value_of(item, "conversation_status"), tone="plain"),
+            Fact("Recipient", mask_identifier(item.primary_channel)),
+            Fact("Consent", _consent(item)),
+            Fact("Channel", value_of(item, "channel_method")),
+            Fact("Task complete", yes_or_no(item.plain("task_complete"))),
+            instant_fact("Created", item.plain("created_at")),
+            instant_fact("Updated", item.plain("updated_at")),
+            Fact("Processing", in_milliseconds(item.plain("processing_time_ms"))),
+            Fact("First answer after", _latency(item, stored)),
+            instant_fact("Expires", item.plain("ttl"), relative="in"),
+            Fact("Thread", value_of(item, "thread_id"), mono=True),
+        ),
+    )
+
+
+def _groups(item: Conversation) -> Iterable[Group]:
+    yield Group("Project data", trees=_trees(item, "project_data"))
+    yield Group(
+        "Company and project",
+        (
+            *_lines(item, "company_name", "company_id", "project_name", "project_id", "project_status"),
+            Fact("Allowed channels", list=_texts(item, "allowed_channels")),
+        ),
+        _trees(item, "company_rep"),
+    )
+    yield Group(
+        "Recipient",
+        (
+            Fact("Number", _identifier(item, "recipient_tel")),
+            Fact("Email", _identifier(item, "recipient_email")),
+            *_lines(item, "recipient_first_name", "recipient_last_name", "email_id"),
+        ),
+    )
+    yield Group(
+        "Routing of replies",
+        tuple(
+            Fact(label, list=_texts(item, name)) if "_from_" in name else Fact(label, yes_or_no(item.plain(name)))
+            for label, name in (
+                ("Queue first message", "auto_queue_initial_message"),
+                ("… from numbers", "auto_queue_initial_message_from_number"),
+                ("… from addresses", "auto_queue_initial_message_from_email"),
+                ("Queue replies", "auto_queue_reply_message"),
+                ("… from numbers", "auto_queue_reply_message_from_number"),
+                ("… from addresses", "auto_queue_reply_message_from_email"),
+            )
+        ),
+    )
+    yield Group(
+        "AI and channel configuration",
+        (Fact("Function call", yes_or_no(item.plain("function_call"))), *_lines(item, "function_call_type")),
+        _trees(item, "ai_config", "channel_config"),
+    )
+    yield Group("Hand-off as stored", _hand_off(item))
+    yield Group("Versions and keys", _keys(item))
+    if unknown := item.unknown():
+        yield Group("Unknown attributes", trees=(("other", tree_of(protected(unknown))),))
+
+
+def _hand_off(item: Conversation) -> tuple[Fact, ...]:
+    return (
+        Fact("hand_off_to_human", _line(item.plain("hand_off_to_human"))),
+        Fact("… reason", value_of(item, "hand_off_to_human_reason")),
+        instant_fact("Asked for at", item.plain("hand_off_requested_at")),
+        Fact("Held by", value_of(item, "hand_off_agent")),
+        instant_fact("Taken at", item.plain("hand_off_taken_at")),
+        Fact("Wanted last", _line(item.plain("hand_off_wanted"))),
+        Fact("Last action", value_of(item, "hand_off_action_id"), mono=True),
+        Fact("Queue key", value_of(item, "gsi_hand_off_queue"), mono=True),
+        # The note itself is in the hand-off panel, for those who may hand off.
+        Fact("Note", "there is one" if item.plain("hand_off_note") else ""),
+    )
+
+
+def _keys(item: Conversation) -> tuple[Fact, ...]:
+    return (
+        Fact("Conversation", short_id(item.conversation_id), mono=True),
+        Fact("Request", value_of(item, "request_id"), mono=True),
+        instant_fact("Requested", item.plain("initial_request_timestamp")),
+        *_lines(item, "router_version", "processor_version"),
+        *(
+            Fact(label, _identifier(item, name), mono=True)
+            for label, name in (
+                ("Index: recipient number", "gsi_recipient_tel"),
+                ("Index: recipient email", "gsi_recipient_email"),
+                ("Index: our WhatsApp", "gsi_company_whatsapp_number"),
+                ("Index: our SMS", "gsi_company_sms_number"),
+                ("Index: our email", "gsi_company_email"),
+            )
+        ),
+    )
+
+
+def protected(value: Any) -> Any:
+    """Any plain value without credentials and personal data."""
+    return redact_value(mask_credentials(well_formed(value)))
+
+
+def value_of(item: Conversation, name: str) -> str:
+    """An attribute as one line: its key decides what is masked, then its value."""
+    return _line(_guarded(item, name))
+
+
+def _guarded(item: Conversation, name: str) -> Any:
+    value = item.plain(name)
+    if value is None or isinstance(value, bool):
+        return value
+    shown = protected({name: value})
+    return next(iter(shown.values()), "") if isinstance(shown, dict) else ""
+
+
+def _line(value: Any) -> str:
+    if value is None or value == "":
+        return ""
+    if isinstance(value, dict | list):
+        return ", ".join(text_of(each) for each in (value.values() if isinstance(value, dict) else value))[:300]
+    return text_of(value)[:300]
+
+
+def _identifier(item: Conversation, name: str) -> str:
+    value = item.plain(name)
+    return mask_identifier(text_of(value)) if value not in (None, "") else ""
+
+
+def _lines(item: Conversation, *names: str) -> tuple[Fact, ...]:
+    return tuple(Fact(name.replace("_", " ").capitalize(), value_of(item, name)) for name in names)
+
+
+def _texts(item: Conversation, name: str) -> tuple[str, ...]:
+    value = item.plain(name)
+    values = value if isinstance(value, list) else [] if value in (None, "") else [value]
+    return tuple(redact(text_of(each))[:200] for each in mask_credentials(well_formed(values))[:50])
+
+
+def _trees(item: Conversation, *names: str) -> tuple[tuple[str, Node], ...]:
+    """Values of free shape; one that drifted to text or anything else is a tree of one leaf."""
+    return tuple(
+        (name.replace("_", " "), tree_of(_guarded(item, name)))
+        for name in names
+        if item.plain(name) not in (None, "", {}, [])
+    )
+
+
+def instant_fact(label: str, value: Any, relative: str = "") -> Fact:
+    """A time as a fact; one that cannot be read is shown as its redacted text."""
+    at = clock.parse_instant(value)
+    if at is None:
+        return Fact(label, redact(text_of(value))[:80] if value not in (None, "") else "")
+    return Fact(label, at=at, relative=relative)
+
+
+def yes_or_no(value: Any) -> str:
+    """A flag in a word; a dash where it is absent."""
+    return "" if value is None or isinstance(value, list | dict) else "yes" if is_true(value) else "no"
+
+
+def in_milliseconds(value: Any) -> str:
+    """A duration in milliseconds as seconds: `1.5 s`."""
+    try:
+        milliseconds = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return redact(text_of(value))[:40] if value not in (None, "") else ""
+    if not 0 <= milliseconds < 1e12:
+        return ""
+    return f"{milliseconds:.0f} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"
+
+
+def _consent(item: Conversation) -> str:
+    value = item.plain("comms_consent")
+    return "" if value is None else "given" if is_true(value) else "not given"
+
+
+def _latency(item: Conversation, stored: StoredMessages) -> str:
+    """From the first request, else the item's creation, to the AI's first message."""
+    asked = clock.parse_instant(item.plain("initial_request_timestamp")) or clock.parse_instant(
+        item.plain("created_at")
+    )
+    answered = stored.at(stored.first_by_ai) if stored.first_by_ai else None
+    if asked is None or answered is None or answered < asked:
+        return ""
+    span = answered - asked
+    return f"{span.total_seconds():.1f} s" if span.total_seconds() < 60 else clock.in_words(span)

@@ -1,0 +1,174 @@
+"""Opening a conversation for a person: loaded and authorised in one step, and on record before anything is shown."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from console import clock
+from console.audit.actions import Action, conversation_trail
+from console.audit.queries import conversation_timeline, hand_off_entries
+from console.audit.recording import Actor, Entry, record, record_once_an_hour
+from console.audit.records import HandOffEntry, TrailPage
+from console.dynamodb.calls import parallel
+from console.dynamodb.connection import call
+from console.dynamodb.registry import table_name
+from console.dynamodb.values import plain
+from console.errors import ConsoleError, NotFound, TableMissing
+from console.refs import unseal
+from console.staff.permissions import Permission, Staff
+from conversations.events import Story, story_of
+from conversations.facts import protected
+from conversations.messages import StoredMessages
+from conversations.models import Conversation
+from conversations.reading import hand_off_of, is_gone
+from conversations.recipient import Revealed, revealed
+from conversations.records import HandOff
+from conversations.state import StatePanel, read_state
+
+
+class CannotBeRecorded(TableMissing):
+    """The trail's table is not there, so that nobody may open what must be on record."""
+
+    def __init__(self) -> None:
+        super().__init__("AUDIT")
+        self.args = (
+            "Conversations hold personal data and are opened only with an entry in the trail. The trail's table is not "
+            "there in this environment: no conversation can be opened, and nothing can be changed.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A conversation opened by one person, on record. `trail_notice` is a line on what the trail could not tell."""
+
+    reference: str
+    item: Conversation
+    stored: StoredMessages
+    hand_off: HandOff
+    story: Story
+    state: StatePanel
+    now: datetime
+    trail_notice: str = ""
+
+
+def load_conversation(reference: str, staff: Staff) -> Conversation:
+    """The conversation of a sealed reference, without its messages, if it is in the person's scope.
+
+    One strongly consistent GetItem. Raises `Forbidden` (role), `NotFound` (bad reference, no such item, past its TTL,
+    out of scope: all the same), and the store's errors.
+    """
+    return _load(reference, staff)[0]
+
+
+def _load(reference: str, staff: Staff) -> tuple[Conversation, dict[str, Any] | None]:
+    staff.require(Permission.CONVERSATION_READ)
+    primary_channel, conversation_id = unseal("conversation", reference, 2)
+    answer = call(
+        "GetItem",
+        TableName=table_name("CONVERSATIONS"),
+        Key={"primary_channel": {"S": primary_channel}, "conversation_id": {"S": conversation_id}},
+        ConsistentRead=True,
+        ReturnConsumedCapacity="TOTAL",
+    )
+    raw = dict(answer.get("Item") or {})
+    if not raw:
+        raise NotFound
+    # Thousands of messages cost more than all else together: they stay as they came until one is shown.
+    messages = raw.pop("messages", None)
+    item = Conversation.from_raw_data(raw)
+    if is_gone(item, clock.now()) or not staff.scope.covers(item.company_id):
+        raise NotFound
+    return item, messages
+
+
+def open_conversation(reference: str, staff: Staff, *, with_state: bool = True) -> Opened:
+    """Open a conversation to read it: one GetItem, then in parallel the entry in the trail, the trail and the state.
+
+    The entry (once per person, conversation and hour) is written before anything is returned; where it cannot be
+    written, nothing is. Raises as `load_conversation`, and `CannotBeRecorded`. Without trail or state the page goes on.
+    """
+    item, messages = _load(reference, staff)
+    now = clock.now()
+    work: list[Callable[[], Any]] = [partial(_record_opened, item, staff), partial(_hand_offs, item.conversation_id)]
+    if with_state:
+        work.append(partial(read_state, item.conversation_id, now))
+    results: list[Any] = parallel(*work)
+    entries, notice = results[1]
+    hand_off = hand_off_of(item)
+    return Opened(
+        reference=reference,
+        item=item,
+        stored=StoredMessages.of(messages, recipients_of(item)),
+        hand_off=hand_off,
+        story=story_of(entries, hand_off, staff.username),
+        state=results[2] if with_state else StatePanel(),
+        now=now,
+        trail_notice=notice,
+    )
+
+
+def recipients_of(item: Conversation) -> frozenset[str]:
+    """The recipient's identifiers as writers may name the sender of a message."""
+    values = (item.primary_channel, item.plain("recipient_tel"), item.plain("recipient_email"))
+    return frozenset(value for value in values if isinstance(value, str) and value)
+
+
+def _record_opened(item: Conversation, staff: Staff) -> None:
+    payload = {"shown": "raw" if staff.can(Permission.TRANSCRIPT_RAW) else "redacted"}
+    try:
+        record_once_an_hour(_entry(item, staff, Action.TRANSCRIPT_OPENED, payload))
+    except TableMissing as missing:
+        raise CannotBeRecorded from missing
+
+
+def _entry(item: Conversation, staff: Staff, action: Action, payload: dict[str, Any]) -> Entry:
+    return Entry(
+        trail=conversation_trail(item.conversation_id),
+        action=action,
+        actor=Actor.of(staff),
+        company_id=item.company_id or "",
+        payload=payload,
+    )
+
+
+def _hand_offs(conversation_id: str) -> tuple[tuple[HandOffEntry, ...], str]:
+    """Hand-off entries, and one line where some or all could not be read."""
+    try:
+        entries, complete = hand_off_entries(conversation_id)
+    except ConsoleError:
+        return (), "The trail could not be read just now: hand-offs are shown as far as the conversation itself tells."
+    return entries, "" if complete else "Only the latest hand-offs are shown; earlier ones are in the trail."
+
+
+def reveal(reference: str, staff: Staff) -> tuple[Conversation, Revealed]:
+    """The recipient in full, on record first. Raises as `open_conversation`; `Forbidden` without the permission."""
+    staff.require(Permission.PII_REVEAL)
+    item = load_conversation(reference, staff)
+    shown = revealed(item)
+    fields = [name for name in ("number", "email", "name") if getattr(shown, name)]
+    try:
+        record(_entry(item, staff, Action.RECIPIENT_REVEALED, {"fields": fields}))
+    except TableMissing as missing:
+        raise CannotBeRecorded from missing
+    return item, shown
+
+
+def open_raw(reference: str, staff: Staff) -> tuple[Conversation, str]:
+    """The whole item as JSON text for admins, without personal data and credentials; on record like the transcript."""
+    staff.require(Permission.SYSTEM_READ)
+    item, messages = _load(reference, staff)
+    _record_opened(item, staff)
+    whole = {name: item.plain(name) for name in item.raw}
+    if messages is not None:
+        whole["messages"] = plain(messages)
+    return item, json.dumps(protected(whole), indent=2, ensure_ascii=False, sort_keys=True, default=str)
+
+
+def timeline(reference: str, staff: Staff, cursor: str = "") -> tuple[Conversation, TrailPage]:
+    """One page of a conversation's trail and idempotency records. Raises as `load_conversation`."""
+    staff.require(Permission.AUDIT_READ)
+    item = load_conversation(reference, staff)
+    return item, conversation_timeline(item.conversation_id, staff, cursor)

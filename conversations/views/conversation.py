@@ -1,0 +1,178 @@
+"""`/conversations/<ref>/`: the conversation, its earlier messages, the recipient, the raw item, the timeline."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import NoReverseMatch, reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from console.audit.actions import conversation_trail
+from console.errors import BadReference
+from console.refs import seal, unseal_data
+from console.staff.access import StaffRequest, requires
+from console.staff.permissions import Permission
+from conversations import services
+from conversations.facts import facts_of
+from conversations.panel import panel_for
+from conversations.reading import summary_of
+from conversations.recipient import answer_of
+from conversations.records import Summary, Transcript
+from conversations.transcript import WINDOW, transcript
+
+View = Callable[..., HttpResponse]
+
+
+def not_for_prefetch(view: View) -> View:
+    """Refuse what a browser fetches on suspicion: opening a conversation is put on record, so a person must ask."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        purpose = request.headers.get("Sec-Purpose", "") + request.headers.get("Purpose", "")
+        if "prefetch" in purpose.lower() or "prerender" in purpose.lower():
+            # Not a success: a browser would show an empty success when the person then follows the link.
+            return HttpResponse(status=503)
+        return view(request, *args, **kwargs)
+
+    return guarded
+
+
+@requires(Permission.CONVERSATION_READ)
+@require_GET
+@not_for_prefetch
+def conversation(request: StaffRequest, ref: str) -> HttpResponse:
+    """The page; or, for htmx with `?before=N`, the messages before that one. `?at=<anchor>`: those around one."""
+    before, around = _number(request.GET.get("before", "")), request.GET.get("at", "")[:40]
+    as_fragment = bool(getattr(request, "htmx", False)) and before is not None
+    opened = services.open_conversation(ref, request.staff, with_state=not as_fragment)
+    shown = transcript(opened.stored, opened.story, request.staff, before=before, around=around)
+    list_context = _list_context(request)
+    context = {"reference": ref, "transcript": shown, "at": around, **_window_links(ref, shown, list_context)}
+    if as_fragment:
+        return render(request, "conversations/_transcript.html", context)
+    summary = summary_of(opened.item)
+    context |= {
+        "summary": summary,
+        "panel": panel_for(opened.item, opened.hand_off, request.staff, opened.now),
+        "answer": answer_of(opened.item),
+        "facts": facts_of(opened.item, opened.stored),
+        "state": opened.state,
+        "trail_notice": opened.trail_notice,
+        "list_context": list_context,
+        "crumbs": _crumbs(summary),
+        "can_reveal": request.staff.can(Permission.PII_REVEAL),
+        "raw_url": _link("conversation-raw", ref) if request.staff.can(Permission.SYSTEM_READ) else "",
+        "is_redacted": not request.staff.can(Permission.TRANSCRIPT_RAW),
+        "trail_url": _trail_url(opened.item.conversation_id),
+    }
+    return render(request, "conversations/conversation.html", context)
+
+
+@requires(Permission.PII_REVEAL)
+@require_POST
+def reveal(request: StaffRequest, ref: str) -> HttpResponse:
+    """The recipient in full, on record: as a fragment for htmx, as a page of its own without. Never cached."""
+    item, revealed = services.reveal(ref, request.staff)
+    summary = summary_of(item)
+    context = {
+        "reference": ref,
+        "summary": summary,
+        "answer": answer_of(item),
+        "revealed": revealed,
+        "panel": {"is_mine": summary.hand_off.agent == request.staff.username},
+        "crumbs": _crumbs_below(summary, ref, "Recipient"),
+    }
+    template = "conversations/_answer.html" if getattr(request, "htmx", False) else "conversations/reveal.html"
+    response = render(request, template, context)
+    response.headers["Cache-Control"] = "no-store, private"
+    return response
+
+
+@requires(Permission.SYSTEM_READ)
+@require_GET
+@not_for_prefetch
+def raw(request: StaffRequest, ref: str) -> HttpResponse:
+    """The whole item as JSON, redacted, for admins."""
+    item, text = services.open_raw(ref, request.staff)
+    summary = summary_of(item)
+    crumbs = _crumbs_below(summary, ref, "Raw item")
+    context = {"reference": ref, "summary": summary, "text": text, "crumbs": crumbs}
+    return render(request, "conversations/raw.html", context)
+
+
+@requires(Permission.CONVERSATION_READ)
+@require_GET
+def timeline(request: StaffRequest, ref: str) -> HttpResponse:
+    """Trail and idempotency records of a conversation in one order of time: a fragment for htmx, else a page."""
+    item, page = services.timeline(ref, request.staff, request.GET.get("page", ""))
+    summary = summary_of(item)
+    own = _link("conversation-timeline", ref)
+    context = {
+        "reference": ref,
+        "summary": summary,
+        "trail": page,
+        "crumbs": _crumbs_below(summary, ref, "Timeline"),
+        "first_url": own if request.GET.get("page") else "",
+        "next_url": f"{own}?{urlencode({'page': page.next})}" if page.next else "",
+    }
+    template = "conversations/_timeline.html" if getattr(request, "htmx", False) else "conversations/timeline.html"
+    return render(request, template, context)
+
+
+def _number(text: str) -> int | None:
+    """A message's number out of a query; None for anything else."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 7 else None
+
+
+def _list_context(request: HttpRequest) -> str:
+    """The sealed list that the person came from, or "" for none and for what this console did not seal."""
+    value = request.GET.get("in", "")
+    try:
+        unseal_data("list", value)
+    except BadReference:
+        return ""
+    return value
+
+
+def _window_links(ref: str, shown: Transcript, list_context: str) -> dict[str, Any]:
+    """Where earlier and later messages are; the list that one came from stays known."""
+    kept = {"in": list_context} if list_context else {}
+    url = reverse("conversation", args=[ref])
+    earlier = f"{url}?{urlencode({'before': shown.first_number, **kept})}" if shown.earlier else ""
+    following = min(shown.total, shown.last_number + WINDOW) + 1
+    return {
+        "earlier_url": earlier,
+        "earlier_count": min(WINDOW, shown.earlier),
+        "later_url": f"{url}?{urlencode({'before': following, **kept})}" if shown.later else "",
+        "latest_url": f"{url}?{urlencode(kept)}" if kept else url,
+    }
+
+
+def _crumbs(summary: Summary) -> list[dict[str, str]]:
+    crumbs = [{"label": "Conversations", "url": _link("conversations")}]
+    if summary.company_id:
+        crumbs.append({"label": summary.company_name, "url": _link("company", summary.company_id)})
+        if summary.project_id:
+            url = _link("project", summary.company_id, summary.project_id)
+            crumbs.append({"label": summary.project_name, "url": url})
+    return [*crumbs, {"label": summary.who}]
+
+
+def _crumbs_below(summary: Summary, ref: str, label: str) -> list[dict[str, str]]:
+    """Of a page that belongs to the conversation's."""
+    return [*_crumbs(summary)[:-1], {"label": summary.who, "url": _link("conversation", ref)}, {"label": label}]
+
+
+def _link(name: str, *args: str) -> str:
+    """A URL, or "" for ids that no URL can carry (foreign writers may use any character)."""
+    try:
+        return reverse(name, args=args)
+    except NoReverseMatch:
+        return ""
+
+
+def _trail_url(conversation_id: str) -> str:
+    return _link("trail", seal("trail", conversation_trail(conversation_id)))

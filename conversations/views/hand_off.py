@@ -1,0 +1,75 @@
+"""`POST /conversations/<ref>/hand-off/`: one action of the hand-off panel."""
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST
+
+from console import clock
+from console.errors import Invalid, NotFound, StoreUnavailable
+from console.staff.access import StaffRequest, requires
+from console.staff.permissions import Permission
+from conversations.handoff import HandOffAction, Intent, LostRace, perform, unseal_intent
+from conversations.panel import panel_for
+from conversations.reading import hand_off_of, reference_of, summary_of
+from conversations.services import load_conversation
+
+_DONE = {
+    HandOffAction.REQUEST: "A human was asked for.",
+    HandOffAction.TAKE_OVER: "You took over. The customer is yours until you hand back or release.",
+    HandOffAction.TAKE: "You have this conversation.",
+    HandOffAction.TAKE_FROM_COLLEAGUE: "You have this conversation now.",
+    HandOffAction.RELEASE: "Released: it waits for a human again, and the waiting time goes on.",
+    HandOffAction.HAND_BACK: "Handed back to the AI.",
+    HandOffAction.ACKNOWLEDGE: "Left with the AI.",
+}
+
+
+@requires(Permission.HAND_OFF)
+@require_POST
+def hand_off(request: StaffRequest, ref: str) -> HttpResponse:
+    """Perform the action that the form's sealed intent names. A form sent twice acts once."""
+    intent = unseal_intent(request.POST.get("intent", ""), request.staff)
+    if reference_of(intent.primary_channel, intent.conversation_id) != ref:
+        raise NotFound
+    reason, note = request.POST.get("reason", "").strip(), request.POST.get("note", "").strip()
+    try:
+        perform(intent, request.staff, reason=reason, note=note)
+    except LostRace as error:
+        return _again(request, intent, "conversations/lost_race.html", 409, error)
+    except Invalid as error:
+        return _again(request, intent, "conversations/hand_off_refused.html", 400, error)
+    except StoreUnavailable as error:
+        # The intent's id makes sending it again safe, so what was typed is offered again instead of being lost.
+        context = {"reference": reference_of(intent.primary_channel, intent.conversation_id), "detail": str(error)}
+        context |= {"intent": request.POST.get("intent"), "reason": reason, "note": note, "back": _back(request, intent)}
+        response = render(request, "conversations/hand_off_unknown.html", context, status=503)
+        response.headers["Retry-After"] = "5"
+        return response
+    messages.success(request, _DONE[intent.action])
+    return redirect(_back(request, intent))
+
+
+def _back(request: StaffRequest, intent: Intent) -> str:
+    url = reverse("conversation", args=[reference_of(intent.primary_channel, intent.conversation_id)])
+    context = request.POST.get("in", "")
+    return f"{url}?in={context}" if context and context.replace("-", "").replace("_", "").isalnum() else url
+
+
+def _again(request: StaffRequest, intent: Intent, template: str, status: int, error: Exception) -> HttpResponse:
+    """The fresh state with fresh forms, and what was typed kept in them."""
+    reference = reference_of(intent.primary_channel, intent.conversation_id)
+    item = load_conversation(reference, request.staff)
+    state = hand_off_of(item)
+    context = {
+        "reference": reference,
+        "summary": summary_of(item),
+        "error": error,
+        "panel": panel_for(item, state, request.staff, clock.now()),
+        "typed_note": request.POST.get("note", ""),
+        "typed_reason": request.POST.get("reason", ""),
+        "list_context": request.POST.get("in", ""),
+        "back": _back(request, intent),
+    }
+    return render(request, template, context, status=status)

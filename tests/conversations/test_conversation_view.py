@@ -1,0 +1,386 @@
+"""The page of a conversation: what it shows to whom, what it costs, and that opening it is on record."""
+
+import html
+import json
+import re
+from datetime import timedelta
+
+import pytest
+
+from console import clock
+from console.refs import seal, seal_data
+from conversations.reading import reference_of
+from tests import faults
+from tests.items import conversation
+from tests.people import OTHER_COMPANY, admin, auditor, member, signed_in
+
+HTMX = {"HTTP_HX_REQUEST": "true"}
+
+
+def url_of(item, part: str = "") -> str:
+    return f"/conversations/{reference_of(item['primary_channel'], item['conversation_id'])}/{part}"
+
+
+def message(number: int, text: str, role: str = "assistant", minutes_ago: float = 0) -> dict:
+    moment = clock.to_iso(clock.now() - timedelta(minutes=minutes_ago))
+    return {"entry_id": f"e{number}", "role": role, "content": text, "message_timestamp": moment}
+
+
+@pytest.fixture
+def item(store):
+    stored = conversation(messages=[message(1, "Hello there"), message(2, "call me on +447700900999", "user")])
+    store.put("CONVERSATIONS", stored)
+    return stored
+
+
+def opened(store) -> list[dict]:
+    return [entry for entry in store.all("AUDIT") if entry["action_type"] == "transcript.opened"]
+
+
+def stable(text: str) -> str:
+    """A page without what differs from one request to the next."""
+    return re.sub(r'csrfmiddlewaretoken" value="[^"]*"|"X-CSRFToken": "[^"]*"', "", text)
+
+
+# --- Who sees what ------------------------------------------------------------------------------------------------
+
+
+def test_an_agent_reads_the_conversation(item):
+    answer = signed_in(member()).get(url_of(item))
+    text = answer.content.decode()
+    assert answer.status_code == 200
+    assert "Hello there" in text
+    assert "+447700900999" in text
+    assert "***-***-0123" in text
+    assert "+447700900123" not in text
+
+
+def test_an_auditor_reads_it_masked(item):
+    text = signed_in(auditor()).get(url_of(item)).content.decode()
+    assert "Hello there" in text
+    assert "900999" not in text
+    assert "Personal data in this conversation is masked" in text
+    assert "Reveal" not in text
+    assert "Take over" not in text
+
+
+def test_the_note_between_colleagues_is_for_those_who_hand_off(store):
+    item = conversation(hand_off_note="her sister Bettina called", hand_off_to_human=True)
+    store.put("CONVERSATIONS", item)
+    assert "Bettina" in signed_in(member()).get(url_of(item)).content.decode()
+    assert "Bettina" not in signed_in(auditor()).get(url_of(item)).content.decode()
+
+
+def test_out_of_scope_is_answered_like_a_random_reference(store):
+    foreign = conversation(company_id=OTHER_COMPANY)
+    store.put("CONVERSATIONS", foreign)
+    client = signed_in(member())
+    random = f"/conversations/{seal('conversation', '+447000000000', 'x#y#z#1')}/"
+    for part in ("", "timeline/"):
+        one, other = client.get(url_of(foreign, part)), client.get(random + part)
+        assert (one.status_code, other.status_code) == (404, 404)
+        assert stable(one.content.decode()) == stable(other.content.decode())
+        assert client.get("/conversations/not-a-reference/" + part).status_code == 404
+    one, other = client.post(url_of(foreign, "reveal/")), client.post(random + "reveal/")
+    assert (one.status_code, stable(one.content.decode())) == (404, stable(other.content.decode()))
+    assert not store.all("AUDIT") or {entry["action_type"] for entry in store.all("AUDIT")} == {"staff.sign_in"}
+
+
+def test_a_conversation_of_no_known_company_is_for_scope_all_only(store):
+    item = conversation(conversation_id="odd", company_id=...)
+    store.put("CONVERSATIONS", item)
+    assert signed_in(member()).get(url_of(item)).status_code == 404
+    assert signed_in(admin()).get(url_of(item)).status_code == 200
+
+
+def test_a_conversation_past_its_ttl_is_gone(store):
+    item = conversation(ttl=clock.to_epoch(clock.now()) - 5)
+    store.put("CONVERSATIONS", item)
+    assert signed_in(admin()).get(url_of(item)).status_code == 404
+
+
+def test_roles_without_conversations_are_refused(item):
+    client = signed_in(member("olga.onboarding", "onboarding"))
+    for part in ("", "timeline/", "raw/"):
+        assert client.get(url_of(item, part)).status_code == 403
+    assert client.post(url_of(item, "reveal/")).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("part", "method"), [("", "post"), ("timeline/", "post"), ("raw/", "post"), ("reveal/", "get")]
+)
+def test_other_methods_are_refused(item, part, method):
+    assert getattr(signed_in(admin()), method)(url_of(item, part)).status_code == 405
+
+
+# --- On record ----------------------------------------------------------------------------------------------------
+
+
+def test_opening_is_recorded_once_an_hour_and_person(store, item):
+    first, second = signed_in(member()), signed_in(auditor())
+    for client in (first, first, second):
+        assert client.get(url_of(item)).status_code == 200
+    entries = opened(store)
+    assert sorted(entry["actor"] for entry in entries) == ["aiko.mori", "amira.haddad"]
+    assert {entry["conversation_id"] for entry in entries} == {item["conversation_id"]}
+    assert {entry["company_id"] for entry in entries} == {"ci-aaa-001"}
+
+
+def test_what_cannot_be_recorded_is_not_shown(store, item):
+    client = signed_in(member())
+    with faults.fail_before("PutItem", table_key="AUDIT", times=faults.ALWAYS):
+        answer = client.get(url_of(item))
+    assert answer.status_code == 503
+    assert "Hello there" not in answer.content.decode()
+
+
+@pytest.mark.parametrize("header", ["HTTP_SEC_PURPOSE", "HTTP_PURPOSE"])
+def test_a_prefetch_is_refused_and_not_recorded(store, item, header):
+    client = signed_in(member())
+    answer = client.get(url_of(item), **{header: "prefetch;anonymous-client-ip"})
+    assert answer.status_code == 503
+    assert not answer.content
+    assert not opened(store)
+
+
+def test_without_the_trails_table_nothing_is_opened_and_the_page_says_why(bare_store):
+    bare_store.create_tables("CONVERSATIONS", "STAFF", "STAFF_SESSIONS", "AUDIT")
+    item = conversation()
+    bare_store.put("CONVERSATIONS", item)
+    client = signed_in(admin())
+    bare_store.client.update_table(TableName=bare_store.name("AUDIT"), DeletionProtectionEnabled=False)
+    bare_store.client.delete_table(TableName=bare_store.name("AUDIT"))
+    answer = client.get(url_of(item))
+    text = answer.content.decode()
+    assert answer.status_code == 503
+    assert "opened only with an entry in the trail" in text
+    assert "Hello, this is the assistant." not in text
+    assert client.post(url_of(item, "reveal/")).status_code == 503
+
+
+# --- What it costs ------------------------------------------------------------------------------------------------
+
+
+def test_the_page_makes_at_most_five_requests_and_is_readable_after_one(store, item):
+    client = signed_in(member())
+    with store.calls() as seen:
+        client.get(url_of(item))
+    assert [call.operation for call in seen[:2]] == ["BatchGetItem", "GetItem"]
+    assert sorted((call.operation, *call.tables) for call in seen[2:]) == [
+        ("GetItem", "CONVERSATION_STATE"),
+        ("PutItem", "AUDIT"),
+        ("Query", "AUDIT"),
+    ]
+
+
+def test_ten_thousand_messages_open_with_the_same_requests(store):
+    entries = [{"role": "user", "text": f"text {n}"} for n in range(1, 10_001)]
+    # An item counts once more for each local index that holds it; without their keys it may have the full 400 KB.
+    keys = dict.fromkeys(("created_at", "task_complete", "conversation_status", "channel_method"), ...)
+    item = conversation(messages=json.dumps(entries, separators=(",", ":")), **keys)
+    store.put("CONVERSATIONS", item)
+    client = signed_in(member())
+    with store.calls() as seen:
+        text = client.get(url_of(item)).content.decode()
+    assert len(seen) <= 5
+    assert text.count('class="msg ') == 100
+    assert "Show 100 earlier of 9900" in text
+    assert "text 10000" in text
+
+
+# --- What stands beside -------------------------------------------------------------------------------------------
+
+
+def test_missing_state_is_one_line_in_its_panel(bare_store):
+    bare_store.create_tables("CONVERSATIONS", "STAFF", "STAFF_SESSIONS", "AUDIT")
+    item = conversation()
+    bare_store.put("CONVERSATIONS", item)
+    answer = signed_in(admin()).get(url_of(item))
+    assert answer.status_code == 200
+    assert "state table is not there" in html.unescape(answer.content.decode())
+
+
+@pytest.mark.parametrize(
+    ("operation", "table", "line"),
+    [
+        ("GetItem", "CONVERSATION_STATE", "The middleware's state could not be read just now."),
+        ("Query", "AUDIT", "The trail could not be read just now"),
+    ],
+)
+def test_what_fails_beside_the_transcript_is_one_line(store, item, operation, table, line):
+    client = signed_in(member())
+    with faults.fail_before(operation, table_key=table, times=faults.ALWAYS):
+        answer = client.get(url_of(item))
+    text = html.unescape(answer.content.decode())
+    assert answer.status_code == 200
+    assert line in text
+    assert "Hello there" in text
+
+
+def test_the_hand_off_is_told_between_the_messages(store):
+    now = clock.now()
+    item = conversation(
+        messages=[message(1, "early", "user", 60), message(2, "late answer", "assistant", 5)],
+        hand_off_to_human=True,
+        hand_off_agent="amira.haddad",
+        hand_off_requested_at=clock.to_iso(now - timedelta(minutes=50)),
+        hand_off_taken_at=clock.to_iso(now - timedelta(minutes=20)),
+        hand_off_to_human_reason="User requested agent",
+    )
+    store.put("CONVERSATIONS", item)
+    text = signed_in(member()).get(url_of(item)).content.decode()
+    order = [text.index(words) for words in ("early", "A human was asked for", "You took over", "late answer")]
+    assert order == sorted(order)
+    assert "spoke during the hand-off" in text
+
+
+def test_text_is_text(store):
+    item = conversation(
+        messages=[message(1, "<script>alert(1)</script><img src=x onerror=alert(1)>")],
+        company_name="<b>Bold</b>",
+        project_data={"<i>key</i>": "<u>value</u>"},
+        hand_off_to_human=True,
+        hand_off_to_human_reason="<s>why</s>",
+    )
+    store.put("CONVERSATIONS", item)
+    text = signed_in(member()).get(url_of(item)).content.decode()
+    for tag in ("<script>alert", "<img", "<b>Bold", "<i>key", "<u>value", "<s>why"):
+        assert tag not in text
+
+
+DRIFTED = [
+    {"messages": None},
+    {"messages": ...},
+    {"messages": "text"},
+    {"messages": [None, 3, {"content": {"x": [1]}}]},
+    {"channel_method": ...},
+    {"conversation_status": ...},
+    {"hand_off_to_human": "true"},
+    {"hand_off_taken_at": 5},
+    {"hand_off_agent": ["x"]},
+    {"ttl": "never"},
+    {"channel_config": "{broken"},
+    {"recipient_tel": 447700900123, "gsi_recipient_tel": ...},
+    {"novelty": {"a": [None, {"b": True}]}},
+    {"company_name": {"x": 1}},
+]
+
+
+@pytest.mark.parametrize("overrides", DRIFTED, ids=lambda overrides: f"{overrides}"[:40])
+def test_a_drifted_item_is_a_page_all_the_same(store, overrides):
+    item = conversation(**overrides)
+    store.put("CONVERSATIONS", item)
+    client = signed_in(admin())
+    for part in ("", "raw/", "timeline/"):
+        assert client.get(url_of(item, part)).status_code == 200
+    assert client.post(url_of(item, "reveal/")).status_code == 200
+
+
+def test_next_and_previous_only_within_a_list_that_the_console_sealed(item):
+    client = signed_in(member())
+    assert 'data-key="j"' not in client.get(url_of(item)).content.decode()
+    assert 'data-key="j"' not in client.get(url_of(item) + "?in=made-up").content.decode()
+    sealed = seal_data("list", {"kind": "company", "company_id": "ci-aaa-001"})
+    text = client.get(f"{url_of(item)}?in={sealed}").content.decode()
+    assert f"step/next/?in={sealed}" in text
+    assert f"step/previous/?in={sealed}" in text
+
+
+# --- Earlier messages and permalinks --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def long_item(store):
+    stored = conversation(messages=[message(n, f"number {n}.", minutes_ago=300 - n) for n in range(1, 251)])
+    store.put("CONVERSATIONS", stored)
+    return stored
+
+
+def test_earlier_messages_come_as_fragment_and_as_page_under_one_url(long_item):
+    client = signed_in(member())
+    link = re.search(r'hx-get="([^"]*before=151[^"]*)"', client.get(url_of(long_item)).content.decode())
+    url = html.unescape(link.group(1))
+    fragment = client.get(url, **HTMX).content.decode()
+    assert "<html" not in fragment
+    assert fragment.count('class="msg ') == 100
+    assert "number 51." in fragment
+    assert "number 150." in fragment
+    assert "number 151." not in fragment
+    page = client.get(url).content.decode()
+    assert "<html" in page
+    assert "number 51." in page
+    assert "Later messages" in page
+
+
+def test_a_permalink_shows_its_message_in_place(long_item):
+    client = signed_in(member())
+    fragment = client.get(url_of(long_item) + "?before=51", **HTMX).content.decode()
+    link = re.search(r'href="([^"]*\?at=([0-9a-f]+)#m-\2)" aria-label="Link to message 7"', fragment)
+    page = client.get(html.unescape(link.group(1)).split("#")[0]).content.decode()
+    found = re.search(rf'<li class="msg ai at" id="m-{link.group(2)}">.*?</li>', page, re.DOTALL)
+    assert "number 7." in found.group(0)
+
+
+@pytest.mark.parametrize(
+    "query", ["before=x", "before=-1", "before=99999999999", "at=../../", "at=%00", "in=%F0%9F%98%80"]
+)
+def test_a_made_up_place_is_the_latest_messages(long_item, query):
+    answer = signed_in(member()).get(f"{url_of(long_item)}?{query}")
+    assert answer.status_code == 200
+    assert "number 250." in answer.content.decode()
+
+
+# --- Raw ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_raw_item_is_for_admins_redacted_and_on_record(store):
+    item = conversation(
+        messages=[message(1, "mail jo@doe.example", "user")],
+        ai_config={"api_key": "sk-abcdefghijklmnop", "model": "gpt-4o"},
+        recipient_first_name="Zebedee",
+    )
+    store.put("CONVERSATIONS", item)
+    text = html.unescape(signed_in(admin()).get(url_of(item, "raw/")).content.decode())
+    shown = json.loads(re.search(r"<pre[^>]*>(.*)</pre>", text, re.DOTALL).group(1))
+    assert shown["ai_config"]["model"] == "gpt-4o"
+    for personal in ("jo@doe.example", "sk-abcdefghijklmnop", "Zebedee", "7700900123"):
+        assert personal not in text
+    assert [entry["actor"] for entry in opened(store)] == ["ada.admin"]
+    assert signed_in(member()).get(url_of(item, "raw/")).status_code == 403
+
+
+# --- Timeline ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_timeline_joins_trail_and_records_in_one_order_of_time(store, item):
+    now, cid = clock.now(), item["conversation_id"]
+
+    def at(minutes: int) -> str:
+        return clock.to_iso(now - timedelta(minutes=minutes))
+
+    store.put("AUDIT", {"conversation_id": cid, "ts_action_id": f"{at(30)}#m1", "action_type": "route",
+                        "action_payload_redacted": '{"team": "Returns team"}', "idempotency_key": "evt:rp:c1:m1",
+                        "result": "success"})  # fmt: skip
+    store.put("AUDIT", {"conversation_id": cid, "ts_action_id": f"{clock.to_epoch(now) - 600}#m2", "action_type": "tag",
+                        "action_payload_redacted": '{"tag": "visa"}', "result": "fail: timeout"})  # fmt: skip
+    store.put("AUDIT", {"conversation_id": cid, "ts_action_id": f"{at(5)}#h1", "action_type": "hand_off.take_over",
+                        "action_payload_redacted": "{}", "result": "pending", "actor": "amira.haddad",
+                        "actor_role": "agent"})  # fmt: skip
+    store.put(
+        "IDEMPOTENCY", {"event_id": "evt:rp:c1:m1", "received_at": at(31), "status": "processed", "mode": "route_only"}
+    )
+    client = signed_in(member())
+    for headers in ({}, HTMX):
+        text = client.get(url_of(item, "timeline/"), **headers).content.decode()
+        order = [
+            text.index(words)
+            for words in (
+                "Amira Haddad is about to take over",
+                "Tried to tag visa",
+                "Routed to Returns team",
+                "An event came in",
+            )
+        ]
+        assert order == sorted(order)
+        assert "pending" in text
+        assert ("<html" in text) is (headers == {})

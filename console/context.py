@@ -77,4 +77,3 @@ def navigation(path: str, staff: Staff) -> list[NavItem]:
             continue
         items.append(NavItem(url, label, icon, path.startswith(url)))
     return items
-

@@ -22,7 +22,7 @@ def apply() -> None:
         PLAIN_HTTP="true",
         AWS_REGION="eu-west-2",
         AWS_ACCESS_KEY_ID="demo",
-        AWS_SECRET_ACCESS_KEY="demo",
+        AWS_SECRET_ACCESS_KEY="demo",  # noqa: S106
         DYNAMODB_ENDPOINT="http://127.0.0.1:0",
         STATIC_MANIFEST="false",
     )

@@ -42,8 +42,18 @@ PAGES: dict[int, ErrorPage] = {
             "What you saw has changed meanwhile, so nothing was written.",
             "Go back, look at the fresh state and decide again.",
         ),
-        ErrorPage(429, "The database is busy", "It refused the request for its rate limits.", "Wait a few seconds and try again."),
-        ErrorPage(500, "Something broke on our side", "The error was logged.", "Try again; if it stays, tell an administrator the time."),
+        ErrorPage(
+            429,
+            "The database is busy",
+            "It refused the request for its rate limits.",
+            "Wait a few seconds and try again.",
+        ),
+        ErrorPage(
+            500,
+            "Something broke on our side",
+            "The error was logged.",
+            "Try again; if it stays, tell an administrator the time.",
+        ),
         ErrorPage(
             503,
             "The database did not answer",

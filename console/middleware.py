@@ -16,7 +16,16 @@ from console.errors import ConsoleError
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 PERMISSIONS_POLICY = ", ".join(
     f"{feature}=()"
-    for feature in ("accelerometer", "camera", "geolocation", "gyroscope", "microphone", "payment", "usb", "browsing-topics")
+    for feature in (
+        "accelerometer",
+        "camera",
+        "geolocation",
+        "gyroscope",
+        "microphone",
+        "payment",
+        "usb",
+        "browsing-topics",
+    )
 )
 
 

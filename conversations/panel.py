@@ -104,7 +104,9 @@ def _title(hand_off: HandOff, *, is_mine: bool) -> str:
 def _lines(hand_off: HandOff, now: datetime) -> list[str]:
     lines = []
     if hand_off.state is HandOffState.OVERRIDDEN:
-        lines.append("A reply that was being written put the AI back in charge. Take it again, or leave it with the AI.")
+        lines.append(
+            "A reply that was being written put the AI back in charge. Take it again, or leave it with the AI."
+        )
     waited = hand_off.waited(now)
     if waited is not None and hand_off.state is not HandOffState.AI:
         at_least = "at least " if hand_off.wait_at_least else ""

@@ -7,6 +7,7 @@ from django import forms
 from django.http import QueryDict
 from django.urls import reverse
 
+from conversations.forms import CHANNELS
 from conversations.queue import Entry
 
 TABS = ("waiting", "mine", "colleagues")
@@ -24,13 +25,11 @@ class QueueForm(forms.Form):
         super().__init__(data)
         self.is_valid()
         wanted = self.cleaned_data.get("tab", "")
-        self.tab = wanted if wanted in TABS else TABS[0]
+        self.chosen_tab = wanted if wanted in TABS else TABS[0]
 
     def values(self) -> dict[str, str]:
         """The filters that are set."""
-        return {
-            name: value for name in ("company", "project", "channel") if (value := self.cleaned_data.get(name, ""))
-        }
+        return {name: value for name in ("company", "project", "channel") if (value := self.cleaned_data.get(name, ""))}
 
     def apply(self, entries: Iterable[Entry]) -> list[Entry]:
         """The entries that the filters let through, order kept."""
@@ -50,7 +49,7 @@ class QueueForm(forms.Form):
         self._choices("company", "All companies", {row.company_id: row.company_name for row in rows})
         projects = {row.project_id: row.project_name for row in rows if company in (None, row.company_id)}
         self._choices("project", "All projects", projects)
-        self._choices("channel", "Any channel", {row.channel: row.channel for row in rows})
+        self._choices("channel", "Any channel", {row.channel: CHANNELS.get(row.channel, row.channel) for row in rows})
 
     def _choices(self, name: str, everything: str, found: dict[str, str]) -> None:
         chosen = self.values().get(name)
@@ -62,7 +61,7 @@ class QueueForm(forms.Form):
     @property
     def clear_url(self) -> str:
         """The queue's URL for this tab without filters, "" when none is set."""
-        return f"{reverse('queue')}?tab={self.tab}" if self.values() else ""
+        return f"{reverse('queue')}?tab={self.chosen_tab}" if self.values() else ""
 
     def url_of(self, tab: str) -> str:
         """The queue's URL for a tab, filters kept."""

@@ -10,7 +10,8 @@ from console import clock
 from console.errors import Invalid, NotFound, StoreUnavailable
 from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission
-from conversations.handoff import HandOffAction, Intent, LostRace, perform, unseal_intent
+from conversations.handoff import HandOffAction, LostRace, perform, unseal_intent
+from conversations.listing import open_list_context
 from conversations.panel import panel_for
 from conversations.reading import hand_off_of, reference_of, summary_of
 from conversations.services import load_conversation
@@ -37,29 +38,40 @@ def hand_off(request: StaffRequest, ref: str) -> HttpResponse:
     try:
         perform(intent, request.staff, reason=reason, note=note)
     except LostRace as error:
-        return _again(request, intent, "conversations/lost_race.html", 409, error)
+        return _again(request, ref, "conversations/lost_race.html", 409, error)
     except Invalid as error:
-        return _again(request, intent, "conversations/hand_off_refused.html", 400, error)
+        return _again(request, ref, "conversations/hand_off_refused.html", 400, error)
     except StoreUnavailable as error:
         # The intent's id makes sending it again safe, so what was typed is offered again instead of being lost.
-        context = {"reference": reference_of(intent.primary_channel, intent.conversation_id), "detail": str(error)}
-        context |= {"intent": request.POST.get("intent"), "reason": reason, "note": note, "back": _back(request, intent)}
+        context = {
+            "reference": ref,
+            "detail": str(error),
+            "intent": request.POST["intent"],
+            "reason": reason,
+            "note": note,
+            "back": _back(request, ref),
+        }
         response = render(request, "conversations/hand_off_unknown.html", context, status=503)
         response.headers["Retry-After"] = "5"
         return response
     messages.success(request, _DONE[intent.action])
-    return redirect(_back(request, intent))
+    return redirect(_back(request, ref))
 
 
-def _back(request: StaffRequest, intent: Intent) -> str:
-    url = reverse("conversation", args=[reference_of(intent.primary_channel, intent.conversation_id)])
-    context = request.POST.get("in", "")
-    return f"{url}?in={context}" if context and context.replace("-", "").replace("_", "").isalnum() else url
+def _list_context(request: StaffRequest) -> str:
+    """The list that the person came from, if the form named one."""
+    token = request.POST.get("in", "")
+    return token if open_list_context(token) is not None else ""
 
 
-def _again(request: StaffRequest, intent: Intent, template: str, status: int, error: Exception) -> HttpResponse:
+def _back(request: StaffRequest, reference: str) -> str:
+    url = reverse("conversation", args=[reference])
+    context = _list_context(request)
+    return f"{url}?in={context}" if context else url
+
+
+def _again(request: StaffRequest, reference: str, template: str, status: int, error: Exception) -> HttpResponse:
     """The fresh state with fresh forms, and what was typed kept in them."""
-    reference = reference_of(intent.primary_channel, intent.conversation_id)
     item = load_conversation(reference, request.staff)
     state = hand_off_of(item)
     context = {
@@ -69,7 +81,7 @@ def _again(request: StaffRequest, intent: Intent, template: str, status: int, er
         "panel": panel_for(item, state, request.staff, clock.now()),
         "typed_note": request.POST.get("note", ""),
         "typed_reason": request.POST.get("reason", ""),
-        "list_context": request.POST.get("in", ""),
-        "back": _back(request, intent),
+        "list_context": _list_context(request),
+        "back": _back(request, reference),
     }
     return render(request, template, context, status=status)

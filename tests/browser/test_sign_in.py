@@ -22,7 +22,12 @@ def test_sign_in_leads_where_one_wanted_to_go_and_sign_out_ends_it(open_page, de
 
 
 def test_each_role_has_its_home(open_page, demo):
-    for role, heading in (("agent", "waiting"), ("onboarding", "Audit"), ("auditor", "Conversations"), ("admin", "waiting")):
+    for role, heading in (
+        ("agent", "waiting"),
+        ("onboarding", "Audit"),
+        ("auditor", "Conversations"),
+        ("admin", "waiting"),
+    ):
         page = open_page(None)
         sign_in(page, demo, role)
         expect(page.get_by_role("heading", level=1)).to_contain_text(heading)

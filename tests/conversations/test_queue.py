@@ -30,7 +30,6 @@ def held(agent: str, minutes: float = 5, **overrides):
     return waiting(minutes, **(values | overrides))
 
 
-
 def short(entries) -> list[str]:
     return [entry.summary.short_id for entry in entries]
 

@@ -50,7 +50,9 @@ class Command(BaseCommand):
             except KeyboardInterrupt:
                 self.stderr.write("Stopped. Nothing of the demo is kept.")
             except OSError as error:
-                raise CommandError(f"Port {options['port']} cannot be used ({error.strerror}): try --port 0.") from error
+                raise CommandError(
+                    f"Port {options['port']} cannot be used ({error.strerror}): try --port 0."
+                ) from error
 
 
 def _in_words(told: Announcement, counts: dict[str, int]) -> str:

@@ -21,6 +21,12 @@ def _routes(settings) -> None:
     settings.ROOT_URLCONF = "tests.console.staff.urls"
 
 
+@pytest.fixture(autouse=True)
+def _nothing_to_release(monkeypatch) -> None:
+    """What other apps do when an account is disabled is tested with them."""
+    monkeypatch.setattr(services, "on_disabled", [])
+
+
 @pytest.fixture
 def agent(store) -> StaffAccount:
     """An agent for two companies."""

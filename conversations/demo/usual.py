@@ -58,7 +58,7 @@ def build_drifted(population: Population, now: datetime, rng: Random) -> Iterato
 
 
 def build_long(population: Population, now: datetime, rng: Random) -> Iterator[Item]:
-    """Five conversations of 150 to 1,500 messages."""
+    """Five conversations of 150 to some 390 messages."""
     plans = (
         ("pi-lum-aft", "whatsapp", timedelta(hours=3)),
         ("pi-nwe-out", "sms", timedelta(days=2)),
@@ -71,7 +71,7 @@ def build_long(population: Population, now: datetime, rng: Random) -> Iterator[I
         each = draft(project_id, person, channel, "awaiting_reply" if place else "reply_sent", now - ago, rng)
         lines = list(
             (
-                long_threads.aligner_diary(person.first, 500, rng),
+                long_threads.aligner_diary(person.first, 130, rng),
                 long_threads.storm_night(person.first, each.facts["postcode"], rng),
                 long_threads.weekly_readings(person.first, each.facts["meter_serial"], 72, rng),
                 long_threads.hiring_round(person.first, rng),

@@ -10,7 +10,7 @@ Line = tuple[timedelta, str, str]
 
 
 def aligner_diary(name: str, days: int, rng: Random) -> Iterator[Line]:
-    """Three short messages a day while aligners are worn: question, answer, reaction. Some 1,500 in 500 days."""
+    """Three short messages a day while aligners are worn: question, answer, reaction. Some 390 in 130 days."""
     hours = ("22 h", "21 h", "22 h 👍", "20ish", "23", "all day", "22", "21.5", "forgot at lunch, 19", "22 hours")
     moods = ("", " 😊", " bit sore", " fine", " no pain", " all good", " itchy gums", "")
     praise = ("Great.", "Well done!", "Good.", "Keep going 💪", "Perfect.", "Thanks!", "Noted.", "Lovely.")

@@ -1,0 +1,202 @@
+"""The companies that people may choose among, and a company's projects.
+
+The conversations table cannot list its companies without a walk over all of it. The console therefore keeps a
+registry in its own table (`pk = COMPANIES`, `sk` = company id), filled by `manage.py companies discover`.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pynamodb.attributes import UnicodeAttribute
+from pynamodb.expressions.update import Action
+
+from console import clock
+from console.dynamodb.connection import call
+from console.dynamodb.models import StoreModel, TableMeta
+from console.dynamodb.registry import table_name
+from console.dynamodb.translation import ConditionFailed
+from console.dynamodb.values import plain_item
+from console.errors import NotFound, TableMissing
+from console.staff.permissions import Staff
+from conversations.models import CompanyProjectIndex, Conversation
+from conversations.reading import is_gone, text_of
+
+PARTITION = "COMPANIES"
+PROJECTS_SHOWN = 50
+# A read of the registry holds some 7,000 companies; this many reads bound the list.
+REGISTRY_READS = 4
+
+
+class RegisteredCompany(StoreModel):
+    """A company of the registry. `source` says who named it first; `seen_at` is ISO 8601 text in UTC."""
+
+    class Meta(TableMeta):
+        table_key = "CONSOLE"
+
+    pk = UnicodeAttribute(hash_key=True, default=PARTITION)
+    sk = UnicodeAttribute(range_key=True)
+    name = UnicodeAttribute(null=True)
+    source = UnicodeAttribute(null=True)
+    seen_at = UnicodeAttribute(null=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Company:
+    """A company as lists show it; without a known name it is shown by its id."""
+
+    company_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project of a company; without a known name it is shown by its id."""
+
+    project_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Projects:
+    """A company's projects as far as they were read; `more` says that there are others."""
+
+    projects: tuple[Project, ...]
+    more: bool
+
+
+def companies_for(staff: Staff) -> tuple[Company, ...]:
+    """The companies in a person's scope by name: one Query. An absent registry leaves those that the scope names."""
+    if staff.scope.is_empty:
+        return ()
+    names = {company_id: company_id for company_id in staff.scope.ids}
+    for company_id, name in _registered():
+        if staff.scope.covers(company_id):
+            names[company_id] = name or company_id
+    companies = (Company(company_id, name) for company_id, name in names.items())
+    return tuple(sorted(companies, key=lambda company: (company.name.casefold(), company.company_id)))
+
+
+def _registered() -> Iterator[tuple[str, str]]:
+    start: dict[str, Any] | None = None
+    for _ in range(REGISTRY_READS):
+        pages = RegisteredCompany.query(PARTITION, last_evaluated_key=start).page_iter
+        try:
+            answer = next(pages)
+        except TableMissing:
+            return
+        for raw in answer["Items"]:
+            item = plain_item(raw)
+            yield str(item["sk"]), text_of(item.get("name"), 120)
+        start = answer.get("LastEvaluatedKey")
+        if not start:
+            return
+
+
+def company_named(company_id: str) -> Company | None:
+    """A company of the registry, or None: one GetItem."""
+    try:
+        found = RegisteredCompany.get(PARTITION, company_id)
+    except (NotFound, TableMissing):
+        return None
+    return Company(company_id, text_of(found.name, 120) or company_id)
+
+
+def projects_of(company_id: str, limit: int = PROJECTS_SHOWN) -> Projects:
+    """A company's projects by skip-reads on the company/project index: one Query of one item per project.
+
+    Reads at most `limit` projects and one Query more. A project whose first conversation is past its TTL takes a
+    second Query, to see whether a living one follows.
+    """
+    found: list[Project] = []
+    last: str | None = None
+    for _ in range(limit + 1):
+        item = _first_of_next_project(company_id, last)
+        if item is None or item.project_id is None:
+            return Projects(tuple(found), more=False)
+        if len(found) == limit:
+            return Projects(tuple(found), more=True)
+        last = item.project_id
+        living = _living(company_id, item)
+        if living is not None:
+            found.append(Project(last, text_of(living.plain("project_name"), 120) or last))
+    return Projects(tuple(found), more=True)
+
+
+_PROJECT_ATTRIBUTES = ("company_id", "project_id", "project_name", "ttl")
+
+
+def _first_of_next_project(company_id: str, last: str | None) -> Conversation | None:
+    after = None if last is None else Conversation.project_id > last
+    found = _query(company_id, after, 1)
+    return found[0] if found else None
+
+
+def _living(company_id: str, first: Conversation) -> Conversation | None:
+    now = clock.now()
+    if not is_gone(first, now):
+        return first
+    others = _query(company_id, Conversation.project_id == first.project_id, 50)
+    return next((item for item in others if not is_gone(item, now)), None)
+
+
+def _query(company_id: str, condition: Any, limit: int) -> list[Conversation]:
+    pages = Conversation.company_project_index.query(
+        company_id, condition, page_size=limit, attributes_to_get=list(_PROJECT_ATTRIBUTES)
+    ).page_iter
+    return [Conversation.from_raw_data(raw) for raw in next(pages)["Items"]]
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """What a walk found: names by company id, how many items it read, and whether it saw all of the table."""
+
+    companies: dict[str, str]
+    items: int
+    complete: bool
+
+
+def discover(max_items: int, progress: Callable[[int], object] = lambda _: None) -> Discovery:
+    """Walk over at most `max_items` conversations for their companies: for the command line, never for a page.
+
+    Reads the whole index item by item, so it costs what the table weighs: one read unit for each 8 KB.
+    """
+    names: dict[str, str] = {}
+    items = 0
+    start: dict[str, Any] = {}
+    while items < max_items:
+        answer = call(
+            "Scan",
+            TableName=table_name("CONVERSATIONS"),
+            IndexName=CompanyProjectIndex.Meta.index_name,
+            ProjectionExpression="company_id, company_name",
+            Limit=min(1000, max_items - items),
+            ReturnConsumedCapacity="TOTAL",
+            **start,
+        )
+        for raw in answer["Items"]:
+            item = plain_item(raw)
+            company_id, name = str(item["company_id"]), text_of(item.get("company_name"), 120)
+            names[company_id] = name or names.get(company_id, "")
+        items += answer["ScannedCount"]
+        progress(answer["ScannedCount"])
+        if not (last := answer.get("LastEvaluatedKey")):
+            return Discovery(names, items, complete=True)
+        start = {"ExclusiveStartKey": last}
+    return Discovery(names, items, complete=False)
+
+
+def register(company_id: str, name: str, source: str, seen_at: str) -> bool:
+    """Note a company in the registry. False if a later sighting is there already; who named it first stays."""
+    actions: list[Action] = [
+        RegisteredCompany.seen_at.set(seen_at),
+        RegisteredCompany.source.set(RegisteredCompany.source | source),
+    ]
+    if name:
+        actions.append(RegisteredCompany.name.set(name))
+    unseen = RegisteredCompany.seen_at.does_not_exist() | (RegisteredCompany.seen_at < seen_at)
+    try:
+        RegisteredCompany(pk=PARTITION, sk=company_id).update(actions=actions, condition=unseen)
+    except ConditionFailed:
+        return False
+    return True

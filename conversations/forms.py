@@ -1,0 +1,260 @@
+"""Forms of finding: GET filters of lists, where junk costs a message, and the look-ups, which are only ever POSTed."""
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime, time, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django import forms
+from django.core.validators import RegexValidator
+from django.http import QueryDict
+
+from console.staff.permissions import Staff
+from conversations.filters import Filters
+from conversations.lookups import Finding, find_by_id, find_recipient, find_replies, spellings
+from conversations.records import Summary
+
+CHANNELS = {"whatsapp": "WhatsApp", "sms": "SMS", "email": "Email"}
+# The schema names some, writers use others: an open set, to which a page adds what occurs on it.
+STATUSES = ("processing", "initial_message_sent", "awaiting_reply", "reply_sent", "completed", "failed")
+_WORD = RegexValidator(re.compile(r"[\w .:/-]+\Z"), "That is no such value.")
+
+
+_NO_CHOICE = {"invalid_choice": "That is no such value."}
+
+
+def words(value: str) -> str:
+    """A stored word as people read it: `initial_message_sent` → `initial message sent`."""
+    return value.replace("_", " ")
+
+
+class ConversationFilter(forms.Form):
+    """GET filters of a company's or project's conversations. What is invalid is named and left out."""
+
+    status = forms.CharField(required=False, max_length=60, validators=[_WORD], widget=forms.Select)
+    channel = forms.CharField(required=False, max_length=40, validators=[_WORD], widget=forms.Select)
+    hand_off = forms.ChoiceField(
+        required=False,
+        label="Hand-off",
+        error_messages=_NO_CHOICE,
+        choices=[("", "Any"), ("waiting", "waiting"), ("held", "with a human"), ("ai", "with the AI")],
+    )
+    task = forms.ChoiceField(
+        required=False,
+        label="Task",
+        error_messages=_NO_CHOICE,
+        choices=[("", "Any"), ("1", "complete"), ("0", "not complete")],
+    )
+
+    def __init__(self, data: QueryDict) -> None:
+        super().__init__(data)
+        self.is_valid()
+        self.offer(())
+
+    def offer(self, rows: Iterable[Summary]) -> None:
+        """Fill the selects with the known values, those that occur among these rows, and what is chosen."""
+        shown = list(rows)
+        statuses = dict.fromkeys((*STATUSES, *(row.status for row in shown), self.chosen("status")))
+        channels = dict.fromkeys((*CHANNELS, *(row.channel for row in shown), self.chosen("channel")))
+        self._choices("status", [(each, words(each)) for each in statuses if each])
+        self._choices("channel", [(each, CHANNELS.get(each, each)) for each in channels if each])
+
+    def _choices(self, name: str, choices: list[tuple[str, str]]) -> None:
+        self.fields[name].widget.choices = [("", "Any"), *choices]  # type: ignore[attr-defined]
+
+    def chosen(self, name: str) -> Any:
+        """The cleaned value of a field, "" where nothing valid was given."""
+        return self.cleaned_data.get(name) or ""
+
+    @property
+    def problems(self) -> list[str]:
+        """What was not understood, in words."""
+        return [
+            f"{self.fields[name].label or name.capitalize()}: {error} It was left out."
+            for name, errors in self.errors.items()
+            for error in errors
+        ]
+
+    def values(self) -> dict[str, str]:
+        """The valid filters that are set, as a URL has them."""
+        return {name: str(value) for name in self.fields if (value := self.chosen(name))}
+
+    def filters(self, zone: ZoneInfo) -> Filters:
+        """The filters; days are those of the person's time zone."""
+        task = self.chosen("task")
+        return Filters(
+            status=self.chosen("status"),
+            channel=self.chosen("channel"),
+            hand_off=self.chosen("hand_off"),
+            task=task == "1" if task else None,
+        )
+
+
+class RecipientFilter(ConversationFilter):
+    """As ConversationFilter, with the days of creation, both included."""
+
+    since = forms.DateField(
+        required=False, label="From", widget=forms.DateInput(attrs={"type": "date"}), input_formats=["%Y-%m-%d"]
+    )
+    until = forms.DateField(
+        required=False, label="To", widget=forms.DateInput(attrs={"type": "date"}), input_formats=["%Y-%m-%d"]
+    )
+    field_order = ("since", "until", "status", "channel", "hand_off", "task")
+
+    def clean_since(self) -> Any:
+        """A day that a conversation can have been created on."""
+        return self._sensible("since")
+
+    def clean_until(self) -> Any:
+        """As `clean_since`."""
+        return self._sensible("until")
+
+    def _sensible(self, name: str) -> Any:
+        day = self.cleaned_data[name]
+        if day and not 2000 <= day.year <= 2100:
+            raise forms.ValidationError("The year is not between 2000 and 2100.")
+        return day
+
+    def clean(self) -> None:
+        """The first day is not after the last."""
+        since, until = self.cleaned_data.get("since"), self.cleaned_data.get("until")
+        if since and until and since > until:
+            self.add_error("since", "The first day is after the last.")
+
+    def filters(self, zone: ZoneInfo) -> Filters:
+        """The filters, with days as instants from midnight to midnight in the person's time zone."""
+        found = super().filters(zone)
+        since, until = self.cleaned_data.get("since"), self.cleaned_data.get("until")
+        return Filters(
+            found.status,
+            found.channel,
+            found.hand_off,
+            found.task,
+            _midnight(since, zone) if since else None,
+            _midnight(until + timedelta(days=1), zone) if until else None,
+        )
+
+
+def _midnight(day: Any, zone: ZoneInfo) -> datetime:
+    return datetime.combine(day, time.min, zone).astimezone(UTC)
+
+
+class CompanyFilter(forms.Form):
+    """GET filter of the list of companies."""
+
+    name = forms.CharField(required=False, max_length=100, label="Company")
+
+
+def _no_controls(value: str) -> None:
+    if any(ord(char) < 32 or 0xD800 <= ord(char) <= 0xDFFF for char in value):
+        raise forms.ValidationError("There are characters in it that cannot be part of it.")
+
+
+# Not kept by the browser, nor sent anywhere for its spelling: it may be somebody's number or address.
+_PRIVATE = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "none"}
+
+
+def _identifier(label: str, help_text: str = "") -> forms.CharField:
+    widget = forms.TextInput(attrs=dict(_PRIVATE))
+    return forms.CharField(label=label, max_length=320, help_text=help_text, widget=widget, validators=[_no_controls])
+
+
+class Lookup(forms.Form):
+    """A look-up. `look` names it; `find` makes it; `terms` are what was typed, to be sealed into a results page."""
+
+    look = ""
+
+    def find(self, staff: Staff) -> Finding:
+        """What is found in the person's scope."""
+        raise NotImplementedError
+
+    def terms(self) -> dict[str, str]:
+        """The cleaned fields."""
+        return {name: str(self.cleaned_data[name]) for name in self.fields}
+
+    def _spelled(self, name: str) -> str:
+        value: str = self.cleaned_data[name]
+        if not spellings(value):
+            raise forms.ValidationError("Type a phone number or an email address.")
+        return value
+
+
+class RecipientLookup(Lookup):
+    """By the recipient's phone number or email."""
+
+    look = "recipient"
+    recipient = _identifier("Recipient's phone number or email", "In any usual spelling, such as +44 7700 900123")
+
+    def clean_recipient(self) -> str:
+        """Something that can be looked up."""
+        return self._spelled("recipient")
+
+    def find(self, staff: Staff) -> Finding:
+        """See `find_recipient`."""
+        return find_recipient(self.cleaned_data["recipient"], staff)
+
+
+class RepliesLookup(Lookup):
+    """By our number or address and the recipient's, as the platform finds a conversation for a reply."""
+
+    look = "replies"
+    channel = forms.ChoiceField(choices=list(CHANNELS.items()))
+    ours = _identifier("Our number or address")
+    recipient = _identifier("Recipient's phone number or email")
+
+    def clean_ours(self) -> str:
+        """Something that can be looked up."""
+        return self._spelled("ours")
+
+    def clean_recipient(self) -> str:
+        """Something that can be looked up."""
+        return self._spelled("recipient")
+
+    def find(self, staff: Staff) -> Finding:
+        """See `find_replies`."""
+        terms = self.cleaned_data
+        return find_replies(terms["channel"], terms["ours"], terms["recipient"], staff)
+
+
+class IdLookup(Lookup):
+    """By conversation id."""
+
+    look = "id"
+    conversation_id = forms.CharField(
+        label="Conversation id",
+        max_length=1024,
+        validators=[_no_controls],
+        widget=forms.TextInput(attrs=dict(_PRIVATE)),
+    )
+
+    def clean_conversation_id(self) -> str:
+        """Within what DynamoDB takes for a key."""
+        value: str = self.cleaned_data["conversation_id"]
+        if len(value.encode()) > 1024:
+            raise forms.ValidationError("An id is at most 1,024 bytes long.")
+        return value
+
+    def find(self, staff: Staff) -> Finding:
+        """See `find_by_id`."""
+        return find_by_id(self.cleaned_data["conversation_id"], staff)
+
+
+LOOKUPS: dict[str, type[Lookup]] = {each.look: each for each in (RecipientLookup, RepliesLookup, IdLookup)}
+
+
+def lookup_forms(bound: Lookup | None = None) -> dict[str, Lookup]:
+    """One form of each kind, by its name; `bound` in place of its own kind. Field ids differ between the forms."""
+    return {
+        look: bound if bound is not None and bound.look == look else form(auto_id=f"id_{look}_%s")
+        for look, form in LOOKUPS.items()
+    }
+
+
+def bound_lookup(context: dict[str, Any] | None) -> Lookup | None:
+    """The valid look-up that a list context of results names, or None."""
+    match context:
+        case {"list": "found", "look": str() as look, "terms": dict() as terms} if look in LOOKUPS:
+            form = LOOKUPS[look](terms, auto_id=f"id_{look}_%s")
+            return form if form.is_valid() else None
+    return None

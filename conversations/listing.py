@@ -1,0 +1,134 @@
+"""Rows as templates show them, and the list context: the sealed note of which list a person came from."""
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import NoReverseMatch, reverse
+
+from console.errors import BadReference
+from console.refs import seal_data, unseal_data
+from console.staff.permissions import Staff
+from conversations.forms import CHANNELS, words
+from conversations.records import HandOffState, Summary
+
+_KIND = "list"
+_CHANNEL_ICONS = {"whatsapp": "whatsapp", "sms": "sms", "email": "mail", "web": "web", "teams": "team", "slack": "team"}
+_STATUS_TONES = {"failed": "bad", "completed": "good"}
+
+
+def seal_list_context(context: dict[str, Any]) -> str:
+    """Seal which list with which filters: `{"list": "company", "company": id, "filters": {…}}` and the like."""
+    return seal_data(_KIND, context)
+
+
+def open_list_context(token: str) -> dict[str, Any] | None:
+    """The context, or None for none, a foreign or a damaged one."""
+    try:
+        context = unseal_data(_KIND, token)
+    except BadReference:
+        return None
+    return context if isinstance(context, dict) and isinstance(context.get("list"), str) else None
+
+
+@dataclass(frozen=True, slots=True)
+class ListLink:
+    """Where a list is, and what it is called."""
+
+    url: str
+    label: str
+
+
+def list_link(context: dict[str, Any] | None) -> ListLink:
+    """The list that a context names, for "back to the list"; the start of conversations where it names none."""
+    given = context or {}
+    filters = given.get("filters")
+    query = {name: str(value) for name, value in filters.items()} if isinstance(filters, dict) else {}
+    match given:
+        case {"list": "queue", "tab": str() as tab}:
+            return ListLink(_with_query(reverse("queue"), {"tab": tab, **query}), "Queue")
+        case {"list": "company", "company": str() as company}:
+            return ListLink(_with_query(url_of("company", company), query), "The company's conversations")
+        case {"list": "project", "company": str() as company, "project": str() as project}:
+            return ListLink(_with_query(url_of("project", company, project), query), "The project's conversations")
+        case {"list": "recipient", "reference": str() as reference}:
+            return ListLink(_with_query(reverse("recipient", args=[reference]), query), "The recipient's conversations")
+        case {"list": "replies", "reference": str() as reference}:
+            return ListLink(reverse("replies", args=[reference]), "Conversations with this recipient")
+        case {"list": "found"}:
+            query = {"found": seal_list_context(given)}
+            return ListLink(_with_query(reverse("conversation-find"), query), "What was found")
+    return ListLink(reverse("conversations"), "Conversations")
+
+
+def _with_query(url: str, query: dict[str, Any]) -> str:
+    return f"{url}?{urlencode(query)}" if query else url
+
+
+def url_of(name: str, *parts: str) -> str:
+    """The URL of a page named by foreign ids; the start of conversations for an id that no path can hold."""
+    if any(part in ("", ".", "..") for part in parts):
+        return reverse("conversations")
+    try:
+        return reverse(name, args=parts)
+    except NoReverseMatch:
+        return reverse("conversations")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a list, with its words, tones and links ready. `state` says who has the conversation."""
+
+    summary: Summary
+    number: int
+    url: str
+    last_message_url: str
+    project_url: str
+    channel: str
+    channel_icon: str
+    status: str
+    status_tone: str
+    state: str
+    state_tone: str
+    state_icon: str
+    flaws: str
+
+
+def rows_of(summaries: tuple[Summary, ...], context: dict[str, Any], staff: Staff) -> tuple[Row, ...]:
+    """The rows of a list, each linked with the list's context."""
+    query = "?" + urlencode({"in": seal_list_context(context)})
+    return tuple(_row(summary, number, query, staff) for number, summary in enumerate(summaries, 1))
+
+
+def _row(summary: Summary, number: int, query: str, staff: Staff) -> Row:
+    state, tone, icon = _state(summary, staff)
+    return Row(
+        summary=summary,
+        number=number,
+        url=reverse("conversation", args=[summary.reference]) + query,
+        last_message_url=reverse("conversation-last-message", args=[summary.reference]) + query,
+        project_url=url_of("project", summary.company_id, summary.project_id),
+        channel=CHANNELS.get(summary.channel, summary.channel),
+        channel_icon=_CHANNEL_ICONS.get(summary.channel.lower(), "conversations"),
+        status=words(summary.status),
+        status_tone=_STATUS_TONES.get(summary.status, ""),
+        state=state,
+        state_tone=tone,
+        state_icon=icon,
+        flaws="; ".join(summary.drift),
+    )
+
+
+def _state(summary: Summary, staff: Staff) -> tuple[str, str, str]:
+    """Who has the conversation: words, tone and icon."""
+    agent = summary.hand_off.agent
+    whose = "you" if agent == staff.username else agent
+    match summary.hand_off.state:
+        case HandOffState.WAITING:
+            return "waiting for a human", "human", "clock"
+        case HandOffState.HELD:
+            return f"with {whose}", "human", "person"
+        case HandOffState.OVERRIDDEN:
+            return f"overridden ({whose})", "bad", "warning"
+        case _:
+            return "AI", "ai", "robot"

@@ -1,0 +1,225 @@
+"""Conversation items from JSON lines: validated as the schema asks, and put only where nothing is yet."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from enum import StrEnum
+from typing import Any, cast
+
+from boto3.dynamodb.types import TypeSerializer
+
+from console import clock
+from console.dynamodb.connection import call
+from console.dynamodb.models import TYPE_WORDS
+from console.dynamodb.registry import TABLES, table_name
+from console.dynamodb.translation import ConditionFailed
+from console.errors import NotAccepted
+from conversations.models import Conversation
+
+MAX_ITEM_BYTES = 400 * 1024
+MAX_LINE_BYTES = 4 * 1024 * 1024
+MAX_PARTITION_KEY_BYTES, MAX_SORT_KEY_BYTES = 2048, 1024
+CHANNELS = ("whatsapp", "sms", "email")
+_TIMESTAMPS = ("created_at", "updated_at")
+_OURS = {"whatsapp": "company_whatsapp_number", "sms": "company_sms_number", "email": "company_email"}
+_PYTHON_TYPES: dict[type, str] = {
+    str: "S",
+    bool: "BOOL",
+    int: "N",
+    Decimal: "N",
+    list: "L",
+    dict: "M",
+    type(None): "NULL",
+}
+# DynamoDB keeps 38 digits; the default context would round to 28.
+_EXACT = Context(prec=60)
+_serialize = TypeSerializer().serialize
+
+
+class Outcome(StrEnum):
+    """What became of a line."""
+
+    LOADED = "loaded"
+    ALREADY_THERE = "already there"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class LineReport:
+    """One line: its number from 1, what became of it, and the reason of a refusal (no values, they are personal)."""
+
+    number: int
+    outcome: Outcome
+    reason: str = ""
+
+
+class Refused(Exception):
+    """A line that is no item of the schema; the message says why."""
+
+
+def load(lines: Iterable[bytes]) -> Iterator[LineReport]:
+    """Put one item per line, and tell what became of each; empty lines are passed over. Raises the store's errors."""
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            yield LineReport(number, Outcome.LOADED if put(item_of(line)) else Outcome.ALREADY_THERE)
+        except Refused as refused:
+            yield LineReport(number, Outcome.REFUSED, str(refused))
+
+
+def item_of(line: bytes) -> dict[str, dict[str, Any]]:
+    """The item of a line as DynamoDB JSON, its `gsi_` attributes derived. Raises `Refused`."""
+    plain = with_reply_keys(parsed(line))
+    check(plain)
+    try:
+        item = {name: cast(dict[str, Any], _serialize(value)) for name, value in plain.items()}
+    except (TypeError, ValueError, ArithmeticError, RecursionError) as error:
+        raise Refused("a number has more digits than DynamoDB keeps, or something is nested too deep") from error
+    if (size := size_of(item)) > MAX_ITEM_BYTES:
+        raise Refused(f"{size} bytes; an item holds at most {MAX_ITEM_BYTES} (400 KB)")
+    return item
+
+
+def parsed(line: bytes) -> dict[str, Any]:
+    """The object of a line. Raises `Refused`."""
+    if len(line) > MAX_LINE_BYTES:
+        raise Refused("the line is longer than 4 MB")
+    try:
+        text = line.decode("utf-8-sig")
+        found = json.loads(text, parse_float=Decimal, parse_constant=_refuse_constant, object_pairs_hook=_object)
+        json.dumps(found, default=str, ensure_ascii=False).encode()
+    except UnicodeError as error:
+        raise Refused("not UTF-8 text") from error
+    except (ValueError, RecursionError) as error:
+        raise Refused("not JSON") from error
+    if not isinstance(found, dict):
+        raise Refused("not a JSON object")
+    return found
+
+
+def _refuse_constant(name: str) -> Any:
+    raise Refused(f"{name} is not a number that DynamoDB keeps")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise Refused("an attribute is given twice")
+    return found
+
+
+def with_reply_keys(plain: dict[str, Any]) -> dict[str, Any]:
+    """The item with the sparse `gsi_` attributes of the schema: derived where absent, left out where empty.
+
+    `gsi_recipient_*` copy the recipient; `gsi_company_*` our number or address of the conversation's own channel, from
+    `channel_config` (in the channel's own map or beside it).
+    """
+    item = {name: value for name, value in plain.items() if not (name.startswith("gsi_") and value in (None, ""))}
+    sources = {"gsi_recipient_tel": item.get("recipient_tel"), "gsi_recipient_email": item.get("recipient_email")}
+    channel = item.get("channel_method")
+    config = item.get("channel_config")
+    if isinstance(config, dict) and isinstance(channel, str) and channel in _OURS:
+        name = _OURS[channel]
+        inner = config.get(channel)
+        sources[f"gsi_{name}"] = (inner.get(name) if isinstance(inner, dict) else None) or config.get(name)
+    for name, value in sources.items():
+        if isinstance(value, str) and value:
+            item.setdefault(name, value)
+    return item
+
+
+def check(plain: dict[str, Any]) -> None:
+    """Raises `Refused` with everything that is wrong with an item: required attributes, types, values, keys."""
+    flaws = []
+    for attribute in Conversation.get_attributes().values():
+        name = attribute.attr_name
+        if name not in plain:
+            flaws.extend([] if attribute.null else [f"{name} is missing"])
+            continue
+        found = _PYTHON_TYPES[type(plain[name])]
+        if found == "NULL" and attribute.null:
+            continue
+        if found != attribute.attr_type:
+            flaws.append(f"{name} is {TYPE_WORDS[found]} instead of {TYPE_WORDS[str(attribute.attr_type)]}")
+    if not flaws:
+        flaws = [*_value_flaws(plain), *_key_flaws(plain)]
+    if flaws:
+        raise Refused("; ".join(flaws))
+
+
+def _value_flaws(plain: dict[str, Any]) -> Iterator[str]:
+    if plain["channel_method"] not in CHANNELS:
+        yield f"channel_method is none of {', '.join(CHANNELS)}"
+    if plain["task_complete"] not in (0, 1):
+        yield "task_complete is neither 0 nor 1"
+    for name in _TIMESTAMPS:
+        if clock.parse_instant(plain[name]) is None:
+            yield f"{name} is no timestamp"
+
+
+def _key_flaws(plain: dict[str, Any]) -> Iterator[str]:
+    """Keys of the table and of its indexes are never empty, and of bounded length."""
+    spec = TABLES["CONVERSATIONS"]
+    indexes = (*spec.gsis, *spec.lsis)
+    partitions = {spec.hash.name, *(index.hash.name for index in indexes)}
+    ranges = (spec.range, *(index.range for index in indexes))
+    sorts = {attribute.name for attribute in ranges if attribute is not None and attribute.type == "S"}
+    for name in sorted(partitions | sorts):
+        value = plain.get(name)
+        if value is None:
+            continue
+        limit = MAX_SORT_KEY_BYTES if name in sorts else MAX_PARTITION_KEY_BYTES
+        if not value:
+            yield f"{name} is empty"
+        elif len(value.encode()) > limit:
+            yield f"{name} is longer than {limit} bytes"
+
+
+def size_of(item: dict[str, dict[str, Any]]) -> int:
+    """Bytes of an item as DynamoDB counts them: names and values, numbers by their digits, 3 and 1 for containers."""
+    return sum(len(name.encode()) + _value_size(value) for name, value in item.items())
+
+
+def _value_size(value: dict[str, Any]) -> int:
+    kind, content = next(iter(value.items()))
+    match kind:
+        case "S":
+            return len(content.encode())
+        case "N":
+            return _number_size(Decimal(content))
+        case "L":
+            return 3 + sum(1 + _value_size(each) for each in content)
+        case "M":
+            return 3 + sum(1 + len(name.encode()) + _value_size(each) for name, each in content.items())
+        case _:
+            return 1
+
+
+def _number_size(number: Decimal) -> int:
+    """Two digits a byte, in pairs from the decimal point on; one byte more, and another for a minus."""
+    _, digits, exponent = number.normalize(_EXACT).as_tuple()
+    places = len(digits) + int(exponent) % 2 if number else 0
+    return (places + 1) // 2 + 1 + (number < 0)
+
+
+def put(item: dict[str, dict[str, Any]]) -> bool:
+    """Write an item unless there is one of its key; False if there is. Raises `Refused` and the store's errors."""
+    try:
+        call(
+            "PutItem",
+            TableName=table_name("CONVERSATIONS"),
+            Item=item,
+            ConditionExpression="attribute_not_exists(conversation_id)",
+            ReturnConsumedCapacity="TOTAL",
+        )
+    except ConditionFailed:
+        return False
+    except NotAccepted as error:
+        copies = 1 + len(TABLES["CONVERSATIONS"].lsis)
+        if (size := size_of(item)) > MAX_ITEM_BYTES // copies:
+            limit = f"{MAX_ITEM_BYTES // copies} in a table with {copies - 1} local indexes, each of which holds a copy"
+            raise Refused(f"{size} bytes were refused; DynamoDB takes {limit}") from error
+        raise Refused("the database refused the item as invalid") from error
+    return True

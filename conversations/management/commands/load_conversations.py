@@ -1,0 +1,69 @@
+"""`manage.py load_conversations FILE`: conversation items from JSON lines, never over one that is there."""
+
+import sys
+from argparse import ArgumentParser
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from django.core.management.base import BaseCommand, CommandError
+from tqdm import tqdm
+
+from console.audit.actions import Action
+from console.errors import ConsoleError
+from conversations.loading import MAX_LINE_BYTES, LineReport, Outcome, load
+from conversations.runs import audited_run
+
+
+class Command(BaseCommand):
+    """See the module."""
+
+    help = (
+        "Load conversation items from a file of JSON lines (one plain JSON object per line, numbers as numbers). "
+        "Every line is checked against the schema; refused lines are listed and the others go on. An item that is "
+        "there already is left as it is."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """The file."""
+        parser.add_argument("file", type=Path, help="JSON lines, UTF-8")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Load the file; ends with an error when lines were refused."""
+        path: Path = options["file"]
+        try:
+            with path.open("rb") as file, audited_run(Action.CONVERSATIONS_LOADED) as run:
+                size = path.stat().st_size
+                with tqdm(total=size or None, unit="B", unit_scale=True, file=sys.stderr, dynamic_ncols=True) as bar:
+                    reports = list(load(_lines(file, bar)))
+                counts = Counter(report.outcome for report in reports)
+                run.payload |= {outcome.value.replace(" ", "_"): counts[outcome] for outcome in Outcome}
+        except OSError as error:
+            raise CommandError(f"The file cannot be read: {error.strerror}.") from error
+        except ConsoleError as error:
+            raise CommandError(
+                f"{str(error) or type(error).__name__} What was loaded so far is in; loading the file again goes on."
+            ) from error
+        self._tell(reports, counts)
+
+    def _tell(self, reports: list[LineReport], counts: Counter[Outcome]) -> None:
+        refused = [report for report in reports if report.outcome is Outcome.REFUSED]
+        for report in refused:
+            self.stderr.write(f"line {report.number}: {report.reason}")
+        self.stdout.write(
+            f"{counts[Outcome.LOADED]} loaded, {counts[Outcome.ALREADY_THERE]} already there, {len(refused)} refused."
+        )
+        if counts[Outcome.LOADED]:
+            self.stdout.write("New companies appear in lists after `manage.py companies discover`.")
+        if refused:
+            raise CommandError(f"{len(refused)} of {len(reports)} lines were refused.")
+
+
+def _lines(file: BinaryIO, bar: "tqdm[Any]") -> Iterator[bytes]:
+    """Lines of the file; one that is far too long comes cut, so that it never fills the memory."""
+    while line := file.readline(MAX_LINE_BYTES + 1):
+        bar.update(len(line))
+        yield line
+        while not line.endswith(b"\n") and (line := file.readline(MAX_LINE_BYTES)):
+            bar.update(len(line))

@@ -1,0 +1,233 @@
+"""Lists of conversations: which index serves each, what the reader may see of it, and one page of it.
+
+Every list is one partition: of the company/project index, of a recipient (the base table, or the local index that
+serves the first filter), or of a reply index (our number or address, and the recipient). Scope is checked on every
+row, whatever the list.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+
+from console import clock
+from console.dynamodb.paging import PageRead, Source, read_neighbour, read_page
+from console.dynamodb.presence import index_ready, table_ready
+from console.errors import NotAccepted, NotFound, StoreUnavailable, TableMissing
+from console.refs import unseal
+from console.staff.permissions import Staff
+from conversations.filters import Filters
+from conversations.models import (
+    SUMMARY_ATTRIBUTES,
+    ChannelMethodIndex,
+    CompanyProjectIndex,
+    Conversation,
+    CreatedAtIndex,
+    EmailReplyIndex,
+    SmsReplyIndex,
+    StatusIndex,
+    TaskCompleteIndex,
+    WhatsAppReplyIndex,
+)
+from conversations.reading import is_gone, summary_of
+from conversations.records import Page, Summary
+
+REPLY_INDEXES = {
+    "whatsapp": WhatsAppReplyIndex.Meta.index_name,
+    "sms": SmsReplyIndex.Meta.index_name,
+    "email": EmailReplyIndex.Meta.index_name,
+}
+# Other spellings of an instant: up to a day apart by their offset, or epoch seconds and finer, as text. Of ten or more
+# digits, epochs sort as they lie in time from 2001 to 2033.
+_OTHER_OFFSETS = timedelta(days=1)
+_FIRST_EPOCH, _LAST_EPOCH = 1_000_000_000, 1_999_999_999
+_AFTER = "~"
+# What DynamoDB takes for a sort key: no longer id, number or address is stored.
+MAX_KEY_BYTES = 1024
+
+Ranges = tuple[tuple[Any, Any], ...]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationList:
+    """A list and how it is read. `fallback` is read where the index of `source` is absent; `notice` is said then."""
+
+    source: Source[Conversation]
+    fallback: "ConversationList | None" = None
+    notice: str = ""
+
+
+def of_company(company_id: str, filters: Filters, staff: Staff, project_id: str = "") -> ConversationList:
+    """A company's conversations, or a project's, in the order of the company/project index (none of time)."""
+    ranges = ((project_id, project_id),) if project_id else ()
+    return ConversationList(_source(company_id, filters, staff, CompanyProjectIndex.Meta.index_name, ranges))
+
+
+def of_reply(channel: str, ours: str, recipient: str, staff: Staff) -> ConversationList:
+    """The conversations between our number or address and a recipient's, as the platform finds them for a reply."""
+    return ConversationList(_source(ours, Filters(), staff, REPLY_INDEXES[channel], ((recipient, recipient),)))
+
+
+def of_recipient(primary_channel: str, filters: Filters, staff: Staff) -> ConversationList:
+    """A recipient's conversations. The first filter among dates, status, channel and task is served by its index."""
+    everything = ConversationList(_source(primary_channel, filters, staff))
+    chosen = _local_index(filters)
+    if chosen is None:
+        return everything
+    index, ranges, served = chosen
+    source = _source(primary_channel, filters.without(*served), staff, index, ranges, descending=filters.has_dates)
+    return ConversationList(
+        replace(source, binding=(filters.binding(),)),
+        everything,
+        f"The index {index} is not there in this environment: the recipient's conversations were read one by one.",
+    )
+
+
+def _local_index(filters: Filters) -> tuple[str, Ranges, tuple[str, ...]] | None:
+    """The index of the first filter, the ranges to read of it, and the filters that need no second look."""
+    if filters.has_dates:
+        # Dates are looked at again as instants: the index compares them as text.
+        return CreatedAtIndex.Meta.index_name, created_ranges(filters), ()
+    if filters.status:
+        return StatusIndex.Meta.index_name, ((filters.status, filters.status),), ("status",)
+    if filters.channel:
+        return ChannelMethodIndex.Meta.index_name, ((filters.channel, filters.channel),), ("channel",)
+    if filters.task is not None:
+        return TaskCompleteIndex.Meta.index_name, ((int(filters.task), int(filters.task)),), ("task",)
+    return None
+
+
+def created_ranges(filters: Filters) -> Ranges:
+    """The ranges of text that hold every spelling of the instants between the filters' dates, newest first."""
+    low = "0" if filters.since is None else f"{_utc(filters.since - _OTHER_OFFSETS):%Y-%m-%d}"
+    high = "9" if filters.until is None else f"{_utc(filters.until + _OTHER_OFFSETS):%Y-%m-%d}"
+    iso = (low, high + _AFTER)
+    if filters.since is None:
+        return (iso,)
+    first = max(_FIRST_EPOCH, clock.to_epoch(filters.since))
+    last = _LAST_EPOCH if filters.until is None else min(_LAST_EPOCH, clock.to_epoch(filters.until))
+    return (iso, (str(first), f"{last}{_AFTER}")) if first <= last else (iso,)
+
+
+def read_list(listed: ConversationList, staff: Staff, cursor: str = "") -> Page:
+    """One page of a list as records, with a notice of what it could not do. Raises the store's errors."""
+    read, notice = _with_fallback(listed, lambda source: read_page(source, staff.username, cursor))
+    return Page(
+        rows=tuple(summary_of(item) for item in read.items),
+        next=read.next,
+        back=read.back,
+        notice=" ".join(filter(None, (notice, _notice(read, newest=listed.source.descending and not notice)))),
+    )
+
+
+def any_of(listed: ConversationList, staff: Staff) -> Summary | None:
+    """One row of a list, or None where it has none for this person (or none within the budget of reads)."""
+    read, _ = _with_fallback(listed, lambda source: read_page(source, staff.username, size=1))
+    return summary_of(read.items[0]) if read.items else None
+
+
+def step(listed: ConversationList, item: Conversation, *, back: bool) -> Summary | None:
+    """The row after an item of a list, or before it; None at its end. One small Query, a few where it is filtered."""
+    found, _ = _with_fallback(listed, lambda source: read_neighbour(source, item, back=back))
+    return None if found is None else summary_of(found)
+
+
+def load_row(reference: str, staff: Staff, *more: str) -> Conversation:
+    """A conversation with the attributes of a list row, and `more`. Raises `NotFound` when absent, gone or not theirs.
+
+    One strongly consistent GetItem.
+    """
+    primary_channel, conversation_id = unseal("conversation", reference, 2)
+    item = load_key(primary_channel, conversation_id, staff, *more)
+    if item is None:
+        raise NotFound
+    return item
+
+
+def load_key(primary_channel: str, conversation_id: str, staff: Staff, *more: str) -> Conversation | None:
+    """As `load_row`, by the key; None where there is nothing for this person."""
+    try:
+        item = Conversation.get(
+            primary_channel,
+            conversation_id,
+            consistent_read=True,
+            attributes_to_get=[*dict.fromkeys((*ROW_ATTRIBUTES, *more))],
+        )
+    except NotFound:
+        return None
+    return item if is_visible(item, staff) and not is_gone(item, clock.now()) else None
+
+
+# What a row shows, and the keys of every index that a list may come from.
+ROW_ATTRIBUTES = (
+    *SUMMARY_ATTRIBUTES,
+    "gsi_company_whatsapp_number",
+    "gsi_company_sms_number",
+    "gsi_company_email",
+    "gsi_recipient_tel",
+    "gsi_recipient_email",
+)
+
+
+def is_visible(item: Conversation, staff: Staff) -> bool:
+    """Whether an item lies in a person's scope; without a company it is for scope "all" only."""
+    return staff.scope.covers(item.company_id)
+
+
+def _source(
+    partition: str,
+    filters: Filters,
+    staff: Staff,
+    index: str = "",
+    ranges: Ranges = (),
+    *,
+    descending: bool = False,
+) -> Source[Conversation]:
+    return Source(
+        model=Conversation,
+        partition=partition,
+        attributes=SUMMARY_ATTRIBUTES,
+        index=index,
+        ranges=ranges,
+        descending=descending,
+        visible=lambda item: is_visible(item, staff),
+        keep=None if filters.is_empty else filters.matches,
+        binding=(filters.binding(),),
+    )
+
+
+def _with_fallback(listed: ConversationList, read: Callable[[Source[Conversation]], T]) -> tuple[T, str]:
+    """What `read` gives for the list, and a notice where its index is absent and another way was taken."""
+    try:
+        return read(listed.source), ""
+    except (NotAccepted, TableMissing) as error:
+        # An absent index is refused by the call itself; asking only now keeps the usual page at one call.
+        index = listed.source.index
+        if not index or not index_absent(index):
+            raise
+        if listed.fallback is None:
+            message = f"The index {index}, which this list needs, is not there in this environment."
+            raise StoreUnavailable(message) from error
+        return read(listed.fallback.source), listed.notice
+
+
+def index_absent(index: str) -> bool:
+    """Whether the conversations table is there, but that index is not (or not ready)."""
+    return table_ready("CONVERSATIONS") and not index_ready("CONVERSATIONS", index)
+
+
+def _notice(read: PageRead[Conversation], *, newest: bool) -> str:
+    parts = []
+    if read.restarted:
+        parts.append("That page is not there any more, or was another list's: this is the first page.")
+    if read.thin:
+        which = ("newest" if newest else "first") if read.from_start else "next"
+        found = len(read.items)
+        words = {0: "none of them matches", 1: "1 of them matches"}.get(found, f"{found} of them match")
+        parts.append(f"Searched the {which} {read.looked_at} conversations: {words}. There are more to search.")
+    return " ".join(parts)
+
+
+def _utc(moment: datetime) -> datetime:
+    return moment.astimezone(UTC)

@@ -1,0 +1,23 @@
+"""Routes of the queue, of finding conversations, and of one conversation. Fixed prefixes come before `<ref>`."""
+
+from django.urls import path
+
+from conversations.views import conversation, find, hand_off, lists, queue, steps
+
+urlpatterns = [
+    path("queue/", queue.queue, name="queue"),
+    path("queue/release-mine/", queue.release_mine, name="queue-release-mine"),
+    path("conversations/", lists.index, name="conversations"),
+    path("conversations/find/", find.find, name="conversation-find"),
+    path("conversations/companies/<str:company_id>/", lists.company, name="company"),
+    path("conversations/companies/<str:company_id>/projects/<str:project_id>/", lists.company, name="project"),
+    path("conversations/recipients/<str:ref>/", lists.recipient, name="recipient"),
+    path("conversations/replies/<str:ref>/", lists.replies, name="replies"),
+    path("conversations/<str:ref>/hand-off/", hand_off.hand_off, name="conversation-hand-off"),
+    path("conversations/<str:ref>/last-message/", steps.conversation_last_message, name="conversation-last-message"),
+    path("conversations/<str:ref>/step/<str:direction>/", steps.conversation_step, name="conversation-step"),
+    path("conversations/<str:ref>/", conversation.conversation, name="conversation"),
+    path("conversations/<str:ref>/reveal/", conversation.reveal, name="conversation-reveal"),
+    path("conversations/<str:ref>/raw/", conversation.raw, name="conversation-raw"),
+    path("conversations/<str:ref>/timeline/", conversation.timeline, name="conversation-timeline"),
+]

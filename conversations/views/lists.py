@@ -1,0 +1,158 @@
+"""Lists of conversations: companies and projects, a company's or project's, a recipient's, and those of a reply."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from console.errors import NotFound
+from console.redaction import mask_identifier
+from console.refs import unseal
+from console.staff.access import StaffRequest, requires
+from console.staff.permissions import Permission
+from console.templatetags.console import zone_of
+from conversations.companies import Company, companies_for, company_named, projects_of
+from conversations.filters import Filters
+from conversations.forms import CHANNELS, CompanyFilter, ConversationFilter, RecipientFilter, lookup_forms
+from conversations.listing import rows_of, url_of
+from conversations.queries import MAX_KEY_BYTES, any_of, of_company, of_recipient, of_reply, read_list
+from conversations.records import Page
+
+COMPANIES_SHOWN = 100
+
+
+@requires(Permission.CONVERSATION_READ)
+@require_GET
+def index(request: StaffRequest) -> HttpResponse:
+    """`/conversations/`: companies in scope, the projects of the opened one (GET `company`), and the look-ups.
+
+    One Query for the companies. Projects are read only for the company that is opened, or for a person's only one;
+    with scripts each company's come as a fragment of this URL once they scroll into view.
+    """
+    companies = companies_for(request.staff)
+    opened = request.GET.get("company", companies[0].company_id if len(companies) == 1 else "")
+    company = next((each for each in companies if each.company_id == opened), None)
+    if opened and company is None:
+        raise NotFound
+    projects = _projects(company) if company else {}
+    if request.htmx and company:  # type: ignore[attr-defined]
+        return render(request, "conversations/_projects.html", {"company": company, "projects": projects})
+    form = CompanyFilter(request.GET)
+    wanted = form.cleaned_data.get("name", "").casefold() if form.is_valid() else ""
+    found = [each for each in companies if wanted in each.name.casefold() or wanted in each.company_id.casefold()]
+    context = {
+        "companies": [(each, url_of("company", each.company_id)) for each in found[:COMPANIES_SHOWN]],
+        "count": len(companies),
+        "more": max(0, len(found) - COMPANIES_SHOWN),
+        "form": form,
+        "opened": company,
+        "projects": projects,
+        "lookups": lookup_forms(),
+    }
+    return render(request, "conversations/index.html", context)
+
+
+def _projects(company: Company) -> dict[str, Any]:
+    read = projects_of(company.company_id)
+    links = [(each, url_of("project", company.company_id, each.project_id)) for each in read.projects]
+    return {"links": links, "more": read.more}
+
+
+@requires(Permission.CONVERSATION_READ)
+@require_GET
+def company(request: StaffRequest, company_id: str, project_id: str = "") -> HttpResponse:
+    """A company's conversations, or a project's. GET filters: status, channel, hand_off, task; `page` is a cursor."""
+    staff = request.staff
+    if not staff.scope.covers(company_id) or max(len(company_id.encode()), len(project_id.encode())) > MAX_KEY_BYTES:
+        raise NotFound
+    form = ConversationFilter(request.GET)
+    filters = form.filters(zone_of(staff))
+    page = read_list(of_company(company_id, filters, staff, project_id), staff, request.GET.get("page", ""))
+    shown = page.rows[0] if page.rows else any_of(of_company(company_id, Filters(), staff, project_id), staff)
+    if shown is None:
+        # A project exists through its conversations; a company too, unless somebody has named it.
+        named = None if project_id else company_named(company_id)
+        if project_id or (named is None and company_id not in staff.scope.ids):
+            raise NotFound
+    company_name = shown.company_name if shown else (named.name if named else company_id)
+    place = {"list": "project" if project_id else "company", "company": company_id}
+    context = {
+        "company_id": company_id,
+        "company_name": company_name,
+        "company_url": url_of("company", company_id),
+        "project_id": project_id,
+        "project_name": shown.project_name if shown and project_id else "",
+        "list_title": "Conversations of this project" if project_id else "Conversations of this company",
+    }
+    return _list(request, "company", form, page, place | ({"project": project_id} if project_id else {}), context)
+
+
+@requires(Permission.CONVERSATION_READ)
+@require_GET
+def recipient(request: StaffRequest, ref: str) -> HttpResponse:
+    """A recipient's conversations. GET filters: since, until, status, channel, hand_off, task; `page` is a cursor."""
+    staff = request.staff
+    (primary_channel,) = unseal("recipient", ref, 1)
+    form = RecipientFilter(request.GET)
+    filters = form.filters(zone_of(staff))
+    page = read_list(of_recipient(primary_channel, filters, staff), staff, request.GET.get("page", ""))
+    if not page.rows and any_of(of_recipient(primary_channel, Filters(), staff), staff) is None:
+        raise NotFound
+    context = {"who": mask_identifier(primary_channel), "list_title": "Conversations of this recipient"}
+    return _list(request, "recipient", form, page, {"list": "recipient", "reference": ref}, context)
+
+
+@requires(Permission.CONVERSATION_READ)
+@require_GET
+def replies(request: StaffRequest, ref: str) -> HttpResponse:
+    """The conversations between our number or address and a recipient. `page` is a cursor."""
+    staff = request.staff
+    channel, ours, theirs = unseal("replies", ref, 3)
+    if channel not in CHANNELS:
+        raise NotFound
+    page = read_list(of_reply(channel, ours, theirs, staff), staff, request.GET.get("page", ""))
+    if not page.rows and any_of(of_reply(channel, ours, theirs, staff), staff) is None:
+        raise NotFound
+    context = {
+        "who": mask_identifier(theirs),
+        "ours": mask_identifier(ours),
+        "channel": CHANNELS[channel],
+        "list_title": "Conversations with this recipient",
+    }
+    return _list(request, "replies", None, page, {"list": "replies", "reference": ref}, context)
+
+
+def _list(
+    request: StaffRequest,
+    name: str,
+    form: ConversationFilter | None,
+    page: Page,
+    place: dict[str, Any],
+    context: dict[str, Any],
+) -> HttpResponse:
+    """The page of a list, or for htmx the list alone."""
+    values = form.values() if form else {}
+    if form:
+        form.offer(page.rows)
+    started = bool(page.back)
+    context |= {
+        "form": form,
+        "rows": rows_of(page.rows, place | {"filters": values}, request.staff),
+        "notice": page.notice,
+        "filtered": bool(values),
+        "problems": form.problems if form and request.htmx else [],  # type: ignore[attr-defined]
+        "path": request.path,
+        "clear_url": request.path if values or (form and form.errors) else "",
+        "first_url": _url(request.path, values) if started else "",
+        "back_url": _url(request.path, values, page.back) if page.back else "",
+        "next_url": _url(request.path, values, page.next) if page.next else "",
+    }
+    template = "conversations/_list.html" if request.htmx else f"conversations/{name}.html"  # type: ignore[attr-defined]
+    return render(request, template, context)
+
+
+def _url(path: str, values: dict[str, str], cursor: str = "") -> str:
+    query = values | ({"page": cursor} if cursor else {})
+    return f"{path}?{urlencode(query)}" if query else path

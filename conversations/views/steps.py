@@ -1,0 +1,48 @@
+"""From a row: the last message on demand, and from one conversation to the next of the list one came from."""
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from console.errors import NotFound
+from console.staff.access import StaffRequest, requires
+from console.staff.permissions import Permission
+from conversations.last_message import last_message
+from conversations.listing import list_link, open_list_context
+from conversations.neighbours import neighbour
+
+DIRECTIONS = ("next", "previous")
+
+
+@requires(Permission.CONVERSATION_READ)
+@require_GET
+def conversation_last_message(request: StaffRequest, ref: str) -> HttpResponse:
+    """The last message as a fragment; without scripts the link leads to the conversation itself."""
+    if not request.htmx:  # type: ignore[attr-defined]
+        return redirect(_conversation(ref, request.GET.get("in", "")))
+    return render(request, "conversations/_last_message.html", {"last": last_message(ref, request.staff)})
+
+
+@requires(Permission.CONVERSATION_READ)
+@require_GET
+def conversation_step(request: StaffRequest, ref: str, direction: str) -> HttpResponse:
+    """Go to the next or previous conversation of the list that `in` names; at its end, back to the list."""
+    if direction not in DIRECTIONS:
+        raise NotFound
+    token = request.GET.get("in", "")
+    context = open_list_context(token)
+    found = neighbour(context, ref, request.staff, back=direction == "previous")
+    if found is not None:
+        return redirect(_conversation(found.reference, token))
+    if context is not None:
+        end = "the end" if direction == "next" else "the beginning"
+        messages.info(request, f"That was {end} of the list.")
+    return redirect(list_link(context).url)
+
+
+def _conversation(reference: str, token: str) -> str:
+    # A token that does not open is of no use to the next page either.
+    query = f"?in={token}" if open_list_context(token) is not None else ""
+    return reverse("conversation", args=[reference]) + query

@@ -1,0 +1,284 @@
+"""Which index serves each list, what a person sees of it, and what happens where an index is absent."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from console import clock
+from console.dynamodb import presence
+from console.dynamodb.definition import create_table_request
+from console.errors import NotFound, StoreUnavailable
+from console.staff.permissions import Role, Scope, Staff
+from conversations.filters import Filters
+from conversations.queries import load_row, of_company, of_recipient, of_reply, read_list, step
+from conversations.reading import reference_of
+from tests.items import conversation
+
+COMPANY, OTHER = "ci-aaa-001", "ci-bbb-002"
+TEL = "+447700900123"
+AGENT = Staff("amira.haddad", "Amira", Role.AGENT, Scope.of([COMPANY]))
+ADMIN = Staff("ada.admin", "Ada", Role.ADMIN, Scope.of(["*"]))
+
+
+def instant(text: str) -> datetime:
+    found = clock.parse_instant(text)
+    assert found is not None
+    return found
+
+
+def read(listed, staff=AGENT):
+    return read_list(listed, staff)
+
+
+def statuses(page) -> list[str]:
+    return sorted(row.status for row in page.rows)
+
+
+@pytest.mark.parametrize(
+    ("filters", "index"),
+    [
+        (Filters(), ""),
+        (Filters(since=instant("2026-01-01"), status="failed", channel="sms", task=True), "created-at-index"),
+        (Filters(until=instant("2026-01-01"), task=True), "created-at-index"),
+        (Filters(status="failed", channel="sms", task=True), "conversation-status-index"),
+        (Filters(channel="sms", task=True), "channel-method-index"),
+        (Filters(task=True), "task-complete-index"),
+        (Filters(hand_off="waiting"), ""),
+    ],
+)
+def test_a_recipients_first_filter_chooses_the_local_index(store, filters, index):
+    with store.calls() as seen:
+        read(of_recipient(TEL, filters, AGENT))
+    assert {(call.operation, call.index) for call in seen} == {("Query", index)}
+    assert all("ProjectionExpression" in call.request and "FilterExpression" not in call.request for call in seen)
+    names = {name for call in seen for name in call.request["ExpressionAttributeNames"].values()}
+    assert not names & {"messages", "ai_config", "channel_config", "project_data"}
+
+
+def test_the_filters_that_no_index_serves_are_applied_after_reading(store):
+    wanted = {"conversation_status": "failed", "channel_method": "sms", "task_complete": 1}
+    store.put("CONVERSATIONS", conversation(**wanted))
+    for name, other in (("conversation_status", "completed"), ("channel_method", "whatsapp"), ("task_complete", 0)):
+        store.put("CONVERSATIONS", conversation(**wanted | {name: other}))
+    store.put("CONVERSATIONS", conversation(**wanted, hand_off_to_human=True))
+    found = read(of_recipient(TEL, Filters("failed", "sms", "ai", task=True), AGENT))
+    assert len(found.rows) == 1
+    assert len(read(of_recipient(TEL, Filters(channel="sms"), AGENT)).rows) == 4
+    assert len(read(of_recipient(TEL, Filters(task=False), AGENT)).rows) == 1
+    assert len(read(of_recipient(TEL, Filters(), AGENT)).rows) == 5
+
+
+def test_dates_compare_as_instants_in_every_spelling_newest_first(store):
+    inside = {
+        "zulu": "2026-03-01T00:00:00Z",
+        "offset": "2026-03-02T00:30:00+02:00",
+        "earlier-day-by-offset": "2026-02-28T20:00:00-05:00",
+        "both": "2026-03-01T12:00:00+00:00Z",
+        "no-zone": "2026-03-01T09:00:00",
+        "epoch": str(int(instant("2026-03-01T10:00:00Z").timestamp())),
+        "milliseconds": str(int(instant("2026-03-01T11:00:00Z").timestamp() * 1000)),
+    }
+    outside = {
+        "before": "2026-02-28T23:59:59Z",
+        "after": "2026-03-02T00:00:00Z",
+        "inside-as-text-only": "2026-03-01T00:30:00+02:00",
+        "epoch-before": str(int(instant("2026-02-28T10:00:00Z").timestamp())),
+        "words": "2026-03-01 at noon",
+    }
+    for status, created in (inside | outside).items():
+        store.put("CONVERSATIONS", conversation(conversation_status=status, created_at=created))
+    filters = Filters(since=instant("2026-03-01"), until=instant("2026-03-02"))
+    with store.calls() as seen:
+        page = read(of_recipient(TEL, filters, AGENT))
+    assert statuses(page) == sorted(inside)
+    assert len(seen) == 2
+    iso = [row.created_at for row in page.rows if not row.status.startswith(("epoch", "milli", "offset", "earlier"))]
+    assert iso == sorted(iso, reverse=True)
+    open_ended = read(of_recipient(TEL, Filters(since=instant("2026-03-01")), AGENT))
+    assert statuses(open_ended) == sorted([*inside, "after"])
+    until = read(of_recipient(TEL, Filters(until=instant("2026-03-01")), AGENT))
+    assert statuses(until) == sorted({"before", "inside-as-text-only", "epoch-before"})
+
+
+def test_a_row_is_shown_only_within_scope_and_without_company_only_to_scope_all(store):
+    store.put("CONVERSATIONS", conversation(conversation_status="mine"))
+    store.put("CONVERSATIONS", conversation(company_id=OTHER, conversation_status="other"))
+    store.put("CONVERSATIONS", conversation(company_id=..., conversation_status="nobody", request_id="n"))
+    store.put("CONVERSATIONS", conversation(conversation_status="gone", ttl=clock.to_epoch(clock.now()) - 1))
+    store.put("CONVERSATIONS", conversation(conversation_status="lives", ttl=clock.to_epoch(clock.now()) + 900))
+    assert statuses(read(of_recipient(TEL, Filters(), AGENT))) == ["lives", "mine"]
+    assert statuses(read(of_recipient(TEL, Filters(), ADMIN), ADMIN)) == ["lives", "mine", "nobody", "other"]
+    assert not read(of_company(OTHER, Filters(), AGENT)).rows
+    assert not read(of_recipient(TEL, Filters(), Staff("x", "X", Role.AGENT, Scope()))).rows
+
+
+def test_companies_and_projects_are_read_through_their_index(store):
+    store.put("CONVERSATIONS", conversation(project_id="pi-1", conversation_status="one"))
+    store.put("CONVERSATIONS", conversation(project_id="pi-2", conversation_status="two"))
+    store.put("CONVERSATIONS", conversation(project_id="pi-20", conversation_status="twenty"))
+    with store.calls() as seen:
+        everything = read(of_company(COMPANY, Filters(), AGENT))
+        project = read(of_company(COMPANY, Filters(), AGENT, "pi-2"))
+    assert statuses(everything) == ["one", "twenty", "two"]
+    assert statuses(project) == ["two"]
+    assert [(call.operation, call.index) for call in seen] == [("Query", "company-id-project-id-index")] * 2
+
+
+@pytest.mark.parametrize(
+    ("hand_off", "found"),
+    [("waiting", ["text", "waiting"]), ("held", ["held", "overridden"]), ("ai", ["absent", "ai", "null"])],
+)
+def test_the_hand_off_filter_takes_absent_and_null_for_false(store, hand_off, found):
+    flags = {
+        "ai": False,
+        "absent": ...,
+        "null": None,
+        "waiting": True,
+        "text": "true",
+        "held": True,
+        "overridden": False,
+    }
+    for status, flag in flags.items():
+        agent = "jon" if status in ("held", "overridden") else ...
+        item = conversation(conversation_status=status, hand_off_to_human=flag, hand_off_agent=agent)
+        store.put("CONVERSATIONS", item)
+    assert statuses(read(of_company(COMPANY, Filters(hand_off=hand_off), AGENT))) == found
+
+
+@pytest.mark.parametrize(
+    ("channel", "ours", "index", "attribute"),
+    [
+        ("whatsapp", "+447588713814", "company-whatsapp-number-recipient-tel-index", "gsi_company_whatsapp_number"),
+        ("sms", "+447700900444", "company-sms-number-recipient-tel-index", "gsi_company_sms_number"),
+        ("email", "replies@company.example", "company-email-recipient-email-index", "gsi_company_email"),
+    ],
+)
+def test_each_reply_index_finds_our_side_and_the_recipient(store, channel, ours, index, attribute):
+    theirs = "jo@example.com" if channel == "email" else TEL
+    keys = {"gsi_company_whatsapp_number": ..., attribute: ours}
+    keys |= {"gsi_recipient_email": theirs} if channel == "email" else {}
+    store.put("CONVERSATIONS", conversation(primary_channel=theirs, channel_method=channel, **keys))
+    store.put("CONVERSATIONS", conversation(primary_channel=theirs, company_id=OTHER, **keys))
+    other = {"gsi_recipient_email": "other@example.com", "gsi_recipient_tel": "+447700900999"}
+    store.put("CONVERSATIONS", conversation(primary_channel="+447700900999", **keys | other))
+    with store.calls() as seen:
+        page = read(of_reply(channel, ours, theirs, AGENT))
+    assert [(call.operation, call.index) for call in seen] == [("Query", index)]
+    assert len(page.rows) == 1
+    assert page.rows[0].channel == channel
+
+
+def test_drifted_items_are_flagged_rows_and_the_others_render(store):
+    store.put("CONVERSATIONS", conversation(request_id="sound"))
+    bad = {
+        "updated_at": {"a": 1},
+        "created_at": ...,
+        "hand_off_to_human": "maybe",
+        "company_name": 7,
+        "hand_off_to_human_reason": 5,
+        "messages": "[]",
+        "ttl": "soon",
+        "surprise": ["x"],
+    }
+    for name, value in bad.items():
+        store.put("CONVERSATIONS", conversation(request_id=f"bad-{name}", **{name: value}))
+    page = read(of_company(COMPANY, Filters(), AGENT))
+    assert len(page.rows) == len(bad) + 1
+    flagged = {row.short_id for row in page.rows if row.drift}
+    assert flagged == {f"bad-{name}" for name in bad} - {"bad-messages", "bad-surprise"}
+
+
+def test_a_thin_page_says_how_far_it_looked_and_goes_on(store, monkeypatch):
+    monkeypatch.setattr("console.dynamodb.paging._limit", lambda *_: 2)
+    for number in range(11):
+        store.put("CONVERSATIONS", conversation(request_id=f"r{number}", conversation_status="other"))
+    store.put("CONVERSATIONS", conversation(project_id="pi-zzz", conversation_status="wanted"))
+    filters = Filters(status="wanted")
+    page = read(of_company(COMPANY, filters, AGENT))
+    assert not page.rows
+    assert page.notice == "Searched the first 8 conversations: none of them matches. There are more to search."
+    following = read_list(of_company(COMPANY, filters, AGENT), AGENT, page.next)
+    assert statuses(following) == ["wanted"]
+    assert not following.next
+    assert not following.notice
+    newest = read(of_recipient(TEL, Filters(hand_off="held", since=instant("2020-01-01")), AGENT))
+    assert newest.notice.startswith("Searched the newest 8 conversations: none of them matches.")
+
+
+@pytest.fixture
+def without_indexes(bare_store):
+    """The conversations table as a deployment may have it: without local indexes and reply indexes."""
+    request = create_table_request("CONVERSATIONS")
+    del request["LocalSecondaryIndexes"], request["GlobalSecondaryIndexes"]
+    request["AttributeDefinitions"] = [
+        each
+        for each in request["AttributeDefinitions"]
+        if each["AttributeName"] in ("primary_channel", "conversation_id")
+    ]
+    bare_store.client.create_table(**request)
+    presence.forget()
+    return bare_store
+
+
+def test_without_a_local_index_the_recipients_partition_is_filtered_and_it_is_said(without_indexes):
+    without_indexes.put("CONVERSATIONS", conversation(conversation_status="failed", created_at="2026-03-01T10:00:00Z"))
+    without_indexes.put("CONVERSATIONS", conversation(conversation_status="other", created_at="2026-04-01T10:00:00Z"))
+    for filters in (Filters(status="failed"), Filters(until=instant("2026-03-02"))):
+        page = read(of_recipient(TEL, filters, AGENT))
+        assert statuses(page) == ["failed"]
+        assert "is not there in this environment" in page.notice
+    item = load_row(page.rows[0].reference, AGENT)
+    assert step(of_recipient(TEL, Filters(status="failed"), AGENT), item, back=False) is None
+
+
+def test_without_the_index_that_a_list_needs_it_says_which(without_indexes):
+    with pytest.raises(StoreUnavailable, match="company-id-project-id-index"):
+        read(of_company(COMPANY, Filters(), AGENT))
+
+
+def test_stepping_takes_one_small_query(store):
+    for number in range(3):
+        store.put("CONVERSATIONS", conversation(request_id=f"r{number}"))
+    listed = of_company(COMPANY, Filters(), AGENT)
+    first, second, third = read(listed).rows
+    item = load_row(second.reference, AGENT)
+    with store.calls() as seen:
+        assert step(listed, item, back=False) == third
+        assert step(listed, item, back=True) == first
+    assert [(call.operation, call.request["Limit"]) for call in seen] == [("Query", 1)] * 2
+    assert step(listed, load_row(third.reference, AGENT), back=False) is None
+
+
+def test_stepping_keeps_to_filters_and_scope(store):
+    for number, status in enumerate(("a", "b", "a")):
+        store.put("CONVERSATIONS", conversation(request_id=f"r{number}", conversation_status=status))
+    store.put("CONVERSATIONS", conversation(company_id=OTHER, conversation_status="a"))
+    listed = of_recipient(TEL, Filters(status="a"), AGENT)
+    first, last = read(listed).rows
+    assert step(listed, load_row(first.reference, AGENT), back=False) == last
+    assert step(listed, load_row(last.reference, AGENT), back=False) is None
+    other = load_row(read(of_company(COMPANY, Filters(status="b"), AGENT)).rows[0].reference, AGENT)
+    assert step(listed, other, back=False) is None
+
+
+def test_loading_a_row_refuses_what_is_out_of_scope_gone_or_absent(store):
+    mine, other = conversation(), conversation(company_id=OTHER)
+    gone = conversation(ttl=clock.to_epoch(clock.now() - timedelta(hours=1)))
+    for item in (mine, other, gone):
+        store.put("CONVERSATIONS", item)
+    assert load_row(reference_of(TEL, mine["conversation_id"]), AGENT).company_id == COMPANY
+    for conversation_id in (other["conversation_id"], gone["conversation_id"], "nothing"):
+        with pytest.raises(NotFound):
+            load_row(reference_of(TEL, conversation_id), AGENT)
+    with pytest.raises(NotFound):
+        load_row("junk", AGENT)
+
+
+def test_no_list_scans_and_every_read_is_limited(store):
+    now = datetime.now(UTC)
+    with store.calls() as seen:
+        for filters in (Filters(), Filters(status="x"), Filters(since=now), Filters(hand_off="held")):
+            read(of_company(COMPANY, filters, AGENT))
+            read(of_recipient(TEL, filters, AGENT))
+    assert {call.operation for call in seen} == {"Query"}
+    assert all(0 < call.request["Limit"] <= 200 for call in seen)

@@ -37,7 +37,6 @@ def response_headers(get_response: GetResponse) -> GetResponse:
         response.headers.setdefault("Cache-Control", "no-store")
         response.headers["Permissions-Policy"] = PERMISSIONS_POLICY
         response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
-        response.headers["X-Frame-Options"] = "DENY"
         # Signed-in pages differ by person, and the same URL serves a page and its fragment.
         patch_vary_headers(response, ["Cookie", "HX-Request"])
         return response

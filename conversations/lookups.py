@@ -108,7 +108,7 @@ def find_by_id(conversation_id: str, staff: Staff) -> Finding:
 
 
 def _recipient_hit(primary_channel: str, staff: Staff) -> Hit:
-    source = of_recipient(primary_channel, Filters(), staff).source
+    source = of_recipient(primary_channel, Filters(), staff).whole.source
     return _hit("recipient", seal("recipient", primary_channel), source, staff)
 
 

@@ -51,11 +51,20 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ConversationList:
-    """A list and how it is read. `fallback` is read where the index of `source` is absent; `notice` is said then."""
+    """A list and how it is read. `fallback` is read where the index of `source` is absent; `notice` is said then.
+
+    `tail` is what the index cannot hold (items that lack its key), read after the last page.
+    """
 
     source: Source[Conversation]
     fallback: "ConversationList | None" = None
     notice: str = ""
+    tail: Source[Conversation] | None = None
+
+    @property
+    def whole(self) -> "ConversationList":
+        """The same conversations as one list, in whatever order."""
+        return self.fallback if self.tail is not None and self.fallback is not None else self
 
 
 def of_company(company_id: str, filters: Filters, staff: Staff, project_id: str = "") -> ConversationList:
@@ -70,11 +79,20 @@ def of_reply(channel: str, ours: str, recipient: str, staff: Staff) -> Conversat
 
 
 def of_recipient(primary_channel: str, filters: Filters, staff: Staff) -> ConversationList:
-    """A recipient's conversations. The first filter among dates, status, channel and task is served by its index."""
+    """A recipient's conversations. The first filter among dates, status, channel and task is served by its index.
+
+    Without one of these: newest first, and last those that say nothing of when they were created.
+    """
     everything = ConversationList(_source(primary_channel, filters, staff))
     chosen = _local_index(filters)
     if chosen is None:
-        return everything
+        index = CreatedAtIndex.Meta.index_name
+        return ConversationList(
+            _source(primary_channel, filters, staff, index, descending=True),
+            everything,
+            f"The index {index} is not there in this environment: the conversations are in no order of time.",
+            replace(everything.source, keep=lambda item: "created_at" not in item.raw and filters.matches(item)),
+        )
     index, ranges, served = chosen
     source = _source(primary_channel, filters.without(*served), staff, index, ranges, descending=filters.has_dates)
     return ConversationList(
@@ -113,8 +131,11 @@ def created_ranges(filters: Filters) -> Ranges:
 def read_list(listed: ConversationList, staff: Staff, cursor: str = "") -> Page:
     """One page of a list as records, with a notice of what it could not do. Raises the store's errors."""
     read, notice = _with_fallback(listed, lambda source: read_page(source, staff.username, cursor))
+    items = list(read.items)
+    if listed.tail is not None and not read.next and not notice:
+        items += read_page(listed.tail, staff.username).items
     return Page(
-        rows=tuple(summary_of(item) for item in read.items),
+        rows=tuple(summary_of(item) for item in items),
         next=read.next,
         back=read.back,
         notice=" ".join(filter(None, (notice, _notice(read, newest=listed.source.descending and not notice)))),
@@ -123,7 +144,7 @@ def read_list(listed: ConversationList, staff: Staff, cursor: str = "") -> Page:
 
 def any_of(listed: ConversationList, staff: Staff) -> Summary | None:
     """One row of a list, or None where it has none for this person (or none within the budget of reads)."""
-    read, _ = _with_fallback(listed, lambda source: read_page(source, staff.username, size=1))
+    read, _ = _with_fallback(listed.whole, lambda source: read_page(source, staff.username, size=1))
     return summary_of(read.items[0]) if read.items else None
 
 

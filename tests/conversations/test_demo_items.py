@@ -48,12 +48,6 @@ GSIS = {
     "company-sms-number-recipient-tel-index": ("gsi_company_sms_number", "gsi_recipient_tel"),
     "company-email-recipient-email-index": ("gsi_company_email", "gsi_recipient_email"),
 }
-LSIS = {
-    "created-at-index": "created_at",
-    "task-complete-index": "task_complete",
-    "conversation-status-index": "conversation_status",
-    "channel-method-index": "channel_method",
-}
 KEYS = {
     "CONSOLE": ("pk", "sk"),
     "CONVERSATIONS": ("primary_channel", "conversation_id"),

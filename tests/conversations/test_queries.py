@@ -37,13 +37,11 @@ def statuses(page) -> list[str]:
 @pytest.mark.parametrize(
     ("filters", "index"),
     [
-        (Filters(), ""),
         (Filters(since=instant("2026-01-01"), status="failed", channel="sms", task=True), "created-at-index"),
         (Filters(until=instant("2026-01-01"), task=True), "created-at-index"),
         (Filters(status="failed", channel="sms", task=True), "conversation-status-index"),
         (Filters(channel="sms", task=True), "channel-method-index"),
         (Filters(task=True), "task-complete-index"),
-        (Filters(hand_off="waiting"), ""),
     ],
 )
 def test_a_recipients_first_filter_chooses_the_local_index(store, filters, index):
@@ -53,6 +51,17 @@ def test_a_recipients_first_filter_chooses_the_local_index(store, filters, index
     assert all("ProjectionExpression" in call.request and "FilterExpression" not in call.request for call in seen)
     names = {name for call in seen for name in call.request["ExpressionAttributeNames"].values()}
     assert not names & {"messages", "ai_config", "channel_config", "project_data"}
+
+
+@pytest.mark.parametrize("filters", [Filters(), Filters(hand_off="ai")])
+def test_without_such_a_filter_a_recipients_list_is_newest_first_and_leaves_nothing_out(store, filters):
+    for status, created in (("old", "2026-01-01T10:00:00Z"), ("undated", ...), ("new", "2026-03-01T10:00:00Z")):
+        store.put("CONVERSATIONS", conversation(conversation_status=status, created_at=created))
+    with store.calls() as seen:
+        page = read(of_recipient(TEL, filters, AGENT))
+    assert [row.status for row in page.rows] == ["new", "old", "undated"]
+    assert "created_at: missing" in page.rows[-1].drift
+    assert [(call.operation, call.index) for call in seen] == [("Query", "created-at-index"), ("Query", "")]
 
 
 def test_the_filters_that_no_index_serves_are_applied_after_reading(store):

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 
+from console.audit.recording import read_only_reason
 from console.dynamodb.registry import DEVELOPMENT, PRODUCTION
 from console.staff.permissions import Permission, Staff
 
@@ -53,6 +54,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "nav": navigation(request.path, staff) if staff else [],
         "staff": staff,
         "sign_out_url": reverse("sign-out"),
+        "read_only": read_only_reason() if staff else "",
     }
 
 

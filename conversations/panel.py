@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from console import clock
+from console.audit.recording import read_only_reason
 from console.staff.permissions import Permission, Staff
 from conversations.handoff import HandOffAction, allowed_actions, intent_for, seal_intent
 from conversations.models import Conversation
@@ -68,6 +69,7 @@ _KEYS = {
 def panel_for(item: Conversation, hand_off: HandOff, staff: Staff, now: datetime) -> Panel:
     """The panel of one conversation for one person. Each button carries a fresh action id in its sealed intent."""
     is_mine = hand_off.agent == staff.username
+    actions = () if read_only_reason() else allowed_actions(hand_off, staff)
     return Panel(
         title=_title(hand_off, is_mine=is_mine),
         state=hand_off.state,
@@ -77,7 +79,7 @@ def panel_for(item: Conversation, hand_off: HandOff, staff: Staff, now: datetime
         note=hand_off.note if staff.can(Permission.HAND_OFF) else "",
         is_mine=is_mine,
         forgotten=is_forgotten(hand_off, now),
-        buttons=tuple(_button(action, item, hand_off, staff) for action in allowed_actions(hand_off, staff)),
+        buttons=tuple(_button(action, item, hand_off, staff) for action in actions),
         taken_at=hand_off.taken_at,
         requested_at=hand_off.requested_at,
     )

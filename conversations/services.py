@@ -30,19 +30,22 @@ from conversations.state import StatePanel, read_state
 
 
 class CannotBeRecorded(TableMissing):
-    """The trail's table is not there, so that nobody may open what must be on record."""
+    """The trail's table is not there, so that nobody may be shown what must be on record."""
 
     def __init__(self) -> None:
         super().__init__("AUDIT")
         self.args = (
-            "Conversations hold personal data and are opened only with an entry in the trail. The trail's table is not "
-            "there in this environment: no conversation can be opened, and nothing can be changed.",
+            "Personal data is shown only with an entry in the trail. The trail's table is not there in this "
+            "environment, so nothing can be revealed.",
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A conversation opened by one person, on record. `trail_notice` is a line on what the trail could not tell."""
+    """A conversation opened by one person. `is_raw`: on record, and the role may see it as it is; else redacted.
+
+    `trail_notice` is a line on what the trail could not tell.
+    """
 
     reference: str
     item: Conversation
@@ -51,6 +54,7 @@ class Opened:
     story: Story
     state: StatePanel
     now: datetime
+    is_raw: bool
     trail_notice: str = ""
 
 
@@ -88,7 +92,7 @@ def open_conversation(reference: str, staff: Staff, *, with_state: bool = True) 
     """Open a conversation to read it: one GetItem, then in parallel the entry in the trail, the trail and the state.
 
     The entry (once per person, conversation and hour) is written before anything is returned; where it cannot be
-    written, nothing is. Raises as `load_conversation`, and `CannotBeRecorded`. Without trail or state the page goes on.
+    written, nothing is; where there is no trail at all, everything is redacted. Raises as `load_conversation`.
     """
     item, messages = _load(reference, staff)
     now = clock.now()
@@ -106,6 +110,7 @@ def open_conversation(reference: str, staff: Staff, *, with_state: bool = True) 
         story=story_of(entries, hand_off, staff.username),
         state=results[2] if with_state else StatePanel(),
         now=now,
+        is_raw=results[0] and staff.can(Permission.TRANSCRIPT_RAW),
         trail_notice=notice,
     )
 
@@ -116,12 +121,14 @@ def recipients_of(item: Conversation) -> frozenset[str]:
     return frozenset(value for value in values if isinstance(value, str) and value)
 
 
-def _record_opened(item: Conversation, staff: Staff) -> None:
+def _record_opened(item: Conversation, staff: Staff) -> bool:
+    """Put on record that it is opened; False where this environment has no trail, and then nothing is shown raw."""
     payload = {"shown": "raw" if staff.can(Permission.TRANSCRIPT_RAW) else "redacted"}
     try:
         record_once_an_hour(_entry(item, staff, Action.TRANSCRIPT_OPENED, payload))
-    except TableMissing as missing:
-        raise CannotBeRecorded from missing
+    except TableMissing:
+        return False
+    return True
 
 
 def _entry(item: Conversation, staff: Staff, action: Action, payload: dict[str, Any]) -> Entry:

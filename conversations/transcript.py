@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from console import clock
-from console.staff.permissions import Permission, Staff
+from console.staff.permissions import Staff
 from console.templatetags.console import day, zone_of
 from conversations.events import Event, Story
 from conversations.messages import StoredMessages
@@ -16,15 +16,14 @@ GAP = timedelta(hours=4)
 
 
 def transcript(
-    stored: StoredMessages, story: Story, staff: Staff, *, before: int | None = None, around: str = ""
+    stored: StoredMessages, story: Story, staff: Staff, *, raw: bool = False, before: int | None = None, around: str = ""
 ) -> Transcript:
     """The latest messages; or those before the message of number `before`; or those around the anchor `around`.
 
-    Redacted unless the reader's role may see transcripts raw. Days are those of the reader's time zone. An unknown
+    Redacted unless `raw`. Days are those of the reader's time zone. An unknown
     anchor or number gives the latest messages.
     """
     first, last = _bounds(stored, before, around)
-    raw = staff.can(Permission.TRANSCRIPT_RAW)
     page = _Page(staff, stored.last_time_before(first))
     waiting = _events_of_window(stored, story, first, last)
     for number in range(first, last + 1):

@@ -1,19 +1,29 @@
 """Writing the trail. Nothing in the console writes domain data, or shows personal data, without an entry."""
 
 import json
+import logging
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
+from pynamodb.transactions import TransactWrite
 
 from console import clock
 from console.audit.actions import Action, Result
 from console.audit.models import AuditEntry
+from console.dynamodb.absence import known_absent, note_absent
+from console.dynamodb.connection import transaction
+from console.dynamodb.presence import table_ready
+from console.dynamodb.registry import table_name
 from console.dynamodb.translation import ConditionFailed
+from console.errors import TableMissing
 from console.redaction import redact_value
 from console.staff.permissions import Staff
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +95,43 @@ def record(entry: Entry, at: datetime | None = None) -> str:
     # The key holds a fresh id, so that a put repeated after a lost answer only writes the same again.
     item.save()
     return str(item.ts_action_id)
+
+
+def record_where_possible(entry: Entry) -> None:
+    """Write one entry, if this environment has a trail at all: for what must go on without one, such as signing in."""
+    try:
+        record(entry)
+    except TableMissing:
+        logger.warning("Not recorded, because there is no trail in this environment: %s", entry.action.value)
+
+
+def write_with_entry(entry: AuditEntry, add: Callable[[TransactWrite], None]) -> None:
+    """Writes of the console's own tables together with their trail entry, in one transaction.
+
+    The middleware's schema may be absent. Accounts and sessions are ours and go on without it (otherwise nobody could
+    sign in to read); everything else is refused then.
+    """
+    try:
+        with transaction() as writes:
+            add(writes)
+            writes.save(entry)
+    except TableMissing:
+        if table_ready("AUDIT"):
+            raise
+        note_absent(table_name("AUDIT"))
+        logger.warning("Not recorded, because there is no trail in this environment: %s", entry.action_type)
+        with transaction() as writes:
+            add(writes)
+
+
+def read_only_reason() -> str:
+    """Why nothing can be changed in this environment, as far as is known without asking; "" where nothing is amiss."""
+    if not (known_absent("AUDIT") or known_absent("IDEMPOTENCY")):
+        return ""
+    return (
+        "Read-only: the tables of the audit trail are not there in this environment. Conversations are shown redacted, "
+        "and nothing can be revealed or changed."
+    )
 
 
 def record_once_an_hour(entry: Entry, at: datetime | None = None) -> bool:

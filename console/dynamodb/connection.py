@@ -5,10 +5,13 @@ from typing import Any
 
 from pynamodb.connection import Connection, TableConnection
 from pynamodb.connection.base import MetaTable
+from pynamodb.transactions import TransactWrite
 
+from console.dynamodb.absence import note_absent
 from console.dynamodb.calls import Call, current_budget
 from console.dynamodb.client import client
 from console.dynamodb.translation import TRANSLATED, translate
+from console.errors import TableMissing
 
 
 def call(operation: str, **kwargs: Any) -> dict[str, Any]:
@@ -22,7 +25,10 @@ def call(operation: str, **kwargs: Any) -> dict[str, Any]:
         failed = False
         return answer
     except TRANSLATED as error:
-        raise translate(error, tables) from error
+        translated = translate(error, tables)
+        if isinstance(translated, TableMissing) and len(tables) == 1:
+            note_absent(tables[0])
+        raise translated from error
     finally:
         if (opened := current_budget()) is not None:
             ms = (time.perf_counter() - started) * 1000
@@ -63,3 +69,8 @@ class StoreTableConnection(TableConnection):
         self.table_name = table_name
         self.connection = StoreConnection(region="unused", host="unused")
         self.connection.add_meta_table(meta_table)
+
+
+def transaction() -> TransactWrite:
+    """Several writes of the console's own records that happen together or not at all."""
+    return TransactWrite(connection=StoreConnection(region="unused", host="unused"))

@@ -6,6 +6,7 @@ A DescribeTable that fails says nothing about the table: it is never taken for "
 import threading
 import time
 
+from console.dynamodb import absence
 from console.dynamodb.calls import parallel
 from console.dynamodb.connection import call
 from console.dynamodb.registry import TABLES, table_name
@@ -44,6 +45,7 @@ def forget() -> None:
     """Look anew at the next question: after a change of tables, and between tests."""
     with _lock:
         _seen.clear()
+    absence.forget()
 
 
 def _remembered(name: str) -> tuple[float, frozenset[str] | None] | None:

@@ -8,7 +8,7 @@ from pynamodb.expressions.update import Action as UpdateAction
 
 from console import clock
 from console.audit.actions import SYSTEM_TRAIL, Action, Result, staff_trail
-from console.audit.recording import Actor, Entry, build, record
+from console.audit.recording import Actor, Entry, build, record, record_where_possible
 from console.errors import ConsoleError
 from console.staff import passwords, services, sessions
 from console.staff.models import StaffAccount
@@ -59,11 +59,11 @@ def record_denial(staff: Staff, route: str, method: str) -> None:
 
 def _record_failure(typed: str, account: StaffAccount | None, reason: str) -> None:
     if account is not None:
-        record(
+        record_where_possible(
             Entry(staff_trail(account.username), Action.SIGN_IN_FAILED, VISITOR, result=f"{Result.FAILED}: {reason}")
         )
         return
-    record(
+    record_where_possible(
         Entry(
             SYSTEM_TRAIL,
             Action.SIGN_IN_FAILED,

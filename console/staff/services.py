@@ -14,7 +14,7 @@ from pynamodb.expressions.update import Action as UpdateAction
 
 from console import clock
 from console.audit.actions import Action, staff_trail
-from console.audit.recording import Actor, Entry, build
+from console.audit.recording import Actor, Entry, build, write_with_entry
 from console.dynamodb.translation import TransactionRefused
 from console.errors import Conflict, ConsoleError, Invalid, NotFound, StoreUnavailable
 from console.staff import passwords, sessions
@@ -97,9 +97,8 @@ def create(
         payload={"role": role.value, "scope": stored_scope, "time_zone": time_zone},
     )
     try:
-        with sessions.transaction() as writes:
-            writes.save(account, condition=StaffAccount.username.does_not_exist())
-            writes.save(build(entry, at))
+        is_new = StaffAccount.username.does_not_exist()
+        write_with_entry(build(entry, at), lambda writes: writes.save(account, condition=is_new))
     except TransactionRefused as error:
         raise Conflict(f"There is already an account named {name!r}.") from error
     return account
@@ -208,9 +207,9 @@ def _change(
         changes.append(StaffAccount.epoch.add(1))
     as_seen = (StaffAccount.epoch == account.epoch) & (StaffAccount.updated_at == account.updated_at)
     try:
-        with sessions.transaction() as writes:
-            writes.update(account, actions=changes, condition=StaffAccount.username.exists() & as_seen)
-            writes.save(build(Entry(staff_trail(account.username), action, actor, payload=payload), at))
+        condition = StaffAccount.username.exists() & as_seen
+        entry = build(Entry(staff_trail(account.username), action, actor, payload=payload), at)
+        write_with_entry(entry, lambda writes: writes.update(account, actions=changes, condition=condition))
     except TransactionRefused as error:
         raise Conflict("Someone else changed this account meanwhile. Look again, then repeat.") from error
     return get(account.username)

@@ -13,11 +13,13 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from django.conf import settings
+from pynamodb.expressions.update import Action as UpdateAction
 from pynamodb.transactions import TransactWrite
 
 from console import clock, refs
 from console.audit.models import AuditEntry
-from console.dynamodb.connection import StoreConnection, call
+from console.audit.recording import write_with_entry
+from console.dynamodb.connection import call
 from console.dynamodb.models import StoreModel
 from console.errors import BadReference, ConsoleError, StoreUnavailable
 from console.staff.models import StaffAccount, StaffSession
@@ -38,11 +40,6 @@ class Visitor:
 
     username: str
     session_id: str
-
-
-def transaction() -> TransactWrite:
-    """Several writes of the console's own records that happen together or not at all."""
-    return TransactWrite(connection=StoreConnection(region="unused", host="unused"))
 
 
 def read_token(token: str) -> Visitor | None:
@@ -74,30 +71,26 @@ def start(account: StaffAccount, entry: AuditEntry, *, user_agent: str = "", pre
         user_agent=user_agent or None,
     )
     previous = read_token(previous_token)
-    with transaction() as writes:
+
+    def swap(writes: TransactWrite) -> None:
         writes.save(session)
-        writes.save(entry)
         if previous is not None:
             writes.delete(StaffSession(previous.session_id))
+
+    write_with_entry(entry, swap)
     return token
 
 
 def end(session_id: str, entry: AuditEntry) -> None:
     """End one session, together with its trail entry: copies of its cookie are worth nothing from now on."""
-    with transaction() as writes:
-        writes.delete(StaffSession(session_id))
-        writes.save(entry)
+    write_with_entry(entry, lambda writes: writes.delete(StaffSession(session_id)))
 
 
 def end_all(username: str, entry: AuditEntry) -> None:
     """End every session of an account, together with the trail entry. Raises `Conflict` if there is no such account."""
-    with transaction() as writes:
-        writes.update(
-            StaffAccount(username),
-            actions=[StaffAccount.epoch.add(1), StaffAccount.updated_at.set(clock.to_iso(clock.now()))],
-            condition=StaffAccount.username.exists(),
-        )
-        writes.save(entry)
+    actions: list[UpdateAction] = [StaffAccount.epoch.add(1), StaffAccount.updated_at.set(clock.to_iso(clock.now()))]
+    exists = StaffAccount.username.exists()
+    write_with_entry(entry, lambda writes: writes.update(StaffAccount(username), actions=actions, condition=exists))
 
 
 def authenticate_request(token: str, *, is_activity: bool = True) -> Staff | None:

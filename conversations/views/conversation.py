@@ -48,7 +48,7 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
     before, around = _number(request.GET.get("before", "")), request.GET.get("at", "")[:40]
     as_fragment = bool(getattr(request, "htmx", False)) and before is not None
     opened = services.open_conversation(ref, request.staff, with_state=not as_fragment)
-    shown = transcript(opened.stored, opened.story, request.staff, before=before, around=around)
+    shown = transcript(opened.stored, opened.story, request.staff, raw=opened.is_raw, before=before, around=around)
     list_context = _list_context(request)
     context = {"reference": ref, "transcript": shown, "at": around, **_window_links(ref, shown, list_context)}
     if as_fragment:
@@ -65,7 +65,7 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
         "crumbs": _crumbs(summary),
         "can_reveal": request.staff.can(Permission.PII_REVEAL),
         "raw_url": _link("conversation-raw", ref) if request.staff.can(Permission.SYSTEM_READ) else "",
-        "is_redacted": not request.staff.can(Permission.TRANSCRIPT_RAW),
+        "is_redacted": not opened.is_raw,
         "trail_url": _trail_url(opened.item.conversation_id),
     }
     return render(request, "conversations/conversation.html", context)

@@ -143,21 +143,6 @@ def test_a_prefetch_is_refused_and_not_recorded(store, item, header):
     assert not opened(store)
 
 
-def test_without_the_trails_table_nothing_is_opened_and_the_page_says_why(bare_store):
-    bare_store.create_tables("CONVERSATIONS", "STAFF", "STAFF_SESSIONS", "AUDIT")
-    item = conversation()
-    bare_store.put("CONVERSATIONS", item)
-    client = signed_in(admin())
-    bare_store.client.update_table(TableName=bare_store.name("AUDIT"), DeletionProtectionEnabled=False)
-    bare_store.client.delete_table(TableName=bare_store.name("AUDIT"))
-    answer = client.get(url_of(item))
-    text = answer.content.decode()
-    assert answer.status_code == 503
-    assert "opened only with an entry in the trail" in text
-    assert "Hello, this is the assistant." not in text
-    assert client.post(url_of(item, "reveal/")).status_code == 503
-
-
 # --- What it costs ------------------------------------------------------------------------------------------------
 
 

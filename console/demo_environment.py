@@ -24,6 +24,9 @@ def apply() -> None:
         AWS_ACCESS_KEY_ID="demo",
         AWS_SECRET_ACCESS_KEY="demo",  # noqa: S106
         DYNAMODB_ENDPOINT="http://127.0.0.1:0",
+        # The embedded store answers one call after another and takes seconds over an item of 10,000 messages.
+        DYNAMODB_READ_TIMEOUT_SECONDS="20",
+        REQUEST_DEADLINE_SECONDS="40",
         STATIC_MANIFEST="false",
     )
     for name in ("AWS_SESSION_TOKEN", "AWS_PROFILE"):

@@ -16,7 +16,13 @@ GAP = timedelta(hours=4)
 
 
 def transcript(
-    stored: StoredMessages, story: Story, staff: Staff, *, raw: bool = False, before: int | None = None, around: str = ""
+    stored: StoredMessages,
+    story: Story,
+    staff: Staff,
+    *,
+    raw: bool = False,
+    before: int | None = None,
+    around: str = "",
 ) -> Transcript:
     """The latest messages; or those before the message of number `before`; or those around the anchor `around`.
 

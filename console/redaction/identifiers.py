@@ -1,0 +1,87 @@
+"""Identifiers that show what they are: masks, WhatsApp message ids, tracking links, emails, conversation ids."""
+
+import re
+from collections.abc import Iterator
+
+from console.redaction.claims import Claim
+from console.redaction.masks import EMAIL_MASK, FULL_MASK, MASK, mask_phone
+
+# `wamid.` and base64 of a phone number; some systems drop the prefix.
+_WAMID = re.compile(r"wamid\.[\w+/=\-.]*|HBg[A-Z](?<![A-Za-z0-9]....)[A-Za-z0-9+/_\-]{16,}={0,2}")
+
+_URL = re.compile(r"https?://[^\s\"'<>()\[\]{}|\\^`\0]+")
+_TRACKING_URL = re.compile(
+    r"track|trk|parcel|shipment|consignment|waybill|awb|sendung|suivi|seguimiento|dhl\.|fedex\.|ups\.com|usps\.|dpd\."
+    r"|aramex|purolator|royalmail|evri|hermes|gls-|canadapost|auspost|piececode",
+    re.IGNORECASE,
+)
+_URL_WITH_ID = re.compile(r"https?://[^/?#]*[/?#][^0-9]*[0-9]|https?://[^?]*\?[^=]*=")
+
+# Letters of every script, with the vowel signs and accents that `\w` leaves out.
+_WORD = r"\w\u0300-\u036f\u0590-\u05c7\u0610-\u065f\u0900-\u0dff\u0e31-\u0eff\u1000-\u109f"
+_ATOM = rf"[{_WORD}.+\-]"
+_DOMAIN = re.compile(rf"(?:@{{1,3}}(?:[{_WORD}\-]++(?:\.[{_WORD}\-]++)*+|\[[^\]\s]{{1,64}}\]?|\Z))++")
+# Read backwards from the @, so that text without one costs nothing.
+_LOCAL_BACKWARDS = re.compile(
+    # user+mailbox/department=shipping: a slash or an equals sign only behind a plus
+    rf"(?:{_ATOM}{{1,64}}[/=]){{1,3}}{_ATOM}{{0,64}}\+{_ATOM}{{1,64}}"
+    # james.smith, o'brien
+    rf"|{_ATOM}{{1,256}}(?:'{_ATOM}{{1,64}}){{0,2}}"
+    # "james smith"
+    r"|\"{1,3}(?:[^\"@\n\0]{0,64}\")?"
+)
+_LONGEST_LOCAL = 256
+_IPV4_DOMAIN = re.compile(r"@[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
+
+# The platform's own prefixes, or three named segments, and then a number.
+_CONVERSATION = re.compile(
+    r"[A-Za-z](?<![\w\-].)"
+    r"(?:(?<=c)i-[\w\-]{1,64}#pi-[\w\-]{1,64}(?:#[A-Za-z][\w\-]{0,64})?|[\w\-]{0,64}(?:#[A-Za-z][\w\-]{0,64}){2})"
+    r"(?=[#\s\0\"',;)\]}]|\Z)(?:#(?P<phone>\+?[0-9]{7,15})(?![0-9A-Za-z]))?"
+)
+
+
+def existing_masks(text: str) -> Iterator[Claim]:
+    """Keep what is masked already."""
+    return (Claim(*found.span()) for found in MASK.finditer(text))
+
+
+def whatsapp_ids(text: str) -> Iterator[Claim]:
+    """Mask WhatsApp message ids, which hold the phone number in base64."""
+    return (Claim(*found.span(), FULL_MASK) for found in _WAMID.finditer(text))
+
+
+def tracking_links(text: str) -> Iterator[Claim]:
+    """Mask links to a courier's page of one parcel."""
+    for found in _URL.finditer(text):
+        link = found.group().rstrip(".,;:!?")
+        if _TRACKING_URL.search(link) and _URL_WITH_ID.match(link):
+            yield Claim(found.start(), found.start() + len(link), FULL_MASK)
+
+
+def emails(text: str) -> Iterator[Claim]:
+    """Mask email addresses, chat ids (`447…@c.us`) and addresses that a cut has left without a domain."""
+    floor = 0
+    while (at := text.find("@", floor)) >= 0:
+        domain = _DOMAIN.match(text, at)
+        local = _LOCAL_BACKWARDS.match(text[max(floor, at - _LONGEST_LOCAL) : at][::-1]) if domain else None
+        floor = domain.end() if domain else at + 1
+        if domain and local and _is_host(domain.group()):
+            yield Claim(at - local.end(), domain.end(), EMAIL_MASK)
+
+
+def _is_host(domain: str) -> bool:
+    """Whether what begins with an @ is a host or was cut off, rather than a version or an amount."""
+    name = domain.strip("@")
+    return not name or "[" in name or any(map(str.isalpha, name)) or bool(_IPV4_DOMAIN.fullmatch(domain))
+
+
+def conversation_ids(text: str) -> Iterator[Claim]:
+    """In a conversation id mask the phone number, keep the segments before it."""
+    for found in _CONVERSATION.finditer(text):
+        phone = found["phone"]
+        if phone is None:
+            yield Claim(*found.span())
+        else:
+            yield Claim(found.start(), found.start("phone"))
+            yield Claim(*found.span("phone"), mask_phone(phone))

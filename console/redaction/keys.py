@@ -1,0 +1,204 @@
+"""What a key says about its value: keys decide first.
+
+A key is split into words (`customerOrderId` → customer, order, id) and the words are looked up in the sets below.
+To teach the engine a new key, add its word here.
+"""
+
+import re
+from enum import Enum
+
+
+class Kind(Enum):
+    """How the value under a key is treated: (name, is_sensitive, is_inherited).
+
+    The whole value of a sensitive key is masked. A container under an inherited one passes it on to everything in it.
+    """
+
+    PHONE = ("phone", True, True)
+    EMAIL = ("email", True, True)
+    PERSONAL = ("personal", True, True)  # names, addresses, secrets: nothing survives
+    TRACKING = ("tracking", True, False)
+    ORDER = ("order", True, False)
+    SAFE = ("safe", False, False)  # plain numbers stay, text is scanned
+    ID = ("id", False, False)  # integers stay, text is scanned
+    OTHER = ("other", False, False)  # everything is scanned
+
+    # Members are singletons; the hash of their names would be computed at every look-up.
+    __hash__ = object.__hash__
+
+    def __init__(self, _name: str, is_sensitive: bool, is_inherited: bool) -> None:
+        self.is_sensitive = is_sensitive
+        self.is_inherited = is_inherited
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_PHONE = _words(
+    "phone phones telephone telephones tel tels telefon telefono teléfono telefone telephonenumber mobile mobiles "
+    "móvil msisdn waid fax handy cellphone cellular cellnumber phonenumber phonenumbers phoneno mobilenumber mobileno "
+    "telnumber whatsappnumber"
+)
+_EMAIL = _words("email emails mail mailto emailaddress mailaddress")
+_TRACKING = _words(
+    "tracking trackings trackingnumber trackingnumbers trackingno trackingid trackingcode trackingurl trackinglink "
+    "tracknumber tracknumbers trackno trknbr trknum awb awbs airwaybill waybill waybills piececode"
+)
+_ORDER = _words("order orders")
+_ORDER_GLUED = _words("orderid orderids ordernumber ordernumbers orderno ordernr orderref purchaseorder")
+_ADDRESS = _words(
+    "address addresses street postcode postalcode zip zipcode dob birthdate birthday birth ssn passport iban"
+)
+_NAMES = _words(
+    "firstname lastname fullname surname forename givenname familyname middlename nickname customername maidenname"
+)
+_SECRETS = _words("password passwd secret secrets authorization cookie apikey")
+_NAME_PARTS = _words("first last full given family middle maiden sur fore nick")
+_PERSON = _words(
+    "customer customers contact contacts person persons people user users recipient recipients sender senders client "
+    "clients buyer buyers shopper guest guests patient subscriber subscribers caller owner member members employee "
+    "billing shipping delivery profile lead leads consumer receiver payer cardholder attendee passenger"
+)
+_NUMBER = _words("number numbers no nr num nbr id ids ref reference references code codes name key")
+_LINKS = _words("url urls link links href uri page")
+
+# The last word that says "about the thing", not "the thing".
+_DESCRIPTORS = _words(
+    "status state verified type types count counts sort enabled disabled format valid validated carrier company "
+    "provider template channel event events locale updated created sent at date time total currency required hint "
+    "placeholder optin opt consent country length size supported available subject body text content html message "
+    "messages by items history confirmed updates mode source reason preference version category kind"
+)
+_ASIDE = _words("is has sort can allow allows num count requires should show hide use enable")
+_NOT_PERSONAL_ADDRESS = _words("ip mac server bind host listen memory")
+_SAFE = _words(
+    "ts timestamp timestamps time at date created updated expires expiry exp iat nbf ttl epoch epochms tokens amount "
+    "amounts price prices total subtotal cost costs minor cents size sizes bytes length count counts offset latency "
+    "ms millis us ns elapsed duration seconds seq sequence version status index limit page attempt attempts retries "
+    "width height seed quantity qty rate score percent weight balance capacity units rows lines chars characters "
+    "commit rev revision build pid port color colour priority position rank"
+)
+
+_SPLIT = re.compile(r"[A-Z]+(?![a-zà-ÿ])|[A-ZÀ-Þ]?[a-zà-ÿ]+")
+_NAMEABLE = re.compile(r"[A-Za-zÀ-ÿ_$][A-Za-zÀ-ÿ_ .\-]{0,63}[0-9]{0,2}")
+_MAX_KNOWN = 256
+
+
+def words_of(key: str) -> tuple[str, ...]:
+    """Split a key into lower-case words; a key that is no name at all (a number, an address) has none."""
+    return tuple(word.lower() for word in _SPLIT.findall(key)) if _NAMEABLE.fullmatch(key) else ()
+
+
+class KeyKinds(dict[str, Kind]):
+    """Key → kind, for the keys of containers that stand under one key and pass on one kind; filled as keys are met.
+
+    A key can be personal data itself: only names are remembered, so a key that is here needs no masking.
+    """
+
+    def __init__(self, parent: str, inherited: Kind) -> None:
+        super().__init__()
+        self._around = words_of(parent)
+        self._inherited = inherited
+
+    def classify(self, key: str) -> Kind:
+        """The kind of a key, met before or not."""
+        known = self.get(key)
+        if known is not None:
+            return known
+        words = words_of(key)
+        kind = _kind_of_words(words, self._around)
+        if self._inherited.is_inherited and kind in (Kind.OTHER, Kind.ID) and not self._describes(words):
+            kind = self._inherited
+        if len(self) < _MAX_KNOWN and _NAMEABLE.fullmatch(key):
+            self[key] = kind
+        return kind
+
+    def _describes(self, words: tuple[str, ...]) -> bool:
+        """Whether this is about a phone or an email, such as {"phone": {"number": …, "country": …}}."""
+        return bool(words) and words[-1] in _DESCRIPTORS and self._inherited is not Kind.PERSONAL
+
+
+_kinds: dict[tuple[str, Kind], KeyKinds] = {}
+
+
+def key_kinds(parent: str = "", inherited: Kind = Kind.OTHER) -> KeyKinds:
+    """The classification of keys in a container under the key `parent`, which passes on the kind `inherited`."""
+    found = _kinds.get((parent, inherited))
+    if found is None:
+        found = KeyKinds(parent, inherited)
+        if len(_kinds) < _MAX_KNOWN and (not parent or _NAMEABLE.fullmatch(parent)):
+            _kinds[parent, inherited] = found
+    return found
+
+
+def _kind_of_words(words: tuple[str, ...], around: tuple[str, ...]) -> Kind:
+    if not words:
+        return Kind.OTHER
+    found = _sensitive_kind(words, around)
+    if found is not None:
+        return found
+    if words[-1] in _SAFE or words[0] in _SAFE:
+        return Kind.SAFE
+    if words[-1] in ("id", "ids", "pk"):
+        return Kind.OTHER if _is_person(words[:-1] or around) else Kind.ID
+    return Kind.OTHER
+
+
+def _sensitive_kind(words: tuple[str, ...], around: tuple[str, ...]) -> Kind | None:
+    if words[-1] in _DESCRIPTORS or words[0] in _ASIDE:
+        return None
+    present = frozenset(words)
+    if _is_phone(words, present):
+        return Kind.PHONE
+    if present & _EMAIL:
+        return Kind.EMAIL
+    if _is_tracking(words, around):
+        return Kind.TRACKING
+    if _is_order(words, around):
+        return Kind.ORDER
+    return Kind.PERSONAL if _is_personal(words, present, around) else None
+
+
+def _is_phone(words: tuple[str, ...], present: frozenset[str]) -> bool:
+    if present & _PHONE or words[-2:] in (("wa", "id"), ("caller", "id"), ("whats", "app")):
+        return True
+    named = {"number", "numbers", "no", "msisdn"}
+    return words[-1] in named and bool(
+        present & {"contact", "caller", "cell", "sms", "whatsapp", "recipient", "sender", "from", "to"}
+    )
+
+
+def _is_tracking(words: tuple[str, ...], around: tuple[str, ...]) -> bool:
+    if not _TRACKING.isdisjoint(words):
+        return True
+    last = words[-1]
+    shipped = not {"shipment", "parcel", "consignment", "package", "track"}.isdisjoint(words[:-1])
+    if shipped and (last in _NUMBER - {"name", "key"} or last in _LINKS):
+        return True
+    return bool(around) and around[-1] in _TRACKING and (last in _NUMBER or last in _LINKS)
+
+
+def _is_order(words: tuple[str, ...], around: tuple[str, ...]) -> bool:
+    if not _ORDER_GLUED.isdisjoint(words):
+        return True
+    if words[-1] in _ORDER:
+        return True
+    if not _ORDER.isdisjoint(words[:-1]) and words[-1] in _NUMBER:
+        return True
+    return len(words) == 1 and words[0] in _NUMBER and bool(around) and around[-1] in _ORDER
+
+
+def _is_personal(words: tuple[str, ...], present: frozenset[str], around: tuple[str, ...]) -> bool:
+    if present & (_NAMES | _SECRETS):
+        return True
+    if present & _ADDRESS or words[-2:] in (("postal", "code"), ("post", "code"), ("api", "key"), ("access", "token")):
+        return not present & _NOT_PERSONAL_ADDRESS
+    if words[-1] in ("name", "names"):
+        return not _NAME_PARTS.isdisjoint(words[:-1]) or _is_person(words[:-1]) or _is_person(around)
+    # {"name": {"first": …, "last": …}}
+    return len(words) == 1 and words[0] in _NAME_PARTS and bool(around) and around[-1] in ("name", "names")
+
+
+def _is_person(words: tuple[str, ...]) -> bool:
+    return not _PERSON.isdisjoint(words)

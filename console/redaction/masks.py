@@ -1,0 +1,80 @@
+"""The masks, and the functions that turn one value into its mask.
+
+A mask masks to itself, so that text can pass through redaction any number of times.
+"""
+
+import hashlib
+import hmac
+import re
+import unicodedata
+
+FULL_MASK = "***"
+EMAIL_MASK = "***@***"
+PHONE_PREFIX = "***-***-"
+
+KEPT_TAIL = 4
+MIN_PHONE_DIGITS = 5
+MAX_PHONE_DIGITS = 15
+_PSEUDONYM_HEX = 16
+
+# Longest first: the short mask is the beginning of every other one.
+MASK = re.compile(r"\*\*\*(?:-\*\*\*-[0-9]{4}(?![0-9])|@\*\*\*|[0-9A-Za-z]{1,4}(?![0-9A-Za-z@]))?")
+_PHONE_SHAPE = re.compile(r"(?:[a-z]{2,9}:)?[+(]?[0-9][0-9 .()+\-/]{3,40}", re.IGNORECASE)
+_NOT_ALPHANUMERIC = re.compile(r"[^0-9A-Za-z]+")
+
+
+def is_mask(text: str) -> bool:
+    """Whether text is one of our masks and nothing else."""
+    return MASK.fullmatch(text) is not None
+
+
+def digits_of(text: str) -> str:
+    """The decimal digits of text, of any script, as ASCII digits."""
+    if text.isascii():
+        return "".join(filter(str.isdigit, text))
+    return "".join(str(unicodedata.decimal(char)) for char in text if char.isdecimal())
+
+
+def mask_phone(value: str) -> str:
+    """Return `***-***-1234` with the last four digits; `***` unless value has 5 to 15 digits."""
+    if is_mask(value):
+        return value
+    digits = digits_of(value)
+    if not MIN_PHONE_DIGITS <= len(digits) <= MAX_PHONE_DIGITS:
+        return FULL_MASK
+    return PHONE_PREFIX + digits[-KEPT_TAIL:]
+
+
+def mask_email(value: str) -> str:
+    """Return the email mask; an empty value stays empty. Not even the domain survives."""
+    return EMAIL_MASK if value else ""
+
+
+def mask_order(value: str) -> str:
+    """Return `***` and the last four letters or digits of an order number."""
+    if is_mask(value):
+        return value
+    return FULL_MASK + _NOT_ALPHANUMERIC.sub("", value)[-KEPT_TAIL:]
+
+
+def mask_identifier(value: object) -> str:
+    """Mask a recipient: a phone number, an email address, or drifted junk (`***`). None and "" give ""."""
+    if value is None or value == "":
+        return ""
+    text = value.strip() if isinstance(value, str) else str(value) if type(value) is int else ""
+    if is_mask(text):
+        return text
+    if "@" in text:
+        return EMAIL_MASK
+    folded = "".join(str(unicodedata.decimal(char)) if char.isdecimal() else char for char in text[:64])
+    return mask_phone(text) if _PHONE_SHAPE.fullmatch(folded.replace("\u00a0", " ")) and len(text) <= 64 else FULL_MASK
+
+
+def pseudonym(value: str, key: bytes) -> str:
+    """Return the first 16 hex digits of HMAC-SHA-256(key, value): the same person is matched, nobody is guessed.
+
+    Raises ValueError on an empty key, because the plain digest of a phone number can be brute-forced.
+    """
+    if not key:
+        raise ValueError("a pseudonym needs a key")
+    return hmac.new(key, value.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:_PSEUDONYM_HEX]

@@ -1,0 +1,129 @@
+"""Harmless shapes: what must survive although it is made of digits.
+
+Each line is one shape. A shape stands alone: no letter, digit, dot or plus before it, no letter or digit after it.
+A weak shape could be a phone number too, and gives way to a phone word near it.
+"""
+
+import re
+from collections.abc import Iterator
+
+from console.redaction.claims import Claim
+
+_TIME = r"[0-9]{1,2}:[0-5][0-9](?::[0-6][0-9](?:[.,][0-9]{1,9})?)?(?:Z|[+\-][0-9]{2}:?[0-9]{2}(?![0-9]))?"
+_YEAR = r"(?:19|20)[0-9]{2}"
+_MONTH = r"(?:0[1-9]|1[0-2])"
+_DAY = r"(?:0[1-9]|[12][0-9]|3[01])"
+_OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
+_UUID = r"[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}"
+_TWO_LETTERS = r"(?=[0-9]*[a-f][0-9]*[a-f])"
+
+# Seconds, milliseconds, microseconds or nanoseconds since 1970, between 2014 and 2033.
+EPOCH = re.compile(r"1[4-9][0-9]{8}(?:[0-9]{3}|[0-9]{6}|[0-9]{9})?")
+
+_STRONG = (
+    _UUID,
+    # X-Ray and W3C trace ids
+    r"1-[0-9a-f]{8}-[0-9a-f]{24}",
+    r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}",
+    # hex digests and object ids, of the usual lengths
+    rf"{_TWO_LETTERS}(?:[0-9a-f]{{128}}|[0-9a-f]{{96}}|[0-9a-f]{{64}}|[0-9a-f]{{56}}|[0-9a-f]{{40}}|[0-9a-f]{{32}}"
+    r"|[0-9a-f]{24}|[0-9a-f]{16})",
+    r"(?=(?:[0-9]*[A-F]){3})(?:[0-9A-F]{64}|[0-9A-F]{40}|[0-9A-F]{32})",
+    # hex behind a prefix: thread_91001c2c9e0ef90542d8, sha256:…
+    rf"(?<=[a-z]_){_TWO_LETTERS}[0-9a-f]{{14,64}}",
+    rf"(?<=sha(?:256|384|512):){_TWO_LETTERS}[0-9a-f]{{16,128}}",
+    # ISO and European dates, with a time or without; years; times
+    rf"{_YEAR}[\-/.]{_MONTH}[\-/.]{_DAY}(?:(?:T|[ ]{{1,2}}){_TIME})?",
+    rf"{_YEAR}{_MONTH}{_DAY}T[0-9]{{4,6}}(?:\.[0-9]{{1,9}})?Z?",
+    rf"[0-9]{{1,2}}[/.\-][0-9]{{1,2}}[/.\-]{_YEAR}(?:(?:T|,?[ ]{{1,2}}){_TIME})?",
+    rf"{_YEAR}[\-/]{_YEAR}",
+    _TIME,
+    # a price behind its currency sign
+    r"(?<=[$€£¥₹])[0-9]{1,9}(?:[.,][0-9]{2})?",
+)
+_WEAK = (
+    rf"{EPOCH.pattern}(?:\.[0-9]{{1,9}})?",
+    # IPv4 with mask or port
+    rf"{_OCTET}(?:\.{_OCTET}){{3}}(?:[:/][0-9]{{1,5}})?",
+    # a decimal fraction, unless it looks like 555.1234567
+    r"(?![0-9]{3}\.[0-9]{7}(?![0-9]))(?:0|[1-9][0-9]{0,5})\.[0-9]{1,15}",
+    # a date at the end of a name: claude-3-5-sonnet-20241022
+    rf"(?<=[A-Za-z][\-_]){_YEAR}{_MONTH}{_DAY}",
+    # a quantity with its unit
+    r"[0-9]{1,12}(?=[ ]?(?:bytes|KB|kB|MB|GB|ms|us|ns|tokens|rows|records|chars|characters)(?![A-Za-z]))",
+)
+
+# The look-behind around the look-ahead lets the pattern begin with a set of characters, which `re` searches fast.
+_ALONE = re.compile(
+    r"[0-9A-Fa-f](?<![0-9A-Za-z+.].)(?:(?<=[0-9])|(?=[0-9A-Fa-f]{7}))"
+    rf"(?<=(?=(?:(?P<strong>{'|'.join(_STRONG)})|(?P<weak>{'|'.join(_WEAK)}))(?![0-9A-Za-z]|[.:][0-9])).)"
+)
+_ARN = re.compile(r"arn:aws[a-z\-]{0,10}:[a-z0-9\-]{1,30}:[a-z0-9\-]{0,20}:[0-9]{12}(?![0-9])")
+_PACKAGE = re.compile(r"@[0-9]{1,4}\.[0-9]{1,4}(?:\.[0-9]{1,6})?(?![0-9.@])")
+# A shape behind this is the rest of a phone number: +49 1715642626, 0049-1715642626.
+_DIALLING_CODE = re.compile(r"(?:\+|(?<![0-9.:])0)[0-9]{0,5}[ .\-()/]{1,3}\Z")
+_PHONE_WORD = re.compile(
+    r"phone|(?<![a-z])tel(?:[.:= ]|e[fp]|éf)|mobile|m[oó]vil|whats ?app|msisdn|wa[_ ]?id"
+    r"|(?<![a-z])(?:cell|fax|sms|handy)(?![a-z])|(?:call|ring|reach|text) (?:me|us|him|her|them|back)"
+    r"|my number|wa\.me/",
+    re.IGNORECASE,
+)
+_PHONE_STEMS = (
+    *("phone", "tel", "mob", "mov", "móv", "what", "msisdn", "wa", "cell", "fax", "sms", "handy"),
+    *("call", "ring", "reach", "text", "my number"),
+)
+_WINDOW_BEFORE, _WINDOW_AFTER = 32, 20
+
+
+def phone_word_near(text: str, start: int, end: int) -> bool:
+    """Whether the words around text[start:end] speak of a phone."""
+    first, last = max(0, start - _WINDOW_BEFORE), end + _WINDOW_AFTER
+    window = text[first:last].lower()
+    # Most windows have none of the stems, and looking for those is cheaper.
+    for stem in _PHONE_STEMS:
+        if stem in window:
+            return bool(_PHONE_WORD.search(text, first, last))
+    return False
+
+
+# Whole values that occur everywhere; text that is one of them needs no further look.
+_WHOLE = re.compile(
+    "|".join(
+        (
+            *_STRONG,
+            # type and enum names
+            r"[A-Za-z][A-Za-z_./\-]{0,60}[0-9]{0,2}",
+            # prefixed ids: thread_91001c2c9e0ef90542d8, audit#<uuid>, dedupe:<uuid>:send
+            rf"(?:[a-z]{{2,12}}[_#:\-]){{1,2}}(?:{_UUID}|{_TWO_LETTERS}[0-9a-f]{{14,64}})(?::[a-z]{{1,12}})?",
+            # model names: gpt-4o-2024-08-06, claude-3-5-sonnet-20241022
+            rf"[a-z]{{2,12}}(?:-[0-9]?[a-z]{{0,12}}){{0,6}}-{_YEAR}-?{_MONTH}-?{_DAY}",
+            # idempotency keys: evt:rp:conv123:msg456
+            r"(?:evt|event|idem|dedupe|job)(?::[a-z]{1,6}[0-9]{0,6}){1,4}",
+        )
+    )
+)
+is_harmless_shape = _WHOLE.fullmatch
+
+
+def harmless_shapes(text: str) -> Iterator[Claim]:
+    """Claim, to be kept, every harmless shape that has digits."""
+    position = 0
+    while found := _ALONE.search(text, position):
+        kind = "strong" if found["strong"] is not None else "weak"
+        start, end = found.span(kind)
+        position = found.end()
+        if _DIALLING_CODE.search(text, max(0, start - 9), start):
+            continue
+        if kind == "strong" or not phone_word_near(text, start, end):
+            yield Claim(start, end)
+            position = end
+
+
+def amazon_resources(text: str) -> Iterator[Claim]:
+    """Claim an ARN up to its account number."""
+    return (Claim(*found.span()) for found in _ARN.finditer(text))
+
+
+def package_versions(text: str) -> Iterator[Claim]:
+    """Claim `@20.1.0` in `@types/node@20.1.0`, which is no email address."""
+    return (Claim(*found.span()) for found in _PACKAGE.finditer(text))

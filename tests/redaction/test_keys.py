@@ -1,0 +1,77 @@
+"""What a key says about its value."""
+
+import pytest
+
+from console.redaction.keys import Kind, key_kinds, words_of
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("customerOrderId", ("customer", "order", "id")),
+        ("wa_id", ("wa", "id")),
+        ("customer-phone", ("customer", "phone")),
+        ("SMSNumber", ("sms", "number")),
+        ("address1", ("address",)),
+        ("+447123454821", ()),
+        ("jo@example.com", ()),
+    ],
+)
+def test_keys_are_split_into_words(key, words):
+    assert words_of(key) == words
+
+
+@pytest.mark.parametrize(
+    ("key", "kind"),
+    [
+        *((key, Kind.PHONE) for key in ("phone", "customer_phone", "mobileNumber", "tel", "wa_id", "waId", "msisdn")),
+        *((key, Kind.EMAIL) for key in ("email", "customerEmail", "email_address", "mail")),
+        *((key, Kind.TRACKING) for key in ("tracking_number", "trackingUrl", "awb", "shipment_number", "tracking")),
+        *((key, Kind.ORDER) for key in ("order_number", "customerOrderId", "orderId", "orders", "order_ref")),
+        *((key, Kind.PERSONAL) for key in ("first_name", "lastName", "customer_name", "default_address", "zip")),
+        *((key, Kind.SAFE) for key in ("ts", "prompt_tokens", "amount_minor", "createdAt", "content_length")),
+        *((key, Kind.ID) for key in ("product_id", "id", "threadId")),
+        *((key, Kind.OTHER) for key in ("customer_id", "name", "product_name", "text", "ip_address", "recipient")),
+    ],
+)
+def test_words_decide_the_kind(key, kind):
+    assert key_kinds().classify(key) is kind
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["tracking_status", "phone_verified", "sort_order", "order_status", "email_sent", "has_phone", "order_total"],
+)
+def test_descriptors_are_not_sensitive(key):
+    assert not key_kinds().classify(key).is_sensitive
+
+
+@pytest.mark.parametrize(
+    ("parent", "key", "kind"),
+    [
+        ("order", "id", Kind.ORDER),
+        ("order", "name", Kind.ORDER),
+        ("order", "currency", Kind.OTHER),
+        ("tracking", "url", Kind.TRACKING),
+        ("customer", "name", Kind.PERSONAL),
+        ("customer", "id", Kind.OTHER),
+        ("product", "name", Kind.OTHER),
+        ("product", "id", Kind.ID),
+    ],
+)
+def test_the_parent_decides_where_the_key_is_vague(parent, key, kind):
+    assert key_kinds(parent).classify(key) is kind
+
+
+def test_a_container_passes_its_kind_on_but_not_to_descriptors():
+    inside_phone = key_kinds("phone", Kind.PHONE)
+    assert inside_phone.classify("number") is Kind.PHONE
+    assert inside_phone.classify("country") is Kind.OTHER
+    assert key_kinds("address", Kind.PERSONAL).classify("country") is Kind.PERSONAL
+
+
+def test_a_key_that_is_personal_data_is_not_remembered():
+    kinds = key_kinds()
+    for key in ("447123454821", "jo@example.com"):
+        kinds.classify(key)
+        assert key not in kinds

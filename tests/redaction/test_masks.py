@@ -1,0 +1,62 @@
+"""Masks of single values."""
+
+import pytest
+
+from console.redaction import mask_email, mask_identifier, mask_phone, pseudonym
+
+
+@pytest.mark.parametrize(
+    ("value", "mask"),
+    [
+        ("+447123454821", "***-***-4821"),
+        ("(670) 234-7744", "***-***-7744"),
+        ("57859", "***-***-7859"),
+        ("٠٧٧٠٠٩٠٠١٢٣", "***-***-0123"),
+        ("***-***-4821", "***-***-4821"),
+        ("1234", "***"),
+        ("1234567890123456", "***"),
+        ("unknown", "***"),
+    ],
+)
+def test_a_phone_keeps_its_last_four_digits(value, mask):
+    assert mask_phone(value) == mask
+
+
+def test_nothing_of_an_email_survives():
+    assert mask_email("jo@example.com") == "***@***"
+    assert mask_email("") == ""
+
+
+@pytest.mark.parametrize(
+    ("recipient", "mask"),
+    [
+        ("447123454821", "***-***-4821"),
+        ("whatsapp:+447123454821", "***-***-4821"),
+        (447123454821, "***-***-4821"),
+        ("jo@example.com", "***@***"),
+        ("447123454821@c.us", "***@***"),
+        ("***-***-4821", "***-***-4821"),
+        ("Jo Bloggs 447123454821", "***"),
+        ("session-7", "***"),
+        (object(), "***"),
+        (True, "***"),
+        (None, ""),
+        ("", ""),
+    ],
+)
+def test_a_recipient_is_masked_as_what_it_is(recipient, mask):
+    assert mask_identifier(recipient) == mask
+
+
+def test_a_pseudonym_depends_on_value_and_key_only():
+    first = pseudonym("447123454821", b"key")
+    assert first == pseudonym("447123454821", b"key")
+    assert len(first) == 16
+    assert set(first) <= set("0123456789abcdef")
+    assert first != pseudonym("447123454822", b"key")
+    assert first != pseudonym("447123454821", b"other key")
+
+
+def test_a_pseudonym_without_a_key_is_refused():
+    with pytest.raises(ValueError, match="key"):
+        pseudonym("447123454821", b"")

@@ -1,0 +1,111 @@
+"""Properties that hold for any text."""
+
+import json
+import re
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from console.redaction import redact, redact_value
+
+# Pieces that real payloads are made of, so that rules meet each other.
+PIECES = st.sampled_from(
+    [
+        *("+447123454821", "0700 122 121", "57859", "1715642626", "1715642626315", "030-3177705-9234649"),
+        *("jo@example.com", "o'brien@x.y", '"a b"@c.d', "@ops", "@types/node@20.1.0", "jo%40x.y", "&#64;", "\\u0040"),
+        *("order ", "Order #", "orders ", "tracking ", "parcel ", "phone ", "tel: ", "call me ", "email="),
+        *("name=", "first_name: ", '"phone": ', "size=", "address: ", "phones=[", "order_id="),
+        *("ci-aaa-001#pi-aaa-001#req1#447123454821", "evt:rp:conv123:msg456", "TS#1715642626315#e"),
+        *("2023-04-26T08:20:48.775Z", "05/06/2023 20:45", "05919430-9933-4437-8008-484565362242", "10.15.7", "1.5"),
+        *("***", "***-***-1234", "***@***", "***1234", "-", "*", " ", ", ", "\n", "(", ")", "#", ":", "=", '"', "'"),
+        *("{", "}", "[", "]", '{"a": "', '"}', "\\", "%", "&", "+", "12", "345", "6789", "SP0296925100", "and ", "x"),
+        *("wamid.HBgMMjQ0MjIy", "https://track.example.com/H209856121", "\u200b", "\u00a0", "٣٤", "é"),
+    ]
+)
+TEXTS = st.one_of(
+    st.lists(PIECES, max_size=14).map("".join),
+    st.text(max_size=60),
+    st.text(alphabet="0123456789+-. ()/@a#*:=\"'\\", max_size=40),
+)
+KEYS = st.sampled_from(
+    ["phone", "email", "text", "ts", "order", "id", "name", "customer", "a", "jo@x.com", "+4471234548"]
+)
+DOCUMENTS = st.recursive(
+    st.one_of(TEXTS, st.integers(), st.booleans(), st.none(), st.floats(allow_nan=False, allow_infinity=False)),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.one_of(KEYS, TEXTS), inner, max_size=3)),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(TEXTS)
+def test_a_second_redaction_changes_nothing(text):
+    once = redact(text)
+    assert redact(once) == once
+
+
+@settings(max_examples=200, deadline=None)
+@given(DOCUMENTS)
+def test_a_second_redaction_of_json_changes_nothing(document):
+    once = redact(json.dumps(document))
+    assert redact(once) == once
+
+
+@settings(max_examples=200, deadline=None)
+@given(DOCUMENTS)
+def test_json_stays_json(document):
+    text = json.dumps(document)
+    if text[0] in "[{":
+        json.loads(redact(text))
+
+
+@settings(max_examples=200, deadline=None)
+@given(DOCUMENTS)
+def test_a_second_redaction_of_a_value_changes_nothing(document):
+    once = redact_value(document)
+    assert redact_value(once) == once
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.sampled_from(
+        ["ok {} thanks", "{}", "call {}.", "a,{},b", "<b>{}</b>", '{{"note": "{}"}}', "x={}&y=1", "\n{}\n"]
+    ),
+    st.integers(min_value=10**6, max_value=10**18),
+    st.sampled_from(["", "+", "00"]),
+)
+def test_no_unexplained_run_of_seven_digits_survives(frame, number, prefix):
+    digits = str(number)
+    is_epoch = not prefix and re.fullmatch(r"1[4-9]\d{8}(\d{3}|\d{6}|\d{9})?", digits)
+    redacted = redact(frame.format(prefix + digits))
+    assert bool(re.search(r"\d{7}", redacted)) == bool(is_epoch)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(st.integers(min_value=0, max_value=999), min_size=3, max_size=4),
+    st.sampled_from([" ", "-", ".", "\u00a0", " - ", "/"]),
+)
+def test_a_number_in_groups_is_masked_as_one(groups, separator):
+    written = "+44" + separator + separator.join(f"{group:03}" for group in groups)
+    assert redact(f"reach me: {written}, ok") == f"reach me: ***-***-{written.replace(separator, '')[-4:]}, ok"
+
+
+PAYLOAD = {
+    "eventId": "d9ae0853-f99f-4860-9003-a66d3a19109f",
+    "customer": {"first_name": "Quackenbush", "phone": "+599 318 1234567", "email": "quack.user@webmail.de"},
+    "text": "Mail quack.user@webmail.de or call 0700 122 1219, order #919177, parcel SP029692510000920746",
+    "args": json.dumps({"order_number": "919177", "phone": "5993181234567"}),
+    "conversationId": "ci-aaa-001#pi-aaa-001#req139#5993181234567",
+    "ms": 812.5,
+}
+# Beginnings of the values above that are long enough to tell something.
+TELLING = ["Quacken", "318 1234", "webmail", "quack.user@", "122 121", "919177", "SP029692", "599318123", "0700 122"]
+
+
+def test_json_cut_at_any_place_leaks_nothing():
+    text = json.dumps(PAYLOAD)
+    for cut in range(len(text)):
+        redacted = redact(text[:cut])
+        assert not [telling for telling in TELLING if telling in redacted], text[:cut][-40:]
+        assert redact(redacted) == redacted

@@ -1,0 +1,146 @@
+"""Plain text: what is masked, what stays, and how."""
+
+import pytest
+
+from console.redaction import redact
+
+PHONES = [
+    ("my number is +238 991 52 40", "my number is ***-***-5240"),
+    ("You can reach me at +7.912.345.10.39.", "You can reach me at ***-***-1039."),
+    ("contact (+1 (0) 340-642-1903)", "contact (***-***-1903)"),
+    ("contact (0013406421903)", "contact (***-***-1903)"),
+    ("(670) 234-7744 is mine", "***-***-7744 is mine"),
+    ("ok 0262 16 48 47", "ok ***-***-4847"),
+    ("Tel 57859 after 6pm", "Tel ***-***-7859 after 6pm"),
+    ("my number is 57859", "my number is ***-***-7859"),
+    ("1435 163rd Avenue #23", "1435 163rd Avenue #23"),
+    ("use 312 4252 instead", "use ***-***-4252 instead"),
+    ("cust:+2252123457334,ref", "cust:***-***-7334,ref"),
+    ("From=whatsapp:+590690000270", "From=whatsapp:***-***-0270"),
+    ("https://wa.me/6767712072?text=hi", "https://wa.me/***-***-2072?text=hi"),
+    ('<a href="tel:+1-441-370-7874">call</a>', '<a href="tel:***-***-7874">call</a>'),
+    ("level=info phone=0690000270 msg=sent", "level=info phone=***-***-0270 msg=sent"),
+    ("B12 0700 122 121", "B12 ***-***-2121"),
+    ("+49 1715642626", "***-***-2626"),
+    ("SMS to 07700900123, 07700900124", "SMS to ***-***-0123, ***-***-0124"),
+]
+ENCODED = [
+    ("GET /v1/lookup?to=%2B966512347161&x=1", "GET /v1/lookup?to=***-***-7161&x=1"),
+    ("my number is +61\u00a0412\u00a0344\u00a0703", "my number is ***-***-4703"),
+    ("contact (+٩٧٧١٤٥٦١٠١٦)", "contact (***-***-1016)"),
+    ("my number is +２２６７０１２９９３１", "my number is ***-***-9931"),
+    ("0700\u200b900\u200b123", "***-***-0123"),
+    ("0171–2345678", "***-***-5678"),
+    ("text=0700+122+121&n=1", "text=***-***-2121&n=1"),
+    ("GET /u?email=info1987%40icloud.com&page=2", "GET /u?email=***@***&page=2"),
+    ("next=%2Fu%3Femail%3Dx%252Btag-1%2540icloud.com", "next=%2Fu%3Femail%3D***@***"),
+    ("<td>jo&#64;example.com</td>", "<td>***@***</td>"),
+    ("<td>jo&commat;example.com</td>", "<td>***@***</td>"),
+    (r"to jo\u0040example.com now", "to ***@*** now"),
+]
+EMAILS = [
+    ("mail o.brien+tag-1@gmail.com thanks", "mail ***@*** thanks"),
+    ("mail o'brien@gmail.com thanks", "mail ***@*** thanks"),
+    ("KeyError: 'jo@x.com' at handler.py:41", "KeyError: '***@***' at handler.py:41"),
+    ("to=user+mailbox/department=shipping@example.tld;cc=ops", "to=***@***;cc=ops"),
+    ("From: Jo <伊昭傑@郵件.商務>", "From: Jo <***@***>"),
+    ("संपर्क@डाटामेल.भारत", "***@***"),
+    ('mail "quoted local part"@example.com now', "mail ***@*** now"),
+    ("mail test@[255.255.255.255] now", "mail ***@*** now"),
+    ("evt:jo@x.com:msg456", "evt:***@***:msg456"),
+    ("chat 6913506611@c.us", "chat ***@***"),
+    ("a" * 300 + "@example.com", None),
+    ("cut off: jo.smith@", "cut off: ***@***"),
+]
+ORDERS_AND_PARCELS = [
+    ("Order 8315", "Order ***8315"),
+    ("**Order:** 12345", "**Order:** ***2345"),
+    ("Bestellung Nr. 10103763", "Bestellung Nr. ***3763"),
+    ("pedido INV/9104/62605", "pedido ***2605"),
+    ("order no. 806-0342781-2294162", "order no. ***4162"),
+    ("orders #3648600285 and #44351", "orders #***0285 and #***4351"),
+    ("GET /admin/orders/959436.json 200", "GET /admin/orders/***9436.json 200"),
+    ("thanks #86125", "thanks #***6125"),
+    ("Tracking no. D 100 113 459 830 10", "Tracking no. ***"),
+    ("Parcel LA28372694 is on its way", "Parcel *** is on its way"),
+    ("my SP029692510000920746 came", "my *** came"),
+    ("see https://parcelsapp.com/en/tracking/H209856121.", "see ***."),
+    ("[track](https://tools.usps.com/go/Confirm?tLabels=9400111206206)", "[track](***)"),
+    ("id wamid.HBgMMjQ0MjIyMTIxNTExFQIAEhgUREZBREEx end", "id *** end"),
+]
+CONVERSATIONS = [
+    ("ci-aaa-001#pi-aaa-001#req123#447123456789", "ci-aaa-001#pi-aaa-001#req123#***-***-6789"),
+    ("conv=ci-aaa-001#pi-aaa-001#req123#1715642626 ok", "conv=ci-aaa-001#pi-aaa-001#req123#***-***-2626 ok"),
+    ("ci-aaa-001#pi-aaa-001#req123#jo@x.com", "ci-aaa-001#pi-aaa-001#req123#***@***"),
+    ("evt:rp:447123456789:msg456", "evt:rp:***-***-6789:msg456"),
+]
+KEYED_TEXT = [
+    ("customer name: Jo Bloggs", "customer name: ***"),
+    ("first_name=Jo last_name=Bloggs ok=1", "first_name=*** last_name=*** ok=1"),
+    ("Address: 12 Rookery Lane, BA14 8QT\nnext", "Address: ***\nnext"),
+    ("args={'phone': '0700 12', 'first_name': \"O'Brien\"}", "args={'phone': '***-***-0012', 'first_name': \"***\"}"),
+    ("order=AB36CD84 status=ok", "order=***CD84 status=ok"),
+    ("my phone is 1715642626", "my phone is ***-***-2626"),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [*PHONES, *ENCODED, *EMAILS, *ORDERS_AND_PARCELS, *CONVERSATIONS, *KEYED_TEXT]
+)
+def test_personal_data_is_masked_and_the_rest_stays(text, expected):
+    redacted = redact(text)
+    if expected is None:
+        assert "@example" not in redacted
+    else:
+        assert redacted == expected
+    assert redact(redacted) == redacted
+
+
+@pytest.mark.parametrize("frame", ["{}", "processed {} fine", "level=info ref={} ok", '{{"data": {{"value": "{}"}}}}'])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "05919430-9933-4437-8008-484565362242",
+        "bcb0efa974378328594b8ec6581e85b8",
+        "2e84ef5d8bee201c9b356c24",
+        "sha256:b2be244debb86df4e46a8997a902f486071124a5f4fadb8330d6abdab5fd0846",
+        "01HE57ST26DZFWBKGDFJJG3GQS",
+        "thread_91001c2c9e0ef90542d8",
+        "Root=1-49875203-4a9dc706ae9cb5bd00bdc069",
+        "arn:aws:sqs:eu-west-1:846224980068:queue-main",
+        "2023-04-26T08:20:48.775Z",
+        "2023-07-06 06:40:52",
+        "05/06/2023 20:45",
+        "Mon, 26 Feb 2024 05:43:38 GMT",
+        "1753434883317",
+        "1755251986.125",
+        "TS#1715642626315#evt_4dff4e",
+        "183.162.191.123",
+        "10.3.145.7:8006",
+        "gpt-4o-2024-08-06",
+        "claude-3-5-sonnet-20241022",
+        "@types/node@20.1.0",
+        "$35,442.71",
+        "GBP 139466.86",
+        "#a1b2c3",
+        "evt:rp:conv123:msg456",
+        "CONV#conv669",
+        "14027737 bytes",
+        "***-***-1196",
+        "***@***",
+        "***1234",
+    ],
+)
+def test_harmless_values_stay(frame, value):
+    text = frame.format(value)
+    assert redact(text) == text
+
+
+def test_safe_keys_exempt_plain_numbers_only():
+    assert redact("size=12620351 amount=1234567") == "size=12620351 amount=1234567"
+    assert redact("size=+447123456789") == "size=***-***-6789"
+
+
+def test_anything_but_text_is_refused():
+    with pytest.raises(TypeError, match="bytes"):
+        redact(b"+447123456789")

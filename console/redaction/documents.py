@@ -18,7 +18,7 @@ _OPENING = re.compile(r'[{\[](?=\s{0,16}["{\[])|\A\s*\[(?=\s{0,16}(?:-?[0-9]|(?:
 _TOKEN = re.compile(
     r"""
     # 1 a key with 2 a value that no rule could mask unless its key is sensitive
-      "([^"\\]*+)"\s*+:\s*+("[^"\\0-9@%&=:\u0080-\U0010ffff]*+"|-?[0-9]{1,6}+(?![0-9.eE])|true|false|null)(?=[,}\]])
+      "([^"\\]*+)"\s*+:\s*+("(?!wamid)[^"\\0-9@%&=:\u0080-\U0010ffff]*+"|-?[0-9]{1,6}+(?![0-9.eE])|true|false|null)(?=[,}\]])
     # 3 a string, 4 its closing quote, 5 a colon behind
     | "((?:[^"\\]++|\\.)*+)(?:(")(\s*+:)?|\\?\Z)
     # 6 a bracket

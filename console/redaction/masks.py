@@ -18,7 +18,7 @@ MAX_PHONE_DIGITS = 15
 _PSEUDONYM_HEX = 16
 
 # Longest first: the short mask is the beginning of every other one.
-MASK = re.compile(r"\*\*\*(?:-\*\*\*-[0-9]{4}(?![0-9])|@\*\*\*|[0-9A-Za-z]{1,4}(?![0-9A-Za-z@]))?")
+MASK = re.compile(r"\*\*\*+(?:-\*\*\*-[0-9]{4}(?![0-9])|@\*\*\*|[0-9A-Za-z]{1,4}(?![0-9A-Za-z@]))?")
 _PHONE_SHAPE = re.compile(r"(?:[a-z]{2,9}:)?[+(]?[0-9][0-9 .()+\-/]{3,40}", re.IGNORECASE)
 _NOT_ALPHANUMERIC = re.compile(r"[^0-9A-Za-z]+")
 

@@ -32,12 +32,13 @@ def long_numbers(text: str) -> Iterator[Claim]:
         if first and (_is_letter(text, start - 1) or (first.end() == stop and _is_letter(text, stop))):
             claim, stop = _word_claim(text, start, first.end(), end), first.end()
         else:
-            if len(found.group()) > len(first.group() if first else "") and _is_letter(text, stop):
+            if not (first and first.end() == stop) and _is_letter(text, stop):
                 stop = _without_last_group(text, start, stop)
             claim = _number_claim(text, start, stop, end) if stop - start >= MIN_PHONE_DIGITS else None
         if claim:
             yield claim
-        end = claim.end if claim else stop
+        # A match can shrink to nothing ("+ 12345x"); the search goes on behind its first character all the same.
+        end = claim.end if claim else max(stop, start + 1)
 
 
 def _number_claim(text: str, start: int, stop: int, floor: int) -> Claim | None:
@@ -56,7 +57,7 @@ def _word_claim(text: str, start: int, stop: int, floor: int) -> Claim | None:
     """Mask digits that stand in a word (SP029692510000920746) together with the word."""
     if stop - start < _LONG:
         return None
-    while start > floor and _is_letter(text, start - 1):
+    while start > floor and (_is_letter(text, start - 1) or text[start - 1].isdigit()):
         start -= 1
     rest = _LETTERS_AFTER.match(text, stop)
     return Claim(start, rest.end() if rest else stop, FULL_MASK)

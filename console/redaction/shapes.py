@@ -92,7 +92,7 @@ _WHOLE = re.compile(
         (
             *_STRONG,
             # type and enum names
-            r"[A-Za-z][A-Za-z_./\-]{0,60}[0-9]{0,2}",
+            r"(?!wamid)[A-Za-z][A-Za-z_./\-]{0,60}[0-9]{0,2}",
             # prefixed ids: thread_91001c2c9e0ef90542d8, audit#<uuid>, dedupe:<uuid>:send
             rf"(?:[a-z]{{2,12}}[_#:\-]){{1,2}}(?:{_UUID}|{_TWO_LETTERS}[0-9a-f]{{14,64}})(?::[a-z]{{1,12}})?",
             # model names: gpt-4o-2024-08-06, claude-3-5-sonnet-20241022

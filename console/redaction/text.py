@@ -109,15 +109,14 @@ class _Reading:
     def is_final(self, redacted: str) -> bool:
         """Whether reading the redacted text again can find nothing more.
 
-        It could where a value ends elsewhere once there are masks in it, or where a phone word has moved nearer to
-        digits that stayed.
+        It could where digits stayed, where a value ends elsewhere once there are masks in it, or where a phone word has
+        moved nearer to a harmless shape.
         """
         if is_mask(redacted):
             return True
-        if "=" in redacted or ":" in redacted:
+        if "=" in redacted or ":" in redacted or _has_digit(self._text):
             return False
-        has_digits = self._keeps_shapes or _has_digit(self._text)
-        return not (has_digits and phone_word_near(redacted, 0, len(redacted)))
+        return not (self._keeps_shapes and phone_word_near(redacted, 0, len(redacted)))
 
 
 def _outermost_first(claim: Claim) -> tuple[int, int]:

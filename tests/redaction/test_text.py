@@ -141,6 +141,21 @@ def test_safe_keys_exempt_plain_numbers_only():
     assert redact("size=+447123456789") == "size=***-***-6789"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "+ 12345x",
+        'address: +447123454821"a b"@c.d0700 122 121',
+        '{"a": ""a b"@c.dorder 10.15.7',
+        "+10.15.7SP0296925100https://track.example.com/H209856121Order #***",
+        "\\171564262612*0700 122 1211.5",
+        "phone jo.smith.the.third@a.long.example.com 1715642626",
+    ],
+)
+def test_a_second_redaction_changes_nothing_where_rules_meet(text):
+    assert redact(redact(text)) == redact(text)
+
+
 def test_anything_but_text_is_refused():
     with pytest.raises(TypeError, match="bytes"):
         redact(b"+447123456789")

@@ -1,6 +1,8 @@
 """The console's Django application."""
 
 from django.apps import AppConfig
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 
 
 class ConsoleConfig(AppConfig):
@@ -9,7 +11,23 @@ class ConsoleConfig(AppConfig):
     name = "console"
 
     def ready(self) -> None:
-        """Refuse to start with another environment's tables."""
+        """Refuse to start with another environment's tables, or in production with what is for development."""
         from console.dynamodb.registry import assert_environment
 
         assert_environment()
+        assert_production()
+
+
+def assert_production() -> None:
+    """Raise `ImproperlyConfigured` in production for DEBUG, PLAIN_HTTP and a host name of `*`.
+
+    Each of them would give away sessions or show personal data on error pages.
+    """
+    from console.dynamodb.registry import PRODUCTION
+
+    if settings.CONSOLE_ENV not in PRODUCTION:
+        return
+    found = [name for name in ("DEBUG", "PLAIN_HTTP") if getattr(settings, name)]
+    found += ["ALLOWED_HOSTS=*"] if "*" in settings.ALLOWED_HOSTS else []
+    if found:
+        raise ImproperlyConfigured(f"CONSOLE_ENV is production, where {' and '.join(found)} must not be set.")

@@ -37,7 +37,7 @@ def parse_instant(value: Any) -> datetime | None:
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int | float | Decimal):
-        return _from_epoch(float(value))
+        return _from_epoch(value)
     if not isinstance(value, str) or len(value) > 64:
         return None
     if re.fullmatch(r"\s*-?\d+(\.\d+)?\s*", value, re.ASCII):
@@ -61,10 +61,15 @@ def parse_instant(value: Any) -> datetime | None:
             moment -= sign * timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
     except (ValueError, OverflowError):
         return None
-    return moment
+    # Writers mean "never" by the ends of the calendar, and no time zone can be applied there.
+    return moment if 1 < moment.year < 9999 else None
 
 
-def _from_epoch(seconds: float) -> datetime | None:
+def _from_epoch(value: float | Decimal) -> datetime | None:
+    try:
+        seconds = float(value)
+    except OverflowError:
+        return None
     if not math.isfinite(seconds) or seconds <= 0:
         return None
     while seconds > 1e11:  # milliseconds and finer; seconds reach this in the year 5138

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.cache import patch_vary_headers
 
+from console import health
 from console.dynamodb.calls import Budget, RequestCost, budget, recent_costs
 from console.error_pages import render_error, render_status
 from console.errors import ConsoleError
@@ -27,6 +28,19 @@ PERMISSIONS_POLICY = ", ".join(
         "browsing-topics",
     )
 )
+
+
+def probes(get_response: GetResponse) -> GetResponse:
+    """Liveness and readiness, for whoever asks: load balancers probe by address, over http, with any Host header."""
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        if request.path_info == "/healthz":
+            return health.alive(request)
+        if request.path_info == "/readyz":
+            return health.ready(request)
+        return get_response(request)
+
+    return middleware
 
 
 def response_headers(get_response: GetResponse) -> GetResponse:

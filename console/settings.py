@@ -49,6 +49,7 @@ INSTALLED_APPS = [
     "conversations",
 ]
 MIDDLEWARE = [
+    "console.middleware.probes",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -107,7 +108,6 @@ CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_FAILURE_VIEW = "console.views.csrf_failure"
 SECURE_SSL_REDIRECT = not PLAIN_HTTP
-SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
 SECURE_HSTS_SECONDS = 0 if PLAIN_HTTP else 63_072_000
 SECURE_HSTS_INCLUDE_SUBDOMAINS = not PLAIN_HTTP
 SECURE_HSTS_PRELOAD = not PLAIN_HTTP
@@ -132,9 +132,10 @@ CONTENT_SECURITY_POLICY = {
 
 # --- Static files ------------------------------------------------------------------------------------------------
 STATIC_URL = "static/"
-STATIC_ROOT = BASE_DIR / "staticfiles"
 STATICFILES_DIRS = [BASE_DIR / "static"]
+# Production serves what `collectstatic` gathered, under names that change with the content; the demo serves static/.
 STATIC_MANIFEST = env.bool("STATIC_MANIFEST", default=not DEBUG)
+STATIC_ROOT = BASE_DIR / "staticfiles" if STATIC_MANIFEST else None
 WHITENOISE_USE_FINDERS = not STATIC_MANIFEST
 STORAGES = {
     "staticfiles": {
@@ -151,12 +152,16 @@ LOGGING = {
     "formatters": {
         "line": {"()": "console.logs.RedactingFormatter", "format": "%(asctime)s %(levelname)s %(name)s %(message)s"}
     },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "handlers": {
+        "stderr": {"class": "logging.StreamHandler", "formatter": "line"},
+        "nowhere": {"class": "logging.NullHandler"},
+    },
     "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO")},
     "loggers": {
         # Handled by the console's own error pages and audit trail; the server's access log has the rest.
         "django.request": {"level": "ERROR"},
-        "django.security.DisallowedHost": {"handlers": [], "propagate": False},
+        # Without a handler, Python would print it itself, unredacted.
+        "django.security.DisallowedHost": {"handlers": ["nowhere"], "propagate": False},
         # At debug level both libraries print whole items.
         "botocore": {"level": "WARNING"},
         "pynamodb": {"level": "WARNING"},

@@ -1,4 +1,4 @@
-"""Routes of the whole console, grouped by resource."""
+"""Routes of the whole console, grouped by resource. `/healthz` and `/readyz` are answered before (`console.health`)."""
 
 from django.urls import include, path
 
@@ -10,8 +10,6 @@ urlpatterns = [
     path("", include("conversations.urls")),
     path("audit/", include("console.audit.urls")),
     path("system/", views.system, name="system"),
-    path("healthz", views.healthz, name="healthz"),
-    path("readyz", views.readyz, name="readyz"),
 ]
 handler400 = "console.views.bad_request"
 handler403 = "console.views.forbidden"

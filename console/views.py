@@ -5,14 +5,12 @@ import logging
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.views.decorators.http import require_GET, require_safe
+from django.views.decorators.http import require_safe
 
 from console.dynamodb import calls, provisioning
-from console.dynamodb.connection import call
-from console.dynamodb.registry import table_name
 from console.error_pages import render_status
 from console.errors import ConsoleError
-from console.staff.access import StaffRequest, public, requires, signed_in
+from console.staff.access import StaffRequest, requires, signed_in
 from console.staff.permissions import Permission
 
 logger = logging.getLogger(__name__)
@@ -21,7 +19,7 @@ COSTS_SHOWN = 20
 
 
 @signed_in
-@require_GET
+@require_safe
 def home(request: StaffRequest) -> HttpResponse:
     """The role's home: the first section of the navigation that is there."""
     from console.context import navigation
@@ -32,33 +30,8 @@ def home(request: StaffRequest) -> HttpResponse:
     return render(request, "home.html")
 
 
-@public
-@require_safe
-def healthz(request: HttpRequest) -> HttpResponse:
-    """Liveness: the process answers. No I/O."""
-    return HttpResponse("ok\n", content_type="text/plain")
-
-
-@public
-@require_safe
-def readyz(request: HttpRequest) -> HttpResponse:
-    """Readiness: DynamoDB answers one cheap read of our own table."""
-    try:
-        with calls.budget(settings.DYNAMODB_CONNECT_TIMEOUT_SECONDS + settings.DYNAMODB_READ_TIMEOUT_SECONDS + 1):
-            call(
-                "GetItem",
-                TableName=table_name("STAFF_SESSIONS"),
-                Key={"session_id": {"S": "readiness"}},
-                ProjectionExpression="session_id",
-            )
-    except ConsoleError as error:
-        logger.warning("not ready: %s", type(error).__name__)
-        return HttpResponse("not ready\n", status=503, content_type="text/plain")
-    return HttpResponse("ready\n", content_type="text/plain")
-
-
 @requires(Permission.SYSTEM_READ)
-@require_GET
+@require_safe
 def system(request: StaffRequest) -> HttpResponse:
     """Tables of this environment against what the schemas ask, and what the last requests cost."""
     costs = list(reversed(calls.recent_costs))[:COSTS_SHOWN]

@@ -129,12 +129,12 @@ def _groups(item: Conversation) -> Iterable[Group]:
 
 def _hand_off(item: Conversation) -> tuple[Fact, ...]:
     return (
-        Fact("hand_off_to_human", _line(item.plain("hand_off_to_human"))),
+        Fact("hand_off_to_human", value_of(item, "hand_off_to_human")),
         Fact("… reason", value_of(item, "hand_off_to_human_reason")),
         instant_fact("Asked for at", item.plain("hand_off_requested_at")),
         Fact("Held by", value_of(item, "hand_off_agent")),
         instant_fact("Taken at", item.plain("hand_off_taken_at")),
-        Fact("Wanted last", _line(item.plain("hand_off_wanted"))),
+        Fact("Wanted last", value_of(item, "hand_off_wanted")),
         Fact("Last action", value_of(item, "hand_off_action_id"), mono=True),
         Fact("Queue key", value_of(item, "gsi_hand_off_queue"), mono=True),
         # The note itself is in the hand-off panel, for those who may hand off.

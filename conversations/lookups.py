@@ -16,7 +16,16 @@ from console.refs import seal
 from console.staff.permissions import Staff
 from conversations.filters import Filters
 from conversations.models import CompanyProjectIndex, Conversation, ConversationIdIndex
-from conversations.queries import MAX_KEY_BYTES, index_absent, is_visible, load_key, of_recipient, of_reply
+from conversations.queries import (
+    MAX_KEY_BYTES,
+    ConversationList,
+    first_page,
+    index_absent,
+    is_visible,
+    load_key,
+    of_recipient,
+    of_reply,
+)
 from conversations.reading import summary_of
 from conversations.records import Summary
 
@@ -108,17 +117,17 @@ def find_by_id(conversation_id: str, staff: Staff) -> Finding:
 
 
 def _recipient_hit(primary_channel: str, staff: Staff) -> Hit:
-    source = of_recipient(primary_channel, Filters(), staff).whole.source
-    return _hit("recipient", seal("recipient", primary_channel), source, staff)
+    listed = of_recipient(primary_channel, Filters(), staff).whole
+    return _hit("recipient", seal("recipient", primary_channel), listed, staff)
 
 
 def _reply_hit(channel: str, ours: str, recipient: str, staff: Staff) -> Hit:
-    source = of_reply(channel, ours, recipient, staff).source
-    return _hit("replies", seal("replies", channel, ours, recipient), source, staff)
+    listed = of_reply(channel, ours, recipient, staff)
+    return _hit("replies", seal("replies", channel, ours, recipient), listed, staff)
 
 
-def _hit(kind: str, reference: str, source: Source[Conversation], staff: Staff) -> Hit:
-    read = read_page(source, staff.username, size=ROWS_PER_HIT)
+def _hit(kind: str, reference: str, listed: ConversationList, staff: Staff) -> Hit:
+    read = first_page(listed, staff, ROWS_PER_HIT)
     rows = tuple(summary_of(item) for item in read.items)
     return Hit(kind, reference, rows[0].who if rows else "", rows, more=bool(read.next))
 

@@ -68,7 +68,7 @@ def _queue_rows(context: dict[str, Any], staff: Staff) -> tuple[Summary, ...]:
         return ()
     values = context.get("filters")
     form = QueueForm(_query({"tab": context.get("tab"), **(values if isinstance(values, dict) else {})}))
-    found = read_queue([company.company_id for company in companies_for(staff)])
+    found = read_queue(form.in_order(company.company_id for company in companies_for(staff)))
     tabs = {
         "waiting": found.waiting(),
         "mine": found.held_by(staff.username),

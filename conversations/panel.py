@@ -41,6 +41,11 @@ class Panel:
     taken_at: datetime | None = None
     requested_at: datetime | None = None
 
+    @property
+    def asks_note(self) -> bool:
+        """Whether a note may be left with one of the buttons."""
+        return any(button.asks_note for button in self.buttons)
+
 
 _LABELS = {
     HandOffAction.REQUEST: "Ask for a human",

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from console import clock
-from console.dynamodb.paging import PageRead, Source, read_neighbour, read_page
+from console.dynamodb.paging import PAGE_SIZE, PageRead, Source, read_neighbour, read_page
 from console.dynamodb.presence import index_ready, table_ready
 from console.errors import NotAccepted, NotFound, StoreUnavailable, TableMissing
 from console.refs import unseal
@@ -144,8 +144,13 @@ def read_list(listed: ConversationList, staff: Staff, cursor: str = "") -> Page:
 
 def any_of(listed: ConversationList, staff: Staff) -> Summary | None:
     """One row of a list, or None where it has none for this person (or none within the budget of reads)."""
-    read, _ = _with_fallback(listed.whole, lambda source: read_page(source, staff.username, size=1))
+    read = first_page(listed.whole, staff, PAGE_SIZE)
     return summary_of(read.items[0]) if read.items else None
+
+
+def first_page(listed: ConversationList, staff: Staff, size: int) -> PageRead[Conversation]:
+    """The first rows of a list. Raises the store's errors, in words where the list's index is absent."""
+    return _with_fallback(listed, lambda source: read_page(source, staff.username, size=size))[0]
 
 
 def step(listed: ConversationList, item: Conversation, *, back: bool) -> Summary | None:

@@ -1,6 +1,7 @@
 """The queue's filters: company, project and channel, all in the URL, none of them personal."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from itertools import islice
 from urllib.parse import urlencode
 
 from django import forms
@@ -11,6 +12,7 @@ from conversations.forms import CHANNELS
 from conversations.queue import Entry
 
 TABS = ("waiting", "mine", "colleagues")
+OTHERS_OFFERED = 500
 
 
 class QueueForm(forms.Form):
@@ -42,11 +44,20 @@ class QueueForm(forms.Form):
             and wanted.get("channel", entry.summary.channel) == entry.summary.channel
         ]
 
-    def offer(self, entries: Iterable[Entry]) -> None:
-        """Fill the selects with what occurs among these entries (and with what is chosen)."""
+    def in_order(self, company_ids: Iterable[str]) -> list[str]:
+        """These companies with the chosen one first: the queue looks at so many only."""
+        chosen = self.values().get("company")
+        return sorted(company_ids, key=lambda company_id: company_id != chosen)
+
+    def offer(self, entries: Iterable[Entry], others: Mapping[str, str] | None = None) -> None:
+        """Fill the selects with what occurs among these entries, and with what is chosen.
+
+        `others` are names of companies that were not looked at, by id: choosing one is how to look at it.
+        """
         rows = [entry.summary for entry in entries]
         company = self.values().get("company")
-        self._choices("company", "All companies", {row.company_id: row.company_name for row in rows})
+        left_out = dict(islice((others or {}).items(), OTHERS_OFFERED))
+        self._choices("company", "All companies", left_out | {row.company_id: row.company_name for row in rows})
         projects = {row.project_id: row.project_name for row in rows if company in (None, row.company_id)}
         self._choices("project", "All projects", projects)
         self._choices("channel", "Any channel", {row.channel: CHANNELS.get(row.channel, row.channel) for row in rows})

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from console.redaction import mask_identifier
+from console.redaction import mask_identifier, redact
 from console.trees import text_of
 from conversations.models import Conversation
 
@@ -51,7 +51,7 @@ def answer_of(item: Conversation) -> Answer:
     """How to answer in this conversation."""
     channel = channel_of(item)
     return Answer(
-        channel=CHANNELS.get(channel, text_of(item.plain("channel_method") or "")[:40]),
+        channel=CHANNELS.get(channel, redact(text_of(item.plain("channel_method") or ""))[:40]),
         ours=_ours(item, channel),
         masked=mask_identifier(item.primary_channel),
     )

@@ -96,7 +96,7 @@ def open_conversation(reference: str, staff: Staff, *, with_state: bool = True) 
     """
     item, messages = _load(reference, staff)
     now = clock.now()
-    work: list[Callable[[], Any]] = [partial(_record_opened, item, staff), partial(_hand_offs, item.conversation_id)]
+    work: list[Callable[[], Any]] = [partial(_record_opened, item, staff), partial(_hand_offs, item)]
     if with_state:
         work.append(partial(read_state, item.conversation_id, now))
     results: list[Any] = parallel(*work)
@@ -141,10 +141,10 @@ def _entry(item: Conversation, staff: Staff, action: Action, payload: dict[str, 
     )
 
 
-def _hand_offs(conversation_id: str) -> tuple[tuple[HandOffEntry, ...], str]:
+def _hand_offs(item: Conversation) -> tuple[tuple[HandOffEntry, ...], str]:
     """Hand-off entries, and one line where some or all could not be read."""
     try:
-        entries, complete = hand_off_entries(conversation_id)
+        entries, complete = hand_off_entries(item.conversation_id, item.company_id or "")
     except ConsoleError:
         return (), "The trail could not be read just now: hand-offs are shown as far as the conversation itself tells."
     return entries, "" if complete else "Only the latest hand-offs are shown; earlier ones are in the trail."
@@ -178,4 +178,4 @@ def timeline(reference: str, staff: Staff, cursor: str = "") -> tuple[Conversati
     """One page of a conversation's trail and idempotency records. Raises as `load_conversation`."""
     staff.require(Permission.AUDIT_READ)
     item = load_conversation(reference, staff)
-    return item, conversation_timeline(item.conversation_id, staff, cursor)
+    return item, conversation_timeline(item.conversation_id, item.company_id or "", staff, cursor)

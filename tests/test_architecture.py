@@ -89,8 +89,6 @@ def test_every_route_declares_who_may_call_it():
     assert {route for route, view in routes(get_resolver().url_patterns) if getattr(view, "is_public", False)} == {
         "sign-in/",
         "sign-out/",
-        "healthz",
-        "readyz",
     }
 
 

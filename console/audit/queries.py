@@ -46,15 +46,25 @@ def trail_page(trail: str, staff: Staff, cursor: str = "") -> TrailPage:
     return page_of(entries, next_cursor=_seal(position, trail, staff))
 
 
-def conversation_timeline(conversation_id: str, staff: Staff, cursor: str = "") -> TrailPage:
-    """The same for a conversation whose scope the caller has checked already."""
+def conversation_timeline(conversation_id: str, company_id: str, staff: Staff, cursor: str = "") -> TrailPage:
+    """The same for a conversation whose scope the caller has checked already.
+
+    Entries that name another company are of another conversation with the same id, and left out.
+    """
     position = refs.unseal_cursor(cursor, "trail", conversation_id, staff.username) if cursor else None
     entries, position = _read_page(conversation_id, position)
+    entries = [entry for entry in entries if _is_of(entry, company_id)]
     return page_of(entries, next_cursor=_seal(position, conversation_id, staff))
 
 
-def hand_off_entries(conversation_id: str) -> tuple[tuple[HandOffEntry, ...], bool]:
+def _is_of(entry: AuditEntry, company_id: str) -> bool:
+    return not company_id or entry.plain("company_id") in (None, "", company_id)
+
+
+def hand_off_entries(conversation_id: str, company_id: str = "") -> tuple[tuple[HandOffEntry, ...], bool]:
     """The hand-off actions among the latest entries of a conversation's trail, and whether that was all of it.
+
+    Entries that name another company than `company_id` ("" for an unknown one) are left out.
 
     One strongly consistent Query: only the console writes these, with timestamps.
     """
@@ -74,7 +84,8 @@ def hand_off_entries(conversation_id: str) -> tuple[tuple[HandOffEntry, ...], bo
         ReturnConsumedCapacity="TOTAL",
     )
     now = clock.now()
-    found = (_hand_off(AuditEntry.from_raw_data(raw), now) for raw in answer.get("Items", []))
+    entries = (AuditEntry.from_raw_data(raw) for raw in answer.get("Items", []))
+    found = (_hand_off(entry, now) for entry in entries if _is_of(entry, company_id))
     return tuple(each for each in found if each is not None), "LastEvaluatedKey" not in answer
 
 

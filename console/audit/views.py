@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import NoReverseMatch, reverse
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from console.audit.actions import SYSTEM_TRAIL, staff_trail
 from console.audit.names import name_of
@@ -18,7 +18,7 @@ from console.staff.permissions import Permission, Staff
 
 
 @requires(Permission.AUDIT_READ)
-@require_GET
+@require_safe
 def overview(request: StaffRequest) -> HttpResponse:
     """What this person may look up, and the latest entries of their own trail."""
     own = staff_trail(request.staff.username)
@@ -40,7 +40,7 @@ def overview(request: StaffRequest) -> HttpResponse:
 
 
 @requires(Permission.AUDIT_READ)
-@require_GET
+@require_safe
 def trail(request: StaffRequest, ref: str) -> HttpResponse:
     """One trail, newest first: a page, or for htmx its list."""
     (partition,) = unseal("trail", ref, 1)

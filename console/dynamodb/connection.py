@@ -1,5 +1,6 @@
 """PynamoDB on the shared client: calls are counted, timed and their errors translated."""
 
+import logging
 import time
 from typing import Any
 
@@ -10,8 +11,10 @@ from pynamodb.transactions import TransactWrite
 from console.dynamodb.absence import note_absent
 from console.dynamodb.calls import Call, current_budget
 from console.dynamodb.client import client
-from console.dynamodb.translation import TRANSLATED, translate
-from console.errors import TableMissing
+from console.dynamodb.translation import TRANSLATED, reason_of, translate
+from console.errors import StoreUnavailable, TableMissing, Throttled
+
+logger = logging.getLogger(__name__)
 
 
 def call(operation: str, **kwargs: Any) -> dict[str, Any]:
@@ -26,8 +29,12 @@ def call(operation: str, **kwargs: Any) -> dict[str, Any]:
         return answer
     except TRANSLATED as error:
         translated = translate(error, tables)
-        if isinstance(translated, TableMissing) and len(tables) == 1:
-            note_absent(tables[0])
+        if isinstance(translated, TableMissing):
+            if len(tables) == 1:
+                note_absent(tables[0])
+        elif isinstance(translated, StoreUnavailable | Throttled):
+            # The page says only that it could not be read; why is for the operator. No messages: they may quote keys.
+            logger.warning("%s on %s failed: %s", operation, ", ".join(tables), reason_of(error))
         raise translated from error
     finally:
         if (opened := current_budget()) is not None:

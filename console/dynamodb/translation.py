@@ -43,6 +43,13 @@ def translate(error: Exception, tables: tuple[str, ...] = ()) -> ConsoleError:
     return StoreUnavailable("The database did not answer.")
 
 
+def reason_of(error: Exception) -> str:
+    """DynamoDB's error code, or the kind of error: what a log may hold of it."""
+    if isinstance(error, ClientError):
+        return str(error.response.get("Error", {}).get("Code", "")) or "no code"
+    return type(error).__name__
+
+
 def _translate_client_error(error: ClientError, tables: tuple[str, ...]) -> ConsoleError:
     code = error.response.get("Error", {}).get("Code", "")
     if code == "ConditionalCheckFailedException":
@@ -71,4 +78,4 @@ def _translate_cancellation(error: ClientError) -> ConsoleError:
         return Throttled("Another write to the same records was under way.")
     if "ValidationError" in codes:
         return NotAccepted("The database refused the request as invalid.")
-    return TransactionRefused(codes)
+    return TransactionRefused(codes, tuple(None for _ in codes))

@@ -41,6 +41,19 @@ def moment(value: datetime | None, staff: Staff | None = None) -> SafeString | s
     return _time(value, f"{local.day} {local:%b %Y, %H:%M}")
 
 
+@register.filter
+def brief(value: datetime | None, staff: Staff | None = None) -> SafeString | str:
+    """As `moment` where there is little room: `16:02` of today, `19 Nov, 16:02` of this year."""
+    if value is None:
+        return "unknown"
+    zone = zone_of(staff)
+    local, today = value.astimezone(zone), clock.now().astimezone(zone)
+    if local.date() == today.date():
+        return _time(value, f"{local:%H:%M}")
+    year = f" {local.year}" if local.year != today.year else ""
+    return _time(value, f"{local.day} {local:%b}{year}, {local:%H:%M}")
+
+
 @register.filter(name="clock")
 def clock_time(value: datetime | None, staff: Staff | None = None) -> SafeString | str:
     """Time of day: `16:02`."""

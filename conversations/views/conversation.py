@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import NoReverseMatch, reverse
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from console.audit.actions import conversation_trail
 from console.errors import BadReference
@@ -17,6 +17,7 @@ from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission
 from conversations import services
 from conversations.facts import facts_of
+from conversations.listing import list_link, open_list_context
 from conversations.panel import panel_for
 from conversations.reading import summary_of
 from conversations.recipient import answer_of
@@ -41,7 +42,7 @@ def not_for_prefetch(view: View) -> View:
 
 
 @requires(Permission.CONVERSATION_READ)
-@require_GET
+@require_safe
 @not_for_prefetch
 def conversation(request: StaffRequest, ref: str) -> HttpResponse:
     """The page; or, for htmx with `?before=N`, the messages before that one. `?at=<anchor>`: those around one."""
@@ -62,6 +63,7 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
         "state": opened.state,
         "trail_notice": opened.trail_notice,
         "list_context": list_context,
+        "list_link": list_link(open_list_context(list_context)) if list_context else None,
         "crumbs": _crumbs(summary),
         "can_reveal": request.staff.can(Permission.PII_REVEAL),
         "raw_url": _link("conversation-raw", ref) if request.staff.can(Permission.SYSTEM_READ) else "",
@@ -92,7 +94,7 @@ def reveal(request: StaffRequest, ref: str) -> HttpResponse:
 
 
 @requires(Permission.SYSTEM_READ)
-@require_GET
+@require_safe
 @not_for_prefetch
 def raw(request: StaffRequest, ref: str) -> HttpResponse:
     """The whole item as JSON, redacted, for admins."""
@@ -104,7 +106,7 @@ def raw(request: StaffRequest, ref: str) -> HttpResponse:
 
 
 @requires(Permission.CONVERSATION_READ)
-@require_GET
+@require_safe
 def timeline(request: StaffRequest, ref: str) -> HttpResponse:
     """Trail and idempotency records of a conversation in one order of time: a fragment for htmx, else a page."""
     item, page = services.timeline(ref, request.staff, request.GET.get("page", ""))

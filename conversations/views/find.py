@@ -59,7 +59,8 @@ def _results(request: StaffRequest) -> HttpResponse:
         raise NotFound
     finding = form.find(request.staff)
     if not finding.rows:
-        return _page(request, form, finding)
+        # Without what was typed: the link may be somebody else's, and a seal is not opened for whoever holds it.
+        return _page(request, None, finding)
     hits = [
         (hit, reverse(hit.kind, args=[hit.reference]) if hit.kind else "", rows_of(hit.rows, context, request.staff))
         for hit in finding.hits

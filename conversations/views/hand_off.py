@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from console import clock
-from console.errors import Invalid, NotFound, StoreUnavailable
+from console.errors import Invalid, NotAccepted, NotFound, StoreUnavailable, TableMissing, Throttled
 from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission
 from conversations.handoff import HandOffAction, LostRace, perform, unseal_intent
@@ -34,14 +34,17 @@ def hand_off(request: StaffRequest, ref: str) -> HttpResponse:
     intent = unseal_intent(request.POST.get("intent", ""), request.staff)
     if reference_of(intent.primary_channel, intent.conversation_id) != ref:
         raise NotFound
-    reason, note = request.POST.get("reason", "").strip(), request.POST.get("note", "").strip()
+    reason, note = _typed(request, "reason"), _typed(request, "note")
     try:
         perform(intent, request.staff, reason=reason, note=note)
     except LostRace as error:
         return _again(request, ref, "conversations/lost_race.html", 409, error)
     except Invalid as error:
         return _again(request, ref, "conversations/hand_off_refused.html", 400, error)
-    except StoreUnavailable as error:
+    except (TableMissing, NotAccepted):
+        # Nothing was written, and sending it again would not change that.
+        raise
+    except (StoreUnavailable, Throttled) as error:
         # The intent's id makes sending it again safe, so what was typed is offered again instead of being lost.
         context = {
             "reference": ref,
@@ -51,11 +54,16 @@ def hand_off(request: StaffRequest, ref: str) -> HttpResponse:
             "note": note,
             "back": _back(request, ref),
         }
-        response = render(request, "conversations/hand_off_unknown.html", context, status=503)
+        response = render(request, "conversations/hand_off_unknown.html", context, status=error.status)
         response.headers["Retry-After"] = "5"
         return response
     messages.success(request, _DONE[intent.action])
     return redirect(_back(request, ref))
+
+
+def _typed(request: StaffRequest, name: str) -> str:
+    """A text field, its line ends counted as the browser's `maxlength` counts them: one character each."""
+    return request.POST.get(name, "").replace("\r\n", "\n").strip()
 
 
 def _list_context(request: StaffRequest) -> str:
@@ -79,8 +87,8 @@ def _again(request: StaffRequest, reference: str, template: str, status: int, er
         "summary": summary_of(item),
         "error": error,
         "panel": panel_for(item, state, request.staff, clock.now()),
-        "typed_note": request.POST.get("note", ""),
-        "typed_reason": request.POST.get("reason", ""),
+        "typed_note": _typed(request, "note"),
+        "typed_reason": _typed(request, "reason"),
         "list_context": _list_context(request),
         "back": _back(request, reference),
     }

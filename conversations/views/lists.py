@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from console.errors import NotFound
 from console.redaction import mask_identifier
@@ -24,7 +24,7 @@ COMPANIES_SHOWN = 100
 
 
 @requires(Permission.CONVERSATION_READ)
-@require_GET
+@require_safe
 def index(request: StaffRequest) -> HttpResponse:
     """`/conversations/`: companies in scope, the projects of the opened one (GET `company`), and the look-ups.
 
@@ -61,7 +61,7 @@ def _projects(company: Company) -> dict[str, Any]:
 
 
 @requires(Permission.CONVERSATION_READ)
-@require_GET
+@require_safe
 def company(request: StaffRequest, company_id: str, project_id: str = "") -> HttpResponse:
     """A company's conversations, or a project's. GET filters: status, channel, hand_off, task; `page` is a cursor."""
     staff = request.staff
@@ -70,9 +70,12 @@ def company(request: StaffRequest, company_id: str, project_id: str = "") -> Htt
     form = ConversationFilter(request.GET)
     filters = form.filters(zone_of(staff))
     page = read_list(of_company(company_id, filters, staff, project_id), staff, request.GET.get("page", ""))
-    shown = page.rows[0] if page.rows else any_of(of_company(company_id, Filters(), staff, project_id), staff)
-    if shown is None:
-        # A project exists through its conversations; a company too, unless somebody has named it.
+    unfiltered = page if page.rows else read_list(of_company(company_id, Filters(), staff, project_id), staff)
+    shown = unfiltered.rows[0] if unfiltered.rows else None
+    named = None
+    if shown is None and not unfiltered.next:
+        # A project exists through its conversations; a company too, unless somebody has named it. Where there is more
+        # to search it exists: what was looked at may all be past its TTL.
         named = None if project_id else company_named(company_id)
         if project_id or (named is None and company_id not in staff.scope.ids):
             raise NotFound
@@ -83,14 +86,14 @@ def company(request: StaffRequest, company_id: str, project_id: str = "") -> Htt
         "company_name": company_name,
         "company_url": url_of("company", company_id),
         "project_id": project_id,
-        "project_name": shown.project_name if shown and project_id else "",
+        "project_name": (shown.project_name if shown else project_id) if project_id else "",
         "list_title": "Conversations of this project" if project_id else "Conversations of this company",
     }
     return _list(request, "company", form, page, place | ({"project": project_id} if project_id else {}), context)
 
 
 @requires(Permission.CONVERSATION_READ)
-@require_GET
+@require_safe
 def recipient(request: StaffRequest, ref: str) -> HttpResponse:
     """A recipient's conversations. GET filters: since, until, status, channel, hand_off, task; `page` is a cursor."""
     staff = request.staff
@@ -105,7 +108,7 @@ def recipient(request: StaffRequest, ref: str) -> HttpResponse:
 
 
 @requires(Permission.CONVERSATION_READ)
-@require_GET
+@require_safe
 def replies(request: StaffRequest, ref: str) -> HttpResponse:
     """The conversations between our number or address and a recipient. `page` is a cursor."""
     staff = request.staff

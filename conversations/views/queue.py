@@ -6,7 +6,7 @@ from datetime import datetime
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from console import clock
 from console.staff.access import StaffRequest, requires
@@ -32,7 +32,6 @@ class Row:
     wait: str
     wait_tone: str
     since: datetime | None
-    since_another_day: bool
     channel: str
     at_least: bool
     agent: str
@@ -53,19 +52,19 @@ class Tab:
 
 
 @requires(Permission.HAND_OFF)
-@require_GET
+@require_safe
 def queue(request: StaffRequest) -> HttpResponse:
     """The queue of the companies in scope. GET filters: tab, company, project, channel."""
     staff = request.staff
-    companies = companies_for(staff)
+    companies = {company.company_id: company.name for company in companies_for(staff)}
     form = QueueForm(request.GET)
-    found = read_queue([company.company_id for company in companies])
+    found = read_queue(form.in_order(companies))
     lists = {
         "waiting": form.apply(found.waiting()),
         "mine": form.apply(found.held_by(staff.username)),
         "colleagues": form.apply(found.held_by_others(staff.username)),
     }
-    form.offer(found.entries)
+    form.offer(found.entries, {company_id: companies[company_id] for company_id in found.left_out})
     tab = form.chosen_tab
     now = clock.now()
     context = {
@@ -76,7 +75,7 @@ def queue(request: StaffRequest) -> HttpResponse:
         "waiting_count": len(lists["waiting"]),
         "longest": _longest(lists["waiting"], now),
         "form": form,
-        "notice": _notice(found, {company.company_id: company.name for company in companies}),
+        "notice": _notice(found, companies),
         "mine_count": len(found.held_by(staff.username)),
         "list_context": seal_list_context({"list": "queue", "tab": tab, "filters": form.values()}),
     }
@@ -91,7 +90,7 @@ def release_mine(request: StaffRequest) -> HttpResponse:
     report = release_held(request.staff)
     released, failed = len(report.released), len(report.failed)
     if failed:
-        messages.warning(request, f"{failed} could not be released because they changed meanwhile: look again.")
+        messages.warning(request, f"{failed} could not be released: look at them again, then repeat.")
     if released:
         what = "1 conversation is" if released == 1 else f"{released} conversations are"
         messages.success(request, f"{what} back in the queue; the waiting times go on.")
@@ -109,7 +108,6 @@ def _row(entry: Entry, staff: Staff, now: datetime) -> Row:
         wait="unknown" if waited is None else clock.in_words(waited),
         wait_tone="long" if minutes >= 120 else "mid" if minutes >= 15 else "",
         since=entry.hand_off.requested_at,
-        since_another_day=minutes >= 12 * 60,
         channel=CHANNELS.get(entry.summary.channel, entry.summary.channel),
         at_least=entry.hand_off.wait_at_least,
         agent=entry.hand_off.agent,

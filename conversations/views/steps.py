@@ -4,7 +4,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from console.errors import NotFound
 from console.staff.access import StaffRequest, requires
@@ -17,7 +17,7 @@ DIRECTIONS = ("next", "previous")
 
 
 @requires(Permission.CONVERSATION_READ)
-@require_GET
+@require_safe
 def conversation_last_message(request: StaffRequest, ref: str) -> HttpResponse:
     """The last message as a fragment; without scripts the link leads to the conversation itself."""
     if not request.htmx:  # type: ignore[attr-defined]
@@ -26,7 +26,7 @@ def conversation_last_message(request: StaffRequest, ref: str) -> HttpResponse:
 
 
 @requires(Permission.CONVERSATION_READ)
-@require_GET
+@require_safe
 def conversation_step(request: StaffRequest, ref: str, direction: str) -> HttpResponse:
     """Go to the next or previous conversation of the list that `in` names; at its end, back to the list."""
     if direction not in DIRECTIONS:

@@ -90,3 +90,8 @@ def test_spans_read_as_people_say_them(span, words):
 )
 def test_expiry_by_any_number(ttl, expired):
     assert clock.is_expired(ttl, INSTANT) is expired
+
+
+@pytest.mark.parametrize("end", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", 10**400, -(10**400)])
+def test_the_ends_of_the_calendar_are_no_instants_because_no_zone_can_show_them(end):
+    assert clock.parse_instant(end) is None

@@ -1,6 +1,7 @@
 """Health, home, system and error pages, and the headers that every answer carries."""
 
 import pytest
+from django.conf import settings
 from django.test import Client
 
 from console.dynamodb import calls
@@ -54,7 +55,7 @@ def test_unknown_pages_and_wrong_methods_have_designed_answers(store):
     wrong = client.post("/conversations/")
     assert wrong.status_code == 405
     assert b"cannot be done this way" in wrong.content
-    assert wrong["Allow"] == "GET"
+    assert wrong["Allow"] == "GET, HEAD"
 
 
 def test_a_forged_form_is_refused_with_words(store):
@@ -121,3 +122,28 @@ def test_an_absent_table_is_a_designed_state_of_its_section(bare_store):
     answer = signed_in(member()).get("/conversations/companies/ci-aaa-001/")
     assert answer.status_code == 503
     assert b"table is not there in this environment" in answer.content
+
+
+def test_why_the_store_failed_is_in_the_log_without_keys(store, caplog):
+    client = signed_in(member())
+    with faults.refuse("Query", code="AccessDeniedException", message="key +447700900123", times=faults.ALWAYS):
+        assert client.get("/queue/").status_code == 503
+    assert "failed: AccessDeniedException" in caplog.text
+    assert "447700900123" not in caplog.text
+
+
+def test_a_refused_host_is_told_in_a_page_and_never_printed_unredacted():
+    answer = Client().get("/sign-in/", headers={"host": "jo@example.com"})
+    assert answer.status_code == 400
+    assert "That request cannot be read" in answer.content.decode()
+    logger = settings.LOGGING["loggers"]["django.security.DisallowedHost"]
+    # A logger without any handler falls back to Python's own, which prints message and traceback as they are.
+    assert logger["handlers"] or logger["propagate"]
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_probes_by_address_and_plain_http_are_answered(store, settings, path):
+    settings.SECURE_SSL_REDIRECT = True
+    answer = Client(SERVER_NAME="10.1.2.3").get(path)
+    assert answer.status_code == 200
+    assert Client(SERVER_NAME="10.1.2.3").post(path).status_code == 405

@@ -369,3 +369,41 @@ def test_the_timeline_joins_trail_and_records_in_one_order_of_time(store, item):
         assert order == sorted(order)
         assert "pending" in text
         assert ("<html" in text) is (headers == {})
+
+
+@pytest.mark.parametrize(
+    ("zone", "instant"), [("Europe/London", "0001-01-01T00:00:00Z"), ("Asia/Tokyo", "9999-12-31T23:59:59Z")]
+)
+def test_a_time_that_no_zone_can_show_does_not_break_the_page(store, zone, instant):
+    stored = conversation(created_at=instant, messages=[message(1, "Hello there") | {"message_timestamp": instant}])
+    store.put("CONVERSATIONS", stored)
+    answer = signed_in(member(time_zone=zone)).get(url_of(stored))
+    assert answer.status_code == 200
+    assert "Hello there" in answer.content.decode()
+
+
+def test_another_companys_entries_under_the_same_id_stay_out(store):
+    stored = conversation()
+    store.put("CONVERSATIONS", stored)
+    entry = {
+        "conversation_id": stored["conversation_id"],
+        "ts_action_id": f"{clock.to_iso(clock.now())}#a1",
+        "action_type": "hand_off.take_over",
+        "result": "success",
+        "actor": "bob.other",
+        "actor_role": "agent",
+    }
+    store.put("AUDIT", entry | {"company_id": OTHER_COMPANY})
+    client = signed_in(member())
+    for part in ("", "timeline/"):
+        assert "bob.other" not in client.get(url_of(stored, part)).content.decode()
+    store.put("AUDIT", entry)
+    for part in ("", "timeline/"):
+        assert "bob.other" in client.get(url_of(stored, part)).content.decode()
+
+
+def test_drifted_flags_and_channels_are_masked_too(store):
+    drifted = dict.fromkeys(("channel_method", "hand_off_to_human", "hand_off_wanted"), "call +447700900999")
+    stored = conversation(**drifted)
+    store.put("CONVERSATIONS", stored)
+    assert "447700900999" not in signed_in(auditor()).get(url_of(stored)).content.decode()

@@ -295,3 +295,26 @@ def test_only_readers_may_look_things_up(store):
     assert client.get(FIND).status_code == 403
     assert by_recipient(client, TEL).status_code == 403
     assert client.put(FIND).status_code in (403, 405)
+
+
+def test_a_results_link_does_not_tell_what_was_typed_into_it(store):
+    token = seal_list_context({"list": "found", "look": "recipient", "terms": {"recipient": TEL}})
+    answer = signed_in(member("aiko.mori", "auditor")).get(f"{FIND}?found={token}")
+    assert "Nothing was found" in told(answer)
+    assert TEL.lstrip("+") not in answer.content.decode()
+
+
+def test_an_absent_reply_index_is_named_and_the_table_is_not_called_absent(bare_store):
+    bare_store.create_tables("STAFF", "STAFF_SESSIONS", "CONSOLE", "AUDIT")
+    request = create_table_request("CONVERSATIONS")
+    indexes = [each for each in request["GlobalSecondaryIndexes"] if "whatsapp" not in each["IndexName"]]
+    request["GlobalSecondaryIndexes"] = indexes
+    keyed = (request, *indexes, *request["LocalSecondaryIndexes"])
+    used = {key["AttributeName"] for each in keyed for key in each["KeySchema"]}
+    request["AttributeDefinitions"] = [
+        each for each in request["AttributeDefinitions"] if each["AttributeName"] in used
+    ]
+    bare_store.client.create_table(**request)
+    answer = by_reply(signed_in(member()), "whatsapp", "+447588713814", TEL)
+    assert answer.status_code == 503
+    assert "company-whatsapp-number-recipient-tel-index, which this list needs, is not there" in told(answer)

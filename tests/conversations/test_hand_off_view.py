@@ -26,7 +26,9 @@ def form(client, item, label: str) -> dict[str, str]:
     text = client.get(page_of(item)).content.decode()
     for found in re.findall(r"<form[^>]*hand-off[^>]*>.*?</form>", text, re.DOTALL):
         if f">{label}" in found:
-            return dict(re.findall(r'name="(intent|in)" value="([^"]*)"', found))
+            fields = dict(re.findall(r'<input[^>]*name="(intent|in)" value="([^"]*)"', found))
+            pressed = re.search(rf'<button[^>]*name="intent" value="([^"]*)"[^>]*>{label}', found)
+            return fields | ({"intent": pressed[1]} if pressed else {})
     raise AssertionError(f"no form {label!r} in {text}")
 
 
@@ -152,3 +154,35 @@ def test_an_overridden_take_over_is_told_and_can_be_taken_again_with_its_timer(s
     stored = store.get("CONVERSATIONS", **key(item))
     assert stored["hand_off_to_human"] is True
     assert stored["hand_off_requested_at"] == asked
+
+
+def test_line_ends_count_as_the_browser_counts_them(store):
+    item = held("amira.haddad")
+    store.put("CONVERSATIONS", item)
+    client = signed_in(member())
+    fields = form(client, item, "Hand back") | {"note": "a\r\n" * 999 + "b"}
+    assert client.post(page_of(item) + "hand-off/", fields).status_code == 302
+    assert store.get("CONVERSATIONS", **key(item))["hand_off_note"] == "a\n" * 999 + "b"
+
+
+def test_a_busy_database_keeps_the_typed_note(store):
+    item = held("amira.haddad")
+    store.put("CONVERSATIONS", item)
+    client = signed_in(member())
+    fields = form(client, item, "Hand back") | {"note": "typed with care"}
+    code = "ProvisionedThroughputExceededException"
+    with faults.refuse("TransactWriteItems", code=code, times=faults.ALWAYS):
+        answer = client.post(page_of(item) + "hand-off/", fields)
+    assert answer.status_code == 429
+    assert "typed with care" in answer.content.decode()
+
+
+def test_without_its_tables_nobody_is_asked_to_send_an_action_again(bare_store):
+    bare_store.create_tables("STAFF", "STAFF_SESSIONS", "CONSOLE", "AUDIT", "CONVERSATIONS", "CONVERSATION_STATE")
+    item = conversation()
+    bare_store.put("CONVERSATIONS", item)
+    client = signed_in(member())
+    answer = client.post(page_of(item) + "hand-off/", form(client, item, "Take over"))
+    assert answer.status_code == 503
+    assert "nothing can be changed" in answer.content.decode()
+    assert "Send it again" not in answer.content.decode()

@@ -429,3 +429,13 @@ def test_items_past_their_ttl_are_on_no_list(store, agent):
     store.put("CONVERSATIONS", conversation(ttl=clock.to_epoch(clock.now()) - 1))
     assert not rows_in(agent.get(company_url()))
     assert agent.get(recipient_url()).status_code == 404
+
+
+@pytest.mark.parametrize("query", ["", "?status=failed"])
+def test_a_project_that_begins_with_expired_conversations_is_there(store, query):
+    past = clock.to_epoch(clock.now()) - 86_400
+    gone = [conversation(primary_channel=f"+44770090{number:04}", ttl=past) for number in range(210)]
+    store.put_all("CONVERSATIONS", [*gone, conversation(primary_channel="+449999999999")])
+    client = signed_in(member())
+    assert client.get(f"/conversations/companies/{COMPANY}/projects/pi-aaa-001/{query}").status_code == 200
+    assert client.get(f"/conversations/companies/{COMPANY}/projects/pi-none/{query}").status_code == 404

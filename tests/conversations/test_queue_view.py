@@ -7,6 +7,7 @@ import pytest
 from console import clock
 from console.audit.recording import Actor
 from console.staff import services
+from tests import faults
 from tests.conversations.test_queue import held, waiting
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 
@@ -119,3 +120,25 @@ def test_an_admin_sees_every_company_of_the_registry(store):
     )
     store.put_all("CONVERSATIONS", [waiting(5), waiting(5, company_id=OTHER_COMPANY)])
     assert "2 people are waiting" in html(signed_in(admin()).get("/queue/"))
+
+
+def test_a_company_beyond_the_budget_is_looked_at_when_it_is_chosen(store):
+    companies = [f"ci-{number:03}" for number in range(25)]
+    store.put("CONVERSATIONS", waiting(5, company_id=companies[-1], hand_off_to_human_reason="in the last one"))
+    client = signed_in(member(scope=companies))
+    text = html(client.get("/queue/"))
+    assert "5 more companies were not looked at: choose one in the filter" in text
+    assert f'<option value="{companies[-1]}"' in text
+    assert "in the last one" not in text
+    assert "in the last one" in html(client.get(f"/queue/?company={companies[-1]}"))
+    assert "in the last one" not in html(client.get(f"/queue/?company={OTHER_COMPANY}"))
+
+
+def test_what_a_busy_database_kept_from_being_released_is_not_blamed_on_others(store):
+    store.put("CONVERSATIONS", held("amira.haddad"))
+    client = signed_in(member())
+    code = "ProvisionedThroughputExceededException"
+    with faults.refuse("TransactWriteItems", code=code, times=faults.ALWAYS):
+        text = html(client.post("/queue/release-mine/", follow=True))
+    assert "1 could not be released" in text
+    assert "changed meanwhile" not in text

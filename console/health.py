@@ -1,0 +1,42 @@
+"""Liveness and readiness: answered before anything else looks at the request."""
+
+import logging
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+from console.dynamodb import calls
+from console.dynamodb.connection import call
+from console.dynamodb.registry import table_name
+from console.errors import ConsoleError
+
+logger = logging.getLogger(__name__)
+
+
+@require_safe
+def alive(request: HttpRequest) -> HttpResponse:
+    """Liveness: the process answers. No I/O."""
+    return _plain("ok")
+
+
+@require_safe
+def ready(request: HttpRequest) -> HttpResponse:
+    """Readiness: DynamoDB answers one cheap read of our own table."""
+    try:
+        with calls.budget(settings.DYNAMODB_CONNECT_TIMEOUT_SECONDS + settings.DYNAMODB_READ_TIMEOUT_SECONDS + 1):
+            call(
+                "GetItem",
+                TableName=table_name("STAFF_SESSIONS"),
+                Key={"session_id": {"S": "readiness"}},
+                ProjectionExpression="session_id",
+            )
+    except ConsoleError as error:
+        logger.warning("not ready: %s", type(error).__name__)
+        return _plain("not ready", 503)
+    return _plain("ready")
+
+
+def _plain(word: str, status: int = 200) -> HttpResponse:
+    headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+    return HttpResponse(f"{word}\n", status=status, content_type="text/plain", headers=headers)

@@ -1,6 +1,6 @@
 """What every page gets: environment banner, navigation by permission, who is signed in."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.conf import settings
@@ -20,6 +20,7 @@ class NavItem:
     label: str
     icon: str
     current: bool
+    key: str = ""
     count: str | None = None
 
 
@@ -37,6 +38,7 @@ class Environment:
 SECTIONS = (
     ("queue", "Queue", "queue", Permission.HAND_OFF),
     ("conversations", "Conversations", "conversations", Permission.CONVERSATION_READ),
+    ("conversation-find", "Find", "search", Permission.CONVERSATION_READ),
     ("chats", "Chats", "chats", Permission.CONVERSATION_READ),
     ("threads", "Threads", "threads", Permission.CONVERSATION_READ),
     ("audit", "Audit", "audit", Permission.AUDIT_READ),
@@ -77,5 +79,6 @@ def navigation(path: str, staff: Staff) -> list[NavItem]:
             url = reverse(name)
         except NoReverseMatch:
             continue
-        items.append(NavItem(url, label, icon, path.startswith(url)))
-    return items
+        items.append(NavItem(url, label, icon, path.startswith(url), "/" if name == "conversation-find" else ""))
+    current = max((item.url for item in items if item.current), key=len, default="")
+    return [replace(item, current=item.url == current) for item in items]

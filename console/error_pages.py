@@ -67,28 +67,30 @@ MISSING_TABLE = "This section's table is not there in this environment"
 
 def render_error(request: HttpRequest, error: ConsoleError) -> HttpResponse:
     """The designed answer of one of the console's errors."""
-    response = render_status(request, error.status, str(error), missing_table=isinstance(error, TableMissing))
-    if isinstance(error, Throttled | StoreUnavailable):
+    missing = isinstance(error, TableMissing)
+    # A deployment may do without a schema: its pages are there and say so. What was to be written was not.
+    is_state = missing and request.method in ("GET", "HEAD") and not getattr(request, "htmx", False)
+    response = render_status(request, 200 if is_state else error.status, str(error), missing_table=missing)
+    if response.status_code >= 400 and isinstance(error, Throttled | StoreUnavailable):
         response.headers["Retry-After"] = "5"
     return response
 
 
 def render_status(
-    request: HttpRequest, status: int, detail: str = "", *, missing_table: bool = False, fragment: bool | None = None
+    request: HttpRequest, status: int, detail: str = "", *, title: str = "", missing_table: bool = False
 ) -> HttpResponse:
     """The page (or, for htmx, the fragment) of a status. `detail` is a sentence for people, without PII."""
     page = PAGES.get(status) or ErrorPage(status, HTTPStatus(status).phrase, "")
-    title = MISSING_TABLE if missing_table else page.title
-    as_fragment = bool(getattr(request, "htmx", False)) if fragment is None else fragment
+    as_fragment = bool(getattr(request, "htmx", False))
     context = {
         "error": ErrorPage(
             page.status,
-            title,
+            title or (MISSING_TABLE if missing_table else page.title),
             detail or page.text,
             "An administrator sees on the system page what is missing." if missing_table else page.action,
         ),
     }
-    template = "errors/_error.html" if as_fragment else f"errors/{status}.html"
+    template = "errors/_error.html" if as_fragment else f"errors/{503 if missing_table else status}.html"
     response = render(request, template, context, status=status)
     if as_fragment:
         # A 409 would otherwise replace the row or panel that asked.

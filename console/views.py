@@ -46,7 +46,10 @@ def system(request: StaffRequest) -> HttpResponse:
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """A form without its token: most often a page that was open across a sign-in."""
     return render_status(
-        request, 403, "This form is no longer valid. Nothing was changed. Go back, reload the page and send it again."
+        request,
+        403,
+        "Nothing was changed. Go back, reload the page and send it again.",
+        title="This form is no longer valid",
     )
 
 

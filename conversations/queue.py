@@ -4,7 +4,8 @@ Budget of one page: at most `READS_PER_COMPANY` queries for each of at most `COM
 companies in parallel; what was not looked at is said. DynamoDB filters, so that only hand-offs travel.
 """
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -87,6 +88,24 @@ def read_queue(company_ids: Iterable[str], reads_per_company: int = READS_PER_CO
         looked_at=sum(read.looked_at for read in reads),
         incomplete=tuple(read.company_id for read in reads if not read.complete),
         left_out=tuple(left_out),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingCounts:
+    """How many wait for a human in a company, in all and by project id. `complete`: all of it was looked at."""
+
+    total: int
+    by_project: Mapping[str, int]
+    complete: bool
+
+
+def waiting_counts(company_id: str) -> WaitingCounts:
+    """Who waits in each project of a company, within the queue's budget for one company. Raises the store's errors."""
+    found = read_queue([company_id])
+    waiting = found.waiting()
+    return WaitingCounts(
+        len(waiting), Counter(entry.summary.project_id for entry in waiting), complete=not found.incomplete
     )
 
 

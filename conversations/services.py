@@ -54,6 +54,7 @@ class Opened:
     story: Story
     state: StatePanel
     now: datetime
+    is_recorded: bool
     is_raw: bool
     trail_notice: str = ""
 
@@ -110,6 +111,7 @@ def open_conversation(reference: str, staff: Staff, *, with_state: bool = True) 
         story=story_of(entries, hand_off, staff.username),
         state=results[2] if with_state else StatePanel(),
         now=now,
+        is_recorded=results[0],
         is_raw=results[0] and staff.can(Permission.TRANSCRIPT_RAW),
         trail_notice=notice,
     )

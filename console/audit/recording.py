@@ -126,12 +126,14 @@ def write_with_entry(entry: AuditEntry, add: Callable[[TransactWrite], None]) ->
 
 def read_only_reason() -> str:
     """Why nothing can be changed in this environment, as far as is known without asking; "" where nothing is amiss."""
-    if not (known_absent("AUDIT") or known_absent("IDEMPOTENCY")):
-        return ""
-    return (
-        "Read-only: the tables of the audit trail are not there in this environment. Conversations are shown redacted, "
-        "and nothing can be revealed or changed."
-    )
+    if known_absent("AUDIT"):
+        return (
+            "Read-only: the tables of the audit trail are not there in this environment. Conversations are shown "
+            "redacted, and nothing can be revealed or changed."
+        )
+    if known_absent("IDEMPOTENCY"):
+        return "Read-only: the table of idempotency records is not there in this environment. Nothing can be changed."
+    return ""
 
 
 def record_once_an_hour(entry: Entry, at: datetime | None = None) -> bool:

@@ -65,7 +65,7 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
         "list_context": list_context,
         "list_link": list_link(open_list_context(list_context)) if list_context else None,
         "crumbs": _crumbs(summary),
-        "can_reveal": request.staff.can(Permission.PII_REVEAL),
+        "can_reveal": request.staff.can(Permission.PII_REVEAL) and opened.is_recorded,
         "raw_url": _link("conversation-raw", ref) if request.staff.can(Permission.SYSTEM_READ) else "",
         "is_redacted": not opened.is_raw,
         "trail_url": _trail_url(opened.item.conversation_id),

@@ -7,6 +7,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from console.dynamodb.calls import submit
 from console.errors import NotFound
 from console.redaction import mask_identifier
 from console.refs import unseal
@@ -18,6 +19,7 @@ from conversations.filters import Filters
 from conversations.forms import CHANNELS, CompanyFilter, ConversationFilter, RecipientFilter, lookup_forms
 from conversations.listing import rows_of, url_of
 from conversations.queries import MAX_KEY_BYTES, any_of, of_company, of_recipient, of_reply, read_list
+from conversations.queue import waiting_counts
 from conversations.records import Page
 
 COMPANIES_SHOWN = 100
@@ -55,9 +57,14 @@ def index(request: StaffRequest) -> HttpResponse:
 
 
 def _projects(company: Company) -> dict[str, Any]:
-    read = projects_of(company.company_id)
-    links = [(each, url_of("project", company.company_id, each.project_id)) for each in read.projects]
-    return {"links": links, "more": read.more}
+    """A company's projects, with how many wait in each: skip-reads and the queue's bounded read, at once."""
+    reading, counting = submit(projects_of, company.company_id), submit(waiting_counts, company.company_id)
+    read, waiting = reading.result(), counting.result()
+    links = [
+        (each, url_of("project", company.company_id, each.project_id), waiting.by_project.get(each.project_id, 0))
+        for each in read.projects
+    ]
+    return {"links": links, "more": read.more, "waiting": waiting}
 
 
 @requires(Permission.CONVERSATION_READ)

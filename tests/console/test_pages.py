@@ -120,7 +120,7 @@ def test_the_system_page_names_what_is_absent(bare_store):
 def test_an_absent_table_is_a_designed_state_of_its_section(bare_store):
     bare_store.create_tables("STAFF", "STAFF_SESSIONS", "AUDIT", "CONSOLE")
     answer = signed_in(member()).get("/conversations/companies/ci-aaa-001/")
-    assert answer.status_code == 503
+    assert answer.status_code == 200
     assert b"table is not there in this environment" in answer.content
 
 

@@ -1,0 +1,93 @@
+"""The quick answers of the embedded DynamoDB are the same as any DynamoDB's."""
+
+from typing import Any
+
+import pytest
+
+from console.dynamodb.registry import table_name
+from tests.store import Store
+
+pytestmark = pytest.mark.store
+
+ITEM = {
+    "text": {"S": "مرحبا <b>"},
+    "number": {"N": "12.5"},
+    "flag": {"BOOL": False},
+    "nothing": {"NULL": True},
+    "bytes": {"B": b"\x00\xff"},
+    "words": {"SS": ["a", "b"]},
+    "numbers": {"NS": ["1", "2.5"]},
+    "blobs": {"BS": [b"a"]},
+    "empty": {"M": {}},
+    "none": {"L": []},
+    "tree": {
+        "M": {
+            "deep": {"S": "y"},
+            "list": {"L": [{"S": "x"}, {"M": {"n": {"N": "1"}, "b": {"B": b"z"}}}, {"NULL": True}]},
+        }
+    },
+}
+KEY = {"primary_channel": {"S": "+447700900999"}, "conversation_id": {"S": "c#p#r#1"}}
+
+
+@pytest.fixture
+def client(store: Store) -> Any:
+    return store.client
+
+
+def same(found: dict[str, Any], wanted: dict[str, Any]) -> bool:
+    return {name: _sorted(value) for name, value in found.items()} == {
+        name: _sorted(value) for name, value in wanted.items()
+    }
+
+
+def _sorted(value: dict[str, Any]) -> Any:
+    ((kind, content),) = value.items()
+    return (kind, sorted(content)) if kind in ("SS", "NS", "BS") else (kind, content)
+
+
+def test_an_item_of_every_type_comes_back_as_it_was_put(client: Any) -> None:
+    table = table_name("CONVERSATIONS")
+    client.put_item(TableName=table, Item={**KEY, **ITEM})
+    assert same(client.get_item(TableName=table, Key=KEY, ConsistentRead=True)["Item"], {**KEY, **ITEM})
+    query = {
+        "TableName": table,
+        "KeyConditionExpression": "primary_channel = :p",
+        "ExpressionAttributeValues": {":p": KEY["primary_channel"]},
+    }
+    assert same(client.query(**query)["Items"][0], {**KEY, **ITEM})
+
+
+def test_a_projection_holds_the_named_attributes_and_nested_paths_only(client: Any) -> None:
+    table = table_name("CONVERSATIONS")
+    client.put_item(TableName=table, Item={**KEY, **ITEM})
+    names = {"#t": "text", "#b": "bytes", "#n": "nothing"}
+    top = client.get_item(
+        TableName=table,
+        Key=KEY,
+        ProjectionExpression="#t, #b, #n, absent",
+        ExpressionAttributeNames=names,
+    )["Item"]
+    assert same(top, {name: ITEM[name] for name in ("text", "bytes", "nothing")})
+    nested = client.get_item(
+        TableName=table,
+        Key=KEY,
+        ProjectionExpression="#tree.#k",
+        ExpressionAttributeNames={"#tree": "tree", "#k": "deep"},
+    )["Item"]
+    assert nested == {"tree": {"M": {"deep": {"S": "y"}}}}
+
+
+def test_what_was_read_with_a_projection_is_not_changed_by_a_later_write(client: Any) -> None:
+    table = table_name("CONVERSATIONS")
+    client.put_item(TableName=table, Item={**KEY, **ITEM})
+    client.update_item(
+        TableName=table,
+        Key=KEY,
+        UpdateExpression="SET #l = list_append(#l, :more)",
+        ExpressionAttributeNames={"#l": "none"},
+        ExpressionAttributeValues={":more": {"L": [{"S": "y"}]}},
+    )
+    item = client.get_item(TableName=table, Key=KEY, ConsistentRead=True)["Item"]
+    assert item["none"] == {"L": [{"S": "y"}]}
+    assert same({**item, "none": {"L": []}}, {**KEY, **ITEM})

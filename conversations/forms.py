@@ -184,7 +184,7 @@ class RecipientLookup(Lookup):
     """By the recipient's phone number or email."""
 
     look = "recipient"
-    recipient = _identifier("Recipient's phone number or email", "In any usual spelling, such as +44 7700 900123")
+    recipient = _identifier("Recipient's phone number or email", "With the country code, such as +44 7700 900123")
 
     def clean_recipient(self) -> str:
         """Something that can be looked up."""

@@ -15,6 +15,8 @@ from conversations.records import HandOff, HandOffState, Marker
 
 # A trail entry and the item's own time of the same action are written by one request, moments apart.
 _SAME_ACTION = timedelta(minutes=2)
+# "I have asked a colleague" comes with the request, not into the hand-off.
+ANNOUNCEMENT = timedelta(minutes=1)
 
 _LEADS_TO = {
     Action.HAND_OFF_REQUEST: HandOffState.WAITING,
@@ -66,7 +68,7 @@ class Story:
         """What a message of the AI at that instant broke into: "held", "waiting", or "" for no hand-off.
 
         Strictly after the hand-off began and before it ended; a message of the very instant of a take-over still
-        belongs to the time before it.
+        belongs to the time before it, and the AI may say that it has asked for a human.
         """
         before = [event for event in self.events if event.at < at]
         if not before or before[-1].state is HandOffState.AI:
@@ -75,7 +77,10 @@ class Story:
             return ""
         if any(event.at == at and event.state is HandOffState.AI for event in self.events):
             return ""
-        return "held" if before[-1].state is HandOffState.HELD else "waiting"
+        if before[-1].state is HandOffState.HELD:
+            return "held"
+        asked_now = len(before) == 1 or before[-2].state is HandOffState.AI
+        return "" if asked_now and at - before[-1].at <= ANNOUNCEMENT else "waiting"
 
 
 def story_of(entries: Iterable[HandOffEntry], hand_off: HandOff, viewer: str) -> Story:

@@ -168,7 +168,7 @@ def test_each_event_is_in_exactly_one_window():
 @pytest.mark.parametrize(
     ("at", "during"),
     [
-        (9, ""), (10, ""), (10.1, "waiting"), (30, "waiting"), (30.1, "held"), (50, "held"), (55, "waiting"),
+        (9, ""), (10, ""), (11, ""), (11.1, "waiting"), (30, "waiting"), (30.1, "held"), (50, "held"), (55, "waiting"),
         (61, "held"), (89.9, "held"), (90, ""), (91, ""),
     ],
 )  # fmt: skip

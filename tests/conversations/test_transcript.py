@@ -9,7 +9,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from console.audit.records import HandOffEntry
-from conversations.events import Event, Story, story_of
+from conversations.events import ANNOUNCEMENT, Event, Story, story_of
 from conversations.messages import StoredMessages
 from conversations.records import HandOff, HandOffState, Marker, Message
 from conversations.transcript import WINDOW, transcript
@@ -227,8 +227,12 @@ def test_where_the_platform_ended_a_hand_off_unnoted_nothing_is_said_of_what_cam
 def test_a_mark_agrees_with_who_had_it_at_that_instant(changes, at):
     events = tuple(Event(minutes(m), state, "") for m, state in sorted(changes, key=lambda change: change[0]))
     during = Story(events).during(minutes(at))
-    earlier = [event.state for event in events if event.at < minutes(at)]
+    before = [event for event in events if event.at < minutes(at)]
+    earlier = [event.state for event in before]
     if during:
         assert earlier[-1].value == during
     elif earlier and earlier[-1] is not AI:
-        assert any(event.at == minutes(at) and event.state is AI for event in events)
+        announced = (
+            earlier[-1] is WAITING and earlier[-2:-1] in ([], [AI]) and minutes(at) - before[-1].at <= ANNOUNCEMENT
+        )
+        assert announced or any(event.at == minutes(at) and event.state is AI for event in events)

@@ -76,6 +76,7 @@ def queue(request: StaffRequest) -> HttpResponse:
         "longest": _longest(lists["waiting"], now),
         "form": form,
         "notice": _notice(found, companies),
+        "looked_at": found.looked_at,
         "mine_count": len(found.held_by(staff.username)),
         "list_context": seal_list_context({"list": "queue", "tab": tab, "filters": form.values()}),
     }
@@ -124,6 +125,8 @@ def _longest(waiting: list[Entry], now: datetime) -> str:
 
 def _notice(found: Queue, names: dict[str, str]) -> str:
     parts = []
+    if not names:
+        parts.append("No company is known yet, so none was looked at: manage.py companies discover finds them.")
     if found.incomplete:
         listed = ", ".join(names.get(company_id, company_id) for company_id in found.incomplete)
         parts.append(

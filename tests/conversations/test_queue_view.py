@@ -30,6 +30,7 @@ def test_rows_are_masked_and_longest_wait_comes_first(store):
     assert "447700900" not in text
     assert "2 people are waiting" in text
     assert "3 h 20 min" in text
+    assert "all 2 conversations looked at" in text
 
 
 def test_tabs_and_filters_live_in_the_url(store):
@@ -142,3 +143,10 @@ def test_what_a_busy_database_kept_from_being_released_is_not_blamed_on_others(s
         text = html(client.post("/queue/release-mine/", follow=True))
     assert "1 could not be released" in text
     assert "changed meanwhile" not in text
+
+
+def test_without_any_known_company_it_says_that_nobody_was_looked_for(store):
+    store.put("CONVERSATIONS", waiting(5))
+    text = html(signed_in(admin()).get("/queue/"))
+    assert "No company is known yet" in text
+    assert "Nobody found waiting" in text

@@ -6,6 +6,7 @@ from http import HTTPStatus
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from console.dynamodb.registry import TABLES
 from console.errors import ConsoleError, StoreUnavailable, TableMissing, Throttled
 
 
@@ -68,12 +69,17 @@ MISSING_TABLE = "This section's table is not there in this environment"
 def render_error(request: HttpRequest, error: ConsoleError) -> HttpResponse:
     """The designed answer of one of the console's errors."""
     missing = isinstance(error, TableMissing)
-    # A deployment may do without a schema: its pages are there and say so. What was to be written was not.
-    is_state = missing and request.method in ("GET", "HEAD") and not getattr(request, "htmx", False)
+    is_state = request.method in ("GET", "HEAD") and not getattr(request, "htmx", False) and _is_optional(error)
     response = render_status(request, 200 if is_state else error.status, str(error), missing_table=missing)
     if response.status_code >= 400 and isinstance(error, Throttled | StoreUnavailable):
         response.headers["Retry-After"] = "5"
     return response
+
+
+def _is_optional(error: ConsoleError) -> bool:
+    """A deployment may do without any of the five schemas: the pages of an absent one say so, and that is no failure."""
+    spec = TABLES.get(error.table_key) if isinstance(error, TableMissing) else None
+    return spec is not None and not spec.ours
 
 
 def render_status(

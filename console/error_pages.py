@@ -77,7 +77,7 @@ def render_error(request: HttpRequest, error: ConsoleError) -> HttpResponse:
 
 
 def _is_optional(error: ConsoleError) -> bool:
-    """A deployment may do without any of the five schemas: the pages of an absent one say so, and that is no failure."""
+    """A deployment may do without any of the five schemas; the pages of an absent one say so, which is no failure."""
     spec = TABLES.get(error.table_key) if isinstance(error, TableMissing) else None
     return spec is not None and not spec.ours
 

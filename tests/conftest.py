@@ -1,13 +1,19 @@
 """Fixtures of the whole suite: the DynamoDB that tests run against, and Django without a SQL database."""
 
+import os
 import uuid
 from collections.abc import Iterator
 
+import hypothesis
 import pytest
 
 from console.dynamodb.registry import TABLES
 from tests import dynamodb_local
 from tests.store import Store
+
+# Machines differ in speed: no example is failed for its time. CI tries the same examples each time, people new ones.
+hypothesis.settings.register_profile("suite", deadline=None, derandomize=bool(os.environ.get("CI")))
+hypothesis.settings.load_profile("suite")
 
 STORE_FIXTURES = {"store", "bare_store", "dynamodb"}
 

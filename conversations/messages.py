@@ -19,6 +19,7 @@ from console import clock
 from console.dynamodb.models import TYPE_WORDS
 from console.dynamodb.values import plain
 from console.redaction import redact
+from console.refs import as_letters
 from console.trees import clean, text_of, well_formed
 from conversations.content import blocks_of, first_of
 from conversations.records import Message, Speaker
@@ -223,7 +224,7 @@ def _from_text(text: str) -> tuple[list[Any], str]:
 
 
 def _digest(identity: str, secret: str) -> str:
-    return hashlib.blake2b(clean(identity).encode(), key=_anchor_key(secret), digest_size=8).hexdigest()
+    return as_letters(hashlib.blake2b(clean(identity).encode(), key=_anchor_key(secret), digest_size=8).digest())
 
 
 @lru_cache(maxsize=4)

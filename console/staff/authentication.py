@@ -10,13 +10,13 @@ from console import clock
 from console.audit.actions import SYSTEM_TRAIL, Action, Result, staff_trail
 from console.audit.recording import Actor, Entry, build, record, record_where_possible
 from console.errors import ConsoleError
+from console.refs import as_letters
 from console.staff import passwords, services, sessions
 from console.staff.models import StaffAccount
 from console.staff.permissions import Staff
 
 logger = logging.getLogger(__name__)
 
-_HEX_AS_LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 # Whoever tried to sign in and did not: not the person whose name was typed.
 VISITOR = Actor("unknown", "visitor")
 
@@ -77,11 +77,10 @@ def _record_failure(typed: str, account: StaffAccount | None, reason: str) -> No
 def _name_hmac(typed: str) -> str:
     """What the trail keeps of a name that does not exist: enough to tell repeated ones apart, and no more.
 
-    People type passwords into the name field. 32 letters a to p instead of hex digits, which redaction may take for
-    phone numbers.
+    People type passwords into the name field.
     """
-    digest = salted_hmac("console.staff.unknown-name", typed.strip().lower(), algorithm="sha256").hexdigest()
-    return digest[:32].translate(_HEX_AS_LETTERS)
+    digest = salted_hmac("console.staff.unknown-name", typed.strip().lower(), algorithm="sha256").digest()
+    return as_letters(digest[:16])
 
 
 def _note_sign_in(account: StaffAccount, new_hash: str) -> None:

@@ -1,6 +1,7 @@
 """Stored messages, read entry by entry: every drift is one flagged message, never an error."""
 
 import json
+import re
 from decimal import Decimal
 
 import pytest
@@ -242,3 +243,9 @@ def test_any_json_text_renders_without_an_error(value):
 def test_lone_surrogates_of_json_escapes_can_be_sent():
     html = rendered(StoredMessages.of({"S": '[{"role": "user", "content": "a\\ud800b", "entry_id": "\\udfff"}]'}))
     assert "a?b" in html
+
+
+@given(st.text(min_size=1, max_size=40))
+def test_an_anchor_holds_no_digits_that_could_pass_for_a_phone_number(entry_id):
+    stored = StoredMessages.of({"L": [{"M": {"entry_id": {"S": entry_id}, "content": {"S": "x"}}}]})
+    assert re.fullmatch(r"[a-p]{16}", stored.anchor(1))

@@ -68,9 +68,4 @@ def staff_trail(username: str) -> str:
     return f"STAFF#{username}"
 
 
-def tenant_trail(tenant_id: str) -> str:
-    """Partition of a tenant's trail."""
-    return f"TENANT#{tenant_id}"
-
-
 SYSTEM_TRAIL = "SYSTEM"

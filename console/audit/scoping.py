@@ -7,7 +7,7 @@ conversation belongs when the trail's own entries do not.
 from collections.abc import Callable, Iterable
 
 from console.audit.actions import SYSTEM_TRAIL, staff_trail
-from console.errors import Forbidden, NotFound
+from console.errors import NotFound
 from console.staff.permissions import Permission, Staff
 
 # From a conversation's id to the companies that have one of that id (most often one; none if unknown).
@@ -61,12 +61,3 @@ def check_scope(trail: str, staff: Staff, named_by_entries: Iterable[str]) -> No
         owners = frozenset()
     if not owners or not all(staff.scope.covers(owner) for owner in owners):
         raise NotFound
-
-
-def may_read(trail: str, staff: Staff) -> bool:
-    """Whether the role allows trails of that kind at all."""
-    try:
-        check_role(trail, staff)
-    except Forbidden:
-        return False
-    return True

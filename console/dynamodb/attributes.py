@@ -4,7 +4,7 @@ from typing import Any
 
 from boto3.dynamodb.types import TypeSerializer
 from pynamodb.attributes import Attribute
-from pynamodb.constants import LIST, MAP, STRING_SET
+from pynamodb.constants import LIST, MAP
 
 from console.dynamodb.values import plain
 
@@ -37,17 +37,3 @@ class PlainMapAttribute(Attribute[dict[str, Any]]):
     def deserialize(self, value: Any) -> dict[str, Any]:
         """As plain Python; inner values never raise."""
         return {name: plain(each) for name, each in value.items()}
-
-
-class TextSetAttribute(Attribute[set[str]]):
-    """A set of texts."""
-
-    attr_type = STRING_SET
-
-    def serialize(self, value: set[str]) -> Any:
-        """As DynamoDB JSON."""
-        return sorted(value)
-
-    def deserialize(self, value: Any) -> set[str]:
-        """As a Python set."""
-        return set(value)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
@@ -65,10 +66,9 @@ def _walk(value: Any, *, secret: bool, depth: int) -> Any:
 
 def _text(text: str, depth: int) -> str:
     if text.lstrip()[:1] in ("{", "["):
-        try:
+        # What is not JSON after all is read as any other text.
+        with suppress(ValueError, RecursionError):
             return json.dumps(_walk(json.loads(text), secret=False, depth=depth + 1), ensure_ascii=False, default=str)
-        except (ValueError, RecursionError):
-            pass  # not JSON after all
     return _LOOKS_SECRET.sub(lambda match: _masked(match.group()), text)
 
 

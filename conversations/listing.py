@@ -31,6 +31,17 @@ def open_list_context(token: str) -> dict[str, Any] | None:
     return context if isinstance(context, dict) and isinstance(context.get("list"), str) else None
 
 
+def known_list_context(token: str) -> str:
+    """The token itself, or "" for one that does not open and so is of no use to the next page either."""
+    return token if open_list_context(token) is not None else ""
+
+
+def conversation_url(reference: str, list_context: str = "") -> str:
+    """The page of a conversation; `list_context` (sealed, unchecked) keeps the list that one came from."""
+    known = known_list_context(list_context)
+    return reverse("conversation", args=[reference]) + (f"?in={known}" if known else "")
+
+
 @dataclass(frozen=True, slots=True)
 class ListLink:
     """Where a list is, and what it is called."""

@@ -69,12 +69,7 @@ def _queue_rows(context: dict[str, Any], staff: Staff) -> tuple[Summary, ...]:
     values = context.get("filters")
     form = QueueForm(_query({"tab": context.get("tab"), **(values if isinstance(values, dict) else {})}))
     found = read_queue(form.in_order(company.company_id for company in companies_for(staff)))
-    tabs = {
-        "waiting": found.waiting(),
-        "mine": found.held_by(staff.username),
-        "colleagues": found.held_by_others(staff.username),
-    }
-    return tuple(entry.summary for entry in form.apply(tabs[form.chosen_tab]))
+    return tuple(entry.summary for entry in form.apply(found.of_tab(form.chosen_tab, staff.username)))
 
 
 def _beside(rows: tuple[Summary, ...], reference: str, *, back: bool) -> Summary | None:

@@ -68,6 +68,17 @@ class Queue:
         """This person has these, overridden ones included."""
         return [entry for entry in self.entries if entry.hand_off.agent == username]
 
+    def of_tab(self, tab: str, username: str) -> list[Entry]:
+        """What a tab of the queue's page lists for a person: waiting, mine or colleagues; nothing for another name."""
+        match tab:
+            case "waiting":
+                return self.waiting()
+            case "mine":
+                return self.held_by(username)
+            case "colleagues":
+                return self.held_by_others(username)
+        return []
+
     def keys_held_by(self, username: str) -> list[tuple[str, str]]:
         """Primary channel and conversation id of each of these."""
         return [(entry.item.primary_channel, entry.item.conversation_id) for entry in self.held_by(username)]

@@ -7,12 +7,11 @@ import threading
 import time
 
 from console.dynamodb import absence
+from console.dynamodb.absence import REMEMBER_SECONDS
 from console.dynamodb.calls import parallel
 from console.dynamodb.connection import call
 from console.dynamodb.registry import TABLES, table_name
 from console.errors import TableMissing
-
-REMEMBER_SECONDS = 60.0
 
 _lock = threading.Lock()
 # Per table name: when it was looked at (monotonic), and its active indexes, or None where the table is absent.

@@ -11,13 +11,12 @@ from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from console.audit.actions import conversation_trail
-from console.errors import BadReference
-from console.refs import seal, unseal_data
+from console.refs import seal
 from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission
 from conversations import services
 from conversations.facts import facts_of
-from conversations.listing import list_link, open_list_context
+from conversations.listing import known_list_context, list_link, open_list_context
 from conversations.panel import panel_for
 from conversations.reading import summary_of
 from conversations.recipient import answer_of
@@ -50,7 +49,7 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
     as_fragment = bool(getattr(request, "htmx", False)) and before is not None
     opened = services.open_conversation(ref, request.staff, with_state=not as_fragment)
     shown = transcript(opened.stored, opened.story, request.staff, raw=opened.is_raw, before=before, around=around)
-    list_context = _list_context(request)
+    list_context = known_list_context(request.GET.get("in", ""))
     context = {"reference": ref, "transcript": shown, "at": around, **_window_links(ref, shown, list_context)}
     if as_fragment:
         return render(request, "conversations/_transcript.html", context)
@@ -127,16 +126,6 @@ def timeline(request: StaffRequest, ref: str) -> HttpResponse:
 def _number(text: str) -> int | None:
     """A message's number out of a query; None for anything else."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 7 else None
-
-
-def _list_context(request: HttpRequest) -> str:
-    """The sealed list that the person came from, or "" for none and for what this console did not seal."""
-    value = request.GET.get("in", "")
-    try:
-        unseal_data("list", value)
-    except BadReference:
-        return ""
-    return value
 
 
 def _window_links(ref: str, shown: Transcript, list_context: str) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from console import clock
@@ -11,7 +10,7 @@ from console.errors import Invalid, NotAccepted, NotFound, StoreUnavailable, Tab
 from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission
 from conversations.handoff import HandOffAction, LostRace, perform, unseal_intent
-from conversations.listing import open_list_context
+from conversations.listing import conversation_url, known_list_context
 from conversations.panel import panel_for
 from conversations.reading import hand_off_of, reference_of, summary_of
 from conversations.services import load_conversation
@@ -66,16 +65,8 @@ def _typed(request: StaffRequest, name: str) -> str:
     return request.POST.get(name, "").replace("\r\n", "\n").strip()
 
 
-def _list_context(request: StaffRequest) -> str:
-    """The list that the person came from, if the form named one."""
-    token = request.POST.get("in", "")
-    return token if open_list_context(token) is not None else ""
-
-
 def _back(request: StaffRequest, reference: str) -> str:
-    url = reverse("conversation", args=[reference])
-    context = _list_context(request)
-    return f"{url}?in={context}" if context else url
+    return conversation_url(reference, request.POST.get("in", ""))
 
 
 def _again(request: StaffRequest, reference: str, template: str, status: int, error: Exception) -> HttpResponse:
@@ -89,7 +80,7 @@ def _again(request: StaffRequest, reference: str, template: str, status: int, er
         "panel": panel_for(item, state, request.staff, clock.now()),
         "typed_note": _typed(request, "note"),
         "typed_reason": _typed(request, "reason"),
-        "list_context": _list_context(request),
+        "list_context": known_list_context(request.POST.get("in", "")),
         "back": _back(request, reference),
     }
     return render(request, template, context, status=status)

@@ -59,11 +59,7 @@ def queue(request: StaffRequest) -> HttpResponse:
     companies = {company.company_id: company.name for company in companies_for(staff)}
     form = QueueForm(request.GET)
     found = read_queue(form.in_order(companies))
-    lists = {
-        "waiting": form.apply(found.waiting()),
-        "mine": form.apply(found.held_by(staff.username)),
-        "colleagues": form.apply(found.held_by_others(staff.username)),
-    }
+    lists = {name: form.apply(found.of_tab(name, staff.username)) for name, _ in TABS}
     form.offer(found.entries, {company_id: companies[company_id] for company_id in found.left_out})
     tab = form.chosen_tab
     now = clock.now()

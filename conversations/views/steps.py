@@ -3,14 +3,13 @@
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from console.errors import NotFound
 from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission
 from conversations.last_message import last_message
-from conversations.listing import list_link, open_list_context
+from conversations.listing import conversation_url, list_link, open_list_context
 from conversations.neighbours import neighbour
 
 DIRECTIONS = ("next", "previous")
@@ -21,7 +20,7 @@ DIRECTIONS = ("next", "previous")
 def conversation_last_message(request: StaffRequest, ref: str) -> HttpResponse:
     """The last message as a fragment; without scripts the link leads to the conversation itself."""
     if not request.htmx:  # type: ignore[attr-defined]
-        return redirect(_conversation(ref, request.GET.get("in", "")))
+        return redirect(conversation_url(ref, request.GET.get("in", "")))
     return render(request, "conversations/_last_message.html", {"last": last_message(ref, request.staff)})
 
 
@@ -35,14 +34,8 @@ def conversation_step(request: StaffRequest, ref: str, direction: str) -> HttpRe
     context = open_list_context(token)
     found = neighbour(context, ref, request.staff, back=direction == "previous")
     if found is not None:
-        return redirect(_conversation(found.reference, token))
+        return redirect(conversation_url(found.reference, token))
     if context is not None:
         end = "the end" if direction == "next" else "the beginning"
         messages.info(request, f"That was {end} of the list.")
     return redirect(list_link(context).url)
-
-
-def _conversation(reference: str, token: str) -> str:
-    # A token that does not open is of no use to the next page either.
-    query = f"?in={token}" if open_list_context(token) is not None else ""
-    return reverse("conversation", args=[reference]) + query

@@ -265,7 +265,7 @@ def test_next_and_previous_only_within_a_list_that_the_console_sealed(item):
     client = signed_in(member())
     assert 'data-key="j"' not in client.get(url_of(item)).content.decode()
     assert 'data-key="j"' not in client.get(url_of(item) + "?in=made-up").content.decode()
-    sealed = seal_data("list", {"kind": "company", "company_id": "ci-aaa-001"})
+    sealed = seal_data("list", {"list": "company", "company": "ci-aaa-001", "filters": {}})
     text = client.get(f"{url_of(item)}?in={sealed}").content.decode()
     assert f"step/next/?in={sealed}" in text
     assert f"step/previous/?in={sealed}" in text

@@ -55,6 +55,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "environment": environment(),
         "nav": navigation(request.path, staff) if staff else [],
         "staff": staff,
+        "account_url": reverse("account"),
         "sign_out_url": reverse("sign-out"),
         "read_only": read_only_reason() if staff else "",
     }

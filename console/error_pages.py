@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from console.dynamodb.registry import TABLES
-from console.errors import ConsoleError, StoreUnavailable, TableMissing, Throttled
+from console.errors import ConsoleError, TableMissing
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +70,10 @@ def render_error(request: HttpRequest, error: ConsoleError) -> HttpResponse:
     """The designed answer of one of the console's errors."""
     missing = isinstance(error, TableMissing)
     is_state = request.method in ("GET", "HEAD") and not getattr(request, "htmx", False) and _is_optional(error)
-    response = render_status(request, 200 if is_state else error.status, str(error), missing_table=missing)
-    if response.status_code >= 400 and isinstance(error, Throttled | StoreUnavailable):
-        response.headers["Retry-After"] = "5"
+    status = 200 if is_state else error.status
+    response = render_status(request, status, str(error), title=error.title, missing_table=missing)
+    if response.status_code >= 400 and error.retry_after:
+        response.headers["Retry-After"] = str(error.retry_after)
     return response
 
 
@@ -93,7 +94,7 @@ def render_status(
             page.status,
             title or (MISSING_TABLE if missing_table else page.title),
             detail or page.text,
-            "An administrator sees on the system page what is missing." if missing_table else page.action,
+            _action(page, missing_table, title),
         ),
     }
     template = "errors/_error.html" if as_fragment else f"errors/{503 if missing_table else status}.html"
@@ -103,3 +104,10 @@ def render_status(
         response.headers["HX-Retarget"] = "#problem"
         response.headers["HX-Reswap"] = "innerHTML"
     return response
+
+
+def _action(page: ErrorPage, missing_table: bool, title: str) -> str:
+    if missing_table:
+        return "An administrator sees on the system page what is missing."
+    # Under a title of its own, the text says what to do.
+    return "" if title else page.action

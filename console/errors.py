@@ -6,9 +6,14 @@ them. Messages are shown to people, so they hold no keys, no PII and no table na
 
 
 class ConsoleError(Exception):
-    """Root of the tree. `status` is the HTTP status of the page or fragment that tells it."""
+    """Root of the tree. `status` is the HTTP status of the page or fragment that tells it.
+
+    `title` heads that page where the status's usual words would mislead; `retry_after` is in seconds, 0 for "no use".
+    """
 
     status = 500
+    title = ""
+    retry_after = 0
 
 
 class NotFound(ConsoleError):
@@ -43,12 +48,14 @@ class Throttled(ConsoleError):
     """DynamoDB refused for its rate limits, after the retry budget."""
 
     status = 429
+    retry_after = 5
 
 
 class StoreUnavailable(ConsoleError):
     """No trustworthy answer: time-out, connection lost, 5xx, broken answer, denied or expired credentials, deadline."""
 
     status = 503
+    retry_after = 5
 
 
 class TableMissing(StoreUnavailable):

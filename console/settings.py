@@ -78,7 +78,7 @@ TEMPLATES = [
         },
     }
 ]
-MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
+MESSAGE_STORAGE = "console.notices.NoticeStorage"
 FORM_RENDERER = "django.forms.renderers.DjangoTemplates"
 # Conversation keys, notes and queries are short; nothing legitimate comes near these.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_048_576
@@ -94,6 +94,31 @@ PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
 PASSWORD_MIN_LENGTH = 12
 SESSION_IDLE_MINUTES = env.int("SESSION_IDLE_MINUTES", default=60)
 SESSION_ABSOLUTE_HOURS = env.int("SESSION_ABSOLUTE_HOURS", default=12)
+
+# Attempts of a quarter of an hour, per account and per address (see console.staff.throttling).
+SIGN_IN_ATTEMPTS_PER_ACCOUNT = env.int("SIGN_IN_ATTEMPTS_PER_ACCOUNT", default=10)
+SIGN_IN_ATTEMPTS_PER_ADDRESS = env.int("SIGN_IN_ATTEMPTS_PER_ADDRESS", default=100)
+# How many proxies of ours append to X-Forwarded-For; with 0 the header is never read.
+TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", default=0)
+PASSWORD_LINK_HOURS = env.int("PASSWORD_LINK_HOURS", default=24)
+
+# --- Sign-in with the company's own identity provider (OpenID Connect); off without an issuer ----------------------
+OIDC_ISSUER = env.str("OIDC_ISSUER", default="")
+OIDC_CLIENT_ID = env.str("OIDC_CLIENT_ID", default="")
+OIDC_CLIENT_SECRET = env.str("OIDC_CLIENT_SECRET", default="")
+OIDC_NAME = env.str("OIDC_NAME", default="your company account")
+OIDC_SCOPES = [each.strip() for each in env.list("OIDC_SCOPES", default=["openid", "profile", "email"])]
+OIDC_ALLOWED_DOMAINS = [each.strip() for each in env.list("OIDC_ALLOWED_DOMAINS", default=[])]
+OIDC_USERNAME_CLAIM = env.str("OIDC_USERNAME_CLAIM", default="preferred_username")
+# The claim that lists groups or roles, and what they mean here: OIDC_ROLES=console-admins=admin,console-agents=agent.
+# The first one that a person has counts.
+OIDC_ROLE_CLAIM = env.str("OIDC_ROLE_CLAIM", default="")
+OIDC_ROLES = {
+    name.strip(): role.strip()
+    for name, _, role in (each.rpartition("=") for each in env.list("OIDC_ROLES", default=[]))
+}
+# The claim that lists company and tenant ids, or `*`.
+OIDC_SCOPE_CLAIM = env.str("OIDC_SCOPE_CLAIM", default="")
 
 # --- Transport and cookies: strict, but for the demo's plain http on loopback --------------------------------------
 PLAIN_HTTP = env.bool("PLAIN_HTTP", default=False)

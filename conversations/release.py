@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from console.audit.recording import PLATFORM, Actor
 from console.errors import StoreUnavailable
-from console.staff import services
+from console.staff import accounts
 from console.staff.permissions import Scope, Staff
 from conversations.companies import companies_for
 from conversations.handoff import ReleaseReport, release_all
@@ -25,7 +25,7 @@ def release_everything_of(username: str) -> None:
 
     Its scope may have been narrowed since it took something: every company of the registry is looked through too.
     """
-    staff = services.get(username).as_staff()
+    staff = accounts.get(username).as_staff()
     anywhere = replace(staff, scope=Scope(everything=True, ids=staff.scope.ids))
     companies = [company.company_id for company in companies_for(anywhere)]
     failed = 0

@@ -31,7 +31,17 @@ class Action(StrEnum):
     STAFF_CREATED = "staff.created"
     STAFF_CHANGED = "staff.changed"
     STAFF_DISABLED = "staff.disabled"
+    STAFF_ENABLED = "staff.enabled"
+    SIGN_IN_THROTTLED = "staff.sign_in_throttled"
+    SESSION_ENDED = "staff.session_ended"
+    SESSIONS_ENDED = "staff.sessions_ended"
     PASSWORD_RESET = "staff.password_reset"  # noqa: S105 the name of an action
+    PASSWORD_LINK = "staff.password_link"  # noqa: S105
+    PASSWORD_CHANGED = "staff.password_changed"  # noqa: S105
+    SECOND_FACTOR_ADDED = "staff.second_factor_added"
+    SECOND_FACTOR_REMOVED = "staff.second_factor_removed"
+    RECOVERY_CODES_MADE = "staff.recovery_codes_made"
+    RECOVERY_CODE_USED = "staff.recovery_code_used"
     COMPANIES_DISCOVERED = "companies.discovered"
     CONVERSATIONS_LOADED = "conversations.loaded"
 

@@ -9,10 +9,13 @@ from console.audit.actions import Action, outcome
 from console.audit.models import AuditEntry, IdempotencyRecord
 from console.audit.records import TrailRow
 from console.audit.sentences import sentence, tone
+from console.bidi import isolated
 from console.redaction import redact, redact_value
 from console.trees import text_of, tree_of, well_formed
 
 PLATFORM_NAMES = {"platform": "The platform", "command-line": "An operator", "visitor": "A visitor"}
+
+_MADE_ONCE = (Action.TRANSCRIPT_OPENED, Action.SIGN_IN_FAILED, Action.SIGN_IN_THROTTLED)
 
 
 def row_of_entry(
@@ -31,7 +34,7 @@ def row_of_entry(
         drift.append("its time cannot be read")
     return TrailRow(
         at=_moment(action, at, payload),
-        sentence=sentence(action, who, state, payload),
+        sentence=sentence(action, isolated(who), state, payload),
         who=who or "Middleware",
         role=redact(_text(entry.plain("actor_role"))),
         action=action,
@@ -46,8 +49,8 @@ def row_of_entry(
 
 
 def _moment(action: str, at: datetime | None, payload: Any) -> datetime | None:
-    """Entries made once an hour have the hour in their key, and the exact time in the payload."""
-    if action != Action.TRANSCRIPT_OPENED or not isinstance(payload, dict):
+    """Entries made once an hour (or quarter) have its beginning in their key, and the exact time in the payload."""
+    if action not in _MADE_ONCE or not isinstance(payload, dict):
         return at
     return clock.parse_instant(payload.get("at")) or at
 

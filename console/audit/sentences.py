@@ -28,6 +28,16 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.STAFF_CREATED: ("created the account[ {account}]", "create the account[ {account}]"),
     Action.STAFF_CHANGED: ("changed the account[ {account}]", "change the account[ {account}]"),
     Action.STAFF_DISABLED: ("disabled the account[ {account}]", "disable the account[ {account}]"),
+    Action.STAFF_ENABLED: ("enabled the account[ {account}]", "enable the account[ {account}]"),
+    Action.SIGN_IN_THROTTLED: ("tried to sign in too often", "sign in"),
+    Action.SESSION_ENDED: ("ended a session[ on {browser}]", "end a session[ on {browser}]"),
+    Action.SESSIONS_ENDED: ("ended all sessions[ of {account}]", "end all sessions[ of {account}]"),
+    Action.PASSWORD_LINK: ("made a link to set a password[ for {account}]", "make a link to set a password"),
+    Action.PASSWORD_CHANGED: ("changed the password", "change the password"),
+    Action.SECOND_FACTOR_ADDED: ("set up a second factor", "set up a second factor"),
+    Action.SECOND_FACTOR_REMOVED: ("removed the second factor[ of {account}]", "remove the second factor"),
+    Action.RECOVERY_CODES_MADE: ("made new recovery codes", "make new recovery codes"),
+    Action.RECOVERY_CODE_USED: ("signed in with a recovery code", "sign in with a recovery code"),
     Action.PASSWORD_RESET: ("set a new password[ for {account}]", "set a new password[ for {account}]"),
     Action.COMPANIES_DISCOVERED: ("looked for companies in the tables", "look for companies in the tables"),
     Action.CONVERSATIONS_LOADED: ("loaded conversations from a file", "load conversations from a file"),
@@ -40,14 +50,18 @@ _FIELDS = {
     "reason": ("reason", "escalation_reason", "cause"),
     "colleague": ("from", "colleague", "agent_seen", "previous_agent"),
     "account": ("username", "account", "name"),
+    "browser": ("browser",),
 }
 _FALLBACKS = {"colleague": "a colleague"}
+# Entries that are of a failure: the words say so already.
+_FAILURES = (Action.SIGN_IN_FAILED, Action.SIGN_IN_THROTTLED)
 _TONES = {
     Action.AUTO_REPLY: "ai",
     Action.HAND_OFF_HAND_BACK: "ai",
     Action.HAND_OFF_ACKNOWLEDGE: "ai",
     Action.ESCALATE: "human",
     Action.SIGN_IN_FAILED: "bad",
+    Action.SIGN_IN_THROTTLED: "bad",
     Action.ACCESS_DENIED: "bad",
 }
 
@@ -62,7 +76,7 @@ def sentence(action: str, who: str, outcome: str, payload: Any) -> str:
         words = action.replace("_", " ").replace(".", ": ").strip() or "did something unnamed"
         return f"{who}: {words}" if who else _capital(words)
     fields = payload if isinstance(payload, dict) else {}
-    if outcome in (Result.CONFLICT, Result.FAILED) and action != Action.SIGN_IN_FAILED:
+    if outcome in (Result.CONFLICT, Result.FAILED) and action not in _FAILURES:
         words = f"tried to {_fill(attempted, fields)}"
     elif outcome == Result.PENDING:
         words = f"is about to {_fill(attempted, fields)}" if who else f"about to {_fill(attempted, fields)}"

@@ -1,18 +1,37 @@
 """Accounts of the people who use the console, and who is signed in: two tables of the console's own."""
 
-from pynamodb.attributes import BooleanAttribute, NumberAttribute, UnicodeAttribute
+from pynamodb.attributes import BooleanAttribute, NumberAttribute, UnicodeAttribute, UnicodeSetAttribute
+from pynamodb.indexes import AllProjection, GlobalSecondaryIndex, IncludeProjection
 
 from console.dynamodb.attributes import PlainListAttribute
 from console.dynamodb.models import StoreModel, TableMeta
+from console.dynamodb.registry import TABLES
 from console.errors import StoreUnavailable
 from console.staff.permissions import Role, Scope, Staff
+
+# What `signs_in_with` holds: a password kept here, or the company's own sign-in (OpenID Connect).
+PASSWORD, OPENID_CONNECT = "password", "openid-connect"
+
+
+class RoleIndex(GlobalSecondaryIndex["StaffAccount"]):
+    """Accounts of a role, by username: the list of staff, without secrets."""
+
+    class Meta:
+        index_name = "role-index"
+        projection = IncludeProjection(list(TABLES["STAFF"].index("role-index").include))
+
+    role = UnicodeAttribute(hash_key=True)
+    username = UnicodeAttribute(range_key=True)
 
 
 class StaffAccount(StoreModel):
     """One member of staff. Instants are ISO 8601 text in UTC.
 
-    `epoch` counts the changes that end every session: of password, role or scope, and disabling. A session bears
-    the epoch it began in and is over as soon as the two differ.
+    `epoch` counts the changes that end every session: of password, role, scope or second factor, and disabling. A
+    session bears the epoch it began in and is over as soon as the two differ.
+
+    `totp_secret` is sealed (see `console.staff.second_factor`); `recovery_codes` and `password_link_hash` hold hashes.
+    `oidc_subject` is a hash of the provider and its name for the person; absent until they first came that way.
     """
 
     class Meta(TableMeta):
@@ -30,6 +49,17 @@ class StaffAccount(StoreModel):
     created_at = UnicodeAttribute()
     updated_at = UnicodeAttribute()
     last_sign_in_at = UnicodeAttribute(null=True)
+    signs_in_with = UnicodeAttribute(default=PASSWORD)
+    oidc_subject = UnicodeAttribute(null=True)
+    password_link_hash = UnicodeAttribute(null=True)
+    password_link_expires_at = UnicodeAttribute(null=True)
+    totp_secret = UnicodeAttribute(null=True)
+    # The last time step whose code was used: no code opens anything twice.
+    totp_last_step = NumberAttribute(null=True)
+    recovery_codes = UnicodeSetAttribute(null=True)
+    second_factor_at = UnicodeAttribute(null=True)
+
+    by_role = RoleIndex()
 
     def as_staff(self, session_id: str = "") -> Staff:
         """The person as services and views see them. Raises `StoreUnavailable` for a role this version lacks."""
@@ -47,6 +77,17 @@ class StaffAccount(StoreModel):
         )
 
 
+class UsernameIndex(GlobalSecondaryIndex["StaffSession"]):
+    """Sessions of an account, by when they began."""
+
+    class Meta:
+        index_name = "username-index"
+        projection = AllProjection()
+
+    username = UnicodeAttribute(hash_key=True)
+    created_at = UnicodeAttribute(range_key=True)
+
+
 class StaffSession(StoreModel):
     """One signed-in browser. The key is a hash of the cookie's token, so that the table gives nobody a session."""
 
@@ -61,3 +102,7 @@ class StaffSession(StoreModel):
     # Epoch seconds: the absolute limit, when DynamoDB may remove the item.
     expires_at = NumberAttribute()
     user_agent = UnicodeAttribute(null=True)
+    # How the person signed in, in words; see `console.staff.sessions`.
+    method = UnicodeAttribute(null=True)
+
+    by_username = UsernameIndex()

@@ -52,6 +52,11 @@ def hash_password(password: str) -> str:
     return str(make_password(_normal(password)))
 
 
+def unusable() -> str:
+    """What is stored for an account without a password: no password matches it."""
+    return str(make_password(None))
+
+
 @sensitive_variables()
 def verify(password: str, stored_hash: str | None) -> tuple[bool, bool]:
     """Whether the password is the one of the hash, and whether the hash should be made anew (cost or method changed).

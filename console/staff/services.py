@@ -1,57 +1,43 @@
 """Accounts of members of staff: making, changing and disabling them. Each change and its trail entry are one write.
 
 Changes of password, role and scope, and disabling, bump the account's epoch, which ends all its sessions.
+
+Where a function takes an account, that is its username, or the account as somebody read it and was shown: then the
+change happens only if it is still so (`Conflict` otherwise).
 """
 
 import logging
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
-from zoneinfo import available_timezones
 
 from django.views.decorators.debug import sensitive_variables
-from pynamodb.expressions.update import Action as UpdateAction
+from pynamodb.transactions import TransactWrite
 
 from console import clock
 from console.audit.actions import Action, staff_trail
 from console.audit.recording import Actor, Entry, build, write_with_entry
 from console.dynamodb.translation import TransactionRefused
-from console.errors import Conflict, ConsoleError, Invalid, NotFound, StoreUnavailable
-from console.staff import passwords, sessions
-from console.staff.models import StaffAccount
-from console.staff.permissions import Role, Scope
+from console.errors import Conflict, ConsoleError, Invalid, StoreUnavailable
+from console.staff import password_links, passwords, second_factor, sessions
+from console.staff.accounts import apply, get
+from console.staff.checks import check_time_zone, checked_display_name, checked_scope, checked_username
+from console.staff.models import OPENID_CONNECT, PASSWORD, StaffAccount
+from console.staff.permissions import ALL, Role
 
 logger = logging.getLogger(__name__)
 
-USERNAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?", re.ASCII)
-MAX_SCOPE = 500
 # Called with the username after an account was disabled: the apps release what the person holds.
 on_disabled: list[Callable[[str], None]] = []
 
 
-def normal_username(typed: str) -> str:
-    """A username as stored, from what was typed; empty if it cannot be one."""
-    name = typed.strip().lower()
-    return name if USERNAME.fullmatch(name) else ""
+class NotAllReleased(StoreUnavailable):
+    """`account` is disabled, but not everything that it holds could be released: to be repeated."""
 
-
-def find(typed: str) -> StaffAccount | None:
-    """The account of that username, strongly consistent, or None."""
-    name = normal_username(typed)
-    if not name:
-        return None
-    try:
-        return StaffAccount.get(name, consistent_read=True)
-    except NotFound:
-        return None
-
-
-def get(username: str) -> StaffAccount:
-    """The account of that username. Raises `NotFound`, in words."""
-    account = find(username)
-    if account is None:
-        raise NotFound(f"There is no account named {username!r}.")
-    return account
+    def __init__(self, account: StaffAccount) -> None:
+        self.account = account
+        super().__init__(
+            "The account is disabled, but not everything it holds could be released. Disable it again to retry."
+        )
 
 
 def list_accounts() -> list[StaffAccount]:
@@ -70,173 +56,261 @@ def create(
     time_zone: str = "UTC",
     actor: Actor,
 ) -> StaffAccount:
-    """Make an account. Raises `Invalid` for what cannot be and `Conflict` if the username is taken."""
-    name = normal_username(username)
-    if not name:
-        raise Invalid(
-            "A username has 1 to 64 lower-case letters, digits, dots, dashes or underscores; it is no email address."
-        )
-    stored_scope = checked_scope(scope)
-    _check_time_zone(time_zone)
-    passwords.check_rules(password, name)
-    at = clock.now()
-    account = StaffAccount(
-        username=name,
-        password_hash=passwords.hash_password(password),
-        display_name=_checked_display_name(display_name) or name,
-        role=role.value,
-        scope=stored_scope,
-        time_zone=time_zone,
-        created_at=clock.to_iso(at),
-        updated_at=clock.to_iso(at),
-    )
-    entry = Entry(
-        staff_trail(name),
-        Action.STAFF_CREATED,
-        actor,
-        payload={"role": role.value, "scope": stored_scope, "time_zone": time_zone},
-    )
-    try:
-        is_new = StaffAccount.username.does_not_exist()
-        write_with_entry(build(entry, at), lambda writes: writes.save(account, condition=is_new))
-    except TransactionRefused as error:
-        raise Conflict(f"There is already an account named {name!r}.") from error
+    """Make an account with a password. Raises `Invalid` for what cannot be and `Conflict` if the username is taken."""
+    account = _new(username, role, scope, display_name, time_zone)
+    passwords.check_rules(password, account.username)
+    account.password_hash = passwords.hash_password(password)
+    _save_new(account, actor)
     return account
 
 
-def change_role(username: str, role: Role, *, actor: Actor) -> StaffAccount:
-    """Give an account another role; its sessions end. Raises `NotFound`, `Conflict`."""
-    account = get(username)
-    if account.role == role.value:
+def invite(
+    username: str,
+    *,
+    role: Role,
+    scope: Iterable[str] = (),
+    display_name: str = "",
+    time_zone: str = "UTC",
+    actor: Actor,
+) -> tuple[StaffAccount, str]:
+    """Make an account whose password its owner sets, and the code of the link for it, which is told only now.
+
+    Raises as `create`.
+    """
+    account = _new(username, role, scope, display_name, time_zone)
+    link = password_links.make(account.username)
+    account.password_link_hash, account.password_link_expires_at = link.digest, link.expires_at
+    _save_new(account, actor)
+    return account, link.code
+
+
+def create_for_company_sign_in(
+    username: str,
+    *,
+    role: Role,
+    scope: Iterable[str] = (),
+    display_name: str = "",
+    time_zone: str = "UTC",
+    subject: str = "",
+    actor: Actor,
+    also: Callable[[TransactWrite], None] | None = None,
+) -> StaffAccount:
+    """Make an account that signs in by OpenID Connect only; `subject` ties it to one person of the provider.
+
+    Without `subject` the first sign-in under that username does. `also` adds writes that belong to the same
+    transaction. Raises as `create`.
+    """
+    account = _new(username, role, scope, display_name, time_zone)
+    account.signs_in_with, account.oidc_subject = OPENID_CONNECT, subject or None
+    _save_new(account, actor, also)
+    return account
+
+
+def _new(username: str, role: Role, scope: Iterable[str], display_name: str, time_zone: str) -> StaffAccount:
+    """An account that nobody can sign in to yet, not stored. Raises `Invalid`."""
+    name = checked_username(username)
+    check_time_zone(time_zone)
+    at = clock.to_iso(clock.now())
+    return StaffAccount(
+        username=name,
+        password_hash=passwords.unusable(),
+        display_name=checked_display_name(display_name) or name,
+        role=role.value,
+        scope=checked_scope(scope),
+        time_zone=time_zone,
+        signs_in_with=PASSWORD,
+        created_at=at,
+        updated_at=at,
+    )
+
+
+def _save_new(account: StaffAccount, actor: Actor, also: Callable[[TransactWrite], None] | None = None) -> None:
+    payload = {"role": account.role, "scope": account.scope, "time_zone": account.time_zone}
+    if account.signs_in_with != PASSWORD:
+        payload["signs_in_with"] = account.signs_in_with
+    entry = build(Entry(staff_trail(account.username), Action.STAFF_CREATED, actor, payload=payload), clock.now())
+
+    def add(writes: TransactWrite) -> None:
+        writes.save(account, condition=StaffAccount.username.does_not_exist())
+        if also is not None:
+            also(writes)
+
+    try:
+        write_with_entry(entry, add)
+    except TransactionRefused as error:
+        raise Conflict(f"There is already an account named {account.username!r}.") from error
+
+
+def change(
+    account: str | StaffAccount,
+    *,
+    role: Role | None = None,
+    scope: Iterable[str] | None = None,
+    display_name: str | None = None,
+    time_zone: str | None = None,
+    actor: Actor,
+) -> StaffAccount:
+    """Change what is given, in one write with one entry that says before and after (of the name only that it changed).
+
+    Sessions end if role or scope changed. Nothing is written where all is so already. Raises `NotFound`, `Invalid`,
+    `Conflict`.
+    """
+    account = _current(account)
+    stored = {
+        "role": account.role,
+        "scope": sorted(account.scope or []),
+        "display_name": account.display_name,
+        "time_zone": account.time_zone,
+    }
+    wanted: dict[str, Any] = {
+        "role": None if role is None else role.value,
+        "scope": None if scope is None else checked_scope(scope),
+        "display_name": None if display_name is None else checked_display_name(display_name) or account.username,
+        "time_zone": time_zone,
+    }
+    changed = {name: value for name, value in wanted.items() if value is not None and value != stored[name]}
+    if not changed:
         return account
-    payload = {"changed": "role", "from": account.role, "to": role.value}
-    return _change(account, [StaffAccount.role.set(role.value)], Action.STAFF_CHANGED, payload, actor)
+    if "time_zone" in changed:
+        check_time_zone(changed["time_zone"])
+    told = [name for name in changed if name != "display_name"]
+    payload: dict[str, Any] = {"changed": ", ".join(changed)}
+    if told:
+        payload |= {"from": {name: stored[name] for name in told}, "to": {name: changed[name] for name in told}}
+    after = stored | changed
+    return apply(
+        account,
+        [getattr(StaffAccount, name).set(value) for name, value in changed.items()],
+        Action.STAFF_CHANGED,
+        payload,
+        actor,
+        ends_sessions=not changed.keys().isdisjoint({"role", "scope"}),
+        keeps_full_admin=after["role"] == Role.ADMIN.value and ALL in after["scope"],
+    )
 
 
-def change_scope(username: str, scope: Iterable[str], *, actor: Actor) -> StaffAccount:
-    """Give an account another scope; its sessions end. Raises `NotFound`, `Invalid`, `Conflict`."""
-    account = get(username)
-    wanted = checked_scope(scope)
-    if sorted(account.scope or []) == wanted:
-        return account
-    payload = {"changed": "scope", "from": account.scope or [], "to": wanted}
-    return _change(account, [StaffAccount.scope.set(wanted)], Action.STAFF_CHANGED, payload, actor)
+def change_role(account: str | StaffAccount, role: Role, *, actor: Actor) -> StaffAccount:
+    """Give an account another role; its sessions end. Raises as `change`."""
+    return change(account, role=role, actor=actor)
 
 
-def change_time_zone(username: str, time_zone: str, *, actor: Actor) -> StaffAccount:
-    """Set the zone in which the person sees times; sessions go on. Raises `NotFound`, `Invalid`, `Conflict`."""
-    _check_time_zone(time_zone)
-    account = get(username)
-    if account.time_zone == time_zone:
-        return account
-    payload = {"changed": "time_zone", "from": account.time_zone, "to": time_zone}
-    actions = [StaffAccount.time_zone.set(time_zone)]
-    return _change(account, actions, Action.STAFF_CHANGED, payload, actor, ends_sessions=False)
+def change_scope(account: str | StaffAccount, scope: Iterable[str], *, actor: Actor) -> StaffAccount:
+    """Give an account another scope; its sessions end. Raises as `change`."""
+    return change(account, scope=scope, actor=actor)
+
+
+def change_time_zone(account: str | StaffAccount, time_zone: str, *, actor: Actor) -> StaffAccount:
+    """Set the zone in which the person sees times; sessions go on. Raises as `change`."""
+    return change(account, time_zone=time_zone, actor=actor)
+
+
+def change_display_name(account: str | StaffAccount, display_name: str, *, actor: Actor) -> StaffAccount:
+    """Set how the person is shown to colleagues; sessions go on. Raises as `change`."""
+    return change(account, display_name=display_name, actor=actor)
 
 
 @sensitive_variables()
-def reset_password(username: str, password: str, *, actor: Actor) -> StaffAccount:
-    """Set a new password; all sessions end. Raises `NotFound`, `Invalid`, `Conflict`."""
-    account = get(username)
+def reset_password(account: str | StaffAccount, password: str, *, actor: Actor) -> StaffAccount:
+    """Set a new password; all sessions end, and links to set one. Raises `NotFound`, `Invalid`, `Conflict`."""
+    account = _current(account)
+    _check_has_password(account)
     passwords.check_rules(password, account.username)
-    actions = [StaffAccount.password_hash.set(passwords.hash_password(password))]
-    return _change(account, actions, Action.PASSWORD_RESET, {}, actor)
+    actions = [
+        StaffAccount.password_hash.set(passwords.hash_password(password)),
+        StaffAccount.password_link_hash.remove(),
+        StaffAccount.password_link_expires_at.remove(),
+    ]
+    return apply(account, actions, Action.PASSWORD_RESET, {}, actor)
 
 
-def disable(username: str, *, actor: Actor) -> StaffAccount:
+def issue_password_link(account: str | StaffAccount, *, actor: Actor) -> tuple[StaffAccount, str]:
+    """Void the password and make the code of a link to set another one, which is told only now; all sessions end.
+
+    An earlier link stops working. Raises `NotFound`, `Invalid`, `Conflict`.
+    """
+    account = _current(account)
+    _check_has_password(account)
+    link = password_links.make(account.username)
+    actions = [
+        StaffAccount.password_hash.set(passwords.unusable()),
+        StaffAccount.password_link_hash.set(link.digest),
+        StaffAccount.password_link_expires_at.set(link.expires_at),
+    ]
+    return apply(account, actions, Action.PASSWORD_LINK, {"expires_at": link.expires_at}, actor), link.code
+
+
+def remove_second_factor(account: str | StaffAccount, *, actor: Actor) -> StaffAccount:
+    """Let the person sign in with the password alone, as after a lost phone; all sessions end.
+
+    Raises `NotFound`, `Conflict`.
+    """
+    account = _current(account)
+    if not second_factor.is_on(account):
+        return account
+    actions = [
+        StaffAccount.totp_secret.remove(),
+        StaffAccount.totp_last_step.remove(),
+        StaffAccount.recovery_codes.remove(),
+        StaffAccount.second_factor_at.remove(),
+    ]
+    return apply(account, actions, Action.SECOND_FACTOR_REMOVED, {}, actor)
+
+
+def disable(account: str | StaffAccount, *, actor: Actor) -> StaffAccount:
     """Disable an account: its sessions end, what the person holds is released. Again is harmless and releases anew.
 
-    Raises `NotFound`, `Conflict`, and `StoreUnavailable` if the account is disabled but not everything was released.
+    Raises `NotFound`, `Conflict`, and `NotAllReleased`.
     """
-    account = get(username)
+    account = _current(account)
     if not account.disabled:
         actions = [
             StaffAccount.disabled.set(True),
             StaffAccount.disabled_at.set(clock.to_iso(clock.now())),
         ]
-        account = _change(account, actions, Action.STAFF_DISABLED, {"disabled": True}, actor)
-    _release(account.username)
+        account = apply(account, actions, Action.STAFF_DISABLED, {"disabled": True}, actor, keeps_full_admin=False)
+    _release(account)
     return account
 
 
-def enable(username: str, *, actor: Actor) -> StaffAccount:
+def enable(account: str | StaffAccount, *, actor: Actor) -> StaffAccount:
     """Let a disabled account sign in again, with the password it had. Raises `NotFound`, `Conflict`."""
-    account = get(username)
+    account = _current(account)
     if not account.disabled:
         return account
     actions = [StaffAccount.disabled.set(False), StaffAccount.disabled_at.remove()]
-    payload = {"changed": "disabled", "from": True, "to": False}
-    return _change(account, actions, Action.STAFF_CHANGED, payload, actor)
+    return apply(account, actions, Action.STAFF_ENABLED, {}, actor)
 
 
-def end_sessions(username: str, *, actor: Actor) -> None:
+def end_sessions(account: str | StaffAccount, *, actor: Actor) -> None:
     """Sign an account out everywhere. Raises `NotFound`."""
-    account = get(username)
-    payload = {"changed": "sessions", "to": "ended"}
-    entry = Entry(staff_trail(account.username), Action.STAFF_CHANGED, actor, payload=payload)
+    account = _current(account)
+    entry = Entry(staff_trail(account.username), Action.SESSIONS_ENDED, actor)
     sessions.end_all(account.username, build(entry, clock.now()))
 
 
-def checked_scope(ids: Iterable[str]) -> list[str]:
-    """Company and tenant ids as stored: sorted, or `*` for all (also said as "all"). Raises `Invalid`."""
-    cleaned = [each.strip() for each in ids]
-    if any(each.lower() == "all" for each in cleaned):
-        cleaned.append("*")
-    for each in cleaned:
-        if "#" in each or len(each) > 200 or not each.isprintable():
-            raise Invalid(f"{each[:50]!r} is not a company or tenant id.")
-    stored = Scope.of(cleaned).stored()
-    if len(stored) > MAX_SCOPE:
-        raise Invalid(f"A scope has at most {MAX_SCOPE} ids; give scope all instead.")
-    return stored
+def end_session(account: str | StaffAccount, session_id: str, *, actor: Actor) -> None:
+    """Sign an account out of one browser. Raises `NotFound`, in words, if that session is over."""
+    account = _current(account)
+    entry = Entry(staff_trail(account.username), Action.SESSION_ENDED, actor)
+    sessions.end_of(account.username, session_id, build(entry, clock.now()))
 
 
-def _change(
-    account: StaffAccount,
-    actions: Sequence[UpdateAction],
-    action: Action,
-    payload: dict[str, Any],
-    actor: Actor,
-    *,
-    ends_sessions: bool = True,
-) -> StaffAccount:
-    """One conditional update of what was read, together with its trail entry; the account as it is now."""
-    at = clock.now()
-    changes = [*actions, StaffAccount.updated_at.set(clock.to_iso(at))]
-    if ends_sessions:
-        changes.append(StaffAccount.epoch.add(1))
-    as_seen = (StaffAccount.epoch == account.epoch) & (StaffAccount.updated_at == account.updated_at)
-    try:
-        condition = StaffAccount.username.exists() & as_seen
-        entry = build(Entry(staff_trail(account.username), action, actor, payload=payload), at)
-        write_with_entry(entry, lambda writes: writes.update(account, actions=changes, condition=condition))
-    except TransactionRefused as error:
-        raise Conflict("Someone else changed this account meanwhile. Look again, then repeat.") from error
-    return get(account.username)
+def _current(account: str | StaffAccount) -> StaffAccount:
+    return get(account) if isinstance(account, str) else account
 
 
-def _release(username: str) -> None:
+def _check_has_password(account: StaffAccount) -> None:
+    if account.signs_in_with == OPENID_CONNECT:
+        raise Invalid("This account signs in with the company's own sign-in and has no password here.")
+
+
+def _release(account: StaffAccount) -> None:
     failed = False
     for release in on_disabled:
         try:
-            release(username)
+            release(account.username)
         except ConsoleError as error:
             failed = True
             logger.error("Releasing what a disabled account holds failed: %s", type(error).__name__)
     if failed:
-        raise StoreUnavailable(
-            "The account is disabled, but not everything it holds could be released. Disable it again to retry."
-        )
-
-
-def _check_time_zone(name: str) -> None:
-    # A machine without a time zone database knows none, and UTC needs none.
-    if name != "UTC" and name not in available_timezones():
-        raise Invalid(f"{name[:50]!r} is not a time zone. Use a name such as Europe/London or UTC.")
-
-
-def _checked_display_name(name: str) -> str:
-    cleaned = " ".join(name.split())
-    if len(cleaned) > 80 or not cleaned.isprintable():
-        raise Invalid("A display name has at most 80 printable characters.")
-    return cleaned
+        raise NotAllReleased(account)

@@ -21,8 +21,10 @@ from console.audit.models import AuditEntry
 from console.audit.recording import write_with_entry
 from console.dynamodb.connection import call
 from console.dynamodb.models import StoreModel
-from console.errors import BadReference, ConsoleError, StoreUnavailable
-from console.staff.models import StaffAccount, StaffSession
+from console.dynamodb.presence import index_ready
+from console.dynamodb.translation import TransactionRefused
+from console.errors import BadReference, ConsoleError, NotFound, StoreUnavailable, TableMissing
+from console.staff.models import StaffAccount, StaffSession, UsernameIndex
 from console.staff.permissions import Staff
 
 logger = logging.getLogger(__name__)
@@ -30,6 +32,13 @@ logger = logging.getLogger(__name__)
 # How exact `last_seen_at` is: one small write per person and five minutes, not one per request.
 TOUCH_EVERY = timedelta(minutes=5)
 MAX_TOKEN_LENGTH = 400
+# Nobody is signed in at more browsers; the list of sessions is one read.
+SESSIONS_READ = 100
+# How somebody signed in (`StaffSession.method`).
+PASSWORD = "password"  # noqa: S105 not a password, the name of a way
+PASSWORD_AND_CODE = "password and code"  # noqa: S105
+PASSWORD_AND_RECOVERY_CODE = "password and recovery code"  # noqa: S105
+COMPANY_SIGN_IN = "company sign-in"
 
 Model = TypeVar("Model", bound=StoreModel)
 
@@ -53,23 +62,37 @@ def read_token(token: str) -> Visitor | None:
     return Visitor(username, hashlib.sha256(token.encode()).hexdigest())
 
 
-def start(account: StaffAccount, entry: AuditEntry, *, user_agent: str = "", previous_token: str = "") -> str:
+def prepare(username: str, epoch: int, *, user_agent: str = "", method: str = PASSWORD) -> tuple[str, StaffSession]:
+    """A session of that epoch, not yet stored, and its token for the cookie."""
+    token = refs.seal("session", username, secrets.token_urlsafe(32))
+    moment = clock.now()
+    session = StaffSession(
+        session_id=hashlib.sha256(token.encode()).hexdigest(),
+        username=username,
+        epoch=epoch,
+        created_at=clock.to_iso(moment),
+        last_seen_at=clock.to_iso(moment),
+        expires_at=clock.to_epoch(moment + timedelta(hours=settings.SESSION_ABSOLUTE_HOURS)),
+        user_agent=user_agent or None,
+        method=method,
+    )
+    return token, session
+
+
+def start(
+    account: StaffAccount,
+    entry: AuditEntry,
+    *,
+    user_agent: str = "",
+    previous_token: str = "",
+    method: str = PASSWORD,
+) -> str:
     """Begin a session and return its token for the cookie.
 
     One transaction: the session, its trail entry, and the end of the session that the browser had before. The session
     bears the epoch of `account` as it was when the password was checked, so that a change since then ends it.
     """
-    token = refs.seal("session", account.username, secrets.token_urlsafe(32))
-    moment = clock.now()
-    session = StaffSession(
-        session_id=hashlib.sha256(token.encode()).hexdigest(),
-        username=account.username,
-        epoch=account.epoch,
-        created_at=clock.to_iso(moment),
-        last_seen_at=clock.to_iso(moment),
-        expires_at=clock.to_epoch(moment + timedelta(hours=settings.SESSION_ABSOLUTE_HOURS)),
-        user_agent=user_agent or None,
-    )
+    token, session = prepare(account.username, int(account.epoch), user_agent=user_agent, method=method)
     previous = read_token(previous_token)
 
     def swap(writes: TransactWrite) -> None:
@@ -84,6 +107,27 @@ def start(account: StaffAccount, entry: AuditEntry, *, user_agent: str = "", pre
 def end(session_id: str, entry: AuditEntry) -> None:
     """End one session, together with its trail entry: copies of its cookie are worth nothing from now on."""
     write_with_entry(entry, lambda writes: writes.delete(StaffSession(session_id)))
+
+
+def end_of(username: str, session_id: str, entry: AuditEntry) -> None:
+    """End one session of that account, with its trail entry. Raises `NotFound` if it is over or somebody else's."""
+    is_theirs = StaffSession.username == username
+    try:
+        write_with_entry(entry, lambda writes: writes.delete(StaffSession(session_id), condition=is_theirs))
+    except TransactionRefused as error:
+        raise NotFound("That session has ended already.") from error
+
+
+def running(account: StaffAccount) -> tuple[StaffSession, ...]:
+    """The account's sessions that still hold, newest first: one Query of at most `SESSIONS_READ`.
+
+    Raises `TableMissing` where the index is not there yet.
+    """
+    if not index_ready("STAFF_SESSIONS", UsernameIndex.Meta.index_name):
+        raise TableMissing("STAFF_SESSIONS")
+    now = clock.now()
+    found = StaffSession.by_username.query(account.username, scan_index_forward=False, limit=SESSIONS_READ)
+    return tuple(session for session in found if is_valid(account, session, now))
 
 
 def end_all(username: str, entry: AuditEntry) -> None:

@@ -10,11 +10,12 @@ from django.views.decorators.debug import sensitive_variables
 
 from console.audit.recording import COMMAND_LINE
 from console.errors import ConsoleError, StoreUnavailable, TableMissing, Throttled
-from console.staff import passwords, services
+from console.staff import accounts, passwords, services
 from console.staff.models import StaffAccount
 from console.staff.permissions import Role
 
 ROLES = [role.value for role in Role]
+HEADINGS = ("USERNAME", "ROLE", "STATE", "2ND FACTOR", "LAST SIGN-IN", "TIME ZONE", "SCOPE", "NAME")
 SCOPE_HELP = "company and tenant ids, separated by spaces or commas, or all; none: an empty scope, which sees nothing"
 
 
@@ -44,6 +45,7 @@ class Command(BaseCommand):
         zone = _action(actions, "time-zone", "set the zone in which the person sees times")
         zone.add_argument("time_zone", metavar="ZONE")
         _action(actions, "sign-out", "end all sessions of an account")
+        _action(actions, "remove-second-factor", "let in with the password alone, as after a lost phone")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run one action; what goes wrong is said in one line, with exit status 1."""
@@ -57,6 +59,7 @@ class Command(BaseCommand):
             "scope": self._scope,
             "time-zone": self._time_zone,
             "sign-out": self._sign_out,
+            "remove-second-factor": self._remove_second_factor,
         }
         try:
             actions[options["action"]](options)
@@ -89,7 +92,7 @@ class Command(BaseCommand):
                 "There are no accounts yet. Make one: manage.py staff create USERNAME --role admin --scope all"
             )
             return
-        rows: list[tuple[str, ...]] = [("USERNAME", "ROLE", "STATE", "LAST SIGN-IN", "TIME ZONE", "SCOPE", "NAME")]
+        rows: list[tuple[str, ...]] = [HEADINGS]
         rows += [_row(account) for account in accounts]
         widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
         for row in rows:
@@ -103,7 +106,7 @@ class Command(BaseCommand):
 
     @sensitive_variables()
     def _reset(self, options: dict[str, Any]) -> None:
-        services.get(options["username"])
+        accounts.get(options["username"])
         password, was_generated = _password(options)
         account = services.reset_password(options["username"], password, actor=COMMAND_LINE)
         self._say(account, "has a new password; its sessions have ended")
@@ -117,11 +120,15 @@ class Command(BaseCommand):
 
     def _time_zone(self, options: dict[str, Any]) -> None:
         services.change_time_zone(options["username"], options["time_zone"], actor=COMMAND_LINE)
-        self.stdout.write(f"{services.normal_username(options['username'])}: sees times in {options['time_zone']}.")
+        self.stdout.write(f"{accounts.normal_username(options['username'])}: sees times in {options['time_zone']}.")
 
     def _sign_out(self, options: dict[str, Any]) -> None:
         services.end_sessions(options["username"], actor=COMMAND_LINE)
-        self.stdout.write(f"{services.normal_username(options['username'])}: all sessions have ended.")
+        self.stdout.write(f"{accounts.normal_username(options['username'])}: all sessions have ended.")
+
+    def _remove_second_factor(self, options: dict[str, Any]) -> None:
+        account = services.remove_second_factor(options["username"], actor=COMMAND_LINE)
+        self._say(account, "signs in with the password alone; its sessions have ended")
 
     def _say(self, account: StaffAccount, what: str) -> None:
         self.stdout.write(f"{account.username}: {what} (role {account.role}, scope {_scope_label(account)}).")
@@ -174,6 +181,7 @@ def _row(account: StaffAccount) -> tuple[str, ...]:
         account.username,
         account.role,
         "disabled" if account.disabled else "enabled",
+        "on" if account.second_factor_at else "off",
         (account.last_sign_in_at or "never")[:16].replace("T", " "),
         account.time_zone or "UTC",
         _scope_label(account),

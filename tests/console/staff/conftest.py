@@ -54,13 +54,16 @@ def sign_in(agent) -> Callable[[Client], str]:
 
 @pytest.fixture
 def later(monkeypatch) -> Callable[..., None]:
-    """Moves the console's clock: `later(minutes=5)` from where it stands."""
+    """Moves the console's clock: `later(minutes=5)` from where it is. It goes on from there unless it `stands`."""
     real = clock.now
     offset = timedelta()
 
-    def later(**span: float) -> None:
-        nonlocal offset
+    def later(*, stands: bool = False, **span: float) -> None:
+        nonlocal offset, real
         offset += timedelta(**span)
+        if stands:
+            moment = real()
+            real = lambda: moment  # noqa: E731
         monkeypatch.setattr(clock, "now", lambda: real() + offset)
 
     return later

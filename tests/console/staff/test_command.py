@@ -7,7 +7,7 @@ import sys
 import pytest
 from django.core.management import CommandError, call_command
 
-from console.staff import passwords, services
+from console.staff import accounts, passwords, services
 from console.staff.permissions import Role
 from tests import faults
 from tests.console.staff.conftest import ADMIN, PASSWORD
@@ -29,7 +29,7 @@ def test_create_makes_an_account_and_shows_its_password_once(store):
     )
     assert "amira.haddad: made (role agent, scope ci-cuc-001, ci-nwe-002)." in said
     password = re.search(r"Password, shown only this once: (\S+)", said).group(1)
-    account = services.get("amira.haddad")
+    account = accounts.get("amira.haddad")
     assert passwords.verify(password, account.password_hash)[0]
     assert account.display_name == "Amira Haddad"
     assert password not in staff("list")
@@ -55,7 +55,7 @@ def test_password_from_standard_input_is_not_shown(store, monkeypatch):
     said = staff("create", "one", "--role", "agent", "--password-stdin")
     assert PASSWORD not in said
     assert "shown only this once" not in said
-    assert passwords.verify(PASSWORD, services.get("one").password_hash)[0]
+    assert passwords.verify(PASSWORD, accounts.get("one").password_hash)[0]
 
 
 @pytest.mark.parametrize(("typed", "complaint"), [("", "holds no password"), ("short\n", "too short")])
@@ -71,7 +71,7 @@ def test_list_shows_every_account_and_no_secret(store, agent):
     services.disable("gone.person", actor=ADMIN)
     said = staff("list")
     first, second = (line.split() for line in said.splitlines()[1:])
-    assert first[:4] == ["amira.haddad", "agent", "enabled", "never"]
+    assert first[:5] == ["amira.haddad", "agent", "enabled", "off", "never"]
     assert second[:3] == ["gone.person", "auditor", "disabled"]
     assert agent.password_hash not in said
 
@@ -94,13 +94,24 @@ def test_account_is_changed_from_the_command_line(store, agent):
     assert (account["time_zone"], account["epoch"]) == ("Asia/Tokyo", 7)
 
 
+def test_second_factor_is_listed_and_removed_from_the_command_line(store, agent):
+    moment, secret = "2026-01-01T00:00:00.000Z", "sealed-and-secret"
+    store.update("STAFF", {"username": "amira.haddad"}, second_factor_at=moment, totp_secret=secret)
+    listed = staff("list")
+    assert listed.splitlines()[1].split()[3] == "on"
+    assert secret not in listed
+    assert "signs in with the password alone" in staff("remove-second-factor", "amira.haddad")
+    assert staff("list").splitlines()[1].split()[3] == "off"
+    assert "totp_secret" not in store.get("STAFF", username="amira.haddad")
+
+
 def test_reset_sets_a_new_password(store, agent, monkeypatch):
     said = staff("reset", "amira.haddad")
     password = re.search(r"Password, shown only this once: (\S+)", said).group(1)
-    assert passwords.verify(password, services.get("amira.haddad").password_hash)[0]
+    assert passwords.verify(password, accounts.get("amira.haddad").password_hash)[0]
     type_password(monkeypatch, "typed in by hand\n")
     staff("reset", "amira.haddad", "--password-stdin")
-    assert passwords.verify("typed in by hand", services.get("amira.haddad").password_hash)[0]
+    assert passwords.verify("typed in by hand", accounts.get("amira.haddad").password_hash)[0]
 
 
 @pytest.mark.parametrize(
@@ -113,6 +124,7 @@ def test_reset_sets_a_new_password(store, agent, monkeypatch):
         (["create", "one", "--role", "agent", "--time-zone", "Mars"], "not a time zone"),
         (["disable", "nobody"], "no account named 'nobody'"),
         (["reset", "nobody"], "no account named 'nobody'"),
+        (["remove-second-factor", "nobody"], "no account named 'nobody'"),
         (["role", "amira.haddad", "king"], "invalid choice"),
         (["scope", "amira.haddad", "a#b"], "not a company"),
         ([], "ACTION"),

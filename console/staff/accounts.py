@@ -1,0 +1,150 @@
+"""Reading an account and changing it: one conditional write of named attributes, together with its trail entry."""
+
+import logging
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from pynamodb.expressions.update import Action as UpdateAction
+from pynamodb.transactions import TransactWrite
+
+from console import clock
+from console.audit.actions import Action, staff_trail
+from console.audit.recording import Actor, Entry, build, write_with_entry
+from console.dynamodb.presence import index_ready
+from console.dynamodb.translation import TransactionRefused
+from console.errors import Conflict, ConsoleError, Invalid, NotFound
+from console.staff.models import RoleIndex, StaffAccount
+from console.staff.permissions import ALL, Role
+
+logger = logging.getLogger(__name__)
+
+USERNAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?", re.ASCII)
+# Whoever looks for another administrator reads so many of them, and tries so many.
+ADMINS_READ, ADMINS_TRIED = 200, 5
+CHANGED_MEANWHILE = "Someone else changed this account meanwhile. Look again, then repeat."
+
+
+def normal_username(typed: str) -> str:
+    """A username as stored, from what was typed; empty if it cannot be one."""
+    name = typed.strip().lower()
+    return name if USERNAME.fullmatch(name) else ""
+
+
+def find(typed: str) -> StaffAccount | None:
+    """The account of that username, strongly consistent, or None."""
+    name = normal_username(typed)
+    if not name:
+        return None
+    try:
+        return StaffAccount.get(name, consistent_read=True)
+    except NotFound:
+        return None
+
+
+def get(username: str) -> StaffAccount:
+    """The account of that username. Raises `NotFound`, in words."""
+    account = find(username)
+    if account is None:
+        raise NotFound(f"There is no account named {username!r}.")
+    return account
+
+
+def apply(
+    account: StaffAccount,
+    actions: Sequence[UpdateAction],
+    action: Action,
+    payload: Mapping[str, Any],
+    actor: Actor,
+    *,
+    ends_sessions: bool = True,
+    keeps_full_admin: bool = True,
+    also: Callable[[TransactWrite], None] | None = None,
+) -> StaffAccount:
+    """One conditional update of an account as it was read, together with its trail entry; the account as it is now
+    (or, where only that read fails, as it was).
+
+    `ends_sessions` bumps the epoch. `keeps_full_admin=False` says that the change may take away an administrator:
+    then another one must remain. `also` adds writes that belong to the same transaction. Raises `Conflict` when
+    someone else changed the account since, `Invalid` when nobody would be left to manage the accounts.
+    """
+    at = clock.now()
+    changes = [*actions, StaffAccount.updated_at.set(clock.to_iso(at))]
+    if ends_sessions:
+        changes.append(StaffAccount.epoch.add(1))
+    as_seen = (StaffAccount.epoch == account.epoch) & (StaffAccount.updated_at == account.updated_at)
+    condition = StaffAccount.username.exists() & as_seen
+    entry = build(Entry(staff_trail(account.username), action, actor, payload=dict(payload)), at)
+
+    def write(other_admin: str = "") -> None:
+        def add(writes: TransactWrite) -> None:
+            if other_admin:
+                writes.condition_check(StaffAccount, other_admin, condition=_is_full_admin_condition())
+            writes.update(account, actions=changes, condition=condition)
+            if also is not None:
+                also(writes)
+
+        write_with_entry(entry, add)
+
+    try:
+        if keeps_full_admin or not is_full_admin(account):
+            write()
+        else:
+            _write_keeping_an_admin(account, write)
+    except TransactionRefused as error:
+        raise Conflict(CHANGED_MEANWHILE) from error
+    return _as_stored(account)
+
+
+def _as_stored(account: StaffAccount) -> StaffAccount:
+    """The account after a change. The change stands: where it cannot be read again, it is returned as it was read."""
+    try:
+        return get(account.username)
+    except ConsoleError as error:
+        logger.warning("A changed account could not be read again: %s", type(error).__name__)
+        return account
+
+
+def is_full_admin(account: StaffAccount) -> bool:
+    """Whether the account can manage every other: an enabled administrator of everything."""
+    return account.role == Role.ADMIN.value and not account.disabled and ALL in (account.scope or [])
+
+
+def _is_full_admin_condition() -> Any:
+    return (
+        (StaffAccount.role == Role.ADMIN.value)
+        & (StaffAccount.disabled == False)  # noqa: E712 a condition expression
+        & StaffAccount.scope.contains(ALL)
+    )
+
+
+def _write_keeping_an_admin(account: StaffAccount, write: Callable[[str], None]) -> None:
+    """The change, in one transaction with a check that another administrator is one still.
+
+    Two administrators who remove each other at the same moment cannot both succeed: each checks what the other writes.
+    """
+    for other in _other_admins(account):
+        try:
+            write(other)
+        except TransactionRefused as error:
+            # The checks' reasons come first. The index lags, so the other may have just been changed: try the next.
+            if error.codes[:1] != ("ConditionalCheckFailed",):
+                raise
+            continue
+        return
+    raise Invalid("This is the last administrator who may manage every account. Make another one with scope all first.")
+
+
+def _other_admins(account: StaffAccount) -> Iterator[str]:
+    if not index_ready("STAFF", RoleIndex.Meta.index_name):
+        raise Invalid(
+            "It cannot be told whether another administrator is left: the accounts' index is not there yet. "
+            "Create it first: manage.py tables apply."
+        )
+    tried = 0
+    for other in StaffAccount.by_role.query(Role.ADMIN.value, limit=ADMINS_READ):
+        if other.username != account.username and is_full_admin(other):
+            yield str(other.username)
+            tried += 1
+            if tried == ADMINS_TRIED:
+                return

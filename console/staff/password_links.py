@@ -1,0 +1,88 @@
+"""One-time links with which a person sets their own password: for a new account, and after a reset.
+
+The code stands behind the `#` of the link, which browsers never send: no server, proxy, log or link preview sees it.
+The account keeps only a hash of it. The code names the account, sealed, so that one read finds it.
+"""
+
+import hashlib
+import secrets
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from django.conf import settings
+from django.utils.crypto import constant_time_compare
+from django.views.decorators.debug import sensitive_variables
+
+from console import clock, refs
+from console.audit.actions import Action
+from console.audit.recording import Actor
+from console.errors import BadReference, Conflict, Invalid
+from console.staff import accounts, passwords
+from console.staff.models import StaffAccount
+
+KIND = "password-link"
+# One text for every reason: it tells nobody which accounts exist.
+REFUSED = (
+    "This link does not work (any more). Links work once and for a limited time: ask an administrator for another."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PasswordLink:
+    """A fresh code, and what the account keeps of it."""
+
+    code: str = field(repr=False)
+    digest: str
+    expires_at: str
+
+
+def make(username: str) -> PasswordLink:
+    """A code for that account, good for `PASSWORD_LINK_HOURS`."""
+    code = refs.seal(KIND, username, secrets.token_urlsafe(24))
+    expires_at = clock.to_iso(clock.now() + timedelta(hours=settings.PASSWORD_LINK_HOURS))
+    return PasswordLink(code, _digest(code), expires_at)
+
+
+def username_of(code: str) -> str:
+    """The account that a code names, without a read; "" for what this console did not make."""
+    try:
+        username, _random = refs.unseal(KIND, code.strip(), 2)
+    except BadReference:
+        return ""
+    return username
+
+
+@sensitive_variables()
+def redeem(code: str, password: str) -> StaffAccount:
+    """Set the password of the account that the code names. The code works no second time; all sessions end.
+
+    Raises `Invalid` for a code that does not work (see `REFUSED`) or a password against the rules.
+    """
+    account = accounts.find(username_of(code))
+    if account is None or not _opens(account, code.strip()):
+        raise Invalid(REFUSED)
+    passwords.check_rules(password, account.username)
+    actions = [
+        StaffAccount.password_hash.set(passwords.hash_password(password)),
+        StaffAccount.password_link_hash.remove(),
+        StaffAccount.password_link_expires_at.remove(),
+    ]
+    try:
+        return accounts.apply(account, actions, Action.PASSWORD_CHANGED, {"by": "link"}, Actor.of(account.as_staff()))
+    except Conflict as error:
+        raise Invalid(REFUSED) from error
+
+
+def _opens(account: StaffAccount, code: str) -> bool:
+    expires = clock.parse_instant(account.password_link_expires_at)
+    return (
+        not account.disabled
+        and bool(account.password_link_hash)
+        and constant_time_compare(account.password_link_hash or "", _digest(code))
+        and expires is not None
+        and clock.now() < expires
+    )
+
+
+def _digest(code: str) -> str:
+    return hashlib.sha256(code.encode()).hexdigest()

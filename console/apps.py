@@ -11,11 +11,14 @@ class ConsoleConfig(AppConfig):
     name = "console"
 
     def ready(self) -> None:
-        """Refuse to start with another environment's tables, or in production with what is for development."""
+        """Refuse to start with another environment's tables, in production with what is for development, or with
+        settings of the company's sign-in that cannot work."""
         from console.dynamodb.registry import assert_environment
+        from console.staff.oidc.configuration import assert_oidc
 
         assert_environment()
         assert_production()
+        assert_oidc()
 
 
 def assert_production() -> None:

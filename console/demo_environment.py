@@ -22,7 +22,7 @@ def apply() -> None:
         PLAIN_HTTP="true",
         AWS_REGION="eu-west-2",
         AWS_ACCESS_KEY_ID="demo",
-        AWS_SECRET_ACCESS_KEY="demo",  # noqa: S106
+        AWS_SECRET_ACCESS_KEY="demo",  # any will do for the embedded DynamoDB  # noqa: S106  # nosec B106
         DYNAMODB_ENDPOINT="http://127.0.0.1:0",
         # The embedded store answers one call after another and takes seconds over an item of 10,000 messages.
         DYNAMODB_READ_TIMEOUT_SECONDS="20",

@@ -9,11 +9,13 @@ class ConversationsConfig(AppConfig):
     name = "conversations"
 
     def ready(self) -> None:
-        """Tell the trail's pages to which company a conversation belongs, and staff accounts what to release."""
+        """Tell the trail's pages whose a conversation is, and the staff's what to release and which companies exist."""
         from console.audit import scoping
-        from console.staff import services
+        from console.staff import known_companies, services
+        from conversations.companies import names_for
         from conversations.release import release_everything_of
         from conversations.scoping import companies_of
 
         scoping.register(companies_of)
+        known_companies.register(names_for)
         services.on_disabled.append(release_everything_of)

@@ -77,6 +77,11 @@ def companies_for(staff: Staff) -> tuple[Company, ...]:
     return tuple(sorted(companies, key=lambda company: (company.name.casefold(), company.company_id)))
 
 
+def names_for(staff: Staff) -> dict[str, str]:
+    """Names by id of the companies in a person's scope, for whoever gives scope to others."""
+    return {company.company_id: company.name for company in companies_for(staff)}
+
+
 def _registered() -> Iterator[tuple[str, str]]:
     start: dict[str, Any] | None = None
     for _ in range(REGISTRY_READS):

@@ -2,6 +2,7 @@
    - keys: j k Enter t r / ? Esc, for elements marked data-row, data-open, data-key, data-dialog
    - fresh relative times (time[data-relative]), in the server's words
    - copy buttons (data-copy, data-copy-from), self-submitting filters (form[data-autosubmit])
+   - the code of a password link from its # into the form (data-from-fragment), letters for a field (data-letters)
    - one submit per press (opt out: form[data-resubmit]), a transcript opened at its end (data-scroll-end)
    - focus kept on its row when htmx replaces a list, and words when the server does not answer at all */
 "use strict";
@@ -198,6 +199,25 @@
   }
 
   addEventListener("pageshow", releaseAll);
+
+  /* ---- Sign-in ------------------------------------------------------------------------------------------------- */
+
+  // The code of a link to set a password stands behind its #: into the form with it, out of sight and history.
+  const fromFragment = $("[data-from-fragment]");
+  if (fromFragment && location.hash.length > 1) {
+    fromFragment.value = location.hash.slice(1);
+    history.replaceState(null, "", location.pathname + location.search);
+  }
+  if (fromFragment?.value && !fromFragment.matches("[aria-invalid=true]")) fromFragment.closest(".field").hidden = true;
+
+  // Keyboards of digits have no letters: a recovery code needs the other one.
+  document.addEventListener("click", (event) => {
+    const opener = event.target.closest("[data-letters]");
+    const field = opener && $(opener.dataset.letters);
+    if (!field) return;
+    field.inputMode = "text";
+    field.focus();
+  });
 
   document.addEventListener("change", (event) => {
     const form = event.target.form;

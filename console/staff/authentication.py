@@ -1,49 +1,168 @@
-"""Signing in and out. Unknown names, wrong passwords and disabled accounts look the same and take the same time."""
+"""Signing in and out. Unknown names, wrong passwords and disabled accounts look the same and take the same time.
+
+Each attempt is counted before anything secret is looked at (`console.staff.throttling`). An account with a second
+factor is asked for it after the password; until then there is no session and nothing is forgiven.
+"""
 
 import logging
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 
 from django.utils.crypto import salted_hmac
 from django.views.decorators.debug import sensitive_variables
 from pynamodb.expressions.update import Action as UpdateAction
 
-from console import clock
+from console import clock, refs
 from console.audit.actions import SYSTEM_TRAIL, Action, Result, staff_trail
+from console.audit.models import AuditEntry
 from console.audit.recording import Actor, Entry, build, record, record_where_possible
-from console.errors import ConsoleError
+from console.dynamodb.translation import ConditionFailed
+from console.errors import BadReference, ConsoleError, Invalid, NotFound, TableMissing
 from console.refs import as_letters
-from console.staff import passwords, services, sessions
-from console.staff.models import StaffAccount
+from console.staff import oidc, password_links, passwords, second_factor, sessions, throttling
+from console.staff.accounts import find
+from console.staff.models import PASSWORD, StaffAccount, StaffSession
 from console.staff.permissions import Staff
+from console.staff.throttling import TooManyAttempts
 
 logger = logging.getLogger(__name__)
 
 # Whoever tried to sign in and did not: not the person whose name was typed.
 VISITOR = Actor("unknown", "visitor")
+SECOND_STEP = "second-step"
+SECOND_STEP_FOR = timedelta(minutes=5)
+# Names that nobody has share so many entries of the trail in a quarter of an hour, so that nobody can flood it.
+UNKNOWN_NAMES_KEPT = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """The browser that somebody signs in with: where it is, what it is, and what its cookies held.
+
+    `address` as `console.staff.addresses` says it, `label` as `console.staff.browsers`, `known_as` as
+    `console.staff.devices`; `previous_token` is the token of the session that ends by this sign-in.
+    """
+
+    address: str
+    label: str = ""
+    known_as: str = ""
+    previous_token: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SignedIn:
+    """A new session: its token for the cookie. `recovery_codes_left` only after one was used."""
+
+    username: str
+    token: str = field(repr=False)
+    recovery_codes_left: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CodeNeeded:
+    """Name and password are right, and nobody is signed in yet: `pending` goes with the code to `finish`."""
+
+    pending: str = field(repr=False)
+
+
+class SecondStepOver(Invalid):
+    """What was to be finished is over: too late, or the account changed meanwhile."""
+
+    def __init__(self) -> None:
+        super().__init__("The sign-in was not finished in time, or the account was changed meanwhile. Start again.")
 
 
 @sensitive_variables()
-def sign_in(username: str, password: str, *, user_agent: str = "", previous_token: str = "") -> str | None:
-    """The token of a new session, or None if name and password do not open an account. Either way it is in the trail.
+def sign_in(username: str, password: str, visit: Visit) -> SignedIn | CodeNeeded | None:
+    """A new session, the question for a code, or None if name and password open no account; each is in the trail.
 
-    `user_agent` is a short label of the browser; `previous_token` what the browser's cookie held: that session ends.
-    Raises the store's errors: then nobody was signed in.
+    Raises `TooManyAttempts`, and the store's errors: then nobody was signed in.
     """
-    account = services.find(username)
+    _count(username, visit)
+    account = find(username)
     correct, outdated = passwords.verify(password, account.password_hash if account else None)
-    if account is None or not correct or account.disabled:
-        _record_failure(username, account, "disabled account" if correct else "wrong password")
+    if account is None or (refusal := _refusal(account, correct)):
+        _record_failure(username, account, refusal if account else "unknown name")
         return None
-    staff = account.as_staff()
-    entry = Entry(staff_trail(staff.username), Action.SIGN_IN, Actor.of(staff), payload={"browser": user_agent})
-    token = sessions.start(account, build(entry, clock.now()), user_agent=user_agent, previous_token=previous_token)
-    _note_sign_in(account, passwords.hash_password(password) if outdated else "")
-    return token
+    if outdated:
+        _keep_hash(account, passwords.hash_password(password))
+    if second_factor.is_on(account):
+        return CodeNeeded(_pending(account))
+    return SignedIn(account.username, begin(account, visit, sessions.PASSWORD))
 
 
-def sign_out(staff: Staff) -> None:
-    """End the session that the person asked with. Raises the store's errors: then it still holds."""
+@sensitive_variables()
+def finish(pending: str, typed: str, visit: Visit) -> SignedIn | None:
+    """The second step: a session for a right code, None for a wrong one. A right code is used up either way.
+
+    Raises `SecondStepOver`, `TooManyAttempts`, and the store's errors: then nobody was signed in; the next code works.
+    """
+    username, epoch = _read_pending(pending)
+    _count(username, visit)
+    account = find(username)
+    if account is None or account.disabled or account.epoch != epoch or not second_factor.is_on(account):
+        raise SecondStepOver
+    codes_left = second_factor.codes_left(account)
+    # Used up first: if the session then cannot be started, nothing was opened, and the next code works.
+    used = second_factor.verify(account, typed)
+    if not used:
+        _record_failure(username, account, "wrong code")
+        return None
+    if used == second_factor.RECOVERY_CODE:
+        token = begin(account, visit, sessions.PASSWORD_AND_RECOVERY_CODE)
+        return SignedIn(account.username, token, codes_left - 1)
+    return SignedIn(account.username, begin(account, visit, sessions.PASSWORD_AND_CODE))
+
+
+def pending_username(pending: str) -> str:
+    """Whose second step it is; "" for what this console did not make. Says nothing of whether it is over."""
+    try:
+        return refs.unseal(SECOND_STEP, pending, 3)[0]
+    except BadReference:
+        return ""
+
+
+@sensitive_variables()
+def set_password(code: str, password: str, visit: Visit) -> None:
+    """Set the password with a link's code; nobody is signed in by it. Raises `Invalid`, in words, `TooManyAttempts`."""
+    try:
+        throttling.count("", visit.address)
+    except TooManyAttempts:
+        _record_throttled(password_links.username_of(code))
+        raise
+    password_links.redeem(code, password)
+    throttling.forgive("", visit.address)
+
+
+def sign_out(staff: Staff) -> str:
+    """End the session that the person asked with; how it had begun, where the company's own sign-in is used, else "".
+
+    Raises the store's errors: then it still holds.
+    """
+    method = _method_of(staff.session_id) if oidc.is_configured() else ""
     entry = Entry(staff_trail(staff.username), Action.SIGN_OUT, Actor.of(staff))
     sessions.end(staff.session_id, build(entry, clock.now()))
+    return method
+
+
+def begin(account: StaffAccount, visit: Visit, method: str) -> str:
+    """Start a session together with its trail entry, and return its token. `method` is one of `console.staff.sessions`.
+
+    Raises the store's errors: then there is no session. The attempt, which was counted, is forgiven.
+    """
+    staff = account.as_staff()
+    payload = {"browser": visit.label, "with": method}
+    entry = Entry(staff_trail(staff.username), Action.SIGN_IN, Actor.of(staff), payload=payload)
+    token = sessions.start(
+        account,
+        build(entry, clock.now()),
+        user_agent=visit.label,
+        previous_token=visit.previous_token,
+        method=method,
+    )
+    throttling.forgive(account.username, visit.address, browser=visit.known_as)
+    _note(account, StaffAccount.last_sign_in_at.set(clock.to_iso(clock.now())))
+    return token
 
 
 def record_denial(staff: Staff, route: str, method: str) -> None:
@@ -57,40 +176,105 @@ def record_denial(staff: Staff, route: str, method: str) -> None:
         logger.error("A refusal could not be recorded: %s", type(error).__name__)
 
 
-def _record_failure(typed: str, account: StaffAccount | None, reason: str) -> None:
-    if account is not None:
-        record_where_possible(
-            Entry(staff_trail(account.username), Action.SIGN_IN_FAILED, VISITOR, result=f"{Result.FAILED}: {reason}")
-        )
-        return
-    record_where_possible(
-        Entry(
-            SYSTEM_TRAIL,
-            Action.SIGN_IN_FAILED,
-            VISITOR,
-            result=f"{Result.FAILED}: unknown name",
-            payload={"name_hmac": _name_hmac(typed)},
-        )
+def record_once(entry: Entry, about: str) -> None:
+    """Write an entry unless this quarter of an hour has one of its action about the same."""
+    at = clock.now()
+    item = build(
+        replace(entry, action_id=f"{entry.action.value}.{about}", payload={**entry.payload, "at": clock.to_iso(at)}),
+        _quarter(at),
     )
+    try:
+        item.save(condition=AuditEntry.conversation_id.does_not_exist())
+    except ConditionFailed:
+        return
+    except TableMissing:
+        logger.warning("Not recorded, because there is no trail in this environment: %s", entry.action.value)
 
 
-def _name_hmac(typed: str) -> str:
-    """What the trail keeps of a name that does not exist: enough to tell repeated ones apart, and no more.
+def _refusal(account: StaffAccount, correct: bool) -> str:
+    """Why an account is not opened, for the trail; "" if it is."""
+    if not correct:
+        return "wrong password"
+    if account.disabled:
+        return "disabled account"
+    return "" if account.signs_in_with == PASSWORD else "account of the company sign-in"
+
+
+def _pending(account: StaffAccount) -> str:
+    return refs.seal(SECOND_STEP, account.username, str(account.epoch), str(clock.to_epoch(clock.now())))
+
+
+def _read_pending(pending: str) -> tuple[str, int]:
+    """Username and epoch of a second step that is not over. Raises `SecondStepOver`."""
+    try:
+        username, epoch, began = refs.unseal(SECOND_STEP, pending, 3)
+    except BadReference as error:
+        raise SecondStepOver from error
+    if not 0 <= clock.to_epoch(clock.now()) - int(began) < SECOND_STEP_FOR.total_seconds():
+        raise SecondStepOver
+    return username, int(epoch)
+
+
+def _keep_hash(account: StaffAccount, new_hash: str) -> None:
+    """The password's hash at today's cost or method."""
+    _note(account, StaffAccount.password_hash.set(new_hash))
+
+
+def _note(account: StaffAccount, action: UpdateAction) -> None:
+    """A change of the account that the sign-in stands without; none if the account was changed meanwhile."""
+    unchanged = StaffAccount.username.exists() & (StaffAccount.epoch == account.epoch)
+    try:
+        account.update(actions=[action], condition=unchanged)
+    except ConsoleError as error:
+        logger.warning("Could not note a sign-in on the account: %s", type(error).__name__)
+
+
+def _method_of(session_id: str) -> str:
+    try:
+        return StaffSession.get(session_id).method or ""
+    except NotFound:
+        return ""
+
+
+# --- The trail of attempts that did not succeed -----------------------------------------------------------------------
+
+
+def _count(username: str, visit: Visit) -> None:
+    try:
+        throttling.count(username, visit.address, browser=visit.known_as)
+    except TooManyAttempts:
+        _record_throttled(username)
+        raise
+
+
+def _record_failure(typed: str, account: StaffAccount | None, reason: str) -> None:
+    result = f"{Result.FAILED}: {reason}"
+    if account is not None:
+        record_where_possible(Entry(staff_trail(account.username), Action.SIGN_IN_FAILED, VISITOR, result=result))
+        return
+    _record_unknown(typed, Entry(SYSTEM_TRAIL, Action.SIGN_IN_FAILED, VISITOR, result=result))
+
+
+def _record_throttled(typed: str) -> None:
+    """Once in a quarter of an hour: in the account's trail, or among the names that nobody has."""
+    account = find(typed)
+    entry = Entry(SYSTEM_TRAIL, Action.SIGN_IN_THROTTLED, VISITOR, result=f"{Result.FAILED}: too many attempts")
+    if account is not None:
+        record_once(replace(entry, trail=staff_trail(account.username)), VISITOR.name)
+        return
+    _record_unknown(typed, entry)
+
+
+def _record_unknown(typed: str, entry: Entry) -> None:
+    """What the trail keeps of a name that nobody has: enough to tell repeated ones apart, and no more.
 
     People type passwords into the name field.
     """
-    digest = salted_hmac("console.staff.unknown-name", typed.strip().lower(), algorithm="sha256").digest()
-    return as_letters(digest[:16])
+    name = typed.strip().lower()
+    digest = salted_hmac("console.staff.unknown-name", name, algorithm="sha256").digest()
+    payload = {"name_hmac": as_letters(digest[:16])}
+    record_once(replace(entry, payload=payload), f"{VISITOR.name}-{digest[-1] % UNKNOWN_NAMES_KEPT}")
 
 
-def _note_sign_in(account: StaffAccount, new_hash: str) -> None:
-    """When the account last signed in, and its password's hash at today's cost; the sign-in stands without it."""
-    actions: list[UpdateAction] = [StaffAccount.last_sign_in_at.set(clock.to_iso(clock.now()))]
-    if new_hash:
-        actions.append(StaffAccount.password_hash.set(new_hash))
-    try:
-        account.update(
-            actions=actions, condition=StaffAccount.username.exists() & (StaffAccount.epoch == account.epoch)
-        )
-    except ConsoleError as error:
-        logger.warning("Could not note a sign-in on the account: %s", type(error).__name__)
+def _quarter(at: datetime) -> datetime:
+    return at.replace(minute=at.minute // 15 * 15, second=0, microsecond=0)

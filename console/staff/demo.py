@@ -1,9 +1,13 @@
-"""Accounts for the demo: one sign-in per role, and a colleague who holds conversations."""
+"""Accounts for the demo: one sign-in per role, a colleague who holds conversations, and others as a staff has them."""
 
 from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
 
+from console import clock
 from console.audit.recording import Actor
 from console.staff import passwords, services
+from console.staff.models import StaffAccount
 from console.staff.permissions import Role
 
 DEMO = Actor("demo", "operator")
@@ -31,22 +35,53 @@ PEOPLE = (
 COLLEAGUE = Person("tom.becker", "Tom Becker", Role.AGENT, (CUCUMBER, NORTHWIND, LUMEN), "Europe/Berlin")
 
 
+# Nobody signs in as these: they make the list of staff what it is in a company.
+LOCAL_ADMIN = Person("nadia.okafor", "Nadia Okafor", Role.ADMIN, (CUCUMBER, NORTHWIND), "Africa/Lagos")
+INVITED = Person("priya.raman", "Priya Raman", Role.AGENT, (LUMEN,), "Asia/Kolkata")
+WITH_COMPANY_SIGN_IN = Person("jonas.weber", "Jonas Weber", Role.AUDITOR, (NORTHWIND,), "Europe/Berlin")
+LEFT = Person("marco.ricci", "Marco Ricci", Role.AGENT, (CUCUMBER,), "Europe/Rome")
+OTHERS = (COLLEAGUE, LOCAL_ADMIN, LEFT)
+# How many hours ago they last signed in.
+SEEN = {PEOPLE[0]: 0.4, PEOPLE[1]: 4.3, PEOPLE[2]: 72.0, COLLEAGUE: 1.2, LOCAL_ADMIN: 27.0, LEFT: 24.0 * 41}
+EMPLOYED = timedelta(days=96)
+
+
 def create_demo_staff() -> dict[str, dict[str, str]]:
     """Make the demo's accounts, with random passwords; `{role: {"username", "password"}}` of one per role."""
     made = {person.role.value: {"username": person.username, "password": _create(person)} for person in PEOPLE}
-    _create(COLLEAGUE)
+    for person in OTHERS:
+        _create(person)
+    for person, hours in SEEN.items():
+        _note_past(person, timedelta(hours=hours))
+    services.invite(**_described(INVITED))
+    services.create_for_company_sign_in(**_described(WITH_COMPANY_SIGN_IN))
+    services.disable(LEFT.username, actor=DEMO)
     return made
 
 
 def _create(person: Person) -> str:
     password = passwords.generate()
-    services.create(
-        person.username,
-        password,
-        role=person.role,
-        scope=person.scope,
-        display_name=person.display_name,
-        time_zone=person.time_zone,
-        actor=DEMO,
-    )
+    services.create(password=password, **_described(person))
     return password
+
+
+def _described(person: Person) -> Any:
+    return {
+        "username": person.username,
+        "role": person.role,
+        "scope": person.scope,
+        "display_name": person.display_name,
+        "time_zone": person.time_zone,
+        "actor": DEMO,
+    }
+
+
+def _note_past(person: Person, since_sign_in: timedelta) -> None:
+    now = clock.now()
+    StaffAccount(person.username).update(
+        actions=[
+            StaffAccount.created_at.set(clock.to_iso(now - EMPLOYED)),
+            StaffAccount.last_sign_in_at.set(clock.to_iso(now - since_sign_in)),
+        ],
+        condition=StaffAccount.username.exists(),
+    )

@@ -1,11 +1,18 @@
-"""What people type to sign in."""
+"""What people type to sign in and to set a password with a link."""
+
+from typing import Any
 
 from django import forms
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.views.decorators.debug import sensitive_variables
 
 from console.staff.passwords import MAX_LENGTH
 
 # One text for every reason, so that it tells nobody which names exist.
 REFUSED = "Username and password do not match an account that can sign in. Check both and try again."
+CODE_REFUSED = "This code is wrong, too old or used already. Wait until the app shows the next one, and type that."
+_PLAIN = {"autocapitalize": "none", "autocorrect": "off", "spellcheck": "false"}
 
 
 class SignInForm(forms.Form):
@@ -13,15 +20,7 @@ class SignInForm(forms.Form):
 
     username = forms.CharField(
         max_length=256,
-        widget=forms.TextInput(
-            attrs={
-                "autocomplete": "username",
-                "autocapitalize": "none",
-                "autocorrect": "off",
-                "spellcheck": "false",
-                "autofocus": True,
-            }
-        ),
+        widget=forms.TextInput(attrs={"autocomplete": "username", "autofocus": True, **_PLAIN}),
         error_messages={"required": "Enter your username."},
     )
     password = forms.CharField(
@@ -30,3 +29,62 @@ class SignInForm(forms.Form):
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
         error_messages={"required": "Enter your password."},
     )
+
+
+class CodeForm(forms.Form):
+    """The second step: a code of the authenticator app, or a recovery code, and what ties it to the first step."""
+
+    code = forms.CharField(
+        max_length=100,
+        widget=forms.TextInput(
+            attrs={"autocomplete": "one-time-code", "inputmode": "numeric", "autofocus": True, **_PLAIN}
+        ),
+        help_text="The six digits that your authenticator app shows, or one of your recovery codes.",
+        error_messages={"required": "Enter the code.", "max_length": "A code is shorter than that."},
+    )
+    pending = forms.CharField(required=False, max_length=1000, widget=forms.HiddenInput)
+
+
+class SetPasswordForm(forms.Form):
+    """A link's code and a new password, twice. Passwords are never sent back."""
+
+    code = forms.CharField(
+        label="Code of the link",
+        max_length=1000,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "data-from-fragment": True, **_PLAIN}),
+        help_text="If this is empty, paste what stands after the # in your link.",
+        error_messages={"required": "Paste what stands after the # in your link."},
+    )
+    password = forms.CharField(
+        label="New password",
+        strip=False,
+        max_length=MAX_LENGTH,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+        error_messages={"required": "Enter a password."},
+    )
+    repeated = forms.CharField(
+        label="The same password again",
+        strip=False,
+        max_length=MAX_LENGTH,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+        error_messages={"required": "Enter the password again."},
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["password"].help_text = (
+            f"At least {settings.PASSWORD_MIN_LENGTH} characters; not your username, and none of the passwords that "
+            "everybody uses. A few words that only you would put together are good and easy to type."
+        )
+
+    def clean_code(self) -> str:
+        """What stands behind the # of a whole link is the code."""
+        return str(self.cleaned_data["code"]).rpartition("#")[2].strip()
+
+    @sensitive_variables()
+    def clean_repeated(self) -> str:
+        """Both are the same."""
+        repeated = str(self.cleaned_data["repeated"])
+        if "password" in self.cleaned_data and repeated != self.cleaned_data["password"]:
+            raise ValidationError("The two passwords are not the same. Type both again.")
+        return repeated

@@ -93,11 +93,11 @@ def _ask_to_sign_in(request: HttpRequest) -> HttpResponseBase:
     htmx: Any = getattr(request, "htmx", None)
     if htmx:
         response = HttpResponse(status=HTTPStatus.UNAUTHORIZED)
-        response.headers["HX-Redirect"] = sign_in_url(request, htmx.current_url_abs_path or "")
+        response.headers["HX-Redirect"] = sign_in_url(request, _path_of_ours(request, htmx.current_url or ""))
     elif request.method in ("GET", "HEAD"):
         response = HttpResponseRedirect(sign_in_url(request, request.get_full_path()))
     else:
-        url = sign_in_url(request, _path_of_referer(request))
+        url = sign_in_url(request, _path_of_ours(request, request.headers.get("Referer", "")))
         response = render(request, "staff/signed_out.html", {"sign_in_url": url}, status=HTTPStatus.UNAUTHORIZED)
     if settings.SESSION_COOKIE_NAME in request.COOKIES:
         delete_session_cookie(response)
@@ -110,8 +110,7 @@ def sign_in_url(request: HttpRequest, destination: str) -> str:
     return reverse("sign-in") + (f"?{urlencode({'next': path})}" if path else "")
 
 
-def _path_of_referer(request: HttpRequest) -> str:
-    """Path and query of the page that the form was on, if it was one of ours."""
-    referer = request.headers.get("Referer", "")
+def _path_of_ours(request: HttpRequest, url: str) -> str:
+    """Path and query of the page that a header names, if it is one of ours; the header may be any junk."""
     own = f"{request.scheme}://{request.get_host()}"
-    return referer.removeprefix(own) if referer.startswith(f"{own}/") else ""
+    return url.removeprefix(own) if url.startswith(f"{own}/") else ""

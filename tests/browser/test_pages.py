@@ -1,21 +1,12 @@
 """Every page in light and dark, wide, at 200 % zoom, at 360 px: accessible, no sideways scrolling, and a picture."""
 
 import re
-from pathlib import Path
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-SCREENSHOTS = Path(__file__).resolve().parent.parent / "screenshots"
-# name: width in CSS pixels (640 is 1280 at 200 %), colour scheme, whether axe looks at it: each width and scheme once
-LOOKS = {
-    "light": (1280, "light", True),
-    "dark": (1280, "dark", False),
-    "light-zoomed": (640, "light", False),
-    "light-360": (360, "light", False),
-    "dark-360": (360, "dark", True),
-}
+from tests.browser.looks import check_look, check_looks, settle
+
 COMPANY = "/conversations/companies/ci-cuc-001/"
 FIND = "/conversations/find/"
 OPEN = "[data-open]"
@@ -81,6 +72,20 @@ PAGES = [
     ("auditor", "audit", "/audit/", [], "Audit"),
     ("admin", "raw", COMPANY, [OPEN, "text=Raw item"], "Raw item"),
     ("admin", "system", "/system/", [], "System"),
+    ("admin", "staff", "/staff/", [], "Staff"),
+    ("admin", "staff-filtered", "/staff/?role=agent&state=disabled", [], "Staff"),
+    ("admin", "staff-nobody", "/staff/?name=zzz", [], "Staff"),
+    ("admin", "staff-new", "/staff/new/", [], "New account"),
+    ("admin", "staff-new-error", "/staff/new/", [("#id_username", "Not a name!"), ".form .btn.primary"], "New account"),
+    ("admin", "staff-account", "/staff/tom.becker/", [], "Tom Becker"),
+    ("admin", "staff-own", "/staff/ada.admin/", [], "Ada Lindqvist"),
+    ("admin", "staff-change", "/staff/tom.becker/change/", [], "Change Tom Becker"),
+    ("admin", "staff-disable", "/staff/tom.becker/disable/", [], "Disable"),
+    ("admin", "staff-password", "/staff/tom.becker/password/", [], "password"),
+    ("agent", "account", "/account/", [], "Your account"),
+    ("agent", "account-password", "/account/password/", [], "Change the password"),
+    ("agent", "account-second-factor", "/account/second-factor/", [], "Set up a second factor"),
+    (None, "set-password", "/set-password/", [], "Set your password"),
     ("agent", "error-403", "/system/", [], "not part of your role"),
     ("agent", "error-404", "/conversations/companies/ci-none/", [], "nothing here for you"),
 ]
@@ -182,31 +187,3 @@ def test_conversation_leads_back_to_its_list(open_page):
     page.locator(OPEN).first.click()
     page.get_by_role("link", name="Back to the list").click()
     expect(page).to_have_url(re.compile(r"/companies/ci-cuc-001/\?status=failed$"))
-
-
-def settle(page: Page) -> None:
-    """Wait until the page has loaded and htmx has put in what was asked for."""
-    page.wait_for_load_state()
-    expect(page.locator(".htmx-request, .htmx-swapping, .htmx-settling, .htmx-added")).to_have_count(0)
-
-
-def check_looks(page: Page, name: str) -> None:
-    """The page as it is now, in every look."""
-    settle(page)
-    for look, (width, scheme, with_axe) in LOOKS.items():
-        page.emulate_media(color_scheme=scheme)
-        page.set_viewport_size({"width": width, "height": 860})
-        check_look(page, f"{name}-{look}", with_axe=with_axe)
-    # No key of any item, phone number or address is in the address bar.
-    assert not re.search(r"(\d{7}|%2B\d|@|%40)", re.sub(r"[A-Za-z0-9_-]{40,}", "", page.url))
-
-
-def check_look(page: Page, name: str, *, with_axe: bool) -> None:
-    """One look: a picture of the first screen, no sideways scrolling, and no violation that axe knows."""
-    SCREENSHOTS.mkdir(exist_ok=True)
-    page.screenshot(path=SCREENSHOTS / f"{name}.png")
-    overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    assert overflow <= 0, f"{name} scrolls sideways by {overflow} px"
-    if with_axe:
-        found = Axe().run(page)
-        assert found.violations_count == 0, f"{name}: {found.generate_report()}"

@@ -1,15 +1,20 @@
 """Signing in and out through the pages."""
 
+import json
 import logging
 import re
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from unittest import mock
 
 import pytest
 from django.contrib.auth.hashers import MD5PasswordHasher
 from django.test import Client
 from django.views.debug import ExceptionReporter
 
+from console import clock, refs
 from console.audit.actions import staff_trail
-from console.staff import passwords, services, sessions
+from console.staff import authentication, passwords, services, sessions
 from tests import faults
 from tests.console.staff.conftest import ADMIN, PASSWORD
 
@@ -55,6 +60,12 @@ def test_table_holds_no_token_and_no_password(store, agent, client, sign_in):
 def test_unknown_name_wrong_password_and_disabled_account_look_and_cost_the_same(store, agent, client, monkeypatch):
     services.create("gone.person", PASSWORD, role=agent.as_staff().role, actor=ADMIN)
     services.disable("gone.person", actor=ADMIN)
+    role = agent.as_staff().role
+    services.create_for_company_sign_in("company.person", role=role, actor=ADMIN)
+    services.invite("invited.person", role=role, actor=ADMIN)
+    # A password that was there before the account went over to the company's sign-in.
+    services.create("half.person", PASSWORD, role=role, actor=ADMIN)
+    store.update("STAFF", {"username": "half.person"}, signs_in_with="openid-connect")
     hashed = []
     encode = MD5PasswordHasher.encode
     monkeypatch.setattr(MD5PasswordHasher, "encode", lambda *args: hashed.append(1) or encode(*args))
@@ -64,8 +75,13 @@ def test_unknown_name_wrong_password_and_disabled_account_look_and_cost_the_same
         ("amira.haddad", "wrong password!!"),
         ("gone.person", PASSWORD),
         ("gone.person", "wrong password!!"),
+        ("company.person", PASSWORD),
+        ("invited.person", PASSWORD),
+        ("half.person", PASSWORD),
     ]:
         hashed.clear()
+        for count in store.all("CONSOLE"):
+            store.delete("CONSOLE", pk=count["pk"], sk=count["sk"])
         with store.calls() as calls:
             answer = client.post("/sign-in/", {"username": username, "password": password})
         operations = [call.operation for call in calls]
@@ -73,8 +89,8 @@ def test_unknown_name_wrong_password_and_disabled_account_look_and_cost_the_same
     assert REFUSED in seen[0][1]
     assert seen[0][0] == 422
     assert seen[0][2] == 1
-    assert seen[0][3] == ["GetItem", "PutItem"]
-    assert seen.count(seen[0]) == 4
+    assert seen[0][3] == ["UpdateItem", "UpdateItem", "GetItem", "PutItem"]
+    assert seen.count(seen[0]) == 7
     assert store.all("STAFF_SESSIONS") == []
 
 
@@ -92,10 +108,177 @@ def test_unknown_name_is_in_the_trail_only_as_a_keyed_digest(store, agent, clien
         client.post("/sign-in/", {"username": name, "password": "whatever it was"})
     found = entries(store, "SYSTEM", "staff.sign_in_failed")
     assert "secret" not in str(found)
-    payloads = [entry["action_payload_redacted"] for entry in found]
-    assert len(payloads) == 3
-    assert len(set(payloads)) == 2
-    assert all(re.search(r'"name_hmac": "[a-p]{32}"', payload) for payload in payloads)
+    digests = [json.loads(entry["action_payload_redacted"])["name_hmac"] for entry in found]
+    assert len(digests) == len(set(digests)) == 2
+    assert all(re.fullmatch("[a-p]{32}", digest) for digest in digests)
+
+
+def test_unknown_names_cannot_flood_the_trail(store, client, settings):
+    settings.SIGN_IN_ATTEMPTS_PER_ADDRESS = 1000
+    quarter = clock.now().replace(minute=0, second=0, microsecond=0)
+    for number in range(60):
+        with mock.patch.object(clock, "now", return_value=quarter):
+            client.post("/sign-in/", {"username": f"name{number}", "password": "whatever"})
+    assert 16 < len(entries(store, "SYSTEM", "staff.sign_in_failed")) <= authentication.UNKNOWN_NAMES_KEPT
+    with mock.patch.object(clock, "now", return_value=quarter + timedelta(minutes=15)):
+        client.post("/sign-in/", {"username": "name1", "password": "whatever"})
+    assert len(entries(store, "SYSTEM", "staff.sign_in_failed")) > 16
+
+
+def test_throttled_name_is_told_when_and_keeps_what_was_typed_but_the_password(store, agent, client, settings):
+    settings.SIGN_IN_ATTEMPTS_PER_ACCOUNT = 3
+    form = {"username": "amira.haddad", "password": "typed-by-mistake", "next": "/queue/"}
+    assert [client.post("/sign-in/", form).status_code for _ in range(3)] == [422, 422, 422]
+    answer = client.post("/sign-in/", {**form, "password": PASSWORD})
+    page = answer.content.decode()
+    assert answer.status_code == 429
+    assert 295 <= int(answer["Retry-After"]) <= 300
+    assert "Too many attempts. Try again in 5 minutes." in page
+    assert 'value="amira.haddad"' in page
+    assert 'value="/queue/"' in page
+    assert PASSWORD not in page
+    assert "session" not in client.cookies
+    assert store.all("STAFF_SESSIONS") == []
+
+
+def test_throttled_unknown_name_looks_and_costs_the_same(store, agent, client, settings):
+    settings.SIGN_IN_ATTEMPTS_PER_ACCOUNT = 1
+    seen = []
+    for name in ("nobody.here", "amira.haddad"):
+        client.post("/sign-in/", {"username": name, "password": "no"})
+        with store.calls() as calls:
+            answer = client.post("/sign-in/", {"username": name, "password": PASSWORD})
+        seen.append((answer.status_code, visible(answer), [call.operation for call in calls]))
+    assert seen[0] == seen[1]
+    assert seen[0][0] == 429
+
+
+def test_throttled_attempts_are_in_the_trail_once(store, agent, client, settings):
+    settings.SIGN_IN_ATTEMPTS_PER_ACCOUNT = 2
+    quarter = clock.now().replace(minute=0, second=0, microsecond=0)
+    with mock.patch.object(clock, "now", return_value=quarter):
+        for _ in range(6):
+            client.post("/sign-in/", {"username": "amira.haddad", "password": "no"})
+            client.post("/sign-in/", {"username": "nobody.here", "password": "no"})
+    [entry] = entries(store, staff_trail("amira.haddad"), "staff.sign_in_throttled")
+    assert (entry["actor"], entry["result"]) == ("unknown", "failed: too many attempts")
+    assert len(entries(store, "SYSTEM", "staff.sign_in_throttled")) == 1
+    assert len(entries(store, staff_trail("amira.haddad"), "staff.sign_in_failed")) == 2
+
+
+def test_right_passwords_behind_one_address_are_no_attack(store, agent, settings):
+    settings.SIGN_IN_ATTEMPTS_PER_ADDRESS = 3
+    form = {"username": "amira.haddad", "password": PASSWORD}
+    assert {Client().post("/sign-in/", form).status_code for _ in range(10)} == {302}
+
+
+def test_success_forgives_what_was_mistyped(store, agent, settings):
+    settings.SIGN_IN_ATTEMPTS_PER_ACCOUNT = 3
+    for password in ("no", "no", PASSWORD, "no", "no", PASSWORD):
+        last = Client().post("/sign-in/", {"username": "amira.haddad", "password": password})
+    assert last.status_code == 302
+
+
+def test_forged_header_does_not_give_new_attempts(store, client, settings):
+    settings.SIGN_IN_ATTEMPTS_PER_ADDRESS = 3
+    seen = [
+        client.post(
+            "/sign-in/",
+            {"username": f"name{number}", "password": "no"},
+            headers={"X-Forwarded-For": f"198.51.100.{number}"},
+        ).status_code
+        for number in range(5)
+    ]
+    assert seen == [422, 422, 422, 429, 429]
+
+
+def test_attack_on_a_name_does_not_lock_out_the_browser_of_its_owner(store, agent, client, sign_in, settings):
+    settings.SIGN_IN_ATTEMPTS_PER_ACCOUNT = 3
+    sign_in(client)
+    client.post("/sign-out/")
+    attacker = Client()
+    form = {"username": "amira.haddad", "password": "no"}
+    assert [attacker.post("/sign-in/", form).status_code for _ in range(4)] == [422, 422, 422, 429]
+    sign_in(client)
+    # It has no more attempts than others, and what it got right does not help the attacker.
+    assert attacker.post("/sign-in/", form).status_code == 429
+    assert [client.post("/sign-in/", form).status_code for _ in range(4)] == [422, 422, 422, 429]
+
+
+def test_cookie_that_names_the_browser_says_nothing_and_opens_nothing(store, agent, client, sign_in):
+    sign_in(client)
+    cookie = client.cookies["browser"]
+    assert (cookie["httponly"], cookie["samesite"], cookie["path"], cookie["domain"]) == (True, "Lax", "/", "")
+    assert "amira" not in cookie.value
+    other = Client()
+    other.cookies["browser"] = cookie.value
+    assert other.get("/").status_code == 302
+    assert other.post("/sign-in/", {"username": "amira.haddad", "password": "no"}).status_code == 422
+
+
+def test_known_browser_gets_no_attempts_of_its_own_at_another_name(store, agent, client, sign_in, settings):
+    settings.SIGN_IN_ATTEMPTS_PER_ACCOUNT = 2
+    services.create("tom.becker", PASSWORD, role=agent.as_staff().role, actor=ADMIN)
+    form = {"username": "tom.becker", "password": "no"}
+    assert [Client().post("/sign-in/", form).status_code for _ in range(3)] == [422, 422, 429]
+    sign_in(client)
+    assert client.post("/sign-in/", form).status_code == 429
+
+
+@pytest.mark.parametrize("cookie", ["junk", "x" * 5000, refs.seal("session", "amira.haddad", "x")])
+def test_forged_cookie_of_a_browser_gives_no_new_attempts(store, agent, settings, cookie):
+    settings.SIGN_IN_ATTEMPTS_PER_ACCOUNT = 1
+    form = {"username": "amira.haddad", "password": "no"}
+    assert Client().post("/sign-in/", form).status_code == 422
+    forger = Client()
+    forger.cookies["browser"] = cookie
+    assert forger.post("/sign-in/", form).status_code == 429
+
+
+@pytest.mark.parametrize("nth", [1, 2])
+def test_sign_in_fails_closed_when_attempts_cannot_be_counted(store, agent, client, nth):
+    uncounted = faults.fail_before("UpdateItem", nth=nth, table_key="CONSOLE")
+    with uncounted, mock.patch.object(passwords, "verify") as verify:
+        answer = client.post("/sign-in/", {"username": "amira.haddad", "password": PASSWORD})
+    assert answer.status_code == 503
+    assert answer["Retry-After"]
+    assert "The database did not answer" in answer.content.decode()
+    verify.assert_not_called()
+    assert store.all("STAFF_SESSIONS") == []
+
+
+def test_throttled_attempt_that_cannot_be_recorded_is_503(store, agent, client, settings):
+    settings.SIGN_IN_ATTEMPTS_PER_ACCOUNT = 1
+    form = {"username": "amira.haddad", "password": "no"}
+    client.post("/sign-in/", form)
+    with faults.fail_before("PutItem", table_key="AUDIT"):
+        assert client.post("/sign-in/", form).status_code == 503
+
+
+def test_guesses_at_once_do_not_overrun_the_limit(store, agent, settings):
+    settings.SIGN_IN_ATTEMPTS_PER_ACCOUNT = 4
+    form = {"username": "amira.haddad", "password": "no"}
+    with ThreadPoolExecutor(8) as pool:
+        seen = list(pool.map(lambda _: Client().post("/sign-in/", form).status_code, range(12)))
+    assert sorted(seen) == [422] * 4 + [429] * 8
+
+
+def test_company_sign_in_is_offered_only_where_it_is_set_up(store, client, settings):
+    assert "/sign-in/company/" not in client.get("/sign-in/").content.decode()
+    settings.OIDC_ISSUER, settings.OIDC_NAME = "https://login.example", "Example & Co"
+    page = client.get("/sign-in/?next=/queue/%3Fa=1%26b=2").content.decode()
+    assert 'href="/sign-in/company/?next=%2Fqueue%2F%3Fa%3D1%26b%3D2"' in page
+    assert "Sign in with Example &amp; Co" in page
+    assert "Ask an administrator" in page
+
+
+def test_sign_out_goes_on_to_the_company_only_for_sessions_that_began_there(store, agent, settings):
+    settings.OIDC_ISSUER = "https://login.example"
+    for method, goes_to in ((sessions.PASSWORD, "/sign-in/"), (sessions.COMPANY_SIGN_IN, "/sign-out/company/")):
+        browser = Client()
+        browser.cookies["session"] = sessions.start(agent, _entry(agent), method=method)
+        assert browser.post("/sign-out/")["Location"] == goes_to
+    assert store.all("STAFF_SESSIONS") == []
 
 
 @pytest.mark.parametrize(
@@ -264,7 +447,7 @@ def test_passwords_and_tokens_are_in_no_log(store, agent, client, caplog):
     client.post("/sign-in/", {"username": "amira.haddad", "password": "wrong-and-private"})
     with faults.fail_before("TransactWriteItems"):
         client.post("/sign-in/", {"username": "amira.haddad", "password": PASSWORD})
-    with faults.fail_before("UpdateItem"):
+    with faults.fail_before("UpdateItem", table_key="STAFF"):
         client.post("/sign-in/", {"username": "amira.haddad", "password": PASSWORD})
     token = client.cookies["session"].value
     client.get("/")

@@ -1,0 +1,109 @@
+"""One account as its pages show it: no secrets, and in words."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from console import clock
+from console.staff import second_factor
+from console.staff.directory import Deed, State, reason_against, state_of
+from console.staff.known_companies import KnownCompanies
+from console.staff.models import OPENID_CONNECT, StaffAccount
+from console.staff.permissions import Scope, Staff
+
+IDS_LISTED = 40
+
+
+@dataclass(frozen=True, slots=True)
+class AccountRecord:
+    """An account. `seen` is what a form about it carries, to tell whether it changed since.
+
+    `scope` lists its companies in words. `link_expires_at` is of the last link to set a password that nobody used;
+    `link_is_open` says whether it still works. `tied`: the company's own sign-in has named the person already.
+    `against` says why a deed cannot be done ("" if it can), by its name with underscores.
+    """
+
+    username: str
+    name: str
+    role: str
+    scope: tuple[str, ...]
+    scope_label: str
+    time_zone: str
+    state: State
+    disabled_at: datetime | None
+    company_sign_in: bool
+    tied: bool
+    second_factor: bool
+    second_factor_at: datetime | None
+    link_expires_at: datetime | None
+    link_is_open: bool
+    last_sign_in_at: datetime | None
+    created_at: datetime | None
+    updated_at: datetime | None
+    is_own: bool
+    seen: str
+    against: Mapping[str, str]
+
+
+def record_of(account: StaffAccount, staff: Staff, known: KnownCompanies | None = None) -> AccountRecord:
+    """The account for a page that this administrator asks for; `known` names the companies of its scope."""
+    scope, at = Scope.of(account.scope or []), clock.parse_instant
+    link_expires_at = at(account.password_link_expires_at) if account.password_link_hash else None
+    return AccountRecord(
+        username=account.username,
+        name=account.display_name or account.username,
+        role=account.role,
+        scope=tuple(scope_words(scope, known or KnownCompanies())),
+        scope_label=scope.label,
+        time_zone=account.time_zone or "UTC",
+        state=state_of(account),
+        disabled_at=at(account.disabled_at),
+        company_sign_in=account.signs_in_with == OPENID_CONNECT,
+        tied=bool(account.oidc_subject),
+        second_factor=second_factor.is_on(account),
+        second_factor_at=at(account.second_factor_at),
+        link_expires_at=link_expires_at,
+        link_is_open=link_expires_at is not None and clock.now() < link_expires_at and not account.disabled,
+        last_sign_in_at=at(account.last_sign_in_at),
+        created_at=at(account.created_at),
+        updated_at=at(account.updated_at),
+        is_own=account.username == staff.username,
+        seen=account.updated_at,
+        against={deed.value.replace(" ", "_"): reason_against(deed, account, staff) for deed in Deed},
+    )
+
+
+def scope_words(scope: Scope, known: KnownCompanies) -> list[str]:
+    """A scope as a list: names with ids; those that nobody knows are marked, where what is known could be read."""
+    if scope.everything or scope.is_empty:
+        return [scope.label]
+    ids = sorted(scope.ids, key=lambda each: (known.names.get(each, each).casefold(), each))
+    words = [_company_words(each, known) for each in ids[:IDS_LISTED]]
+    return words + ([f"and {len(ids) - IDS_LISTED} more"] if len(ids) > IDS_LISTED else [])
+
+
+def _company_words(company_id: str, known: KnownCompanies) -> str:
+    name = known.names.get(company_id)
+    if name is None:
+        return f"{company_id}, not known here" if known.names and not known.failed else company_id
+    return company_id if name == company_id else f"{name} ({company_id})"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One field of which the form says something else than is stored now."""
+
+    label: str
+    stored: str
+    typed: str
+
+
+def differences(record: AccountRecord, typed: Mapping[str, str]) -> tuple[Difference, ...]:
+    """Where what was typed differs from what is stored; `typed` holds words by the fields' labels."""
+    stored = {
+        "Name": record.name,
+        "Role": record.role,
+        "Scope": ", ".join(record.scope),
+        "Time zone": record.time_zone,
+    }
+    return tuple(Difference(label, stored[label], words) for label, words in typed.items() if words != stored[label])

@@ -1,0 +1,38 @@
+"""Where a request comes from, as far as it can be trusted: for counting attempts, never stored or shown as it is."""
+
+from ipaddress import IPv6Address, ip_address
+
+from django.conf import settings
+from django.http import HttpRequest
+
+UNKNOWN = "unknown"
+
+
+def client_address(request: HttpRequest) -> str:
+    """The network address of whoever asks; IPv6 as the /64 network that one household or machine has.
+
+    Each of `TRUSTED_PROXIES` proxies of ours appends to `X-Forwarded-For` whom it got the request from, so the client
+    stands as many places from the right; what stands further left is anybody's claim and is never looked at. A header
+    that is too short or holds junk there counts for nothing: then it is whoever is connected.
+    """
+    return _forwarded(request) or _normal(request.META.get("REMOTE_ADDR", "")) or UNKNOWN
+
+
+def _forwarded(request: HttpRequest) -> str:
+    place = settings.TRUSTED_PROXIES
+    if place < 1:
+        return ""
+    hops = request.headers.get("X-Forwarded-For", "").rsplit(",", place)
+    return _normal(hops[-place]) if len(hops) >= place else ""
+
+
+def _normal(text: str) -> str:
+    try:
+        address = ip_address(text.strip())
+    except ValueError:
+        return ""
+    if isinstance(address, IPv6Address):
+        if address.ipv4_mapped is not None:
+            return str(address.ipv4_mapped)
+        return f"{IPv6Address(int(address) >> 64 << 64)}/64"
+    return str(address)

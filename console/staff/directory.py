@@ -1,0 +1,238 @@
+"""The staff as an administrator sees them, and who of them may change whom.
+
+An administrator of all companies manages every account. One with a limited scope sees and changes only accounts whose
+scope lies within theirs, and gives only what they have; an account with nothing in scope belongs to no company, and so
+to the former alone. Nobody changes their own role or scope here, or locks themselves out: a second person must.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from functools import partial
+
+from console import clock
+from console.dynamodb.calls import parallel
+from console.dynamodb.connection import call
+from console.dynamodb.presence import index_ready
+from console.dynamodb.registry import table_name
+from console.errors import Conflict, Invalid, NotFound
+from console.refs import seal_cursor, unseal_cursor
+from console.staff import accounts, second_factor
+from console.staff.models import OPENID_CONNECT, RoleIndex, StaffAccount
+from console.staff.permissions import Role, Scope, Staff
+
+PAGE_SIZE = 50
+# A page with filters looks at so many accounts of each role at once, and so often.
+FILTERED_LIMIT, ROUNDS = 200, 4
+# Around every character of a username, in the order of their bytes: ends of ranges.
+BEFORE_ALL, AFTER_ALL = "!", "~"
+
+
+class State(StrEnum):
+    """How an account stands."""
+
+    ENABLED = "enabled"
+    NEVER = "never signed in"
+    DISABLED = "disabled"
+
+
+class Deed(StrEnum):
+    """What is done to an account behind a page that asks first."""
+
+    DISABLE = "disable"
+    ENABLE = "enable"
+    PASSWORD = "password"  # noqa: S105 the name of a page
+    SECOND_FACTOR = "second factor"
+    END_SESSIONS = "end sessions"
+
+
+@dataclass(frozen=True, slots=True)
+class AccountRow:
+    """One account of the list. `ids` are the first companies and tenants of its scope, `more` how many others."""
+
+    username: str
+    name: str
+    role: str
+    scope_label: str
+    ids: tuple[str, ...]
+    more: int
+    state: State
+    disabled_at: datetime | None
+    second_factor: bool
+    company_sign_in: bool
+    last_sign_in_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """What the list is narrowed to; empty values narrow nothing. `prefix` is the beginning of the username."""
+
+    prefix: str = ""
+    role: str = ""
+    state: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryPage:
+    """Accounts by username. `next` is a sealed cursor ("" at the end); `thin`: the page ended before it was full."""
+
+    rows: tuple[AccountRow, ...] = ()
+    next: str = ""
+    thin: bool = False
+    index_missing: bool = False
+
+
+def within(scope: Scope, staff: Staff) -> bool:
+    """Whether an account of that scope is this administrator's to see and change."""
+    if staff.scope.everything:
+        return True
+    return not scope.everything and bool(scope.ids) and scope.ids <= staff.scope.ids
+
+
+def load(username: str, staff: Staff) -> StaffAccount:
+    """The account of a page's address, strongly consistent.
+
+    Raises `NotFound`, the same for one that is not there and one that is not this administrator's.
+    """
+    account = accounts.find(username)
+    if account is None or account.username != username:
+        raise NotFound
+    if account.username != staff.username and not within(Scope.of(account.scope or []), staff):
+        raise NotFound
+    return account
+
+
+def check_seen(account: StaffAccount, seen: str) -> None:
+    """Raise `Conflict` unless the account is as it was when the form was made: `seen` is its `updated_at` then."""
+    if seen != account.updated_at:
+        raise Conflict(accounts.CHANGED_MEANWHILE)
+
+
+def check_grant(scope: Scope, staff: Staff) -> None:
+    """Raise `Invalid` unless this administrator may give that scope."""
+    if staff.scope.everything:
+        return
+    if scope.everything:
+        raise Invalid("You cannot give all companies: your own scope is limited.")
+    if beyond := sorted(scope.ids - staff.scope.ids):
+        named = ", ".join(beyond[:5]) + (f" and {len(beyond) - 5} more" if len(beyond) > 5 else "")
+        raise Invalid(f"You cannot give what is not in your own scope: {named}.")
+    if scope.is_empty:
+        raise Invalid("Give at least one of your companies: who has none is for administrators of all companies.")
+
+
+def reason_against(deed: Deed, account: StaffAccount, staff: Staff) -> str:
+    """Why this administrator cannot do that to the account just now, in words; "" if they can."""
+    if account.username == staff.username:
+        if deed in (Deed.DISABLE, Deed.ENABLE):
+            return "This is your own account: another administrator must disable it."
+        return "This is your own account: password, second factor and sessions are on your account page."
+    if deed is Deed.PASSWORD and account.signs_in_with == OPENID_CONNECT:
+        return "This account signs in with the company's own sign-in and has no password here."
+    if deed is Deed.PASSWORD and account.disabled:
+        return "This account is disabled, and no link opens it: enable it first."
+    if deed is Deed.ENABLE and not account.disabled:
+        return "This account is enabled."
+    if deed is Deed.SECOND_FACTOR and not second_factor.is_on(account):
+        return "This account has no second factor."
+    return ""
+
+
+def check_deed(deed: Deed, account: StaffAccount, staff: Staff) -> None:
+    """Raise `Invalid` with the reason against, if there is one."""
+    if reason := reason_against(deed, account, staff):
+        raise Invalid(reason)
+
+
+def state_of(account: StaffAccount) -> State:
+    """How the account stands."""
+    if account.disabled:
+        return State.DISABLED
+    return State.ENABLED if account.last_sign_in_at else State.NEVER
+
+
+def read_page(staff: Staff, filters: Filters, cursor: str = "") -> DirectoryPage:
+    """Accounts by username, 50 a page: one Query of the role index for each role, in parallel; up to four times that
+    where a filter or the administrator's own scope leaves accounts out.
+
+    A foreign or stale cursor gives the first page. Raises the store's errors.
+    """
+    if staff.scope.is_empty:
+        return DirectoryPage()
+    if not index_ready("STAFF", RoleIndex.Meta.index_name):
+        return DirectoryPage(index_missing=True)
+    binding = ("staff", filters.prefix, filters.role, filters.state, staff.username)
+    start = unseal_cursor(cursor, *binding) if cursor else None
+    after: str | None = start if isinstance(start, str) else ""
+    roles = [filters.role] if filters.role else [role.value for role in Role]
+    everyone = staff.scope.everything and not filters.state
+    limit = PAGE_SIZE + 1 if everyone else FILTERED_LIMIT
+    found: list[StaffAccount] = []
+    for _ in range(ROUNDS):
+        accounts_read, after = _read(roles, filters.prefix, after or "", limit)
+        found += [each for each in accounts_read if _is_shown(each, filters, staff)]
+        if after is None or len(found) > PAGE_SIZE:
+            break
+    if len(found) > PAGE_SIZE:
+        found, after = found[:PAGE_SIZE], found[PAGE_SIZE - 1].username
+    rows = tuple(_row(account) for account in found)
+    return DirectoryPage(rows, seal_cursor(after, *binding) if after else "", bool(after) and len(rows) < PAGE_SIZE)
+
+
+def _is_shown(account: StaffAccount, filters: Filters, staff: Staff) -> bool:
+    if filters.state and state_of(account).value != filters.state:
+        return False
+    return account.username == staff.username or within(Scope.of(account.scope or []), staff)
+
+
+def _read(roles: Iterable[str], prefix: str, after: str, limit: int) -> tuple[list[StaffAccount], str | None]:
+    """The next accounts by username, and the one after which to go on (None at the end)."""
+    low, high = (after + BEFORE_ALL if after else prefix or BEFORE_ALL), prefix + AFTER_ALL
+    answers = parallel(*(partial(_query, role, low, high, limit) for role in roles))
+    # A role's Query that stopped knows nothing of what follows: nor do we, beyond the first that stopped.
+    ends = [found[-1].username for found, stopped in answers if stopped and found]
+    end = min(ends, default=None)
+    by_name: dict[str, StaffAccount] = {}
+    for account in (each for found, _ in answers for each in found):
+        known = by_name.get(account.username)
+        # The index lags: for a moment an account may stand under its old role too.
+        if (end is None or account.username <= end) and (known is None or known.updated_at < account.updated_at):
+            by_name[account.username] = account
+    return [by_name[name] for name in sorted(by_name)], end
+
+
+def _query(role: str, low: str, high: str, limit: int) -> tuple[list[StaffAccount], bool]:
+    answer = call(
+        "Query",
+        TableName=table_name("STAFF"),
+        IndexName=RoleIndex.Meta.index_name,
+        KeyConditionExpression="#role = :role AND #name BETWEEN :low AND :high",
+        ExpressionAttributeNames={"#role": "role", "#name": "username"},
+        ExpressionAttributeValues={":role": {"S": role}, ":low": {"S": low}, ":high": {"S": high}},
+        Limit=limit,
+        ReturnConsumedCapacity="TOTAL",
+    )
+    found = [StaffAccount.from_raw_data(raw) for raw in answer.get("Items", [])]
+    return found, "LastEvaluatedKey" in answer
+
+
+IDS_SHOWN = 3
+
+
+def _row(account: StaffAccount) -> AccountRow:
+    scope = Scope.of(account.scope or [])
+    ids = sorted(scope.ids) if not scope.everything else []
+    return AccountRow(
+        username=account.username,
+        name=account.display_name or account.username,
+        role=account.role,
+        scope_label=scope.label,
+        ids=tuple(ids[:IDS_SHOWN]),
+        more=max(0, len(ids) - IDS_SHOWN),
+        state=state_of(account),
+        disabled_at=clock.parse_instant(account.disabled_at),
+        second_factor=second_factor.is_on(account),
+        company_sign_in=account.signs_in_with == OPENID_CONNECT,
+        last_sign_in_at=clock.parse_instant(account.last_sign_in_at),
+    )

@@ -1,0 +1,248 @@
+"""What an administrator types about an account, and the filters of the list."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from django import forms
+from django.http import QueryDict
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from console import clock
+from console.errors import Invalid
+from console.staff import directory
+from console.staff.account_record import scope_words
+from console.staff.checks import MAX_NAME, checked_display_name, checked_scope, checked_username
+from console.staff.directory import Filters, State
+from console.staff.known_companies import KnownCompanies
+from console.staff.models import OPENID_CONNECT, PASSWORD, StaffAccount
+from console.staff.own_forms import zone_choices
+from console.staff.permissions import Role, Scope, Staff
+
+ROLE_WORDS = {
+    Role.AGENT: "works the queue: reads conversations, takes them over and hands them back, sees numbers and addresses",
+    Role.ONBOARDING: "sets up tenants with their users and channels; sees no conversations",
+    Role.AUDITOR: "reads conversations and every trail in scope, redacted, and exports them; changes nothing",
+    Role.ADMIN: "all of that, and the accounts of staff, within the scope",
+}
+# So many companies are offered to tick; who has more types the ids of the others.
+COMPANIES_OFFERED = 60
+_PLAIN_TEXT = {"autocomplete": "off", "autocapitalize": "none", "autocorrect": "off", "spellcheck": "false"}
+_PREFIX = re.compile(r"[a-z0-9._-]{0,64}", re.ASCII)
+
+
+class DirectoryFilter(forms.Form):
+    """GET filters of the list. What is invalid is named and left out."""
+
+    name = forms.CharField(
+        required=False, max_length=64, label="Username begins with", widget=forms.TextInput(attrs=dict(_PLAIN_TEXT))
+    )
+    role = forms.ChoiceField(
+        required=False,
+        choices=[("", "Any"), *((role.value, role.value) for role in Role)],
+        error_messages={"invalid_choice": "There is no such role."},
+    )
+    state = forms.ChoiceField(
+        required=False,
+        choices=[("", "Any"), *((each.value, each.value) for each in State)],
+        error_messages={"invalid_choice": "There is no such state."},
+    )
+
+    def __init__(self, data: QueryDict) -> None:
+        super().__init__(data)
+        self.is_valid()
+
+    def clean_name(self) -> str:
+        """The beginning of a username, as usernames are stored."""
+        name: str = self.cleaned_data["name"].lower()
+        if not _PREFIX.fullmatch(name):
+            raise forms.ValidationError("No username begins like that.")
+        return name
+
+    def values(self) -> dict[str, str]:
+        """The valid filters that are set, as a URL has them."""
+        return {name: value for name in self.fields if (value := self.cleaned_data.get(name) or "")}
+
+    def filters(self) -> Filters:
+        """The filters for the reading."""
+        values = self.values()
+        return Filters(values.get("name", ""), values.get("role", ""), values.get("state", ""))
+
+
+class _AnyOfMany(forms.MultipleChoiceField):
+    """Ticked companies. The registry may have changed since the form was made: an id is checked as typed ones are."""
+
+    def valid_value(self, value: Any) -> bool:
+        return True
+
+
+class AccountForm(forms.Form):
+    """Name, role, scope and time zone of an account. `scope` is what was chosen, as stored; see `clean`."""
+
+    display_name = forms.CharField(
+        required=False,
+        max_length=MAX_NAME,
+        label="Name",
+        help_text="As colleagues see it.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    role = forms.ChoiceField(
+        choices=(),
+        widget=forms.RadioSelect,
+        error_messages={"required": "Choose a role.", "invalid_choice": "Choose one of these roles."},
+    )
+    everything = forms.BooleanField(required=False, label="All companies and tenants, also future ones")
+    companies = _AnyOfMany(required=False, widget=forms.CheckboxSelectMultiple)
+    other = forms.CharField(
+        required=False,
+        max_length=120_000,
+        widget=forms.Textarea(attrs={**_PLAIN_TEXT, "rows": 3}),
+        help_text="Separated by spaces, commas or lines.",
+    )
+    time_zone = forms.ChoiceField(
+        choices=(),
+        help_text="In which the person sees times.",
+        error_messages={"required": "Choose a time zone.", "invalid_choice": "Choose one of these time zones."},
+    )
+
+    def __init__(
+        self,
+        data: QueryDict | None,
+        *,
+        staff: Staff,
+        known: KnownCompanies,
+        account: StaffAccount | None = None,
+    ) -> None:
+        """`account`: the one that is changed; absent for a new one."""
+        self.staff, self.known = staff, known
+        scope = Scope.of(account.scope or []) if account else Scope()
+        offered = self._offered(known, scope, data)
+        super().__init__(data, initial=_initial(account, scope, offered))
+        self._choices("role", [(role.value, _role_label(role)) for role in Role])
+        self._choices("time_zone", zone_choices(clock.now(), account.time_zone or "" if account else ""))
+        self._choices("companies", [(each, _company_label(each, name)) for each, name in offered.items()])
+        self.fields["other"].label = "Other company or tenant ids" if offered else "Company and tenant ids"
+        if not offered:
+            del self.fields["companies"]
+        if len(known.names) > len(offered):
+            self.fields["other"].help_text += f" {len(known.names) - len(offered)} known ones are not listed above."
+        if known.failed:
+            self.fields["other"].help_text += " The known companies could not be read just now: type their ids."
+        if not staff.scope.everything:
+            del self.fields["everything"]
+        if account is not None and account.username == staff.username:
+            for name in ("role", "everything", "companies", "other"):
+                self.fields.pop(name, None)
+
+    @staticmethod
+    def _offered(known: KnownCompanies, scope: Scope, data: QueryDict | None) -> dict[str, str]:
+        """Companies to tick, by name: those in scope or ticked already, and the first of the others."""
+        ticked = set(scope.ids) | set(data.getlist("companies") if data is not None else ())
+        first = [each for each in known.names if each not in ticked][:COMPANIES_OFFERED]
+        shown = ticked.union(first)
+        return {each: name for each, name in known.names.items() if each in shown}
+
+    def _choices(self, name: str, choices: Iterable[tuple[str, Any]]) -> None:
+        self.fields[name].choices = list(choices)  # type: ignore[attr-defined]
+
+    def clean_display_name(self) -> str:
+        """One line of printable characters; the username stands in for none."""
+        try:
+            return checked_display_name(self.cleaned_data["display_name"])
+        except Invalid as error:
+            raise forms.ValidationError(str(error)) from error
+
+    def clean(self) -> None:
+        """Bring the three ways to say a scope together, and hold it against what the administrator may give."""
+        if "other" not in self.fields:
+            return
+        typed = re.split(r"[\s,;]+", self.cleaned_data.get("other", ""))
+        ids = [each for each in (*typed, *self.cleaned_data.get("companies", ())) if each]
+        # Whoever may not give all is told so, rather than having the field ignored.
+        if self.cleaned_data.get("everything") or self.data.get("everything"):
+            ids = ["*"]
+        try:
+            self.cleaned_data["scope"] = checked_scope(ids)
+            directory.check_grant(Scope.of(self.cleaned_data["scope"]), self.staff)
+        except Invalid as error:
+            self.add_error("other", str(error))
+
+    def chosen(self) -> dict[str, Any]:
+        """What a valid form asks for, by the names of the service; without what it did not ask."""
+        chosen = {name: self.cleaned_data[name] for name in ("display_name", "time_zone")}
+        if "role" in self.fields:
+            chosen |= {"role": Role(self.cleaned_data["role"]), "scope": self.cleaned_data["scope"]}
+        return chosen
+
+    def words(self) -> dict[str, str]:
+        """What a valid form asks for, as its pages say it, by the fields' labels."""
+        words = {"Name": self.cleaned_data["display_name"], "Time zone": self.cleaned_data["time_zone"]}
+        if "role" in self.fields:
+            scope = Scope.of(self.cleaned_data["scope"])
+            words |= {"Role": self.cleaned_data["role"], "Scope": ", ".join(scope_words(scope, self.known))}
+        return words
+
+    def unknown_ids(self) -> list[str]:
+        """Ids of the chosen scope that no app knows; none where what is known could not be read."""
+        scope = Scope.of(self.cleaned_data.get("scope", []))
+        return [] if self.known.failed or not self.known.names else sorted(scope.ids.difference(self.known.names))
+
+
+class NewAccountForm(AccountForm):
+    """As AccountForm, with the username and how the person signs in."""
+
+    username = forms.CharField(
+        max_length=64,
+        help_text="Lower-case letters, digits, dots, dashes and underscores. It cannot be changed later.",
+        widget=forms.TextInput(attrs={**_PLAIN_TEXT, "autofocus": True}),
+        error_messages={"required": "Enter a username."},
+    )
+    signs_in_with = forms.ChoiceField(choices=(), widget=forms.RadioSelect, initial=PASSWORD)
+    field_order = ("username", "display_name", "signs_in_with", "role", "everything", "companies", "other", "time_zone")
+
+    def __init__(self, data: QueryDict | None, *, staff: Staff, known: KnownCompanies, provider: str) -> None:
+        """`provider` is the name of the company's own sign-in, "" where there is none."""
+        super().__init__(data, staff=staff, known=known)
+        self._choices(
+            "signs_in_with",
+            [
+                (PASSWORD, "A password, which the person sets with a link that you hand over"),
+                (OPENID_CONNECT, f"The company's own sign-in ({provider}), under the same username there"),
+            ],
+        )
+        if not provider:
+            del self.fields["signs_in_with"]
+
+    def clean_username(self) -> str:
+        """A username as stored."""
+        try:
+            return checked_username(self.cleaned_data["username"])
+        except Invalid as error:
+            raise forms.ValidationError(str(error)) from error
+
+    @property
+    def by_company_sign_in(self) -> bool:
+        """Whether the person is to sign in with the company's own sign-in."""
+        return self.cleaned_data.get("signs_in_with") == OPENID_CONNECT
+
+
+def _initial(account: StaffAccount | None, scope: Scope, offered: Iterable[str]) -> dict[str, Any]:
+    if account is None:
+        return {"time_zone": "UTC"}
+    return {
+        "display_name": account.display_name,
+        "role": account.role,
+        "everything": scope.everything,
+        "companies": [each for each in offered if each in scope.ids],
+        "other": "\n".join(sorted(scope.ids.difference(offered))),
+        "time_zone": account.time_zone or "UTC",
+    }
+
+
+def _role_label(role: Role) -> SafeString:
+    return format_html("<span><b>{}</b> {}</span>", role.value, ROLE_WORDS[role])
+
+
+def _company_label(company_id: str, name: str) -> SafeString | str:
+    return company_id if name == company_id else format_html("<span>{} <code>{}</code></span>", name, company_id)

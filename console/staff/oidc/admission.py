@@ -1,0 +1,156 @@
+"""Which account somebody of the identity provider gets, and that it is as the claims say.
+
+Who somebody is, is the provider's `sub`; an item beside the account (`OIDC#<subject>`) leads from it to the username,
+written together with the account. So a name that changes at the provider changes nothing here, and nobody gets an
+account by bearing its name: an account with a password, or of another subject, is never tied to anybody.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pynamodb.attributes import UnicodeAttribute
+from pynamodb.transactions import TransactWrite
+
+from console import clock
+from console.audit.actions import Action, staff_trail
+from console.audit.recording import Actor, Entry, build
+from console.dynamodb.models import StoreModel, TableMeta
+from console.errors import Conflict, Invalid, NotFound
+from console.staff import accounts, services, sessions
+from console.staff.models import OPENID_CONNECT, StaffAccount
+from console.staff.oidc import claims as claims_of
+from console.staff.oidc.claims import Person
+from console.staff.oidc.configuration import Configuration
+from console.staff.oidc.refusals import NotAdmitted
+from console.staff.permissions import Role
+
+# Whose word it is when an account is made or changed by what the provider says of a person.
+PROVIDER = Actor("company sign-in", "service")
+# Rounds against somebody else's change at the same moment, such as a second window signing in.
+ROUNDS = 3
+
+NAME_TAKEN = (
+    "Your company's sign-in worked, but an account with your username already exists here and is not tied to it. Ask "
+    "an administrator of the console."
+)
+NO_USERNAME = (
+    "Your company's sign-in worked, but your name there cannot be a username here: those have 1 to 64 letters without "
+    "accents, digits, dots, dashes or underscores. Ask an administrator of the console."
+)
+LAST_ADMIN = (
+    "Your company's sign-in worked, but it no longer makes you an administrator of everything, and here you are the "
+    "last one. Nobody was signed in. Make another administrator first (manage.py staff create), then sign in again."
+)
+
+
+class SubjectLink(StoreModel):
+    """Which account a person of the provider has. Written with the account and never changed."""
+
+    class Meta(TableMeta):
+        table_key = "CONSOLE"
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True, default="ACCOUNT")
+    username = UnicodeAttribute()
+    created_at = UnicodeAttribute()
+
+
+def admit(subject: str, claims: Mapping[str, Any], configuration: Configuration) -> StaffAccount:
+    """The account that the person signs in to, as the claims say it is to be. Raises `NotAdmitted`, in words.
+
+    Who has an account and is refused for what the claims say is signed out everywhere.
+    """
+    for _round in range(ROUNDS - 1):
+        try:
+            return _admit(subject, claims, configuration)
+        except Conflict:
+            continue  # look again at how things stand now
+    return _admit(subject, claims, configuration)
+
+
+def _admit(subject: str, claims: Mapping[str, Any], configuration: Configuration) -> StaffAccount:
+    account = _linked(subject)
+    try:
+        person = claims_of.person(claims, configuration)
+        if account is None:
+            account = _first_time(subject, person)
+        return _as_claimed(account, person)
+    except NotAdmitted as refusal:
+        if account is not None:
+            refusal.username = account.username
+            if not account.disabled:
+                _sign_out_everywhere(account, refusal)
+        raise
+
+
+def _linked(subject: str) -> StaffAccount | None:
+    """The account that the person has already, or None. Raises `NotAdmitted` where the link leads astray."""
+    try:
+        link = SubjectLink.get(f"OIDC#{subject}", "ACCOUNT", consistent_read=True)
+    except NotFound:
+        return None
+    account = accounts.find(link.username)
+    if account is None or account.oidc_subject != subject or account.signs_in_with != OPENID_CONNECT:
+        raise NotAdmitted("the account is no longer this person's")
+    return account
+
+
+def _first_time(subject: str, person: Person) -> StaffAccount:
+    """The account that was prepared for the person, tied to them now, or a new one where the claims give a role."""
+    if not person.username:
+        raise NotAdmitted("no name that can be a username", NO_USERNAME)
+    account = accounts.find(person.username)
+    if account is None:
+        if person.role is None:
+            raise NotAdmitted("no account")
+        return _make(subject, person, person.role)
+    if account.signs_in_with != OPENID_CONNECT or account.oidc_subject is not None:
+        raise NotAdmitted("username of another account", NAME_TAKEN)
+    if account.disabled:
+        raise NotAdmitted("disabled account")
+    # The account changes its epoch, so that of two people who bear the name only one can win.
+    return accounts.apply(
+        account,
+        [StaffAccount.oidc_subject.set(subject)],
+        Action.STAFF_CHANGED,
+        {"changed": "company sign-in", "to": "tied to one person"},
+        PROVIDER,
+        also=lambda writes: _link(writes, subject, account.username),
+    )
+
+
+def _make(subject: str, person: Person, role: Role) -> StaffAccount:
+    try:
+        return services.create_for_company_sign_in(
+            person.username,
+            role=role,
+            scope=person.scope or (),
+            display_name=person.display_name,
+            time_zone=person.time_zone,
+            subject=subject,
+            actor=PROVIDER,
+            also=lambda writes: _link(writes, subject, person.username),
+        )
+    except Invalid as error:
+        raise NotAdmitted("no account could be made", NO_USERNAME) from error
+
+
+def _link(writes: TransactWrite, subject: str, username: str) -> None:
+    link = SubjectLink(f"OIDC#{subject}", "ACCOUNT", username=username, created_at=clock.to_iso(clock.now()))
+    writes.save(link, condition=SubjectLink.pk.does_not_exist())
+
+
+def _as_claimed(account: StaffAccount, person: Person) -> StaffAccount:
+    """The account with role and scope of the claims, where they decide; a change ends its sessions."""
+    if account.disabled:
+        raise NotAdmitted("disabled account")
+    try:
+        return services.change(account, role=person.role, scope=person.scope, actor=PROVIDER)
+    except Invalid as error:
+        raise NotAdmitted("last administrator of everything", LAST_ADMIN) from error
+
+
+def _sign_out_everywhere(account: StaffAccount, refusal: NotAdmitted) -> None:
+    payload = {"reason": refusal.reason}
+    entry = Entry(staff_trail(account.username), Action.SESSIONS_ENDED, PROVIDER, payload=payload)
+    sessions.end_all(account.username, build(entry, clock.now()))

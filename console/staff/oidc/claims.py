@@ -1,0 +1,147 @@
+"""What checked claims mean here: who comes, with which role and scope. Email addresses are looked at, never kept."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from zoneinfo import available_timezones
+
+from console.errors import Invalid
+from console.staff.accounts import normal_username
+from console.staff.checks import checked_display_name, checked_scope
+from console.staff.oidc.configuration import Configuration
+from console.staff.oidc.refusals import NotAdmitted
+from console.staff.permissions import Role
+
+# More groups or ids than any person has.
+MAX_VALUES = 2_000
+
+NOT_VERIFIED = (
+    "Your company's sign-in worked, but this console lets in only people with a confirmed email address of certain "
+    "domains, and yours is not among them. Ask an administrator of the console."
+)
+BAD_SCOPE = (
+    "Your company's sign-in worked, but what it says about your companies cannot be read here, so nobody was signed "
+    "in. Ask an administrator of the console."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody whom the provider signed in and whom the claims let in.
+
+    `username` is "" where the claim is no username. `role` and `scope` are None where administrators give them.
+    """
+
+    username: str = field(repr=False)
+    display_name: str = field(repr=False)
+    time_zone: str
+    role: Role | None
+    scope: list[str] | None
+
+
+def subject(claims: Mapping[str, Any], configuration: Configuration) -> str:
+    """Who somebody is, for good: SHA-256 in hex of issuer and `sub`. Names and addresses change hands."""
+    return hashlib.sha256(f"{configuration.issuer}|{claims['sub']}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def person(claims: Mapping[str, Any], configuration: Configuration) -> Person:
+    """Who the claims speak of. Raises `NotAdmitted` for a wrong domain, no role, and a scope that cannot be read."""
+    if configuration.domains and _verified_domain(claims) not in configuration.domains:
+        raise NotAdmitted("no verified address of an allowed domain", NOT_VERIFIED)
+    return Person(
+        username=_username(claims, configuration),
+        display_name=_display_name(claims),
+        time_zone=_time_zone(claims),
+        role=_role(claims, configuration),
+        scope=_scope(claims, configuration),
+    )
+
+
+def value_at(claims: Mapping[str, Any], name: str) -> Any:
+    """A claim by its name, or by a path with dots such as `realm_access.roles`; None where there is none."""
+    if name in claims:
+        return claims[name]
+    value: Any = claims
+    for part in name.split("."):
+        if not isinstance(value, dict) or part not in value:
+            return None
+        value = value[part]
+    return value
+
+
+def _verified_domain(claims: Mapping[str, Any]) -> str:
+    return domain_of(claims.get("email")) if claims.get("email_verified") is True else ""
+
+
+def domain_of(address: Any) -> str:
+    """The domain of an email address in lower case; "" for what is none or not plain ASCII."""
+    # Some letters outside ASCII become ASCII in lower case.
+    if not isinstance(address, str) or not address.isascii() or not address.isprintable():
+        return ""
+    local, at, domain = address.partition("@")
+    return domain.lower() if local and at and "@" not in domain else ""
+
+
+def _username(claims: Mapping[str, Any], configuration: Configuration) -> str:
+    """The claim as a username, of an address its local part; "" if it cannot be one or its owner is not certain."""
+    name = value_at(claims, configuration.username_claim)
+    if not isinstance(name, str) or not name.isascii():
+        return ""
+    if configuration.username_claim == "email" and not _verified_domain(claims):
+        return ""
+    if "@" in name:
+        # Somebody with an allowed address must not bear the name of an address of another domain.
+        if configuration.domains and domain_of(name) not in configuration.domains:
+            return ""
+        name = name.partition("@")[0] if domain_of(name) else ""
+    return normal_username(name)
+
+
+def _display_name(claims: Mapping[str, Any]) -> str:
+    name = claims.get("name")
+    # Some providers give the address for a name.
+    if not isinstance(name, str) or "@" in name:
+        return ""
+    try:
+        return checked_display_name(name)
+    except Invalid:
+        return ""
+
+
+def _time_zone(claims: Mapping[str, Any]) -> str:
+    zone = claims.get("zoneinfo")
+    return zone if isinstance(zone, str) and zone in available_timezones() else "UTC"
+
+
+def _role(claims: Mapping[str, Any], configuration: Configuration) -> Role | None:
+    """The role of the first name in the settings that the person has: who runs the console says which counts."""
+    if not configuration.role_claim:
+        return None
+    names = {each for each in _values(value_at(claims, configuration.role_claim)) if isinstance(each, str)}
+    for name, role in configuration.roles.items():
+        if name in names:
+            return role
+    raise NotAdmitted("no role of this console")
+
+
+def _scope(claims: Mapping[str, Any], configuration: Configuration) -> list[str] | None:
+    """The ids as stored; no claim means no ids, which is nothing in scope."""
+    if not configuration.scope_claim:
+        return None
+    found = value_at(claims, configuration.scope_claim)
+    ids = _values(found)
+    if (found is not None and not isinstance(found, str | list)) or not all(isinstance(each, str) for each in ids):
+        raise NotAdmitted("scope claim cannot be read", BAD_SCOPE)
+    try:
+        return checked_scope(each for each in ids if each.strip())
+    except Invalid as error:
+        raise NotAdmitted("scope claim cannot be read", BAD_SCOPE) from error
+
+
+def _values(claim: Any) -> list[Any]:
+    """A list as it is, or the parts of a text between spaces and commas."""
+    if isinstance(claim, str):
+        return [part for part in re.split(r"[\s,]+", claim) if part][:MAX_VALUES]
+    return claim[:MAX_VALUES] if isinstance(claim, list) else []

@@ -1,0 +1,109 @@
+"""The settings of the company's own sign-in, and what start-up refuses of them."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from console.dynamodb.registry import PRODUCTION
+from console.staff.permissions import Role
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+_DOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """One identity provider, and what its claims mean here.
+
+    `roles` maps names of the role claim to roles; the first that a person has counts. An empty `role_claim` or
+    `scope_claim` leaves role or scope to the administrators.
+    """
+
+    issuer: str
+    client_id: str
+    client_secret: str = field(repr=False)
+    scopes: tuple[str, ...]
+    domains: frozenset[str]
+    username_claim: str
+    role_claim: str
+    roles: Mapping[str, Role]
+    scope_claim: str
+
+    @property
+    def is_on_loopback(self) -> bool:
+        """Whether the provider runs on this very machine, as in tests: only then may it do without TLS."""
+        return urlsplit(self.issuer).hostname in LOOPBACK
+
+
+def current() -> Configuration:
+    """The configuration as the settings have it."""
+    known = {role.value: role for role in Role}
+    return Configuration(
+        issuer=settings.OIDC_ISSUER,
+        client_id=settings.OIDC_CLIENT_ID,
+        client_secret=settings.OIDC_CLIENT_SECRET,
+        scopes=tuple(settings.OIDC_SCOPES),
+        domains=frozenset(domain.lower() for domain in settings.OIDC_ALLOWED_DOMAINS),
+        username_claim=settings.OIDC_USERNAME_CLAIM,
+        role_claim=settings.OIDC_ROLE_CLAIM,
+        roles={name: known[role] for name, role in settings.OIDC_ROLES.items() if role in known},
+        scope_claim=settings.OIDC_SCOPE_CLAIM,
+    )
+
+
+def is_safe_url(url: object, *, loopback: bool) -> bool:
+    """Whether an address of the provider may be used: https; with `loopback` also http on this machine."""
+    if not isinstance(url, str) or not url.isascii() or not url.isprintable() or " " in url or "\\" in url:
+        return False
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 raises for a port that is none
+    except ValueError:
+        return False
+    if not parts.hostname or parts.username is not None or parts.fragment:
+        return False
+    return parts.scheme == "https" or (loopback and parts.scheme == "http" and parts.hostname in LOOPBACK)
+
+
+def assert_oidc() -> None:
+    """Raise `ImproperlyConfigured` for settings with which nobody could sign in, or the wrong people could."""
+    if not settings.OIDC_ISSUER:
+        return
+    problems = [*_problems_of_client(), *_problems_of_claims()]
+    if problems:
+        raise ImproperlyConfigured("Sign-in by OpenID Connect: " + "; ".join(problems) + ".")
+
+
+def _problems_of_client() -> Iterator[str]:
+    if not is_safe_url(settings.OIDC_ISSUER, loopback=settings.CONSOLE_ENV not in PRODUCTION):
+        yield "OIDC_ISSUER must be an https address without user name and fragment"
+    elif "?" in settings.OIDC_ISSUER:
+        yield "OIDC_ISSUER must have no query"
+    if not settings.OIDC_CLIENT_ID:
+        yield "OIDC_CLIENT_ID is missing"
+    for name in ("OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET"):
+        value = getattr(settings, name)
+        if not value.isascii() or not value.isprintable():
+            yield f"{name} has characters that no header can carry"
+    if "openid" not in settings.OIDC_SCOPES:
+        yield "OIDC_SCOPES must include openid"
+    if wrong := [domain for domain in settings.OIDC_ALLOWED_DOMAINS if not _DOMAIN.fullmatch(domain.lower())]:
+        yield f"OIDC_ALLOWED_DOMAINS has what is no domain, such as {wrong[0]!r}"
+    if settings.OIDC_ALLOWED_DOMAINS and "email" not in settings.OIDC_SCOPES:
+        yield "OIDC_ALLOWED_DOMAINS needs email in OIDC_SCOPES"
+
+
+def _problems_of_claims() -> Iterator[str]:
+    if not settings.OIDC_USERNAME_CLAIM:
+        yield "OIDC_USERNAME_CLAIM is missing"
+    if bool(settings.OIDC_ROLE_CLAIM) != bool(settings.OIDC_ROLES):
+        yield "OIDC_ROLE_CLAIM and OIDC_ROLES need each other"
+    known = [role.value for role in Role]
+    if unknown := [role for role in settings.OIDC_ROLES.values() if role not in known]:
+        yield f"OIDC_ROLES knows no role {unknown[0]!r}, only {', '.join(known)}"
+    if "" in settings.OIDC_ROLES:
+        yield "OIDC_ROLES maps an empty name"

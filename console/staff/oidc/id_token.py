@@ -1,0 +1,95 @@
+"""Checking an ID token (OpenID Connect Core, section 3.1.3.7): only what passed all of it is believed."""
+
+import logging
+from typing import Any
+
+from authlib.oidc.core import CodeIDToken
+from django.views.decorators.debug import sensitive_variables
+from joserfc import jwt
+from joserfc.errors import BadSignatureError, InvalidKeyIdError, JoseError
+from joserfc.jwk import JWKRegistry, KeySet
+from joserfc.jws import JWSRegistry
+
+from console import clock
+from console.staff.oidc import provider as identity_provider
+from console.staff.oidc.configuration import Configuration
+from console.staff.oidc.provider import Provider
+from console.staff.oidc.refusals import ProviderFailed
+from console.staff.oidc.transport import JUNK
+
+logger = logging.getLogger(__name__)
+
+# Signatures that only the provider can make. Neither `none` nor HS…, whose key would be our own secret.
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512")
+KEY_TYPES = ("RSA", "EC")
+# How far the clocks of provider and console may be apart.
+LEEWAY_SECONDS = 60
+MAX_SUBJECT = 255
+CLAIMS = frozenset({"iss", "sub", "aud", "exp", "nbf", "iat", "nonce", "azp", "at_hash", "auth_time", "amr"})
+
+
+@sensitive_variables()
+def verified_claims(
+    id_token: str, access_token: str, *, nonce: str, provider: Provider, configuration: Configuration
+) -> dict[str, Any]:
+    """The claims of a token that this provider signed for this console and this attempt. Raises `ProviderFailed`."""
+    try:
+        token = _decoded(id_token, provider, configuration)
+        claims = CodeIDToken(
+            token.claims,
+            token.header,
+            {
+                "iss": {"essential": True, "value": configuration.issuer},
+                "aud": {"essential": True, "value": configuration.client_id},
+                # Optional, but not as a way around them.
+                "azp": {"allow_blank": False},
+                "at_hash": {"allow_blank": False},
+            },
+            {"nonce": nonce, "client_id": configuration.client_id, "access_token": access_token},
+        )
+        claims.validate(now=clock.to_epoch(clock.now()), leeway=LEEWAY_SECONDS)
+        _check_subject(claims.get("sub"))
+    except (JoseError, *JUNK) as error:
+        # The libraries' messages may quote the token: the kind of error must do.
+        logger.warning("An ID token was refused: %s", type(error).__name__)
+        raise ProviderFailed(f"ID token refused: {_reason(error)}") from None
+    return dict(claims)
+
+
+def _decoded(id_token: str, provider: Provider, configuration: Configuration) -> jwt.Token:
+    """The token with a good signature; the keys are fetched once more if those known do not fit."""
+    try:
+        return _decode(id_token, provider, identity_provider.keys(provider, configuration))
+    except (InvalidKeyIdError, BadSignatureError):
+        return _decode(id_token, provider, identity_provider.keys(provider, configuration, fresh=True))
+
+
+def _decode(id_token: str, provider: Provider, keys: list[dict[str, Any]]) -> jwt.Token:
+    allowed = [name for name in ALGORITHMS if not provider.algorithms or name in provider.algorithms]
+    if not allowed:
+        raise ValueError("The provider signs in no way that this console accepts.")
+    registry = JWSRegistry(algorithms=allowed, strict_check_header=False)
+    return jwt.decode(id_token, key=_key_set(keys), registry=registry)
+
+
+def _key_set(keys: list[dict[str, Any]]) -> KeySet:
+    """The keys that may have signed; one that cannot be read does not spoil the others."""
+    usable = []
+    for key in keys:
+        if key.get("kty") in KEY_TYPES and key.get("use", "sig") == "sig":
+            try:
+                usable.append(JWKRegistry.import_key(key))
+            except (JoseError, ValueError, TypeError, KeyError, AttributeError, OverflowError):
+                logger.warning("A key of the identity provider cannot be read and is left out.")
+    return KeySet(usable)
+
+
+def _check_subject(subject: Any) -> None:
+    if not isinstance(subject, str) or not 0 < len(subject) <= MAX_SUBJECT:
+        raise ValueError("The subject is no short text.")
+
+
+def _reason(error: Exception) -> str:
+    """A word or two for the trail: which claim it was, or what kind of failure."""
+    claim = getattr(error, "claim", "")
+    return f"claim {claim}" if claim in CLAIMS else type(error).__name__

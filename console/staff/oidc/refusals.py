@@ -1,0 +1,68 @@
+"""Why a company sign-in ended without anybody signed in: what the page says, and what the trail does.
+
+A refusal holds no claim's value and nothing that the provider sent: only our own words.
+"""
+
+from console.errors import ConsoleError
+
+
+class Refusal(ConsoleError):
+    """Nobody was signed in. The text (default: `words`) is for the person; `reason` for the trail, in a few words.
+
+    `username` is the account that it is about, where there is one.
+    """
+
+    words = ""
+    username = ""
+    # Whether starting again may well help.
+    may_repeat = True
+
+    def __init__(self, reason: str, text: str = "") -> None:
+        self.reason = reason
+        super().__init__(text or self.words)
+
+
+class ProviderFailed(Refusal):
+    """No answer of the provider that can be used: too late, broken, too long, or not from who it should be."""
+
+    status = 503
+    retry_after = 5
+    title = "Your company's sign-in did not answer"
+    words = (
+        "It gave no answer that this console can use, so nobody was signed in. Try again in a moment; if it stays "
+        "like this, tell an administrator of the console."
+    )
+
+
+class ReturnUnusable(Refusal):
+    """What came back belongs to no attempt of this browser, or to one that is over."""
+
+    status = 400
+    title = "This sign-in cannot be finished"
+    words = (
+        "A sign-in must end in the browser in which it began, within ten minutes, and works only once. Nobody was "
+        "signed in. Start again."
+    )
+
+
+class Denied(Refusal):
+    """The provider itself said no."""
+
+    status = 403
+    title = "Your company's sign-in said no"
+    words = (
+        "Either you stopped it there, or your company does not let you use this console. Start again if you want to, "
+        "or ask whoever looks after your company's accounts."
+    )
+
+
+class NotAdmitted(Refusal):
+    """The provider knows the person, but no account here is theirs or open."""
+
+    status = 403
+    title = "No access to this console"
+    may_repeat = False
+    words = (
+        "Your company's sign-in worked, but it opens no account here: none has been made for you, or it is not open "
+        "to you. Ask an administrator of the console."
+    )

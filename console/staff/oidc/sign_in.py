@@ -1,0 +1,116 @@
+"""The two halves of a company sign-in: sending the browser to the provider, and what comes back from there."""
+
+from dataclasses import dataclass, field
+
+from django.utils.crypto import salted_hmac
+from django.views.decorators.debug import sensitive_variables
+
+from console.audit.actions import SYSTEM_TRAIL, Action, Result, staff_trail
+from console.audit.recording import Entry, record_where_possible
+from console.refs import as_letters
+from console.staff import authentication, sessions, throttling
+from console.staff.authentication import VISITOR, SignedIn, Visit
+from console.staff.oidc import admission, attempts, claims, configuration, id_token, provider
+from console.staff.oidc.attempts import Attempt
+from console.staff.oidc.configuration import Configuration
+from console.staff.oidc.provider import Provider
+from console.staff.oidc.refusals import Denied, ProviderFailed, Refusal, ReturnUnusable
+from console.staff.throttling import TooManyAttempts
+
+MAX_CODE = 4_096
+# What a provider says when the person, or a rule of the company, stopped it there (OAuth 2.0, section 4.1.2.1).
+DENIALS = frozenset({"access_denied", "interaction_required", "login_required", "consent_required"})
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the provider sent with the browser: parameters of the return, "" for those that were not there."""
+
+    state: str = field(repr=False)
+    code: str = field(repr=False)
+    error: str
+    issuer: str
+
+
+def start(destination: str, *, redirect_uri: str, again: bool = False) -> tuple[str, str]:
+    """The provider's address to go to, and the cookie to keep meanwhile. Raises `ProviderFailed`.
+
+    `again` lets the person choose another account there.
+    """
+    using = configuration.current()
+    found = provider.discover(using)
+    attempt = attempts.begin(using.issuer, destination)
+    return provider.authorization_url(found, using, attempt, redirect_uri=redirect_uri, again=again), attempt.sealed()
+
+
+@sensitive_variables()
+def finish(answer: Answer, cookie: str, visit: Visit, *, redirect_uri: str) -> tuple[SignedIn, str]:
+    """A new session and where to go on to. Every refusal is in the trail.
+
+    Raises `Refusal`, `TooManyAttempts`, and the store's errors: then nobody was signed in.
+    """
+    _count(visit)
+    using = configuration.current()
+    subject = ""
+    try:
+        attempt = attempts.resume(cookie, using.issuer, answer.state)
+        found = _identify(answer, attempt, using, redirect_uri)
+        subject = claims.subject(found, using)
+        account = admission.admit(subject, found, using)
+    except Refusal as refusal:
+        _record(refusal, subject)
+        raise
+    token = authentication.begin(account, visit, sessions.COMPANY_SIGN_IN)
+    return SignedIn(account.username, token), attempt.destination
+
+
+def _identify(answer: Answer, attempt: Attempt, using: Configuration, redirect_uri: str) -> dict[str, object]:
+    """The checked claims of whoever the answer is about. Raises `Refusal`."""
+    found = provider.discover(using)
+    _check_answer(answer, found)
+    tokens = provider.exchange(found, using, code=answer.code, verifier=attempt.verifier, redirect_uri=redirect_uri)
+    return id_token.verified_claims(*tokens, nonce=attempt.nonce, provider=found, configuration=using)
+
+
+def _check_answer(answer: Answer, found: Provider) -> None:
+    if (answer.issuer or found.names_itself) and answer.issuer != found.issuer:
+        raise ReturnUnusable("answer of another provider")
+    if answer.error in DENIALS:
+        raise Denied("refused by the provider")
+    if answer.error:
+        raise ProviderFailed("error of the provider")
+    if not 0 < len(answer.code) <= MAX_CODE:
+        raise ReturnUnusable("no code")
+
+
+def _count(visit: Visit) -> None:
+    """One attempt of that address: whose name it would be for is not known yet."""
+    try:
+        throttling.count("", visit.address)
+    except TooManyAttempts:
+        result = f"{Result.FAILED}: too many attempts"
+        entry = Entry(SYSTEM_TRAIL, Action.SIGN_IN_THROTTLED, VISITOR, result=result, payload=_with())
+        authentication.record_once(entry, "company-sign-in")
+        raise
+
+
+def _record(refusal: Refusal, subject: str) -> None:
+    """In the account's trail; else, for somebody the provider knows, in the system's, where repeated ones can be told.
+
+    What anybody can cause without signing in anywhere is kept once in a quarter of an hour for each reason.
+    """
+    result = f"{Result.FAILED}: {refusal.reason}"
+    if refusal.username:
+        trail = staff_trail(refusal.username)
+        record_where_possible(Entry(trail, Action.SIGN_IN_FAILED, VISITOR, result=result, payload=_with()))
+    elif subject:
+        digest = salted_hmac("console.staff.oidc.subject", subject, algorithm="sha256").digest()
+        payload = {**_with(), "subject_hmac": as_letters(digest[:16])}
+        record_where_possible(Entry(SYSTEM_TRAIL, Action.SIGN_IN_FAILED, VISITOR, result=result, payload=payload))
+    else:
+        entry = Entry(SYSTEM_TRAIL, Action.SIGN_IN_FAILED, VISITOR, result=result, payload=_with())
+        authentication.record_once(entry, f"company-sign-in.{refusal.reason.replace(' ', '-')}")
+
+
+def _with() -> dict[str, str]:
+    return {"with": sessions.COMPANY_SIGN_IN}

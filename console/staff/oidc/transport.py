@@ -1,0 +1,100 @@
+"""HTTP to the identity provider, bounded: in time over a whole request of the console, in size, and to one address."""
+
+import io
+import time
+from typing import Any
+
+import requests
+from authlib.integrations.requests_client import OAuth2Session
+from django.conf import settings
+from requests.adapters import HTTPAdapter
+from urllib3 import Timeout
+from urllib3.exceptions import HTTPError
+
+from console.dynamodb.calls import current_budget
+from console.staff.oidc.configuration import Configuration
+
+MAX_BYTES = 512 * 1024
+CHUNK = 16 * 1024
+# What is kept of the request's time for finding the account and writing the session.
+RESERVE_SECONDS = 1.0
+CONNECT_SECONDS = 2.0
+# What the libraries may raise over a provider that is not there, and over an answer of any junk.
+JUNK = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
+FAILURES = (requests.RequestException, HTTPError, OSError, *JUNK)
+
+
+def get(url: str, configuration: Configuration) -> requests.Response:
+    """The answer to a GET, read, not followed elsewhere. Raises `FAILURES`."""
+    with session(configuration) as opened:
+        # An `auth` of its own keeps requests from looking for a password in a .netrc file.
+        response: requests.Response = opened.get(url, withhold_token=True, auth=_as_it_is, allow_redirects=False)
+    return response
+
+
+def session(configuration: Configuration, auth_method: str | None = None) -> OAuth2Session:
+    """A session in which everything together may take what is left to the provider of this request's time."""
+    opened = OAuth2Session(
+        configuration.client_id,
+        configuration.client_secret or None,
+        token_endpoint_auth_method=auth_method,
+        # A company's proxy and certificates may stand between here and there, but never on the way to this machine.
+        trust_env=not configuration.is_on_loopback,
+    )
+    # What is not compressed cannot grow while it is read.
+    opened.headers["Accept-Encoding"] = "identity"
+    adapter = _BoundedAdapter(_seconds_left())
+    for prefix in ("https://", "http://"):
+        opened.mount(prefix, adapter)
+    return opened
+
+
+def _as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
+    return request
+
+
+def _seconds_left() -> float:
+    """What this request may still spend on the provider, so that enough is left for the store."""
+    budget = current_budget()
+    left = settings.REQUEST_DEADLINE_SECONDS if budget is None else budget.remaining()
+    store = settings.DYNAMODB_CONNECT_TIMEOUT_SECONDS + settings.DYNAMODB_READ_TIMEOUT_SECONDS
+    return float(min(left, settings.REQUEST_DEADLINE_SECONDS) - store - RESERVE_SECONDS)
+
+
+class _TooLong(requests.RequestException):
+    """An answer longer than any honest one."""
+
+
+class _BoundedAdapter(HTTPAdapter):
+    """One deadline over everything that a session sends and reads, and a limit to the length of an answer."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(max_retries=0)
+        self.deadline = time.monotonic() + seconds
+
+    def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
+        """The whole answer, read. Raises requests' errors."""
+        left = self._left()
+        options = dict(zip(("stream", "timeout", "verify", "cert", "proxies"), args, strict=False)) | kwargs
+        options.update(stream=True, timeout=Timeout(connect=min(CONNECT_SECONDS, left), total=left))
+        response = super().send(request, **options)
+        body = self._body(response)
+        response.raw.close()
+        response.raw = io.BytesIO(body)
+        return response
+
+    def _body(self, response: requests.Response) -> bytes:
+        body = bytearray()
+        # read1 gives what is there; read would wait for a whole chunk, however slowly its bytes come.
+        while chunk := response.raw.read1(CHUNK, decode_content=False):
+            body += chunk
+            if len(body) > MAX_BYTES:
+                raise _TooLong
+            self._left()
+        return bytes(body)
+
+    def _left(self) -> float:
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise requests.Timeout("The deadline is over.")
+        return left

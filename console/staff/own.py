@@ -1,0 +1,287 @@
+"""What people change about their own account: password, second factor, time zone, where they are signed in.
+
+What changes how one signs in wants the password again, whose guesses are counted as at sign-in. It ends every session;
+the browser that asked goes on with a new one, within the limits of the old, so that a copied cookie is worth nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from django.conf import settings
+from django.utils.safestring import SafeString
+from django.views.decorators.debug import sensitive_variables
+from pynamodb.expressions.update import Action as UpdateAction
+from pynamodb.transactions import TransactWrite
+
+from console import clock, refs
+from console.audit.actions import Action, Result, staff_trail
+from console.audit.recording import Actor, Entry, build, record_where_possible
+from console.errors import BadReference, Conflict, Invalid, NotFound
+from console.staff import (
+    accounts,
+    authentication,
+    passwords,
+    second_factor,
+    services,
+    session_list,
+    sessions,
+    throttling,
+)
+from console.staff.models import OPENID_CONNECT, StaffAccount, StaffSession
+from console.staff.permissions import Staff
+
+# How long the QR code of a set-up that was not finished is good for.
+SET_UP_LASTS = timedelta(minutes=15)
+SCAN_AGAIN = (
+    "The key was shown too long ago, so this page shows another one. Remove the entry that you made in the app, scan "
+    "again, and type the code that the app shows then."
+)
+WRONG_CODE = "That is not the code for this key. Check that the phone's clock is right, and type the next one."
+SIGNED_OUT = "You were signed out meanwhile. Nothing was changed."
+
+
+class NotApplicable(Conflict):
+    """The account is not (any more) of the kind that the page is for; the words say how it is."""
+
+
+class WrongPassword(Invalid):
+    """The current password is another one."""
+
+    field = "current_password"
+
+
+class WrongCode(Invalid):
+    """The app's code is another one."""
+
+    field = "code"
+
+
+class SetUpOver(Invalid):
+    """The key was shown too long ago, or to another account: the set-up starts anew with another key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where guesses at a password come from, as `throttling.count` wants it."""
+
+    address: str
+    browser: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SetUp:
+    """A second factor that is not set up yet. `pending` holds the key, sealed, for the account and a while."""
+
+    key: str = field(repr=False)
+    qr_code: SafeString = field(repr=False)
+    pending: str = field(repr=False)
+
+    @property
+    def groups(self) -> str:
+        """The key as people type it: in groups of four."""
+        return " ".join(self.key[start : start + 4] for start in range(0, len(self.key), 4))
+
+
+def check_applicable(staff: Staff, *, second_factor_on: bool | None = None) -> None:
+    """Raise `NotApplicable` for an account without a password here, or with (without) a second factor."""
+    _check_applicable(accounts.get(staff.username), second_factor_on)
+
+
+@sensitive_variables()
+def change_password(staff: Staff, current: str, new: str, *, origin: Origin) -> str:
+    """Set another password; the token with which this browser goes on. All other sessions and links to set one end.
+
+    Raises `NotApplicable`, `WrongPassword`, `Invalid` for the new one, `TooManyAttempts`, `Conflict`.
+    """
+    account, session = _mine(staff)
+    _check_password(account, current, origin, Action.PASSWORD_CHANGED)
+    passwords.check_rules(new, account.username)
+    if passwords.verify(new, account.password_hash)[0]:
+        raise Invalid("That is the password you have. Choose another one.")
+    actions: list[UpdateAction] = [
+        StaffAccount.password_hash.set(passwords.hash_password(new)),
+        StaffAccount.password_link_hash.remove(),
+        StaffAccount.password_link_expires_at.remove(),
+    ]
+    return _apply_here(account, session, actions, Action.PASSWORD_CHANGED)
+
+
+@sensitive_variables()
+def begin_set_up(staff: Staff, pending: str = "") -> SetUp:
+    """A fresh second factor to show, or the one of `pending` once more. Nothing is stored.
+
+    Raises `SetUpOver`.
+    """
+    if pending:
+        secret = _secret_of(staff.username, pending)
+    else:
+        secret = second_factor.new_secret()
+        began = clock.to_epoch(clock.now())
+        pending = refs.seal_data(_kind(staff.username), {"secret": secret, "began": began})
+    uri = second_factor.provisioning_uri(staff.username, secret, settings.CONSOLE_ENV)
+    return SetUp(secret, second_factor.qr_code(uri), pending)
+
+
+@sensitive_variables()
+def finish_set_up(
+    staff: Staff, pending: str, code: str, current: str, *, origin: Origin
+) -> tuple[str, tuple[str, ...]]:
+    """Switch the second factor on: this browser's new token, and the recovery codes, which are told only now.
+
+    Raises `NotApplicable`, `SetUpOver`, `WrongPassword`, `WrongCode`, `TooManyAttempts`, `Conflict`.
+    """
+    account, session = _mine(staff, second_factor_on=False)
+    secret = _secret_of(account.username, pending)
+    _check_password(account, current, origin, Action.SECOND_FACTOR_ADDED)
+    now = clock.now()
+    step = second_factor.matching_step(secret, code, now)
+    if step is None:
+        raise WrongCode(WRONG_CODE)
+    codes = second_factor.new_recovery_codes()
+    actions: list[UpdateAction] = [
+        StaffAccount.totp_secret.set(second_factor.sealed_secret(account.username, secret)),
+        StaffAccount.totp_last_step.set(step),
+        StaffAccount.recovery_codes.set(second_factor.hashed(account.username, codes)),
+        StaffAccount.second_factor_at.set(clock.to_iso(now)),
+    ]
+    return _apply_here(account, session, actions, Action.SECOND_FACTOR_ADDED), codes
+
+
+@sensitive_variables()
+def renew_recovery_codes(staff: Staff, current: str, *, origin: Origin) -> tuple[str, ...]:
+    """Fresh recovery codes, told only now; the old ones open nothing any more.
+
+    Raises `NotApplicable`, `WrongPassword`, `TooManyAttempts`, `Conflict`.
+    """
+    account, _session = _mine(staff, second_factor_on=True)
+    _check_password(account, current, origin, Action.RECOVERY_CODES_MADE)
+    codes = second_factor.new_recovery_codes()
+    actions: list[UpdateAction] = [StaffAccount.recovery_codes.set(second_factor.hashed(account.username, codes))]
+    accounts.apply(account, actions, Action.RECOVERY_CODES_MADE, {}, Actor.of(staff), ends_sessions=False)
+    return codes
+
+
+@sensitive_variables()
+def remove_second_factor(staff: Staff, current: str, *, origin: Origin) -> str:
+    """Sign in with the password alone from now on; the token with which this browser goes on.
+
+    Raises `NotApplicable`, `WrongPassword`, `TooManyAttempts`, `Conflict`.
+    """
+    account, session = _mine(staff, second_factor_on=True)
+    _check_password(account, current, origin, Action.SECOND_FACTOR_REMOVED)
+    actions: list[UpdateAction] = [
+        StaffAccount.totp_secret.remove(),
+        StaffAccount.totp_last_step.remove(),
+        StaffAccount.recovery_codes.remove(),
+        StaffAccount.second_factor_at.remove(),
+    ]
+    return _apply_here(account, session, actions, Action.SECOND_FACTOR_REMOVED)
+
+
+def change_time_zone(staff: Staff, time_zone: str) -> None:
+    """Set the zone in which one sees times. Raises `Invalid`, `Conflict`."""
+    services.change_time_zone(staff.username, time_zone, actor=Actor.of(staff))
+
+
+def end_session(staff: Staff, reference: str) -> str:
+    """End one of one's own sessions; the browser's label, or "" if it was this one: then the person is signed out.
+
+    Raises `NotFound` for a reference that is junk or another account's, `NotApplicable` for a session that has ended.
+    """
+    session_id = session_list.session_id_of(staff.username, reference)
+    if session_id == staff.session_id:
+        authentication.sign_out(staff)
+        return ""
+    try:
+        browser = StaffSession.get(session_id, consistent_read=True).user_agent or session_list.UNKNOWN_BROWSER
+        entry = Entry(staff_trail(staff.username), Action.SESSION_ENDED, Actor.of(staff), payload={"browser": browser})
+        sessions.end_of(staff.username, session_id, build(entry, clock.now()))
+    except NotFound as error:
+        raise NotApplicable("That session has ended already.") from error
+    return browser
+
+
+def end_other_sessions(staff: Staff) -> str:
+    """End every session but this browser's, which goes on with the token that this answers. Raises `Conflict`."""
+    account, session = _own(staff)
+    return _apply_here(account, session, [], Action.SESSIONS_ENDED)
+
+
+def _own(staff: Staff) -> tuple[StaffAccount, StaffSession]:
+    """Account and session of whoever asks, as they are now.
+
+    Both were checked when the request came in. Checked again here, because what follows gives this browser a session of
+    the account's next epoch: never to one that was signed out in between. Raises `Conflict`.
+    """
+    account = accounts.get(staff.username)
+    try:
+        session = StaffSession.get(staff.session_id, consistent_read=True)
+    except NotFound as error:
+        raise Conflict(SIGNED_OUT) from error
+    if not sessions.is_valid(account, session, clock.now()):
+        raise Conflict(SIGNED_OUT)
+    return account, session
+
+
+def _mine(staff: Staff, *, second_factor_on: bool | None = None) -> tuple[StaffAccount, StaffSession]:
+    account, session = _own(staff)
+    _check_applicable(account, second_factor_on)
+    return account, session
+
+
+def _check_applicable(account: StaffAccount, second_factor_on: bool | None) -> None:
+    if account.signs_in_with == OPENID_CONNECT:
+        raise NotApplicable("Your account has no password and no second factor here: you sign in with your company's.")
+    if second_factor_on is not None and second_factor.is_on(account) != second_factor_on:
+        raise NotApplicable(
+            "Your account has no second factor." if second_factor_on else "Your account has a second factor already."
+        )
+
+
+@sensitive_variables()
+def _check_password(account: StaffAccount, current: str, origin: Origin, wanted: Action) -> None:
+    """Raise `WrongPassword`, which is in the trail, or `TooManyAttempts`."""
+    throttling.count(account.username, origin.address, browser=origin.browser)
+    correct, _outdated = passwords.verify(current, account.password_hash)
+    if not correct:
+        actor = Actor.of(account.as_staff())
+        result = f"{Result.FAILED}: wrong password"
+        record_where_possible(Entry(staff_trail(account.username), wanted, actor, result=result))
+        raise WrongPassword("That is not your current password.")
+    throttling.forgive(account.username, origin.address, browser=origin.browser)
+
+
+def _apply_here(account: StaffAccount, session: StaffSession, actions: Sequence[UpdateAction], action: Action) -> str:
+    """The change in one transaction with the end of all sessions and this browser's new one, whose token it answers."""
+    token, fresh = sessions.prepare(
+        account.username,
+        int(account.epoch) + 1,
+        user_agent=session.user_agent or "",
+        method=session.method or sessions.PASSWORD,
+    )
+    # No session lasts longer for having been renewed.
+    fresh.created_at, fresh.expires_at = session.created_at, session.expires_at
+
+    def swap(writes: TransactWrite) -> None:
+        writes.delete(session, condition=StaffSession.session_id.exists())
+        writes.save(fresh)
+
+    accounts.apply(account, actions, action, {}, Actor.of(account.as_staff()), also=swap)
+    return token
+
+
+@sensitive_variables()
+def _secret_of(username: str, pending: str) -> str:
+    try:
+        data = refs.unseal_data(_kind(username), pending)
+        began, secret = data["began"], str(data["secret"])
+    except (BadReference, TypeError, KeyError) as error:
+        raise SetUpOver(SCAN_AGAIN) from error
+    if clock.is_expired(began + SET_UP_LASTS.total_seconds(), clock.now()):
+        raise SetUpOver(SCAN_AGAIN)
+    return secret
+
+
+def _kind(username: str) -> str:
+    return f"second-factor-set-up {username}"

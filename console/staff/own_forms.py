@@ -1,0 +1,147 @@
+"""What people type about their own account."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from functools import cache
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+
+from django import forms
+from django.conf import settings
+
+from console import clock
+from console.errors import Invalid
+from console.staff import passwords
+
+# The regions whose names are of places; what remains are other names of the same zones (US/Eastern, EST, Etc/GMT+5).
+REGIONS = (
+    "Africa",
+    "America",
+    "Antarctica",
+    "Arctic",
+    "Asia",
+    "Atlantic",
+    "Australia",
+    "Europe",
+    "Indian",
+    "Pacific",
+)
+OTHER = "Other names"
+
+
+def _password_field(label: str, autocomplete: str, required: str, help_text: str = "") -> forms.CharField:
+    return forms.CharField(
+        label=label,
+        strip=False,
+        max_length=passwords.MAX_LENGTH,
+        help_text=help_text,
+        widget=forms.PasswordInput(attrs={"autocomplete": autocomplete}),
+        error_messages={"required": required},
+    )
+
+
+class CurrentPasswordForm(forms.Form):
+    """The password once more, for what changes how one signs in."""
+
+    current_password = _password_field("Your password", "current-password", "Enter your password.")
+
+
+class PasswordForm(forms.Form):
+    """The current password, and the new one twice."""
+
+    current_password = _password_field("Current password", "current-password", "Enter your current password.")
+    new_password = _password_field(
+        "New password",
+        "new-password",
+        "Enter a new password.",
+        f"At least {settings.PASSWORD_MIN_LENGTH} characters; not your username, and none of the passwords that "
+        "everybody uses. A few words that only you would put together do well.",
+    )
+    repeated = _password_field("New password once more", "new-password", "Enter the new password once more.")
+
+    def __init__(self, *args: Any, username: str, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.username = username
+
+    def clean_new_password(self) -> str:
+        """Against the rules, before anything is asked of the store."""
+        password = str(self.cleaned_data["new_password"])
+        try:
+            passwords.check_rules(password, self.username)
+        except Invalid as error:
+            raise forms.ValidationError(str(error)) from error
+        return password
+
+    def clean(self) -> dict[str, Any]:
+        """Both must be the same."""
+        data = self.cleaned_data
+        if "new_password" in data and "repeated" in data and data["new_password"] != data["repeated"]:
+            self.add_error("repeated", "The two new passwords differ. Type the new one once more.")
+        return data
+
+
+class SecondFactorForm(forms.Form):
+    """A code of the app that was just given the key, and the password."""
+
+    code = forms.CharField(
+        label="Code that the app shows",
+        max_length=40,
+        widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "inputmode": "numeric", "spellcheck": "false"}),
+        error_messages={"required": "Enter the code that the app shows."},
+    )
+    current_password = _password_field("Your password", "current-password", "Enter your password.")
+    pending = forms.CharField(required=False, max_length=2_000, widget=forms.HiddenInput)
+
+
+class TimeZoneForm(forms.Form):
+    """All zones, by region and place, with what the clock shows there against UTC now."""
+
+    time_zone = forms.ChoiceField(
+        label="Zone",
+        error_messages={"required": "Choose a time zone.", "invalid_choice": "That is no time zone. Choose another."},
+    )
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.fields["time_zone"].choices = zone_choices(clock.now(), str(self.initial.get("time_zone") or ""))  # type: ignore[attr-defined]
+
+
+@cache
+def _zones() -> dict[str, ZoneInfo]:
+    """Every zone that this machine knows, by name: one walk over its files."""
+    found = {}
+    for name in {"UTC", *available_timezones()}:
+        try:
+            found[name] = ZoneInfo(name)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            continue
+    return found
+
+
+def zone_choices(at: datetime, current: str = "") -> list[tuple[str, Iterable[tuple[str, str]]] | tuple[str, str]]:
+    """Choices of a select: UTC, then groups of zones by region. `current` is among them even if nobody knows it."""
+    groups: dict[str, list[tuple[str, str]]] = {region: [] for region in (*REGIONS, OTHER)}
+    for name, zone in _zones().items():
+        region, _, place = name.partition("/")
+        if name == "UTC":
+            continue
+        if region not in groups or not place:
+            region, place = OTHER, name
+        groups[region].append((name, f"{_place_in_words(place)} ({_offset(zone, at)})"))
+    choices: list[tuple[str, Iterable[tuple[str, str]]] | tuple[str, str]] = [("UTC", "UTC")]
+    if current and current not in _zones():
+        choices.append((current, current))
+    choices += [(region, sorted(zones, key=lambda zone: zone[1])) for region, zones in groups.items() if zones]
+    return choices
+
+
+def _place_in_words(place: str) -> str:
+    """`Argentina/Buenos_Aires` as "Buenos Aires, Argentina": what people look for comes first."""
+    return ", ".join(reversed(place.replace("_", " ").split("/")))
+
+
+def _offset(zone: ZoneInfo, at: datetime) -> str:
+    minutes = int((at.astimezone(zone).utcoffset() or at - at).total_seconds()) // 60
+    sign = "+" if minutes >= 0 else "−"
+    hours, rest = divmod(abs(minutes), 60)
+    return f"UTC{sign}{hours}:{rest:02}" if rest else f"UTC{sign}{hours}" if hours else "UTC"

@@ -1,0 +1,52 @@
+"""One's own account as its page shows it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from console import clock
+from console.staff import accounts, known_companies, second_factor, session_list
+from console.staff.models import OPENID_CONNECT
+from console.staff.permissions import Staff
+
+# A scope may hold hundreds of ids: so many are named.
+SCOPE_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class OwnAccount:
+    """One's own account as its page shows it.
+
+    `scope`: companies and tenants by name or id; empty for all and for none. `flaw`: why the second factor works no
+    more, in words.
+    """
+
+    scope: tuple[str, ...]
+    has_password: bool
+    has_second_factor: bool
+    second_factor_at: datetime | None
+    codes_left: int
+    flaw: str
+    sessions: session_list.SessionList
+
+
+def load(staff: Staff) -> OwnAccount:
+    """One's own account. Raises the store's errors; sessions that cannot be listed are a notice."""
+    account = accounts.get(staff.username)
+    return OwnAccount(
+        scope=_scope_in_words(staff),
+        has_password=account.signs_in_with != OPENID_CONNECT,
+        has_second_factor=second_factor.is_on(account),
+        second_factor_at=clock.parse_instant(account.second_factor_at),
+        codes_left=second_factor.codes_left(account),
+        flaw=second_factor.flaw(account),
+        sessions=session_list.load(account, staff.session_id),
+    )
+
+
+def _scope_in_words(staff: Staff) -> tuple[str, ...]:
+    ids = sorted(staff.scope.ids)
+    if staff.scope.everything or not ids:
+        return ()
+    names = known_companies.known_to(staff).names
+    named = tuple(f"{names[each]} ({each})" if names.get(each, each) != each else each for each in ids[:SCOPE_SHOWN])
+    return (*named, f"and {len(ids) - SCOPE_SHOWN} more") if len(ids) > SCOPE_SHOWN else named

@@ -1,0 +1,1 @@
+"""Pages of signing in, of one's own account, and of the staff."""

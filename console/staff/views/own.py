@@ -1,0 +1,239 @@
+"""One's own account: who one is here, password, second factor, time zone, where one is signed in."""
+
+from collections.abc import Callable
+from functools import wraps
+from http import HTTPStatus
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpResponse, QueryDict
+from django.middleware.csrf import rotate_token
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from console import clock
+from console.audit.actions import staff_trail
+from console.errors import Conflict, Invalid
+from console.refs import seal
+from console.staff import devices, own, own_record, session_list
+from console.staff.access import StaffRequest, signed_in
+from console.staff.addresses import client_address
+from console.staff.cookies import delete_session_cookie, set_session_cookie
+from console.staff.own_forms import CurrentPasswordForm, PasswordForm, SecondFactorForm, TimeZoneForm
+from console.staff.permissions import Permission
+from console.staff.throttling import TooManyAttempts
+
+View = Callable[[StaffRequest], HttpResponse]
+
+
+class NotValid(Exception):
+    """The form says already what is wrong with it."""
+
+
+# What is told on the form, which stays as it was typed (but for passwords).
+REFUSALS = (NotValid, Invalid, Conflict, TooManyAttempts)
+
+
+def _own_form(view: View) -> View:
+    """A form about one's own account; where it does not fit the account, the account's page says so instead."""
+
+    @wraps(view)
+    def guarded(request: StaffRequest) -> HttpResponse:
+        try:
+            return view(request)
+        except own.NotApplicable as told:
+            messages.info(request, str(told))
+            return redirect("account")
+
+    return signed_in(sensitive_post_parameters()(require_http_methods(["GET", "HEAD", "POST"])(guarded)))
+
+
+@signed_in
+@require_safe
+def account(request: StaffRequest) -> HttpResponse:
+    """Who one is here, and everything that one may change."""
+    return _account_page(request, TimeZoneForm(initial={"time_zone": request.staff.time_zone}))
+
+
+@_own_form
+def password(request: StaffRequest) -> HttpResponse:
+    """Another password: the current one, and the new one twice."""
+    form = PasswordForm(_sent(request), username=request.staff.username)
+    if request.method != "POST":
+        own.check_applicable(request.staff)
+        return _page(request, "account_password", form)
+    try:
+        data = _valid(form)
+        current, new = data["current_password"], data["new_password"]
+        token = own.change_password(request.staff, current, new, origin=_origin(request))
+    except REFUSALS as error:
+        return _page(request, "account_password", form, error, field="new_password")
+    messages.success(request, "Your password is changed. You are signed out in every other browser.")
+    return _go_on(request, token, lambda: redirect("account"))
+
+
+@signed_in
+@require_POST
+def time_zone(request: StaffRequest) -> HttpResponse:
+    """The zone in which one sees times."""
+    form = TimeZoneForm(request.POST, initial={"time_zone": request.staff.time_zone})
+    try:
+        zone = _valid(form)["time_zone"]
+        own.change_time_zone(request.staff, zone)
+    except REFUSALS as error:
+        return _account_page(request, form, error)
+    messages.success(request, f"Times are shown in the zone {zone} from now on.")
+    return redirect("account")
+
+
+@_own_form
+def second_factor(request: StaffRequest) -> HttpResponse:
+    """Set up a second factor: a key to scan, a code that proves it, and then the recovery codes, shown once."""
+    form = SecondFactorForm(_sent(request))
+    if request.method != "POST":
+        own.check_applicable(request.staff, second_factor_on=False)
+        return _set_up_page(request, form)
+    try:
+        data = _valid(form)
+        token, codes = own.finish_set_up(
+            request.staff, data["pending"], data["code"], data["current_password"], origin=_origin(request)
+        )
+    except REFUSALS as error:
+        return _set_up_page(request, form, error)
+    return _go_on(request, token, lambda: _codes_page(request, codes, is_new=True))
+
+
+@_own_form
+def recovery_codes(request: StaffRequest) -> HttpResponse:
+    """New recovery codes, shown once; the old ones work no more."""
+    form = CurrentPasswordForm(_sent(request))
+    if request.method != "POST":
+        own.check_applicable(request.staff, second_factor_on=True)
+        return _page(request, "recovery_codes", form)
+    try:
+        current = _valid(form)["current_password"]
+        codes = own.renew_recovery_codes(request.staff, current, origin=_origin(request))
+    except REFUSALS as error:
+        return _page(request, "recovery_codes", form, error)
+    return _codes_page(request, codes)
+
+
+@_own_form
+def remove_second_factor(request: StaffRequest) -> HttpResponse:
+    """Sign in with the password alone again."""
+    form = CurrentPasswordForm(_sent(request))
+    if request.method != "POST":
+        own.check_applicable(request.staff, second_factor_on=True)
+        return _page(request, "second_factor_remove", form)
+    try:
+        current = _valid(form)["current_password"]
+        token = own.remove_second_factor(request.staff, current, origin=_origin(request))
+    except REFUSALS as error:
+        return _page(request, "second_factor_remove", form, error)
+    messages.success(request, "The second factor is removed: your password alone opens your account now.")
+    return _go_on(request, token, lambda: redirect("account"))
+
+
+@signed_in
+@require_POST
+def end_sessions(request: StaffRequest) -> HttpResponse:
+    """End one of one's own sessions, or all but this browser's; ending this one signs out."""
+    reference = request.POST.get("session", "")
+    try:
+        if reference == session_list.ALL:
+            token = own.end_other_sessions(request.staff)
+            messages.success(request, "You are signed out in every other browser.")
+            return _go_on(request, token, lambda: redirect("account"))
+        browser = own.end_session(request.staff, reference)
+    except own.NotApplicable as told:
+        messages.info(request, str(told))
+        return redirect("account")
+    if browser:
+        messages.success(request, f"The session in {browser} is over.")
+        return redirect("account")
+    rotate_token(request)
+    messages.success(request, "You are signed out.")
+    response = redirect("sign-in")
+    delete_session_cookie(response)
+    return response
+
+
+def _sent(request: StaffRequest) -> QueryDict | None:
+    return request.POST if request.method == "POST" else None
+
+
+def _origin(request: StaffRequest) -> own.Origin:
+    return own.Origin(client_address(request), devices.known(request, request.staff.username))
+
+
+def _valid(form: forms.Form) -> dict[str, Any]:
+    if not form.is_valid():
+        raise NotValid
+    return form.cleaned_data
+
+
+def _go_on(request: StaffRequest, token: str, answer: Callable[[], HttpResponse]) -> HttpResponse:
+    """Answer with the cookie of this browser's new session, and with another CSRF token than the old session's."""
+    rotate_token(request)
+    response = answer()
+    set_session_cookie(response, token)
+    return response
+
+
+def _account_page(request: StaffRequest, form: TimeZoneForm, error: Exception | None = None) -> HttpResponse:
+    staff = request.staff
+    mine = own_record.load(staff)
+    context = {
+        "account": mine,
+        "others_manage": staff.can(Permission.STAFF_MANAGE),
+        "facts": [
+            {"label": "Username", "value": staff.username, "mono": True},
+            {"label": "Name", "value": staff.display_name},
+            {"label": "Role", "value": staff.role_label},
+            {"label": "Scope", "value": staff.scope_label, "list": mine.scope},
+        ],
+        "now": clock.now(),
+        "trail_url": reverse("trail", args=[seal("trail", staff_trail(staff.username))]),
+        "all_sessions": session_list.ALL,
+    }
+    return _page(request, "account", form, error, field="time_zone", **context)
+
+
+def _set_up_page(request: StaffRequest, form: SecondFactorForm, error: Exception | None = None) -> HttpResponse:
+    """The page with the key that was shown before, or, where that is over, with another one."""
+    try:
+        set_up = own.begin_set_up(request.staff, str(form["pending"].value() or ""))
+    except own.SetUpOver:
+        set_up, error = own.begin_set_up(request.staff), own.SetUpOver(own.SCAN_AGAIN)
+    return _page(request, "second_factor", form, error, set_up=set_up)
+
+
+def _codes_page(request: StaffRequest, codes: tuple[str, ...], *, is_new: bool = False) -> HttpResponse:
+    return render(request, "staff/recovery_codes.html", {"codes": codes, "is_new": is_new, "now": clock.now()})
+
+
+def _page(
+    request: StaffRequest,
+    name: str,
+    form: forms.Form,
+    error: Exception | None = None,
+    *,
+    field: str = "",
+    **context: Any,
+) -> HttpResponse:
+    """A page with its form. `error` is why what was sent was refused: told at `field`, or at the one that it names."""
+    if isinstance(error, own.NotApplicable):
+        raise error
+    if isinstance(error, Invalid):
+        form.add_error(getattr(error, "field", field) or None, str(error))
+    elif isinstance(error, Conflict | TooManyAttempts):
+        form.add_error(None, str(error))
+    refused = HTTPStatus.UNPROCESSABLE_ENTITY if error else HTTPStatus.OK
+    status = error.status if isinstance(error, Conflict | TooManyAttempts) else refused
+    response = render(request, f"staff/{name}.html", {"form": form, **context}, status=status)
+    if isinstance(error, TooManyAttempts):
+        response.headers["Retry-After"] = str(error.seconds)
+    return response

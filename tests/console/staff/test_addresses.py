@@ -1,0 +1,66 @@
+"""Where a request comes from: a header that anybody can write must not decide it."""
+
+import pytest
+from django.test import RequestFactory
+
+from console.staff.addresses import UNKNOWN, client_address
+
+CONNECTED = "192.0.2.7"
+
+
+def address(settings, proxies: int, forwarded: str | None = None, connected: str = CONNECTED) -> str:
+    settings.TRUSTED_PROXIES = proxies
+    headers = {} if forwarded is None else {"X-Forwarded-For": forwarded}
+    return client_address(RequestFactory().get("/", headers=headers, REMOTE_ADDR=connected))
+
+
+def test_header_is_not_read_without_proxies_of_ours(settings):
+    assert address(settings, 0, "198.51.100.1") == CONNECTED
+
+
+@pytest.mark.parametrize(
+    ("proxies", "forwarded", "expected"),
+    [
+        (1, "198.51.100.1", "198.51.100.1"),
+        (1, "203.0.113.5, 198.51.100.1", "198.51.100.1"),
+        (1, "junk,,, ,203.0.113.5 , 198.51.100.1 ", "198.51.100.1"),
+        (2, "203.0.113.5, 198.51.100.1, 10.0.0.1", "198.51.100.1"),
+        (3, "203.0.113.5, 198.51.100.1, 10.0.0.1", "203.0.113.5"),
+    ],
+)
+def test_place_from_the_right_counts_whatever_the_client_claims_before_it(settings, proxies, forwarded, expected):
+    assert address(settings, proxies, forwarded) == expected
+
+
+@pytest.mark.parametrize(
+    ("proxies", "forwarded"),
+    [
+        (1, None),
+        (1, ""),
+        (1, "198.51.100.1,"),
+        (1, "198.51.100.1, unknown"),
+        (1, "198.51.100.1, 1.2.3"),
+        (1, "198.51.100.1, 0x7f000001"),
+        (1, "198.51.100.1, " + "9" * 5000),
+        (2, "198.51.100.1"),
+        (2, "198.51.100.1, <script>, 10.0.0.1"),
+        (9, "198.51.100.1, 10.0.0.1"),
+    ],
+)
+def test_missing_or_junk_there_falls_back_to_who_is_connected(settings, proxies, forwarded):
+    assert address(settings, proxies, forwarded) == CONNECTED
+
+
+@pytest.mark.parametrize(
+    ("connected", "expected"),
+    [
+        ("2001:db8:1:2:aaaa:bbbb:cccc:dddd", "2001:db8:1:2::/64"),
+        ("2001:DB8:1:2::1", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("", UNKNOWN),
+        ("unix:", UNKNOWN),
+    ],
+)
+def test_one_network_is_one_address(settings, connected, expected):
+    assert address(settings, 0, connected=connected) == expected

@@ -14,14 +14,14 @@ from conversations.lookups import Finding
 
 
 @requires(Permission.CONVERSATION_READ)
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def find(request: StaffRequest) -> HttpResponse:
     """GET: the look-ups, or the results that a sealed `found` names. POST `look`: one look-up.
 
     One conversation found opens at once; several in one list open that list; several lists make a results page;
     none, the same form with a message that does not tell "none" from "not in your scope".
     """
-    if request.method == "GET":
+    if request.method != "POST":
         return _results(request) if "found" in request.GET else _page(request, None)
     kind = LOOKUPS.get(request.POST.get("look", ""))
     if kind is None:
@@ -58,11 +58,11 @@ def _results(request: StaffRequest) -> HttpResponse:
     if context is None or form is None:
         raise NotFound
     finding = form.find(request.staff)
+    # Without what was typed: the link may be somebody else's, and a seal is not opened for whoever holds it.
     if not finding.rows:
-        # Without what was typed: the link may be somebody else's, and a seal is not opened for whoever holds it.
         return _page(request, None, finding)
     hits = [
         (hit, reverse(hit.kind, args=[hit.reference]) if hit.kind else "", rows_of(hit.rows, context, request.staff))
         for hit in finding.hits
     ]
-    return render(request, "conversations/find.html", {"lookups": lookup_forms(form), "hits": hits})
+    return render(request, "conversations/find.html", {"lookups": lookup_forms(), "hits": hits})

@@ -132,7 +132,7 @@ def test_several_spellings_found_make_a_sealed_results_page_that_can_be_walked(s
     results = agent.get(url)
     first, second = rows_in(results)
     assert first.split("?")[0] == page_of(items[0])
-    assert TEL[3:] not in results.content.decode().replace(f'value="{TEL}"', "")
+    assert TEL[3:] not in results.content.decode()
     path, token = first.split("?in=")
     assert agent.get(f"{path}step/next/", {"in": token})["Location"] == second
     assert agent.get(f"{second.split('?')[0]}step/next/", {"in": token})["Location"] == url

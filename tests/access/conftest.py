@@ -1,0 +1,46 @@
+"""The world of these suites, and browsers in it."""
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+from django.test import Client
+
+from console.staff.models import StaffAccount
+from tests import people
+from tests.world import World, build
+
+NOBODY = "nobody"
+
+
+@pytest.fixture(autouse=True)
+def _no_hurry(settings) -> None:
+    """A slow machine must not look like a store that does not answer."""
+    settings.REQUEST_DEADLINE_SECONDS = 120
+
+
+@pytest.fixture
+def world(store) -> World:
+    """Two companies, and one member of staff of each role."""
+    return build(store)
+
+
+@pytest.fixture
+def browser_of() -> Callable[..., Client]:
+    """`browser_of(world, "agent")`: a browser in which the person of that role is signed in; "nobody" for none."""
+
+    def browser_of(world: World, role: str, **options: object) -> Client:
+        client = Client(**options)
+        if role != NOBODY:
+            # As stored now: an action may just have changed the account.
+            account = StaffAccount.get(world.people[role].username, consistent_read=True)
+            client.cookies = people.signed_in(account).cookies
+        return client
+
+    return browser_of
+
+
+@pytest.fixture
+def browser(world, browser_of) -> Callable[..., Client]:
+    """`browser("agent")`: as `browser_of`, in the test's own world."""
+    return partial(browser_of, world)

@@ -1,0 +1,158 @@
+"""Who may do what: one row for each route of the console, and what everybody else is told.
+
+| who asks                                  | gets                                                              |
+|-------------------------------------------|-------------------------------------------------------------------|
+| nobody is signed in, GET or HEAD          | 302 to the sign-in page and back                                  |
+| nobody is signed in, any other method     | 401, a page that says so                                          |
+| a role that the row does not name         | 403, and a denial in the person's trail                           |
+| whoever may, with a method not in the row | 405, with the row's methods in `Allow`                            |
+| whoever may, about another company's      | 404, the same as for what does not exist (or `elsewhere`)         |
+
+Public routes look at nobody: they answer everyone alike. `tests/access/test_routes.py` holds every cell.
+"""
+
+from dataclasses import dataclass
+
+from console.staff.permissions import Role
+
+METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
+PUBLIC, SIGNED_IN = "public", "signed in"
+READ, FORM, BOTH = "GET HEAD", "POST", "GET HEAD POST"
+
+
+@dataclass(frozen=True)
+class Route:
+    """One row. `who`: "public", "signed in", or the roles that the view declares, by its permissions.
+
+    `but`: those of them that the view itself refuses with 403. `elsewhere`: the status for another company's objects;
+    0 where the address names no company's object. `absent`: 404 for everyone, in the environment of these tests.
+    """
+
+    name: str
+    pattern: str
+    methods: str
+    who: str
+    but: str = ""
+    elsewhere: int = 0
+    absent: bool = False
+
+    @property
+    def accepts(self) -> frozenset[str]:
+        """The methods that the view accepts."""
+        return frozenset(self.methods.split())
+
+    @property
+    def declared(self) -> frozenset[Role]:
+        """The roles that the guard lets through."""
+        return frozenset(Role) if self.who in (PUBLIC, SIGNED_IN) else frozenset(map(Role, self.who.split()))
+
+    @property
+    def roles(self) -> frozenset[Role]:
+        """The roles that get an answer."""
+        return self.declared - frozenset(map(Role, self.but.split()))
+
+
+ROUTES = (
+    Route("home", "", READ, SIGNED_IN),
+    # Signing in and out
+    Route("sign-in", "sign-in/", BOTH, PUBLIC),
+    Route("sign-in-code", "sign-in/code/", BOTH, PUBLIC),
+    Route("set-password", "set-password/", BOTH, PUBLIC),
+    Route("sign-out", "sign-out/", FORM, PUBLIC),
+    # The company's own sign-in: not there unless one is configured
+    Route("oidc-start", "sign-in/company/", "GET", PUBLIC, absent=True),
+    Route("oidc-return", "sign-in/company/return/", "GET", PUBLIC, absent=True),
+    Route("oidc-sign-out", "sign-out/company/", "GET", PUBLIC, absent=True),
+    # One's own account
+    Route("account", "account/", READ, SIGNED_IN),
+    Route("account-time-zone", "account/time-zone/", FORM, SIGNED_IN),
+    Route("account-sessions-end", "account/sessions/end/", FORM, SIGNED_IN),
+    Route("account-second-factor", "account/second-factor/", BOTH, SIGNED_IN),
+    Route("account-recovery-codes", "account/recovery-codes/", BOTH, SIGNED_IN),
+    Route("account-second-factor-remove", "account/second-factor/remove/", BOTH, SIGNED_IN),
+    Route("account-password", "account/password/", BOTH, SIGNED_IN),
+    # The staff. Who administers some companies only manages the accounts within these
+    Route("staff", "staff/", READ, "admin"),
+    Route("staff-new", "staff/new/", BOTH, "admin"),
+    Route("staff-account", "staff/<str:username>/", READ, "admin", elsewhere=404),
+    Route("staff-change", "staff/<str:username>/change/", BOTH, "admin", elsewhere=404),
+    Route("staff-disable", "staff/<str:username>/disable/", BOTH, "admin", elsewhere=404),
+    Route("staff-enable", "staff/<str:username>/enable/", BOTH, "admin", elsewhere=404),
+    Route("staff-password", "staff/<str:username>/password/", BOTH, "admin", elsewhere=404),
+    Route(
+        "staff-second-factor-remove",
+        "staff/<str:username>/second-factor/remove/",
+        BOTH,
+        "admin",
+        elsewhere=404,
+    ),
+    Route("staff-sessions-end", "staff/<str:username>/sessions/end/", FORM, "admin", elsewhere=404),
+    # The queue
+    Route("queue", "queue/", READ, "agent admin"),
+    Route("queue-release-mine", "queue/release-mine/", FORM, "agent admin"),
+    # Finding conversations
+    Route("conversations", "conversations/", READ, "agent auditor admin"),
+    Route("conversation-find", "conversations/find/", BOTH, "agent auditor admin"),
+    Route("company", "conversations/companies/<str:company_id>/", READ, "agent auditor admin", elsewhere=404),
+    Route(
+        "project",
+        "conversations/companies/<str:company_id>/projects/<str:project_id>/",
+        READ,
+        "agent auditor admin",
+        elsewhere=404,
+    ),
+    Route("recipient", "conversations/recipients/<str:ref>/", READ, "agent auditor admin", elsewhere=404),
+    Route("replies", "conversations/replies/<str:ref>/", READ, "agent auditor admin", elsewhere=404),
+    # One conversation
+    Route("conversation", "conversations/<str:ref>/", READ, "agent auditor admin", elsewhere=404),
+    Route("conversation-timeline", "conversations/<str:ref>/timeline/", READ, "agent auditor admin", elsewhere=404),
+    Route("conversation-raw", "conversations/<str:ref>/raw/", READ, "admin", elsewhere=404),
+    # Without scripts it leads to the conversation, which is then not there.
+    Route(
+        "conversation-last-message",
+        "conversations/<str:ref>/last-message/",
+        READ,
+        "agent auditor admin",
+        elsewhere=302,
+    ),
+    # From what is not in one's list it leads to the list that one came from.
+    Route(
+        "conversation-step",
+        "conversations/<str:ref>/step/<str:direction>/",
+        READ,
+        "agent auditor admin",
+        elsewhere=302,
+    ),
+    Route("conversation-hand-off", "conversations/<str:ref>/hand-off/", FORM, "agent admin", elsewhere=404),
+    # Onboarding may reveal, but reads no conversations.
+    Route(
+        "conversation-reveal",
+        "conversations/<str:ref>/reveal/",
+        FORM,
+        "agent onboarding admin",
+        but="onboarding",
+        elsewhere=404,
+    ),
+    # The trail
+    Route("audit", "audit/", READ, "agent onboarding auditor admin"),
+    # Onboarding reads the trails of tenants and its own, not those of conversations.
+    Route(
+        "trail",
+        "audit/trails/<str:ref>/",
+        READ,
+        "agent onboarding auditor admin",
+        but="onboarding",
+        elsewhere=404,
+    ),
+    # The system
+    Route("system", "system/", READ, "admin"),
+)
+BY_NAME = {route.name: route for route in ROUTES}
+# Actions after which others have nothing to act on: what one holds is released.
+LAST = ("queue-release-mine",)
+
+
+def in_order(role: str) -> list[Route]:
+    """The routes whose forms that role may send, in an order in which all of them succeed one after the other."""
+    forms = [route for route in ROUTES if "POST" in route.accepts and Role(role) in route.roles]
+    return sorted(forms, key=lambda route: route.name in LAST)

@@ -1,0 +1,110 @@
+"""One populated store for the suites that walk over every page: two companies, a member of staff of each role.
+
+`build` fills the store; `urls` and `posts` say, by route name, which requests there are for one company's objects.
+A new route needs a row in `tests/world/requests.py`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from console import clock
+from console.refs import seal
+from console.staff.models import StaffAccount
+from console.staff.passwords import hash_password
+from conversations.reading import reference_of
+from tests.people import COMPANY, OTHER_COMPANY, member
+from tests.store import Store
+from tests.world.items import OUR_NUMBERS, RECIPIENTS, Texts, side_items
+from tests.world.requests import hand_offs, posts, urls
+from tests.world.staff import PASSWORD, session_item
+
+__all__ = ["COMPANIES", "HTMX", "PASSWORD", "Side", "World", "build", "hand_offs", "person", "posts", "urls"]
+
+HTMX = {"HX-Request": "true"}
+# Company ids and the words that begin everything of theirs.
+COMPANIES = {"ours": COMPANY, "theirs": OTHER_COMPANY}
+
+
+@dataclass(frozen=True)
+class Side:
+    """One company's objects, in every store that a page reads."""
+
+    company_id: str
+    project_id: str
+    recipient: str
+    email_recipient: str
+    our_number: str
+    conversation_id: str
+    conversation_ref: str
+    recipient_ref: str
+    replies_ref: str
+    trail_ref: str
+    # An account scoped to this company only, who is a colleague of the agent and holds conversations.
+    username: str
+    # The code of the link with which its invited account sets a password.
+    password_code: str
+    # Every free text stored of this side, as stored. None looks like personal data, so that no mask hides one.
+    canaries: tuple[str, ...]
+    # Key (recipient, conversation id) of each of its conversations, by what the conversation is there for.
+    keys: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class World:
+    """Everything there is. `people`: one per role; agent and onboarding see `ours` only, auditor and admin all."""
+
+    ours: Side
+    theirs: Side
+    people: dict[str, StaffAccount]
+
+
+def build(store: Store, text: Callable[[str], str] = str) -> World:
+    """Fill an empty store. `text` gives each free text that is stored, from its dotted name (the default: that name).
+
+    Keys, ids, instants and what other code compares (states, roles, channels) are not free text.
+    """
+    people = {
+        "agent": person("amira.haddad", "agent", [COMPANY], text),
+        "onboarding": person("olga.novak", "onboarding", [COMPANY], text),
+        "auditor": person("aiko.mori", "auditor", ["*"], text),
+        "admin": person("ada.admin", "admin", ["*"], text),
+    }
+    store.put_all(
+        "STAFF_SESSIONS", [session_item(each.username, "Firefox on Linux", clock.now()) for each in people.values()]
+    )
+    return World(_side(store, "ours", people["agent"], text), _side(store, "theirs", None, text), people)
+
+
+def person(username: str, role: str, scope: list[str], text: Callable[[str], str] = str) -> StaffAccount:
+    """An account that can also sign in, with PASSWORD."""
+    account = member(username, role, scope)
+    account.password_hash = hash_password(PASSWORD)
+    account.display_name = text(f"{username}.display_name")
+    account.save()
+    return account
+
+
+def _side(store: Store, name: str, mine: StaffAccount | None, text: Callable[[str], str]) -> Side:
+    company_id, texts = COMPANIES[name], Texts(name, text)
+    colleague = person(f"{name}.colleague", "agent", [company_id], texts.stored)
+    holders = {"mine": mine.username if mine else colleague.username, "colleague": colleague.username}
+    items = side_items(name, company_id, holders, texts, clock.now())
+    for table, written in items.by_table.items():
+        store.put_all(table, written)
+    recipient, conversation_id = items.keys["mine"]
+    return Side(
+        company_id=company_id,
+        project_id=items.project_id,
+        recipient=recipient,
+        email_recipient=RECIPIENTS[name]["email"],
+        our_number=OUR_NUMBERS[name]["whatsapp"],
+        conversation_id=conversation_id,
+        conversation_ref=reference_of(recipient, conversation_id),
+        recipient_ref=seal("recipient", recipient),
+        replies_ref=seal("replies", "whatsapp", OUR_NUMBERS[name]["whatsapp"], recipient),
+        trail_ref=seal("trail", conversation_id),
+        username=colleague.username,
+        password_code=items.link.code,
+        canaries=tuple(texts.given),
+        keys=items.keys,
+    )

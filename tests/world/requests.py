@@ -1,0 +1,215 @@
+"""Every request of the console for one company's objects, by route name: what a new route adds a row to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from console.audit.actions import SYSTEM_TRAIL, staff_trail
+from console.audit.queries import conversation_timeline
+from console.dynamodb.paging import read_page
+from console.refs import seal
+from console.staff.models import StaffAccount
+from console.staff.permissions import Scope, Staff
+from conversations.filters import Filters
+from conversations.handoff import HandOffAction, allowed_actions, intent_for, seal_intent
+from conversations.listing import seal_list_context
+from conversations.messages import StoredMessages
+from conversations.models import Conversation
+from conversations.queries import ConversationList, of_company, of_recipient, of_reply
+from conversations.reading import hand_off_of, reference_of
+from tests.world import staff as staff_pages
+
+if TYPE_CHECKING:
+    from tests.world import Side, World
+
+Post = tuple[str, dict[str, Any]]
+# Which conversation serves which action of the panel, and what is typed.
+ACTIONS: dict[HandOffAction, tuple[str, dict[str, str]]] = {
+    HandOffAction.REQUEST: ("to ask", {"reason": "wants a person"}),
+    HandOffAction.TAKE_OVER: ("ai", {"reason": "the AI goes in circles"}),
+    HandOffAction.TAKE: ("waiting", {}),
+    HandOffAction.TAKE_FROM_COLLEAGUE: ("colleague", {"reason": "they went home"}),
+    HandOffAction.HAND_BACK: ("to hand back", {"note": "wants a call tomorrow"}),
+    HandOffAction.RELEASE: ("to release", {"note": "not for me"}),
+    HandOffAction.ACKNOWLEDGE: ("overridden", {}),
+}
+FILTERS = {"status": "reply_sent", "channel": "whatsapp", "hand_off": "held", "task": "0"}
+
+
+def urls(side: Side, world: World, by: StaffAccount | None = None) -> dict[str, list[str]]:
+    """Every GET: by route name the addresses (path and query) of that side's objects.
+
+    Cursors belong to one person: `by`, else the agent. Most addresses also answer with a fragment when asked with HTMX.
+    """
+    staff = _seeing_all(by or world.people["agent"])
+    where = _contexts(side)
+    conversation = reverse("conversation", args=[side.conversation_ref])
+    inside = {"in": where["company"]}
+    return {
+        **staff_pages.urls(side, staff),
+        "home": [reverse("home")],
+        "sign-in": [reverse("sign-in"), _with(reverse("sign-in"), next=conversation)],
+        "queue": [
+            reverse("queue"),
+            *(_with(reverse("queue"), tab=tab) for tab in ("waiting", "mine", "colleagues")),
+            _with(reverse("queue"), company=side.company_id, project=side.project_id, channel="whatsapp"),
+        ],
+        "conversations": [
+            reverse("conversations"),
+            _with(reverse("conversations"), company=side.company_id),
+            _with(reverse("conversations"), name=side.company_id),
+        ],
+        "conversation-find": [
+            reverse("conversation-find"),
+            *(_with(reverse("conversation-find"), found=where[name]) for name in ("found", "found id")),
+        ],
+        **_lists(side, staff),
+        "conversation": [
+            conversation,
+            _with(conversation, **inside),
+            _with(conversation, before="5", **inside),
+            _with(conversation, at=_anchor(side)),
+            *(reverse("conversation", args=[ref(side, each)]) for each in ("ai", "waiting", "colleague", "overridden")),
+            reverse("conversation", args=[ref(side, "email")]),
+        ],
+        "conversation-last-message": [_with(reverse("conversation-last-message", args=[ref(side, "ai")]), **inside)],
+        "conversation-step": [
+            _with(reverse("conversation-step", args=[side.conversation_ref, direction]), **{"in": context})
+            for direction, contexts in (("next", tuple(where.values())), ("previous", (where["company"], "junk")))
+            for context in contexts
+        ],
+        "conversation-raw": [reverse("conversation-raw", args=[side.conversation_ref])],
+        **_trails(side, staff),
+        "system": [reverse("system")],
+    }
+
+
+def posts(side: Side, world: World, by: StaffAccount | None = None) -> dict[str, list[Post]]:
+    """Every POST: by route name (address, form data), each an action that would succeed if it were sent now.
+
+    Forms belong to one person: `by`, else the agent. Actions that this person could not do in that conversation's
+    state are left out, whatever the scope; each of the others is about another conversation or account.
+    """
+    by = by or world.people["agent"]
+    return {
+        **staff_pages.posts(side, world, by),
+        "queue-release-mine": [(reverse("queue-release-mine"), {})],
+        "conversation-find": [
+            (reverse("conversation-find"), {"look": "recipient", "recipient": side.recipient}),
+            (
+                reverse("conversation-find"),
+                {"look": "replies", "channel": "whatsapp", "ours": side.our_number, "recipient": side.recipient},
+            ),
+            (reverse("conversation-find"), {"look": "id", "conversation_id": side.conversation_id}),
+        ],
+        "conversation-hand-off": hand_offs(side, by.as_staff()),
+        "conversation-reveal": [(reverse("conversation-reveal", args=[side.conversation_ref]), {})],
+    }
+
+
+def hand_offs(side: Side, staff: Staff) -> list[Post]:
+    """One form of each action that this person may do, about a conversation of its own, as stored now."""
+    forms = []
+    for action, (purpose, typed) in ACTIONS.items():
+        item = Conversation.get(*side.keys[purpose], consistent_read=True)
+        state = hand_off_of(item)
+        if action in allowed_actions(state, staff):
+            form = {"intent": seal_intent(intent_for(action, item, state), staff), **typed}
+            forms.append((reverse("conversation-hand-off", args=[ref(side, purpose)]), form))
+    return forms
+
+
+def ref(side: Side, purpose: str) -> str:
+    """The sealed reference of one of the side's conversations."""
+    return reference_of(*side.keys[purpose])
+
+
+def _lists(side: Side, staff: Staff) -> dict[str, list[str]]:
+    company = reverse("company", args=[side.company_id])
+    project = reverse("project", args=[side.company_id, side.project_id])
+    recipient, replies = reverse("recipient", args=[side.recipient_ref]), reverse("replies", args=[side.replies_ref])
+    email = reverse("recipient", args=[seal("recipient", side.email_recipient)])
+    everything = Filters()
+    dated = {"since": "2020-01-01", "until": "2099-12-31"}
+    return {
+        "company": [
+            company,
+            _with(company, **FILTERS),
+            _with(company, page=_cursor(of_company(side.company_id, everything, staff), staff)),
+        ],
+        "project": [
+            project,
+            _with(project, **FILTERS),
+            _with(project, page=_cursor(of_company(side.company_id, everything, staff, side.project_id), staff)),
+        ],
+        "recipient": [
+            recipient,
+            _with(recipient, **FILTERS),
+            _with(recipient, **dated),
+            _with(recipient, page=_cursor(of_recipient(side.recipient, everything, staff), staff)),
+            email,
+        ],
+        "replies": [
+            replies,
+            _with(replies, page=_cursor(of_reply("whatsapp", side.our_number, side.recipient, staff), staff)),
+        ],
+    }
+
+
+def _trails(side: Side, staff: Staff) -> dict[str, list[str]]:
+    timeline = reverse("conversation-timeline", args=[side.conversation_ref])
+    trail = reverse("trail", args=[side.trail_ref])
+    page = conversation_timeline(side.conversation_id, side.company_id, staff).next
+    assert page, "the trail has to have a second page"
+    return {
+        "conversation-timeline": [timeline, _with(timeline, page=page)],
+        "audit": [reverse("audit")],
+        "trail": [
+            trail,
+            _with(trail, page=page),
+            reverse("trail", args=[seal("trail", staff_trail(staff.username))]),
+            reverse("trail", args=[seal("trail", staff_trail(side.username))]),
+            reverse("trail", args=[seal("trail", SYSTEM_TRAIL)]),
+        ],
+    }
+
+
+def _contexts(side: Side) -> dict[str, str]:
+    """The sealed list contexts of every list that one can come from."""
+    company, project = {"company": side.company_id}, {"project": side.project_id}
+    return {
+        name: seal_list_context(context)
+        for name, context in {
+            "queue": {"list": "queue", "tab": "mine", "filters": {}},
+            "company": {"list": "company", **company, "filters": {}},
+            "project": {"list": "project", **company, **project, "filters": FILTERS},
+            "recipient": {"list": "recipient", "reference": side.recipient_ref, "filters": {}},
+            "replies": {"list": "replies", "reference": side.replies_ref, "filters": {}},
+            "found": {"list": "found", "look": "recipient", "terms": {"recipient": side.recipient}},
+            "found id": {"list": "found", "look": "id", "terms": {"conversation_id": side.conversation_id}},
+        }.items()
+    }
+
+
+def _cursor(listed: ConversationList, staff: Staff) -> str:
+    found = read_page(listed.source, staff.username, size=1).next
+    assert found, "the list has to have a second row"
+    return found
+
+
+def _anchor(side: Side) -> str:
+    item = Conversation.get(*side.keys["mine"], consistent_read=True)
+    return StoredMessages.of(item.raw["messages"]).message(3, raw=True).anchor
+
+
+def _seeing_all(account: StaffAccount) -> Staff:
+    """The person as cursors know them; what they may see is what the tests are about."""
+    return replace(account.as_staff(), scope=Scope(everything=True))
+
+
+def _with(url: str, **query: str) -> str:
+    return f"{url}?{urlencode(query)}"

@@ -83,6 +83,7 @@ FORM_RENDERER = "django.forms.renderers.DjangoTemplates"
 # Conversation keys, notes and queries are short; nothing legitimate comes near these.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_048_576
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 500
+FILE_UPLOAD_HANDLERS = ["console.uploads.NoFiles"]
 DEFAULT_CHARSET = "utf-8"
 LANGUAGE_CODE = "en-gb"
 USE_I18N = False

@@ -32,6 +32,7 @@ class Action(StrEnum):
     STAFF_CHANGED = "staff.changed"
     STAFF_DISABLED = "staff.disabled"
     STAFF_ENABLED = "staff.enabled"
+    CODE_ASKED = "staff.code_asked"
     SIGN_IN_THROTTLED = "staff.sign_in_throttled"
     SESSION_ENDED = "staff.session_ended"
     SESSIONS_ENDED = "staff.sessions_ended"

@@ -1,7 +1,7 @@
 """Reading trails: bounded pages, newest first, of entries that several services write (data model, section 5)."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any
@@ -200,6 +200,9 @@ def page_of(entries: Sequence[AuditEntry], next_cursor: str = "") -> TrailPage:
     found: list[Any] = parallel(partial(_records, keys), partial(_display_names, entries))
     (records, missing), names = found
     rows = [row_of_entry(entry, instant_of(entry), names, records.get(_key_of(entry))) for entry in entries]
+    if missing:
+        # What could not be read is not said to be absent.
+        rows = [replace(row, record="") for row in rows]
     rows += [row for record in records.values() if (row := row_of_record(record)) is not None]
     oldest = datetime.min.replace(tzinfo=UTC)
     rows.sort(key=lambda row: row.at or oldest, reverse=True)

@@ -30,6 +30,7 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.STAFF_DISABLED: ("disabled the account[ {account}]", "disable the account[ {account}]"),
     Action.STAFF_ENABLED: ("enabled the account[ {account}]", "enable the account[ {account}]"),
     Action.SIGN_IN_THROTTLED: ("tried to sign in too often", "sign in"),
+    Action.CODE_ASKED: ("gave the right password and was asked for a code", "ask for a code"),
     Action.SESSION_ENDED: ("ended a session[ on {browser}]", "end a session[ on {browser}]"),
     Action.SESSIONS_ENDED: ("ended all sessions[ of {account}]", "end all sessions[ of {account}]"),
     Action.PASSWORD_LINK: ("made a link to set a password[ for {account}]", "make a link to set a password"),

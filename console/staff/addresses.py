@@ -26,9 +26,16 @@ def _forwarded(request: HttpRequest) -> str:
     return _normal(hops[-place]) if len(hops) >= place else ""
 
 
+def _without_port(text: str) -> str:
+    """Some proxies append the port: `192.0.2.1:443`, `[2001:db8::1]:443`."""
+    if text.startswith("["):
+        return text[1:].partition("]")[0]
+    return text.partition(":")[0] if text.count(":") == 1 else text
+
+
 def _normal(text: str) -> str:
     try:
-        address = ip_address(text.strip())
+        address = ip_address(_without_port(text.strip()))
     except ValueError:
         return ""
     if isinstance(address, IPv6Address):

@@ -87,6 +87,8 @@ def sign_in(username: str, password: str, visit: Visit) -> SignedIn | CodeNeeded
     if outdated:
         _keep_hash(account, passwords.hash_password(password))
     if second_factor.is_on(account):
+        # A stolen password leaves a trace, even if whoever has it goes no further.
+        record_once(Entry(staff_trail(account.username), Action.CODE_ASKED, VISITOR), VISITOR.name)
         return CodeNeeded(_pending(account))
     return SignedIn(account.username, begin(account, visit, sessions.PASSWORD))
 

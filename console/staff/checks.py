@@ -11,6 +11,8 @@ MAX_SCOPE = 500
 MAX_NAME = 80
 # An account of that name would have no page: its address is another one's.
 KEPT_FOR_PAGES = frozenset({"new"})
+# What the trail calls those who are no member of staff: an account of that name would act under theirs.
+KEPT_FOR_TRAIL = frozenset({"platform", "command-line", "unknown", "visitor", "system", "middleware"})
 USERNAME_RULES = (
     "A username has 1 to 64 lower-case letters, digits, dots, dashes or underscores; it is no email address."
 )
@@ -23,6 +25,8 @@ def checked_username(typed: str) -> str:
         raise Invalid(USERNAME_RULES)
     if name in KEPT_FOR_PAGES:
         raise Invalid(f"The username {name!r} is kept for a page of the console. Choose another one.")
+    if name in KEPT_FOR_TRAIL:
+        raise Invalid(f"The username {name!r} is kept for what is no person. Choose another one.")
     return name
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.views.decorators.debug import sensitive_variables
+from pynamodb.expressions.update import Action as UpdateAction
 from pynamodb.transactions import TransactWrite
 
 from console import clock
@@ -152,8 +153,9 @@ def change(
 ) -> StaffAccount:
     """Change what is given, in one write with one entry that says before and after (of the name only that it changed).
 
-    Sessions end if role or scope changed. Nothing is written where all is so already. Raises `NotFound`, `Invalid`,
-    `Conflict`.
+    If role or scope changed, sessions end and a link to set a password stops working: whoever made or got it for the
+    old access must not open the new one with it. Nothing is written where all is so already. Raises `NotFound`,
+    `Invalid`, `Conflict`.
     """
     account = _current(account)
     stored = {
@@ -174,17 +176,22 @@ def change(
     if "time_zone" in changed:
         check_time_zone(changed["time_zone"])
     told = [name for name in changed if name != "display_name"]
-    payload: dict[str, Any] = {"changed": ", ".join(changed)}
+    actions: list[UpdateAction] = [getattr(StaffAccount, name).set(value) for name, value in changed.items()]
+    of_access = not changed.keys().isdisjoint({"role", "scope"})
+    ends_link = of_access and bool(account.password_link_hash)
+    if ends_link:
+        actions += _ending_link()
+    payload: dict[str, Any] = {"changed": ", ".join([*changed, *(["password link ended"] if ends_link else [])])}
     if told:
         payload |= {"from": {name: stored[name] for name in told}, "to": {name: changed[name] for name in told}}
     after = stored | changed
     return apply(
         account,
-        [getattr(StaffAccount, name).set(value) for name, value in changed.items()],
+        actions,
         Action.STAFF_CHANGED,
         payload,
         actor,
-        ends_sessions=not changed.keys().isdisjoint({"role", "scope"}),
+        ends_sessions=of_access,
         keeps_full_admin=after["role"] == Role.ADMIN.value and ALL in after["scope"],
     )
 
@@ -215,11 +222,7 @@ def reset_password(account: str | StaffAccount, password: str, *, actor: Actor) 
     account = _current(account)
     _check_has_password(account)
     passwords.check_rules(password, account.username)
-    actions = [
-        StaffAccount.password_hash.set(passwords.hash_password(password)),
-        StaffAccount.password_link_hash.remove(),
-        StaffAccount.password_link_expires_at.remove(),
-    ]
+    actions = [StaffAccount.password_hash.set(passwords.hash_password(password)), *_ending_link()]
     return apply(account, actions, Action.PASSWORD_RESET, {}, actor)
 
 
@@ -297,6 +300,10 @@ def end_session(account: str | StaffAccount, session_id: str, *, actor: Actor) -
 
 def _current(account: str | StaffAccount) -> StaffAccount:
     return get(account) if isinstance(account, str) else account
+
+
+def _ending_link() -> list[UpdateAction]:
+    return [StaffAccount.password_link_hash.remove(), StaffAccount.password_link_expires_at.remove()]
 
 
 def _check_has_password(account: StaffAccount) -> None:

@@ -2,7 +2,7 @@
 
 Attempts are counted by what was typed as a name (of an account or not), by network address, and, for a browser that
 signed in under that name before, by browser instead: so neither guesses at a name nor neighbours behind its address
-keep its owner out.
+keep its owner out. All such browsers of a name share a further count.
 
 A count is one number in the console's table: the instant until which the attempts so far are paid for (GCRA). Each
 attempt pays `QUARTER / limit` on; nobody may be paid for further ahead than a quarter of an hour. So `limit` attempts
@@ -32,6 +32,9 @@ QUARTER = timedelta(minutes=15)
 SORT_KEY = "SIGN-IN"
 # Rounds of one decision: only attempts at the very same moment need more than the first.
 _ROUNDS = 4
+# All known browsers of a name together have so many times the attempts of one: whoever once knew the password can have
+# made any number of browsers known.
+KNOWN_BROWSERS = 3
 
 
 class TooManyAttempts(ConsoleError):
@@ -78,22 +81,27 @@ def count(name: str, address: str, *, browser: str = "") -> None:
 
 
 def forgive(name: str, address: str, *, browser: str = "") -> None:
-    """After success: forget the name's (or the known browser's) attempts, and take this one back from the address.
+    """After success: forget the name's (or the known browser's) attempts, and take this one back from what is shared:
+    the address, or all known browsers of the name.
 
     Never raises: the attempts stay counted for a while then, which only makes the next refusal come sooner.
     """
     try:
         for each in _counts(name, address, browser):
-            _give_back(each) if each.kind == "address" else _forget(each)
+            _give_back(each) if each.kind in _SHARED else _forget(each)
     except ConsoleError as error:
         logger.warning("Attempts to sign in could not be forgiven: %s", type(error).__name__)
+
+
+# Counts to which others than this name or browser add: a success forgives only its own attempt there.
+_SHARED = frozenset({"address", "known"})
 
 
 def _counts(name: str, address: str, browser: str) -> list[_Count]:
     name = name.strip().lower()
     of_account = settings.SIGN_IN_ATTEMPTS_PER_ACCOUNT
     if name and browser:
-        return [_Count("browser", f"{name}\0{browser}", of_account)]
+        return [_Count("browser", f"{name}\0{browser}", of_account), _Count("known", name, KNOWN_BROWSERS * of_account)]
     counts = [_Count("address", address, settings.SIGN_IN_ATTEMPTS_PER_ADDRESS)]
     return [*counts, _Count("account", name, of_account)] if name else counts
 

@@ -92,10 +92,10 @@ def _username(claims: Mapping[str, Any], configuration: Configuration) -> str:
     if configuration.username_claim == "email" and not _verified_domain(claims):
         return ""
     if "@" in name:
-        # Somebody with an allowed address must not bear the name of an address of another domain.
-        if configuration.domains and domain_of(name) not in configuration.domains:
+        # `boss@` of any domain is not our boss: an address is a username only where the domains are named.
+        if domain_of(name) not in configuration.domains:
             return ""
-        name = name.partition("@")[0] if domain_of(name) else ""
+        name = name.partition("@")[0]
     return normal_username(name)
 
 
@@ -133,6 +133,9 @@ def _scope(claims: Mapping[str, Any], configuration: Configuration) -> list[str]
     found = value_at(claims, configuration.scope_claim)
     ids = _values(found)
     if (found is not None and not isinstance(found, str | list)) or not all(isinstance(each, str) for each in ids):
+        raise NotAdmitted("scope claim cannot be read", BAD_SCOPE)
+    # People may type "all" for `*`; a provider's list may well have a group of that name, which means nothing here.
+    if any(each.strip().lower() == "all" for each in ids):
         raise NotAdmitted("scope claim cannot be read", BAD_SCOPE)
     try:
         return checked_scope(each for each in ids if each.strip())

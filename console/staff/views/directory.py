@@ -143,6 +143,8 @@ def change(request: StaffRequest, username: str) -> HttpResponse:
     ended = " It was signed out everywhere." if changed.epoch != found.epoch else ""
     is_same = changed.updated_at == found.updated_at
     messages.success(request, "There was nothing to change." if is_same else f"The account was changed.{ended}")
+    if found.password_link_hash and not changed.password_link_hash:
+        messages.warning(request, "Its link to set a password works no more. Make another one, for the new access.")
     _warn_of_unknown(request, form)
     return redirect("staff-account", username)
 

@@ -491,6 +491,17 @@ def test_form_holds_what_is_stored(store, ada):
     assert "nothing to change" in text_of(ada.get(url("staff-account")))
 
 
+def test_open_link_ends_with_another_access_and_both_pages_say_so(store, ada, amira):
+    told = "link to set a password stops working"
+    assert told not in text_of(ada.get(url("staff-change")))
+    _account, code = services.issue_password_link("amira.haddad", actor=ADMIN)
+    assert told in text_of(ada.get(url("staff-change")))
+    answer = ada.post(url("staff-change"), CHANGE | seen(store), follow=True)
+    assert "Its link to set a password works no more." in text_of(answer)
+    with pytest.raises(Invalid):
+        password_links.redeem(code, "another fine password")
+
+
 def test_stale_form_is_told_with_both_versions_and_saved_only_when_sent_again(store, ada, amira):
     stale = seen(store)
     services.change("amira.haddad", role=Role.ONBOARDING, display_name="Meanwhile", actor=ADMIN)

@@ -70,7 +70,7 @@ def test_password_alone_opens_nothing_and_asks_for_the_code(store, secret, clien
     assert PASSWORD not in page
     assert not {"session", "browser"} & set(client.cookies)
     assert store.all("STAFF_SESSIONS") == []
-    assert actions(store) == []
+    assert actions(store) == ["staff.code_asked"]
 
 
 def test_right_code_opens_a_session_and_leads_on(store, client, code):
@@ -79,7 +79,7 @@ def test_right_code_opens_a_session_and_leads_on(store, client, code):
     assert client.get("/").content == b"home of amira.haddad"
     [session] = store.all("STAFF_SESSIONS")
     assert session["method"] == "password and code"
-    assert actions(store) == ["staff.sign_in"]
+    assert actions(store) == ["staff.code_asked", "staff.sign_in"]
     assert store.get("STAFF", username=NAME)["last_sign_in_at"]
 
 
@@ -339,3 +339,10 @@ def test_page_of_the_code_holds_nothing_secret(store, client, secret):
 def test_company_account_with_a_left_over_second_factor_is_not_asked_for_it(store, client, secret):
     store.update("STAFF", {"username": NAME}, signs_in_with="openid-connect")
     assert client.post("/sign-in/", RIGHT).status_code == 422
+
+
+def test_right_password_alone_is_in_the_trail(store, secret, client):
+    first_step(client)
+    first_step(client)
+    [entry] = [item for item in store.all("AUDIT") if item["action_type"] == "staff.code_asked"]
+    assert (entry["conversation_id"], entry["actor"]) == (staff_trail("amira.haddad"), "unknown")

@@ -6,7 +6,7 @@ import pytest
 
 from console.audit.actions import staff_trail
 from console.errors import Conflict, Invalid, NotFound, StoreUnavailable
-from console.staff import accounts, services
+from console.staff import accounts, password_links, services
 from console.staff.demo import create_demo_staff
 from console.staff.permissions import Role
 from tests import faults
@@ -53,6 +53,13 @@ def test_scope_is_empty_unless_given(store):
     services.create("new.person", PASSWORD, role=Role.ADMIN, actor=ADMIN)
     assert store.get("STAFF", username="new.person")["scope"] == []
     assert accounts.get("new.person").as_staff().scope.is_empty
+
+
+@pytest.mark.parametrize("username", ["platform", "Command-Line", "unknown", "visitor", "system", "middleware"])
+def test_nobody_bears_the_name_that_the_trail_has_for_what_is_no_person(store, username):
+    with pytest.raises(Invalid, match="no person"):
+        services.invite(username, role=Role.AGENT, scope=["a"], actor=ADMIN)
+    assert store.all("STAFF") == []
 
 
 @pytest.mark.parametrize("username", ["", "a@b.example", "two words", "-dash", "dot.", "x" * 65, "ümlaut", "a#b"])
@@ -175,6 +182,23 @@ def test_change_to_what_is_already_so_writes_nothing(store, agent):
         services.change_display_name("amira.haddad", "Amira Haddad ", actor=ADMIN)
         services.enable("amira.haddad", actor=ADMIN)
     assert {call.operation for call in calls} == {"GetItem"}
+
+
+@pytest.mark.parametrize("change", ["role", "scope"])
+def test_link_made_for_the_old_access_does_not_open_the_new_one(store, agent, change):
+    _account, code = services.issue_password_link("amira.haddad", actor=ADMIN)
+    CHANGES[change]()
+    assert {"password_link_hash", "password_link_expires_at"}.isdisjoint(stored(store))
+    with pytest.raises(Invalid, match="does not work"):
+        password_links.redeem(code, "another fine password")
+    assert trail(store)[-1][1]["changed"] == f"{change}, password link ended"
+
+
+@pytest.mark.parametrize("change", ["time zone", "name"])
+def test_link_outlives_what_gives_no_other_access(store, agent, change):
+    _account, code = services.issue_password_link("amira.haddad", actor=ADMIN)
+    CHANGES[change]()
+    password_links.redeem(code, "another fine password")
 
 
 def test_enabled_account_has_its_password_and_no_trace_of_when_it_was_disabled(store, agent):

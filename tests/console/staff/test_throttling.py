@@ -173,6 +173,28 @@ def test_known_browser_is_counted_by_itself(store):
         count("amira.haddad", THERE)
 
 
+def test_many_known_browsers_of_a_name_have_together_what_three_have(store):
+    """Whoever knew the password for a minute may have signed in with any number of browsers."""
+    assert sum(attempts("amira.haddad", browser=f"browser{each}") for each in range(8)) == 15
+    assert attempts("tom.becker", browser="laptop") == 5
+    assert attempts("amira.haddad", THERE) == 5
+
+
+def test_refused_attempts_of_one_known_browser_use_up_nothing_of_the_others(store):
+    attempts("amira.haddad", browser="stolen")
+    for _ in range(20):
+        with pytest.raises(TooManyAttempts):
+            count("amira.haddad", THERE, browser="stolen")
+    assert attempts("amira.haddad", browser="laptop") == 5
+
+
+def test_success_in_a_known_browser_takes_back_only_its_own_attempt_from_all_of_them(store):
+    for each in range(3):
+        attempts("amira.haddad", browser=f"browser{each}")
+    forgive("amira.haddad", HERE, browser="browser0")
+    assert attempts("amira.haddad", browser="browser0") == 1
+
+
 def test_known_browser_is_known_for_its_name_only(store):
     attempts("amira.haddad", browser="laptop")
     assert attempts("tom.becker", browser="laptop") == 5

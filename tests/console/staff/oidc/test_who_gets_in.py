@@ -175,10 +175,20 @@ def test_username_comes_from_the_claim_that_the_settings_name(
     store, provider, client, settings, claim, value, username
 ):
     settings.OIDC_USERNAME_CLAIM = claim
+    settings.OIDC_ALLOWED_DOMAINS = ["corp.example"]
+    provider.person |= {"email": "somebody@corp.example", "email_verified": True}
     provider.person |= {"ext": {"login": value}} if "." in claim else {claim: value}
     come(client)
     assert [item["username"] for item in store.all("STAFF")] == [username]
     assert "corp.example" not in str(store.all("STAFF"))
+
+
+def test_address_is_no_username_where_no_domains_are_named(store, provider, no_roles, client, settings):
+    settings.OIDC_ALLOWED_DOMAINS = []
+    prepared("boss")
+    provider.person["preferred_username"] = "boss@evil.example"
+    assert_refused(store, come(client))
+    assert "oidc_subject" not in account(store, "boss")
 
 
 @pytest.mark.parametrize(
@@ -214,6 +224,7 @@ def test_letter_that_only_looks_like_another_in_small_is_not_that_person(store, 
 
 def test_email_makes_a_username_only_where_the_provider_confirmed_it(store, provider, client, settings):
     settings.OIDC_USERNAME_CLAIM = "email"
+    settings.OIDC_ALLOWED_DOMAINS = ["corp.example"]
     provider.person["email"] = "ada@corp.example"
     assert_refused(store, come(client))
     provider.person["email_verified"] = True
@@ -416,7 +427,8 @@ def test_scope_comes_from_the_claim(store, provider, client, settings, claim, sc
 
 
 @pytest.mark.parametrize(
-    "claim", [7, True, {"ci-1": 1}, ["ci-1", 7], ["a#b"], ["x" * 201], [f"c{i}" for i in range(501)]]
+    "claim",
+    [7, True, {"ci-1": 1}, ["ci-1", 7], ["a#b"], ["x" * 201], [f"c{i}" for i in range(501)], "all", ["ci-1", " ALL "]],
 )
 def test_scope_that_cannot_be_read_opens_nothing(store, provider, client, settings, claim):
     come(Client())

@@ -6,7 +6,8 @@ from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
-MASK = "***"
+from console.credentials import LOOKS_SECRET, MASK, masked
+
 _WORDS = frozenset(
     {"secret", "secrets", "credential", "credentials", "cred", "creds", "token", "tokens", "key", "keys", "apikey"}
     | {"arn", "arns", "password", "passwords", "passwd", "passphrase", "pwd", "pin", "auth", "authorization"}
@@ -15,12 +16,6 @@ _WORDS = frozenset(
 # Written as one word, without a boundary to split at: `accesstoken`, `clientsecret`.
 _WITHIN = ("secret", "credential", "password", "passwd", "apikey", "accesskey", "token")
 _SPLIT = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-# Values that are credentials or name one, whatever their key says.
-_LOOKS_SECRET = re.compile(
-    r"(?:arn:[a-z-]*:|(?<![A-Za-z0-9])(?:sk|pk|rk|xox[a-z]|gh[pousr])[-_][A-Za-z0-9_-]{8,}|(?:AKIA|ASIA)[A-Z0-9]{12,}"
-    r"|Bearer\s+\S{8,}|(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.)\S*",
-    re.ASCII,
-)
 _MAX_DEPTH = 64
 
 
@@ -60,7 +55,7 @@ def _walk(value: Any, *, secret: bool, depth: int) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if secret:
-        return _masked(str(value))
+        return masked(str(value))
     return _text(value, depth) if isinstance(value, str) else value
 
 
@@ -69,8 +64,4 @@ def _text(text: str, depth: int) -> str:
         # What is not JSON after all is read as any other text.
         with suppress(ValueError, RecursionError):
             return json.dumps(_walk(json.loads(text), secret=False, depth=depth + 1), ensure_ascii=False, default=str)
-    return _LOOKS_SECRET.sub(lambda match: _masked(match.group()), text)
-
-
-def _masked(text: str) -> str:
-    return MASK + text[-4:] if len(text) >= 12 else MASK
+    return LOOKS_SECRET.sub(lambda match: masked(match.group()), text)

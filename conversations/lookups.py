@@ -129,7 +129,9 @@ def _reply_hit(channel: str, ours: str, recipient: str, staff: Staff) -> Hit:
 def _hit(kind: str, reference: str, listed: ConversationList, staff: Staff) -> Hit:
     read = first_page(listed, staff, ROWS_PER_HIT)
     rows = tuple(summary_of(item) for item in read.items)
-    return Hit(kind, reference, rows[0].who if rows else "", rows, more=bool(read.next))
+    # Of a page that is not full only the budget ended, perhaps over what others have: that is nobody's business here.
+    more = bool(read.next) and len(rows) == ROWS_PER_HIT
+    return Hit(kind, reference, rows[0].who if rows else "", rows, more)
 
 
 def _keys_by_index(conversation_id: str, staff: Staff) -> list[str]:

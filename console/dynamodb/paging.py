@@ -55,6 +55,12 @@ class Source(Generic[M]):
         return found.name if found else ""
 
     @property
+    def partition_attribute(self) -> str:
+        """Name of the partition key of the table or index."""
+        spec = TABLES[self.model.Meta.table_key]  # type: ignore[attr-defined]
+        return spec.index(self.index).hash.name if self.index else spec.hash.name
+
+    @property
     def ttl_attribute(self) -> str:
         """Name of the TTL attribute; "" where the table has none or the index does not project it."""
         spec = TABLES[self.model.Meta.table_key]  # type: ignore[attr-defined]
@@ -139,8 +145,10 @@ def read_page(source: Source[M], username: str, cursor: str = "", size: int = PA
 def read_neighbour(source: Source[M], item: M, *, back: bool) -> M | None:
     """The row after an item of the list, or before it; None at the end (or beyond the budget of reads).
 
-    None too when the item lacks a key of the list's index, or lies in none of its ranges.
+    None too when the item lacks a key of the list's index, or lies in another partition or in none of its ranges.
     """
+    if item.plain(source.partition_attribute) != source.partition:
+        return None
     keys = key_of_item(source.model, item.raw, source.index or None)
     number = _range_of(source, item)
     if number is None or set(keys) != set(_key_names(source)):
@@ -169,7 +177,8 @@ def _walk(source: Source[M], start: _Position, wanted: int, limit: int) -> _Walk
     looked_at = 0
     at: _Position | None = start
     for _ in range(READS_PER_PAGE):
-        assert at is not None
+        if at is None or len(rows) >= wanted:
+            break
         raw_items, last = _query(source, at, limit)
         for raw in raw_items:
             here = _Position(key_of_item(source.model, raw, source.index or None), at.number, start.back)
@@ -181,8 +190,6 @@ def _walk(source: Source[M], start: _Position, wanted: int, limit: int) -> _Walk
             if source.keep is None or source.keep(item):
                 rows.append((item, here))
         at = _Position(last, at.number, start.back) if last else _next_range(source, at)
-        if at is None or len(rows) >= wanted:
-            break
     return _Walk(tuple(rows), first, at, looked_at)
 
 

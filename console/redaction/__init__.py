@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 # Stored with what was redacted, so that a reader knows by which rules.
-RULESET_VERSION = "1"
+RULESET_VERSION = "2"
 
 _remembered = RedactedMemo(redact_document, capacity=2048, shortest=128, longest=65536)
 

@@ -1,4 +1,4 @@
-"""Identifiers that show what they are: masks, WhatsApp message ids, tracking links, emails, conversation ids."""
+"""Identifiers that show what they are: masks, credentials, WhatsApp ids, tracking links, emails, conversation ids."""
 
 import re
 from collections.abc import Iterator
@@ -8,6 +8,13 @@ from console.redaction.masks import EMAIL_MASK, FULL_MASK, MASK, mask_phone
 
 # `wamid.` and base64 of a phone number; some systems drop the prefix.
 _WAMID = re.compile(r"wamid\.[\w+/=\-.]*|HBg[A-Z](?<![A-Za-z0-9]....)[A-Za-z0-9+/_\-]{16,}={0,2}")
+
+# Keys of AWS and of usual interfaces that people paste; one digit at least, for `sk-learn-…` is no key.
+_CREDENTIAL = re.compile(
+    r"(?<![A-Za-z0-9])(?:(?:AKIA|ASIA)[A-Z0-9]{12,128}(?![A-Za-z0-9])"
+    r"|(?:sk|rk|xox[a-z]|gh[pousr])[\-_](?=[A-Za-z_\-]{0,64}[0-9])[A-Za-z0-9_\-]{16,256}(?![A-Za-z0-9_\-]))",
+    re.ASCII,
+)
 
 _URL = re.compile(r"https?://[^\s\"'<>()\[\]{}|\\^`\0]+")
 _TRACKING_URL = re.compile(
@@ -44,6 +51,11 @@ _CONVERSATION = re.compile(
 def existing_masks(text: str) -> Iterator[Claim]:
     """Keep what is masked already."""
     return (Claim(*found.span()) for found in MASK.finditer(text))
+
+
+def credentials(text: str) -> Iterator[Claim]:
+    """Mask keys that open something: no personal data, and yet nothing to show to who may not see a text as it is."""
+    return (Claim(*found.span(), FULL_MASK) for found in _CREDENTIAL.finditer(text))
 
 
 def whatsapp_ids(text: str) -> Iterator[Claim]:

@@ -6,7 +6,14 @@ from console.redaction.claims import Claim, Rule, blank
 from console.redaction.contexts import hash_numbers, numbers_behind_words
 from console.redaction.decoding import Decoded
 from console.redaction.fields import field_pairs
-from console.redaction.identifiers import conversation_ids, emails, existing_masks, tracking_links, whatsapp_ids
+from console.redaction.identifiers import (
+    conversation_ids,
+    credentials,
+    emails,
+    existing_masks,
+    tracking_links,
+    whatsapp_ids,
+)
 from console.redaction.masks import FULL_MASK, is_mask
 from console.redaction.numbers import lone_number, long_numbers
 from console.redaction.shapes import (
@@ -22,6 +29,7 @@ is_suspicious = re.compile(r"[0-9@%&\\=:\u0080-\U0010ffff]|wamid").search
 _has_digit = re.compile(r"[0-9]").search
 # Three digits, next to each other or nearly.
 _has_number = re.compile(r"[0-9][ .\-/()+]{0,3}[0-9][ .\-/()+]{0,3}[0-9]").search
+_may_hold_key = re.compile(r"A[KS]IA[A-Z0-9]|(?:[sr]k|xox[a-z]|gh[pousr])[\-_]").search
 _ROUNDS = 4
 
 
@@ -58,6 +66,8 @@ class _Reading:
         text = self._text
         if "***" in text:
             self._apply(existing_masks)
+        if _may_hold_key(text):
+            self._apply(credentials)
         if "wamid." in text or "HBg" in text:
             self._apply(whatsapp_ids)
         if "=" in text or ":" in text:

@@ -10,6 +10,7 @@ from console.dynamodb import paging
 from console.dynamodb.paging import READS_PER_PAGE, Source, read_neighbour, read_page
 from conversations.models import SUMMARY_ATTRIBUTES, Conversation
 from tests.items import conversation
+from tests.store import to_dynamodb
 
 companies = (f"ci-{number:04d}" for number in itertools.count())
 quick = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -219,3 +220,12 @@ def test_an_item_without_the_key_of_the_index_has_no_neighbour(store):
     listed = source(partition="+447700900123", index="created-at-index", ranges=(("2026", "2027"),))
     item = Conversation.from_raw_data({"primary_channel": {"S": "+447700900123"}, "conversation_id": {"S": "a"}})
     assert read_neighbour(listed, item, back=False) is None
+
+
+def test_an_item_of_another_partition_has_no_neighbour_and_costs_no_read(store):
+    store.put_all("CONVERSATIONS", [conversation(primary_channel="+447700900123") for _ in range(3)])
+    theirs = conversation(primary_channel="+447700900999")
+    item = Conversation.from_raw_data(to_dynamodb(theirs))
+    with store.calls() as calls:
+        assert read_neighbour(source(partition="+447700900123", index=""), item, back=False) is None
+    assert calls == []

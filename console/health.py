@@ -4,7 +4,6 @@ import logging
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.http import require_safe
 
 from console.dynamodb import calls
 from console.dynamodb.connection import call
@@ -12,17 +11,18 @@ from console.dynamodb.registry import table_name
 from console.errors import ConsoleError
 
 logger = logging.getLogger(__name__)
+SAFE = ("GET", "HEAD")
 
 
-@require_safe
 def alive(request: HttpRequest) -> HttpResponse:
     """Liveness: the process answers. No I/O."""
-    return _plain("ok")
+    return _plain("ok") if request.method in SAFE else _not_allowed()
 
 
-@require_safe
 def ready(request: HttpRequest) -> HttpResponse:
     """Readiness: DynamoDB answers one cheap read of our own table."""
+    if request.method not in SAFE:
+        return _not_allowed()
     try:
         with calls.budget(settings.DYNAMODB_CONNECT_TIMEOUT_SECONDS + settings.DYNAMODB_READ_TIMEOUT_SECONDS + 1):
             call(
@@ -35,6 +35,12 @@ def ready(request: HttpRequest) -> HttpResponse:
         logger.warning("not ready: %s", type(error).__name__)
         return _plain("not ready", 503)
     return _plain("ready")
+
+
+def _not_allowed() -> HttpResponse:
+    response = _plain("not allowed", 405)
+    response.headers["Allow"] = ", ".join(SAFE)
+    return response
 
 
 def _plain(word: str, status: int = 200) -> HttpResponse:

@@ -49,12 +49,12 @@ INSTALLED_APPS = [
     "conversations",
 ]
 MIDDLEWARE = [
+    "console.middleware.response_headers",
     "console.middleware.probes",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "console.middleware.response_headers",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -186,8 +186,8 @@ LOGGING = {
     "loggers": {
         # Handled by the console's own error pages and audit trail; the server's access log has the rest.
         "django.request": {"level": "ERROR"},
-        # Without a handler, Python would print it itself, unredacted.
-        "django.security.DisallowedHost": {"handlers": ["nowhere"], "propagate": False},
+        # Malformed requests: anybody can make as many as they like, and each would leave a traceback.
+        "django.security": {"handlers": ["nowhere"], "propagate": False},
         # At debug level both libraries print whole items.
         "botocore": {"level": "WARNING"},
         "pynamodb": {"level": "WARNING"},

@@ -32,6 +32,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if STORE_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.store)
+        if item.nodeid.startswith(("tests/access/", "tests/hostile/")):
+            item.add_marker(pytest.mark.crawl)
         if "tests/browser/" in item.nodeid:
             item.add_marker(pytest.mark.browser)
         if item.get_closest_marker("local_only") and not on_local:

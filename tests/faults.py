@@ -3,7 +3,8 @@
 Each function here is a context manager that puts a hook on the console's shared client for as long as it lasts and
 yields a `Fault`. Which call it strikes: the `nth` (from 1) attempt among those that match `operation` ("" for any),
 `table_key` ("" for any) and `where` (a predicate over the request as DynamoDB JSON). `times` says how many attempts
-from there on. Nothing waits: time-outs are raised at once and the pauses of botocore's retries are left out.
+from there on. With `whole_calls`, calls are counted instead: all attempts of a call that is struck are.
+Nothing waits: time-outs are raised at once and the pauses of botocore's retries are left out.
 """
 
 import io
@@ -65,13 +66,24 @@ def fail_after(operation: str = "", *, retried: bool = False, **which: Any) -> A
     return _striking(operation, strike, **which)
 
 
-def answer(operation: str = "", *, body: bytes | Request, status: int = 200, sent: bool = False, **which: Any) -> Any:
-    """The console gets this answer instead: bytes as they are, a dict as JSON. `sent`: it is carried out too."""
+def answer(
+    operation: str = "",
+    *,
+    body: bytes | Request | Callable[[Request], Request],
+    status: int = 200,
+    sent: bool = False,
+    **which: Any,
+) -> Any:
+    """The console gets this answer instead: bytes as they are, a dict as JSON, or what is made of the request.
+
+    `sent`: it is carried out too.
+    """
 
     def strike(fault: Fault, send: Callable[[], Any], request: Any) -> Any:
         if sent:
             send()
-        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        made = body(json.loads(request.body)) if callable(body) else body
+        content = made if isinstance(made, bytes) else json.dumps(made).encode()
         return _response(request.url, status, content)
 
     return _striking(operation, strike, **which)
@@ -132,12 +144,15 @@ def _striking(
     times: int = 1,
     table_key: str = "",
     where: Where | None = None,
+    whole_calls: bool = False,
 ) -> Iterator[Fault]:
     fault = Fault()
     shared = client()
     lock = threading.Lock()
     # Calls made inside a strike (by `before` and `after`) belong to the strike and are let through.
     inside = threading.local()
+    # Number of each call by its id, which its attempts share.
+    numbers: dict[Any, int] = {}
 
     def on_send(request: Any, event_name: str = "", **_: Any) -> Any:
         called = event_name.rpartition(".")[2]
@@ -149,8 +164,11 @@ def _striking(
         if where is not None and not where(content):
             return None
         with lock:
-            fault.seen.append(called)
-            if not nth <= len(fault.seen) < nth + times:
+            call_id = request.headers["amz-sdk-invocation-id"] if whole_calls else object()
+            if call_id not in numbers:
+                fault.seen.append(called)
+                numbers[call_id] = len(fault.seen)
+            if not nth <= numbers[call_id] < nth + times:
                 return None
             fault.struck.append(content)
         inside.busy = True

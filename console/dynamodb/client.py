@@ -91,9 +91,16 @@ def make_client(service: str) -> Any:
         ),
     )
     made.meta.events.register_first("before-send.*.*", _before_send, unique_id="console-deadline")
+    made.meta.events.register_first("needs-retry.*.*", _needs_retry, unique_id="console-no-late-pause")
     return made
 
 
 def _before_send(**_: Any) -> None:
     """Each attempt, retries too, must fit into what is left of the request's time."""
     check_deadline()
+
+
+def _needs_retry(response: Any = None, caught_exception: Exception | None = None, **_: Any) -> None:
+    """No pause before a retry that would come too late: botocore would wait up to two seconds beyond the deadline."""
+    if caught_exception is not None or (response is not None and response[0].status_code >= 500):
+        check_deadline()

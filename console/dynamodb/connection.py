@@ -4,6 +4,7 @@ import logging
 import time
 from typing import Any
 
+from botocore.parsers import ResponseParserError
 from pynamodb.connection import Connection, TableConnection
 from pynamodb.connection.base import MetaTable
 from pynamodb.transactions import TransactWrite
@@ -16,6 +17,16 @@ from console.errors import StoreUnavailable, TableMissing, Throttled
 
 logger = logging.getLogger(__name__)
 
+# What every answer of these has. An answer without it is broken: "no items" would be a claim that nobody made.
+ALWAYS_THERE = {
+    "Query": "Count",
+    "Scan": "Count",
+    "BatchGetItem": "Responses",
+    "DescribeTable": "Table",
+    "DescribeTimeToLive": "TimeToLiveDescription",
+    "DescribeContinuousBackups": "ContinuousBackupsDescription",
+}
+
 
 def call(operation: str, **kwargs: Any) -> dict[str, Any]:
     """Make one call (`Query`, `TransactWriteItems`, …) with DynamoDB JSON; raises the console's errors only."""
@@ -24,7 +35,7 @@ def call(operation: str, **kwargs: Any) -> dict[str, Any]:
     answer: dict[str, Any] = {}
     failed = True
     try:
-        answer = client()._make_api_call(operation, kwargs)
+        answer = _whole(client()._make_api_call(operation, kwargs), operation, kwargs)
         failed = False
         return answer
     except TRANSLATED as error:
@@ -40,6 +51,14 @@ def call(operation: str, **kwargs: Any) -> dict[str, Any]:
         if (opened := current_budget()) is not None:
             ms = (time.perf_counter() - started) * 1000
             opened.calls.append(Call(operation, tables, str(kwargs.get("IndexName") or ""), _units(answer), ms, failed))
+
+
+def _whole(answer: dict[str, Any], operation: str, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The answer, if it has what it always has; raises `ResponseParserError` otherwise."""
+    wanted = "Attributes" if kwargs.get("ReturnValues") == "ALL_NEW" else ALWAYS_THERE.get(operation)
+    if wanted is not None and wanted not in answer:
+        raise ResponseParserError(f"The answer has no {wanted}.")
+    return answer
 
 
 def _tables_of(kwargs: dict[str, Any]) -> tuple[str, ...]:

@@ -78,4 +78,5 @@ def _translate_cancellation(error: ClientError) -> ConsoleError:
         return Throttled("Another write to the same records was under way.")
     if "ValidationError" in codes:
         return NotAccepted("The database refused the request as invalid.")
-    return TransactionRefused(codes, tuple(None for _ in codes))
+    # DynamoDB always says why. Without a reason nothing is known to have changed: nobody was faster.
+    return StoreUnavailable("The database could not answer.")

@@ -1,0 +1,79 @@
+"""All that is stored, taken down and put back: for tests that try one action many times over."""
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from console.dynamodb.registry import TABLES, table_name
+from tests.store import Store, from_dynamodb
+
+Item = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Every table's items as DynamoDB JSON, by table key; `memory` is moto's own copy of them."""
+
+    tables: dict[str, list[Item]]
+    memory: dict[str, Any]
+
+    def plain(self, table_key: str) -> list[Item]:
+        """The items of a table as plain Python."""
+        return [from_dynamodb(item) for item in self.tables[table_key]]
+
+    def by_key(self, table_key: str) -> dict[tuple[str, ...], Item]:
+        """The items of a table by their keys."""
+        spec = TABLES[table_key]
+        names = [each.name for each in (spec.hash, spec.range) if each]
+        return {tuple(str(*item[name].values()) for name in names): item for item in self.tables[table_key]}
+
+
+def taken(store: Store, *, to_put_back: bool = True) -> Stored:
+    """What is stored now, straight from moto's memory: reading every table over HTTP costs more.
+
+    What is only looked at need not be copied `to_put_back`.
+    """
+    if store.local:
+        return Stored({key: list(store._scan(table_name(key))) for key in TABLES}, {})
+    held = {key: table.items for key, table in _moto_tables().items()}
+    tables = {key: [_json(item) for item in _items(items)] for key, items in held.items()}
+    return Stored(tables, copy.deepcopy(held) if to_put_back else {})
+
+
+def put_back(store: Store, stored: Stored) -> None:
+    """Make the store hold exactly what was taken down."""
+    if store.local:
+        store.empty()
+        for key, items in stored.tables.items():
+            store._batch(table_name(key), [{"PutRequest": {"Item": item}} for item in items])
+        return
+    for key, table in _moto_tables().items():
+        table.items = copy.deepcopy(stored.memory[key])
+
+
+def keep_only(store: Store, wanted: Callable[[str, Item], bool]) -> None:
+    """Drop every item but those of which `wanted` (table key, item as plain Python) says so."""
+    stored = taken(store)
+    store.empty()
+    for key, items in stored.tables.items():
+        for item in items:
+            if wanted(key, from_dynamodb(item)):
+                store.client.put_item(TableName=table_name(key), Item=item)
+
+
+def _moto_tables() -> dict[str, Any]:
+    from moto.backends import get_backend
+
+    keys = {table_name(key): key for key in TABLES}
+    backends = [backend for account in get_backend("dynamodb").values() for backend in account.values()]
+    return {keys[name]: table for backend in backends for name, table in backend.tables.items() if name in keys}
+
+
+def _items(held: Any) -> list[Any]:
+    return [item for each in held.values() for item in (each.values() if isinstance(each, dict) else (each,))]
+
+
+def _json(item: Any) -> Item:
+    attributes: Item = item.to_json()["Attributes"]
+    return {name: value.to_json() if hasattr(value, "to_json") else value for name, value in attributes.items()}

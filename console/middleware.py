@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.cache import patch_vary_headers
+from whitenoise.middleware import WhiteNoiseFileResponse
 
 from console import health
 from console.dynamodb.calls import Budget, RequestCost, budget, recent_costs
@@ -31,7 +32,10 @@ PERMISSIONS_POLICY = ", ".join(
 
 
 def probes(get_response: GetResponse) -> GetResponse:
-    """Liveness and readiness, for whoever asks: load balancers probe by address, over http, with any Host header."""
+    """Liveness and readiness, for whoever asks: load balancers probe by address, over http, with any Host header.
+
+    Stands before whatever looks at the Host; SECURE_REDIRECT_EXEMPT keeps the redirect to https from doing so.
+    """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         if request.path_info == "/healthz":
@@ -44,15 +48,20 @@ def probes(get_response: GetResponse) -> GetResponse:
 
 
 def response_headers(get_response: GetResponse) -> GetResponse:
-    """Headers that every answer of the application carries. Static files are served before and cached as they are."""
+    """Headers that every answer carries: pages, refusals of the middlewares within, probes and static files."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
-        response.headers.setdefault("Cache-Control", "no-store")
         response.headers["Permissions-Policy"] = PERMISSIONS_POLICY
         response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
-        # Signed-in pages differ by person, and the same URL serves a page and its fragment.
-        patch_vary_headers(response, ["Cookie", "HX-Request"])
+        # SecurityMiddleware sets these too, but not on its own refusal of a Host.
+        response.headers.setdefault("X-Content-Type-Options", "nosniff")
+        response.headers.setdefault("Referrer-Policy", settings.SECURE_REFERRER_POLICY)
+        response.headers.setdefault("Cross-Origin-Opener-Policy", settings.SECURE_CROSS_ORIGIN_OPENER_POLICY)
+        if not isinstance(response, WhiteNoiseFileResponse):
+            response.headers.setdefault("Cache-Control", "no-store")
+            # Signed-in pages differ by person, and the same URL serves a page and its fragment.
+            patch_vary_headers(response, ["Cookie", "HX-Request"])
         return response
 
     return middleware

@@ -49,12 +49,13 @@ INSTALLED_APPS = [
     "conversations",
 ]
 MIDDLEWARE = [
+    # Headers around everything: probes, redirects, static files and refusals have them too.
     "console.middleware.response_headers",
-    "console.middleware.probes",
-    "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "console.middleware.probes",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -134,6 +135,8 @@ CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_FAILURE_VIEW = "console.views.csrf_failure"
 SECURE_SSL_REDIRECT = not PLAIN_HTTP
+# Load balancers probe over http.
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]
 SECURE_HSTS_SECONDS = 0 if PLAIN_HTTP else 63_072_000
 SECURE_HSTS_INCLUDE_SUBDOMAINS = not PLAIN_HTTP
 SECURE_HSTS_PRELOAD = not PLAIN_HTTP
@@ -163,6 +166,8 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_MANIFEST = env.bool("STATIC_MANIFEST", default=not DEBUG)
 STATIC_ROOT = BASE_DIR / "staticfiles" if STATIC_MANIFEST else None
 WHITENOISE_USE_FINDERS = not STATIC_MANIFEST
+# Nobody else's page has a use for our files.
+WHITENOISE_ALLOW_ALL_ORIGINS = False
 STORAGES = {
     "staticfiles": {
         "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"

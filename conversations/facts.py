@@ -11,7 +11,7 @@ from typing import Any
 
 from console import clock
 from console.redaction import mask_identifier, redact, redact_value
-from console.trees import Node, text_of, tree_of, well_formed
+from console.trees import Node, tail, text_of, tree_of, well_formed
 from conversations.credentials import mask_credentials
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
@@ -199,7 +199,8 @@ def _lines(item: Conversation, *names: str) -> tuple[Fact, ...]:
 def _texts(item: Conversation, name: str) -> tuple[str, ...]:
     value = item.plain(name)
     values = value if isinstance(value, list) else [] if value in (None, "") else [value]
-    return tuple(redact(text_of(each))[:200] for each in mask_credentials(well_formed(values))[:50])
+    shown = mask_credentials(well_formed(values))[:50]
+    return tuple(redact(tail(each) if isinstance(each, dict | list) else text_of(each))[:200] for each in shown)
 
 
 def _trees(item: Conversation, *names: str) -> tuple[tuple[str, Node], ...]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+from console.bidi import isolated
 from console.redaction import mask_identifier, redact
 from console.trees import text_of
 from conversations.models import Conversation
@@ -64,9 +65,8 @@ def revealed(item: Conversation) -> Revealed:
     names = (_stored(item, "recipient_first_name"), _stored(item, "recipient_last_name"))
     if not number and not email:
         number = item.primary_channel
-    return Revealed(
-        number, email, " ".join(name for name in names if name), tuple(_links(number, email, channel_of(item)))
-    )
+    name = " ".join(isolated(each) for each in names if each)
+    return Revealed(number, email, name, tuple(_links(number, email, channel_of(item))))
 
 
 def channel_of(item: Conversation) -> str:

@@ -12,6 +12,7 @@ from console.audit.actions import Action, conversation_trail
 from console.audit.queries import conversation_timeline, hand_off_entries
 from console.audit.recording import Actor, Entry, record, record_once_an_hour
 from console.audit.records import HandOffEntry, TrailPage
+from console.bidi import spelled_out
 from console.dynamodb.calls import parallel
 from console.dynamodb.connection import call
 from console.dynamodb.registry import table_name
@@ -173,7 +174,8 @@ def open_raw(reference: str, staff: Staff) -> tuple[Conversation, str]:
     whole = {name: item.plain(name) for name in item.raw}
     if messages is not None:
         whole["messages"] = plain(messages)
-    return item, json.dumps(protected(whole), indent=2, ensure_ascii=False, sort_keys=True, default=str)
+    text = json.dumps(protected(whole), indent=2, ensure_ascii=False, sort_keys=True, default=str)
+    return item, spelled_out(text)
 
 
 def timeline(reference: str, staff: Staff, cursor: str = "") -> tuple[Conversation, TrailPage]:

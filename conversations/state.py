@@ -5,9 +5,10 @@ from datetime import datetime
 from typing import Any
 
 from console import clock
+from console.bidi import isolated
 from console.errors import ConsoleError, NotFound, TableMissing
 from console.redaction import redact, redact_value
-from console.trees import text_of
+from console.trees import tail, text_of
 from conversations.facts import Fact, instant_fact
 from conversations.models import ConversationState
 
@@ -51,20 +52,22 @@ def panel_of(item: ConversationState) -> StatePanel:
         Fact("Version", _line(item.plain("version"))),
     ]
     shown = {"risk_flags", *item.get_attributes()}
-    facts += [
-        Fact(redact(name), _line(redact_value({name: value})))
-        for name, value in item.unknown().items()
-        if name not in shown
-    ]
+    facts += [_unknown(name, value) for name, value in item.unknown().items() if name not in shown]
     drift = tuple(f"{name}: {what}" for name, what in sorted(item.drift.items()))
     return StatePanel(tuple(fact for fact in facts if fact.value or fact.at), _flags(item.plain("risk_flags")), drift)
+
+
+def _unknown(name: str, value: Any) -> Fact:
+    """An attribute that no schema knows: its name decides what of its value is masked."""
+    shown: Any = redact_value({name: value})
+    return Fact(redact(name), _line(next(iter(shown.values()), "")))
 
 
 def _routed(item: ConversationState) -> str:
     team, confidence = _line(item.plain("last_routed_team")), item.plain("last_routing_confidence")
     if not team:
         return ""
-    return f"{team} ({text_of(confidence)})" if confidence is not None else team
+    return f"{isolated(team)} ({text_of(confidence)})" if confidence is not None else team
 
 
 def _flags(value: Any) -> tuple[str, ...]:
@@ -89,4 +92,6 @@ def _described(value: Any) -> Any:
 
 
 def _line(value: Any) -> str:
+    if isinstance(value, dict | list):
+        value = tail(value)
     return "" if value is None else redact(text_of(value))[:300]

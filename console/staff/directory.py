@@ -42,7 +42,7 @@ class Deed(StrEnum):
 
     DISABLE = "disable"
     ENABLE = "enable"
-    PASSWORD = "password"  # noqa: S105 the name of a page
+    PASSWORD = "password"  # the name of a page  # noqa: S105  # nosec B105
     SECOND_FACTOR = "second factor"
     END_SESSIONS = "end sessions"
 

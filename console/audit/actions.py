@@ -36,9 +36,9 @@ class Action(StrEnum):
     SIGN_IN_THROTTLED = "staff.sign_in_throttled"
     SESSION_ENDED = "staff.session_ended"
     SESSIONS_ENDED = "staff.sessions_ended"
-    PASSWORD_RESET = "staff.password_reset"  # noqa: S105 the name of an action
-    PASSWORD_LINK = "staff.password_link"  # noqa: S105
-    PASSWORD_CHANGED = "staff.password_changed"  # noqa: S105
+    PASSWORD_RESET = "staff.password_reset"  # the name of an action  # noqa: S105  # nosec B105
+    PASSWORD_LINK = "staff.password_link"  # noqa: S105  # nosec B105
+    PASSWORD_CHANGED = "staff.password_changed"  # noqa: S105  # nosec B105
     SECOND_FACTOR_ADDED = "staff.second_factor_added"
     SECOND_FACTOR_REMOVED = "staff.second_factor_removed"
     RECOVERY_CODES_MADE = "staff.recovery_codes_made"

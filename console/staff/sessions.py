@@ -35,9 +35,9 @@ MAX_TOKEN_LENGTH = 400
 # Nobody is signed in at more browsers; the list of sessions is one read.
 SESSIONS_READ = 100
 # How somebody signed in (`StaffSession.method`).
-PASSWORD = "password"  # noqa: S105 not a password, the name of a way
-PASSWORD_AND_CODE = "password and code"  # noqa: S105
-PASSWORD_AND_RECOVERY_CODE = "password and recovery code"  # noqa: S105
+PASSWORD = "password"  # not a password, the name of a way  # noqa: S105  # nosec B105
+PASSWORD_AND_CODE = "password and code"  # noqa: S105  # nosec B105
+PASSWORD_AND_RECOVERY_CODE = "password and recovery code"  # noqa: S105  # nosec B105
 COMPANY_SIGN_IN = "company sign-in"
 
 Model = TypeVar("Model", bound=StoreModel)

@@ -11,6 +11,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
+from console.staff.models import StaffAccount
+from tests import people
+from tests.browser.hostile import Visitor
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
 ARGUMENTS = [
@@ -122,3 +126,26 @@ def sign_in(page: Page, demo: Demo, role: str) -> None:
     page.get_by_label("Password").fill(demo.staff[role]["password"])
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(lambda url: "/sign-in/" not in url)
+
+
+@pytest.fixture
+def visit(browser: Browser, live_server, settings) -> Iterator[Callable[..., Visitor]]:
+    """Open a browser context, signed in as that account: `visit(account)`; fails the test for what went wrong there."""
+    visitors: list[Visitor] = []
+
+    def open_(account: StaffAccount | None = None, *, widths: tuple[int, ...] = (360,)) -> Visitor:
+        context = browser.new_context(base_url=live_server.url, viewport={"width": widths[0], "height": 860})
+        context.set_default_timeout(20_000)
+        if account is not None:
+            token = people.signed_in(account).cookies[settings.SESSION_COOKIE_NAME].value
+            context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": token, "url": live_server.url}])
+        visitor = Visitor(context, context.new_page(), live_server.url.partition("//")[2], widths)
+        visitor.watch()
+        visitors.append(visitor)
+        return visitor
+
+    yield open_
+    for visitor in visitors:
+        visitor.context.close()
+    problems = [problem for visitor in visitors for problem in visitor.problems]
+    assert not problems, f"{len(problems)} problems\n" + "\n".join(dict.fromkeys(problems))[:20_000]

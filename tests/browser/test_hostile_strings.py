@@ -1,0 +1,191 @@
+"""Hostile strings in every stored text: they are text, and nothing but text, in chromium.
+
+How every string meets every stored text on every page: the 200 strings are dealt into ten groups, and for each group
+the whole store is filled anew. Each stored text holds all strings of the group, each followed by a tag that names the
+text (`~abcd~`), so that a page tells which strings of which stored text it shows, whole. A text that pages cut short
+shows the first strings only; therefore each next text of the same name begins two strings further on, and as there are
+many conversations, entries and messages, all have been among the first somewhere. At the end, each page must have
+shown all 200 strings of each stored text that it shows at all. What pages cut so short that this cannot be (a cell of
+a list, a label, a flag) has each string alone, in tests of their own.
+"""
+
+import json
+import re
+from collections import defaultdict
+from urllib.parse import urlsplit
+
+from django.urls import reverse
+
+from conversations.reading import reference_of
+from tests.browser.hostile import SPELLINGS, Texts, Visitor, plain, press_all
+from tests.hostile.strings import LONG_WORD, STRINGS, storable
+from tests.people import COMPANY
+from tests.store import from_dynamodb
+from tests.world import Side, World, build, person, urls
+
+GROUPS = 10
+# Redirects, and fragments that are put into a page by pressing what is on it.
+LED_TO = {"home", "sign-in", "conversation-step", "conversation-last-message"}
+# Of these every address shows something else; of the others the first will do.
+WHOLE = {"queue", "conversations", "conversation-find", "trail"}
+
+
+# What lists cut short, and show of a few objects only: the rows below have each string in each of them.
+CUT_IN_LISTS = {
+    "registry.name",
+    "conversation.company_name",
+    "conversation.project_name",
+    "hand_off.reason",
+    "message.last",
+}
+# One short line of each: the test of JSON text has each string alone in each of them.
+LINES = {"state.risk_flag", "message.role", "message.tool"}
+# A longer string is not shown whole on each page, as panels show so much of a text; messages show all of it.
+SHOWN_OF_A_TEXT = 100
+
+
+def pages_of(world: World, role: str, *sides: Side) -> list[tuple[str, str]]:
+    """What is visited as that role: (name of the page, address), and all conversations of these sides."""
+    account = world.people[role]
+    found = [
+        (f"{role}: {name}", url)
+        for name, addresses in urls(world.ours, world, account).items()
+        for url in (addresses if name in WHOLE else addresses[:1])
+        if name not in LED_TO and not re.search(r"[?&](page|channel|name|tab=waiting)\b", url)
+    ]
+    found += [
+        (f"{role}: conversation", reverse("conversation", args=[reference_of(*key)]))
+        for side in sides
+        for key in side.keys.values()
+    ]
+    return list(dict.fromkeys(found))
+
+
+def tour(visitor: Visitor, world: World, role: str, texts: Texts | None = None) -> None:
+    """Every page of that role, with what htmx puts into it; for texts of which pages show a part, all conversations."""
+    for kind, url in pages_of(world, role, *((world.ours,) if texts else ())):
+        visitor.page.goto(url)
+        if kind.endswith(": company"):
+            press_all(visitor.page, "td.last a[hx-get]")
+        # A page that leads on to another is seen where it leads to.
+        visitor.look(kind, texts if urlsplit(visitor.page.url).path == urlsplit(url).path else None)
+
+
+def peek(visitor: Visitor, world: World, role: str, texts: Texts | None = None) -> None:
+    """A conversation that one holds, opened as somebody with other rights, with its recipient and timeline."""
+    for kind, url in (
+        (f"{role}: queue", reverse("queue") + "?tab=mine"),
+        (f"{role}: conversation", reverse("conversation", args=[world.ours.conversation_ref])),
+    ):
+        visitor.page.goto(url)
+        if "conversation" in kind:
+            press_all(visitor.page, "#recipient form.do button")
+            press_all(visitor.page, "#timeline a[hx-get]:not([rel])")
+        visitor.look(kind, texts)
+
+
+def test_every_string_in_every_stored_text_is_shown_as_text(store, visit):
+    shown: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for number in range(GROUPS):
+        store.empty()
+        texts = Texts(STRINGS[number::GROUPS])
+        world = build(store, texts)
+        for role, go in (("admin", tour), ("agent", peek), ("auditor", peek)):
+            visitor = visit(world.people[role])
+            go(visitor, world, role, texts)
+            visitor.page.close()
+            for kind, names in visitor.shown.items():
+                for name, codes in names.items():
+                    shown[kind, name] |= codes
+    missing = {
+        (kind, name): len(left)
+        for (kind, name), codes in shown.items()
+        # Who only peeks sees one conversation of each group: of a text that is cut short not each string came first.
+        if kind.startswith("admin") and (left := to_be_seen(kind, name, codes))
+    }
+    assert not missing, missing
+    assert len({kind for kind, _ in shown}) >= 14
+    assert len(shown) > 150
+
+
+def to_be_seen(kind: str, name: str, codes: set[str]) -> set[str]:
+    """What a page should have shown of a stored text and has not, as code words."""
+    if name in CUT_IN_LISTS and kind not in ("admin: conversation", "admin: conversation-raw"):
+        return set()
+    # Of the entries, a conversation shows the hand-offs among its messages; the timeline shows all.
+    if kind == "admin: conversation" and (name in LINES or name.startswith("entry.")):
+        return set()
+    # A value below a hostile key is masked where the key happens to read like a credential's.
+    if name.endswith((".deep", "conversation.unknown", "message.tree")) and len(codes) > len(STRINGS) / 2:
+        return set()
+    return {text[-4:] for text in STRINGS if len(storable(text)) <= SHOWN_OF_A_TEXT} - codes
+
+
+def test_strings_in_json_text_are_shown_as_text(store, visit):
+    """Writers that store messages as JSON text can leave halves of pairs in it, which no DynamoDB text can hold."""
+    world = build(store)
+    texts = Texts(STRINGS)
+    entries = []
+    for each in STRINGS:
+        call = {"type": "tool_use", "name": each, "input": json.dumps({"q": each, each: "a key"})}
+        entries.append({"role": each, "content": [call, each]})
+    visitor = visit(world.people["admin"])
+    recipient, conversation_id = world.ours.keys["ai"]
+    url = reverse("conversation", args=[reference_of(recipient, conversation_id)])
+    flags = {storable(each) for each in STRINGS}
+    store.update("CONVERSATION_STATE", {"conversation_id": conversation_id}, risk_flags=flags)
+    key = {"primary_channel": recipient, "conversation_id": conversation_id}
+    for start in range(0, len(entries), 50):
+        group = STRINGS[start : start + 50]
+        tagged = [entry | {"entry_id": f"e{number}"} for number, entry in enumerate(entries[start : start + 50])]
+        store.update("CONVERSATIONS", key, messages=json.dumps(tagged))
+        visitor.page.goto(url)
+        text = plain(visitor.look("json", texts)["text"])
+        for each in group:
+            # The role, the tool's name, a key and a value of its input, a part of the content; a flag of the state.
+            # Roles and flags are cut to a line, names to two.
+            assert text.count(SPELLINGS[each[-4:]][0]) >= (6 if len(each) <= 40 else 4 if len(each) <= 110 else 3), each
+        visitor.page.goto(f"{url}raw/")
+        visitor.look("json, raw", texts)
+
+
+def test_word_of_five_thousand_letters_never_scrolls_a_page_sideways(store, visit):
+    world = build(store, lambda name: f"{LONG_WORD}{name}")
+    for role, go in (("admin", tour), ("agent", peek)):
+        go(visit(world.people[role], widths=(360, 760, 1280)), world, role)
+
+
+def test_every_string_in_every_cell_of_a_list_is_shown_as_text(store, visit):
+    """A row for each string, alone in every text of it: what lists cut short shows its beginning, and that is text."""
+    world = build(store)
+    recipient, conversation_id = world.ours.keys["waiting"]
+    item = store.raw("CONVERSATIONS", primary_channel=recipient, conversation_id=conversation_id)
+    assert item is not None
+    item = from_dynamodb(item)
+    store.empty()
+    account = person("ada.admin", "admin", ["*"])
+    for number, text in enumerate(STRINGS):
+        # Ids are the platform's; names and words are anybody's.
+        row = dict.fromkeys(("company_name", "project_name", "conversation_status", "channel_method"), storable(text))
+        row |= {"hand_off_to_human_reason": storable(text), "conversation_id": f"{conversation_id[:-14]}{number:014}"}
+        row |= {"messages": [{"role": storable(text), "content": storable(text)}]}
+        store.put("CONVERSATIONS", item | row)
+        store.put("CONSOLE", {"pk": "COMPANIES", "sk": f"ci-{number:03}", "name": storable(text), "source": "test"})
+    store.put("CONSOLE", {"pk": "COMPANIES", "sk": COMPANY, "name": "A company", "source": "test"})
+    visitor = visit(account, widths=(360, 1280))
+    page = visitor.page
+    for start in (f"/conversations/companies/{COMPANY}/", f"/conversations/recipients/{world.ours.recipient_ref}/"):
+        page.goto(start)
+        texts: list[str] = []
+        for _ in range(10):
+            press_all(page, "td.last a[hx-get]")
+            texts.append(visitor.look("rows")["text"])
+            if not (following := page.locator("[rel=next]")).count():
+                break
+            page.goto(following.get_attribute("href") or "")
+        shown = plain("".join(texts))
+        assert not [text for text in STRINGS if plain(storable(text))[:25] not in shown]
+        assert len(texts) >= 4
+    for url in ("/queue/", "/conversations/?name=ci-0", "/conversations/?name=ci-1", "/staff/new/"):
+        page.goto(url)
+        visitor.look("rows")

@@ -104,14 +104,15 @@ def announce(url: str, staff: dict[str, dict[str, str]]) -> Announcement:
 def serve(port: int, ready: Callable[[str], None]) -> None:
     """Serve the console on 127.0.0.1 until interrupted; `ready` is told the address once the port is bound."""
     from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
-    from django.core.wsgi import get_wsgi_application
+
+    from console.wsgi import application
 
     class QuietHandler(WSGIRequestHandler):
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 the base class names it so
             """No access log: the terminal is for the sign-ins."""
 
     server = ThreadedWSGIServer(("127.0.0.1", port), QuietHandler)
-    server.set_app(get_wsgi_application())
+    server.set_app(application)
     threading.Thread(target=ready, args=(f"http://127.0.0.1:{server.server_port}",), daemon=True).start()
     with server:
         server.serve_forever()

@@ -179,6 +179,11 @@ def test_words_and_masked_numbers_are_not_broken(open_page):
                 "all => Math.max(...all.map(each => each.getClientRects().length))"
             )
             assert tallest == 1, (path, width)
+            # Only a longer word than any of the demo's is cut.
+            cut = page.locator("[data-row] :is(.nowrap, .tag)").evaluate_all(
+                "all => all.filter(each => each.scrollWidth > each.clientWidth).map(each => each.innerText)"
+            )
+            assert cut == [], (path, width)
 
 
 def test_conversation_leads_back_to_its_list(open_page):

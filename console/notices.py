@@ -7,4 +7,7 @@ from django.contrib.messages.storage.cookie import CookieStorage
 class NoticeStorage(CookieStorage):
     """Django's signed cookie, under a name that no other site of the domain and no plain http answer can set."""
 
-    cookie_name = "notices" if settings.PLAIN_HTTP else "__Host-notices"
+    @property
+    def cookie_name(self) -> str:  # type: ignore[override]
+        """`NOTICE_COOKIE_NAME`."""
+        return settings.NOTICE_COOKIE_NAME

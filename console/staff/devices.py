@@ -14,14 +14,13 @@ from console.errors import BadReference
 from console.staff.accounts import normal_username
 
 KIND = "browser"
-COOKIE_NAME = "browser" if settings.PLAIN_HTTP else "__Host-browser"
 DAYS = 180
 MAX_LENGTH = 400
 
 
 def known(request: HttpRequest, typed: str) -> str:
     """What names the browser for that username as typed; "" if nobody of that name signed in with it before."""
-    cookie = request.COOKIES.get(COOKIE_NAME, "")
+    cookie = request.COOKIES.get(settings.BROWSER_COOKIE_NAME, "")
     if not cookie or len(cookie) > MAX_LENGTH:
         return ""
     try:
@@ -34,7 +33,7 @@ def known(request: HttpRequest, typed: str) -> str:
 def remember(request: HttpRequest, response: HttpResponseBase, username: str) -> None:
     """Know the browser from now on as one that this person signed in with, by the name that it had for them."""
     response.set_cookie(
-        COOKIE_NAME,
+        settings.BROWSER_COOKIE_NAME,
         refs.seal(KIND, username, known(request, username) or secrets.token_urlsafe(16)),
         max_age=DAYS * 86_400,
         path="/",

@@ -1,18 +1,25 @@
 """A DynamoDB inside this process for the demo and the tests: moto served over HTTP, one request at a time.
 
-moto's transactions are not atomic across threads, so a lock is held for the whole of every request. Two things are
+moto's transactions are not atomic across threads, so a lock is held for the whole of every request; and it ignores
+their tokens, so that one sent again after a time-out would meet its own effect. Two things are
 refused because anything on the machine, any web page too, can reach a loopback port: requests that are not calls of
 DynamoDB or DynamoDB Streams, and requests that a browser sends for a page (they carry `Origin`).
 """
 
+import io
+import json
 import socket
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 HOST = "127.0.0.1"
 # The service named by `X-Amz-Target: DynamoDB_20120810.Query`, and moto's name for it.
 SERVICES = {"DynamoDB_20120810": "dynamodb", "DynamoDBStreams_20120810": "dynamodbstreams"}
+
+# DynamoDB knows the tokens of ten minutes; this many are more than a demo or a test makes in that time.
+TOKENS_KEPT = 1000
 
 StartResponse = Callable[..., Any]
 WSGIApplication = Callable[[dict[str, Any], StartResponse], Iterable[bytes]]
@@ -36,7 +43,7 @@ class EmbeddedDynamoDB:
 
         if self._server is not None:
             raise RuntimeError("The embedded DynamoDB is running already.")
-        application = _one_at_a_time(_dispatcher())
+        application = _one_at_a_time(_once_per_token(_dispatcher()))
         # Bound here, because werkzeug ends the process when a port is taken. It works on a copy of the socket.
         with socket.create_server((HOST, port or self.port), backlog=128) as bound:
             self._server = make_server(
@@ -92,6 +99,32 @@ def _dispatcher() -> WSGIApplication:
         return answer
 
     return application
+
+
+def _once_per_token(application: WSGIApplication) -> WSGIApplication:
+    """The application, but a transaction sent again with its `ClientRequestToken` gets the answer that it had."""
+    answers: OrderedDict[tuple[str, bytes], tuple[tuple[Any, ...], list[bytes]]] = OrderedDict()
+
+    def tokened(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+        if not str(environ.get("HTTP_X_AMZ_TARGET", "")).endswith(".TransactWriteItems"):
+            return application(environ, start_response)
+        body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        environ["wsgi.input"] = io.BytesIO(body)
+        token = str(json.loads(body).get("ClientRequestToken", ""))
+        if (token, body) not in answers:
+            started: list[tuple[Any, ...]] = []
+            content = list(application(environ, lambda *told: started.append(told)))
+            if not token or not started[0][0].startswith("200"):
+                start_response(*started[0])
+                return content
+            answers[token, body] = started[0], content
+            if len(answers) > TOKENS_KEPT:
+                answers.popitem(last=False)
+        told, content = answers[token, body]
+        start_response(*told)
+        return content
+
+    return tokened
 
 
 def _one_at_a_time(application: WSGIApplication) -> WSGIApplication:

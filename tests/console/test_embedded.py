@@ -7,9 +7,22 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from pynamodb.attributes import UnicodeAttribute
 
+from console.dynamodb.connection import transaction
 from console.dynamodb.embedded import EmbeddedDynamoDB
+from console.dynamodb.models import StoreModel, TableMeta
+from console.dynamodb.translation import TransactionRefused
+from tests import faults
 from tests.store import Store
+
+
+class Note(StoreModel):
+    class Meta(TableMeta):
+        table_key = "CONSOLE"
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
 
 
 def _claim(store: Store, number: int, agent: int) -> bool:
@@ -44,6 +57,16 @@ def test_both_items_of_a_transaction_are_written_or_none(store):
     store.put("CONSOLE", {"pk": "1", "sk": "trail", "agent": 0})
     assert not _claim(store, 1, 7)
     assert store.all("CONSOLE") == [{"pk": "1", "sk": "trail", "agent": 0}]
+
+
+def test_a_transaction_sent_again_after_a_lost_answer_is_carried_out_once(store):
+    with faults.fail_after("TransactWriteItems", retried=True) as fault, transaction() as writes:
+        writes.save(Note(pk="1", sk="claim"), condition=Note.pk.does_not_exist())
+    assert fault.seen == ["TransactWriteItems"] * 2
+    assert store.all("CONSOLE") == [{"pk": "1", "sk": "claim"}]
+    # Another transaction of the same kind is not taken for it.
+    with pytest.raises(TransactionRefused), transaction() as writes:
+        writes.save(Note(pk="1", sk="claim"), condition=Note.pk.does_not_exist())
 
 
 def test_the_store_of_the_tests_gives_back_what_was_put(store):

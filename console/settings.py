@@ -131,6 +131,7 @@ SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_PATH = "/"
 BROWSER_COOKIE_NAME = "browser" if PLAIN_HTTP else "__Host-browser"
 NOTICE_COOKIE_NAME = "notices" if PLAIN_HTTP else "__Host-notices"
+COMPANY_SIGN_IN_COOKIE_NAME = "company-sign-in" if PLAIN_HTTP else "__Host-company-sign-in"
 CSRF_COOKIE_NAME = "csrf" if PLAIN_HTTP else "__Host-csrf"
 CSRF_COOKIE_SECURE = not PLAIN_HTTP
 CSRF_COOKIE_HTTPONLY = True

@@ -136,18 +136,24 @@ def read_only_reason() -> str:
     return ""
 
 
-def record_once_an_hour(entry: Entry, at: datetime | None = None) -> bool:
-    """Write an entry at most once per trail, action, actor and hour; False if this hour has it already.
+def record_once(entry: Entry, about: str, period: timedelta, at: datetime | None = None) -> bool:
+    """Write an entry unless its trail has one of its action about the same in this period; False if it has.
 
-    The key is deterministic (the hour and the actor), so that two requests at once make one entry.
+    The key is deterministic (where the period began, the action and `about`), so that two requests at once make one
+    entry; when it was is in the payload. `period` divides a day.
     """
     moment = at or clock.now()
-    hour = moment.replace(minute=0, second=0, microsecond=0)
-    item = build(replace(entry, payload={**entry.payload, "at": clock.to_iso(moment)}), moment)
-    item.ts_action_id = f"{clock.to_iso(hour)}#{entry.action.value}.{entry.actor.name}"
-    item.action_id = f"{entry.action.value}.{entry.actor.name}"
+    began = moment.replace(microsecond=0) - timedelta(seconds=clock.to_epoch(moment) % period.seconds)
+    told = replace(
+        entry, action_id=f"{entry.action.value}.{about}", payload={**entry.payload, "at": clock.to_iso(moment)}
+    )
     try:
-        item.save(condition=AuditEntry.conversation_id.does_not_exist())
+        build(told, began).save(condition=AuditEntry.conversation_id.does_not_exist())
     except ConditionFailed:
         return False
     return True
+
+
+def record_once_an_hour(entry: Entry, at: datetime | None = None) -> bool:
+    """As `record_once`, for each actor and hour."""
+    return record_once(entry, entry.actor.name, timedelta(hours=1), at)

@@ -6,17 +6,16 @@ factor is asked for it after the password; until then there is no session and no
 
 import logging
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from django.utils.crypto import salted_hmac
 from django.views.decorators.debug import sensitive_variables
 from pynamodb.expressions.update import Action as UpdateAction
 
 from console import clock, refs
+from console.audit import recording
 from console.audit.actions import SYSTEM_TRAIL, Action, Result, staff_trail
-from console.audit.models import AuditEntry
 from console.audit.recording import Actor, Entry, build, record, record_where_possible
-from console.dynamodb.translation import ConditionFailed
 from console.errors import BadReference, ConsoleError, Invalid, NotFound, TableMissing
 from console.refs import as_letters
 from console.staff import oidc, password_links, passwords, second_factor, sessions, throttling
@@ -30,6 +29,7 @@ logger = logging.getLogger(__name__)
 # Whoever tried to sign in and did not: not the person whose name was typed.
 VISITOR = Actor("unknown", "visitor")
 SECOND_STEP = "second-step"
+QUARTER = timedelta(minutes=15)
 SECOND_STEP_FOR = timedelta(minutes=5)
 # Names that nobody has share so many entries of the trail in a quarter of an hour, so that nobody can flood it.
 UNKNOWN_NAMES_KEPT = 32
@@ -180,15 +180,8 @@ def record_denial(staff: Staff, route: str, method: str) -> None:
 
 def record_once(entry: Entry, about: str) -> None:
     """Write an entry unless this quarter of an hour has one of its action about the same."""
-    at = clock.now()
-    item = build(
-        replace(entry, action_id=f"{entry.action.value}.{about}", payload={**entry.payload, "at": clock.to_iso(at)}),
-        _quarter(at),
-    )
     try:
-        item.save(condition=AuditEntry.conversation_id.does_not_exist())
-    except ConditionFailed:
-        return
+        recording.record_once(entry, about, QUARTER)
     except TableMissing:
         logger.warning("Not recorded, because there is no trail in this environment: %s", entry.action.value)
 
@@ -276,7 +269,3 @@ def _record_unknown(typed: str, entry: Entry) -> None:
     digest = salted_hmac("console.staff.unknown-name", name, algorithm="sha256").digest()
     payload = {"name_hmac": as_letters(digest[:16])}
     record_once(replace(entry, payload=payload), f"{VISITOR.name}-{digest[-1] % UNKNOWN_NAMES_KEPT}")
-
-
-def _quarter(at: datetime) -> datetime:
-    return at.replace(minute=at.minute // 15 * 15, second=0, microsecond=0)

@@ -1,5 +1,6 @@
-"""The session's cookie, with its flags from the settings."""
+"""The console's own cookies, with their flags from the settings."""
 
+from datetime import timedelta
 from typing import Literal, cast
 
 from django.conf import settings
@@ -13,10 +14,20 @@ def session_token(request: HttpRequest) -> str:
 
 def set_session_cookie(response: HttpResponseBase, token: str) -> None:
     """Hand the browser its token, until the absolute limit."""
+    set_cookie(response, settings.SESSION_COOKIE_NAME, token, timedelta(hours=settings.SESSION_ABSOLUTE_HOURS))
+
+
+def delete_session_cookie(response: HttpResponseBase) -> None:
+    """Make the browser forget its token."""
+    delete_cookie(response, settings.SESSION_COOKIE_NAME)
+
+
+def set_cookie(response: HttpResponseBase, name: str, value: str, lifetime: timedelta) -> None:
+    """A cookie for this host alone, which no script reads."""
     response.set_cookie(
-        settings.SESSION_COOKIE_NAME,
-        token,
-        max_age=settings.SESSION_ABSOLUTE_HOURS * 3600,
+        name,
+        value,
+        max_age=lifetime,
         path=settings.SESSION_COOKIE_PATH,
         secure=settings.SESSION_COOKIE_SECURE,
         httponly=settings.SESSION_COOKIE_HTTPONLY,
@@ -24,9 +35,9 @@ def set_session_cookie(response: HttpResponseBase, token: str) -> None:
     )
 
 
-def delete_session_cookie(response: HttpResponseBase) -> None:
-    """Make the browser forget its token."""
-    response.delete_cookie(settings.SESSION_COOKIE_NAME, path=settings.SESSION_COOKIE_PATH, samesite=_same_site())
+def delete_cookie(response: HttpResponseBase, name: str) -> None:
+    """Make the browser forget a cookie that `set_cookie` gave it."""
+    response.delete_cookie(name, path=settings.SESSION_COOKIE_PATH, samesite=_same_site())
 
 
 def _same_site() -> Literal["Lax", "Strict"]:

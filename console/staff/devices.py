@@ -5,6 +5,7 @@ the name's owner (see `console.staff.throttling`). It is sealed, bound to one us
 """
 
 import secrets
+from datetime import timedelta
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
@@ -12,9 +13,10 @@ from django.http import HttpRequest, HttpResponseBase
 from console import refs
 from console.errors import BadReference
 from console.staff.accounts import normal_username
+from console.staff.cookies import set_cookie
 
 KIND = "browser"
-DAYS = 180
+LIFETIME = timedelta(days=180)
 MAX_LENGTH = 400
 
 
@@ -32,12 +34,5 @@ def known(request: HttpRequest, typed: str) -> str:
 
 def remember(request: HttpRequest, response: HttpResponseBase, username: str) -> None:
     """Know the browser from now on as one that this person signed in with, by the name that it had for them."""
-    response.set_cookie(
-        settings.BROWSER_COOKIE_NAME,
-        refs.seal(KIND, username, known(request, username) or secrets.token_urlsafe(16)),
-        max_age=DAYS * 86_400,
-        path="/",
-        secure=settings.SESSION_COOKIE_SECURE,
-        httponly=True,
-        samesite="Lax",
-    )
+    name = known(request, username) or secrets.token_urlsafe(16)
+    set_cookie(response, settings.BROWSER_COOKIE_NAME, refs.seal(KIND, username, name), LIFETIME)

@@ -18,7 +18,7 @@ from console.dynamodb.presence import index_ready
 from console.dynamodb.registry import table_name
 from console.errors import Conflict, Invalid, NotFound
 from console.refs import seal_cursor, unseal_cursor
-from console.staff import accounts, second_factor
+from console.staff import accounts, known_companies, second_factor
 from console.staff.models import OPENID_CONNECT, RoleIndex, StaffAccount
 from console.staff.permissions import Role, Scope, Staff
 
@@ -116,8 +116,7 @@ def check_grant(scope: Scope, staff: Staff) -> None:
     if scope.everything:
         raise Invalid("You cannot give all companies: your own scope is limited.")
     if beyond := sorted(scope.ids - staff.scope.ids):
-        named = ", ".join(beyond[:5]) + (f" and {len(beyond) - 5} more" if len(beyond) > 5 else "")
-        raise Invalid(f"You cannot give what is not in your own scope: {named}.")
+        raise Invalid(f"You cannot give what is not in your own scope: {known_companies.listed(beyond)}.")
     if scope.is_empty:
         raise Invalid("Give at least one of your companies: who has none is for administrators of all companies.")
 

@@ -4,7 +4,7 @@ The base knows no companies: the apps that do register a source at start-up.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from console.errors import ConsoleError
@@ -14,6 +14,8 @@ logger = logging.getLogger(__name__)
 
 # From who asks to the names, by id, of what lies in their scope: a bounded read. Raises the store's errors.
 Source = Callable[[Staff], Mapping[str, str]]
+
+IDS_NAMED = 5
 
 _sources: list[Source] = []
 
@@ -30,6 +32,11 @@ def register(source: Source) -> None:
     """Called once at start-up by an app that knows companies or tenants."""
     if source not in _sources:
         _sources.append(source)
+
+
+def listed(ids: Sequence[str]) -> str:
+    """Ids in a sentence, the first few by name."""
+    return ", ".join(ids[:IDS_NAMED]) + (f" and {len(ids) - IDS_NAMED} more" if len(ids) > IDS_NAMED else "")
 
 
 def known_to(staff: Staff) -> KnownCompanies:

@@ -21,6 +21,7 @@ from console.errors import BadReference, Conflict, Invalid, NotFound
 from console.staff import (
     accounts,
     authentication,
+    password_links,
     passwords,
     second_factor,
     services,
@@ -28,6 +29,7 @@ from console.staff import (
     sessions,
     throttling,
 )
+from console.staff.authentication import Visit
 from console.staff.models import OPENID_CONNECT, StaffAccount, StaffSession
 from console.staff.permissions import Staff
 
@@ -62,14 +64,6 @@ class SetUpOver(Invalid):
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """Where guesses at a password come from, as `throttling.count` wants it."""
-
-    address: str
-    browser: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class SetUp:
     """A second factor that is not set up yet. `pending` holds the key, sealed, for the account and a while."""
 
@@ -83,28 +77,31 @@ class SetUp:
         return " ".join(self.key[start : start + 4] for start in range(0, len(self.key), 4))
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A session that is over: its browser's label, "" for the one that asked, of which `method` says how it began."""
+
+    browser: str = ""
+    method: str = ""
+
+
 def check_applicable(staff: Staff, *, second_factor_on: bool | None = None) -> None:
     """Raise `NotApplicable` for an account without a password here, or with (without) a second factor."""
     _check_applicable(accounts.get(staff.username), second_factor_on)
 
 
 @sensitive_variables()
-def change_password(staff: Staff, current: str, new: str, *, origin: Origin) -> str:
+def change_password(staff: Staff, current: str, new: str, *, visit: Visit) -> str:
     """Set another password; the token with which this browser goes on. All other sessions and links to set one end.
 
     Raises `NotApplicable`, `WrongPassword`, `Invalid` for the new one, `TooManyAttempts`, `Conflict`.
     """
     account, session = _mine(staff)
-    _check_password(account, current, origin, Action.PASSWORD_CHANGED)
+    _check_password(account, current, visit, Action.PASSWORD_CHANGED)
     passwords.check_rules(new, account.username)
     if passwords.verify(new, account.password_hash)[0]:
         raise Invalid("That is the password you have. Choose another one.")
-    actions: list[UpdateAction] = [
-        StaffAccount.password_hash.set(passwords.hash_password(new)),
-        StaffAccount.password_link_hash.remove(),
-        StaffAccount.password_link_expires_at.remove(),
-    ]
-    return _apply_here(account, session, actions, Action.PASSWORD_CHANGED)
+    return _apply_here(account, session, password_links.new_password(new), Action.PASSWORD_CHANGED)
 
 
 @sensitive_variables()
@@ -124,16 +121,14 @@ def begin_set_up(staff: Staff, pending: str = "") -> SetUp:
 
 
 @sensitive_variables()
-def finish_set_up(
-    staff: Staff, pending: str, code: str, current: str, *, origin: Origin
-) -> tuple[str, tuple[str, ...]]:
+def finish_set_up(staff: Staff, pending: str, code: str, current: str, *, visit: Visit) -> tuple[str, tuple[str, ...]]:
     """Switch the second factor on: this browser's new token, and the recovery codes, which are told only now.
 
     Raises `NotApplicable`, `SetUpOver`, `WrongPassword`, `WrongCode`, `TooManyAttempts`, `Conflict`.
     """
     account, session = _mine(staff, second_factor_on=False)
     secret = _secret_of(account.username, pending)
-    _check_password(account, current, origin, Action.SECOND_FACTOR_ADDED)
+    _check_password(account, current, visit, Action.SECOND_FACTOR_ADDED)
     now = clock.now()
     step = second_factor.matching_step(secret, code, now)
     if step is None:
@@ -149,13 +144,13 @@ def finish_set_up(
 
 
 @sensitive_variables()
-def renew_recovery_codes(staff: Staff, current: str, *, origin: Origin) -> tuple[str, ...]:
+def renew_recovery_codes(staff: Staff, current: str, *, visit: Visit) -> tuple[str, ...]:
     """Fresh recovery codes, told only now; the old ones open nothing any more.
 
     Raises `NotApplicable`, `WrongPassword`, `TooManyAttempts`, `Conflict`.
     """
     account, _session = _mine(staff, second_factor_on=True)
-    _check_password(account, current, origin, Action.RECOVERY_CODES_MADE)
+    _check_password(account, current, visit, Action.RECOVERY_CODES_MADE)
     codes = second_factor.new_recovery_codes()
     actions: list[UpdateAction] = [StaffAccount.recovery_codes.set(second_factor.hashed(account.username, codes))]
     accounts.apply(account, actions, Action.RECOVERY_CODES_MADE, {}, Actor.of(staff), ends_sessions=False)
@@ -163,20 +158,14 @@ def renew_recovery_codes(staff: Staff, current: str, *, origin: Origin) -> tuple
 
 
 @sensitive_variables()
-def remove_second_factor(staff: Staff, current: str, *, origin: Origin) -> str:
+def remove_second_factor(staff: Staff, current: str, *, visit: Visit) -> str:
     """Sign in with the password alone from now on; the token with which this browser goes on.
 
     Raises `NotApplicable`, `WrongPassword`, `TooManyAttempts`, `Conflict`.
     """
     account, session = _mine(staff, second_factor_on=True)
-    _check_password(account, current, origin, Action.SECOND_FACTOR_REMOVED)
-    actions: list[UpdateAction] = [
-        StaffAccount.totp_secret.remove(),
-        StaffAccount.totp_last_step.remove(),
-        StaffAccount.recovery_codes.remove(),
-        StaffAccount.second_factor_at.remove(),
-    ]
-    return _apply_here(account, session, actions, Action.SECOND_FACTOR_REMOVED)
+    _check_password(account, current, visit, Action.SECOND_FACTOR_REMOVED)
+    return _apply_here(account, session, second_factor.removal(), Action.SECOND_FACTOR_REMOVED)
 
 
 def change_time_zone(staff: Staff, time_zone: str) -> None:
@@ -184,22 +173,21 @@ def change_time_zone(staff: Staff, time_zone: str) -> None:
     services.change_time_zone(staff.username, time_zone, actor=Actor.of(staff))
 
 
-def end_session(staff: Staff, reference: str) -> str:
-    """End one of one's own sessions; the browser's label, or "" if it was this one: then the person is signed out.
+def end_session(staff: Staff, reference: str) -> Ended:
+    """End one of one's own sessions; ending this one signs the person out.
 
     Raises `NotFound` for a reference that is junk or another account's, `NotApplicable` for a session that has ended.
     """
     session_id = session_list.session_id_of(staff.username, reference)
     if session_id == staff.session_id:
-        authentication.sign_out(staff)
-        return ""
+        return Ended(method=authentication.sign_out(staff))
     try:
         browser = StaffSession.get(session_id, consistent_read=True).user_agent or session_list.UNKNOWN_BROWSER
         entry = Entry(staff_trail(staff.username), Action.SESSION_ENDED, Actor.of(staff), payload={"browser": browser})
         sessions.end_of(staff.username, session_id, build(entry, clock.now()))
     except NotFound as error:
         raise NotApplicable("That session has ended already.") from error
-    return browser
+    return Ended(browser)
 
 
 def end_other_sessions(staff: Staff) -> str:
@@ -240,16 +228,16 @@ def _check_applicable(account: StaffAccount, second_factor_on: bool | None) -> N
 
 
 @sensitive_variables()
-def _check_password(account: StaffAccount, current: str, origin: Origin, wanted: Action) -> None:
+def _check_password(account: StaffAccount, current: str, visit: Visit, wanted: Action) -> None:
     """Raise `WrongPassword`, which is in the trail, or `TooManyAttempts`."""
-    throttling.count(account.username, origin.address, browser=origin.browser)
+    throttling.count(account.username, visit.address, browser=visit.known_as)
     correct, _outdated = passwords.verify(current, account.password_hash)
     if not correct:
         actor = Actor.of(account.as_staff())
         result = f"{Result.FAILED}: wrong password"
         record_where_possible(Entry(staff_trail(account.username), wanted, actor, result=result))
         raise WrongPassword("That is not your current password.")
-    throttling.forgive(account.username, origin.address, browser=origin.browser)
+    throttling.forgive(account.username, visit.address, browser=visit.known_as)
 
 
 def _apply_here(account: StaffAccount, session: StaffSession, actions: Sequence[UpdateAction], action: Action) -> str:

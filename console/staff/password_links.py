@@ -12,6 +12,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.utils.crypto import constant_time_compare
 from django.views.decorators.debug import sensitive_variables
+from pynamodb.expressions.update import Action as UpdateAction
 
 from console import clock, refs
 from console.audit.actions import Action
@@ -53,6 +54,17 @@ def username_of(code: str) -> str:
 
 
 @sensitive_variables()
+def new_password(password: str) -> list[UpdateAction]:
+    """What gives an account another password, which ends a link to set one."""
+    return [StaffAccount.password_hash.set(passwords.hash_password(password)), *ending()]
+
+
+def ending() -> list[UpdateAction]:
+    """What makes an account's link work no more."""
+    return [StaffAccount.password_link_hash.remove(), StaffAccount.password_link_expires_at.remove()]
+
+
+@sensitive_variables()
 def redeem(code: str, password: str) -> StaffAccount:
     """Set the password of the account that the code names. The code works no second time; all sessions end.
 
@@ -62,11 +74,7 @@ def redeem(code: str, password: str) -> StaffAccount:
     if account is None or not _opens(account, code.strip()):
         raise Invalid(REFUSED)
     passwords.check_rules(password, account.username)
-    actions = [
-        StaffAccount.password_hash.set(passwords.hash_password(password)),
-        StaffAccount.password_link_hash.remove(),
-        StaffAccount.password_link_expires_at.remove(),
-    ]
+    actions = new_password(password)
     try:
         return accounts.apply(account, actions, Action.PASSWORD_CHANGED, {"by": "link"}, Actor.of(account.as_staff()))
     except Conflict as error:

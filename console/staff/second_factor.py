@@ -141,6 +141,16 @@ def hashed(username: str, codes: Iterable[str]) -> set[str]:
     return {_digest(username, _normal(code)) for code in codes}
 
 
+def removal() -> list[UpdateAction]:
+    """What takes everything of a second factor off an account."""
+    return [
+        StaffAccount.totp_secret.remove(),
+        StaffAccount.totp_last_step.remove(),
+        StaffAccount.recovery_codes.remove(),
+        StaffAccount.second_factor_at.remove(),
+    ]
+
+
 def _normal(typed: str) -> str:
     """A code without what people put around and between: one spelling of digits and letters, no spaces, no dashes."""
     text = unicodedata.normalize("NFKC", typed[:_MAX_TYPED]).lower()

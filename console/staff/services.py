@@ -180,7 +180,7 @@ def change(
     of_access = not changed.keys().isdisjoint({"role", "scope"})
     ends_link = of_access and bool(account.password_link_hash)
     if ends_link:
-        actions += _ending_link()
+        actions += password_links.ending()
     payload: dict[str, Any] = {"changed": ", ".join([*changed, *(["password link ended"] if ends_link else [])])}
     if told:
         payload |= {"from": {name: stored[name] for name in told}, "to": {name: changed[name] for name in told}}
@@ -211,19 +211,13 @@ def change_time_zone(account: str | StaffAccount, time_zone: str, *, actor: Acto
     return change(account, time_zone=time_zone, actor=actor)
 
 
-def change_display_name(account: str | StaffAccount, display_name: str, *, actor: Actor) -> StaffAccount:
-    """Set how the person is shown to colleagues; sessions go on. Raises as `change`."""
-    return change(account, display_name=display_name, actor=actor)
-
-
 @sensitive_variables()
 def reset_password(account: str | StaffAccount, password: str, *, actor: Actor) -> StaffAccount:
     """Set a new password; all sessions end, and links to set one. Raises `NotFound`, `Invalid`, `Conflict`."""
     account = _current(account)
     _check_has_password(account)
     passwords.check_rules(password, account.username)
-    actions = [StaffAccount.password_hash.set(passwords.hash_password(password)), *_ending_link()]
-    return apply(account, actions, Action.PASSWORD_RESET, {}, actor)
+    return apply(account, password_links.new_password(password), Action.PASSWORD_RESET, {}, actor)
 
 
 def issue_password_link(account: str | StaffAccount, *, actor: Actor) -> tuple[StaffAccount, str]:
@@ -250,13 +244,7 @@ def remove_second_factor(account: str | StaffAccount, *, actor: Actor) -> StaffA
     account = _current(account)
     if not second_factor.is_on(account):
         return account
-    actions = [
-        StaffAccount.totp_secret.remove(),
-        StaffAccount.totp_last_step.remove(),
-        StaffAccount.recovery_codes.remove(),
-        StaffAccount.second_factor_at.remove(),
-    ]
-    return apply(account, actions, Action.SECOND_FACTOR_REMOVED, {}, actor)
+    return apply(account, second_factor.removal(), Action.SECOND_FACTOR_REMOVED, {}, actor)
 
 
 def disable(account: str | StaffAccount, *, actor: Actor) -> StaffAccount:
@@ -300,10 +288,6 @@ def end_session(account: str | StaffAccount, session_id: str, *, actor: Actor) -
 
 def _current(account: str | StaffAccount) -> StaffAccount:
     return get(account) if isinstance(account, str) else account
-
-
-def _ending_link() -> list[UpdateAction]:
-    return [StaffAccount.password_link_hash.remove(), StaffAccount.password_link_expires_at.remove()]
 
 
 def _check_has_password(account: StaffAccount) -> None:

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -37,16 +38,17 @@ class Demo:
         self.region: str = told["region"]
 
 
-@pytest.fixture(scope="session")
-def demo() -> Iterator[Demo]:
-    """One demo for all browser tests of a run."""
+@contextmanager
+def running_demo(**environment: str) -> Iterator[Demo]:
+    """A demo on a free port, with these settings besides its own."""
+    inherited = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
     process = subprocess.Popen(
         [sys.executable, "manage.py", "demo", "--port", "0", "--json"],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        env={name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"},
+        env=inherited | environment,
     )
     assert process.stdout is not None
     line = process.stdout.readline()
@@ -56,6 +58,42 @@ def demo() -> Iterator[Demo]:
     finally:
         process.terminate()
         process.communicate(timeout=10)
+
+
+@contextmanager
+def pages(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """What opens pages, each in a browser context of its own: `open_page(width=…, dark=…, base_url=…)`.
+
+    Fails the test when a page logs a CSP violation or an uncaught error.
+    """
+    contexts: list[BrowserContext] = []
+    problems: list[str] = []
+
+    def open_(*, width: int = 1280, height: int = 860, dark: bool = False, **options) -> Page:
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", **options
+        )
+        context.set_default_timeout(10_000)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: problems.append(f"uncaught: {error}"))
+        page.on(
+            "console",
+            lambda message: problems.append(message.text) if "Content Security Policy" in message.text else None,
+        )
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert not problems, problems
+
+
+@pytest.fixture(scope="session")
+def demo() -> Iterator[Demo]:
+    """One demo for all browser tests of a run."""
+    with running_demo() as demo:
+        yield demo
 
 
 @pytest.fixture(scope="session")
@@ -88,35 +126,11 @@ def signed_in(browser: Browser, demo: Demo) -> Callable[[str], dict]:
 
 @pytest.fixture
 def open_page(browser: Browser, demo: Demo, signed_in: Callable[[str], dict]) -> Iterator[Callable[..., Page]]:
-    """Open a fresh browser context: `open_page("agent")` is signed in as that role, `open_page(None)` is not.
-
-    Fails the test when the page logs a CSP violation or an uncaught error.
-    """
-    contexts: list[BrowserContext] = []
-    problems: list[str] = []
-
-    def open_(role: str | None, *, width: int = 1280, height: int = 860, dark: bool = False, **options) -> Page:
-        context = browser.new_context(
-            viewport={"width": width, "height": height},
-            color_scheme="dark" if dark else "light",
-            base_url=demo.url,
-            storage_state=signed_in(role) if role else None,
-            **options,
+    """Open a page of the demo: `open_page("agent")` is signed in as that role, `open_page(None)` is not."""
+    with pages(browser) as open_:
+        yield lambda role, **options: open_(
+            base_url=demo.url, storage_state=signed_in(role) if role else None, **options
         )
-        context.set_default_timeout(10_000)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: problems.append(f"uncaught: {error}"))
-        page.on(
-            "console",
-            lambda message: problems.append(message.text) if "Content Security Policy" in message.text else None,
-        )
-        return page
-
-    yield open_
-    for context in contexts:
-        context.close()
-    assert not problems, problems
 
 
 def sign_in(page: Page, demo: Demo, role: str) -> None:

@@ -1,15 +1,11 @@
 """Signing in and out with the company's own identity provider, on another site, as a browser does it."""
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import ROOT, Demo
+from tests.browser.conftest import Demo, pages, running_demo
 from tests.browser.test_pages import check_look
 from tests.console.staff.oidc.identity_provider import IdentityProvider
 
@@ -29,34 +25,17 @@ def provider() -> Iterator[IdentityProvider]:
 @pytest.fixture(scope="module")
 def company_demo(provider: IdentityProvider) -> Iterator[Demo]:
     """A demo that is set up for the provider."""
-    environment = {
-        **{name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"},
-        "OIDC_ISSUER": provider.issuer,
-        "OIDC_CLIENT_ID": provider.client_id,
-        "OIDC_CLIENT_SECRET": provider.client_secret,
-        "OIDC_NAME": "Acme",
-        "OIDC_ROLE_CLAIM": "groups",
-        "OIDC_ROLES": "console-agents=agent",
-        "OIDC_SCOPE_CLAIM": "companies",
-    }
-    process = subprocess.Popen(
-        [sys.executable, "manage.py", "demo", "--port", "0", "--json"],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env=environment,
-    )
-    assert process.stdout is not None
-    line = process.stdout.readline()
-    assert line, "the demo did not start"
-    try:
-        demo = Demo(process, json.loads(line))
+    with running_demo(
+        OIDC_ISSUER=provider.issuer,
+        OIDC_CLIENT_ID=provider.client_id,
+        OIDC_CLIENT_SECRET=provider.client_secret,
+        OIDC_NAME="Acme",
+        OIDC_ROLE_CLAIM="groups",
+        OIDC_ROLES="console-agents=agent",
+        OIDC_SCOPE_CLAIM="companies",
+    ) as demo:
         provider.redirect_uris = {f"{demo.url}/sign-in/company/return/"}
         yield demo
-    finally:
-        process.terminate()
-        process.communicate(timeout=10)
 
 
 @pytest.fixture(autouse=True)
@@ -73,26 +52,9 @@ def _an_agent(provider: IdentityProvider) -> None:
 
 @pytest.fixture
 def open_company_page(browser: Browser, company_demo: Demo) -> Iterator[Callable[..., Page]]:
-    """Open a page of that demo; fails the test for what the content security policy stopped."""
-    contexts, problems = [], []
-
-    def open_(width: int = 1280, scheme: str = "light", **options) -> Page:
-        context = browser.new_context(
-            viewport={"width": width, "height": 860}, color_scheme=scheme, base_url=company_demo.url, **options
-        )
-        context.set_default_timeout(10_000)
-        contexts.append(context)
-        page = context.new_page()
-        page.on(
-            "console",
-            lambda message: problems.append(message.text) if "Content Security Policy" in message.text else None,
-        )
-        return page
-
-    yield open_
-    for context in contexts:
-        context.close()
-    assert not problems, problems
+    """Open a page of that demo."""
+    with pages(browser) as open_:
+        yield lambda **options: open_(base_url=company_demo.url, **options)
 
 
 @pytest.mark.parametrize("scripts", [True, False])
@@ -130,7 +92,7 @@ def test_person_without_a_role_reads_why_and_may_use_another_account(open_compan
 @pytest.mark.parametrize("look", LOOKS)
 def test_refusals_look_as_they_should(open_company_page, provider, look):
     width, scheme, with_axe = LOOKS[look]
-    page = open_company_page(width, scheme)
+    page = open_company_page(width=width, dark=scheme == "dark")
     page.goto("/sign-in/")
     check_look(page, f"company-sign-in-{look}", with_axe=with_axe)
     page.goto("/sign-in/company/return/?code=x&state=y")
@@ -146,7 +108,7 @@ def test_refusals_look_as_they_should(open_company_page, provider, look):
 @pytest.mark.parametrize("look", LOOKS)
 def test_signed_out_page_looks_as_it_should_where_the_browser_does_not_go_on(open_company_page, provider, look):
     width, scheme, with_axe = LOOKS[look]
-    page = open_company_page(width, scheme)
+    page = open_company_page(width=width, dark=scheme == "dark")
     # The provider's page never comes, so the console's stays.
     page.route(f"{provider.issuer}/**", lambda route: route.abort("aborted"))
     page.goto("/sign-out/company/")

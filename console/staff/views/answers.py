@@ -3,10 +3,15 @@
 from http import HTTPStatus
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.middleware.csrf import rotate_token
 from django.shortcuts import render
+from django.urls import reverse
 
 from console.errors import Conflict, Invalid, NotAccepted, StoreUnavailable, TableMissing, Throttled
+from console.staff import oidc
+from console.staff.cookies import delete_session_cookie
 
 FAILURES = (Conflict, Invalid, StoreUnavailable, Throttled)
 
@@ -20,8 +25,20 @@ def answer(
     elif error is not None:
         status = getattr(error, "status", HTTPStatus.INTERNAL_SERVER_ERROR)
     response = render(request, template, context, status=status)
-    if isinstance(error, StoreUnavailable | Throttled):
-        response.headers["Retry-After"] = "5"
+    if wait := getattr(error, "retry_after", 0):
+        response.headers["Retry-After"] = str(wait)
+    return response
+
+
+def signed_out(request: HttpRequest, method: str) -> HttpResponse:
+    """After a session's end: without its cookie, to the sign-in page, or to the provider's sign-out.
+
+    `method` is how the session had begun, as `console.staff.authentication.sign_out` says it.
+    """
+    rotate_token(request)
+    messages.success(request, "You are signed out.")
+    response = HttpResponseRedirect(oidc.sign_out_destination(method) or reverse("sign-in"))
+    delete_session_cookie(response)
     return response
 
 

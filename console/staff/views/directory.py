@@ -296,5 +296,5 @@ def _show_link(request: StaffRequest, made: Account, code: str, *, is_new: bool 
 
 def _warn_of_unknown(request: StaffRequest, form: AccountForm) -> None:
     if unknown := form.unknown_ids():
-        named = ", ".join(unknown[:5]) + (f" and {len(unknown) - 5} more" if len(unknown) > 5 else "")
+        named = known_companies.listed(unknown)
         messages.warning(request, f"Not known here: {named}. That is allowed; check the spelling.")

@@ -1,6 +1,5 @@
 """The company's own sign-in: to the provider, back from it, and signed out."""
 
-from http import HTTPStatus
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -13,14 +12,13 @@ from django.views.decorators.http import require_GET
 from console.errors import ConsoleError, NotFound
 from console.staff import oidc, sessions
 from console.staff.access import public
-from console.staff.addresses import client_address
-from console.staff.authentication import Visit
-from console.staff.browsers import browser_label
-from console.staff.cookies import session_token, set_session_cookie
+from console.staff.cookies import delete_cookie, session_token, set_cookie, set_session_cookie
 from console.staff.destinations import safe_destination
 from console.staff.oidc import attempts, sign_in, sign_out
 from console.staff.oidc.refusals import Refusal
 from console.staff.throttling import TooManyAttempts
+from console.staff.views.answers import answer
+from console.staff.views.visits import visit_of
 
 
 @public
@@ -34,15 +32,7 @@ def start(request: HttpRequest) -> HttpResponse:
     except Refusal as refusal:
         return _refused(request, refusal, destination)
     response = HttpResponseRedirect(url)
-    response.set_cookie(
-        _cookie_name(),
-        cookie,
-        max_age=attempts.LIFETIME,
-        path="/",
-        secure=settings.SESSION_COOKIE_SECURE,
-        httponly=True,
-        samesite="Lax",
-    )
+    set_cookie(response, settings.COMPANY_SIGN_IN_COOKIE_NAME, cookie, attempts.LIFETIME)
     return response
 
 
@@ -51,10 +41,10 @@ def start(request: HttpRequest) -> HttpResponse:
 def back(request: HttpRequest) -> HttpResponse:
     """From the provider: signed in and on, or a page that says why not. Either way the attempt is over."""
     _check_configured()
-    cookie = request.COOKIES.get(_cookie_name(), "")
+    cookie = request.COOKIES.get(settings.COMPANY_SIGN_IN_COOKIE_NAME, "")
     answer = sign_in.Answer(*(request.GET.get(name, "") for name in ("state", "code", "error", "iss")))
     try:
-        signed_in, destination = sign_in.finish(answer, cookie, _visit(request), redirect_uri=_return_uri(request))
+        signed_in, destination = sign_in.finish(answer, cookie, visit_of(request), redirect_uri=_return_uri(request))
     except ConsoleError as error:
         # The store's failures too: the address of this page, with its code, is of no use any more.
         response = _refused(request, error, attempts.destination_of(cookie))
@@ -63,7 +53,7 @@ def back(request: HttpRequest) -> HttpResponse:
         rotate_token(request)
         response = HttpResponseRedirect(safe_destination(destination) or reverse("home"))
         set_session_cookie(response, signed_in.token)
-    response.delete_cookie(_cookie_name(), path="/", samesite="Lax")
+    delete_cookie(response, settings.COMPANY_SIGN_IN_COOKIE_NAME)
     return response
 
 
@@ -84,20 +74,8 @@ def _check_configured() -> None:
         raise NotFound
 
 
-def _cookie_name() -> str:
-    return "__Host-company-sign-in" if settings.SESSION_COOKIE_SECURE else "company-sign-in"
-
-
 def _return_uri(request: HttpRequest) -> str:
     return request.build_absolute_uri(reverse("oidc-return"))
-
-
-def _visit(request: HttpRequest) -> Visit:
-    return Visit(
-        address=client_address(request),
-        label=browser_label(request.headers.get("User-Agent", "")),
-        previous_token=session_token(request),
-    )
 
 
 def _refused(request: HttpRequest, error: ConsoleError, destination: str) -> HttpResponse:
@@ -111,7 +89,4 @@ def _refused(request: HttpRequest, error: ConsoleError, destination: str) -> Htt
         "may_repeat": may_repeat,
         "start_url": reverse("oidc-start") + (f"?{urlencode(query)}" if query else ""),
     }
-    response = render(request, "staff/oidc_refused.html", context, status=HTTPStatus(error.status))
-    if error.retry_after:
-        response.headers["Retry-After"] = str(error.retry_after)
-    return response
+    return answer(request, "staff/oidc_refused.html", context, error)

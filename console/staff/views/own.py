@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import wraps
-from http import HTTPStatus
 from typing import Any
 
 from django import forms
@@ -18,23 +17,25 @@ from console import clock
 from console.audit.actions import staff_trail
 from console.errors import Conflict, Invalid
 from console.refs import seal
-from console.staff import devices, own, own_record, session_list
+from console.staff import own, own_record, session_list
 from console.staff.access import StaffRequest, signed_in
-from console.staff.addresses import client_address
-from console.staff.cookies import delete_session_cookie, set_session_cookie
+from console.staff.authentication import Visit
+from console.staff.cookies import set_session_cookie
 from console.staff.own_forms import CurrentPasswordForm, PasswordForm, SecondFactorForm, TimeZoneForm
 from console.staff.permissions import Permission
 from console.staff.throttling import TooManyAttempts
+from console.staff.views.answers import answer, signed_out
+from console.staff.views.visits import visit_of
 
 View = Callable[[StaffRequest], HttpResponse]
 
 
-class NotValid(Exception):
+class NotValid(Invalid):
     """The form says already what is wrong with it."""
 
 
 # What is told on the form, which stays as it was typed (but for passwords).
-REFUSALS = (NotValid, Invalid, Conflict, TooManyAttempts)
+REFUSALS = (Invalid, Conflict, TooManyAttempts)
 
 
 def _own_form(view: View) -> View:
@@ -68,7 +69,7 @@ def password(request: StaffRequest) -> HttpResponse:
     try:
         data = _valid(form)
         current, new = data["current_password"], data["new_password"]
-        token = own.change_password(request.staff, current, new, origin=_origin(request))
+        token = own.change_password(request.staff, current, new, visit=_visit(request))
     except REFUSALS as error:
         return _page(request, "account_password", form, error, field="new_password")
     messages.success(request, "Your password is changed. You are signed out in every other browser.")
@@ -99,7 +100,7 @@ def second_factor(request: StaffRequest) -> HttpResponse:
     try:
         data = _valid(form)
         token, codes = own.finish_set_up(
-            request.staff, data["pending"], data["code"], data["current_password"], origin=_origin(request)
+            request.staff, data["pending"], data["code"], data["current_password"], visit=_visit(request)
         )
     except REFUSALS as error:
         return _set_up_page(request, form, error)
@@ -115,7 +116,7 @@ def recovery_codes(request: StaffRequest) -> HttpResponse:
         return _page(request, "recovery_codes", form)
     try:
         current = _valid(form)["current_password"]
-        codes = own.renew_recovery_codes(request.staff, current, origin=_origin(request))
+        codes = own.renew_recovery_codes(request.staff, current, visit=_visit(request))
     except REFUSALS as error:
         return _page(request, "recovery_codes", form, error)
     return _codes_page(request, codes)
@@ -130,7 +131,7 @@ def remove_second_factor(request: StaffRequest) -> HttpResponse:
         return _page(request, "second_factor_remove", form)
     try:
         current = _valid(form)["current_password"]
-        token = own.remove_second_factor(request.staff, current, origin=_origin(request))
+        token = own.remove_second_factor(request.staff, current, visit=_visit(request))
     except REFUSALS as error:
         return _page(request, "second_factor_remove", form, error)
     messages.success(request, "The second factor is removed: your password alone opens your account now.")
@@ -147,26 +148,22 @@ def end_sessions(request: StaffRequest) -> HttpResponse:
             token = own.end_other_sessions(request.staff)
             messages.success(request, "You are signed out in every other browser.")
             return _go_on(request, token, lambda: redirect("account"))
-        browser = own.end_session(request.staff, reference)
+        ended = own.end_session(request.staff, reference)
     except own.NotApplicable as told:
         messages.info(request, str(told))
         return redirect("account")
-    if browser:
-        messages.success(request, f"The session in {browser} is over.")
+    if ended.browser:
+        messages.success(request, f"The session in {ended.browser} is over.")
         return redirect("account")
-    rotate_token(request)
-    messages.success(request, "You are signed out.")
-    response = redirect("sign-in")
-    delete_session_cookie(response)
-    return response
+    return signed_out(request, ended.method)
 
 
 def _sent(request: StaffRequest) -> QueryDict | None:
     return request.POST if request.method == "POST" else None
 
 
-def _origin(request: StaffRequest) -> own.Origin:
-    return own.Origin(client_address(request), devices.known(request, request.staff.username))
+def _visit(request: StaffRequest) -> Visit:
+    return visit_of(request, request.staff.username)
 
 
 def _valid(form: forms.Form) -> dict[str, Any]:
@@ -227,13 +224,8 @@ def _page(
     """A page with its form. `error` is why what was sent was refused: told at `field`, or at the one that it names."""
     if isinstance(error, own.NotApplicable):
         raise error
-    if isinstance(error, Invalid):
+    if isinstance(error, Invalid) and not isinstance(error, NotValid):
         form.add_error(getattr(error, "field", field) or None, str(error))
     elif isinstance(error, Conflict | TooManyAttempts):
         form.add_error(None, str(error))
-    refused = HTTPStatus.UNPROCESSABLE_ENTITY if error else HTTPStatus.OK
-    status = error.status if isinstance(error, Conflict | TooManyAttempts) else refused
-    response = render(request, f"staff/{name}.html", {"form": form, **context}, status=status)
-    if isinstance(error, TooManyAttempts):
-        response.headers["Retry-After"] = str(error.seconds)
-    return response
+    return answer(request, f"staff/{name}.html", {"form": form, **context}, error)

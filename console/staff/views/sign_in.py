@@ -14,14 +14,14 @@ from django.views.decorators.http import require_http_methods, require_POST
 from console.errors import ConsoleError, Invalid
 from console.staff import authentication, devices, oidc, password_links, sessions
 from console.staff.access import public
-from console.staff.addresses import client_address
-from console.staff.authentication import CodeNeeded, SecondStepOver, SignedIn, Visit
-from console.staff.browsers import browser_label
-from console.staff.cookies import delete_session_cookie, session_token, set_session_cookie
+from console.staff.authentication import CodeNeeded, SecondStepOver, SignedIn
+from console.staff.cookies import session_token, set_session_cookie
 from console.staff.destinations import safe_destination
 from console.staff.forms import CODE_REFUSED, REFUSED, CodeForm, SetPasswordForm, SignInForm
 from console.staff.second_factor import SecretUnreadable
 from console.staff.throttling import TooManyAttempts
+from console.staff.views.answers import signed_out
+from console.staff.views.visits import visit_of
 
 REFUSED_STATUS = HTTPStatus.UNPROCESSABLE_ENTITY
 
@@ -46,7 +46,7 @@ def _sign_in(request: HttpRequest) -> HttpResponse:
         return _page(request, form, REFUSED_STATUS)
     username, password = form.cleaned_data["username"], form.cleaned_data["password"]
     try:
-        outcome = authentication.sign_in(username, password, _visit(request, username))
+        outcome = authentication.sign_in(username, password, visit_of(request, username))
     except TooManyAttempts as error:
         return _refuse(request, form, error)
     if outcome is None:
@@ -70,7 +70,7 @@ def code(request: HttpRequest) -> HttpResponse:
         return _page(request, form, REFUSED_STATUS)
     pending, typed = form.cleaned_data["pending"], form.cleaned_data["code"]
     try:
-        outcome = authentication.finish(pending, typed, _visit(request, authentication.pending_username(pending)))
+        outcome = authentication.finish(pending, typed, visit_of(request, authentication.pending_username(pending)))
     except (TooManyAttempts, SecretUnreadable) as error:
         return _refuse(request, form, error)
     except SecondStepOver as error:
@@ -86,12 +86,7 @@ def code(request: HttpRequest) -> HttpResponse:
 def sign_out(request: HttpRequest) -> HttpResponse:
     """End the session, wherever its cookie was copied to; without one, only the cookie goes."""
     staff = sessions.authenticate_request(session_token(request), is_activity=False)
-    method = authentication.sign_out(staff) if staff is not None else ""
-    rotate_token(request)
-    messages.success(request, "You are signed out.")
-    response = HttpResponseRedirect(oidc.sign_out_destination(method) or reverse("sign-in"))
-    delete_session_cookie(response)
-    return response
+    return signed_out(request, authentication.sign_out(staff) if staff is not None else "")
 
 
 @public
@@ -105,7 +100,7 @@ def set_password(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _page(request, form, REFUSED_STATUS)
     try:
-        authentication.set_password(form.cleaned_data["code"], form.cleaned_data["password"], _visit(request, ""))
+        authentication.set_password(form.cleaned_data["code"], form.cleaned_data["password"], visit_of(request))
     except TooManyAttempts as error:
         return _refuse(request, form, error)
     except Invalid as error:
@@ -159,15 +154,6 @@ def _words_on_recovery_codes(left: int) -> str:
         return "You signed in with your last recovery code. Make new ones now: choose your name, then Recovery codes."
     are = "1 is" if left == 1 else f"{left} are"
     return f"You signed in with a recovery code, which works no second time. {are} left."
-
-
-def _visit(request: HttpRequest, username: str) -> Visit:
-    return Visit(
-        address=client_address(request),
-        label=browser_label(request.headers.get("User-Agent", "")),
-        known_as=devices.known(request, username),
-        previous_token=session_token(request),
-    )
 
 
 def _destination(request: HttpRequest) -> str:

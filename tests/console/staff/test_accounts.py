@@ -239,7 +239,7 @@ def test_nothing_is_written_where_there_is_no_second_factor(store, agent):
     [
         lambda: services.issue_password_link("nobody", actor=ADMIN),
         lambda: services.remove_second_factor("nobody", actor=ADMIN),
-        lambda: services.change_display_name("nobody", "Nobody", actor=ADMIN),
+        lambda: services.change("nobody", display_name="Nobody", actor=ADMIN),
     ],
 )
 def test_change_of_nobody_is_not_found(store, change):
@@ -250,16 +250,16 @@ def test_change_of_nobody_is_not_found(store, change):
 
 def test_name_is_changed_without_telling_the_trail_and_sessions_go_on(store, agent, client, sign_in):
     sign_in(client)
-    services.change_display_name("amira.haddad", "  Amira  El-Haddad ", actor=ADMIN)
+    services.change("amira.haddad", display_name="  Amira  El-Haddad ", actor=ADMIN)
     assert store.get("STAFF", username="amira.haddad")["display_name"] == "Amira El-Haddad"
     assert trail(store, "amira.haddad")[-1] == ("staff.changed", {"changed": "display_name"})
     assert client.get("/").status_code == 200
-    services.change_display_name("amira.haddad", "  ", actor=ADMIN)
+    services.change("amira.haddad", display_name="  ", actor=ADMIN)
     assert store.get("STAFF", username="amira.haddad")["display_name"] == "amira.haddad"
 
 
 @pytest.mark.parametrize("name", ["x" * 81, "a\x00b", "a\u202eb"])
 def test_name_that_cannot_be_shown_is_refused(store, agent, name):
     with pytest.raises(Invalid):
-        services.change_display_name("amira.haddad", name, actor=ADMIN)
+        services.change("amira.haddad", display_name=name, actor=ADMIN)
     assert store.get("STAFF", username="amira.haddad")["display_name"] == "Amira Haddad"

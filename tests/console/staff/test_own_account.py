@@ -10,6 +10,7 @@ from console import clock, refs
 from console.audit.actions import Action, staff_trail
 from console.errors import Conflict, ConsoleError, Invalid, NotFound, StoreUnavailable
 from console.staff import accounts, known_companies, own, own_record, passwords, second_factor, services, sessions
+from console.staff.authentication import Visit
 from console.staff.permissions import Role, Staff
 from console.staff.throttling import TooManyAttempts
 from tests import faults
@@ -17,7 +18,7 @@ from tests.console.staff.conftest import ADMIN, PASSWORD
 from tests.console.staff.test_session_list import begin
 
 NEW = "a wholly different passphrase"
-HERE = own.Origin("192.0.2.7")
+HERE = Visit("192.0.2.7")
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +46,7 @@ def code_of(key: str) -> str:
 
 def set_up(person: Staff) -> tuple[str, tuple[str, ...]]:
     begun = own.begin_set_up(person)
-    return own.finish_set_up(person, begun.pending, code_of(begun.key), PASSWORD, origin=HERE)
+    return own.finish_set_up(person, begun.pending, code_of(begun.key), PASSWORD, visit=HERE)
 
 
 def stored(store) -> dict:
@@ -58,15 +59,15 @@ def entries(store, action: str) -> list[dict]:
 
 
 def change_password(person: Staff) -> object:
-    return own.change_password(person, PASSWORD, NEW, origin=HERE)
+    return own.change_password(person, PASSWORD, NEW, visit=HERE)
 
 
 def renew(person: Staff) -> object:
-    return own.renew_recovery_codes(person, PASSWORD, origin=HERE)
+    return own.renew_recovery_codes(person, PASSWORD, visit=HERE)
 
 
 def remove(person: Staff) -> object:
-    return own.remove_second_factor(person, PASSWORD, origin=HERE)
+    return own.remove_second_factor(person, PASSWORD, visit=HERE)
 
 
 # Each change that starts from an account without a second factor, or with one, and the action of its entry.
@@ -144,7 +145,7 @@ def test_renewed_session_lasts_no_longer_than_the_old_one(store, agent, later):
 def test_new_password_against_the_rules_changes_nothing(store, person, new, words):
     before = stored(store)
     with pytest.raises(Invalid, match=words):
-        own.change_password(person, PASSWORD, new, origin=HERE)
+        own.change_password(person, PASSWORD, new, visit=HERE)
     assert stored(store) == before
 
 
@@ -182,13 +183,13 @@ def test_right_password_forgives_earlier_guesses(store, person, settings):
     for _ in range(4):
         begun = own.begin_set_up(person)
         with pytest.raises(own.WrongCode):
-            own.finish_set_up(person, begun.pending, "no code", PASSWORD, origin=HERE)
+            own.finish_set_up(person, begun.pending, "no code", PASSWORD, visit=HERE)
 
 
 def test_second_factor_is_on_after_the_code_and_its_step_is_used(store, person):
     begun = own.begin_set_up(person)
     assert "totp_secret" not in stored(store)
-    _token, codes = own.finish_set_up(person, begun.pending, code_of(begun.key), PASSWORD, origin=HERE)
+    _token, codes = own.finish_set_up(person, begun.pending, code_of(begun.key), PASSWORD, visit=HERE)
     account = accounts.get("amira.haddad")
     assert second_factor.is_on(account)
     assert second_factor.flaw(account) == ""
@@ -205,7 +206,7 @@ def test_wrong_code_of_a_set_up_stores_nothing(store, person, steps):
     begun, before = own.begin_set_up(person), stored(store)
     typed = pyotp.TOTP(begun.key).generate_otp(clock.to_epoch(clock.now()) // 30 + steps)
     with pytest.raises(own.WrongCode):
-        own.finish_set_up(person, begun.pending, typed, PASSWORD, origin=HERE)
+        own.finish_set_up(person, begun.pending, typed, PASSWORD, visit=HERE)
     assert stored(store) == before
 
 
@@ -217,7 +218,7 @@ def test_key_can_be_shown_again_and_is_good_for_a_quarter_of_an_hour(store, pers
     with pytest.raises(own.SetUpOver):
         own.begin_set_up(person, begun.pending)
     with pytest.raises(own.SetUpOver):
-        own.finish_set_up(person, begun.pending, code_of(begun.key), PASSWORD, origin=HERE)
+        own.finish_set_up(person, begun.pending, code_of(begun.key), PASSWORD, visit=HERE)
     assert "totp_secret" not in stored(store)
 
 
@@ -228,7 +229,7 @@ def test_key_of_another_account_or_junk_is_refused(store, person, junk):
     services.create("tom.becker", PASSWORD, role=Role.AGENT, actor=ADMIN)
     for pending in (junk, own.begin_set_up(accounts.get("tom.becker").as_staff()).pending):
         with pytest.raises(own.SetUpOver):
-            own.finish_set_up(person, pending, "123456", PASSWORD, origin=HERE)
+            own.finish_set_up(person, pending, "123456", PASSWORD, visit=HERE)
 
 
 def test_every_set_up_has_a_key_of_its_own_that_its_form_hides(person):
@@ -334,7 +335,7 @@ def test_two_set_ups_at_once_make_one_second_factor(store, person):
     def finish(each: own.SetUp) -> None:
         barrier.wait()
         try:
-            answers.append((each, *own.finish_set_up(person, each.pending, code_of(each.key), PASSWORD, origin=HERE)))
+            answers.append((each, *own.finish_set_up(person, each.pending, code_of(each.key), PASSWORD, visit=HERE)))
         except ConsoleError as error:
             answers.append(error)
 
@@ -405,7 +406,7 @@ def test_time_zone_changes_with_its_entry_and_ends_no_session(store, person):
 
 def test_one_session_ends_with_its_entry_and_the_others_go_on(store, agent, person):
     other = begin(agent, "Chrome on Android")
-    assert own.end_session(person, refs.seal("staff-session", "amira.haddad", other)) == "Chrome on Android"
+    assert own.end_session(person, refs.seal("staff-session", "amira.haddad", other)) == own.Ended("Chrome on Android")
     assert [item["session_id"] for item in store.all("STAFF_SESSIONS")] == [person.session_id]
     [entry] = entries(store, "staff.session_ended")
     assert entry["action_payload_redacted"] == '{"browser": "Chrome on Android"}'

@@ -16,7 +16,7 @@ CHANGES = {
     "role": lambda: services.change_role("amira.haddad", Role.AUDITOR, actor=ADMIN),
     "scope": lambda: services.change_scope("amira.haddad", ["all"], actor=ADMIN),
     "time zone": lambda: services.change_time_zone("amira.haddad", "Asia/Tokyo", actor=ADMIN),
-    "name": lambda: services.change_display_name("amira.haddad", " Amira  H. ", actor=ADMIN),
+    "name": lambda: services.change("amira.haddad", display_name=" Amira  H. ", actor=ADMIN),
     "password": lambda: services.reset_password("amira.haddad", "another fine password", actor=ADMIN),
     "disable": lambda: services.disable("amira.haddad", actor=ADMIN),
     "sessions": lambda: services.end_sessions("amira.haddad", actor=ADMIN),
@@ -179,7 +179,7 @@ def test_change_to_what_is_already_so_writes_nothing(store, agent):
         services.change_role("amira.haddad", Role.AGENT, actor=ADMIN)
         services.change_scope("amira.haddad", ["ci-nwe-002", "ci-cuc-001"], actor=ADMIN)
         services.change_time_zone("amira.haddad", "UTC", actor=ADMIN)
-        services.change_display_name("amira.haddad", "Amira Haddad ", actor=ADMIN)
+        services.change("amira.haddad", display_name="Amira Haddad ", actor=ADMIN)
         services.enable("amira.haddad", actor=ADMIN)
     assert {call.operation for call in calls} == {"GetItem"}
 

@@ -90,6 +90,7 @@ def test_destination_too_long_for_a_cookie_is_forgone(store, provider, client):
 
 def test_cookie_of_the_attempt_is_short_lived_sealed_and_gone_after(store, provider, client, settings):
     settings.SESSION_COOKIE_SECURE, settings.SESSION_COOKIE_NAME = True, "__Host-session"
+    settings.COMPANY_SIGN_IN_COOKIE_NAME = "__Host-company-sign-in"
     provider.redirect_uris.add("https://testserver" + RETURN)
     url = client.get("/sign-in/company/", secure=True)["Location"]
     cookie = client.cookies["__Host-company-sign-in"]

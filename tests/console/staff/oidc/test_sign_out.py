@@ -5,6 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from console import refs
 from tests.console.staff.conftest import PASSWORD
 from tests.console.staff.oidc.conftest import come
 
@@ -33,6 +34,15 @@ def test_session_of_the_company_s_sign_in_ends_here_and_goes_on_to_the_provider(
     }
     assert "eyJ" not in page.content.decode()
     assert "form-action 'self'" in page["Content-Security-Policy"]
+
+
+def test_ending_this_session_among_one_s_own_signs_out_there_too(store, provider, client):
+    come(client)
+    [session] = store.all("STAFF_SESSIONS")
+    reference = refs.seal("staff-session", session["username"], session["session_id"])
+    answer = client.post("/account/sessions/end/", {"session": reference})
+    assert (answer.status_code, answer["Location"]) == (302, "/sign-out/company/")
+    assert store.all("STAFF_SESSIONS") == []
 
 
 def test_session_of_a_password_ends_here_and_nowhere_else(store, provider, client, sign_in):

@@ -1,0 +1,19 @@
+"""What a request tells of the browser that it comes from."""
+
+from django.http import HttpRequest
+
+from console.staff import devices
+from console.staff.addresses import client_address
+from console.staff.authentication import Visit
+from console.staff.browsers import browser_label
+from console.staff.cookies import session_token
+
+
+def visit_of(request: HttpRequest, username: str = "") -> Visit:
+    """The visit of somebody who signs in, or proves who they are, under that username; "" where it is not known yet."""
+    return Visit(
+        address=client_address(request),
+        label=browser_label(request.headers.get("User-Agent", "")),
+        known_as=devices.known(request, username),
+        previous_token=session_token(request),
+    )

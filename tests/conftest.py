@@ -15,6 +15,13 @@ from tests.store import Store
 hypothesis.settings.register_profile("suite", deadline=None, derandomize=bool(os.environ.get("CI")))
 hypothesis.settings.load_profile("suite")
 
+LONGEST = (
+    "tests/browser/test_hostile_strings",
+    "tests/browser/test_pages",
+    "tests/hostile/",
+    "tests/browser/",
+    "tests/access/",
+)
 STORE_FIXTURES = {"store", "bare_store", "dynamodb"}
 
 
@@ -29,6 +36,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what uses a store or a browser, and skip what the chosen store cannot show."""
     on_local = config.getoption("--dynamodb-local")
+    # Whole files go to a process each: the longest first, so that none is left over at the end for one alone.
+    items.sort(key=lambda item: next((n for n, start in enumerate(LONGEST) if item.nodeid.startswith(start)), 99))
     for item in items:
         if STORE_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.store)

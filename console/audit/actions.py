@@ -23,6 +23,8 @@ class Action(StrEnum):
     # Looking at personal data
     TRANSCRIPT_OPENED = "transcript.opened"
     RECIPIENT_REVEALED = "recipient.revealed"
+    AUDIT_EXPORTED = "audit.exported"
+    AUDIT_ARCHIVED = "audit.archived"
     # Staff
     SIGN_IN = "staff.sign_in"
     SIGN_IN_FAILED = "staff.sign_in_failed"

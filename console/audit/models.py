@@ -1,8 +1,42 @@
 """The middleware's audit and idempotency tables, which the console shares (schema tables A and C)."""
 
 from pynamodb.attributes import BooleanAttribute, NumberAttribute, UnicodeAttribute
+from pynamodb.indexes import AllProjection, GlobalSecondaryIndex
 
 from console.dynamodb.models import ForeignModel, TableMeta
+
+
+class ActionTypeIndex(GlobalSecondaryIndex["AuditEntry"]):
+    """Entries of one action type, by time: of the middleware's writers too (ours to add)."""
+
+    class Meta:
+        index_name = "action-type-index"
+        projection = AllProjection()
+
+    action_type = UnicodeAttribute(hash_key=True)
+    ts_action_id = UnicodeAttribute(range_key=True)
+
+
+class ActorIndex(GlobalSecondaryIndex["AuditEntry"]):
+    """Entries that the console or the platform wrote for one actor, by time (ours, sparse)."""
+
+    class Meta:
+        index_name = "actor-index"
+        projection = AllProjection()
+
+    gsi_actor = UnicodeAttribute(hash_key=True)
+    ts_action_id = UnicodeAttribute(range_key=True)
+
+
+class CompanyIndex(GlobalSecondaryIndex["AuditEntry"]):
+    """Entries that name a company, by time (ours, sparse)."""
+
+    class Meta:
+        index_name = "company-index"
+        projection = AllProjection()
+
+    gsi_company_id = UnicodeAttribute(hash_key=True)
+    ts_action_id = UnicodeAttribute(range_key=True)
 
 
 class AuditEntry(ForeignModel):
@@ -26,6 +60,21 @@ class AuditEntry(ForeignModel):
     gsi_company_id = UnicodeAttribute(null=True)
     action_id = UnicodeAttribute(null=True)
     previous_action_id = UnicodeAttribute(null=True)
+
+    by_action_type = ActionTypeIndex()
+    by_actor = ActorIndex()
+    by_company = CompanyIndex()
+
+
+class ConversationEventsIndex(GlobalSecondaryIndex["IdempotencyRecord"]):
+    """The records of a conversation, by time (ours to add)."""
+
+    class Meta:
+        index_name = "conversation-id-index"
+        projection = AllProjection()
+
+    conversation_id = UnicodeAttribute(hash_key=True)
+    created_at = UnicodeAttribute(range_key=True)
 
 
 class IdempotencyRecord(ForeignModel):
@@ -52,3 +101,5 @@ class IdempotencyRecord(ForeignModel):
     ts_action_id = UnicodeAttribute(null=True)
     attempts = NumberAttribute(null=True)
     reference = UnicodeAttribute(null=True)
+
+    by_conversation = ConversationEventsIndex()

@@ -21,6 +21,8 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.HAND_OFF_FENCE: ("closed an action that never arrived", "close an action that never arrived"),
     Action.TRANSCRIPT_OPENED: ("opened the transcript", "open the transcript"),
     Action.RECIPIENT_REVEALED: ("looked at the recipient in full", "look at the recipient in full"),
+    Action.AUDIT_EXPORTED: ("exported the trail", "export the trail"),
+    Action.AUDIT_ARCHIVED: ("archived the trail", "archive the trail"),
     Action.SIGN_IN: ("signed in", "sign in"),
     Action.SIGN_IN_FAILED: ("did not get in", "sign in"),
     Action.SIGN_OUT: ("signed out", "sign out"),

@@ -147,7 +147,8 @@ def _key_differences(spec: TableSpec, description: dict[str, Any]) -> list[Diffe
 def index_text(index: IndexSpec) -> str:
     """Keys and projection of an index, for people."""
     projected = f"INCLUDE {', '.join(index.include)}" if index.include else "ALL"
-    return f"{_keys_text(index.hash, index.range)}; {projected}"
+    caution = f"; note: {index.caution}" if index.caution else ""
+    return f"{_keys_text(index.hash, index.range)}; {projected}{caution}"
 
 
 def _index_differences(spec: TableSpec, description: dict[str, Any]) -> list[Difference]:

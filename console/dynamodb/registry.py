@@ -25,13 +25,17 @@ class KeyAttribute:
 
 @dataclass(frozen=True, slots=True)
 class IndexSpec:
-    """A secondary index. `include` is empty for projection ALL; `ours` marks what the console adds to a schema."""
+    """A secondary index. `include` is empty for projection ALL; `ours` marks what the console adds to a schema.
+
+    `caution` is what to know before it is added to a table that others write.
+    """
 
     name: str
     hash: KeyAttribute
     range: KeyAttribute | None = None
     include: tuple[str, ...] = ()
     ours: bool = False
+    caution: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,7 @@ _SPECS = (
         "rp_mw_idempotency",
         "middleware",
         S("event_id"),
+        gsis=(IndexSpec("conversation-id-index", S("conversation_id"), S("created_at"), ours=True),),
         ttl="expires_at",
         purpose="which event and action was done already",
     ),
@@ -120,6 +125,17 @@ _SPECS = (
         "middleware",
         S("conversation_id"),
         S("ts_action_id"),
+        gsis=(
+            IndexSpec(
+                "action-type-index",
+                S("action_type"),
+                S("ts_action_id"),
+                ours=True,
+                caution="all entries of one action type share a partition: at most 1,000 writes a second of each type",
+            ),
+            IndexSpec("actor-index", S("gsi_actor"), S("ts_action_id"), ours=True),
+            IndexSpec("company-index", S("gsi_company_id"), S("ts_action_id"), ours=True),
+        ),
         ttl="expires_at",
         purpose="what services and staff did",
     ),

@@ -243,7 +243,7 @@ def trail(made: SideItems, company_id: str, username: str, texts: Texts, now: da
 
 
 def _trail_of(action: Action, username: str, conversation_id: str) -> str:
-    if action.startswith("staff."):
+    if action.startswith(("staff.", "audit.")):
         return staff_trail(username)
     return SYSTEM_TRAIL if action.startswith("companies.") else conversation_id
 

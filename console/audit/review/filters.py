@@ -1,0 +1,80 @@
+"""What a review looks for, and the action types that it covers."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.conf import settings
+
+from console.audit.actions import Action
+
+# For `Review.actor`: entries that name nobody, which is how the middleware writes.
+NOBODY = "middleware"
+
+MIDDLEWARE = (Action.ROUTE, Action.TAG, Action.AUTO_REPLY, Action.ESCALATE)
+HAND_OFF = tuple(action for action in Action if action.startswith("hand_off."))
+LOOKS = (Action.TRANSCRIPT_OPENED, Action.RECIPIENT_REVEALED, Action.AUDIT_EXPORTED)
+SIGN_IN = (
+    Action.SIGN_IN,
+    Action.SIGN_OUT,
+    Action.SIGN_IN_FAILED,
+    Action.SIGN_IN_THROTTLED,
+    Action.CODE_ASKED,
+    Action.RECOVERY_CODE_USED,
+    Action.ACCESS_DENIED,
+    Action.SESSION_ENDED,
+    Action.SESSIONS_ENDED,
+)
+ACCOUNTS = tuple(action for action in Action if action.startswith("staff.") and action not in SIGN_IN)
+GROUPS: dict[str, tuple[str, ...]] = {
+    "Middleware": MIDDLEWARE,
+    "Hand-off": HAND_OFF,
+    "Looking at personal data": LOOKS,
+    "Signing in": SIGN_IN,
+    "Accounts": ACCOUNTS,
+    "Operations": (Action.COMPANIES_DISCOVERED, Action.CONVERSATIONS_LOADED, Action.AUDIT_ARCHIVED),
+}
+# What a review begins with: what happened in conversations, and who looked.
+BEGINNING: tuple[str, ...] = (*MIDDLEWARE, *HAND_OFF, *LOOKS)
+
+
+def action_groups() -> dict[str, tuple[str, ...]]:
+    """Every action type that a review can ask for, by group: the console's, and those of `AUDIT_ACTION_TYPES`."""
+    known = {action for actions in GROUPS.values() for action in actions}
+    others = tuple(dict.fromkeys(name for name in settings.AUDIT_ACTION_TYPES if name and name not in known))
+    return GROUPS | ({"Other services": others} if others else {})
+
+
+def known_actions() -> tuple[str, ...]:
+    """The same as one list."""
+    return tuple(action for actions in action_groups().values() for action in actions)
+
+
+def is_ours(action: str) -> bool:
+    """Whether only the console (or the platform's indexer) writes entries of that type: they name actor and company."""
+    return action not in MIDDLEWARE and action in set(Action)
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What is looked for. Empty strings and None: anything.
+
+    `actions` are action types; none of them means any where one trail or one person is looked at, and `BEGINNING`
+    elsewhere. `actor` is a username, a service's name or `NOBODY`; `result` one of
+    `console.audit.actions.outcome`. `since` is included, `until` is not; both aware. `conversation` is a trail's
+    partition and `key` an idempotency key: both may hold personal data, and stay out of addresses.
+    """
+
+    actions: tuple[str, ...] = ()
+    actor: str = ""
+    result: str = ""
+    company: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+    conversation: str = field(default="", repr=False)
+    key: str = field(default="", repr=False)
+
+    @property
+    def binding(self) -> tuple[str, ...]:
+        """What a cursor of this review belongs to."""
+        dates = tuple(moment.isoformat() if moment else "" for moment in (self.since, self.until))
+        return ("review", *self.actions, self.actor, self.result, self.company, *dates, self.conversation, self.key)

@@ -1,0 +1,283 @@
+"""Reading a review: the partitions that it needs, merged newest first, page by page, within a budget of reads."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from console import clock, refs
+from console.audit import scoping
+from console.audit.actions import outcome, staff_trail
+from console.audit.models import AuditEntry, IdempotencyRecord
+from console.audit.queries import instant_of
+from console.audit.review import streams
+from console.audit.review.filters import BEGINNING, NOBODY, Review, is_ours
+from console.audit.review.streams import EPOCHS, Place, Stream, identity_of, sort_key_of
+from console.dynamodb.calls import parallel
+from console.dynamodb.presence import index_ready
+from console.errors import NotFound
+from console.staff.permissions import Permission, Staff
+
+PAGE_SIZE = 50
+# A page with filters goes on reading as often as this before it is shown thin.
+READS_PER_PAGE = 4
+# Owners of conversations that entries do not name: so many are looked up at once, and for one page.
+OWNERS_AT_ONCE = 10
+OWNERS_PER_PAGE = 40
+
+TRAIL_BY_TRAIL = (
+    "The audit table has no index by action type here, so there is no review across conversations: look at one trail "
+    "at a time. An operator adds the index with manage.py tables apply --foreign."
+)
+NO_ACTOR_INDEX = "Without the audit table's index by actor, the actor is looked for among the newest entries only."
+NO_COMPANY_INDEX = (
+    "Without the audit table's index by company, the company is looked for among the newest entries only."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One page of a review, newest first.
+
+    `next` is a sealed cursor ("" at the end), `looked_at` how many entries were read for it; `thin`: the budget ended
+    before the page was full. `covered` are the action types that it looked at; empty: whatever is in the trail.
+    `notices` say what the review could not do.
+    """
+
+    entries: tuple[AuditEntry, ...]
+    next: str = ""
+    looked_at: int = 0
+    thin: bool = False
+    covered: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+def read_review(review: Review, staff: Staff, cursor: str = "", size: int = PAGE_SIZE) -> Found:
+    """One page. The first costs one Query for each action type at most; all of a page's run in parallel.
+
+    A cursor of another review or person gives the first page. Raises `Forbidden` without `audit:review`, and the
+    store's errors; where there is no index for it, an empty page says so.
+    """
+    staff.require(Permission.AUDIT_REVIEW)
+    position = refs.unseal_cursor(cursor, *review.binding, staff.username) if cursor else None
+    plan = _plan(review)
+    walk = _Walk(plan, review, staff, _place_of(position))
+    entries = walk.take(size, READS_PER_PAGE)
+    more = walk.has_more()
+    return Found(
+        entries=tuple(entries),
+        next=_seal(walk.place, review, staff) if more else "",
+        looked_at=walk.looked_at,
+        thin=more and len(entries) < size,
+        covered=plan.covered,
+        notices=plan.notices,
+    )
+
+
+def every_page(review: Review, staff: Staff, limit: int, size: int = 200) -> Iterator[Sequence[AuditEntry]]:
+    """The newest `limit` entries of a review in pieces, for exports and pictures: no more than a piece is kept.
+
+    Raises as `read_review`, also in the middle.
+    """
+    staff.require(Permission.AUDIT_REVIEW)
+    walk = _Walk(_plan(review), review, staff, Place())
+    left = limit
+    while left > 0 and walk.has_more():
+        piece = walk.take(min(size, left), READS_PER_PAGE)
+        walk.forget_budget()
+        left -= len(piece)
+        yield piece
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Which partitions a review reads, what they cover, and what cannot be done here."""
+
+    partitions: tuple[tuple[str, str], ...]
+    covered: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+def _plan(review: Review) -> Plan:
+    if review.conversation:
+        return Plan(((streams.TABLE, review.conversation),))
+    if review.key:
+        return Plan(((streams.TABLE, _trail_of_key(review.key)),))
+    notices = []
+    if review.actor and review.actor != NOBODY:
+        if index_ready("AUDIT", streams.ACTOR):
+            return Plan(((streams.ACTOR, review.actor),), review.actions)
+        notices.append(NO_ACTOR_INDEX)
+    actions = review.actions or BEGINNING
+    ours = [action for action in actions if is_ours(action)]
+    by_type = actions
+    partitions: list[tuple[str, str]] = []
+    if review.company and ours:
+        if index_ready("AUDIT", streams.COMPANY):
+            partitions.append((streams.COMPANY, review.company))
+            by_type = tuple(action for action in actions if action not in ours)
+        else:
+            notices.append(NO_COMPANY_INDEX)
+    if by_type and not index_ready("AUDIT", streams.ACTION_TYPE):
+        covered = tuple(ours) if partitions else ()
+        return Plan(tuple(partitions), covered, (*notices, TRAIL_BY_TRAIL))
+    partitions += [(streams.ACTION_TYPE, action) for action in by_type]
+    return Plan(tuple(partitions), actions, tuple(notices))
+
+
+def _trail_of_key(key: str) -> str:
+    """The conversation that an idempotency key is about, as its record says.
+
+    Else the key itself, whose trail is empty: a key of another company costs and shows what one that is not there does.
+    """
+    try:
+        conversation = IdempotencyRecord.get(key).plain("conversation_id")
+    except NotFound:
+        return key
+    return conversation if isinstance(conversation, str) and conversation else key
+
+
+def _place_of(stored: Any) -> Place:
+    match stored:
+        case [int() as number, str() as at, list() as passed]:
+            return Place(number, at, tuple((str(one), str(other)) for one, other in passed))
+    return Place()
+
+
+def _seal(place: Place, review: Review, staff: Staff) -> str:
+    stored = [place.number, place.at, [list(each) for each in place.passed]]
+    return refs.seal_cursor(stored, *review.binding, staff.username)
+
+
+class _Walk:
+    """A review's partitions, merged: the newest entry of all comes next."""
+
+    def __init__(self, plan: Plan, review: Review, staff: Staff, place: Place) -> None:
+        self.place = place
+        self.looked_at = 0
+        self._review, self._staff = review, staff
+        self._streams = [Stream(index, key, review.since, review.until) for index, key in plan.partitions]
+        for stream in self._streams:
+            stream.begin_at(place)
+        self._number = place.number
+        self._now = clock.now()
+        self._owners: dict[str, frozenset[str]] = {}
+        self._owners_left = OWNERS_PER_PAGE
+
+    def forget_budget(self) -> None:
+        """A next piece may look up owners anew."""
+        self._owners_left = OWNERS_PER_PAGE
+        if len(self._owners) > 1000:
+            self._owners.clear()
+
+    def take(self, size: int, reads: int) -> list[AuditEntry]:
+        """At most `size` entries that are looked for; fewer at the end, or when so many rounds of reads are spent."""
+        found: list[AuditEntry] = []
+        while len(found) < size:
+            if self._waiting():
+                if reads == 0:
+                    break
+                reads -= 1
+                self._fetch(size)
+                continue
+            stream = self._next()
+            if stream is None:
+                if self._number == EPOCHS:
+                    break
+                self._begin_epochs()
+                continue
+            entry = stream.buffer[0]
+            owners = self._owners_of(entry)
+            if owners is None:
+                break
+            stream.buffer.popleft()
+            self._pass(entry)
+            if self._is_wanted(entry, owners):
+                found.append(entry)
+        return found
+
+    def has_more(self) -> bool:
+        """Whether anything lies behind what was taken; asks for the epochs if only those could."""
+        if not any(stream.buffer or not stream.ended for stream in self._streams):
+            self._begin_epochs()
+            if waiting := self._waiting():
+                parallel(*(partial(stream.fetch, PAGE_SIZE) for stream in waiting))
+        return any(stream.buffer or not stream.ended for stream in self._streams)
+
+    def _waiting(self) -> list[Stream]:
+        return [stream for stream in self._streams if stream.needs_more]
+
+    def _fetch(self, limit: int) -> None:
+        parallel(*(partial(stream.fetch, limit) for stream in self._waiting()))
+
+    def _next(self) -> Stream | None:
+        full = [stream for stream in self._streams if stream.buffer]
+        if not full:
+            return None
+        return max(full, key=lambda stream: (sort_key_of(stream.buffer[0]), identity_of(stream.buffer[0])))
+
+    def _begin_epochs(self) -> None:
+        if self._number == EPOCHS:
+            return
+        self._number = EPOCHS
+        self.place = Place(EPOCHS)
+        for stream in self._streams:
+            stream.begin_epochs()
+
+    def _pass(self, entry: AuditEntry) -> None:
+        self.place = self.place.after(entry)
+        self.looked_at += 1
+
+    def _is_wanted(self, entry: AuditEntry, owners: frozenset[str]) -> bool:
+        review = self._review
+        actor, action = entry.plain("actor"), entry.plain("action_type")
+        return (
+            not clock.is_expired(entry.plain("expires_at"), self._now)
+            and self._may_see(entry, owners)
+            and (not review.actions or action in review.actions)
+            and (not review.result or outcome(str(entry.plain("result") or "")) == review.result)
+            and (not review.actor or (not actor if review.actor == NOBODY else actor == review.actor))
+            and (not review.company or review.company in owners)
+            and (not review.key or entry.plain("idempotency_key") == review.key)
+            and self._is_within(entry)
+        )
+
+    def _is_within(self, entry: AuditEntry) -> bool:
+        since, until = self._review.since, self._review.until
+        if since is None and until is None:
+            return True
+        at = instant_of(entry)
+        return at is not None and (since is None or since <= at) and (until is None or at < until)
+
+    # --- Whose entry it is --------------------------------------------------------------------------------------------
+
+    def _may_see(self, entry: AuditEntry, owners: frozenset[str]) -> bool:
+        if self._staff.scope.everything:
+            return True
+        trail = identity_of(entry)[0]
+        if trail == staff_trail(self._staff.username):
+            return True
+        return bool(owners) and all(self._staff.scope.covers(owner) for owner in owners)
+
+    def _owners_of(self, entry: AuditEntry) -> frozenset[str] | None:
+        """The companies that an entry belongs to; None where it is not known yet and the budget for asking is spent."""
+        named = entry.plain("company_id")
+        if isinstance(named, str) and named:
+            return frozenset({named})
+        trail = identity_of(entry)[0]
+        if trail.startswith("TENANT#"):
+            return frozenset({trail.removeprefix("TENANT#")})
+        if not scoping.is_conversation_trail(trail) or (self._staff.scope.everything and not self._review.company):
+            return frozenset()
+        if trail not in self._owners:
+            self._ask_owners(trail)
+        return self._owners.get(trail)
+
+    def _ask_owners(self, trail: str) -> None:
+        """Of this trail and of the next ones that will be asked for."""
+        coming = [identity_of(each)[0] for stream in self._streams for each in list(stream.buffer)[:OWNERS_AT_ONCE]]
+        unknown = [each for each in coming if each not in self._owners and scoping.is_conversation_trail(each)]
+        asked = list(dict.fromkeys((trail, *unknown)))[: min(OWNERS_AT_ONCE, self._owners_left)]
+        self._owners_left -= len(asked)
+        found = parallel(*(partial(scoping.companies_of, each) for each in asked))
+        self._owners |= dict(zip(asked, found, strict=True))

@@ -9,13 +9,18 @@ class ConversationsConfig(AppConfig):
     name = "conversations"
 
     def ready(self) -> None:
-        """Tell the trail's pages whose a conversation is, and the staff's what to release and which companies exist."""
-        from console.audit import scoping
+        """Register what the base asks apps for.
+
+        Whose a trail's conversation is and where it has its page; what to release; which companies exist.
+        """
+        from console.audit import links, scoping
         from console.staff import known_companies, services
         from conversations.companies import names_for
+        from conversations.listing import url_by_id
         from conversations.release import release_everything_of
         from conversations.scoping import companies_of
 
         scoping.register(companies_of)
+        links.register(url_by_id)
         known_companies.register(names_for)
         services.on_disabled.append(release_everything_of)

@@ -94,6 +94,12 @@ def story_of(entries: Iterable[HandOffEntry], hand_off: HandOff, viewer: str) ->
     return Story(tuple(_with_waits(events)), open_end)
 
 
+def told_by_item(entries: Iterable[HandOffEntry], hand_off: HandOff, viewer: str) -> tuple[Event, ...]:
+    """The events that the item tells and none of these entries does: the platform hands off without entries."""
+    events = [event for entry in entries if (event := _of_entry(entry, hand_off, viewer))]
+    return tuple(_of_item(events, hand_off, viewer))
+
+
 def _of_entry(entry: HandOffEntry, hand_off: HandOff, viewer: str) -> Event | None:
     """An entry that succeeded: it says so, or the item bears its id while the answer is still outstanding."""
     applied = entry.outcome == Result.SUCCESS or (

@@ -6,31 +6,16 @@ Credential references in configurations are never shown in full.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from console import clock
+from console.facts import Fact, instant_fact
 from console.redaction import mask_identifier, redact, redact_value
 from console.trees import Node, tail, text_of, tree_of, well_formed
 from conversations.credentials import mask_credentials
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.reading import is_true, short_id, summary_of
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """One line of a panel, in the words of the `_facts` component. An empty `value` is shown as a dash."""
-
-    label: str
-    value: str = ""
-    mono: bool = False
-    tone: str = ""
-    at: datetime | None = None
-    relative: str = ""
-    list: tuple[str, ...] = ()
-    note: str = ""
-    copy_text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,14 +195,6 @@ def _trees(item: Conversation, *names: str) -> tuple[tuple[str, Node], ...]:
         for name in names
         if item.plain(name) not in (None, "", {}, [])
     )
-
-
-def instant_fact(label: str, value: Any, relative: str = "") -> Fact:
-    """A time as a fact; one that cannot be read is shown as its redacted text."""
-    at = clock.parse_instant(value)
-    if at is None:
-        return Fact(label, redact(text_of(value))[:80] if value not in (None, "") else "")
-    return Fact(label, at=at, relative=relative)
 
 
 def yes_or_no(value: Any) -> str:

@@ -42,6 +42,12 @@ def conversation_url(reference: str, list_context: str = "") -> str:
     return reverse("conversation", args=[reference]) + (f"?in={known}" if known else "")
 
 
+def url_by_id(conversation_id: str) -> str:
+    """The address that leads to the conversation of that id, made without a read; the id is sealed in it."""
+    context = {"list": "found", "look": "id", "terms": {"conversation_id": conversation_id}}
+    return f"{reverse('conversation-find')}?{urlencode({'found': seal_list_context(context), 'open': 'one'})}"
+
+
 @dataclass(frozen=True, slots=True)
 class ListLink:
     """Where a list is, and what it is called."""

@@ -207,22 +207,3 @@ SUMMARY_ATTRIBUTES = (
     "comms_consent",
     "function_call",
 )
-
-
-class ConversationState(ForeignModel):
-    """The middleware's state of a conversation (schema middleware, table B)."""
-
-    class Meta(TableMeta):
-        table_key = "CONVERSATION_STATE"
-
-    conversation_id = UnicodeAttribute(hash_key=True)
-    updated_at = UnicodeAttribute(null=True)
-    expires_at = NumberAttribute(null=True)
-    last_processed_at = UnicodeAttribute(null=True)
-    last_processed_message_id = UnicodeAttribute(null=True)
-    last_routed_team = UnicodeAttribute(null=True)
-    last_routing_confidence = NumberAttribute(null=True)
-    last_intent = UnicodeAttribute(null=True)
-    pending_flow = PlainMapAttribute(null=True)
-    last_auto_reply = PlainMapAttribute(null=True)
-    version = NumberAttribute(null=True)

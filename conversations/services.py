@@ -1,7 +1,7 @@
 """Opening a conversation for a person: loaded and authorised in one step, and on record before anything is shown."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -9,9 +9,11 @@ from typing import Any
 
 from console import clock
 from console.audit.actions import Action, conversation_trail
-from console.audit.queries import conversation_timeline, hand_off_entries
+from console.audit.queries import hand_off_entries
 from console.audit.recording import Actor, Entry, record, record_once_an_hour
-from console.audit.records import HandOffEntry, TrailPage
+from console.audit.records import HandOffEntry
+from console.audit.state import StatePanel, read_state, with_switches
+from console.audit.switches import read_switches
 from console.bidi import spelled_out
 from console.dynamodb.calls import parallel
 from console.dynamodb.connection import call
@@ -27,7 +29,8 @@ from conversations.models import Conversation
 from conversations.reading import hand_off_of, is_gone
 from conversations.recipient import Revealed, revealed
 from conversations.records import HandOff
-from conversations.state import StatePanel, read_state
+from conversations.timeline.lines import Kind
+from conversations.timeline.reading import Timeline, read_timeline
 
 
 class CannotBeRecorded(TableMissing):
@@ -91,7 +94,7 @@ def _load(reference: str, staff: Staff) -> tuple[Conversation, dict[str, Any] | 
 
 
 def open_conversation(reference: str, staff: Staff, *, with_state: bool = True) -> Opened:
-    """Open a conversation to read it: one GetItem, then in parallel the entry in the trail, the trail and the state.
+    """Open a conversation to read it: one GetItem, then in parallel the entry in the trail, the trail, state, switches.
 
     The entry (once per person, conversation and hour) is written before anything is returned; where it cannot be
     written, nothing is; where there is no trail at all, everything is redacted. Raises as `load_conversation`.
@@ -100,7 +103,7 @@ def open_conversation(reference: str, staff: Staff, *, with_state: bool = True) 
     now = clock.now()
     work: list[Callable[[], Any]] = [partial(_record_opened, item, staff), partial(_hand_offs, item)]
     if with_state:
-        work.append(partial(read_state, item.conversation_id, now))
+        work += [partial(read, item.conversation_id, now) for read in (read_state, read_switches)]
     results: list[Any] = parallel(*work)
     entries, notice = results[1]
     hand_off = hand_off_of(item)
@@ -110,7 +113,7 @@ def open_conversation(reference: str, staff: Staff, *, with_state: bool = True) 
         stored=StoredMessages.of(messages, recipients_of(item)),
         hand_off=hand_off,
         story=story_of(entries, hand_off, staff.username),
-        state=results[2] if with_state else StatePanel(),
+        state=with_switches(*results[2:]) if with_state else StatePanel(),
         now=now,
         is_recorded=results[0],
         is_raw=results[0] and staff.can(Permission.TRANSCRIPT_RAW),
@@ -178,8 +181,15 @@ def open_raw(reference: str, staff: Staff) -> tuple[Conversation, str]:
     return item, spelled_out(text)
 
 
-def timeline(reference: str, staff: Staff, cursor: str = "") -> tuple[Conversation, TrailPage]:
-    """One page of a conversation's trail and idempotency records. Raises as `load_conversation`."""
+def timeline(
+    reference: str, staff: Staff, kinds: Sequence[Kind], cursor: str = "", at: str = ""
+) -> tuple[Conversation, Timeline]:
+    """One page of a conversation's timeline, as `read_timeline`. Messages in it are on record as a transcript opened.
+
+    Raises as `load_conversation`; `Forbidden` without `audit:read`.
+    """
     staff.require(Permission.AUDIT_READ)
-    item = load_conversation(reference, staff)
-    return item, conversation_timeline(item.conversation_id, item.company_id or "", staff, cursor)
+    item, messages = _load(reference, staff)
+    stored = StoredMessages.of(messages, recipients_of(item))
+    record_opened = partial(_record_opened, item, staff)
+    return item, read_timeline(item, stored, staff, kinds, record_opened=record_opened, cursor=cursor, at=at)

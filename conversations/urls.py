@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from conversations.views import conversation, find, hand_off, lists, queue, steps
+from conversations.views import conversation, find, hand_off, lists, queue, steps, timeline
 
 urlpatterns = [
     path("queue/", queue.queue, name="queue"),
@@ -19,5 +19,5 @@ urlpatterns = [
     path("conversations/<str:ref>/", conversation.conversation, name="conversation"),
     path("conversations/<str:ref>/reveal/", conversation.reveal, name="conversation-reveal"),
     path("conversations/<str:ref>/raw/", conversation.raw, name="conversation-raw"),
-    path("conversations/<str:ref>/timeline/", conversation.timeline, name="conversation-timeline"),
+    path("conversations/<str:ref>/timeline/", timeline.timeline, name="conversation-timeline"),
 ]

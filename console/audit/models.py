@@ -1,8 +1,9 @@
-"""The middleware's audit and idempotency tables, which the console shares (schema tables A and C)."""
+"""The middleware's tables: idempotency and audit, which the console shares, and the state (schema tables A to C)."""
 
-from pynamodb.attributes import BooleanAttribute, NumberAttribute, UnicodeAttribute
+from pynamodb.attributes import BooleanAttribute, NumberAttribute, UnicodeAttribute, UnicodeSetAttribute
 from pynamodb.indexes import AllProjection, GlobalSecondaryIndex
 
+from console.dynamodb.attributes import PlainMapAttribute
 from console.dynamodb.models import ForeignModel, TableMeta
 
 
@@ -103,3 +104,23 @@ class IdempotencyRecord(ForeignModel):
     reference = UnicodeAttribute(null=True)
 
     by_conversation = ConversationEventsIndex()
+
+
+class ConversationState(ForeignModel):
+    """Table B, `rp_mw_conversation_state`: read, never written."""
+
+    class Meta(TableMeta):
+        table_key = "CONVERSATION_STATE"
+
+    conversation_id = UnicodeAttribute(hash_key=True)
+    updated_at = UnicodeAttribute(null=True)
+    expires_at = NumberAttribute(null=True)
+    last_processed_at = UnicodeAttribute(null=True)
+    last_processed_message_id = UnicodeAttribute(null=True)
+    last_routed_team = UnicodeAttribute(null=True)
+    last_routing_confidence = NumberAttribute(null=True)
+    last_intent = UnicodeAttribute(null=True)
+    risk_flags = UnicodeSetAttribute(null=True)
+    pending_flow = PlainMapAttribute(null=True)
+    last_auto_reply = PlainMapAttribute(null=True)
+    version = NumberAttribute(null=True)

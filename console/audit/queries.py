@@ -9,8 +9,9 @@ from typing import Any
 from console import clock, refs
 from console.audit import scoping
 from console.audit.actions import HAND_OFF_ACTIONS, outcome
+from console.audit.history import SPLIT, read_entries
 from console.audit.models import AuditEntry, IdempotencyRecord
-from console.audit.records import HandOffEntry, TrailPage
+from console.audit.records import HandOffEntry, TrailPage, TrailRow
 from console.audit.rows import as_payload, row_of_entry, row_of_record
 from console.dynamodb.calls import parallel
 from console.dynamodb.connection import call
@@ -24,9 +25,6 @@ from console.trees import clean, text_of
 PAGE_SIZE = 50
 # Hand-offs of one conversation that its page looks at: far more than people make.
 HAND_OFFS_READ = 400
-# Sort keys begin with a UTC timestamp, `2026-…`; those of some services with epoch seconds, `17…` until 2033.
-# Each range is in order of time by itself; a page merges the two as instants.
-SPLIT = "2"
 BATCH = 100
 STAFF_ROLES = frozenset(role.value for role in Role)
 
@@ -46,18 +44,11 @@ def trail_page(trail: str, staff: Staff, cursor: str = "") -> TrailPage:
     return page_of(entries, next_cursor=_seal(position, trail, staff))
 
 
-def conversation_timeline(conversation_id: str, company_id: str, staff: Staff, cursor: str = "") -> TrailPage:
-    """The same for a conversation whose scope the caller has checked already.
+def is_of(entry: AuditEntry, company_id: str) -> bool:
+    """Whether an entry is of that company's conversation: one that names another is of one with the same id.
 
-    Entries that name another company are of another conversation with the same id, and left out.
+    "" stands for an unknown company, of which every entry may be.
     """
-    position = refs.unseal_cursor(cursor, "trail", conversation_id, staff.username) if cursor else None
-    entries, position = _read_page(conversation_id, position)
-    entries = [entry for entry in entries if _is_of(entry, company_id)]
-    return page_of(entries, next_cursor=_seal(position, conversation_id, staff))
-
-
-def _is_of(entry: AuditEntry, company_id: str) -> bool:
     return not company_id or entry.plain("company_id") in (None, "", company_id)
 
 
@@ -85,7 +76,7 @@ def hand_off_entries(conversation_id: str, company_id: str = "") -> tuple[tuple[
     )
     now = clock.now()
     entries = (AuditEntry.from_raw_data(raw) for raw in answer.get("Items", []))
-    found = (_hand_off(entry, now) for entry in entries if _is_of(entry, company_id))
+    found = (_hand_off(entry, now) for entry in entries if is_of(entry, company_id))
     return tuple(each for each in found if each is not None), "LastEvaluatedKey" not in answer
 
 
@@ -137,8 +128,8 @@ def _read_page(trail: str, stored: Any) -> tuple[list[AuditEntry], _Position]:
     """The next entries of both ranges, merged as instants, and where the page after them begins."""
     position = _Position.of(stored)
     (recent, more_recent), (epochs, more_epochs) = parallel(
-        partial(_range, trail, "ts_action_id >= :split", position.recent),
-        partial(_range, trail, "ts_action_id < :split", position.epochs),
+        partial(_range, trail, position.recent, epochs=False),
+        partial(_range, trail, position.epochs, epochs=True),
     )
     page, used_recent, used_epochs = _merge(recent, epochs)
     after = _Position(
@@ -176,53 +167,60 @@ def _resume(before: str | None, taken: list[AuditEntry], *, more: bool) -> str |
     return str(taken[-1].plain("ts_action_id")) if taken else before
 
 
-def _range(trail: str, condition: str, after: str | None) -> tuple[list[AuditEntry], bool]:
+def _range(trail: str, after: str | None, *, epochs: bool) -> tuple[list[AuditEntry], bool]:
     if after is None:
         return [], False
-    request: dict[str, Any] = {
-        "TableName": table_name("AUDIT"),
-        "KeyConditionExpression": f"conversation_id = :trail AND {condition}",
-        "ExpressionAttributeValues": {":trail": {"S": trail}, ":split": {"S": SPLIT}},
-        "ScanIndexForward": False,
-        "ConsistentRead": True,
-        "Limit": PAGE_SIZE,
-        "ReturnConsumedCapacity": "TOTAL",
-    }
-    if after:
-        request["ExclusiveStartKey"] = {"conversation_id": {"S": trail}, "ts_action_id": {"S": after}}
-    answer = call("Query", **request)
-    return [AuditEntry.from_raw_data(raw) for raw in answer.get("Items", [])], "LastEvaluatedKey" in answer
+    entries, end = read_entries(trail, epochs=epochs, after=after, limit=PAGE_SIZE)
+    return entries, end is not None
 
 
 def page_of(entries: Sequence[AuditEntry], next_cursor: str = "") -> TrailPage:
     """Rows of entries and of the idempotency records that they name, in one order of time, newest first."""
-    keys = _keys_of(entries)
-    found: list[Any] = parallel(partial(_records, keys), partial(_display_names, entries))
-    (records, missing), names = found
-    rows = [row_of_entry(entry, instant_of(entry), names, records.get(_key_of(entry))) for entry in entries]
-    if missing:
-        # What could not be read is not said to be absent.
-        rows = [replace(row, record="") for row in rows]
-    rows += [row for record in records.values() if (row := row_of_record(record)) is not None]
+    rows, records, missing = rows_and_records(entries)
+    rows += [row for record in records if (row := row_of_record(record)) is not None]
     oldest = datetime.min.replace(tzinfo=UTC)
     rows.sort(key=lambda row: row.at or oldest, reverse=True)
     return TrailPage(tuple(rows), next_cursor, (missing,) if missing else ())
 
 
-def _key_of(entry: AuditEntry) -> str:
+def rows_of(entries: Sequence[AuditEntry]) -> TrailPage:
+    """Rows of these entries alone, in their order: each tells of its record, which has no row. No cursor.
+
+    Two BatchGetItems in parallel for up to 100 entries: the records, and the names of staff.
+    """
+    rows, _, missing = rows_and_records(entries)
+    return TrailPage(tuple(rows), notices=(missing,) if missing else ())
+
+
+def rows_and_records(entries: Sequence[AuditEntry]) -> tuple[list[TrailRow], Iterable[IdempotencyRecord], str]:
+    """A row of each entry, in their order; the records that they name; and a line on why those could not be read.
+
+    Two BatchGetItems in parallel for up to 100 entries: the records, and the names of staff.
+    """
+    keys = _keys_of(entries)
+    found: list[Any] = parallel(partial(_records, keys), partial(display_names, entries))
+    (records, missing), names = found
+    rows = [row_of_entry(entry, instant_of(entry), names, records.get(key_of(entry))) for entry in entries]
+    if missing:
+        # What could not be read is not said to be absent.
+        rows = [replace(row, record="") for row in rows]
+    return rows, records.values(), missing
+
+
+def key_of(entry: AuditEntry) -> str:
     key = entry.plain("idempotency_key")
     # Longer ones cannot be keys of the table, and one would fail the whole batch.
     return key if isinstance(key, str) and 0 < len(key.encode("utf-8", "replace")) <= 2048 else ""
 
 
 def _keys_of(entries: Iterable[AuditEntry]) -> list[str]:
-    return list(dict.fromkeys(key for entry in entries if (key := _key_of(entry))))
+    return list(dict.fromkeys(key for entry in entries if (key := key_of(entry))))
 
 
 def _records(keys: list[str]) -> tuple[dict[str, IdempotencyRecord], str]:
     """The idempotency records of these keys that are there, and a line on why none could be read."""
     try:
-        found = _batch_get("IDEMPOTENCY", "event_id", keys)
+        found = batch_get("IDEMPOTENCY", "event_id", keys)
     except TableMissing:
         return {}, "The idempotency table is not there in this environment: the trail stands without its records."
     except ConsoleError:
@@ -233,19 +231,19 @@ def _records(keys: list[str]) -> tuple[dict[str, IdempotencyRecord], str]:
     return {str(each.plain("event_id")): each for each in kept}, ""
 
 
-def _display_names(entries: Iterable[AuditEntry]) -> dict[str, str]:
+def display_names(entries: Iterable[AuditEntry]) -> dict[str, str]:
     """Names of the staff in these entries by username; a trail reads without them too."""
     wanted = {clean(str(entry.plain("actor"))) for entry in entries if entry.plain("actor_role") in STAFF_ROLES}
     usernames = sorted(name for name in wanted if 0 < len(name.encode()) <= 2048)
     try:
-        found = _batch_get("STAFF", "username", usernames, projection="username, display_name")
+        found = batch_get("STAFF", "username", usernames, projection="username, display_name")
     except ConsoleError:
         return {}
     accounts = (StaffAccount.from_raw_data(raw) for raw in found)
     return {account.username: account.display_name for account in accounts if account.display_name}
 
 
-def _batch_get(table_key: str, key_name: str, keys: Sequence[str], projection: str = "") -> list[dict[str, Any]]:
+def batch_get(table_key: str, key_name: str, keys: Sequence[str], projection: str = "") -> list[dict[str, Any]]:
     """Items by key, as DynamoDB JSON; those that are absent are left out. Raises the store's errors."""
     name = table_name(table_key)
     found: list[dict[str, Any]] = []

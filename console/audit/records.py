@@ -12,7 +12,8 @@ class TrailRow:
 
     `sentence` says it in words; `who` and `role` are those of the actor ("" for a service without a name). `outcome` is
     pending, success, conflict, failed or unknown; `note` is why. `key` is the idempotency key and `record` what its
-    record says, both masked. `payload` is a tree. `drift` names what could not be read.
+    record says, both masked. `payload` is a tree. `drift` names what could not be read. `reference` is the sealed one
+    of the entry's own page, "" for a record.
     """
 
     at: datetime | None
@@ -27,6 +28,7 @@ class TrailRow:
     record: str = ""
     payload: Node | None = None
     drift: tuple[str, ...] = ()
+    reference: str = ""
 
     @property
     def is_pending(self) -> bool:

@@ -5,12 +5,14 @@ from datetime import datetime
 from typing import Any
 
 from console import clock
-from console.audit.actions import Action, outcome
+from console.audit.actions import Action, outcome, staff_trail
+from console.audit.events.keys import shown_key
 from console.audit.models import AuditEntry, IdempotencyRecord
 from console.audit.records import TrailRow
 from console.audit.sentences import sentence, tone
 from console.bidi import isolated
 from console.redaction import redact, redact_value
+from console.refs import seal
 from console.trees import text_of, tree_of, well_formed
 
 PLATFORM_NAMES = {"platform": "The platform", "command-line": "An operator", "unknown": "Somebody"}
@@ -34,18 +36,32 @@ def row_of_entry(
         drift.append("its time cannot be read")
     return TrailRow(
         at=_moment(action, at, payload),
-        sentence=sentence(action, isolated(who), state, payload),
+        sentence=sentence(action, isolated(who), state, _with_account(payload, entry, actor)),
         who=who or "Middleware",
         role=redact(_text(entry.plain("actor_role"))),
         action=action,
         outcome=state,
         note=redact(_note(result, state))[:300],
         tone=tone(action, state),
-        key=redact(key),
+        key=shown_key(key),
         record=_record_words(record) if key else "",
         payload=tree_of(payload) if payload not in (None, "", {}, []) else None,
         drift=tuple(drift),
+        reference=reference_of(entry),
     )
+
+
+def reference_of(entry: AuditEntry) -> str:
+    """The sealed reference of an entry's page."""
+    return seal("entry", _text(entry.plain("conversation_id")), _text(entry.plain("ts_action_id")))
+
+
+def _with_account(payload: Any, entry: AuditEntry, actor: str) -> Any:
+    """The payload with the account that an entry is about, which its trail tells, where it is somebody else's."""
+    trail = _text(entry.plain("conversation_id"))
+    if not trail.startswith("STAFF#") or trail == staff_trail(actor) or not isinstance(payload, dict | None):
+        return payload
+    return {"account": redact(trail.removeprefix("STAFF#"))} | (payload or {})
 
 
 def _moment(action: str, at: datetime | None, payload: Any) -> datetime | None:
@@ -86,7 +102,7 @@ def row_of_record(record: IdempotencyRecord) -> TrailRow | None:
         action="idempotency record",
         outcome=status if status in ("pending", "processed") else outcome(status),
         tone="pending" if status == "pending" else "",
-        key=redact(key),
+        key=shown_key(key),
         payload=tree_of(redact_value(well_formed(facts))),
         drift=tuple(drift),
     )

@@ -46,6 +46,8 @@ _HELD = (
 )
 _LOST_RACE, _FROM_COLLEAGUE, _SECOND_HOLDER, _OVERRIDDEN = 1, 5, 6, 7
 
+# Which of those that were handed back had called the customer.
+_CALLED_BACK = (0, 1, 3, 4)
 # (waited before the take, held for, handed back ago, by whom, note), in the order of `content.taken.HANDED_BACK`
 _HANDED_BACK = (
     (14 * _MINUTE, 25 * _MINUTE, 2 * _HOUR, AMIRA, "Payment found under the old account number; account is clear."),
@@ -156,6 +158,8 @@ def _handed_back(
     trail = HandOffTrail(item, rng)
     trail.platform_asked(asked + timedelta(seconds=2))
     trail.take(agent, took)
+    if place in _CALLED_BACK:
+        trail.reveal(agent, took + 0.4 * (back - took))
     trail.hand_back(agent, note, back)
     return item, trail.records, asked
 

@@ -108,7 +108,8 @@ def _event(item: Item, at: datetime, message_id: str, key: str, rng: Random) -> 
         "conversation_id": conversation_id,
         "safe_mode": rng.random() < 0.06,
         "automation_enabled": automatic,
-        "payload_sha256": f"{rng.getrandbits(256):064x}",
+        # Where the provider has no ids, an older version of the middleware runs, which names the digest otherwise.
+        "payload_sha256" if len(message_id) < 64 else "payload_hash": f"{rng.getrandbits(256):064x}",
         "payload_bytes": rng.randint(310, 2900),
     }
     if len(message_id) < 64:

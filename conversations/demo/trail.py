@@ -53,12 +53,14 @@ class HandOffTrail:
         self._act(Action.HAND_OFF_REQUEST, agent, at, {"from": "ai", "to": "waiting"})
 
     def take(self, agent: str, at: datetime) -> None:
-        """An agent takes a waiting conversation."""
+        """An agent reads a waiting conversation and takes it."""
+        self._opened(agent, at - timedelta(seconds=75))
         self._hold(agent, at)
         self._act(Action.HAND_OFF_TAKE, agent, at, {"from": "waiting", "to": agent})
 
     def take_from_colleague(self, agent: str, at: datetime) -> None:
-        """An agent takes what a colleague holds."""
+        """An agent reads what a colleague holds, and takes it."""
+        self._opened(agent, at - timedelta(minutes=4))
         before = self.item["hand_off_agent"]
         self._hold(agent, at)
         self._act(Action.HAND_OFF_TAKE_FROM_COLLEAGUE, agent, at, {"from": before, "to": agent, "reason_given": True})
@@ -82,6 +84,11 @@ class HandOffTrail:
         self.item |= {"hand_off_to_human": False, "hand_off_to_human_reason": None, "hand_off_note": note}
         self._act(Action.HAND_OFF_HAND_BACK, agent, at, {"from": agent, "to": "ai", "note": True})
 
+    def reveal(self, agent: str, at: datetime) -> None:
+        """An agent looks at the recipient in full, to call them back."""
+        action_id = sha256(f"{self.item['conversation_id']} {to_iso(at)}".encode()).hexdigest()[:32]
+        self._looked(Action.RECIPIENT_REVEALED, agent, f"{to_iso(at)}#{action_id}", {"fields": ["number"]}, at)
+
     def override(self) -> None:
         """What a service leaves that writes back the flag and reason it read before the last action."""
         self.item |= {"hand_off_to_human": False, "hand_off_to_human_reason": None}
@@ -90,6 +97,30 @@ class HandOffTrail:
         self.item |= {"hand_off_agent": agent, "hand_off_taken_at": to_iso(at)}
         self.item.setdefault("hand_off_requested_at", to_iso(at))
         self._queue("held")
+
+    def _opened(self, agent: str, at: datetime) -> None:
+        """An opened transcript, as it is on record: once an hour for each person."""
+        hour, action = at.replace(minute=0, second=0, microsecond=0), Action.TRANSCRIPT_OPENED
+        sort_key = f"{to_iso(hour)}#{action.value}.{agent}"
+        if not any(record.get("ts_action_id") == sort_key for _, record in self.records):
+            self._looked(action, agent, sort_key, {"shown": "raw", "at": to_iso(at)}, at)
+
+    def _looked(self, action: Action, agent: str, sort_key: str, payload: dict[str, Any], at: datetime) -> None:
+        entry = {
+            "conversation_id": self.item["conversation_id"],
+            "ts_action_id": sort_key,
+            "action_type": action.value,
+            "action_payload_redacted": json.dumps(payload, sort_keys=True),
+            "result": Result.SUCCESS.value,
+            "expires_at": to_epoch(at + timedelta(days=AUDIT_DAYS)),
+            "actor": agent,
+            "actor_role": "agent",
+            "company_id": self.item["company_id"],
+            "gsi_actor": agent,
+            "gsi_company_id": self.item["company_id"],
+            "action_id": sort_key.partition("#")[2],
+        }
+        self.records.append(("AUDIT", entry))
 
     def _queue(self, state: str) -> None:
         self.item["gsi_hand_off_queue"] = f"{state}#{self.item['company_id']}"
@@ -126,7 +157,9 @@ class HandOffTrail:
                     "automation_enabled": False,
                     "payload_sha256": sha256(text).hexdigest(),
                     "payload_bytes": len(text),
+                    "intent": action.value,
                     "ts_action_id": sort_key,
+                    "attempts": 1,
                 },
             )
         )

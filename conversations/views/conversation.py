@@ -1,4 +1,4 @@
-"""`/conversations/<ref>/`: the conversation, its earlier messages, the recipient, the raw item, the timeline."""
+"""`/conversations/<ref>/`: the conversation, its earlier messages, the recipient, the raw item."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -65,9 +65,9 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
         "list_link": list_link(open_list_context(list_context)) if list_context else None,
         "crumbs": _crumbs(summary),
         "can_reveal": request.staff.can(Permission.PII_REVEAL) and opened.is_recorded,
-        "raw_url": _link("conversation-raw", ref) if request.staff.can(Permission.SYSTEM_READ) else "",
+        "raw_url": link("conversation-raw", ref) if request.staff.can(Permission.SYSTEM_READ) else "",
         "is_redacted": not opened.is_raw,
-        "trail_url": _trail_url(opened.item.conversation_id),
+        "trail_url": trail_url(opened.item.conversation_id),
     }
     return render(request, "conversations/conversation.html", context)
 
@@ -84,7 +84,7 @@ def reveal(request: StaffRequest, ref: str) -> HttpResponse:
         "answer": answer_of(item),
         "revealed": revealed,
         "panel": {"is_mine": summary.hand_off.agent == request.staff.username},
-        "crumbs": _crumbs_below(summary, ref, "Recipient"),
+        "crumbs": crumbs_below(summary, ref, "Recipient"),
     }
     template = "conversations/_answer.html" if getattr(request, "htmx", False) else "conversations/reveal.html"
     response = render(request, template, context)
@@ -99,28 +99,9 @@ def raw(request: StaffRequest, ref: str) -> HttpResponse:
     """The whole item as JSON, redacted, for admins."""
     item, text = services.open_raw(ref, request.staff)
     summary = summary_of(item)
-    crumbs = _crumbs_below(summary, ref, "Raw item")
+    crumbs = crumbs_below(summary, ref, "Raw item")
     context = {"reference": ref, "summary": summary, "text": text, "crumbs": crumbs}
     return render(request, "conversations/raw.html", context)
-
-
-@requires(Permission.CONVERSATION_READ)
-@require_safe
-def timeline(request: StaffRequest, ref: str) -> HttpResponse:
-    """Trail and idempotency records of a conversation in one order of time: a fragment for htmx, else a page."""
-    item, page = services.timeline(ref, request.staff, request.GET.get("page", ""))
-    summary = summary_of(item)
-    own = _link("conversation-timeline", ref)
-    context = {
-        "reference": ref,
-        "summary": summary,
-        "trail": page,
-        "crumbs": _crumbs_below(summary, ref, "Timeline"),
-        "first_url": own if request.GET.get("page") else "",
-        "next_url": f"{own}?{urlencode({'page': page.next})}" if page.next else "",
-    }
-    template = "conversations/_timeline.html" if getattr(request, "htmx", False) else "conversations/timeline.html"
-    return render(request, template, context)
 
 
 def _number(text: str) -> int | None:
@@ -143,21 +124,21 @@ def _window_links(ref: str, shown: Transcript, list_context: str) -> dict[str, A
 
 
 def _crumbs(summary: Summary) -> list[dict[str, str]]:
-    crumbs = [{"label": "Conversations", "url": _link("conversations")}]
+    crumbs = [{"label": "Conversations", "url": link("conversations")}]
     if summary.company_id:
-        crumbs.append({"label": summary.company_name, "url": _link("company", summary.company_id)})
+        crumbs.append({"label": summary.company_name, "url": link("company", summary.company_id)})
         if summary.project_id:
-            url = _link("project", summary.company_id, summary.project_id)
+            url = link("project", summary.company_id, summary.project_id)
             crumbs.append({"label": summary.project_name, "url": url})
     return [*crumbs, {"label": summary.who}]
 
 
-def _crumbs_below(summary: Summary, ref: str, label: str) -> list[dict[str, str]]:
+def crumbs_below(summary: Summary, ref: str, label: str) -> list[dict[str, str]]:
     """Of a page that belongs to the conversation's."""
-    return [*_crumbs(summary)[:-1], {"label": summary.who, "url": _link("conversation", ref)}, {"label": label}]
+    return [*_crumbs(summary)[:-1], {"label": summary.who, "url": link("conversation", ref)}, {"label": label}]
 
 
-def _link(name: str, *args: str) -> str:
+def link(name: str, *args: str) -> str:
     """A URL, or "" for ids that no URL can carry (foreign writers may use any character)."""
     try:
         return reverse(name, args=args)
@@ -165,5 +146,6 @@ def _link(name: str, *args: str) -> str:
         return ""
 
 
-def _trail_url(conversation_id: str) -> str:
-    return _link("trail", seal("trail", conversation_trail(conversation_id)))
+def trail_url(conversation_id: str) -> str:
+    """Where the conversation's trail is."""
+    return link("trail", seal("trail", conversation_trail(conversation_id)))

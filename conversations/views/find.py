@@ -16,7 +16,7 @@ from conversations.lookups import Finding
 @requires(Permission.CONVERSATION_READ)
 @require_http_methods(["GET", "HEAD", "POST"])
 def find(request: StaffRequest) -> HttpResponse:
-    """GET: the look-ups, or the results that a sealed `found` names. POST `look`: one look-up.
+    """GET: the look-ups, or the results that a sealed `found` names; with `open`, one found opens. POST `look`: one.
 
     One conversation found opens at once; several in one list open that list; several lists make a results page;
     none, the same form with a message that does not tell "none" from "not in your scope".
@@ -61,6 +61,8 @@ def _results(request: StaffRequest) -> HttpResponse:
     # Without what was typed: the link may be somebody else's, and a seal is not opened for whoever holds it.
     if not finding.rows:
         return _page(request, None, finding)
+    if "open" in request.GET and len(finding.rows) == 1:
+        return redirect("conversation", finding.rows[0].reference)
     hits = [
         (hit, reverse(hit.kind, args=[hit.reference]) if hit.kind else "", rows_of(hit.rows, context, request.staff))
         for hit in finding.hits

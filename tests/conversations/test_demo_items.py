@@ -12,6 +12,7 @@ import pytest
 from boto3.dynamodb.types import TypeSerializer
 
 from console import clock
+from console.audit.events.keys import FORMATS, decode
 from conversations import demo
 from conversations.demo.companies import COMPANIES, PROJECTS
 from conversations.demo.content import asia, cucumber_english, europe, lumen_english, northwind_english, right_to_left
@@ -477,19 +478,24 @@ def test_most_conversations_have_records_of_the_middleware(tables, regular):
 def test_idempotency_records_have_the_required_attributes(tables):
     required = {
         "event_id", "created_at", "last_processed_at", "received_at", "expires_at", "status", "mode", "conversation_id",
-        "safe_mode", "automation_enabled", "payload_sha256", "payload_bytes",
+        "safe_mode", "automation_enabled", "payload_bytes",
     }  # fmt: skip
-    key = re.compile(r"(evt:rp|act:rp_reply|act:rp_tag|act:rp_assign|act:shopify_lookup|act:hand_off):")
+    digests = {"payload_sha256", "payload_hash"}
+    kinds = Counter()
     for record in tables["IDEMPOTENCY"]:
         assert required <= set(record)
-        assert set(record) <= required | {"source_message_id", "intent", "ts_action_id"}
-        assert key.match(record["event_id"])
-        assert record["conversation_id"] in record["event_id"]
-        assert re.fullmatch(r"[0-9a-f]{64}", record["payload_sha256"])
+        assert set(record) <= required | digests | {"source_message_id", "intent", "ts_action_id", "attempts"}
+        decoded = decode(record["event_id"])
+        assert (decoded.complete, decoded.certain, decoded.conversation) == (True, True, record["conversation_id"])
+        kinds[decoded.format] += 1
+        [digest] = digests & set(record)
+        assert re.fullmatch(r"[0-9a-f]{64}", record[digest])
         assert record["expires_at"] == pytest.approx(
             clock.parse_instant(record["received_at"]).timestamp() + 30 * 86_400, abs=5
         )
     assert {"route_only", "automation_candidate", "console"} == {record["mode"] for record in tables["IDEMPOTENCY"]}
+    assert set(kinds) == set(FORMATS), "each kind of key"
+    assert all(any(name in record for record in tables["IDEMPOTENCY"]) for name in digests)
     assert any("source_message_id" not in record for record in tables["IDEMPOTENCY"])
 
 

@@ -13,8 +13,7 @@ from console.dynamodb.registry import TABLES
 from conversations.credentials import is_credential_key, mask_credentials
 from conversations.facts import facts_of, protected
 from conversations.messages import StoredMessages
-from conversations.models import Conversation, ConversationState
-from conversations.state import panel_of
+from conversations.models import Conversation
 from tests.items import conversation
 from tests.store import to_dynamodb
 
@@ -223,49 +222,6 @@ def test_counts_of_tokens_and_flags_stay():
 @pytest.mark.parametrize("key", ["project_id", "model", "company_name", "temperature", "turkey_recipe"])
 def test_harmless_keys_are_no_credentials(key):
     assert not is_credential_key(key)
-
-
-# --- The middleware's state -----------------------------------------------------------------------------------------
-
-
-def state(**attributes) -> ConversationState:
-    return ConversationState.from_raw_data(to_dynamodb({"conversation_id": "c1", **attributes}))
-
-
-def test_the_state_is_said_in_words():
-    panel = panel_of(
-        state(
-            last_routed_team="Returns team",
-            last_routing_confidence=0.82,
-            last_intent="document_question",
-            risk_flags={"chargeback", "fraud_suspected"},
-            pending_flow={"type": "need_order_number", "step": "asked"},
-            expires_at=1900000000,
-        )
-    )
-    shown = {fact.label: fact.value or fact.at for fact in panel.facts}
-    assert shown["Routed to"] == "Returns team (0.82)"
-    assert shown["Intent"] == "document_question"
-    assert shown["Pending flow"] == "need_order_number: step asked"
-    assert shown["Expires"] == clock.parse_instant(1900000000)
-    assert panel.flags == ("chargeback", "fraud_suspected")
-
-
-@pytest.mark.parametrize(
-    "attributes",
-    [
-        {"risk_flags": ["a", 3]},
-        {"risk_flags": "a,b"},
-        {"risk_flags": {"x": 1}},
-        {"pending_flow": "text"},
-        {"last_auto_reply": ["x"]},
-        {"last_routing_confidence": "high", "last_routed_team": "T"},
-        {"expires_at": "later"},
-        {"novelty": {"deep": [1]}},
-    ],
-)
-def test_drifted_state_is_a_panel_all_the_same(attributes):
-    assert panel_of(state(**attributes)).facts or panel_of(state(**attributes)).flags
 
 
 def test_the_schema_names_every_key_attribute_of_the_table():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from console import clock
 from console.dynamodb import presence
 from console.dynamodb.definition import create_table_request
-from conversations.listing import seal_list_context
+from conversations.listing import seal_list_context, url_by_id
 from conversations.lookups import MAX_KEY_BYTES, find_by_id, spellings
 from conversations.reading import reference_of
 from tests.items import conversation
@@ -220,9 +220,20 @@ def test_an_id_out_of_scope_or_past_its_ttl_is_as_unknown(store, agent):
     assert by_id(signed_in(admin()), "nobody")["Location"] == page_of(nobody)
 
 
+def test_an_address_made_from_an_id_alone_leads_to_its_conversation(store, agent):
+    item = conversation(conversation_id="once#447700900123")
+    store.put("CONVERSATIONS", item)
+    url = url_by_id("once#447700900123")
+    assert "7700900123" not in url
+    assert agent.get(url)["Location"] == page_of(item)
+    assert "Nothing was found." in told(agent.get(url_by_id("elsewhere")))
+    assert len(rows_in(agent.get(url.replace("&open=one", "")))) == 1
+
+
 def test_one_id_under_two_recipients_lists_both(store, agent):
     items = [conversation(conversation_id="twice"), conversation(conversation_id="twice", primary_channel="+10001")]
     store.put_all("CONVERSATIONS", items)
+    assert len(rows_in(agent.get(url_by_id("twice")))) == 2
     response = by_id(agent, "twice")
     assert len(rows_in(agent.get(response["Location"]))) == 2
 

@@ -9,10 +9,10 @@ from tqdm import tqdm
 
 from console import clock
 from console.audit.actions import Action
+from console.audit.runs import audited_run
 from console.errors import ConsoleError
 from console.staff.permissions import ALL, Role, Scope, Staff
 from conversations.companies import companies_for, discover, register
-from conversations.runs import audited_run
 
 MAX_ITEMS = 1_000_000
 

@@ -11,9 +11,9 @@ from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
 from console.audit.actions import Action
+from console.audit.runs import audited_run
 from console.errors import ConsoleError
 from conversations.loading import MAX_LINE_BYTES, LineReport, Outcome, load
-from conversations.runs import audited_run
 
 
 class Command(BaseCommand):

@@ -1,0 +1,237 @@
+"""What the middleware keeps about a conversation (schema middleware, table B), as a panel of words."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+from functools import partial
+from typing import Any
+
+from console import clock
+from console.audit import scoping
+from console.audit.models import ConversationState
+from console.audit.switches import Switches, read_switches
+from console.bidi import isolated
+from console.dynamodb.calls import parallel
+from console.errors import ConsoleError, NotFound, TableMissing
+from console.facts import Fact, instant_fact
+from console.redaction import redact, redact_value
+from console.trees import tail, text_of, well_formed
+
+NOTHING = "The middleware keeps nothing about this conversation."
+MAX_FLAGS = 50
+# Required by the schema.
+_REQUIRED = ("updated_at", "expires_at")
+
+
+@dataclass(frozen=True, slots=True)
+class StatePanel:
+    """The panel. `notice` is one line where there is nothing to show, or it could not be read; `flags` are risks.
+
+    `drift` says what is not as the schema says. `moments` are what it dates.
+    """
+
+    facts: tuple[Fact, ...] = ()
+    flags: tuple[str, ...] = ()
+    drift: tuple[str, ...] = ()
+    notice: str = ""
+    switches: Switches = field(default_factory=Switches)
+    moments: tuple["StateMoment", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StateMoment:
+    """Something that the state dates, in words. `at` is None where its time cannot be read; `name` tells it apart."""
+
+    name: str
+    at: datetime | None
+    words: str
+    note: str = ""
+
+
+def panel_beside(trail: str, now: datetime) -> StatePanel | None:
+    """The panel with the kill switches, for the trail of a conversation; None for other trails.
+
+    The caller has checked role and scope. A GetItem and a Query in parallel; never raises the store's errors.
+    """
+    if not scoping.is_conversation_trail(trail):
+        return None
+    found: list[Any] = parallel(partial(read_state, trail, now), partial(read_switches, trail, now))
+    return with_switches(*found)
+
+
+def with_switches(panel: StatePanel, switches: Switches) -> StatePanel:
+    """The panel and the kill switches seen for the conversation, which are read apart."""
+    return replace(panel, switches=switches)
+
+
+def read_state(conversation_id: str, now: datetime) -> StatePanel:
+    """One GetItem. Never raises the store's errors: a panel that cannot be read says so, the page goes on."""
+    try:
+        item = ConversationState.get(conversation_id)
+    except NotFound:
+        return StatePanel(notice=NOTHING)
+    except TableMissing:
+        return StatePanel(notice="The middleware's state table is not there in this environment.")
+    except ConsoleError:
+        return StatePanel(notice="The middleware's state could not be read just now.")
+    if clock.is_expired(item.plain("expires_at"), now):
+        return StatePanel(notice=NOTHING)
+    return panel_of(item, now)
+
+
+def panel_of(item: ConversationState, now: datetime) -> StatePanel:
+    """The panel of a state item; whatever drifted is shown as it is, and flagged."""
+    flags = _flags(item.plain("risk_flags"))
+    facts = [
+        Fact("Routed to", _line(item.plain("last_routed_team"))),
+        *_confidence(item.plain("last_routing_confidence")),
+        Fact("Intent", words_of(item.plain("last_intent"))),
+        *(() if flags else (Fact("Risk flags"),)),
+        *_pending(item.plain("pending_flow"), now),
+        *_auto_reply(item.plain("last_auto_reply"), now),
+        instant_fact("Last processed", item.plain("last_processed_at"), "ago", now),
+        *_if_set(Fact("… message", _line(item.plain("last_processed_message_id")), mono=True)),
+        instant_fact("Updated", item.plain("updated_at"), "ago", now),
+        instant_fact("Expires", item.plain("expires_at"), "in", now),
+        Fact("Version", _line(item.plain("version"))),
+        *(_unknown(name, value) for name, value in sorted(item.unknown().items())),
+    ]
+    return StatePanel(tuple(facts), flags, _drift(item), moments=tuple(_moments(item)))
+
+
+def _moments(item: ConversationState) -> Iterable[StateMoment]:
+    team, share = _line(item.plain("last_routed_team")), share_of(item.plain("last_routing_confidence"))
+    routed = f"Routed to {isolated(team)}" + (f" ({per_cent(share)})" if share is not None else "") if team else ""
+    pending, reply = item.plain("pending_flow"), item.plain("last_auto_reply")
+    if (processed := item.plain("last_processed_at")) is not None:
+        yield StateMoment("processed", clock.parse_instant(processed), "Last message processed", routed)
+    if isinstance(reply, dict) and reply.get("sent_at") is not None:
+        yield StateMoment("auto-reply", clock.parse_instant(reply["sent_at"]), "Last automatic reply", _type(reply))
+    if isinstance(pending, dict) and pending.get("requested_at") is not None:
+        asked = clock.parse_instant(pending["requested_at"])
+        yield StateMoment("pending-flow", asked, "Waits for the customer", _type(pending))
+    if (updated := item.plain("updated_at")) is not None:
+        version = _line(item.plain("version"))
+        note = f"Version {version}" if version else ""
+        yield StateMoment("updated", clock.parse_instant(updated), "State updated", note)
+
+
+def _type(value: dict[str, Any]) -> str:
+    return words_of(value.get("type"))
+
+
+def words_of(value: Any) -> str:
+    """A name in code as words, redacted: `need_order_number` is "Need order number"."""
+    text = _line(value)
+    if not text or not text.replace("_", "").replace("-", "").isalnum():
+        return text
+    text = text.replace("_", " ").strip()
+    return text[:1].upper() + text[1:]
+
+
+def _confidence(value: Any) -> tuple[Fact, ...]:
+    """In per cent, and as stored; only as stored where it is no share of one."""
+    if value is None:
+        return ()
+    share = share_of(value)
+    if share is None:
+        return (Fact("… confidence", _line(value)),)
+    return (Fact("… confidence", per_cent(share), note=f"stored as {_line(value)}"),)
+
+
+def share_of(value: Any) -> Decimal | None:
+    """A confidence between 0 and 1; None for anything else."""
+    try:
+        share = Decimal(str(value)) if not isinstance(value, bool | dict | list) else None
+    except InvalidOperation:
+        return None
+    return share if share is not None and share.is_finite() and 0 <= share <= 1 else None
+
+
+def per_cent(share: Decimal) -> str:
+    """A share of one in per cent, with one decimal at most: `87 %`, `99.5 %`."""
+    return f"{round(float(share) * 100, 1):g} %"
+
+
+def _pending(value: Any, now: datetime) -> tuple[Fact, ...]:
+    """A flow that waits for the customer's answer: what for, since when, how often it was asked, and what else."""
+    if not isinstance(value, dict) or not value:
+        return (Fact("Pending flow", _line(value)),)
+    return (
+        Fact("Pending flow", words_of(value.get("type")) or "of no type"),
+        *_if_set(instant_fact("… asked", value.get("requested_at"), "ago", now)),
+        *_if_set(Fact("… attempts", _line(value.get("attempts")))),
+        *_others(value, "type", "requested_at", "attempts"),
+    )
+
+
+def _auto_reply(value: Any, now: datetime) -> tuple[Fact, ...]:
+    if not isinstance(value, dict) or not value:
+        return (Fact("Last auto reply", _line(value)),)
+    return (
+        Fact("Last auto reply", words_of(value.get("type")) or "of no type"),
+        *_if_set(instant_fact("… sent", value.get("sent_at"), "ago", now)),
+        *_if_set(Fact("… answers", _line(value.get("source_message_id")), mono=True)),
+        *_others(value, "type", "sent_at", "source_message_id"),
+    )
+
+
+def _others(value: dict[str, Any], *known: str) -> list[Fact]:
+    """What else an object holds: its names decide what is masked, such as an order number."""
+    return [
+        replace(fact, label=f"… {fact.label}")
+        for name, each in value.items()
+        if name not in known and (fact := _unknown(name, each)).value
+    ]
+
+
+def _unknown(name: str, value: Any) -> Fact:
+    """An attribute that no schema knows: its name decides what of its value is masked."""
+    shown: Any = redact_value({name: well_formed(value)})
+    return Fact(redact(text_of(name))[:80].replace("_", " "), _line(next(iter(shown.values()), "")))
+
+
+def _if_set(fact: Fact) -> tuple[Fact, ...]:
+    return (fact,) if fact.value or fact.at else ()
+
+
+def _flags(value: Any) -> tuple[str, ...]:
+    """A set of texts as the schema says; a list, a single text or text with commas from writers that drift."""
+    if value is None or value == "":
+        return ()
+    if isinstance(value, str):
+        value = value.split(",")
+    values: list[Any] = value if isinstance(value, list) else [value]
+    words = (words_of(text_of(each).strip())[:80] for each in values[:MAX_FLAGS])
+    beyond = len(values) - MAX_FLAGS
+    return (*(word for word in words if word), *((f"and {beyond} more",) if beyond > 0 else ()))
+
+
+def _drift(item: ConversationState) -> tuple[str, ...]:
+    """What is not as the schema says, attribute by attribute."""
+    found = dict(item.drift)
+    found |= {name: "missing" for name in _REQUIRED if item.plain(name) is None}
+    confidence = item.plain("last_routing_confidence")
+    if confidence is not None and share_of(confidence) is None:
+        found.setdefault("last_routing_confidence", "not between 0 and 1")
+    for name in ("updated_at", "last_processed_at", "expires_at"):
+        _check_instant(found, name, item.plain(name))
+    for name, inner in (("pending_flow", "requested_at"), ("last_auto_reply", "sent_at")):
+        value = item.plain(name)
+        if isinstance(value, dict):
+            _check_instant(found, f"{name}.{inner}", value.get(inner))
+            if not isinstance(value.get("type"), str):
+                found[f"{name}.type"] = "not text"
+    return tuple(f"{name}: {what}" for name, what in sorted(found.items()))
+
+
+def _check_instant(found: dict[str, str], name: str, value: Any) -> None:
+    if value is not None and clock.parse_instant(value) is None:
+        found.setdefault(name, "not a time")
+
+
+def _line(value: Any) -> str:
+    if isinstance(value, dict | list):
+        value = tail(redact_value(well_formed(value)))
+    return "" if value is None else redact(text_of(value))[:300]

@@ -1,0 +1,126 @@
+"""The kill switches as the middleware last saw them for a conversation (schema middleware, table A).
+
+The middleware loads `safe_mode` and `automation_enabled` with each event and writes them into its record. The newest
+record that is the middleware's own tells; nothing is inferred from older ones.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from console import clock
+from console.audit.history import has_record_index, read_records
+from console.audit.models import AuditEntry, IdempotencyRecord
+from console.audit.queries import batch_get, key_of
+from console.dynamodb.connection import call
+from console.dynamodb.registry import table_name
+from console.errors import ConsoleError, TableMissing
+from console.facts import distance
+
+# The console's own records hold the attributes because the schema requires them: no switch was looked at.
+CONSOLE_MODE = "console"
+LOOKED_AT = 20
+# Without the index: entries whose records are looked up.
+ENTRIES_LOOKED_AT = 25
+NOT_TOLD = "The idempotency table has no index by conversation here: the kill switches cannot be told."
+
+_NAMES = {
+    "safe_mode": ("Safe mode", {True: ("Safe mode on", "human"), False: ("Safe mode off", "")}),
+    "automation_enabled": (
+        "Automation",
+        {True: ("Automation enabled", ""), False: ("Automation disabled", "human")},
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """One switch in words. `tone` is "human" where it holds automation back, "bad" where it cannot be read."""
+
+    words: str
+    tone: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Switches:
+    """Both switches as of one record, seen at `seen` (None: unreadable; `ago`: in words); or a line on why not."""
+
+    switches: tuple[Switch, ...] = ()
+    seen: datetime | None = None
+    ago: str = ""
+    notice: str = ""
+
+
+def read_switches(conversation_id: str, now: datetime) -> Switches:
+    """One Query of the index by conversation; without it, a Query of the trail and a BatchGetItem of what it names.
+
+    Never raises the store's errors: what cannot be told is said in a line.
+    """
+    try:
+        by_index = has_record_index()
+        records = _latest(conversation_id) if by_index else _named_by_trail(conversation_id)
+    except TableMissing as missing:
+        if missing.table_key == "AUDIT":
+            return Switches(notice=NOT_TOLD)
+        return Switches(notice="The idempotency table is not there: the kill switches cannot be told.")
+    except ConsoleError:
+        return Switches(notice="The kill switches could not be read just now.")
+    found = switches_of(records, now)
+    if found.switches:
+        return found
+    return Switches(notice="No event on record tells the kill switches." if by_index else NOT_TOLD)
+
+
+def switches_of(records: Iterable[IdempotencyRecord], now: datetime) -> Switches:
+    """The switches of the newest of these records that is the middleware's; nothing where there is none."""
+    ours = [
+        record
+        for record in records
+        if record.plain("mode") != CONSOLE_MODE
+        and not clock.is_expired(record.plain("expires_at"), now)
+        and any(record.plain(name) is not None for name in _NAMES)
+    ]
+    newest = max(ours, key=lambda record: seen_at(record) or datetime.min.replace(tzinfo=now.tzinfo), default=None)
+    if newest is None:
+        return Switches()
+    at = seen_at(newest)
+    shown = tuple(_switch(name, newest) for name in _NAMES)
+    return Switches(shown, at, distance(at, "ago", now) if at else "at an unknown time")
+
+
+def seen_at(record: IdempotencyRecord) -> datetime | None:
+    """When an event was processed first: its record was written then."""
+    return clock.parse_instant(record.plain("created_at")) or clock.parse_instant(record.plain("received_at"))
+
+
+def _switch(name: str, record: IdempotencyRecord) -> Switch:
+    label, words = _NAMES[name]
+    value = record.plain(name)
+    if isinstance(value, bool):
+        return Switch(*words[value])
+    found = "not in the record" if value is None else record.drift.get(name, "not readable")
+    return Switch(f"{label} unknown: {found}", "bad")
+
+
+def _latest(conversation_id: str) -> list[IdempotencyRecord]:
+    """The newest of the index; of those of writers that date them by epochs only where there are no others."""
+    return read_records(conversation_id, limit=LOOKED_AT)[0]
+
+
+def _named_by_trail(conversation_id: str) -> list[IdempotencyRecord]:
+    """The records that the latest entries name. Raises the store's errors."""
+    answer = call(
+        "Query",
+        TableName=table_name("AUDIT"),
+        KeyConditionExpression="conversation_id = :id",
+        ExpressionAttributeValues={":id": {"S": conversation_id}},
+        ScanIndexForward=False,
+        Limit=ENTRIES_LOOKED_AT,
+        ReturnConsumedCapacity="TOTAL",
+    )
+    entries = [AuditEntry.from_raw_data(raw) for raw in answer.get("Items", [])]
+    keys = list(dict.fromkeys(key for entry in entries if (key := key_of(entry))))
+    found: list[dict[str, Any]] = batch_get("IDEMPOTENCY", "event_id", keys)
+    records = [IdempotencyRecord.from_raw_data(raw) for raw in found]
+    return [record for record in records if record.plain("conversation_id") in (None, "", conversation_id)]

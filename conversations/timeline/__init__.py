@@ -1,0 +1,1 @@
+"""The one timeline of a conversation: messages, hand-off, actions, idempotency records and state, newest first."""

@@ -1,0 +1,199 @@
+"""One line of a timeline: from a message, an entry of the trail, an idempotency record or a dated fact. Redacted."""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from functools import lru_cache
+
+from django.conf import settings
+
+from console import clock
+from console.audit.actions import outcome
+from console.audit.events.keys import decode
+from console.audit.models import AuditEntry, IdempotencyRecord
+from console.audit.records import TrailRow
+from console.audit.state import StateMoment, words_of
+from console.audit.switches import seen_at
+from console.bidi import isolated
+from console.redaction import excerpt, redact, redact_value
+from console.redaction.excerpts import cut
+from console.refs import as_letters, seal
+from console.trees import Node, clean, text_of, tree_of, well_formed
+from conversations.events import Event
+from conversations.messages import StoredMessages
+from conversations.records import HandOffState, Speaker
+
+EXCERPT = 160
+_SPEAKER_TONES = {Speaker.AI: "ai", Speaker.HUMAN: "human"}
+
+
+class Kind(StrEnum):
+    """What a line is of; the values stand in addresses."""
+
+    MESSAGE = "message"
+    HAND_OFF = "hand-off"
+    ACTION = "action"
+    RECORD = "record"
+    STATE = "state"
+
+
+KIND_WORDS = {
+    Kind.MESSAGE: "Messages",
+    Kind.HAND_OFF: "Hand-off",
+    Kind.ACTION: "Actions",
+    Kind.RECORD: "Idempotency",
+    Kind.STATE: "State",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line. `at` is None where its time cannot be read; `anchor` names it for good, in letters.
+
+    `words` say it; `who` is muted beside them; `text` is one line of a message or a note. `message`, `entry` and
+    `record` are where it stands itself: the anchor of a message, the sealed references of an entry and a record.
+    """
+
+    kind: Kind
+    at: datetime | None
+    anchor: str
+    words: str
+    who: str = ""
+    text: str = ""
+    tone: str = ""
+    outcome: str = ""
+    action: str = ""
+    key: str = ""
+    key_record: str = ""
+    payload: Node | None = None
+    drift: tuple[str, ...] = ()
+    message: str = ""
+    entry: str = ""
+    record: str = ""
+
+    @property
+    def kind_word(self) -> str:
+        """The kind, of one."""
+        return _ONE[self.kind]
+
+
+_ONE = {
+    Kind.MESSAGE: "message",
+    Kind.HAND_OFF: "hand-off",
+    Kind.ACTION: "action",
+    Kind.RECORD: "idempotency",
+    Kind.STATE: "state",
+}
+
+
+def of_message(stored: StoredMessages, number: int, *, raw: bool) -> Line:
+    """A message as one line; redacted unless `raw`."""
+    # As it is first: a number broken over lines or parts is only masked as a whole in the one line that it becomes.
+    message = stored.message(number, raw=True)
+    text = " ".join(" ".join(block.text or block.label for block in message.blocks).split())
+    return Line(
+        kind=Kind.MESSAGE,
+        at=message.at,
+        anchor=f"m-{message.anchor}",
+        words=message.speaker_name,
+        who=f"message {number}",
+        text=(cut(text, EXCERPT) if raw else excerpt(text, EXCERPT)) or "no text",
+        tone=_SPEAKER_TONES.get(message.speaker, ""),
+        drift=message.drift if raw else tuple(redact(flaw) for flaw in message.drift),
+        message=message.anchor,
+    )
+
+
+def of_entry(entry: AuditEntry, row: TrailRow) -> Line:
+    """An entry of the trail; `row` is what the trail shows of it."""
+    return Line(
+        kind=Kind.HAND_OFF if is_hand_off(entry) else Kind.ACTION,
+        at=row.at,
+        anchor=_anchor("e", text_of(entry.plain("ts_action_id"))),
+        words=row.sentence,
+        who=row.role or row.who,
+        text=row.note,
+        tone=row.tone,
+        outcome="" if row.outcome == "success" else row.outcome,
+        action=row.action,
+        key=row.key,
+        key_record=row.record,
+        payload=row.payload,
+        drift=row.drift,
+        entry=row.reference,
+    )
+
+
+def is_hand_off(entry: AuditEntry) -> bool:
+    """Whether an entry is of the hand-off."""
+    action = entry.plain("action_type")
+    return isinstance(action, str) and action.startswith("hand_off.")
+
+
+def of_record(record: IdempotencyRecord) -> Line:
+    """An idempotency record: what its key says, and all of its attributes."""
+    key, conversation = text_of(record.plain("event_id")), record.plain("conversation_id")
+    decoded = decode(key, conversation if isinstance(conversation, str) else "")
+    status, mode = _text(record, "status") or "unknown", _text(record, "mode")
+    own = ("event_id", "conversation_id", "reference")
+    facts = {clean(name): record.plain(name) for name in sorted(record.raw) if name not in own}
+    at = seen_at(record)
+    drift = [f"{name}: {what}" for name, what in sorted(record.drift.items())]
+    return Line(
+        kind=Kind.RECORD,
+        at=at,
+        anchor=_anchor("r", key),
+        words=decoded.format.meaning if decoded.format else "An event or action of a kind unknown here",
+        who=words_of(mode).lower(),
+        # The conversation and the message are told elsewhere; which tag, team or the like, only here.
+        text=", ".join(f"{part.label}: {isolated(part.shown)}" for part in decoded.parts[1:-1]),
+        tone={"failed": "bad", "pending": "pending", "conflict": "bad"}.get(outcome(status), ""),
+        outcome="" if status == "processed" else status[:40],
+        key=decoded.shown,
+        payload=tree_of(redact_value(well_formed(facts))),
+        drift=(*drift, *(() if at else ("its time cannot be read",))),
+        record=seal("event", key),
+    )
+
+
+def of_state(moment: StateMoment) -> Line:
+    """Something that the middleware's state dates."""
+    return Line(
+        kind=Kind.STATE,
+        at=moment.at,
+        anchor=f"s-{moment.name}",
+        words=moment.words,
+        who="Middleware",
+        text=moment.note,
+        drift=() if moment.at else ("its time cannot be read",),
+    )
+
+
+def of_event(event: Event) -> Line:
+    """A hand-off that the conversation tells and no entry of the trail."""
+    return Line(
+        kind=Kind.HAND_OFF,
+        at=event.at,
+        anchor=_anchor("h", f"{event.state} {clock.to_iso(event.at)}"),
+        words=event.text,
+        who="" if event.actor else "Platform",
+        text=event.detail,
+        tone="ai" if event.state is HandOffState.AI else "human",
+    )
+
+
+def _text(record: IdempotencyRecord, name: str) -> str:
+    value = record.plain(name)
+    return "" if value is None else redact(text_of(value))[:120]
+
+
+def _anchor(prefix: str, identity: str) -> str:
+    digest = hashlib.blake2b(clean(identity).encode(), key=_anchor_key(settings.SECRET_KEY), digest_size=8).digest()
+    return f"{prefix}-{as_letters(digest)}"
+
+
+@lru_cache(maxsize=4)
+def _anchor_key(secret: str) -> bytes:
+    """Keyed, because keys of records hold telephone numbers."""
+    return hashlib.sha256(b"timeline anchor\0" + secret.encode()).digest()

@@ -1,0 +1,310 @@
+"""A page of a conversation's timeline: every source read at once, merged, and said in lines."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from itertools import groupby
+from typing import Any
+
+from console import clock, refs
+from console.audit.models import AuditEntry, IdempotencyRecord
+from console.audit.queries import hand_off_entries, rows_and_records
+from console.audit.records import TrailRow
+from console.audit.state import NOTHING, StateMoment, StatePanel, read_state
+from console.dynamodb.calls import parallel
+from console.errors import ConsoleError, TableMissing
+from console.staff.permissions import Permission, Staff
+from console.templatetags.console import day
+from conversations.events import Event, told_by_item
+from conversations.messages import StoredMessages
+from conversations.models import Conversation
+from conversations.reading import hand_off_of, reference_of
+from conversations.records import HandOff, HandOffState
+from conversations.timeline import lines, sources
+from conversations.timeline.lines import Kind, Line
+from conversations.timeline.merging import BEGINNING, END, Merged, Places, Source, merge
+from conversations.timeline.sources import Item, MessageAt
+
+PAGE_SIZE = 50
+# Records that were told beside an entry and are not told again beside an older one: so many are remembered.
+REMEMBERED = 100
+_MARK_LENGTH = 14
+
+NO_TRAIL = "The trail's table is not there in this environment: hand-off and actions are missing here."
+NO_RECORDS = "The idempotency table is not there in this environment: its records are missing here."
+RECORDS_UNREAD = "The idempotency records could not be read just now."
+NO_INDEX = (
+    "The idempotency table has no index by conversation here: only records that the trail names are told, each beside "
+    "its entry."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A line, and the sealed place at which a page begins with it: for a link to it."""
+
+    line: Line
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """The lines of one day in the reader's zone, newest first. Those without a time come under a title of their own."""
+
+    title: str
+    lines: tuple[Placed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """One page. `next` is a sealed cursor ("" at the end); `from_start`: it begins with the newest there is.
+
+    `notices` say what is missing; `is_masked`: messages are shown without personal data.
+    """
+
+    days: tuple[Day, ...]
+    next: str = ""
+    from_start: bool = True
+    notices: tuple[str, ...] = ()
+    is_masked: bool = False
+
+
+def read_timeline(
+    item: Conversation,
+    stored: StoredMessages,
+    staff: Staff,
+    kinds: Sequence[Kind],
+    *,
+    record_opened: Callable[[], bool],
+    cursor: str = "",
+    at: str = "",
+) -> Timeline:
+    """One page of these kinds. The caller has checked role and scope.
+
+    `record_opened` puts on record that messages are shown, before anything is returned: False where there is no trail,
+    and then they are redacted. `cursor` is of a page before, `at` of a link to a line; one that is foreign or stale
+    gives the newest. One round of at most a PutItem, a GetItem and five Queries in parallel, then at most two
+    BatchGetItems in parallel; without the index of records and without entries one round of two Queries more. Raises
+    the store's errors; what is absent is said.
+    """
+    reader = _Reader(item, stored, staff, kinds, _places_of(item, staff, kinds, cursor, at))
+    return reader.read(record_opened)
+
+
+def _bindings(item: Conversation, staff: Staff, kinds: Sequence[Kind]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What a cursor belongs to, and what a link to a line: not to one person, so that it can be handed on."""
+    own = (item.primary_channel, item.conversation_id, *kinds)
+    return ("timeline", *own, staff.username), ("timeline line", *own)
+
+
+def _places_of(item: Conversation, staff: Staff, kinds: Sequence[Kind], cursor: str, at: str) -> Places:
+    for_pages, for_links = _bindings(item, staff, kinds)
+    found = refs.unseal_cursor(cursor, *for_pages) if cursor else None
+    if found is None and at:
+        found = refs.unseal_cursor(at, *for_links)
+    return dict(found) if isinstance(found, dict) else {}
+
+
+class _Reader:
+    def __init__(
+        self, item: Conversation, stored: StoredMessages, staff: Staff, kinds: Sequence[Kind], places: Places
+    ) -> None:
+        self.item, self.stored, self.staff, self.kinds = item, stored, staff, kinds
+        self.places = places
+        self.now = clock.now()
+        self.hand_off = hand_off_of(item)
+        self.reference = reference_of(item.primary_channel, item.conversation_id)
+        self.wants_entries = Kind.HAND_OFF in kinds or Kind.ACTION in kinds
+        self.notices: dict[str, None] = {}
+        # Sources that could not be read just now: a next page takes them up where this one would have.
+        self.unread: Places = {}
+
+    def read(self, record_opened: Callable[[], bool]) -> Timeline:
+        found = self._at_once(record_opened)
+        raw = bool(found.get("opened")) and self.staff.can(Permission.TRANSCRIPT_RAW)
+        merged_from, named = self._sources(found)
+        page = merge(merged_from, PAGE_SIZE)
+        placed, told = self._lines(page, raw=raw, named=named)
+        if page.after is not None and not placed:
+            self.notices["Nothing of these kinds was found so far: go on with the next page."] = None
+        for_pages, for_links = _bindings(self.item, self.staff, self.kinds)
+        after = page.after and {**page.after, **self.unread, **({"told": told} if told else {})}
+        return Timeline(
+            days=tuple(
+                _days(
+                    [
+                        (line, refs.seal_cursor({**place, **self.unread}, *for_links))
+                        for line, place in _in_order(placed)
+                    ],
+                    self.staff,
+                )
+            ),
+            next=refs.seal_cursor(after, *for_pages) if after else "",
+            from_start=not self.places,
+            notices=tuple(self.notices),
+            is_masked=Kind.MESSAGE in self.kinds and not raw,
+        )
+
+    # --- Reading ------------------------------------------------------------------------------------------------------
+
+    def _at_once(self, record_opened: Callable[[], bool]) -> dict[str, Any]:
+        """All reads, and the entry that messages are opened, in parallel."""
+        work: dict[str, Callable[[], Any]] = {}
+        if Kind.MESSAGE in self.kinds:
+            work["opened"] = record_opened
+        if Kind.STATE in self.kinds and self._start("state") is not END:
+            work["state"] = partial(read_state, self.item.conversation_id, self.now)
+        if Kind.HAND_OFF in self.kinds and self._start("hand-off") is not END:
+            work["hand-off"] = partial(untold_of, self.item, self.hand_off, self.staff)
+        if self.wants_entries:
+            work |= self._entries()
+        if Kind.RECORD in self.kinds:
+            work |= {name: partial(self._records, name, epochs=name == "old records") for name in _RECORDS}
+        return dict(zip(work, parallel(*work.values()), strict=True)) if work else {}
+
+    def _entries(self) -> dict[str, Callable[[], Any]]:
+        both = {Kind.HAND_OFF, Kind.ACTION} <= set(self.kinds) or not self.wants_entries
+        hand_off = None if both else Kind.HAND_OFF in self.kinds
+        return {
+            name: partial(self._entries_of, name, epochs=name == "old entries", hand_off=hand_off) for name in _ENTRIES
+        }
+
+    def _entries_of(self, name: str, *, epochs: bool, hand_off: bool | None) -> Source[Item]:
+        company = self.item.company_id or ""
+        try:
+            return sources.entries(
+                name,
+                self._start(name),
+                self.item.conversation_id,
+                company,
+                epochs=epochs,
+                hand_off=hand_off,
+                size=PAGE_SIZE,
+            )
+        except TableMissing:
+            self.notices[NO_TRAIL] = None
+            return Source(name)
+
+    def _records(self, name: str, *, epochs: bool) -> Source[Item] | None:
+        start = self._start(name)
+        try:
+            return sources.records(
+                name, start, self.item.conversation_id, self.reference, epochs=epochs, size=PAGE_SIZE
+            )
+        except TableMissing:
+            self.notices[NO_RECORDS] = None
+            return Source(name)
+        except ConsoleError:
+            self.notices[RECORDS_UNREAD] = None
+            self.unread[name] = start
+            return Source(name)
+
+    def _start(self, name: str) -> Any:
+        return self.places.get(name, BEGINNING)
+
+    def _sources(self, found: dict[str, Any]) -> tuple[list[Source[Item]], bool]:
+        """The sources, of the same instant the latest step first; and whether records are told beside their entries."""
+        by_index = [found.get(name) for name in _RECORDS]
+        named = Kind.RECORD in self.kinds and None in by_index
+        if named:
+            self.notices[NO_INDEX] = None
+            if not self.wants_entries:
+                work = self._entries()
+                found |= dict(zip(work, parallel(*work.values()), strict=True))
+        size = PAGE_SIZE
+        panel: StatePanel = found.get("state", StatePanel())
+        if panel.notice and panel.notice != NOTHING:
+            self.notices[panel.notice] = None
+        # What was told to its end stays in the places, or the page after next would begin it anew.
+        merged: list[Source[Item] | None] = [
+            sources.moments(self._start("state"), panel.moments, size),
+            sources.untold(self._start("hand-off"), found.get("hand-off", ()), size),
+        ]
+        merged += [found.get(name) for name in _ENTRIES]
+        merged += [] if named else by_index
+        if Kind.MESSAGE in self.kinds:
+            merged.append(sources.messages(self._start("messages"), self.stored, size))
+        return [source for source in merged if source is not None and source.name not in self.unread], named
+
+    # --- Lines --------------------------------------------------------------------------------------------------------
+
+    def _lines(self, page: Merged[Item], *, raw: bool, named: bool) -> tuple[list[tuple[Line, Places]], list[str]]:
+        """A line of each item with its place; and the marks of the records told beside entries, for the next page."""
+        entries = [(item, place) for item, place in page.items if isinstance(item, AuditEntry)]
+        rows, records, missing = rows_and_records([entry for entry, _ in entries]) if entries else ([], (), "")
+        if missing and not self.notices.keys() & {NO_RECORDS, RECORDS_UNREAD}:
+            self.notices[missing] = None
+        row_of = {id(entry): row for (entry, _), row in zip(entries, rows, strict=True)}
+        placed = [
+            (self._line(item, row_of, raw=raw), place)
+            for item, place in page.items
+            if self.wants_entries or not isinstance(item, AuditEntry)
+        ]
+        told = self.places.get("told")
+        marks: list[str] = list(told) if isinstance(told, list) else []
+        if Kind.RECORD in self.kinds:
+            for record, place in self._beside(entries, records, named=named):
+                line = lines.of_record(record)
+                if (mark := line.anchor[:_MARK_LENGTH]) not in marks:
+                    placed.append((line, place))
+                    marks.append(mark)
+        return placed, marks[-REMEMBERED:]
+
+    def _beside(
+        self, entries: Sequence[tuple[AuditEntry, Places]], records: Iterable[IdempotencyRecord], *, named: bool
+    ) -> Iterable[tuple[IdempotencyRecord, Places]]:
+        """Records that these entries name and the index does not hold, each with the place of the newest entry."""
+        place_of: dict[Any, Places] = {}
+        for entry, place in entries:
+            place_of.setdefault(entry.plain("idempotency_key"), place)
+        for record in records:
+            if (named or not self._is_in_index(record)) and sources.is_shown(record, self.reference, self.now):
+                yield record, place_of.get(record.plain("event_id"), {})
+
+    def _is_in_index(self, record: IdempotencyRecord) -> bool:
+        created = record.plain("created_at")
+        return (
+            isinstance(created, str) and bool(created) and record.plain("conversation_id") == self.item.conversation_id
+        )
+
+    def _line(self, item: Item, row_of: dict[int, TrailRow], *, raw: bool) -> Line:
+        match item:
+            case MessageAt(number):
+                return lines.of_message(self.stored, number, raw=raw)
+            case AuditEntry():
+                return lines.of_entry(item, row_of[id(item)])
+            case IdempotencyRecord():
+                return lines.of_record(item)
+            case StateMoment():
+                return lines.of_state(item)
+        return lines.of_event(item)
+
+
+_ENTRIES = ("entries", "old entries")
+_RECORDS = ("records", "old records")
+
+
+def untold_of(item: Conversation, hand_off: HandOff, staff: Staff) -> tuple[Event, ...]:
+    """Hand-offs that the item tells and no entry of its trail; none where the trail cannot be read."""
+    if hand_off.state is HandOffState.AI:
+        return ()
+    try:
+        entries, _ = hand_off_entries(item.conversation_id, item.company_id or "")
+    except TableMissing:
+        entries = ()
+    except ConsoleError:
+        return ()
+    return told_by_item(entries, hand_off, staff.username)
+
+
+def _in_order(placed: Sequence[tuple[Line, Places]]) -> list[tuple[Line, Places]]:
+    """Newest first; what has no readable time comes last."""
+    timed = [each for each in placed if each[0].at is not None]
+    timed.sort(key=lambda each: each[0].at or datetime.min, reverse=True)
+    return timed + [each for each in placed if each[0].at is None]
+
+
+def _days(placed: Sequence[tuple[Line, str]], staff: Staff) -> Iterable[Day]:
+    for title, group in groupby(placed, key=lambda each: day(each[0].at, staff) or "Without a readable time"):
+        yield Day(title, tuple(Placed(line, place) for line, place in group))

@@ -1,0 +1,76 @@
+"""`/conversations/<ref>/timeline/`: everything about a conversation in one order of time."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from console.staff.access import StaffRequest, requires
+from console.staff.permissions import Permission, Staff
+from conversations import services
+from conversations.reading import summary_of
+from conversations.timeline.form import KindsForm
+from conversations.timeline.lines import Line
+from conversations.timeline.reading import Timeline
+from conversations.views.conversation import crumbs_below, link, not_for_prefetch, trail_url
+
+
+@requires(Permission.CONVERSATION_READ)
+@require_safe
+@not_for_prefetch
+def timeline(request: StaffRequest, ref: str) -> HttpResponse:
+    """Messages, hand-off, actions, idempotency records and state, newest first: a fragment for htmx, else a page.
+
+    `?kind=`: only these. `?at=`: from that line on.
+    """
+    form = KindsForm(request.GET)
+    page, at = request.GET.get("page", ""), request.GET.get("at", "")
+    item, found = services.timeline(ref, request.staff, form.kinds, page, at)
+    summary = summary_of(item)
+    own = reverse("conversation-timeline", args=[ref])
+    context = {
+        "reference": ref,
+        "summary": summary,
+        "form": form,
+        "own_url": own,
+        "timeline": found,
+        "days": _days(found, ref, form, request.staff),
+        "crumbs": crumbs_below(summary, ref, "Timeline"),
+        "trail_url": trail_url(item.conversation_id),
+        "first_url": "" if found.from_start else own + form.query(),
+        "next_url": own + form.query(page=found.next) if found.next else "",
+    }
+    is_fragment = bool(getattr(request, "htmx", False))
+    return render(request, "conversations/_timeline.html" if is_fragment else "conversations/timeline.html", context)
+
+
+def _days(found: Timeline, ref: str, form: KindsForm, staff: Staff) -> list[dict[str, Any]]:
+    """The lines with their addresses: to the line in the timeline, and to where it stands itself."""
+    own = reverse("conversation-timeline", args=[ref])
+    return [
+        {
+            "title": day.title,
+            "lines": [
+                {
+                    "line": placed.line,
+                    "here": f"{own}{form.query(at=placed.place)}#{placed.line.anchor}",
+                    **_target(placed.line, ref, staff),
+                }
+                for placed in day.lines
+            ],
+        }
+        for day in found.days
+    ]
+
+
+def _target(line: Line, ref: str, staff: Staff) -> dict[str, str]:
+    if line.message:
+        at = f"{reverse('conversation', args=[ref])}?at={line.message}#m-{line.message}"
+        return {"url": at, "label": "In the transcript"}
+    if line.entry:
+        return {"url": link("audit-entry", line.entry), "label": "Entry"}
+    if line.record and staff.can(Permission.AUDIT_REVIEW):
+        return {"url": link("event", line.record), "label": "Record"}
+    return {"url": "", "label": ""}

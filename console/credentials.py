@@ -39,7 +39,13 @@ def without_credentials(line: str) -> str:
 
 
 def _own_secrets() -> Iterator[str]:
-    held = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS, getattr(settings, "OIDC_CLIENT_SECRET", ""))
+    held = (
+        settings.SECRET_KEY,
+        *settings.SECRET_KEY_FALLBACKS,
+        getattr(settings, "OIDC_CLIENT_SECRET", ""),
+        getattr(settings, "AUDIT_ARCHIVE_KEY", ""),
+        *getattr(settings, "AUDIT_ARCHIVE_KEY_FALLBACKS", ()),
+    )
     for secret in (*held, *(os.environ.get(name, "") for name in _ENVIRONMENT)):
         if len(secret) >= _SHORTEST:
             yield secret

@@ -76,7 +76,7 @@ def sentence(action: str, who: str, outcome: str, payload: Any) -> str:
     """
     done, attempted = _PHRASES.get(action, ("", ""))
     if not done:
-        words = action.replace("_", " ").replace(".", ": ").strip() or "did something unnamed"
+        words = _unnamed(action)
         return f"{who}: {words}" if who else _capital(words)
     fields = payload if isinstance(payload, dict) else {}
     if outcome in (Result.CONFLICT, Result.FAILED) and action not in _FAILURES:
@@ -88,6 +88,11 @@ def sentence(action: str, who: str, outcome: str, payload: Any) -> str:
     return f"{who} {words}" if who else _capital(words)
 
 
+def label_of(action: str) -> str:
+    """An action type in words, for choosing it: "Took over", "Shopify lookup"."""
+    return _capital(_fill(_PHRASES[action][0], {})) if action in _PHRASES else _capital(_unnamed(action))
+
+
 def tone(action: str, outcome: str) -> str:
     """The tone of an entry's mark: bad for what failed, pending for what is open, else that of who acts now."""
     if outcome == Result.PENDING:
@@ -96,6 +101,10 @@ def tone(action: str, outcome: str) -> str:
         return "bad"
     known = _TONES.get(Action(action), "") if action in _PHRASES else ""
     return known or ("human" if action.startswith("hand_off.") else "")
+
+
+def _unnamed(action: str) -> str:
+    return action.replace("_", " ").replace(".", ": ").strip() or "did something unnamed"
 
 
 def _capital(words: str) -> str:

@@ -1,10 +1,20 @@
-"""Routes of the audit trail."""
+"""Routes of the audit trail. Fixed prefixes come before `<ref>`."""
 
 from django.urls import path
 
-from console.audit import views
+from console.audit.views import entry, events, export, looks, picture, review, trails
 
 urlpatterns = [
-    path("", views.overview, name="audit"),
-    path("trails/<str:ref>/", views.trail, name="trail"),
+    path("", review.index, name="audit"),
+    path("find/", review.find, name="audit-find"),
+    path("entries/<str:ref>/", entry.entry, name="audit-entry"),
+    path("events/", events.events, name="events"),
+    path("events/conversations/<str:ref>/", events.events_of_conversation, name="events-of-conversation"),
+    path("events/<str:ref>/", events.event, name="event"),
+    path("export/", export.export, name="audit-export"),
+    path("looks/", looks.looks, name="audit-looks"),
+    path("looks/people/<str:username>/", looks.person, name="audit-looks-person"),
+    path("looks/conversations/<str:ref>/", looks.conversation, name="audit-looks-conversation"),
+    path("picture/", picture.picture, name="audit-picture"),
+    path("trails/<str:ref>/", trails.trail, name="trail"),
 ]

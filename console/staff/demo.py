@@ -5,7 +5,8 @@ from datetime import timedelta
 from typing import Any
 
 from console import clock
-from console.audit.recording import Actor
+from console.audit.actions import Action, staff_trail
+from console.audit.recording import Actor, Entry, record
 from console.staff import passwords, services
 from console.staff.models import StaffAccount
 from console.staff.permissions import Role
@@ -44,6 +45,39 @@ OTHERS = (COLLEAGUE, LOCAL_ADMIN, LEFT)
 # How many hours ago they last signed in.
 SEEN = {PEOPLE[0]: 0.4, PEOPLE[1]: 4.3, PEOPLE[2]: 72.0, COLLEAGUE: 1.2, LOCAL_ADMIN: 27.0, LEFT: 24.0 * 41}
 EMPLOYED = timedelta(days=96)
+ADA, NADIA = PEOPLE[3], LOCAL_ADMIN
+FIREFOX, SAFARI = "Firefox on Linux", "Safari on iPhone"
+# What the trail tells of the last days: how many hours ago, who did what to whose account, and its payload.
+PAST: tuple[tuple[float, Person, Action, Person, dict[str, Any]], ...] = (
+    (0.4, PEOPLE[0], Action.SIGN_IN, PEOPLE[0], {"browser": FIREFOX, "with": "password"}),
+    (1.2, COLLEAGUE, Action.SIGN_IN, COLLEAGUE, {"browser": FIREFOX, "with": "password"}),
+    (3.1, PEOPLE[1], Action.ACCESS_DENIED, PEOPLE[1], {"route": "conversations/<str:ref>/", "method": "GET"}),
+    (4.3, PEOPLE[1], Action.SIGN_IN, PEOPLE[1], {"browser": SAFARI, "with": "password"}),
+    (
+        26.2,
+        NADIA,
+        Action.STAFF_CHANGED,
+        COLLEAGUE,
+        {"changed": "time_zone", "from": {"time_zone": "Europe/London"}, "to": {"time_zone": "Europe/Berlin"}},
+    ),
+    (27.0, NADIA, Action.SIGN_IN, NADIA, {"browser": FIREFOX, "with": "password and code"}),
+    (49.5, COLLEAGUE, Action.SESSION_ENDED, COLLEAGUE, {"browser": SAFARI}),
+    (72.0, PEOPLE[2], Action.SIGN_IN, PEOPLE[2], {"browser": FIREFOX, "with": "password"}),
+    (
+        97.6,
+        ADA,
+        Action.STAFF_CHANGED,
+        COLLEAGUE,
+        {
+            "changed": "role, scope",
+            "from": {"role": "onboarding", "scope": [CUCUMBER, NORTHWIND]},
+            "to": {"role": "agent", "scope": [CUCUMBER, LUMEN, NORTHWIND]},
+        },
+    ),
+    (98.0, ADA, Action.SIGN_IN, ADA, {"browser": FIREFOX, "with": "password and code"}),
+    (121.3, ADA, Action.PASSWORD_LINK, LEFT, {}),
+    (166.0, NADIA, Action.SECOND_FACTOR_ADDED, NADIA, {}),
+)
 
 
 def create_demo_staff() -> dict[str, dict[str, str]]:
@@ -56,6 +90,10 @@ def create_demo_staff() -> dict[str, dict[str, str]]:
     services.invite(**_described(INVITED))
     services.create_for_company_sign_in(**_described(WITH_COMPANY_SIGN_IN))
     services.disable(LEFT.username, actor=DEMO)
+    for hours, person, action, about, payload in PAST:
+        actor = Actor(person.username, person.role.value)
+        entry = Entry(staff_trail(about.username), action, actor, payload=payload)
+        record(entry, clock.now() - timedelta(hours=hours))
     return made
 
 

@@ -8,14 +8,12 @@ from typing import Any
 from console import clock, refs
 from console.audit import scoping
 from console.audit.actions import outcome, staff_trail
-from console.audit.models import AuditEntry, IdempotencyRecord
+from console.audit.models import AuditEntry
 from console.audit.queries import instant_of
-from console.audit.review import streams
-from console.audit.review.filters import BEGINNING, NOBODY, Review, is_ours
+from console.audit.review.filters import NOBODY, Review
+from console.audit.review.plan import Plan, plan_for
 from console.audit.review.streams import EPOCHS, Place, Stream, identity_of, sort_key_of
 from console.dynamodb.calls import parallel
-from console.dynamodb.presence import index_ready
-from console.errors import NotFound
 from console.staff.permissions import Permission, Staff
 
 PAGE_SIZE = 50
@@ -24,15 +22,6 @@ READS_PER_PAGE = 4
 # Owners of conversations that entries do not name: so many are looked up at once, and for one page.
 OWNERS_AT_ONCE = 10
 OWNERS_PER_PAGE = 40
-
-TRAIL_BY_TRAIL = (
-    "The audit table has no index by action type here, so there is no review across conversations: look at one trail "
-    "at a time. An operator adds the index with manage.py tables apply --foreign."
-)
-NO_ACTOR_INDEX = "Without the audit table's index by actor, the actor is looked for among the newest entries only."
-NO_COMPANY_INDEX = (
-    "Without the audit table's index by company, the company is looked for among the newest entries only."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +49,7 @@ def read_review(review: Review, staff: Staff, cursor: str = "", size: int = PAGE
     """
     staff.require(Permission.AUDIT_REVIEW)
     position = refs.unseal_cursor(cursor, *review.binding, staff.username) if cursor else None
-    plan = _plan(review)
+    plan = plan_for(review, staff)
     walk = _Walk(plan, review, staff, _place_of(position))
     entries = walk.take(size, READS_PER_PAGE)
     more = walk.has_more()
@@ -80,61 +69,13 @@ def every_page(review: Review, staff: Staff, limit: int, size: int = 200) -> Ite
     Raises as `read_review`, also in the middle.
     """
     staff.require(Permission.AUDIT_REVIEW)
-    walk = _Walk(_plan(review), review, staff, Place())
+    walk = _Walk(plan_for(review, staff), review, staff, Place())
     left = limit
     while left > 0 and walk.has_more():
         piece = walk.take(min(size, left), READS_PER_PAGE)
         walk.forget_budget()
         left -= len(piece)
         yield piece
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Which partitions a review reads, what they cover, and what cannot be done here."""
-
-    partitions: tuple[tuple[str, str], ...]
-    covered: tuple[str, ...] = ()
-    notices: tuple[str, ...] = ()
-
-
-def _plan(review: Review) -> Plan:
-    if review.conversation:
-        return Plan(((streams.TABLE, review.conversation),))
-    if review.key:
-        return Plan(((streams.TABLE, _trail_of_key(review.key)),))
-    notices = []
-    if review.actor and review.actor != NOBODY:
-        if index_ready("AUDIT", streams.ACTOR):
-            return Plan(((streams.ACTOR, review.actor),), review.actions)
-        notices.append(NO_ACTOR_INDEX)
-    actions = review.actions or BEGINNING
-    ours = [action for action in actions if is_ours(action)]
-    by_type = actions
-    partitions: list[tuple[str, str]] = []
-    if review.company and ours:
-        if index_ready("AUDIT", streams.COMPANY):
-            partitions.append((streams.COMPANY, review.company))
-            by_type = tuple(action for action in actions if action not in ours)
-        else:
-            notices.append(NO_COMPANY_INDEX)
-    if by_type and not index_ready("AUDIT", streams.ACTION_TYPE):
-        covered = tuple(ours) if partitions else ()
-        return Plan(tuple(partitions), covered, (*notices, TRAIL_BY_TRAIL))
-    partitions += [(streams.ACTION_TYPE, action) for action in by_type]
-    return Plan(tuple(partitions), actions, tuple(notices))
-
-
-def _trail_of_key(key: str) -> str:
-    """The conversation that an idempotency key is about, as its record says.
-
-    Else the key itself, whose trail is empty: a key of another company costs and shows what one that is not there does.
-    """
-    try:
-        conversation = IdempotencyRecord.get(key).plain("conversation_id")
-    except NotFound:
-        return key
-    return conversation if isinstance(conversation, str) and conversation else key
 
 
 def _place_of(stored: Any) -> Place:
@@ -220,6 +161,8 @@ class _Walk:
         if self._number == EPOCHS:
             return
         self._number = EPOCHS
+        if self._review.since is None and self._review.until is None:
+            return
         self.place = Place(EPOCHS)
         for stream in self._streams:
             stream.begin_epochs()
@@ -257,6 +200,8 @@ class _Walk:
         trail = identity_of(entry)[0]
         if trail == staff_trail(self._staff.username):
             return True
+        if not trail.startswith("TENANT#") and not scoping.is_conversation_trail(trail):
+            return False
         return bool(owners) and all(self._staff.scope.covers(owner) for owner in owners)
 
     def _owners_of(self, entry: AuditEntry) -> frozenset[str] | None:

@@ -58,6 +58,9 @@ def identity_of(entry: AuditEntry) -> tuple[str, str]:
 def bounds(number: int, since: datetime | None, until: datetime | None) -> tuple[str, str]:
     """The sort keys between which a range lies; `until` itself is not in it."""
     low, high = _BOUNDS[number]
+    if number == TIMESTAMPS and since is None and until is None:
+        # Without dates the two are one: in descending order the epochs come after the timestamps.
+        return _BOUNDS[EPOCHS][0], high
     if number == TIMESTAMPS:
         return _iso(since) if since else low, _iso(until) if until else high
     # Seconds are the beginning of milliseconds and finer, so that one text bounds all of them.

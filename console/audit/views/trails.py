@@ -1,4 +1,4 @@
-"""`/audit/`: what a person may look up, their own trail, and `/audit/trails/<ref>/`."""
+"""One trail, `/audit/trails/<ref>/`, and what stands at `/audit/` for people who do not review: their own."""
 
 from urllib.parse import urlencode
 
@@ -7,20 +7,22 @@ from django.shortcuts import render
 from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_safe
 
-from console.audit.actions import SYSTEM_TRAIL, staff_trail
+from console import clock
+from console.audit.actions import staff_trail
 from console.audit.names import name_of
 from console.audit.queries import trail_page
 from console.audit.records import TrailPage
+from console.audit.state import panel_beside
+from console.audit.views.events import events_url
+from console.audit.views.looks import looks_url
 from console.errors import StoreUnavailable, TableMissing, Throttled
 from console.refs import seal, unseal
 from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission, Staff
 
 
-@requires(Permission.AUDIT_READ)
-@require_safe
 def overview(request: StaffRequest) -> HttpResponse:
-    """What this person may look up, and the latest entries of their own trail."""
+    """What this person may look up, and the latest entries of their own trail; the caller has checked the role."""
     own = staff_trail(request.staff.username)
     try:
         page, notice = trail_page(own, request.staff), ""
@@ -34,7 +36,6 @@ def overview(request: StaffRequest) -> HttpResponse:
         "notice": notice,
         "next_url": f"{url}?{urlencode({'page': page.next})}" if page.next else "",
         "conversations_url": _conversations_url(request.staff),
-        "system_url": _system_trail_url(request.staff),
     }
     return render(request, "audit/overview.html", context)
 
@@ -49,6 +50,10 @@ def trail(request: StaffRequest, ref: str) -> HttpResponse:
     context = {
         "trail": page,
         "title": name_of(partition),
+        # Paging replaces the list alone.
+        "state": None if getattr(request, "htmx", False) else panel_beside(partition, clock.now()),
+        "events_url": events_url(partition, request.staff),
+        "looks_url": looks_url(partition, request.staff),
         "first_url": url if request.GET.get("page") else "",
         "next_url": f"{url}?{urlencode({'page': page.next})}" if page.next else "",
         "crumbs": [{"label": "Audit", "url": reverse("audit")}, {"label": name_of(partition)}],
@@ -63,10 +68,3 @@ def _conversations_url(staff: Staff) -> str:
         return reverse("conversations")
     except NoReverseMatch:  # a build without that app
         return ""
-
-
-def _system_trail_url(staff: Staff) -> str:
-    """The system's own trail is for those who may review, with all companies in scope."""
-    if not (staff.can(Permission.AUDIT_REVIEW) and staff.scope.everything):
-        return ""
-    return reverse("trail", args=[seal("trail", SYSTEM_TRAIL)])

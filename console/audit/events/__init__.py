@@ -1,0 +1,1 @@
+"""Idempotency records: which event and action was done already (schema middleware-state-idempotency-audit, table A)."""

@@ -1,0 +1,218 @@
+"""Reading idempotency records: one by its key, those of a conversation, and the entries of the trail beside one."""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from console import clock
+from console.audit import scoping
+from console.audit.events.keys import decode
+from console.audit.events.records import DIGESTS, Event, EventPage, record_of
+from console.audit.models import AuditEntry, ConversationEventsIndex, IdempotencyRecord
+from console.audit.names import name_of
+from console.audit.queries import display_names, instant_of
+from console.audit.records import TrailPage, TrailRow
+from console.audit.review.streams import EPOCHS, TIMESTAMPS, bounds
+from console.audit.rows import row_of_entry
+from console.dynamodb.calls import parallel
+from console.dynamodb.connection import call
+from console.dynamodb.paging import Source, read_page
+from console.dynamodb.presence import index_ready, table_ready
+from console.dynamodb.registry import table_name
+from console.errors import ConsoleError, NotFound, TableMissing
+from console.staff.permissions import Permission, Staff
+
+INDEX = ConversationEventsIndex.Meta.index_name
+MAX_KEY_BYTES = 2048
+# The trail is searched from a little before the event came in, as clocks differ: rounds of two Queries of so many.
+EARLIER = timedelta(minutes=5)
+ROUNDS, PER_READ = 3, 200
+ENTRIES_SHOWN = 20
+
+NO_INDEX = (
+    "The idempotency table has no index by conversation here, so records are found by their event id only. "
+    "An operator adds the index with manage.py tables apply --foreign."
+)
+NO_TRAIL = "The trail's table is not there in this environment: the record stands without its entries."
+TRAIL_UNREADABLE = "The trail could not be read just now."
+ENTRY_GONE = "The entry of the trail that it names is not there (any more)."
+NO_ENTRY = "No entry of the conversation's trail bears this key (any more)."
+
+
+def read_event(key: str, staff: Staff) -> Event:
+    """A record and its entries in the trail. Raises as `find_event`; a trail that cannot be read is said."""
+    item = find_event(key, staff)
+    record = record_of(item, clock.now())
+    try:
+        rows, note = _entries_of(item, staff)
+    except TableMissing:
+        rows, note = (), NO_TRAIL
+    except ConsoleError:
+        rows, note = (), TRAIL_UNREADABLE
+    return Event(record, TrailPage(rows), note)
+
+
+def find_event(key: str, staff: Staff) -> IdempotencyRecord:
+    """The record of a key: one strongly consistent GetItem, and its conversation's scope.
+
+    Raises `Forbidden` without `audit:review`, `NotFound` where there is none, where it has expired and where it is out
+    of scope (which costs the same), `TableMissing` and the store's other errors. A record that names no conversation is
+    for scope "all" only.
+    """
+    staff.require(Permission.AUDIT_REVIEW)
+    item = _stored(key)
+    conversation = _conversation_of(item) if item else ""
+    if not staff.scope.everything:
+        scoping.check_scope(conversation or decode(key).conversation or key, staff, ())
+        if not conversation:
+            raise NotFound
+    if item is None:
+        raise NotFound
+    return item
+
+
+def _stored(key: str) -> IdempotencyRecord | None:
+    if not 0 < len(key.encode("utf-8", "replace")) <= MAX_KEY_BYTES:
+        return None
+    try:
+        item = IdempotencyRecord.get(key, consistent_read=True)
+    except NotFound:
+        return None
+    return None if clock.is_expired(item.plain("expires_at"), clock.now()) else item
+
+
+def _conversation_of(item: IdempotencyRecord) -> str:
+    found = item.plain("conversation_id")
+    return found if isinstance(found, str) else ""
+
+
+# --- The records of a conversation --------------------------------------------------------------------------------
+
+
+def check_conversation(conversation_id: str, staff: Staff) -> None:
+    """Raise `Forbidden` without `audit:review`, `NotFound` for what is no conversation in the person's scope."""
+    staff.require(Permission.AUDIT_REVIEW)
+    is_key = 0 < len(conversation_id.encode("utf-8", "replace")) <= MAX_KEY_BYTES
+    if not is_key or not scoping.is_conversation_trail(conversation_id):
+        raise NotFound
+    scoping.check_scope(conversation_id, staff, ())
+
+
+def has_index() -> bool:
+    """Whether records can be found by conversation; also where that cannot be told just now. Never raises."""
+    try:
+        return not table_ready("IDEMPOTENCY") or index_ready("IDEMPOTENCY", INDEX)
+    except ConsoleError:
+        return True
+
+
+def events_of(conversation_id: str, staff: Staff, cursor: str = "") -> EventPage:
+    """A page of a conversation's records, newest first: one Query of the index.
+
+    Without the index an empty page says so. Raises as `check_conversation`, `TableMissing` and the store's errors.
+    """
+    check_conversation(conversation_id, staff)
+    name = name_of(conversation_id)
+    if not table_ready("IDEMPOTENCY"):
+        raise TableMissing("IDEMPOTENCY")
+    if not index_ready("IDEMPOTENCY", INDEX):
+        return EventPage(name, notice=NO_INDEX)
+    page = read_page(records_of(conversation_id), staff.username, cursor)
+    now = clock.now()
+    return EventPage(name, tuple(record_of(item, now) for item in page.items), page.next, page.back)
+
+
+def records_of(conversation_id: str) -> Source[IdempotencyRecord]:
+    """The list of a conversation's records, newest first, with the attributes that schema and console know."""
+    known = (attribute.attr_name for attribute in IdempotencyRecord.get_attributes().values())
+    return Source(IdempotencyRecord, conversation_id, (*known, *DIGESTS), index=INDEX, descending=True)
+
+
+# --- The entries of the trail that bear a record's key ------------------------------------------------------------
+
+
+def _entries_of(item: IdempotencyRecord, staff: Staff) -> tuple[tuple[TrailRow, ...], str]:
+    conversation, named = _conversation_of(item), item.plain("ts_action_id")
+    if not conversation:
+        return (), "The record names no conversation, and so no trail."
+    if isinstance(named, str) and 0 < len(named.encode("utf-8", "replace")) <= 1024:
+        try:
+            found, note = [AuditEntry.get(conversation, named, consistent_read=True)], ENTRY_GONE
+        except NotFound:
+            return (), ENTRY_GONE
+    else:
+        found, note = _search(item, conversation)
+    now = clock.now()
+    shown = [entry for entry in found if not clock.is_expired(entry.plain("expires_at"), now)]
+    shown = [entry for entry in shown if _is_in_scope(entry, staff)][:ENTRIES_SHOWN]
+    names = display_names(shown)
+    return tuple(row_of_entry(entry, instant_of(entry), names, item) for entry in shown), "" if shown else note
+
+
+def _is_in_scope(entry: AuditEntry, staff: Staff) -> bool:
+    """An entry that names another company is of another conversation with the same id."""
+    company = entry.plain("company_id")
+    return not company or staff.scope.covers(str(company))
+
+
+def _search(item: IdempotencyRecord, conversation: str) -> tuple[list[AuditEntry], str]:
+    """Entries with the record's key among those made since its event came in, and what to say where there are none.
+
+    Timestamps and epochs at once, in at most `ROUNDS` rounds; the first round that finds any is the last.
+    """
+    since = _since(item)
+    walks = [
+        _Walk(conversation, str(item.plain("event_id")), *bounds(number, since, None))
+        for number in (TIMESTAMPS, EPOCHS)
+    ]
+    for _ in range(ROUNDS):
+        parallel(*(walk.read for walk in walks if not walk.ended))
+        found = [entry for walk in walks for entry in walk.found]
+        if found or all(walk.ended for walk in walks):
+            return found, NO_ENTRY
+    looked_at = sum(walk.looked_at for walk in walks)
+    return [], f"No entry with this key is among the {looked_at:,} entries of the trail that were looked at."
+
+
+def _since(item: IdempotencyRecord) -> datetime | None:
+    times = [clock.parse_instant(item.plain(name)) for name in ("received_at", "created_at")]
+    known = [each for each in times if each is not None]
+    return min(known) - EARLIER if known else None
+
+
+@dataclass(slots=True)
+class _Walk:
+    """A range of a trail, read from its beginning for entries with one key."""
+
+    trail: str
+    key: str
+    low: str
+    high: str
+    found: list[AuditEntry] = field(default_factory=list)
+    looked_at: int = 0
+    ended: bool = False
+    _start: dict[str, Any] | None = None
+
+    def read(self) -> None:
+        """One Query. Raises the store's errors."""
+        request: dict[str, Any] = {
+            "TableName": table_name("AUDIT"),
+            "KeyConditionExpression": "conversation_id = :trail AND ts_action_id BETWEEN :low AND :high",
+            "FilterExpression": "idempotency_key = :key",
+            "ExpressionAttributeValues": {
+                ":trail": {"S": self.trail},
+                ":low": {"S": self.low},
+                ":high": {"S": self.high},
+                ":key": {"S": self.key},
+            },
+            "ConsistentRead": True,
+            "Limit": PER_READ,
+            "ReturnConsumedCapacity": "TOTAL",
+        }
+        if self._start:
+            request["ExclusiveStartKey"] = self._start
+        answer = call("Query", **request)
+        self.found += [AuditEntry.from_raw_data(raw) for raw in answer["Items"]]
+        self.looked_at += int(answer.get("ScannedCount") or 0)
+        self._start = answer.get("LastEvaluatedKey")
+        self.ended = self._start is None

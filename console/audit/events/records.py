@@ -1,0 +1,248 @@
+"""Idempotency records as pages see them: frozen, redacted, every attribute of the schema, drift flagged (table A)."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from console import clock, refs
+from console.audit.actions import Result, outcome
+from console.audit.events.keys import DecodedKey, decode
+from console.audit.models import IdempotencyRecord
+from console.audit.names import name_of
+from console.audit.records import TrailPage
+from console.audit.switches import CONSOLE_MODE, seen_at
+from console.bidi import isolated
+from console.errors import BadReference
+from console.facts import Fact, distance
+from console.redaction import redact, redact_value
+from console.trees import Node, tail, text_of, tree_of, well_formed
+
+# What the schema asks of every record. The digest may have either of its two names.
+REQUIRED = (
+    "created_at",
+    "last_processed_at",
+    "expires_at",
+    "status",
+    "mode",
+    "conversation_id",
+    "safe_mode",
+    "automation_enabled",
+    "payload_bytes",
+)
+DIGESTS = ("payload_sha256", "payload_hash")
+# More than any writer should store in one; an item has room for a hundred times as much.
+_LONGEST = 4000
+_MODES = {
+    "route_only": "route only",
+    "automation_candidate": "automation candidate",
+    CONSOLE_MODE: "console: a person acted",
+}
+_TONES: dict[str, str] = {Result.PENDING: "human", Result.CONFLICT: "bad", Result.FAILED: "bad", Result.SUCCESS: "good"}
+
+
+@dataclass(frozen=True, slots=True)
+class EventRecord:
+    """One idempotency record. Texts are redacted, but for `trail`, its conversation's, which only goes into seals.
+
+    `reference` names it in addresses. `key` is masked, `words` say what it is about (`brief`: without the conversation)
+    and `parts` are its parts.
+    `is_certain`: the key can be read in one way. `switches` and `facts` are all other attributes of the schema; `other`
+    are those that no schema knows, and `flaws` what does not fit it, in words.
+    """
+
+    reference: str
+    key: str
+    words: str
+    brief: str
+    parts: tuple[Fact, ...]
+    is_known: bool
+    is_certain: bool
+    status: str
+    tone: str
+    at: datetime | None
+    mode: str
+    intent: str
+    switches: tuple[Fact, ...]
+    facts: tuple[Fact, ...]
+    conversation: str
+    trail: str = field(repr=False)
+    other: Node | None
+    flaws: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A record, and the entries of the trail that bear its key; `note` is why there are none."""
+
+    record: EventRecord
+    entries: TrailPage
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EventPage:
+    """Some records of a conversation, newest first. `next` and `back` are sealed cursors ("" for none)."""
+
+    conversation: str
+    rows: tuple[EventRecord, ...] = ()
+    next: str = ""
+    back: str = ""
+    notice: str = ""
+
+
+def record_of(item: IdempotencyRecord, now: datetime) -> EventRecord:
+    """A stored item as a record, whoever wrote it. Never raises."""
+    conversation = item.plain("conversation_id")
+    conversation = conversation if isinstance(conversation, str) else ""
+    key = str(item.plain("event_id"))
+    decoded = decode(key, conversation)
+    status = _line(item, "status")
+    other = {name: value for name, value in item.unknown().items() if name not in DIGESTS}
+    return EventRecord(
+        reference=refs.seal("event", key),
+        key=decoded.shown,
+        words=decoded.in_words,
+        brief=decoded.in_brief,
+        parts=tuple(Fact(part.label, part.shown, mono=True) for part in decoded.parts),
+        is_known=decoded.format is not None,
+        is_certain=decoded.certain,
+        status=status or "unknown",
+        tone="good" if status == "processed" else _TONES.get(outcome(status), "plain"),
+        at=seen_at(item),
+        mode=_mode(item),
+        intent=_line(item, "intent"),
+        switches=_switches(item),
+        facts=_facts(item, now),
+        conversation=name_of(conversation) if conversation else "",
+        trail=conversation,
+        other=tree_of(redact_value(well_formed(other))) if other else None,
+        flaws=_flaws(item, decoded, conversation),
+    )
+
+
+def _switches(item: IdempotencyRecord) -> tuple[Fact, ...]:
+    """The kill switches as they stood; amber where one holds the automation back."""
+    note = "(a person acted: no switch was looked at)" if _is_ours(item) else ""
+    return (
+        _switch(item, "Safe mode", "safe_mode", {True: ("on", "human"), False: ("off", "plain")}, note),
+        _switch(
+            item,
+            "Automation",
+            "automation_enabled",
+            {True: ("enabled", "plain"), False: ("disabled", "" if note else "human")},
+            note,
+        ),
+    )
+
+
+def _switch(item: IdempotencyRecord, label: str, name: str, words: dict[bool, tuple[str, str]], note: str) -> Fact:
+    value = item.plain(name)
+    if not isinstance(value, bool):
+        return Fact(label, _line(item, name))
+    word, tone = words[value]
+    return Fact(label, word, tone=tone, note=note)
+
+
+def _is_ours(item: IdempotencyRecord) -> bool:
+    return bool(item.plain("mode") == CONSOLE_MODE)
+
+
+def _facts(item: IdempotencyRecord, now: datetime) -> tuple[Fact, ...]:
+    facts = [
+        _moment(item, "Created", "created_at", now),
+        _moment(item, "Received", "received_at", now),
+        _moment(item, "Last processed", "last_processed_at", now),
+        _moment(item, "Expires", "expires_at", now),
+        Fact("Mode", _mode(item)),
+        Fact("Intent", _line(item, "intent"), mono=True),
+        Fact("Conversation", _line(item, "conversation_id"), mono=True),
+        Fact("Source message", _line(item, "source_message_id"), mono=True),
+        *_digests(item),
+        Fact("Payload size", _amount(item, "payload_bytes", "byte")),
+    ]
+    if _is_ours(item) or item.plain("attempts") is not None:
+        facts.append(Fact("Sent", _amount(item, "attempts", "time")))
+    if _is_ours(item) or item.plain("ts_action_id") is not None:
+        facts.append(Fact("Trail entry", _line(item, "ts_action_id"), mono=True))
+    if item.plain("reference") is not None:
+        facts.append(Fact("Reference", "sealed, of the conversation" if _is_sealed(item) else "cannot be opened"))
+    return tuple(facts)
+
+
+def _digests(item: IdempotencyRecord) -> list[Fact]:
+    """The digest of the payload by the name that it is stored under: the schema has two."""
+    there = [name for name in DIGESTS if item.plain(name) is not None]
+    return [Fact("Payload digest", _line(item, name), mono=True, note=name) for name in there or DIGESTS[:1]]
+
+
+def _moment(item: IdempotencyRecord, label: str, name: str, now: datetime) -> Fact:
+    """A time with how long ago it was, or how long until; one that cannot be read as its redacted text."""
+    value = item.plain(name)
+    at = clock.parse_instant(value)
+    if at is None:
+        nothing = "never: it has no TTL" if name == "expires_at" and value is None else ""
+        return Fact(label, _line(item, name) or nothing)
+    return Fact(label, at=at, note=f"({distance(at, 'ago' if at <= now else 'in', now)})")
+
+
+def _mode(item: IdempotencyRecord) -> str:
+    mode = _line(item, "mode")
+    return _MODES.get(mode, mode)
+
+
+def _amount(item: IdempotencyRecord, name: str, unit: str) -> str:
+    value = item.plain(name)
+    shown = _shown(name, value)
+    # Masked, of another type, or no amount that there could be.
+    if shown != value or type(value) is not int or not 0 <= value < 10**12:
+        return _line(item, name)
+    return f"{int(value):,} {unit}{'' if value == 1 else 's'}"
+
+
+def _line(item: IdempotencyRecord, name: str) -> str:
+    """An attribute as one line: its name decides what is masked, then its value."""
+    value = _shown(name, item.plain(name))
+    if value is None or value == "":
+        return ""
+    return redact(text_of(tail(value) if isinstance(value, dict | list) else value))[:_LONGEST]
+
+
+def _shown(name: str, value: Any) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    masked: Any = redact_value({name: well_formed(value)})
+    return next(iter(masked.values()))
+
+
+def _is_sealed(item: IdempotencyRecord) -> bool:
+    """Whether `reference` is what this console stores there: a sealed text says nothing to people."""
+    reference = item.plain("reference")
+    try:
+        refs.unseal("conversation", reference if isinstance(reference, str) else "", 2)
+    except BadReference:
+        return False
+    return True
+
+
+def _flaws(item: IdempotencyRecord, decoded: DecodedKey, conversation: str) -> tuple[str, ...]:
+    """What does not fit the schema."""
+    flaws = [f"{name}: {what}" for name, what in sorted(item.drift.items())]
+    missing = [name for name in REQUIRED if item.plain(name) is None]
+    if all(item.plain(name) is None for name in DIGESTS):
+        missing.append(DIGESTS[0])
+    if missing:
+        flaws.append(f"missing: {', '.join(missing)}")
+    flaws += [
+        f"{name}: cannot be read as a time"
+        for name in ("created_at", "received_at", "last_processed_at", "expires_at")
+        if name not in item.drift and item.plain(name) is not None and clock.parse_instant(item.plain(name)) is None
+    ]
+    digests = {str(item.plain(name)) for name in DIGESTS if item.plain(name) is not None}
+    if len(digests) > 1:
+        flaws.append("payload_sha256 and payload_hash differ")
+    if decoded.complete and conversation and decoded.conversation != conversation:
+        flaws.append(f"the key names another conversation: {isolated(redact(text_of(decoded.conversation)))}")
+    unknown = sorted(name for name in item.unknown() if name not in DIGESTS)
+    if unknown:
+        flaws.append(f"unknown attributes: {', '.join(isolated(redact(text_of(name))[:60]) for name in unknown[:20])}")
+    return tuple(flaws)

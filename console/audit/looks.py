@@ -1,0 +1,175 @@
+"""Who looked: opened transcripts, reveals and exports, by the person who looked and by the conversation looked at."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.urls import reverse
+
+from console.audit import scoping
+from console.audit.actions import Action, outcome
+from console.audit.models import AuditEntry
+from console.audit.names import name_of
+from console.audit.queries import display_names
+from console.audit.review.filters import LOOKS, NOBODY, Review
+from console.audit.review.gathering import Gathered, gather, happened_at, look_ahead
+from console.audit.rows import PLATFORM_NAMES, as_payload
+from console.audit.scoping import is_conversation_trail
+from console.errors import NotFound
+from console.redaction import redact
+from console.refs import seal
+from console.staff.accounts import normal_username
+from console.staff.permissions import Staff
+from console.trees import text_of
+
+ENTRIES_READ = 400
+PIECES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """Who, or what was looked at: `name` is redacted and leads to `url` ("" for nowhere); `note` says more of it.
+
+    `times` in all, `what` was done how often ("opened redacted", 3), most often first; `last` is when last.
+    """
+
+    name: str
+    note: str
+    url: str
+    times: int
+    what: tuple[tuple[str, int], ...]
+    last: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """Latest first. `read` entries were read; `reaches` is the instant back to which, None where that is all."""
+
+    rows: tuple[Looked, ...]
+    read: int
+    is_all: bool
+    reaches: datetime | None
+    notices: tuple[str, ...] = ()
+
+
+def looks_of_person(username: str, staff: Staff) -> Looks:
+    """What one member of staff looked at, conversation by conversation, within the reader's scope.
+
+    Nobody of that name, nobody in scope, and nobody who looked are one answer. Raises as `read_review`.
+    """
+    # The word for entries that name nobody is no person's.
+    review = Review(LOOKS, actor="" if username == NOBODY else username)
+    if not review.actor:
+        return Looks((), 0, is_all=True, reaches=None)
+    notices = look_ahead(review, staff).notices
+    gathered = gather(review, staff, ENTRIES_READ, PIECES)
+
+    def words(trail: str, entries: list[AuditEntry]) -> tuple[str, str, str]:
+        del entries
+        name = redact(trail) if is_conversation_trail(trail) else "Several conversations"
+        url = reverse("trail", args=[seal("trail", trail)])
+        return name, "" if is_conversation_trail(trail) else f"recorded in the trail: {name_of(trail)}", url
+
+    return _looks(gathered, lambda entry: _text(entry, "conversation_id"), words, notices)
+
+
+def looks_of_conversation(conversation_id: str, staff: Staff) -> Looks:
+    """Who looked at one conversation, person by person. Raises `NotFound` out of scope, and as `read_review`."""
+    check_conversation(conversation_id, staff)
+    gathered = gather(Review(LOOKS, conversation=conversation_id), staff, ENTRIES_READ, PIECES)
+    names = display_names(gathered.entries)
+
+    def words(actor: str, entries: list[AuditEntry]) -> tuple[str, str, str]:
+        roles = dict.fromkeys(role for each in entries if (role := redact(_text(each, "actor_role"))))
+        shown = PLATFORM_NAMES.get(actor) or redact(names.get(actor) or actor) or "Nobody named"
+        username = redact(actor)
+        note = " · ".join(part for part in (username if username != shown else "", ", ".join(roles)) if part)
+        return shown, note, person_url(actor)
+
+    return _looks(gathered, lambda entry: _text(entry, "actor"), words)
+
+
+def check_conversation(conversation_id: str, staff: Staff) -> None:
+    """Raise `NotFound` for what is no conversation's trail, and unless it can hold anything for that person."""
+    if not is_conversation_trail(conversation_id):
+        raise NotFound
+    scoping.check_role(conversation_id, staff)
+    if not staff.scope.everything:
+        found = gather(Review(conversation=conversation_id), staff, 1, 1).entries
+        named = [_text(each, "company_id") for each in found]
+        scoping.check_scope(conversation_id, staff, [each for each in named if each])
+
+
+def person_url(username: str) -> str:
+    """Where one person's looks are; "" for a name that no address can hold."""
+    return reverse("audit-looks-person", args=[username]) if is_a_name(username) else ""
+
+
+def is_a_name(username: str) -> bool:
+    """Whether it may stand in an address: spelled as usernames are, and not like a number of a customer."""
+    return normal_username(username) == username != "" and username.strip(".") != "" and redact(username) == username
+
+
+# From what the entries of a row share, and these entries: the row's name, its note and where it leads.
+Words = Callable[[str, list[AuditEntry]], tuple[str, str, str]]
+
+
+def _looks(gathered: Gathered, by: Callable[[AuditEntry], str], words: Words, notices: tuple[str, ...] = ()) -> Looks:
+    groups: dict[str, _Group] = {}
+    for entry in gathered.entries:
+        groups.setdefault(by(entry), _Group()).add(entry)
+    rows = (
+        Looked(*words(name, group.entries), len(group.entries), tuple(group.what.most_common()), group.last)
+        for name, group in groups.items()
+    )
+    # Entries come newest first, and so do groups; those that are kept once an hour have their time within.
+    latest = sorted(rows, key=lambda row: row.last.timestamp() if row.last else 0.0, reverse=True)
+    return Looks(tuple(latest), len(gathered.entries), gathered.is_all, gathered.reaches, notices)
+
+
+@dataclass(slots=True)
+class _Group:
+    entries: list[AuditEntry] = field(default_factory=list)
+    what: Counter[str] = field(default_factory=Counter)
+    last: datetime | None = None
+
+    def add(self, entry: AuditEntry) -> None:
+        """One look more."""
+        self.entries.append(entry)
+        self.what[what_of(entry)] += 1
+        at = happened_at(entry)
+        if at and (self.last is None or at > self.last):
+            self.last = at
+
+
+def what_of(entry: AuditEntry) -> str:
+    """What a look was: "opened, shown redacted", "revealed: number, email", "exported as csv"."""
+    payload = as_payload(entry.plain("action_payload_redacted"))
+    told: dict[str, Any] = payload if isinstance(payload, dict) else {}
+    result = outcome(_text(entry, "result"))
+    failed = f" ({result})" if result in ("failed", "conflict", "pending") else ""
+    match entry.plain("action_type"):
+        case Action.RECIPIENT_REVEALED:
+            fields = ", ".join(_listed(told.get("fields")))
+            return (f"revealed: {fields}" if fields else "revealed") + failed
+        case Action.AUDIT_EXPORTED:
+            made = _word(told.get("format"))
+            return (f"exported as {made}" if made else "exported") + failed
+    shown = _word(told.get("shown"))
+    return (f"opened, shown {shown}" if shown else "opened") + failed
+
+
+def _listed(value: Any) -> Iterator[str]:
+    members: Iterable[Any] = value if isinstance(value, list) else ()
+    return (word for each in list(members)[:9] if (word := _word(each)))
+
+
+def _word(value: Any) -> str:
+    return text_of(value)[:40] if isinstance(value, str) else ""
+
+
+def _text(entry: AuditEntry, name: str) -> str:
+    value = entry.plain(name)
+    return text_of(value) if value not in (None, "") and not isinstance(value, dict | list) else ""

@@ -1,0 +1,104 @@
+"""One entry of a trail with everything that it says."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from console import clock
+from console.audit import scoping
+from console.audit.models import AuditEntry
+from console.audit.queries import instant_of, rows_of
+from console.audit.records import TrailRow
+from console.audit.review.changes import Change, changes_of
+from console.audit.rows import as_payload, reference_of
+from console.dynamodb.connection import call
+from console.dynamodb.registry import table_name
+from console.errors import NotFound
+from console.redaction import redact
+from console.staff.permissions import Staff
+from console.trees import text_of
+
+# How far back in its trail an entry's previous action is looked for.
+PREVIOUS_READ = 200
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRecord:
+    """One entry. Texts are redacted, but for `trail` and `key`, which only go into sealed references.
+
+    `written_at` is the instant of its sort key, `row.at` when it happened, if that is told. `previous` is the sealed
+    reference of the action before it, "" where it names none or it is gone. `changes`: before and after of settings.
+    """
+
+    row: TrailRow
+    trail: str = field(repr=False)
+    key: str = field(repr=False)
+    actor: str
+    company: str
+    action_id: str
+    previous_id: str
+    previous: str
+    written_at: datetime | None
+    expires_at: datetime | None
+    changes: tuple[Change, ...]
+    notices: tuple[str, ...]
+
+
+def load_entry(trail: str, sort_key: str, staff: Staff) -> EntryRecord:
+    """The entry of that key: one strongly consistent GetItem, then in parallel its record and its actor's name.
+
+    A previous action costs one Query more. Raises `Forbidden` for a role that may not read trails of that kind,
+    `NotFound` where it is not there, past its TTL or out of scope, and the store's errors.
+    """
+    scoping.check_role(trail, staff)
+    entry = _read(trail, sort_key)
+    company = _text(entry, "company_id") if entry else ""
+    scoping.check_scope(trail, staff, [company] if company else [])
+    if entry is None:
+        raise NotFound
+    page = rows_of([entry])
+    previous_id = _text(entry, "previous_action_id")
+    return EntryRecord(
+        row=page.rows[0],
+        trail=trail,
+        key=_text(entry, "idempotency_key"),
+        actor=redact(_text(entry, "actor")),
+        company=redact(company),
+        action_id=redact(_text(entry, "action_id") or sort_key.partition("#")[2]),
+        previous_id=redact(previous_id),
+        previous=_previous(trail, sort_key, previous_id) if previous_id else "",
+        written_at=instant_of(entry),
+        expires_at=clock.parse_instant(entry.plain("expires_at")),
+        changes=changes_of(as_payload(entry.plain("action_payload_redacted"))),
+        notices=page.notices,
+    )
+
+
+def _read(trail: str, sort_key: str) -> AuditEntry | None:
+    try:
+        entry = AuditEntry.get(trail, sort_key, consistent_read=True)
+    except NotFound:
+        return None
+    return None if clock.is_expired(entry.plain("expires_at"), clock.now()) else entry
+
+
+def _text(entry: AuditEntry, name: str) -> str:
+    value = entry.plain(name)
+    return text_of(value) if value not in (None, "") and not isinstance(value, dict | list) else ""
+
+
+def _previous(trail: str, sort_key: str, action_id: str) -> str:
+    """The reference of the latest entry before this one that bears that action id. One Query."""
+    request: dict[str, Any] = {
+        "TableName": table_name("AUDIT"),
+        "KeyConditionExpression": "conversation_id = :trail AND ts_action_id < :key",
+        "FilterExpression": "action_id = :id",
+        "ProjectionExpression": "conversation_id, ts_action_id",
+        "ExpressionAttributeValues": {":trail": {"S": trail}, ":key": {"S": sort_key}, ":id": {"S": action_id}},
+        "ScanIndexForward": False,
+        "ConsistentRead": True,
+        "Limit": PREVIOUS_READ,
+        "ReturnConsumedCapacity": "TOTAL",
+    }
+    items = call("Query", **request).get("Items", [])
+    return reference_of(AuditEntry.from_raw_data(items[0])) if items else ""

@@ -1,0 +1,303 @@
+"""The filters of a review, which an address may hold; and what may not stand in one, which is POSTed and sealed."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any
+from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
+
+from django import forms
+from django.http import QueryDict
+from django.utils.text import slugify
+
+from console.audit.actions import Result
+from console.audit.events.keys import shown_key
+from console.audit.review.filters import NOBODY, Review, action_groups, known_actions
+from console.audit.sentences import label_of
+from console.errors import BadReference
+from console.redaction import redact
+from console.refs import seal_data, unseal_data
+from console.staff.permissions import Staff
+from console.templatetags.console import zone_of
+
+# What a conversation id and an idempotency key, both keys of tables, can be long.
+MAX_KEY_BYTES = 2048
+CONVERSATION, KEY = "conversation", "key"
+_KIND = "about"
+_PLAIN_TEXT = {"autocomplete": "off", "autocapitalize": "none", "autocorrect": "off", "spellcheck": "false"}
+# A number or address typed here by mistake stays out of the address bar where the browser checks patterns.
+_ACTOR = {"list": "actors", "pattern": r"(?!.*\d{7})[^@]*", "title": "A username or a service's name"}
+_RESULTS = {
+    "": "Any",
+    Result.SUCCESS: "success",
+    Result.PENDING: "pending",
+    Result.CONFLICT: "conflict",
+    Result.FAILED: "failed",
+    "unknown": "something else",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """The one conversation or idempotency key that a review is of. `value` may hold personal data, `shown` not."""
+
+    what: str
+    value: str = field(repr=False)
+
+    @property
+    def shown(self) -> str:
+        """The value, redacted."""
+        return shown_key(self.value) if self.what == KEY else redact(self.value)
+
+    @property
+    def sealed(self) -> str:
+        """For the parameter `about` of an address."""
+        return seal_data(_KIND, {self.what: self.value})
+
+    @classmethod
+    def opened(cls, reference: str) -> "About":
+        """What `sealed` made. Raises `BadReference`."""
+        data = unseal_data(_KIND, reference)
+        for what in (CONVERSATION, KEY):
+            if isinstance(data, dict) and isinstance(value := data.get(what), str) and value:
+                return cls(what, value)
+        raise BadReference
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One checkbox: an action type, or all of a group."""
+
+    value: str
+    label: str
+    checked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The checkboxes of a group of action types."""
+
+    whole: Choice
+    single: tuple[Choice, ...]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether single ones are ticked."""
+        return any(each.checked for each in self.single)
+
+
+def group_slugs() -> dict[str, str]:
+    """The groups of action types: their names by what an address calls them."""
+    return {slugify(name): name for name in action_groups()}
+
+
+class ReviewForm(forms.Form):
+    """GET filters. What is invalid is named and left out. Days are those of the person's time zone, both included."""
+
+    group = forms.MultipleChoiceField(
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"invalid_choice": "There is no such group of action types."},
+    )
+    action = forms.MultipleChoiceField(
+        required=False,
+        label="Action types",
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"invalid_choice": "There is no such action type."},
+    )
+    actor = forms.CharField(
+        required=False, max_length=200, label="Who", widget=forms.TextInput(attrs={**_PLAIN_TEXT, **_ACTOR})
+    )
+    nobody = forms.BooleanField(required=False, label="Only the middleware, which names nobody")
+    result = forms.ChoiceField(
+        required=False,
+        choices=list(_RESULTS.items()),
+        error_messages={"invalid_choice": "There is no such result."},
+    )
+    company = forms.CharField(
+        required=False, max_length=200, label="Company id", widget=forms.TextInput(attrs=dict(_PLAIN_TEXT))
+    )
+    since = forms.DateField(
+        required=False, label="From", widget=forms.DateInput(attrs={"type": "date"}), input_formats=["%Y-%m-%d"]
+    )
+    until = forms.DateField(
+        required=False, label="To", widget=forms.DateInput(attrs={"type": "date"}), input_formats=["%Y-%m-%d"]
+    )
+
+    def __init__(self, data: QueryDict, staff: Staff) -> None:
+        super().__init__(data)
+        self.staff = staff
+        if staff.scope.ids:
+            self.fields["company"].widget.attrs["list"] = "companies"
+        self._choices("group", group_slugs())
+        self._choices("action", {name: name for name in known_actions()})
+        self.is_valid()
+
+    def _choices(self, name: str, choices: dict[str, str]) -> None:
+        self.fields[name].choices = list(choices.items())  # type: ignore[attr-defined]
+
+    def clean_actor(self) -> str:
+        """A username or a service's name, as stored; nothing that could be a customer's."""
+        actor: str = self.cleaned_data["actor"]
+        if redact(actor) != actor:
+            raise forms.ValidationError("Type a username or a service's name: no number or address is one.")
+        return actor
+
+    def clean_company(self) -> str:
+        """A company in scope; whether there is one of that id is not told."""
+        company: str = self.cleaned_data["company"]
+        if company and not self.staff.scope.covers(company):
+            raise forms.ValidationError("No company of that id is in your scope.")
+        return company
+
+    def clean_since(self) -> date | None:
+        """A day on which something can have been recorded."""
+        return self._sensible("since")
+
+    def clean_until(self) -> date | None:
+        """As `clean_since`."""
+        return self._sensible("until")
+
+    def _sensible(self, name: str) -> date | None:
+        day: date | None = self.cleaned_data[name]
+        if day and not 2000 <= day.year <= 2100:
+            raise forms.ValidationError("The year is not between 2000 and 2100.")
+        return day
+
+    def clean(self) -> None:
+        """The last day is not before the first, and one does not look for somebody and for nobody."""
+        since, until = self.cleaned_data.get("since"), self.cleaned_data.get("until")
+        if since and until and until < since:
+            self.add_error("until", "The last day is before the first.")
+        if self.cleaned_data.get("nobody") and self.cleaned_data.get("actor") not in (None, "", NOBODY):
+            self.add_error("nobody", "Entries that name nobody are not of somebody: choose one of the two.")
+
+    # --- For pages ----------------------------------------------------------------------------------------------------
+
+    @property
+    def problems(self) -> list[str]:
+        """What was not understood, in words."""
+        return [
+            f"{self.fields[name].label or name.capitalize()}: {error} It was left out."
+            for name, errors in self.errors.items()
+            for error in errors
+        ]
+
+    @property
+    def groups(self) -> Iterator[Group]:
+        """The checkboxes of action types."""
+        whole, single = self.chosen("group", []), self.chosen("action", [])
+        for (slug, name), actions in zip(group_slugs().items(), action_groups().values(), strict=True):
+            choices = tuple(Choice(each, label_of(each), each in single) for each in actions)
+            yield Group(Choice(slug, name, slug in whole), choices)
+
+    @property
+    def company_ids(self) -> list[str]:
+        """Companies to suggest: those that the person's scope names."""
+        return sorted(self.staff.scope.ids)[:60]
+
+    @property
+    def actors(self) -> tuple[tuple[str, str], ...]:
+        """Those to suggest who are no people."""
+        return (
+            (NOBODY, "names nobody"),
+            ("platform", "the platform"),
+            ("command-line", "an operator"),
+            ("visitor", "nobody signed in"),
+        )
+
+    def chosen(self, name: str, default: Any = "") -> Any:
+        """The cleaned value of a field; the default where nothing valid was given."""
+        return self.cleaned_data.get(name) or default
+
+    def actions(self) -> tuple[str, ...]:
+        """The action types chosen one by one or as groups, each once; none for none."""
+        slugs = group_slugs()
+        groups = action_groups()
+        wanted = {*self.chosen("action", ())}
+        wanted.update(*(groups[slugs[slug]] for slug in self.chosen("group", ())))
+        return tuple(name for name in known_actions() if name in wanted)
+
+    def values(self) -> list[tuple[str, str]]:
+        """The valid filters that are set, as an address has them."""
+        found = [(name, each) for name in ("group", "action") for each in self.chosen(name, ())]
+        if self.chosen("nobody"):
+            found.append(("nobody", "on"))
+        names = ("actor", "result", "company", "since", "until")
+        return found + [(name, str(self.chosen(name))) for name in names if self.chosen(name)]
+
+    def review(self, about: About | None = None) -> Review:
+        """What is looked for, with days as instants from midnight to midnight in the person's time zone."""
+        zone = zone_of(self.staff)
+        since, until = self.chosen("since", None), self.chosen("until", None)
+        return Review(
+            actions=self.actions(),
+            actor=NOBODY if self.chosen("nobody") else self.chosen("actor"),
+            result=self.chosen("result"),
+            company=self.chosen("company"),
+            since=_midnight(since, zone) if since else None,
+            until=_midnight(until + timedelta(days=1), zone) if until else None,
+            conversation=about.value if about and about.what == CONVERSATION else "",
+            key=about.value if about and about.what == KEY else "",
+        )
+
+
+def _midnight(day: date, zone: ZoneInfo) -> datetime:
+    return datetime.combine(day, time.min, zone).astimezone(UTC)
+
+
+def review_of(query: QueryDict, staff: Staff) -> tuple[ReviewForm, Review, str]:
+    """The form of an address, what it looks for, and the same address's query without its page.
+
+    What is invalid is left out of the review and the query, and named by the form (`form.errors`). Raises
+    `BadReference` for an `about` that this console did not seal.
+    """
+    about = about_of(query)
+    form = ReviewForm(query, staff)
+    return form, form.review(about), query_of(form, about)
+
+
+def about_of(query: QueryDict) -> About | None:
+    """The one conversation or key that an address names, if any. Raises `BadReference`."""
+    sealed = query.get("about", "")
+    return About.opened(sealed) if sealed else None
+
+
+def query_of(form: ReviewForm, about: About | None) -> str:
+    """The valid filters of a form as the query of an address, about that conversation or key."""
+    values = form.values()
+    return urlencode([*values, ("about", about.sealed)] if about else values)
+
+
+def _no_controls(value: str) -> None:
+    if any(ord(char) < 32 or 0xD800 <= ord(char) <= 0xDFFF for char in value):
+        raise forms.ValidationError("There are characters in it that cannot be part of it.")
+
+
+class AboutForm(forms.Form):
+    """One conversation or idempotency key: only ever POSTed, for both may hold a phone number."""
+
+    what = forms.ChoiceField(
+        label="Look at one",
+        choices=[(CONVERSATION, "conversation, by its id"), (KEY, "idempotency key")],
+        error_messages={"invalid_choice": "Choose one of these."},
+    )
+    value = forms.CharField(
+        label="Id or key",
+        max_length=MAX_KEY_BYTES,
+        validators=[_no_controls],
+        widget=forms.TextInput(attrs=dict(_PLAIN_TEXT)),
+        error_messages={"required": "Type an id or a key."},
+    )
+
+    def clean_value(self) -> str:
+        """Within what DynamoDB takes for a key."""
+        value: str = self.cleaned_data["value"]
+        if len(value.encode()) > MAX_KEY_BYTES:
+            raise forms.ValidationError("An id or key is at most 2,048 bytes long.")
+        return value
+
+    def about(self) -> About:
+        """What a valid form names."""
+        return About(self.cleaned_data["what"], self.cleaned_data["value"])

@@ -1,0 +1,77 @@
+"""The newest entries of a review as one bounded list, for pages that count: pictures, and who looked."""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from django.conf import settings
+
+from console import clock
+from console.audit.models import AuditEntry
+from console.audit.queries import instant_of
+from console.audit.review.filters import Review
+from console.audit.review.plan import TRAIL_BY_TRAIL, Plan, plan_for
+from console.audit.review.reading import every_page
+from console.audit.rows import as_payload
+from console.dynamodb.calls import current_budget
+from console.dynamodb.presence import table_ready
+from console.errors import TableMissing
+from console.staff.permissions import Permission, Staff
+
+PIECE = 200
+# Entries that the console makes once in a period have its beginning in their key: none is longer.
+LONGEST_PERIOD = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """`entries`, newest first; `is_all`: nothing lies behind them, else reading ended for its bounds."""
+
+    entries: tuple[AuditEntry, ...] = field(repr=False)
+    is_all: bool
+
+    @property
+    def reaches(self) -> datetime | None:
+        """Back to when they were read, where that is not all; None where nothing tells."""
+        return instant_of(self.entries[-1]) if self.entries and not self.is_all else None
+
+
+def gather(review: Review, staff: Staff, limit: int, pieces: int) -> Gathered:
+    """At most `limit` entries in at most so many pieces, which filters can leave empty, and in half the request's time.
+
+    Raises as `read_review`.
+    """
+    found: list[AuditEntry] = []
+    pages = every_page(review, staff, limit + 1, PIECE)
+    budget = current_budget()
+    for _ in range(pieces):
+        page = next(pages, None)
+        if page is None:
+            return Gathered(tuple(found[:limit]), len(found) <= limit)
+        found += page
+        if budget is not None and budget.remaining() < settings.REQUEST_DEADLINE_SECONDS / 2:
+            break
+    return Gathered(tuple(found[:limit]), is_all=False)
+
+
+def look_ahead(review: Review, staff: Staff) -> Plan:
+    """What a review will look at and what it cannot do here, before it is read: nothing to tell of a single trail.
+
+    Raises `Forbidden`, `TableMissing` and the store's errors.
+    """
+    staff.require(Permission.AUDIT_REVIEW)
+    if review.conversation or review.key:
+        return Plan(())
+    plan = plan_for(review, staff)
+    if TRAIL_BY_TRAIL in plan.notices and not table_ready("AUDIT"):
+        raise TableMissing("AUDIT")
+    return plan
+
+
+def happened_at(entry: AuditEntry) -> datetime | None:
+    """When it was: the instant of its key, or a later one of the same period that the payload tells."""
+    at = instant_of(entry)
+    if at is None or at.microsecond or at.second:
+        return at
+    payload = as_payload(entry.plain("action_payload_redacted"))
+    told = clock.parse_instant(payload.get("at")) if isinstance(payload, dict) else None
+    return told if told and at <= told < at + LONGEST_PERIOD else at

@@ -1,0 +1,96 @@
+"""One page of a review as its template shows it: entries as sentences, with what they belong to and where that is."""
+
+from dataclasses import dataclass
+
+from django.urls import reverse
+
+from console.audit.links import conversation_url
+from console.audit.models import AuditEntry
+from console.audit.names import name_of
+from console.audit.queries import rows_of
+from console.audit.records import TrailRow
+from console.audit.review.filters import BEGINNING, Review
+from console.audit.review.plan import TRAIL_BY_TRAIL
+from console.audit.review.reading import Found, read_review
+from console.audit.review.words import actions_in_words
+from console.audit.scoping import is_conversation_trail
+from console.dynamodb.presence import table_ready
+from console.errors import TableMissing
+from console.redaction import redact
+from console.refs import seal
+from console.staff.permissions import Staff
+from console.trees import text_of
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRow:
+    """One entry. `place` names its trail, redacted, and `place_url` leads to the conversation or else to the trail."""
+
+    entry: TrailRow
+    url: str
+    place: str
+    place_url: str
+    company: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewPage:
+    """One page, newest first. `covered` says in one line which action types were looked at; the rest as in `Found`.
+
+    `trail_by_trail`: there is no index for it here, so that only single trails can be looked at.
+    """
+
+    rows: tuple[ReviewRow, ...]
+    next: str
+    thin: bool
+    covered: str
+    notices: tuple[str, ...]
+    trail_by_trail: bool
+
+
+def review_page(review: Review, staff: Staff, cursor: str = "") -> ReviewPage:
+    """One page of a review with the words for it. Raises as `read_review`, and `TableMissing`.
+
+    Beside the Queries of the review, two BatchGetItems: idempotency records, and names of staff.
+    """
+    found = read_review(review, staff, cursor)
+    trail_by_trail = TRAIL_BY_TRAIL in found.notices
+    if trail_by_trail and not table_ready("AUDIT"):
+        raise TableMissing("AUDIT")
+    trail = rows_of(found.entries)
+    rows = (_row(entry, row, staff) for entry, row in zip(found.entries, trail.rows, strict=True))
+    return ReviewPage(
+        rows=tuple(rows),
+        next=found.next,
+        thin=found.thin,
+        covered=covered_words(found, review),
+        notices=(*found.notices, *trail.notices),
+        trail_by_trail=trail_by_trail,
+    )
+
+
+def _row(entry: AuditEntry, row: TrailRow, staff: Staff) -> ReviewRow:
+    trail, company = text_of(entry.plain("conversation_id")), entry.plain("company_id")
+    return ReviewRow(
+        entry=row,
+        url=reverse("audit-entry", args=[row.reference]),
+        place=redact(trail) if is_conversation_trail(trail) else name_of(trail),
+        place_url=conversation_url(trail, staff) or reverse("trail", args=[seal("trail", trail)]),
+        company=redact(text_of(company)) if company else "",
+    )
+
+
+def covered_words(found: Found, review: Review) -> str:
+    """Which action types a page looked at: whole groups by their name, others one by one."""
+    if review.conversation or review.key:
+        return _and_only(review.actions, "Action types looked at: all that are in the trail")
+    if not found.covered:
+        return "" if TRAIL_BY_TRAIL in found.notices else _and_only(review.actions, "Action types looked at: all")
+    words = actions_in_words(found.covered)
+    if not review.actions and set(found.covered) == set(BEGINNING):
+        return f"Action types looked at: {words}. Choose some to see others."
+    return f"Action types looked at: {words}."
+
+
+def _and_only(actions: tuple[str, ...], words: str) -> str:
+    return f"{words}; shown: {actions_in_words(actions)}." if actions else f"{words}."

@@ -1,0 +1,52 @@
+"""A command's run in the trail of the system: pending when it begins, its outcome when it ends."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from console import clock
+from console.audit.actions import SYSTEM_TRAIL, Action, Result
+from console.audit.models import AuditEntry
+from console.audit.recording import COMMAND_LINE, Entry, build
+
+
+@dataclass(slots=True)
+class Run:
+    """What the run tells about itself: counts and ids, no personal data. `payload` may grow until it ends.
+
+    `entry` is the `ts_action_id` of its entry in the trail of the system.
+    """
+
+    payload: dict[str, Any] = field(default_factory=dict)
+    entry: str = ""
+
+
+@contextmanager
+def audited_run(action: Action, **payload: Any) -> Iterator[Run]:
+    """Write the entry before anything is changed, and its result after: success, or failed with the error's kind.
+
+    Raises the store's errors: where the trail cannot be written, nothing is changed. A run that is killed stays
+    pending.
+    """
+    now = clock.now()
+    entry = Entry(SYSTEM_TRAIL, action, COMMAND_LINE, result=Result.PENDING, payload=payload)
+    item = build(entry, now)
+    item.save()
+    run = Run(dict(payload), str(item.ts_action_id))
+    result = "failed: interrupted"
+    try:
+        yield run
+        result = Result.SUCCESS.value
+    except Exception as error:
+        result = f"failed: {type(error).__name__}"
+        raise
+    finally:
+        done = build(replace(entry, payload=run.payload, action_id=item.action_id), now)
+        item.update(
+            actions=[
+                AuditEntry.result.set(result),
+                AuditEntry.action_payload_redacted.set(done.action_payload_redacted),
+            ],
+            condition=AuditEntry.result == Result.PENDING.value,
+        )

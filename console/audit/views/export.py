@@ -1,0 +1,84 @@
+"""`/audit/export/`: what a review finds as a file. GET says what it will be, POST sends it."""
+
+from functools import partial
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from console.audit.export.formats import FORMATS
+from console.audit.export.rows import COLUMNS
+from console.audit.export.streaming import export as export_entries
+from console.audit.review.filters import Review
+from console.audit.review.forms import ReviewForm, review_of
+from console.audit.review.gathering import look_ahead
+from console.audit.review.page import covered_words
+from console.audit.review.plan import TRAIL_BY_TRAIL, Plan
+from console.audit.review.reading import Found
+from console.audit.review.words import filters_in_words
+from console.staff.access import StaffRequest, requires
+from console.staff.permissions import Permission
+
+
+class ExportForm(forms.Form):
+    """What kind of file."""
+
+    format = forms.ChoiceField(
+        choices=[(name, kind.label) for name, kind in FORMATS.items()],
+        widget=forms.RadioSelect,
+        initial="csv",
+        error_messages={"required": "Choose a format.", "invalid_choice": "There is no such format."},
+    )
+
+
+@requires(Permission.AUDIT_EXPORT)
+@require_http_methods(["GET", "HEAD", "POST"])
+def export(request: StaffRequest) -> HttpResponseBase:
+    """Filters as for the review. A file is sent only of filters that were all understood."""
+    staff = request.staff
+    form, review, query = review_of(request.GET, staff)
+    plan = look_ahead(review, staff)
+    asked = ExportForm(request.POST if request.method == "POST" else None)
+    if not asked.is_bound:
+        return _page(request, form, review, query, plan, asked)
+    if form.problems or TRAIL_BY_TRAIL in plan.notices or not asked.is_valid():
+        return _page(request, form, review, query, plan, asked, status=400)
+    made = export_entries(review, partial(filters_in_words, form, review), asked.cleaned_data["format"], staff)
+    headers = {
+        "Content-Disposition": f'attachment; filename="{made.file_name}"',
+        "Cache-Control": "no-store",
+        "X-Content-Type-Options": "nosniff",
+    }
+    return StreamingHttpResponse(made.content, content_type=made.media_type, headers=headers)
+
+
+def _page(
+    request: StaffRequest,
+    form: ReviewForm,
+    review: Review,
+    query: str,
+    plan: Plan,
+    asked: ExportForm,
+    status: int = 200,
+) -> HttpResponse:
+    suffix = f"?{query}" if query else ""
+    found = Found((), covered=plan.covered, notices=plan.notices)
+    context: dict[str, Any] = {
+        "form": asked,
+        "action": reverse("audit-export") + suffix,
+        "review_url": reverse("audit") + suffix,
+        "problems": form.problems,
+        "filters": filters_in_words(form, review, opened=form.staff.scope.everything),
+        # Where action types are chosen, the filters name them.
+        "covered": "" if review.actions and not plan.notices else covered_words(found, review),
+        "notices": plan.notices,
+        "possible": TRAIL_BY_TRAIL not in plan.notices,
+        "limit": f"{settings.AUDIT_EXPORT_LIMIT:,}",
+        "columns": [name.replace("_", " ") for name in COLUMNS],
+        "crumbs": [{"label": "Audit", "url": reverse("audit")}, {"label": "Export"}],
+    }
+    return render(request, "audit/export.html", context, status=status)

@@ -1,0 +1,103 @@
+"""`/audit/looks/`: who opened, revealed and exported, by person and by conversation."""
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+
+from console.audit.links import conversation_url
+from console.audit.looks import check_conversation, is_a_name, looks_of_conversation, looks_of_person, person_url
+from console.audit.looks_forms import LOOKUPS, ConversationLooks, PersonLooks
+from console.audit.scoping import is_conversation_trail
+from console.errors import NotFound
+from console.redaction import redact
+from console.refs import seal, unseal
+from console.staff.access import StaffRequest, requires
+from console.staff.permissions import Permission, Staff
+
+Form = PersonLooks | ConversationLooks
+
+
+@requires(Permission.AUDIT_REVIEW)
+@require_http_methods(["GET", "HEAD", "POST"])
+def looks(request: StaffRequest) -> HttpResponse:
+    """GET: the look-ups. POST `look`: one of them, which leads to its page."""
+    if request.method != "POST":
+        return _lookups(request, None)
+    kind = LOOKUPS.get(request.POST.get("look", ""))
+    if kind is None:
+        return _lookups(request, None, status=400)
+    form = kind(request.POST, auto_id=f"id_{kind.look}_%s")
+    if not form.is_valid():
+        return _lookups(request, form)
+    try:
+        return redirect(_found(form, request.staff))
+    except NotFound:
+        return _lookups(request, form, nothing=True)
+
+
+def _found(form: Form, staff: Staff) -> str:
+    if isinstance(form, PersonLooks):
+        return person_url(form.cleaned_data["username"])
+    conversation_id = form.cleaned_data["conversation_id"]
+    check_conversation(conversation_id, staff)
+    return reverse("audit-looks-conversation", args=[seal("trail", conversation_id)])
+
+
+def _lookups(request: StaffRequest, bound: Form | None, *, nothing: bool = False, status: int = 200) -> HttpResponse:
+    forms = {look: kind(auto_id=f"id_{look}_%s") for look, kind in LOOKUPS.items()}
+    if bound is not None:
+        forms[bound.look] = bound
+    context = {
+        "person_form": forms["person"],
+        "conversation_form": forms["conversation"],
+        "own_url": person_url(request.staff.username),
+        "nothing": nothing,
+        "crumbs": [{"label": "Audit", "url": reverse("audit")}, {"label": "Who looked"}],
+    }
+    return render(request, "audit/looks.html", context, status=status)
+
+
+@requires(Permission.AUDIT_REVIEW)
+@require_safe
+def person(request: StaffRequest, username: str) -> HttpResponse:
+    """The conversations that one member of staff looked at."""
+    if not is_a_name(username):
+        raise NotFound
+    context = {
+        "looks": looks_of_person(username, request.staff),
+        "title": username,
+        "by_person": True,
+        "crumbs": [*_crumbs(), {"label": username}],
+    }
+    return render(request, "audit/looks_list.html", context)
+
+
+@requires(Permission.AUDIT_REVIEW)
+@require_safe
+def conversation(request: StaffRequest, ref: str) -> HttpResponse:
+    """The people who looked at one conversation."""
+    (conversation_id,) = unseal("trail", ref, 1)
+    title = redact(conversation_id)
+    context = {
+        "looks": looks_of_conversation(conversation_id, request.staff),
+        "title": title,
+        "by_person": False,
+        "trail_url": reverse("trail", args=[ref]),
+        "conversation_url": conversation_url(conversation_id, request.staff),
+        "crumbs": [*_crumbs(), {"label": title}],
+    }
+    return render(request, "audit/looks_list.html", context)
+
+
+def looks_url(partition: str, staff: Staff) -> str:
+    """Where it stands who looked at a trail's conversation; "" for other trails, and for people who do not review."""
+    if not (staff.can(Permission.AUDIT_REVIEW) and is_conversation_trail(partition)):
+        return ""
+    return reverse("audit-looks-conversation", args=[seal("trail", partition)])
+
+
+def _crumbs() -> list[dict[str, Any]]:
+    return [{"label": "Audit", "url": reverse("audit")}, {"label": "Who looked", "url": reverse("audit-looks")}]

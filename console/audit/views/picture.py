@@ -1,0 +1,39 @@
+"""`/audit/picture/`: actions and hand-offs per day of what a review finds, drawn and as a table."""
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from console.audit.picture.counting import DAYS_SHOWN, count_days
+from console.audit.picture.drawing import draw
+from console.audit.review.forms import review_of
+from console.audit.review.gathering import look_ahead
+from console.audit.review.words import filters_in_words
+from console.staff.access import StaffRequest, requires
+from console.staff.permissions import Permission
+from console.templatetags.console import zone_of
+
+
+@requires(Permission.AUDIT_REVIEW)
+@require_safe
+def picture(request: StaffRequest) -> HttpResponse:
+    """The picture with its numbers: a page, or for htmx the part of it that a review can show. Filters as there."""
+    form, review, query = review_of(request.GET, request.staff)
+    zone = zone_of(request.staff)
+    notices = look_ahead(review, request.staff).notices
+    counted = count_days(review, request.staff, zone)
+    context = {
+        "problems": form.problems,
+        "filters": filters_in_words(form, review, opened=form.staff.scope.everything),
+        "notices": notices,
+        "counted": counted,
+        "picture": draw(counted.days),
+        "days": tuple(reversed(counted.days)),
+        "days_shown": DAYS_SHOWN,
+        "zone": zone.key,
+        "review_url": f"{reverse('audit')}?{query}" if query else reverse("audit"),
+        "crumbs": [{"label": "Audit", "url": reverse("audit")}, {"label": "Picture"}],
+    }
+    is_fragment = request.htmx  # type: ignore[attr-defined]
+    return render(request, "audit/_picture.html" if is_fragment else "audit/picture.html", context)

@@ -1,0 +1,91 @@
+"""`/audit/`: the review across conversations, and `/audit/find/`, which seals what may not stand in an address."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+
+from console.audit.actions import SYSTEM_TRAIL, staff_trail
+from console.audit.review.forms import AboutForm, ReviewForm, about_of, query_of, review_of
+from console.audit.review.page import review_page
+from console.audit.views.trails import overview
+from console.refs import seal
+from console.staff.access import StaffRequest, requires
+from console.staff.permissions import Permission, Staff
+
+
+@requires(Permission.AUDIT_READ)
+@require_safe
+def index(request: StaffRequest) -> HttpResponse:
+    """For those who review, everything in scope, newest first: a page, or for htmx its list; for others, their own.
+
+    GET filters: group, action, actor, nobody, result, company, since, until; `about` is sealed, `page` a cursor.
+    """
+    staff = request.staff
+    if not staff.can(Permission.AUDIT_REVIEW):
+        return overview(request)
+    cursor = request.GET.get("page", "")
+    form, review, query = review_of(request.GET, staff)
+    page = review_page(review, staff, cursor)
+    context = {
+        **_filters(form, request),
+        "page": page,
+        "filtered": bool(form.values()),
+        "query": query,
+        "may_export": staff.can(Permission.AUDIT_EXPORT),
+        "first_url": _url(query) if cursor else "",
+        "next_url": _url(query, page=page.next) if page.next else "",
+        **_trails(staff),
+    }
+    is_fragment = request.htmx  # type: ignore[attr-defined]
+    return render(request, "audit/_review.html" if is_fragment else "audit/review.html", context)
+
+
+@requires(Permission.AUDIT_REVIEW)
+@require_http_methods(["GET", "HEAD", "POST"])
+def find(request: StaffRequest) -> HttpResponse:
+    """POST `what`, `value`: to the review of that one conversation or key, with the filters of this address.
+
+    GET: the form by itself.
+    """
+    form, _, query = review_of(request.GET, request.staff)
+    typed = AboutForm(request.POST if request.method == "POST" else None)
+    if typed.is_bound and typed.is_valid():
+        return redirect(_url(query_of(form, typed.about())))
+    context = {"about_form": typed, "find_url": _find_url(query), "back_url": _url(query), **_trails(request.staff)}
+    return render(request, "audit/find.html", context)
+
+
+def _filters(form: ReviewForm, request: StaffRequest) -> dict[str, Any]:
+    """What the forms above the list show, and where it leads to clear them."""
+    about = about_of(request.GET)
+    kept = urlencode({"about": about.sealed}) if about else ""
+    return {
+        "form": form,
+        "about": about,
+        "about_form": AboutForm(),
+        "find_url": _find_url(query_of(form, None)),
+        "clear_url": _url(kept) if form.values() or form.errors else "",
+        "start_url": _url(kept),
+        "without_about_url": _url(query_of(form, None)) if about else "",
+    }
+
+
+def _trails(staff: Staff) -> dict[str, str]:
+    """Trails to open by themselves; the system's is for those who have all companies in scope."""
+    return {
+        "own_url": reverse("trail", args=[seal("trail", staff_trail(staff.username))]),
+        "system_url": reverse("trail", args=[seal("trail", SYSTEM_TRAIL)]) if staff.scope.everything else "",
+    }
+
+
+def _find_url(query: str) -> str:
+    return reverse("audit-find") + (f"?{query}" if query else "")
+
+
+def _url(query: str, **more: str) -> str:
+    whole = "&".join(part for part in (query, urlencode(more)) if part)
+    return reverse("audit") + (f"?{whole}" if whole else "")

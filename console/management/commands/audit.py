@@ -1,0 +1,82 @@
+"""`manage.py audit export | verify`: the trail in files that outlive its table, and whether they are as made."""
+
+from argparse import ArgumentParser
+from datetime import date
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from tqdm import tqdm
+
+from console.audit.archive.exporting import Days, export
+from console.audit.archive.places import place_of
+from console.audit.archive.verifying import Report, verify
+from console.audit.archive.walk import Pace, size_of_table
+from console.errors import ConsoleError
+
+
+class Command(BaseCommand):
+    """See the package `console.audit.archive`."""
+
+    help = "Archive the trail (export), or check an archive against its key, its manifest and the trail (verify)."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """The two subcommands."""
+        commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+        out = commands.add_parser("export", help="write an archive; reads the whole audit table once")
+        out.add_argument("--since", required=True, type=date.fromisoformat, metavar="DATE", help="first day, in UTC")
+        out.add_argument("--until", type=date.fromisoformat, metavar="DATE", help="last day (default: yesterday)")
+        out.add_argument("--to", required=True, metavar="TO", help="a new or empty directory, or s3://bucket/prefix")
+        out.add_argument("--kms-key", default="", metavar="ID", help="of S3's encryption (default: the account's own)")
+        out.add_argument("--segments", type=int, default=4, metavar="N", help="parts read at once (default: 4)")
+        out.add_argument(
+            "--units", type=float, default=200.0, metavar="N", help="read units a second to spend (default: 200)"
+        )
+        check = commands.add_parser("verify", help="find every changed, dropped, added or moved line and file")
+        check.add_argument("archive", metavar="FROM", help="a directory, or s3://bucket/prefix")
+        check.add_argument("--head", default="", help="the head that the export printed, if it was noted")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Run one of the two; what goes wrong is said in one line, with exit status 1."""
+        try:
+            (self._export if options["command"] == "export" else self._verify)(options)
+        except ConsoleError as error:
+            raise CommandError(str(error) or type(error).__name__) from error
+
+    def _export(self, options: dict[str, Any]) -> None:
+        if not 1 <= options["segments"] <= 16 or not 0 < options["units"] < float("inf"):
+            raise CommandError("--segments is 1 to 16, --units above 0.")
+        days = Days.checked(options["since"], options["until"])
+        place = place_of(options["to"], options["kms_key"])
+        with tqdm(total=size_of_table() or None, disable=None, unit="item", leave=False, dynamic_ncols=True) as bar:
+
+            def progress(read: int, lines: int) -> None:
+                bar.update(read)
+                bar.set_postfix_str(f"{lines} entries")
+
+            manifest = export(place, days, options["segments"], Pace(options["units"]), progress)
+        self.stdout.write(
+            f"{manifest.lines} entries from {days.first} to {days.last} (UTC) in {len(manifest.files)} files.\n"
+            f"head {manifest.head}\n"
+            "The head is in the trail of the system. Note it elsewhere too: the trail's entry expires."
+        )
+
+    def _verify(self, options: dict[str, Any]) -> None:
+        report = verify(place_of(options["archive"]), options["head"])
+        for note in report.notes:
+            self.stdout.write(note)
+        for finding in report.findings:
+            self.stderr.write(str(finding))
+        if report.findings:
+            raise CommandError(f"Not as it was made: {len(report.findings)} findings.")
+        self.stdout.write(_words(report))
+
+
+def _words(report: Report) -> str:
+    manifest = report.manifest
+    assert manifest is not None
+    header = manifest.header
+    return (
+        f"As it was made: {report.lines} entries of {header.environment} in {len(manifest.files)} files, "
+        f"from {header.since} until {header.until}.\nhead {manifest.head}"
+    )

@@ -12,12 +12,15 @@ from decimal import Decimal
 from typing import Any
 
 from boto3.dynamodb.types import Binary, TypeDeserializer, TypeSerializer
+from botocore.client import BaseClient
 from django.conf import settings
 
 from console.dynamodb.client import client as console_client
 from console.dynamodb.definition import create_table_request
 from console.dynamodb.registry import TABLES, key_of, table_name
 from tests.dynamodb_local import plain_client
+
+WRITES = {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}
 
 _serialize = TypeSerializer().serialize
 _deserialize = TypeDeserializer().deserialize
@@ -72,6 +75,10 @@ class Store:
         self.endpoint = endpoint
         self.local = local
         self.client = plain_client(endpoint)
+        # Names of the tables that this process wrote to; None: others may have written, to any.
+        self._written: set[str] | None = set()
+        if local:
+            self._note_writes()
 
     def name(self, table_key: str) -> str:
         """The table's name in the test's environment."""
@@ -136,6 +143,7 @@ class Store:
 
     def environment(self) -> dict[str, str]:
         """The environment of a child process (`manage.py …`) that is to use this store."""
+        self._written = None
         return {
             **os.environ,
             "DJANGO_SETTINGS_MODULE": "console.settings",
@@ -161,12 +169,26 @@ class Store:
         """Delete all items of all tables."""
         if not self.local:
             return _empty_moto()
+        written, self._written = self._written, set()
         for key, spec in TABLES.items():
+            if written is not None and table_name(key) not in written:
+                continue
             keys = [spec.hash.name] + ([spec.range.name] if spec.range else [])
             items = self._scan(table_name(key))
             requests = [{"DeleteRequest": {"Key": {name: item[name] for name in keys}}} for item in items]
             self._batch(table_name(key), requests)
         return None
+
+    def _note_writes(self) -> None:
+        """A scan of each table costs a test more than most tests do, so only those that were written to are emptied."""
+        send = BaseClient._make_api_call
+
+        def noting(client: BaseClient, operation: str, request: dict[str, Any]) -> Any:
+            if operation in WRITES and self._written is not None:
+                self._written |= set(_table_names(request))
+            return send(client, operation, request)
+
+        BaseClient._make_api_call = noting
 
     def _scan(self, name: str) -> list[dict[str, Any]]:
         pages = self.client.get_paginator("scan").paginate(TableName=name, ConsistentRead=True)
@@ -178,14 +200,16 @@ class Store:
             requests = answer.get("UnprocessedItems", {}).get(name, []) + requests[25:]
 
 
-def _seen(operation: str, request: dict[str, Any]) -> SeenCall:
+def _table_names(request: dict[str, Any]) -> tuple[str, ...]:
     if "RequestItems" in request:
-        names = tuple(request["RequestItems"])
-    elif "TransactItems" in request:
-        names = tuple(op["TableName"] for item in request["TransactItems"] for op in item.values())
-    else:
-        names = (request.get("TableName", ""),)
-    keys = tuple(dict.fromkeys(key_of(name) or name for name in names))
+        return tuple(request["RequestItems"])
+    if "TransactItems" in request:
+        return tuple(op["TableName"] for item in request["TransactItems"] for op in item.values())
+    return (request.get("TableName", ""),)
+
+
+def _seen(operation: str, request: dict[str, Any]) -> SeenCall:
+    keys = tuple(dict.fromkeys(key_of(name) or name for name in _table_names(request)))
     return SeenCall(operation, keys, str(request.get("IndexName") or ""), dict(request))
 
 

@@ -135,7 +135,16 @@ ROUTES = (
     ),
     # The trail
     Route("audit", "audit/", READ, "agent onboarding auditor admin"),
+    Route("audit-find", "audit/find/", BOTH, "auditor admin"),
     # Onboarding reads the trails of tenants and its own, not those of conversations.
+    Route(
+        "audit-entry",
+        "audit/entries/<str:ref>/",
+        READ,
+        "agent onboarding auditor admin",
+        but="onboarding",
+        elsewhere=404,
+    ),
     Route(
         "trail",
         "audit/trails/<str:ref>/",
@@ -144,6 +153,17 @@ ROUTES = (
         but="onboarding",
         elsewhere=404,
     ),
+    # What is made of the trail
+    Route("audit-export", "audit/export/", BOTH, "auditor admin"),
+    Route("audit-picture", "audit/picture/", READ, "auditor admin"),
+    Route("audit-looks", "audit/looks/", BOTH, "auditor admin"),
+    # Nobody of that name, nobody in scope and nobody who looked are one answer: an empty list.
+    Route("audit-looks-person", "audit/looks/people/<str:username>/", READ, "auditor admin", elsewhere=200),
+    Route("audit-looks-conversation", "audit/looks/conversations/<str:ref>/", READ, "auditor admin", elsewhere=404),
+    # Idempotency records
+    Route("events", "audit/events/", BOTH, "auditor admin"),
+    Route("events-of-conversation", "audit/events/conversations/<str:ref>/", READ, "auditor admin", elsewhere=404),
+    Route("event", "audit/events/<str:ref>/", READ, "auditor admin", elsewhere=404),
     # The system
     Route("system", "system/", READ, "admin"),
 )

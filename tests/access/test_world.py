@@ -6,6 +6,7 @@ from console.redaction import redact
 from console.staff.models import StaffAccount
 from console.staff.permissions import Role
 from tests.access.routes import BY_NAME, ROUTES, in_order
+from tests.answers import body_of
 from tests.people import signed_in
 from tests.world import HTMX, build, posts, urls
 
@@ -40,8 +41,9 @@ def test_every_form_succeeds(world, role):
             # As stored now: some forms change one's own account.
             client = signed_in(StaffAccount.get(person.username, consistent_read=True))
             answer = client.post(url, form, follow=True)
-            assert answer.status_code == 200, (route.name, url, answer.content.decode())
-            assert "errorlist" not in answer.content.decode(), route.name
+            content = body_of(answer).decode()
+            assert answer.status_code == 200, (route.name, url, content)
+            assert "errorlist" not in content, route.name
 
 
 def test_no_mask_hides_a_canary_and_no_side_has_one_of_the_others(world):

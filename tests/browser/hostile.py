@@ -94,7 +94,10 @@ def spellings_of(text: str) -> tuple[str, ...]:
     as_json = spelled_out(json.dumps(stored, ensure_ascii=False)[1:-1])
     as_words = stored.replace("_", " ").replace(".", ": ")
     within = stored.replace("\u2069", "")
-    return plain(stored), plain(as_json), plain(as_words), plain(within), plain(stored.removeprefix("data:"))
+    # An unknown action begins a sentence.
+    begun = as_words[:1].upper() + as_words[1:]
+    spelled = (stored, as_json, as_words, begun, within, stored.removeprefix("data:"))
+    return tuple(plain(each) for each in spelled)
 
 
 SPELLINGS = {text[-4:]: spellings_of(text) for text in STRINGS}
@@ -121,7 +124,7 @@ class Texts:
         tag, first = next(self._tags), self._begun[attribute]
         self.names[tag] = attribute
         dealt = self.group[first % len(self.group) :] + self.group[: first % len(self.group)]
-        if attribute.startswith("entry.") and attribute not in ("entry.action", "entry.result"):
+        if attribute.startswith("entry.") and attribute != "entry.result":
             dealt = dealt[:2]
         self._begun[attribute] += 2
         return "".join(f"{storable(each)} ~{tag}~ " for each in dealt)

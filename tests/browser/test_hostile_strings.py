@@ -1,6 +1,6 @@
 """Hostile strings in every stored text: they are text, and nothing but text, in chromium.
 
-How every string meets every stored text on every page: the 200 strings are dealt into ten groups, and for each group
+How every string meets every stored text on every page: the 200 strings are dealt into groups, and for each group
 the whole store is filled anew. Each stored text holds all strings of the group, each followed by a tag that names the
 text (`~abcd~`), so that a page tells which strings of which stored text it shows, whole. A text that pages cut short
 shows the first strings only; therefore each next text of the same name begins two strings further on, and as there are
@@ -12,6 +12,8 @@ a list, a label, a flag) has each string alone, in tests of their own.
 import json
 import re
 from collections import defaultdict
+from collections.abc import Callable
+from functools import partial
 from urllib.parse import urlsplit
 
 from django.urls import reverse
@@ -23,11 +25,14 @@ from tests.people import COMPANY
 from tests.store import from_dynamodb
 from tests.world import Side, World, build, person, urls
 
-GROUPS = 10
+# Into how many groups the strings are dealt for pages that show many texts, or show them in part; and for the others.
+GROUPS, LARGER_GROUPS = 10, 3
 # Redirects, and fragments that are put into a page by pressing what is on it.
 LED_TO = {"home", "sign-in", "conversation-step", "conversation-last-message"}
 # Of these every address shows something else; of the others the first will do.
 WHOLE = {"queue", "conversations", "conversation-find", "trail"}
+# What is about conversations: their texts are many, and long.
+LONG = re.compile(r"queue|conversation|company|project|recipient|replies|trail|audit|event")
 
 
 # What lists cut short, and show of a few objects only: the rows below have each string in each of them.
@@ -61,9 +66,13 @@ def pages_of(world: World, role: str, *sides: Side) -> list[tuple[str, str]]:
     return list(dict.fromkeys(found))
 
 
-def tour(visitor: Visitor, world: World, role: str, texts: Texts | None = None) -> None:
+def tour(
+    visitor: Visitor, world: World, role: str, texts: Texts | None = None, wanted: Callable[[str], object] = bool
+) -> None:
     """Every page of that role, with what htmx puts into it; for texts of which pages show a part, all conversations."""
     for kind, url in pages_of(world, role, *((world.ours,) if texts else ())):
+        if not wanted(kind):
+            continue
         visitor.page.goto(url)
         if kind.endswith(": company"):
             press_all(visitor.page, "td.last a[hx-get]")
@@ -86,11 +95,20 @@ def peek(visitor: Visitor, world: World, role: str, texts: Texts | None = None) 
 
 def test_every_string_in_every_stored_text_is_shown_as_text(store, visit):
     shown: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for number in range(GROUPS):
+    about_conversations = partial(tour, wanted=LONG.search)
+    about_others = partial(tour, wanted=lambda kind: not LONG.search(kind))
+    rounds = [
+        *(
+            (STRINGS[number::GROUPS], (("admin", about_conversations), ("agent", peek), ("auditor", peek)))
+            for number in range(GROUPS)
+        ),
+        *((STRINGS[number::LARGER_GROUPS], (("admin", about_others),)) for number in range(LARGER_GROUPS)),
+    ]
+    for group, tours in rounds:
         store.empty()
-        texts = Texts(STRINGS[number::GROUPS])
+        texts = Texts(group)
         world = build(store, texts)
-        for role, go in (("admin", tour), ("agent", peek), ("auditor", peek)):
+        for role, go in tours:
             visitor = visit(world.people[role])
             go(visitor, world, role, texts)
             visitor.page.close()
@@ -132,13 +150,13 @@ def test_strings_in_json_text_are_shown_as_text(store, visit):
     visitor = visit(world.people["admin"])
     recipient, conversation_id = world.ours.keys["ai"]
     url = reverse("conversation", args=[reference_of(recipient, conversation_id)])
-    flags = {storable(each) for each in STRINGS}
-    store.update("CONVERSATION_STATE", {"conversation_id": conversation_id}, risk_flags=flags)
     key = {"primary_channel": recipient, "conversation_id": conversation_id}
     for start in range(0, len(entries), 50):
         group = STRINGS[start : start + 50]
         tagged = [entry | {"entry_id": f"e{number}"} for number, entry in enumerate(entries[start : start + 50])]
         store.update("CONVERSATIONS", key, messages=json.dumps(tagged))
+        flags = {storable(each) for each in group}
+        store.update("CONVERSATION_STATE", {"conversation_id": conversation_id}, risk_flags=flags)
         visitor.page.goto(url)
         text = plain(visitor.look("json", texts)["text"])
         for each in group:

@@ -9,13 +9,26 @@ from tests.browser.looks import check_look, check_looks, settle
 
 COMPANY = "/conversations/companies/ci-cuc-001/"
 FIND = "/conversations/find/"
+EVENTS = "/audit/events/"
 OPEN = "[data-open]"
 LONG = "ci-nwe-002#pi-nwe-mtr#req-64e5dd56#447700900144"
+HANDLED = "ci-lum-003#pi-lum-aft#req-871cda4b#447700900399"
 STRUCTURED = "ci-nwe-002#pi-nwe-mtr#req-drift-structured-content#447700900387"
 
 
 def by_id(conversation_id: str) -> list:
     return [("#id_id_conversation_id", conversation_id), "section[aria-labelledby=look-id] button"]
+
+
+def events_of(conversation_id: str) -> list:
+    return [
+        ("#id_conversation_conversation_id", conversation_id),
+        "section[aria-labelledby=look-conversation] button",
+    ]
+
+
+def by_event(event_id: str) -> list:
+    return [("#id_event_event_id", event_id), "section[aria-labelledby=look-event] button"]
 
 
 def by_recipient(number: str) -> list:
@@ -67,9 +80,47 @@ PAGES = [
     ("agent", "conversation-permalink", FIND, [*by_id(LONG), ".link-here"], r"\*\*\*"),
     ("agent", "reveal", "/queue/?tab=mine", [OPEN, "#recipient .do .btn"], r"\*\*\*"),
     ("agent", "timeline-in-place", "/queue/?tab=mine", [OPEN, "#timeline .btn"], r"\*\*\*"),
+    (
+        "agent",
+        "timeline-filtered",
+        "/queue/?tab=mine",
+        [OPEN, "#timeline .btn", "#timeline .chip:nth-of-type(4)", "#timeline .chip:nth-of-type(5)"],
+        r"\*\*\*",
+    ),
+    ("agent", "timeline-line", "/queue/?tab=mine", [OPEN, "#timeline .btn", "#timeline li .link-here"], "Timeline"),
     ("agent", "trail", "/queue/?tab=mine", [OPEN, "text=Open the trail"], "Trail"),
     ("auditor", "conversation-redacted", COMPANY, [OPEN], r"\*\*\*"),
-    ("auditor", "audit", "/audit/", [], "Audit"),
+    ("auditor", "timeline-redacted", COMPANY, [OPEN, "#timeline .btn", "#timeline details"], r"\*\*\*"),
+    ("agent", "audit-own", "/audit/", [], "Audit"),
+    ("auditor", "audit", "/audit/", [".entries summary"], "Audit"),
+    ("auditor", "audit-action-types", "/audit/", [".types > summary", ".types details > summary"], "Audit"),
+    ("auditor", "audit-filtered", "/audit/?group=hand-off&result=conflict&actor=amira.haddad", [], "Audit"),
+    ("auditor", "audit-error", "/audit/?since=2026-05-02&until=2026-05-01&action=nonsense", [], "Audit"),
+    ("auditor", "audit-nothing", "/audit/?actor=nobody.here", [], "Audit"),
+    ("auditor", "audit-same-key", "/audit/?action=hand_off.take", [OPEN, "text=Everything with this key"], "Audit"),
+    ("auditor", "audit-find", "/audit/find/", [], "One conversation or key"),
+    ("auditor", "audit-entry", "/audit/?action=hand_off.take", [OPEN], "took it from the queue"),
+    ("auditor", "audit-entry-changes", "/audit/?action=staff.changed", [OPEN], "changed the account"),
+    ("auditor", "audit-export", "/audit/export/?group=hand-off", ["details summary"], "Export"),
+    ("auditor", "audit-export-error", "/audit/export/?action=junk&since=junk", [".form .btn"], "Export"),
+    ("auditor", "audit-picture", "/audit/picture/", [], "Picture"),
+    ("auditor", "audit-picture-nothing", "/audit/picture/?actor=no.body", [], "Picture"),
+    ("auditor", "audit-looks", "/audit/looks/", [], "Who looked"),
+    ("auditor", "audit-looks-person", "/audit/looks/people/amira.haddad/", [], "What they looked at"),
+    ("auditor", "audit-looks-nobody", "/audit/looks/people/no.body/", [], "What they looked at"),
+    ("auditor", "audit-looks-unseen", "/audit/looks/", events_of(HANDLED), "Who looked"),
+    (
+        "auditor",
+        "audit-looks-conversation",
+        "/audit/looks/people/amira.haddad/",
+        ["tbody th a", "text=Who looked"],
+        "Who looked",
+    ),
+    ("auditor", "events", EVENTS, [], "Idempotency"),
+    ("auditor", "events-nothing", EVENTS, by_event("evt:rp:nobody:m1"), "Idempotency"),
+    ("auditor", "events-error", EVENTS, by_event(" "), "Idempotency"),
+    ("auditor", "events-list", EVENTS, events_of(HANDLED), "Idempotency records"),
+    ("auditor", "events-record", EVENTS, [*events_of(HANDLED), "text=Look-up of order"], "Look-up of order"),
     ("admin", "raw", COMPANY, [OPEN, "text=Raw item"], "Raw item"),
     ("admin", "system", "/system/", [], "System"),
     ("admin", "staff", "/staff/", [], "Staff"),

@@ -58,12 +58,14 @@ def test_nothing_is_revealed_or_changed(without_trail):
 
 
 def test_without_the_idempotency_table_an_action_is_refused_before_anything_is_written(bare_store):
-    bare_store.create_tables(*HERE, "AUDIT")
+    bare_store.create_tables(*HERE, "AUDIT", "IDEMPOTENCY")
     item = conversation()
     bare_store.put("CONVERSATIONS", item)
     client = signed_in(member())
     text = client.get(page_of(item)).content.decode()
     intent = text.split('name="intent" value="')[1].split('"')[0]
+    bare_store.client.update_table(TableName=bare_store.name("IDEMPOTENCY"), DeletionProtectionEnabled=False)
+    bare_store.client.delete_table(TableName=bare_store.name("IDEMPOTENCY"))
     assert client.post(page_of(item) + "hand-off/", {"intent": intent}).status_code == 503
     assert "hand_off_agent" not in bare_store.get("CONVERSATIONS", **key_of(item))
     actions = {entry["action_type"] for entry in bare_store.all("AUDIT")}

@@ -18,6 +18,7 @@ from django.test import Client
 from django.urls import Resolver404, resolve
 
 from console.logs import RedactingFormatter
+from tests.answers import body_of
 from tests.hostile.pages import Fields, Page, read, submissions, variations
 
 ORIGIN = "http://testserver"
@@ -162,7 +163,7 @@ class Crawler:
         """One request exactly as given, kept."""
         with log_lines() as lines:
             answer = self.client.generic(method, url, body, content_type, headers=headers)
-        content = b"".join(answer.streaming_content) if answer.streaming else answer.content
+        content = body_of(answer)
         visit = Visit(
             method=method,
             url=url,

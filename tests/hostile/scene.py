@@ -20,6 +20,8 @@ from tests.items import conversation
 from tests.people import COMPANY, OTHER_COMPANY, member, signed_in
 from tests.store import Store
 from tests.world import Side, World, build
+from tests.world.audit import sealed
+from tests.world.events import event_ref, key_of
 from tests.world.requests import ref
 
 # Tokens against forgery and signatures differ from one rendering to the next; where a page goes on is sealed.
@@ -130,6 +132,8 @@ def known_pairs(side: Side) -> list[tuple[str, str]]:
     values = (
         *(side.company_id, side.project_id, side.recipient, side.email_recipient, side.our_number, side.username),
         *(side.conversation_id, side.conversation_ref, side.recipient_ref, side.replies_ref, side.trail_ref),
+        event_ref(key_of(side)),
+        *sealed(side),
         *(ref(side, purpose) for purpose in side.keys),
         *(key for keys in side.keys.values() for key in keys),
     )

@@ -18,6 +18,7 @@ from django.test import Client
 
 from console.dynamodb.registry import TABLES, table_name
 from tests import faults
+from tests.answers import body_of
 from tests.hostile import observatory
 from tests.hostile.inline import inline_code
 from tests.hostile.observatory import Answer, findings, morsels, policy_of, score
@@ -107,7 +108,7 @@ class Collector:
         secure = more.pop("secure", True)
         headers = {"Host": HOST, "Origin": ORIGIN, **more.pop("headers", {})}
         response = (ask or client.get)(url, secure=secure, headers=headers, **more)
-        body = b"".join(response.streaming_content) if response.streaming else response.content
+        body = body_of(response)
         answer = Answer(
             url=f"http{'s' * secure}://{HOST}{url}",
             status=response.status_code,

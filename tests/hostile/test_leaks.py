@@ -25,6 +25,8 @@ ARN = "arn:aws:secretsmanager:eu-west-2:123456789012:secret:canary-leak"
 PASSWORD = "Canary-Passphrase-9081"
 TYPED_PHONE, TYPED_EMAIL = "+447700900888", "typed.canary@example.net"
 STORED = (PHONE, EMAIL, ACCESS_KEY, API_KEY, ARN)
+# What identifies a purchase is for those who may read conversations as they are.
+ORDER, PARCEL = "83159927", "1Z999AA10123456784"
 TYPED = (TYPED_PHONE, TYPED_EMAIL, PASSWORD)
 # In configurations these are masked for everyone.
 CONFIGURED = ("AKIAZ7CONFIG7LEAK9QX", "sk-config-Qw72kL0vLeak88")
@@ -46,7 +48,7 @@ def stuffed(name: str) -> str:
         return name
     if any(each in name for each in CONFIGURATIONS):
         return f"{name} {' '.join(CONFIGURED)}"
-    return f"{name} {PHONE} or {EMAIL}, {ACCESS_KEY} {API_KEY} {ARN}"
+    return f"{name} {PHONE} or {EMAIL}, {ACCESS_KEY} {API_KEY} {ARN}, order no. {ORDER}, tracking {PARCEL}"
 
 
 @pytest.fixture(autouse=True)
@@ -144,7 +146,7 @@ def assert_nothing_leaks(visits: Iterable[Visit], store, world: World, client: C
         body = {needle: meant for needle, meant in never.items() if needle not in allowed}
         if role == "auditor":
             # An ARN names something and opens nothing: in what a customer wrote it stays.
-            body |= spellings(each for each in personal(world) if each != ARN)
+            body |= spellings((*(each for each in personal(world) if each != ARN), ORDER, PARCEL))
         elif visit.status >= 400 and visit.route != "conversation-hand-off":
             # A refused hand-off shows the conversation as it is now, with its note, to who may read it.
             body |= in_errors

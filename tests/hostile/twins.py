@@ -13,11 +13,12 @@ from console.staff.permissions import Staff
 from conversations.handoff import seal_intent, unseal_intent
 
 # How references are sealed: what a route's `ref` may be. A new kind of reference needs a word here.
-REFERENCE_KINDS = ("conversation", "recipient", "replies", "trail", "list")
+REFERENCE_KINDS = ("conversation", "recipient", "replies", "trail", "entry", "about", "event", "list")
 # What keeps its meaning in a twin: prefixes of trails, names of lists and channels, filters, words.
 _KEPT = re.compile(r"(?:STAFF|TENANT|THREAD)#|SYSTEM\Z")
 KEPT_NAMES = {"list", "look", "channel", "tab", "filters", "status", "hand_off", "task", "since", "until", "before"}
-KEPT_NAMES |= {"at", "role", "time_zone", "display_name", "reason", "note"}
+KEPT_NAMES |= {"at", "role", "time_zone", "display_name", "reason", "note", "what", "kind"}
+KEPT_NAMES |= {"group", "action", "result", "nobody", "format"}
 _CHANNELS = {"whatsapp", "sms", "email"}
 _OTHERS = str.maketrans("0123456789aeiouAEIOU", "5678901234eiouaEIOUA")
 _SEALED = re.compile(r"[A-Za-z0-9_-]{22,}")

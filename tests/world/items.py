@@ -39,6 +39,12 @@ CONVERSATIONS = {
 }
 # More than a page of the trail holds, so that it has a next one.
 FILLERS = 52
+# Entries of no known action.
+OTHERS = 12
+# What DynamoDB takes for a partition key.
+KEY_BYTES = 2048
+# The action id in the key of the console's own record.
+TAKEN = "taken"
 
 
 class Texts:
@@ -235,11 +241,18 @@ def trail(made: SideItems, company_id: str, username: str, texts: Texts, now: da
         records.append(record_item(f"evt:rp:{conversation_id}:m1", conversation_id, texts, now))
         records.append(record_item(f"act:rp_tag:{conversation_id}:m1", conversation_id, texts, now))
     conversation_id = made.keys["mine"][1]
+    taken = next(each for each in entries if each["action_type"] == Action.HAND_OFF_TAKE)
+    ours = record_item(f"act:hand_off:{conversation_id}:{TAKEN}", conversation_id, texts, now)
+    records.append(ours | {"mode": "console", "ts_action_id": taken["ts_action_id"], "attempts": 1})
     for number in range(FILLERS):
         entries.append(entry_item(conversation_id, Action.ROUTE, 100 + number, "", "", texts, now))
     oldest = entry_item(conversation_id, Action.TAG, 999, "", "", texts, now)
-    # Some services begin their sort keys with an epoch, and name no known action.
-    entries.append(oldest | {"ts_action_id": f"{to_epoch(now) * 1000}#old", "action_type": texts("entry.action")})
+    # Some services begin their sort keys with an epoch, and name no known action (which is a key of an index).
+    for number in range(OTHERS):
+        unknown = texts("entry.action").encode()[:KEY_BYTES].decode(errors="ignore")
+        entries.append(
+            oldest | {"ts_action_id": f"{to_epoch(now) * 1000 - number}#old-{texts.side}", "action_type": unknown}
+        )
 
 
 def _trail_of(action: Action, username: str, conversation_id: str) -> str:

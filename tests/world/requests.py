@@ -9,11 +9,11 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from console.audit.actions import SYSTEM_TRAIL, staff_trail
-from console.audit.queries import conversation_timeline
+from console.audit.queries import trail_page
 from console.dynamodb.paging import read_page
 from console.refs import seal
 from console.staff.models import StaffAccount
-from console.staff.permissions import Scope, Staff
+from console.staff.permissions import Role, Scope, Staff
 from conversations.filters import Filters
 from conversations.handoff import HandOffAction, allowed_actions, intent_for, seal_intent
 from conversations.listing import seal_list_context
@@ -21,6 +21,9 @@ from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.queries import ConversationList, of_company, of_recipient, of_reply
 from conversations.reading import hand_off_of, reference_of
+from conversations.timeline.lines import Kind
+from conversations.timeline.reading import read_timeline
+from tests.world import audit, events, reports
 from tests.world import staff as staff_pages
 
 if TYPE_CHECKING:
@@ -84,6 +87,9 @@ def urls(side: Side, world: World, by: StaffAccount | None = None) -> dict[str, 
         ],
         "conversation-raw": [reverse("conversation-raw", args=[side.conversation_ref])],
         **_trails(side, staff),
+        **audit.urls(side, staff),
+        **events.urls(side, staff),
+        **reports.urls(side, staff),
         "system": [reverse("system")],
     }
 
@@ -97,6 +103,9 @@ def posts(side: Side, world: World, by: StaffAccount | None = None) -> dict[str,
     by = by or world.people["agent"]
     return {
         **staff_pages.posts(side, world, by),
+        **audit.posts(side),
+        **events.posts(side),
+        **reports.posts(side),
         "queue-release-mine": [(reverse("queue-release-mine"), {})],
         "conversation-find": [
             (reverse("conversation-find"), {"look": "recipient", "recipient": side.recipient}),
@@ -161,13 +170,11 @@ def _lists(side: Side, staff: Staff) -> dict[str, list[str]]:
 
 
 def _trails(side: Side, staff: Staff) -> dict[str, list[str]]:
-    timeline = reverse("conversation-timeline", args=[side.conversation_ref])
     trail = reverse("trail", args=[side.trail_ref])
-    page = conversation_timeline(side.conversation_id, side.company_id, staff).next
+    page = trail_page(side.conversation_id, replace(staff, role=Role.ADMIN)).next
     assert page, "the trail has to have a second page"
     return {
-        "conversation-timeline": [timeline, _with(timeline, page=page)],
-        "audit": [reverse("audit")],
+        "conversation-timeline": _timelines(side, staff),
         "trail": [
             trail,
             _with(trail, page=page),
@@ -176,6 +183,24 @@ def _trails(side: Side, staff: Staff) -> dict[str, list[str]]:
             reverse("trail", args=[seal("trail", SYSTEM_TRAIL)]),
         ],
     }
+
+
+def _timelines(side: Side, staff: Staff) -> list[str]:
+    """All kinds, some, none that there is, the second page, and a link to a line of it."""
+    timeline = reverse("conversation-timeline", args=[side.conversation_ref])
+    item = Conversation.get(*side.keys["mine"], consistent_read=True)
+    stored = StoredMessages.of(item.raw["messages"])
+    # Nothing is put on record here: tests count what the requests themselves leave.
+    found = read_timeline(item, stored, staff, tuple(Kind), record_opened=lambda: True)
+    assert found.next, "the timeline has to have a second page"
+    return [
+        timeline,
+        _with(timeline, kind="message"),
+        _with(timeline, page=found.next),
+        _with(timeline, at=found.days[0].lines[-1].place),
+        f"{timeline}?kind=record&kind=hand-off&kind=state",
+        _with(timeline, kind="junk", at="junk"),
+    ]
 
 
 def _contexts(side: Side) -> dict[str, str]:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from console.audit.actions import Action
-from console.audit.review import reading
+from console.audit.review import plan, reading
 from console.audit.review.filters import NOBODY, Review, known_actions
 from console.audit.review.reading import every_page, read_review
 from console.clock import to_epoch, to_iso
@@ -175,16 +175,16 @@ def test_expired_entries_are_nowhere(store):
 def test_without_the_indexes_it_says_what_cannot_be_done(store, monkeypatch):
     store.put_all("AUDIT", [entry(1), ours(2, Action.HAND_OFF_TAKE)])
     there: set[str] = set()
-    monkeypatch.setattr(reading, "index_ready", lambda table, name: name in there)
+    monkeypatch.setattr(plan, "index_ready", lambda table, name: name in there)
     page = read_review(Review(("route",)), AUDITOR)
-    assert (page.entries, page.next, page.notices) == ((), "", (reading.TRAIL_BY_TRAIL,))
+    assert (page.entries, page.next, page.notices) == ((), "", (plan.TRAIL_BY_TRAIL,))
     there.add("company-index")
     page = read_review(Review(company=OURS), AUDITOR)
-    assert (numbers(page.entries), page.notices) == (["2"], (reading.TRAIL_BY_TRAIL,))
+    assert (numbers(page.entries), page.notices) == (["2"], (plan.TRAIL_BY_TRAIL,))
     there.add("action-type-index")
     there.discard("company-index")
     page = read_review(Review((Action.HAND_OFF_TAKE,), actor="amira.haddad", company=OURS), AUDITOR)
-    assert (numbers(page.entries), page.notices) == (["2"], (reading.NO_ACTOR_INDEX, reading.NO_COMPANY_INDEX))
+    assert (numbers(page.entries), page.notices) == (["2"], (plan.NO_ACTOR_INDEX, plan.NO_COMPANY_INDEX))
 
 
 def test_cursor_of_another_review_or_person_begins_anew(store):

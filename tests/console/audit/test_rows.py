@@ -86,6 +86,11 @@ def test_what_a_careless_writer_left_is_redacted_again():
     assert shown.key.endswith(":msg1")
 
 
+def test_an_order_number_in_a_key_keeps_its_last_four_digits_only():
+    assert row(idempotency_key="act:shopify_lookup:c1:104821").key == "act:shopify_lookup:c1:***4821"
+    assert row(idempotency_key="evt:rp:c1:104821").key == "evt:rp:c1:104821"
+
+
 @pytest.mark.parametrize(
     "attributes",
     [

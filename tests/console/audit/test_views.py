@@ -71,7 +71,7 @@ def test_the_overview_shows_ones_own_trail(store):
 
 
 def test_the_overview_offers_conversations_only_to_those_who_may_read_them(store):
-    assert "Find a conversation" in signed_in(auditor()).get("/audit/").content.decode()
+    assert "Find a conversation" in signed_in(member()).get("/audit/").content.decode()
     onboarding = signed_in(member("olga.onboarding", "onboarding"))
     assert "Find a conversation" not in onboarding.get("/audit/").content.decode()
 

@@ -1,0 +1,268 @@
+"""The export: what it says beforehand, that it is on record first, and that no file is silently short."""
+
+import csv
+import io
+import json
+import re
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from console import clock
+from console.audit.actions import Action
+from console.audit.export import streaming
+from console.audit.review.forms import CONVERSATION, About
+from console.clock import to_iso
+from console.refs import seal
+from console.staff.models import StaffAccount
+from tests import faults
+from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, signed_in
+
+PHONE = "+447700900123"
+ID = f"{COMPANY}#pi-aaa-001#req1#447700900123"
+URL = "/audit/export/"
+
+
+def entry(number: int, trail: str = ID, action: str = "route", company: str = COMPANY, **more) -> dict:
+    at = clock.now() - timedelta(minutes=number)
+    return {
+        "conversation_id": trail,
+        "ts_action_id": f"{to_iso(at)}#{number:05}",
+        "action_type": action,
+        "action_payload_redacted": json.dumps({"team": "returns", "note": f"ring {PHONE}"}),
+        "idempotency_key": f"act:rp_tag:{trail}:m{number}",
+        "result": "success",
+        "company_id": company,
+        "gsi_company_id": company,
+        **more,
+    }
+
+
+def exports(store) -> list[dict]:
+    return [each for each in store.all("AUDIT") if each["action_type"] == Action.AUDIT_EXPORTED]
+
+
+def body(answer) -> str:
+    return b"".join(answer.streaming_content).decode("utf-8-sig")
+
+
+def post(client: Client, form: str = "csv", **query: str):
+    return client.post(f"{URL}?{'&'.join(f'{name}={value}' for name, value in query.items())}", {"format": form})
+
+
+@pytest.fixture
+def client(store) -> Client:
+    return signed_in(auditor())
+
+
+def test_the_page_says_beforehand_what_will_be_exported(client, settings):
+    settings.AUDIT_EXPORT_LIMIT = 1234
+    text = client.get(f"{URL}?action=route&since=2026-01-05&company={COMPANY}").content.decode()
+    for words in ("newest 1,234 entries", "Action types: route", "From 2026-01-05", f"Company: {COMPANY}", "redacted"):
+        assert words in text
+    assert f'action="{URL}?action=route&amp;company={COMPANY}&amp;since=2026-01-05"' in text
+
+
+def test_csv_has_a_row_for_each_entry_newest_first_and_nothing_personal(store, client):
+    store.put_all("AUDIT", [entry(n) for n in range(1, 6)])
+    answer = post(client, action="route")
+    text = body(answer)
+    rows = list(csv.DictReader(io.StringIO(text, newline="")))
+    assert [row["action_id"] for row in rows] == ["00001", "00002", "00003", "00004", "00005"]
+    assert rows[0]["sentence"] == "Routed to returns"
+    assert json.loads(rows[0]["payload"]) == {"team": "returns", "note": "ring ***-***-0123"}
+    assert rows[0]["trail"] == f"{COMPANY}#pi-aaa-001#req1#***-***-0123"
+    assert "7700900123" not in text
+
+
+def test_the_answer_is_a_file_that_nobody_keeps(store, client):
+    store.put("AUDIT", entry(1))
+    answer = post(client, about=About(CONVERSATION, ID).sealed)
+    assert answer.streaming
+    assert answer["Content-Type"].startswith("text/csv; charset=utf-8")
+    assert re.fullmatch(r'attachment; filename="audit-test-\d{8}T\d{6}Z\.csv"', answer["Content-Disposition"])
+    assert answer["Cache-Control"] == "no-store"
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    body(answer)
+
+
+def test_json_lines_hold_the_payload_as_json(store, client):
+    store.put_all("AUDIT", [entry(n) for n in (1, 2)])
+    answer = post(client, "jsonl", action="route")
+    lines = [json.loads(line) for line in body(answer).splitlines()]
+    assert answer["Content-Type"].startswith("application/x-ndjson")
+    assert [line["payload"]["team"] for line in lines] == ["returns", "returns"]
+
+
+# --- On record ------------------------------------------------------------------------------------------------------
+
+
+def test_exactly_one_entry_is_written_before_the_first_byte(store, client):
+    store.put_all("AUDIT", [entry(n) for n in range(1, 3)])
+    answer = post(client, "jsonl", action="route", company=COMPANY)
+    (noted,) = exports(store)
+    assert noted["conversation_id"] == "STAFF#aiko.mori"
+    assert (noted["actor"], noted["result"], noted["company_id"]) == ("aiko.mori", "success", COMPANY)
+    told = json.loads(noted["action_payload_redacted"])
+    assert told == {"format": "jsonl", "limit": 50000, "filters": ["Action types: route", f"Company: {COMPANY}"]}
+    body(answer)
+    assert len(exports(store)) == 1
+
+
+def test_the_export_of_one_conversation_is_in_its_trail_without_its_number(store, client):
+    store.put("AUDIT", entry(1))
+    body(post(client, about=About(CONVERSATION, ID).sealed))
+    (noted,) = exports(store)
+    assert (noted["conversation_id"], noted["company_id"]) == (ID, COMPANY)
+    assert "900123" not in noted["action_payload_redacted"]
+
+
+@pytest.mark.usefixtures("_small")
+def test_it_is_in_the_conversations_trail_whatever_the_filters_let_through_at_first(store, client):
+    store.put_all("AUDIT", [entry(n) for n in range(1, 60)])
+    store.put("AUDIT", entry(60, result="failed"))
+    answer = post(client, "jsonl", about=About(CONVERSATION, ID).sealed, result="failed")
+    (noted,) = exports(store)
+    assert noted["conversation_id"] == ID
+    assert f"Conversation {COMPANY}#pi-aaa-001#req1#***" in noted["action_payload_redacted"]
+    assert json.loads(body(answer).splitlines()[0])["action_id"] == "00060"
+
+
+def test_of_a_conversation_that_is_not_there_or_out_of_scope_nothing_is_written_into_its_trail(store):
+    store.put("AUDIT", entry(1, company=OTHER_COMPANY))
+    client = signed_in(auditor("lea.limited", scope=[COMPANY]))
+    absent, there = (post(client, about=About(CONVERSATION, each).sealed) for each in ("ci-none#1", ID))
+    assert body(absent) == body(there)
+    noted = exports(store)
+    assert [each["conversation_id"] for each in noted] == ["STAFF#lea.limited"] * 2
+    assert all('"One conversation"' in each["action_payload_redacted"] for each in noted)
+
+
+@pytest.mark.parametrize("how", [faults.fail_before, faults.fail_after])
+def test_where_it_cannot_be_recorded_nothing_is_exported(store, client, how):
+    store.put("AUDIT", entry(1))
+    with how("PutItem", table_key="AUDIT", times=faults.ALWAYS):
+        answer = post(client)
+    assert answer.status_code == 503
+    assert not answer.streaming
+
+
+def test_looking_at_the_page_leaves_no_entry(store, client):
+    client.get(URL)
+    assert exports(store) == []
+
+
+# --- Never silently short -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def _small(settings, monkeypatch):
+    settings.AUDIT_EXPORT_LIMIT = 10
+    monkeypatch.setattr(streaming, "PIECE", 4)
+
+
+@pytest.mark.usefixtures("_small")
+@pytest.mark.parametrize("count", [9, 10, 11])
+def test_reaching_the_limit_is_said_in_the_last_line(store, client, count):
+    store.put_all("AUDIT", [entry(n) for n in range(1, count + 1)])
+    lines = [json.loads(line) for line in body(post(client, "jsonl", action="route")).splitlines()]
+    rows = list(csv.DictReader(io.StringIO(body(post(client, action="route")), newline="")))
+    assert ("incomplete" in lines[-1], rows[-1]["action"] == "INCOMPLETE") == (count > 10, count > 10)
+    assert len(lines) == len(rows) == min(count, 10) + (count > 10)
+    if count > 10:
+        assert "limit of 10 entries" in lines[-1]["incomplete"]
+        assert "limit of 10 entries" in rows[-1]["sentence"]
+
+
+@pytest.mark.usefixtures("_small")
+def test_what_breaks_off_in_the_middle_is_said_in_the_last_line(store, client):
+    store.put_all("AUDIT", [entry(n) for n in range(1, 10)])
+    answer = post(client, "jsonl", action="route")
+    with faults.fail_before("Query", table_key="AUDIT", times=faults.ALWAYS):
+        lines = [json.loads(line) for line in body(answer).splitlines()]
+    assert [line.get("action_id") for line in lines[:-1]] == ["00001", "00002", "00003", "00004"]
+    assert lines[-1] == {"incomplete": "Reading broke off: The database did not answer. Older entries are missing."}
+
+
+@pytest.mark.usefixtures("_small")
+def test_an_error_of_ours_is_logged_and_said_in_the_last_line(store, client, monkeypatch, caplog):
+    store.put_all("AUDIT", [entry(n) for n in range(1, 10)])
+    answer = post(client, "jsonl", action="route")
+    monkeypatch.setattr(streaming, "rows_of_piece", lambda _: 1 / 0)
+    lines = [json.loads(line) for line in body(answer).splitlines()]
+    assert [list(line) for line in lines] == [["incomplete"]]
+    assert "An export broke off" in caplog.text
+
+
+@pytest.mark.usefixtures("_small")
+def test_filters_that_let_nothing_through_do_not_read_for_ever(store, client):
+    store.put_all("AUDIT", [entry(n) for n in range(1, 400)])
+    with store.calls() as calls:
+        lines = body(post(client, "jsonl", action="route", result="failed")).splitlines()
+    assert [list(json.loads(line)) for line in lines] == [["incomplete"]]
+    assert len(calls) < 100
+
+
+def test_each_piece_has_time_of_its_own_and_no_more_than_a_piece_is_read_ahead(store, client, monkeypatch):
+    monkeypatch.setattr(streaming, "PIECE", 4)
+    store.put_all("AUDIT", [entry(n) for n in range(1, 41)])
+    opened = []
+    budget = streaming.budget
+    monkeypatch.setattr(streaming, "budget", lambda seconds: opened.append(seconds) or budget(seconds))
+    answer = post(client, "jsonl", action="route")
+    pieces = iter(answer.streaming_content)
+    with store.calls() as calls:
+        next(pieces)
+        next(pieces)
+    assert sum(call.operation == "Query" for call in calls) <= 1
+    assert len(list(pieces)) == 9
+    # One for each piece, and one for the end; DynamoDB may say that there is more where nothing is.
+    assert set(opened) == {8.0}
+    assert 11 <= len(opened) <= 12
+
+
+# --- What is refused ------------------------------------------------------------------------------------------------
+
+
+def test_a_filter_that_was_not_understood_is_never_left_out_of_a_file(store, client):
+    answer = post(client, action="no-such-action")
+    assert answer.status_code == 400
+    assert "There is no such action type" in answer.content.decode()
+    assert exports(store) == []
+
+
+@pytest.mark.parametrize("form", ["", "xlsx"])
+def test_another_format_is_refused_in_words(store, client, form):
+    answer = post(client, form)
+    assert answer.status_code == 400
+    assert "format" in answer.content.decode()
+    assert exports(store) == []
+
+
+def test_out_of_scope_is_not_in_the_file(store):
+    store.put_all("AUDIT", [entry(1), entry(2, "c2", company=OTHER_COMPANY)])
+    limited = signed_in(auditor("lea.limited", scope=[COMPANY]))
+    assert [json.loads(line)["company"] for line in body(post(limited, "jsonl", action="route")).splitlines()] == [
+        COMPANY
+    ]
+
+
+def test_names_that_reorder_and_run_are_neither_in_a_cell(store, client):
+    account: StaffAccount = admin("eve.evil")
+    account.display_name = "=cmd|' /C calc'!A0 \u05d0\u202e"
+    account.save()
+    names = {"actor": "eve.evil", "gsi_actor": "eve.evil", "actor_role": "admin"}
+    store.put("AUDIT", entry(1, action="hand_off.take", **names))
+    text = body(post(client, actor="eve.evil"))
+    (row,) = csv.DictReader(io.StringIO(text, newline=""))
+    assert row["sentence"].startswith("'=cmd|' /C calc'!A0 \u05d0\\u202e took it")
+
+
+def test_an_about_that_was_not_sealed_here_is_nothing(client):
+    assert client.get(f"{URL}?about={seal('trail', ID)}").status_code == 404
+
+
+def test_the_route_has_its_name():
+    assert reverse("audit-export") == URL

@@ -1,0 +1,210 @@
+"""Who looked at whose conversation: by person and by conversation, within one's scope, and saying how far."""
+
+import html
+import json
+import re
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from console import clock, refs
+from console.audit import looks
+from console.audit.looks import looks_of_conversation, looks_of_person
+from console.clock import to_iso
+from console.errors import NotFound
+from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, auditor, member, signed_in
+
+ID = f"{COMPANY}#pi-aaa-001#req1#447700900123"
+OTHER_ID = f"{OTHER_COMPANY}#pi-bbb-001#req2#447700900124"
+URL = "/audit/looks/"
+
+
+def look(
+    minutes: int, action: str, who: str = "amira.haddad", trail: str = ID, company: str = COMPANY, **payload
+) -> dict:
+    at = clock.now() - timedelta(minutes=minutes)
+    return {
+        "conversation_id": trail,
+        "ts_action_id": f"{to_iso(at)}#{minutes:05}{who}",
+        "action_type": action,
+        "action_payload_redacted": json.dumps(payload),
+        "result": "success",
+        "actor": who,
+        "gsi_actor": who,
+        "actor_role": "agent",
+        **({"company_id": company, "gsi_company_id": company} if company else {}),
+    }
+
+
+@pytest.fixture
+def seen(store):
+    """Amira opened and revealed ours and exported; Tom opened ours and theirs."""
+    member("amira.haddad")
+    store.put_all(
+        "AUDIT",
+        [
+            look(5, "transcript.opened", shown="raw"),
+            look(70, "transcript.opened", shown="raw"),
+            look(90, "recipient.revealed", fields=["number", "email"]),
+            look(4, "audit.exported", trail="STAFF#amira.haddad", company="", format="csv"),
+            look(30, "transcript.opened", "tom.becker", shown="redacted"),
+            look(31, "transcript.opened", "tom.becker", OTHER_ID, OTHER_COMPANY, shown="raw"),
+            look(2, "hand_off.take"),
+            look(3, "route", "tom.becker"),
+        ],
+    )
+    return store
+
+
+def shown(found: looks.Looks) -> list[tuple]:
+    return [(row.name, row.times, dict(row.what)) for row in found.rows]
+
+
+@pytest.mark.usefixtures("seen")
+def test_by_conversation_people_stand_with_how_often_when_last_and_what():
+    found = looks_of_conversation(ID, as_staff(admin()))
+    assert shown(found) == [
+        ("Amira Haddad", 3, {"opened, shown raw": 2, "revealed: number, email": 1}),
+        ("tom.becker", 1, {"opened, shown redacted": 1}),
+    ]
+    amira = found.rows[0]
+    assert timedelta(minutes=5) <= clock.now() - amira.last < timedelta(minutes=6)
+    assert (amira.note, amira.url) == ("amira.haddad · agent", "/audit/looks/people/amira.haddad/")
+    assert (found.is_all, found.read) == (True, 4)
+
+
+@pytest.mark.usefixtures("seen")
+def test_by_person_conversations_stand_redacted_and_lead_to_their_trails():
+    found = looks_of_person("amira.haddad", as_staff(admin()))
+    assert shown(found) == [
+        ("Several conversations", 1, {"exported as csv": 1}),
+        (f"{COMPANY}#pi-aaa-001#req1#***-***-0123", 3, {"opened, shown raw": 2, "revealed: number, email": 1}),
+    ]
+    assert found.rows[1].url == reverse("trail", args=[refs.seal("trail", ID)])
+    assert found.rows[0].note == "recorded in the trail: Staff account amira.haddad"
+
+
+@pytest.mark.usefixtures("seen")
+def test_scope_holds_and_nobody_there_is_nobody_in_scope():
+    limited = as_staff(auditor("lea.limited", scope=[COMPANY]))
+    assert shown(looks_of_person("tom.becker", limited)) == [
+        (f"{COMPANY}#pi-aaa-001#req1#***-***-0123", 1, {"opened, shown redacted": 1})
+    ]
+    elsewhere = as_staff(auditor("lou.elsewhere", scope=["ci-ccc-003"]))
+    assert looks_of_person("tom.becker", elsewhere) == looks_of_person("no.body", elsewhere)
+    for conversation_id in (OTHER_ID, "ci-none", "STAFF#tom.becker", "SYSTEM", "TENANT#ci-aaa-001"):
+        with pytest.raises(NotFound):
+            looks_of_conversation(conversation_id, limited)
+
+
+def test_looks_of_one_hour_have_the_time_at_which_they_were(store):
+    at = clock.now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=2)
+    opened = look(0, "transcript.opened", shown="raw", at=to_iso(at + timedelta(minutes=40)))
+    store.put("AUDIT", opened | {"ts_action_id": f"{to_iso(at)}#transcript.opened.amira.haddad"})
+    (row,) = looks_of_conversation(ID, as_staff(admin())).rows
+    assert row.last == at + timedelta(minutes=40)
+
+
+def test_how_far_it_looked_is_said(store, monkeypatch):
+    monkeypatch.setattr(looks, "ENTRIES_READ", 3)
+    store.put_all("AUDIT", [look(n, "transcript.opened", shown="raw") for n in range(1, 9)])
+    found = looks_of_conversation(ID, as_staff(admin()))
+    assert (found.read, found.is_all, found.rows[0].times) == (3, False, 3)
+    assert timedelta(minutes=3) <= clock.now() - found.reaches < timedelta(minutes=4)
+    page = signed_in(auditor()).get(reverse("audit-looks-conversation", args=[refs.seal("trail", ID)]))
+    assert "The newest 3 looks were read" in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("payload", "words"),
+    [
+        ("{}", "opened"),
+        ("no json", "opened"),
+        ('{"shown": {"x": 1}}', "opened"),
+        ('{"shown": "raw +447700900123"}', "opened, shown raw ***-***-0123"),
+        ('[["shown"]]', "opened"),
+    ],
+)
+def test_payloads_of_any_shape_are_read_and_redacted(store, payload, words):
+    store.put("AUDIT", look(1, "transcript.opened") | {"action_payload_redacted": payload})
+    (row,) = looks_of_conversation(ID, as_staff(admin())).rows
+    assert [what for what, _ in row.what] == [words]
+
+
+def test_an_actor_that_no_address_can_hold_has_no_link(store):
+    store.put("AUDIT", look(1, "transcript.opened", "../+447700900123"))
+    (row,) = looks_of_conversation(ID, as_staff(admin())).rows
+    assert (row.name, row.url) == ("../***-***-0123", "")
+
+
+# --- The pages ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def client(seen) -> Client:
+    return signed_in(auditor())
+
+
+def test_a_typed_conversation_leads_to_an_address_without_its_number(client):
+    answer = client.post(URL, {"look": "conversation", "conversation_id": ID})
+    assert answer.status_code == 302
+    assert "447700900123" not in answer["Location"]
+    page = client.get(answer["Location"]).content.decode()
+    assert "Amira Haddad" in page
+    assert "2 people in 4 entries" in page
+    assert "7700900123" not in page
+
+
+def test_a_typed_person_leads_to_their_page(client):
+    answer = client.post(URL, {"look": "person", "username": " Amira.Haddad "})
+    assert answer["Location"] == "/audit/looks/people/amira.haddad/"
+    page = client.get(answer["Location"]).content.decode()
+    assert "2 conversations in 4 entries" in page
+    assert "opened, shown raw" in page
+
+
+@pytest.mark.parametrize("typed", ["+447700900123", "amira@example.com", "447700900123", "..", "a/b", ""])
+def test_what_is_no_username_is_refused_and_not_put_into_an_address(client, typed):
+    answer = client.post(URL, {"look": "person", "username": typed})
+    assert answer.status_code == 200
+    assert "Type a username" in answer.content.decode()
+
+
+@pytest.mark.parametrize("username", ["447700900123", "..", "%2E", "Amira@example.com"])
+def test_an_address_with_what_is_no_username_is_nothing(client, username):
+    assert client.get(f"/audit/looks/people/{username}/").status_code == 404
+
+
+def test_out_of_scope_answers_like_what_is_not_there(seen):
+    limited = signed_in(auditor("lea.limited", scope=[COMPANY]))
+    texts = set()
+    for typed in (OTHER_ID, "ci-none#1"):
+        text = limited.post(URL, {"look": "conversation", "conversation_id": typed}).content.decode()
+        assert "Nothing was found" in text
+        texts.add(
+            re.sub(r'(csrfmiddlewaretoken" value=|X-CSRFToken": )"[^"]+"', "", text.replace(html.escape(typed), ""))
+        )
+    assert len(texts) == 1
+    sealed = [reverse("audit-looks-conversation", args=[refs.seal("trail", each)]) for each in (OTHER_ID, "ci-none#1")]
+    assert [limited.get(url).status_code for url in sealed] == [404, 404]
+
+
+def test_an_unknown_look_up_is_refused(client):
+    assert client.post(URL, {"look": "everything"}).status_code == 400
+
+
+def test_a_conversations_trail_links_to_who_looked(seen):
+    trail = reverse("trail", args=[refs.seal("trail", ID)])
+    url = reverse("audit-looks-conversation", args=[refs.seal("trail", ID)])
+    assert url in signed_in(auditor()).get(trail).content.decode()
+    assert url not in signed_in(member("tom.becker")).get(trail).content.decode()
+    own = reverse("trail", args=[refs.seal("trail", "STAFF#aiko.mori")])
+    assert "/audit/looks/" not in signed_in(auditor()).get(own).content.decode()
+
+
+def test_one_page_of_looks_costs_few_queries(client, store):
+    with store.calls() as calls:
+        client.get("/audit/looks/people/amira.haddad/")
+    assert sum(call.operation == "Query" for call in calls) <= 3

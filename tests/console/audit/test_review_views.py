@@ -1,0 +1,364 @@
+"""`/audit/` for those who review, and `/audit/find/`."""
+
+import html
+import re
+from datetime import timedelta
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from console import clock
+from console.audit.actions import Action
+from console.audit.review import plan
+from console.audit.review.forms import CONVERSATION, KEY, About
+from console.dynamodb import presence
+from console.refs import seal
+from tests import faults
+from tests.items import conversation
+from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
+
+AUDIT = "/audit/"
+PHONE = "447700900123"
+ID = f"{COMPANY}#pi-aaa-001#req-1#{PHONE}"
+KEY_OF_TAG = f"act:rp_tag:{ID}:vip:m1"
+HTMX = {"HX-Request": "true"}
+
+
+def entry(number: int, action: str = "route", trail: str = ID, **more) -> dict:
+    """An entry, `number` minutes old."""
+    at = clock.now() - timedelta(minutes=number)
+    item = {"conversation_id": trail, "ts_action_id": f"{clock.to_iso(at)}#a{number}", "action_type": action}
+    return item | {"result": "success"} | more
+
+
+def ours(number: int, action: Action, actor: str = "amira.haddad", company: str = COMPANY, **more) -> dict:
+    names = {"actor": actor, "gsi_actor": actor, "actor_role": "agent", "company_id": company}
+    return entry(number, action, **{"gsi_company_id": company, **names, **more})
+
+
+@pytest.fixture
+def reviewer(store):
+    return signed_in(auditor())
+
+
+def text_of(client, url: str = AUDIT, **headers) -> str:
+    answer = client.get(url, headers=headers)
+    assert answer.status_code == 200
+    return html.unescape(answer.content.decode())
+
+
+def sentences(client, url: str = AUDIT) -> list[str]:
+    """The list's sentences, newest first."""
+    return re.findall(r"<a data-open [^>]*><bdi>([^<]*)</bdi></a>", text_of(client, url))
+
+
+def plain(words: list[str]) -> list[str]:
+    """Without the isolates around names."""
+    return [re.sub("[⁦-⁩]", "", each) for each in words]
+
+
+# --- What is listed ---------------------------------------------------------------------------------------------
+
+
+def test_entries_of_all_conversations_are_sentences_newest_first(store, reviewer):
+    member()
+    store.put_all(
+        "AUDIT",
+        [
+            entry(3, "route", "c1", action_payload_redacted='{"team": "Returns"}'),
+            ours(2, Action.HAND_OFF_TAKE, trail="c2"),
+            entry(1, "tag", "c3", action_payload_redacted='{"tag": "vip"}', result="failed: no such tag"),
+        ],
+    )
+    assert plain(sentences(reviewer)) == [
+        "Tried to tag vip",
+        "Amira Haddad took it from the queue",
+        "Routed to Returns",
+    ]
+    shown = text_of(reviewer)
+    assert "no such tag" in shown
+    assert "Action types looked at: middleware, hand-off, looking at personal data." in shown
+
+
+def test_a_row_tells_conversation_company_role_key_and_payload_redacted(store, reviewer):
+    payload = '{"excerpt": "call me on +447700900123"}'
+    store.put("AUDIT", ours(1, Action.HAND_OFF_TAKE, idempotency_key=KEY_OF_TAG, action_payload_redacted=payload))
+    shown = text_of(reviewer)
+    row = shown[shown.index('<ol class="rows entries"') : shown.index("</ol>")]
+    assert f"<bdi>{COMPANY}</bdi>" in row
+    assert "agent · <code>hand_off.take</code>" in row
+    assert "no idempotency record" in row
+    assert "excerpt" in row
+    assert PHONE not in shown
+
+
+def test_a_row_leads_to_its_entry_and_its_conversation(store, reviewer):
+    item = conversation(conversation_id=ID)
+    store.put("CONVERSATIONS", item)
+    store.put_all("AUDIT", [entry(1), entry(2, Action.STAFF_CHANGED, "STAFF#tom.becker")])
+    shown = text_of(reviewer, f"{AUDIT}?action=route&action=staff.changed")
+    links = [html.unescape(each) for each in re.findall(r'<(?:a data-open|div class="where"><a) href="([^"]+)"', shown)]
+    assert len(links) == 4
+    assert [reviewer.get(link).status_code for link in links] == [200, 302, 200, 200]
+    assert reviewer.get(links[1])["Location"].startswith("/conversations/")
+    assert links[3] == f"/audit/trails/{seal('trail', 'STAFF#tom.becker')}/"
+    assert not any(PHONE in link for link in links)
+
+
+def test_two_batch_reads_are_all_that_rows_cost(store, reviewer):
+    store.put_all("AUDIT", [ours(n, Action.HAND_OFF_TAKE, trail=f"c{n}", idempotency_key=f"k{n}") for n in range(60)])
+    reviewer.get(AUDIT)
+    with store.calls() as seen:
+        reviewer.get(f"{AUDIT}?action=hand_off.take")
+    mine = [(each.operation, each.tables) for each in seen if not set(each.tables) & {"STAFF_SESSIONS"}]
+    assert [each for each in mine if each[0] == "Query"] == [("Query", ("AUDIT",))]
+    batches = sorted(each[1] for each in mine if each[0] == "BatchGetItem")
+    assert batches == [("IDEMPOTENCY",), ("STAFF",)]
+
+
+def test_pages_follow_each_other_by_one_cursor(store, reviewer):
+    store.put_all("AUDIT", [entry(n, ["route", "tag"][n % 2], f"c{n}") for n in range(60)])
+    first = text_of(reviewer, f"{AUDIT}?group=middleware")
+    assert first.count("data-open") == 50
+    link = re.search(r'rel="next" href="([^"]+)"', first).group(1)
+    assert parse_qsl(urlsplit(link).query)[0] == ("group", "middleware")
+    second = text_of(reviewer, link)
+    assert second.count("data-open") == 10
+    assert 'rel="next"' not in second
+    assert f'href="{AUDIT}?group=middleware"' in second
+    assert text_of(reviewer, f"{AUDIT}?page=junk").count("data-open") == 50
+
+
+def test_a_thin_page_says_that_the_list_goes_on(store, reviewer, monkeypatch):
+    monkeypatch.setattr("console.audit.review.reading.READS_PER_PAGE", 1)
+    store.put_all("AUDIT", [entry(n, "route", f"c{n}", result="failed" if n == 3 else "success") for n in range(60)])
+    assert "few entries through: the list goes on" in text_of(reviewer, f"{AUDIT}?action=route&result=failed")
+    nothing = text_of(reviewer, f"{AUDIT}?action=route&result=conflict")
+    assert "Nothing so far" in nothing
+    assert 'rel="next"' in nothing
+
+
+# --- Filters ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def lively(store):
+    store.put_all(
+        "AUDIT",
+        [
+            entry(10, "route", "c1"),
+            entry(9, "tag", "c1", result="failed"),
+            ours(8, Action.HAND_OFF_TAKE, "amira.haddad", COMPANY, trail="c2", idempotency_key=KEY_OF_TAG),
+            ours(7, Action.HAND_OFF_RELEASE, "tom.becker", OTHER_COMPANY, trail="c3"),
+            ours(6, Action.TRANSCRIPT_OPENED, "tom.becker", COMPANY, trail="c2"),
+            entry(3 * 1440, "escalate", "c4"),
+        ],
+    )
+    store.put("IDEMPOTENCY", {"event_id": KEY_OF_TAG, "conversation_id": "c2", "status": "processed"})
+
+
+def days_ago(number: int) -> str:
+    return f"{clock.now() - timedelta(days=number):%Y-%m-%d}"
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("", ["opened", "released", "took", "tag", "Routed", "Escalated"]),
+        ("group=middleware", ["tag", "Routed", "Escalated"]),
+        ("action=route&action=hand_off.take", ["took", "Routed"]),
+        ("actor=tom.becker", ["opened", "released"]),
+        ("actor=tom.becker&action=hand_off.release", ["released"]),
+        ("nobody=on", ["tag", "Routed", "Escalated"]),
+        ("result=failed", ["tag"]),
+        (f"company={OTHER_COMPANY}", ["released"]),
+        ("until={two}", ["Escalated"]),
+        ("since={two}&group=middleware", ["tag", "Routed"]),
+        ("since={three}&until={three}", ["Escalated"]),
+        ("about={conversation}", ["opened", "took"]),
+        ("about={conversation}&actor=tom.becker", ["opened"]),
+        ("about={key}", ["took"]),
+        ("actor=nobody.here", []),
+    ],
+)
+def test_each_filter_narrows_the_list(lively, reviewer, query, found):
+    named = {"two": days_ago(2), "three": days_ago(3)}
+    named |= {"conversation": About(CONVERSATION, "c2").sealed, "key": About(KEY, KEY_OF_TAG).sealed}
+    shown = plain(sentences(reviewer, f"{AUDIT}?{query.format(**named)}"))
+    assert len(shown) == len(found), shown
+    assert all(word in line for word, line in zip(found, shown, strict=True)), shown
+
+
+def test_what_is_wrong_stands_at_its_field_and_the_rest_is_applied(lively, reviewer):
+    shown = text_of(reviewer, f"{AUDIT}?since=2026-05-02&until=2026-05-01&result=failed&since=2026-05-02")
+    assert "The last day is before the first." in shown
+    assert '<ul class="errorlist" id="id_until_error">' in shown
+    fragment = text_of(reviewer, f"{AUDIT}?since=tomorrow", **HTMX)
+    assert "From: Enter a valid date. It was left out." in fragment
+
+
+def test_htmx_gets_the_list_alone(lively, reviewer):
+    fragment = text_of(reviewer, f"{AUDIT}?result=failed", **HTMX)
+    assert fragment.strip().startswith('<div id="review">')
+    assert "<html" not in fragment
+    assert 'id="filters"' not in fragment
+    assert "ried to tag" in fragment
+
+
+def test_empty_says_what_to_do(store, reviewer):
+    assert "Nothing is recorded yet" in text_of(reviewer)
+    filtered = text_of(reviewer, f"{AUDIT}?result=failed&actor=amira.haddad")
+    assert "No entry matches" in filtered
+    assert "Clear the filters" in filtered
+
+
+# --- One conversation or key -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("what", "value"), [(CONVERSATION, ID), (KEY, KEY_OF_TAG)])
+def test_what_is_typed_leads_to_its_review_sealed_with_the_filters_kept(store, reviewer, what, value):
+    store.put("AUDIT", entry(1, "tag", idempotency_key=KEY_OF_TAG))
+    store.put("IDEMPOTENCY", {"event_id": KEY_OF_TAG, "conversation_id": ID, "status": "processed"})
+    page = text_of(reviewer, f"{AUDIT}?result=success")
+    action = re.search(r'<form class="form about" method="post" action="([^"]+)"', page).group(1)
+    answer = reviewer.post(action, {"what": what, "value": value})
+    assert answer.status_code == 302
+    assert answer["Location"] == f"{AUDIT}?result=success&about={About(what, value).sealed}"
+    shown = text_of(reviewer, answer["Location"])
+    assert ("With one idempotency key" if what == KEY else "Of one conversation") in shown
+    assert "***-***-0123" in shown
+    assert PHONE not in shown
+    assert PHONE not in answer["Location"]
+    assert f'<a class="btn small" href="{AUDIT}?result=success">' in shown
+    assert len(sentences(reviewer, answer["Location"])) == 1
+    assert f'name="about" value="{About(what, value).sealed}"' in shown
+
+
+def test_a_wrong_or_missing_id_is_told_on_a_page_of_its_own(store, reviewer):
+    answer = reviewer.post("/audit/find/?result=failed", {"what": "key", "value": ""})
+    shown = html.unescape(answer.content.decode())
+    assert answer.status_code == 200
+    assert "Type an id or a key." in shown
+    assert 'action="/audit/find/?result=failed"' in shown
+    assert "One conversation or key" in text_of(reviewer, "/audit/find/")
+
+
+def test_find_is_for_those_who_review(store):
+    assert signed_in(member()).post("/audit/find/", {"what": "key", "value": "k"}).status_code == 403
+
+
+@pytest.mark.parametrize("about", ["junk", seal("trail", "c1")])
+def test_an_address_that_was_tampered_with_is_nothing(store, reviewer, about):
+    assert reviewer.get(f"{AUDIT}?about={about}").status_code == 404
+
+
+# --- Scope ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def limited(store):
+    return signed_in(auditor("lea.limited", [COMPANY]))
+
+
+def test_only_what_is_in_scope_is_listed(lively, limited):
+    assert [line for line in plain(sentences(limited)) if "released" in line] == []
+    assert len(sentences(limited)) == 2
+    assert plain(sentences(limited, f"{AUDIT}?actor=tom.becker")) == ["tom.becker opened the transcript"]
+    assert "No company of that id is in your scope" in text_of(limited, f"{AUDIT}?company={OTHER_COMPANY}")
+
+
+def test_accounts_and_the_system_are_not_listed_for_who_sees_some_companies(store, limited):
+    store.put("AUDIT", ours(1, Action.STAFF_CHANGED, trail="STAFF#tom.becker"))
+    store.put("AUDIT", ours(2, Action.COMPANIES_DISCOVERED, trail="SYSTEM"))
+    mine = sentences(limited, f"{AUDIT}?group=accounts&group=operations&group=signing-in")
+    assert plain(mine) == ["Lea Limited signed in"]
+
+
+def test_one_conversation_out_of_scope_is_as_one_that_is_not_there(store, limited):
+    theirs = [ours(n, Action.HAND_OFF_TAKE, "a", OTHER_COMPANY, trail="c9", idempotency_key="k9") for n in range(60)]
+    store.put_all("AUDIT", theirs + [entry(100 + n, "route", "c9") for n in range(60)])
+    store.put("IDEMPOTENCY", {"event_id": "k9", "conversation_id": "c9", "status": "processed"})
+    for what, there, absent in ((CONVERSATION, "c9", "c8"), (KEY, "k9", "k8")):
+        answers = []
+        for value in (there, absent):
+            with store.calls() as seen:
+                shown = text_of(limited, f"{AUDIT}?about={About(what, value).sealed}", **HTMX)
+            calls = [(each.operation, each.tables, each.index) for each in seen]
+            # A seal is not opened for whoever holds it.
+            assert f"<code>{value}</code>" not in shown
+            answers.append((shown, calls))
+        assert answers[0] == answers[1]
+        assert "No entry" in answers[0][0]
+
+
+def test_how_much_a_colleague_does_elsewhere_is_not_told(store, limited):
+    store.put_all("AUDIT", [ours(n, Action.HAND_OFF_TAKE, "tom.becker", OTHER_COMPANY) for n in range(120)])
+    text_of(limited, f"{AUDIT}?actor=somebody")
+    answers = []
+    for name in ("tom.becker", "nobody.here"):
+        with store.calls() as seen:
+            shown = text_of(limited, f"{AUDIT}?actor={name}", **HTMX)
+        answers.append((shown.replace(name, "X"), [(each.operation, each.tables, each.index) for each in seen]))
+    assert answers[0] == answers[1]
+
+
+def test_an_empty_scope_says_so(store):
+    shown = text_of(signed_in(auditor("eve.empty", [])))
+    assert 'id="review"' not in shown
+    assert "Your own trail" in shown
+
+
+# --- What is not there ------------------------------------------------------------------------------------------
+
+
+def test_without_the_index_it_says_so_and_leads_to_single_trails(store, reviewer, monkeypatch):
+    monkeypatch.setattr(plan, "index_ready", lambda table, name: False)
+    store.put("AUDIT", entry(1))
+    shown = text_of(reviewer)
+    assert plan.TRAIL_BY_TRAIL in shown
+    assert "One trail at a time" in shown
+    assert shown.count('class="form about"') == 1
+    assert "Trail of the system" in shown
+    assert plain(sentences(reviewer, f"{AUDIT}?about={About(CONVERSATION, ID).sealed}")) == ["Routed"]
+
+
+def test_without_its_table_the_section_says_so(bare_store):
+    bare_store.create_tables("STAFF", "STAFF_SESSIONS", "AUDIT")
+    client = signed_in(auditor())
+    bare_store.client.update_table(TableName=bare_store.name("AUDIT"), DeletionProtectionEnabled=False)
+    bare_store.client.delete_table(TableName=bare_store.name("AUDIT"))
+    presence.forget()
+    for headers in ({}, HTMX):
+        answer = client.get(AUDIT, headers=headers)
+        assert answer.status_code == (503 if headers else 200)
+        assert "table is not there in this environment" in answer.content.decode()
+
+
+def test_without_the_idempotency_table_entries_stand_without_records(store, reviewer):
+    store.put("AUDIT", entry(1, idempotency_key=KEY_OF_TAG))
+    with faults.refuse("BatchGetItem", code="ResourceNotFoundException", table_key="IDEMPOTENCY", times=faults.ALWAYS):
+        shown = text_of(reviewer)
+    assert "the trail stands without its records" in shown
+    assert "no idempotency record" not in shown
+    assert "Routed" in shown
+
+
+def test_a_store_that_fails_is_a_designed_answer(store, reviewer):
+    with faults.refuse("Query", code="InternalServerError", table_key="AUDIT", times=faults.ALWAYS):
+        assert reviewer.get(AUDIT).status_code == 503
+        assert reviewer.get(AUDIT, headers=HTMX)["HX-Retarget"] == "#problem"
+
+
+# --- Who --------------------------------------------------------------------------------------------------------
+
+
+def test_who_does_not_review_keeps_the_overview_of_their_own(lively):
+    shown = text_of(signed_in(member()))
+    assert "Your own trail" in shown
+    assert 'id="review"' not in shown
+    assert 'id="review"' in text_of(signed_in(admin()))
+
+
+def test_the_systems_trail_is_for_those_who_see_everything(store, limited, reviewer):
+    assert "Trail of the system" in text_of(reviewer)
+    assert "Trail of the system" not in text_of(limited)

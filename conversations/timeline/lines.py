@@ -145,7 +145,7 @@ def of_record(record: IdempotencyRecord) -> Line:
         at=at,
         anchor=_anchor("r", key),
         words=decoded.format.meaning if decoded.format else "An event or action of a kind unknown here",
-        who=words_of(mode).lower(),
+        who=words_of(mode),
         # The conversation and the message are told elsewhere; which tag, team or the like, only here.
         text=", ".join(f"{part.label}: {isolated(part.shown)}" for part in decoded.parts[1:-1]),
         tone={"failed": "bad", "pending": "pending", "conflict": "bad"}.get(outcome(status), ""),

@@ -22,7 +22,8 @@ LOOK = """HOST => {
   const strange = [...document.querySelectorAll('*')].filter(each =>
     each.matches('x-pwn, iframe, object, embed, base, style, img, video, audio, source, marquee, math, isindex, applet,'
       + 'plaintext, xmp, frame, frameset, foreignObject, animate, set, meta[http-equiv], script:not([src^="/static/"]),'
-      + 'link:not([href^="/static/"]), svg:not(.icon, .qr-frame > *), use:not([href^="/static/icons.svg#"])')
+      + 'link:not([href^="/static/"]), use:not([href^="/static/icons.svg#"]), '
+      + 'svg:not(.icon, .qr-frame > *, .picture svg)')
     || [...each.attributes].some(({name, value}) => name.startsWith('on') || name === 'style' || name === 'srcdoc'
       || /^(data-)?hx-(on|vals|vars|ext)/.test(name) || name.startsWith('x-') || name.startsWith('v-')
       || /^(src|action|formaction|(data-)?hx-(get|post|put|patch|delete))$/.test(name) && !ours.test(value)
@@ -95,8 +96,8 @@ def spellings_of(text: str) -> tuple[str, ...]:
     as_words = stored.replace("_", " ").replace(".", ": ")
     within = stored.replace("\u2069", "")
     # An unknown action begins a sentence.
-    begun = as_words[:1].upper() + as_words[1:]
-    spelled = (stored, as_json, as_words, begun, within, stored.removeprefix("data:"))
+    begun = as_words.strip()[:1].upper() + as_words.strip()[1:]
+    spelled = (stored, as_json, as_words, begun, stored.replace("_", " "), within, stored.removeprefix("data:"))
     return tuple(plain(each) for each in spelled)
 
 

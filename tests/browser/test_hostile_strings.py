@@ -121,7 +121,7 @@ def test_every_string_in_every_stored_text_is_shown_as_text(store, visit):
         # Who only peeks sees one conversation of each group: of a text that is cut short not each string came first.
         if kind.startswith("admin") and (left := to_be_seen(kind, name, codes))
     }
-    assert not missing, missing
+    assert not missing, json.dumps([[*key, left] for key, left in missing.items()])
     assert len({kind for kind, _ in shown}) >= 14
     assert len(shown) > 150
 
@@ -132,6 +132,11 @@ def to_be_seen(kind: str, name: str, codes: set[str]) -> set[str]:
         return set()
     # Of the entries, a conversation shows the hand-offs among its messages; the timeline shows all.
     if kind == "admin: conversation" and (name in LINES or name.startswith("entry.")):
+        return set()
+    # The names of attributes that no schema knows, and the lines of the timeline, are cut short.
+    if name == "state.unknown attribute":
+        return set()
+    if kind == "admin: conversation-timeline" and name.startswith(("state.", "message.", "conversation.")):
         return set()
     # A value below a hostile key is masked where the key happens to read like a credential's.
     if name.endswith((".deep", "conversation.unknown", "message.tree")) and len(codes) > len(STRINGS) / 2:

@@ -102,7 +102,7 @@ def test_everything_stands_in_one_order_newest_first(item):
             "state State updated Middleware",
             "hand-off tom.becker asked for a human agen",
             "action Routed Middleware Details Action ro",
-            "idempotency A message that came in route o",
+            "idempotency A message that came in Route o",
             "state Last message processed Middleware",
             f"message Customer message 2 I am on {PHONE}"[:42].strip(),
             "message AI message 1 Hello",

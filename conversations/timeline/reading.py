@@ -33,6 +33,7 @@ _MARK_LENGTH = 14
 
 NO_TRAIL = "The trail's table is not there in this environment: hand-off and actions are missing here."
 NO_RECORDS = "The idempotency table is not there in this environment: its records are missing here."
+HAND_OFFS_UNREAD = "The hand-offs that the conversation itself tells could not be read just now."
 RECORDS_UNREAD = "The idempotency records could not be read just now."
 NO_INDEX = (
     "The idempotency table has no index by conversation here: only records that the trail names are told, each beside "
@@ -156,7 +157,7 @@ class _Reader:
         if Kind.STATE in self.kinds and self._start("state") is not END:
             work["state"] = partial(read_state, self.item.conversation_id, self.now)
         if Kind.HAND_OFF in self.kinds and self._start("hand-off") is not END:
-            work["hand-off"] = partial(untold_of, self.item, self.hand_off, self.staff)
+            work["hand-off"] = self._untold
         if self.wants_entries:
             work |= self._entries()
         if Kind.RECORD in self.kinds:
@@ -185,6 +186,14 @@ class _Reader:
         except TableMissing:
             self.notices[NO_TRAIL] = None
             return Source(name)
+
+    def _untold(self) -> tuple[Event, ...]:
+        try:
+            return untold_of(self.item, self.hand_off, self.staff)
+        except ConsoleError:
+            self.notices[HAND_OFFS_UNREAD] = None
+            self.unread["hand-off"] = self._start("hand-off")
+            return ()
 
     def _records(self, name: str, *, epochs: bool) -> Source[Item] | None:
         start = self._start(name)
@@ -286,15 +295,13 @@ _RECORDS = ("records", "old records")
 
 
 def untold_of(item: Conversation, hand_off: HandOff, staff: Staff) -> tuple[Event, ...]:
-    """Hand-offs that the item tells and no entry of its trail; none where the trail cannot be read."""
+    """Hand-offs that the item tells and no entry of its trail. Raises the store's errors."""
     if hand_off.state is HandOffState.AI:
         return ()
     try:
         entries, _ = hand_off_entries(item.conversation_id, item.company_id or "")
     except TableMissing:
         entries = ()
-    except ConsoleError:
-        return ()
     return told_by_item(entries, hand_off, staff.username)
 
 

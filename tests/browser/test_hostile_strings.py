@@ -45,6 +45,14 @@ CUT_IN_LISTS = {
 }
 # One short line of each: the test of JSON text has each string alone in each of them.
 LINES = {"state.risk_flag", "message.role", "message.tool"}
+# What pages show of one object only, or cut to a line: not each string comes first there.
+IN_PART = {
+    "admin: conversation": ("state.unknown attribute",),
+    "admin: conversation-timeline": ("state.", "message.", "conversation.", "entry.result"),
+    "admin: trail": ("state.",),
+    "admin: audit": ("record.mode",),
+    "admin: audit-entry": ("entry.",),
+}
 # A longer string is not shown whole on each page, as panels show so much of a text; messages show all of it.
 SHOWN_OF_A_TEXT = 100
 
@@ -133,10 +141,7 @@ def to_be_seen(kind: str, name: str, codes: set[str]) -> set[str]:
     # Of the entries, a conversation shows the hand-offs among its messages; the timeline shows all.
     if kind == "admin: conversation" and (name in LINES or name.startswith("entry.")):
         return set()
-    # The names of attributes that no schema knows, and the lines of the timeline, are cut short.
-    if name == "state.unknown attribute":
-        return set()
-    if kind == "admin: conversation-timeline" and name.startswith(("state.", "message.", "conversation.")):
+    if name.startswith(IN_PART.get(kind, ())):
         return set()
     # A value below a hostile key is masked where the key happens to read like a credential's.
     if name.endswith((".deep", "conversation.unknown", "message.tree")) and len(codes) > len(STRINGS) / 2:

@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
 from console.audit.archive.exporting import Days, export
+from console.audit.archive.manifest import Manifest
 from console.audit.archive.places import place_of
 from console.audit.archive.verifying import Report, verify
 from console.audit.archive.walk import Pace, size_of_table
@@ -67,14 +68,13 @@ class Command(BaseCommand):
             self.stdout.write(note)
         for finding in report.findings:
             self.stderr.write(str(finding))
-        if report.findings:
+        # Without a manifest there are findings: it is the first thing that is looked for.
+        if report.findings or report.manifest is None:
             raise CommandError(f"Not as it was made: {len(report.findings)} findings.")
-        self.stdout.write(_words(report))
+        self.stdout.write(_words(report, report.manifest))
 
 
-def _words(report: Report) -> str:
-    manifest = report.manifest
-    assert manifest is not None
+def _words(report: Report, manifest: Manifest) -> str:
     header = manifest.header
     return (
         f"As it was made: {report.lines} entries of {header.environment} in {len(manifest.files)} files, "

@@ -162,8 +162,15 @@ class Store:
         wanted = {table_name(key) for key in TABLES}
         for page in self.client.get_paginator("list_tables").paginate():
             for name in wanted & set(page["TableNames"]):
-                self.client.update_table(TableName=name, DeletionProtectionEnabled=False)
-                self.client.delete_table(TableName=name)
+                self._drop(name)
+
+    def drop_table(self, table_key: str) -> None:
+        """Delete one table, as if somebody took it away."""
+        self._drop(table_name(table_key))
+
+    def _drop(self, name: str) -> None:
+        self.client.update_table(TableName=name, DeletionProtectionEnabled=False)
+        self.client.delete_table(TableName=name)
 
     def empty(self) -> None:
         """Delete all items of all tables."""

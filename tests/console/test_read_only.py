@@ -64,8 +64,7 @@ def test_without_the_idempotency_table_an_action_is_refused_before_anything_is_w
     client = signed_in(member())
     text = client.get(page_of(item)).content.decode()
     intent = text.split('name="intent" value="')[1].split('"')[0]
-    bare_store.client.update_table(TableName=bare_store.name("IDEMPOTENCY"), DeletionProtectionEnabled=False)
-    bare_store.client.delete_table(TableName=bare_store.name("IDEMPOTENCY"))
+    bare_store.drop_table("IDEMPOTENCY")
     assert client.post(page_of(item) + "hand-off/", {"intent": intent}).status_code == 503
     assert "hand_off_agent" not in bare_store.get("CONVERSATIONS", **key_of(item))
     actions = {entry["action_type"] for entry in bare_store.all("AUDIT")}

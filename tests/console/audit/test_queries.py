@@ -158,7 +158,6 @@ def test_hand_offs_are_found_among_everything_else(store):
     put(store, 3, action_type="hand_off.hand_back", result="pending")
     put(store, 4, action_type="hand_off.novelty")
     put(store, 5, action_type="hand_off.take", expires_at=5)
-    put(store, 6, action_type=7)
     entries, complete = hand_off_entries("c1")
     assert [(entry.action, entry.outcome, entry.is_staff) for entry in entries] == [
         ("hand_off.hand_back", "pending", False),

@@ -185,6 +185,7 @@ STORAGES = {
 }
 
 # --- Logging: one line per event on stderr; a filter masks what may be personal ---------------------------------------
+DEFAULT_EXCEPTION_REPORTER = "console.error_reports.RedactingReporter"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

@@ -1,20 +1,33 @@
 """Redaction of personal data: pure, idempotent, linear in time, no input or output.
 
-How a text is redacted:
+The rules, and where each is written:
 
-1. `documents` walks JSON, also JSON in strings, cut off or inside other text. Keys decide first (`keys`, `fields`).
-2. `text` decodes what remains (`decoding`) and lets each rule of `rules` claim what it explains.
-3. The masks (`masks`) are put into the original text, everything around them keeps its characters.
+ 1. Keys decide first ............ keys.py (words of keys → Kind), fields.py (`key=value` in text, masks by kind)
+ 2. Safe keys exempt safe values . keys.py (Kind.SAFE, Kind.ID), values.py (redact_number), documents.py (redact_string)
+ 3. What must survive; the rest of seven digits or more is masked ... shapes.py (harmless_shapes), numbers.py
+ 4. Epochs stay, unless a phone word stands near .................... shapes.py (epochs, phone_word_near)
+ 5. Conversation ids and idempotency keys ........................... identifiers.py (conversation_ids), shapes.py
+ 6. WhatsApp message ids ......... identifiers.py (whatsapp_ids)
+ 7. Decode before matching ....... decoding.py; keys of dictionaries are redacted in values.py and walk.py
+ 8. JSON cut off, or in text ..... walk.py (a walk over tokens.py), never parsed and never let through
+ 9. Keyed digests only ........... masks.py (pseudonym)
+10. Nothing worse than linear .... patterns with bounds or possessive quantifiers; the hostile inputs among the tests
+11. Unknown objects fail closed .. values.py (Redaction.of)
 
-To change what is masked, change a word in `keys`, a shape in `shapes` or a pattern in `identifiers` and `contexts`,
+Emails, tracking links and credentials are in identifiers.py; order and tracking numbers behind words in contexts.py.
+
+A text goes through documents.py: whole JSON is parsed, redacted as a value (values.py) and written again; other JSON is
+rewritten in place (walk.py); strings and plain text are read by the rules of text.py, in the order of the tables there,
+and each mask is put into the original text, so that everything around it keeps its characters.
+
+To change what is masked, change a word in keys.py, a shape in shapes.py or a pattern in identifiers.py or contexts.py,
 and raise RULESET_VERSION.
 """
 
-from console.redaction.documents import redact_document
+from console.redaction.documents import redact_document, redact_value
 from console.redaction.excerpts import cut
 from console.redaction.masks import mask_email, mask_identifier, mask_phone, pseudonym
 from console.redaction.memo import RedactedMemo
-from console.redaction.values import redact_value
 
 __all__ = [
     "RULESET_VERSION",
@@ -28,7 +41,7 @@ __all__ = [
 ]
 
 # Stored with what was redacted, so that a reader knows by which rules.
-RULESET_VERSION = "2"
+RULESET_VERSION = "3"
 
 _remembered = RedactedMemo(redact_document, capacity=2048, shortest=128, longest=65536)
 

@@ -1,30 +1,25 @@
-"""What a rule returns: the stretch of text that it explains, and what is put there."""
+"""What a rule returns: the stretches of text that it explains, and what is put there."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
 
 # Stands for text that an earlier rule has explained; no rule matches it.
 BLANK = "\0"
 
-
-class Claim(NamedTuple):
-    """A stretch of the decoded text; replacement None keeps what is there."""
-
-    start: int
-    end: int
-    replacement: str | None = None
-
-
-Rule = Callable[[str], Iterable[Claim]]
+# Start, end, and the mask that is put there; None keeps what is there. A plain tuple, because thousands are made.
+Claim = tuple[int, int, str | None]
+Rule = Callable[[str], Sequence[Claim]]
 
 
 def blank(text: str, claims: Sequence[Claim]) -> str:
     """Text of the same length in which claimed stretches can no longer match; claims are in order."""
+    if len(claims) == 1:
+        start, end, _ = claims[0]
+        return f"{text[:start]}{BLANK * (end - start)}{text[end:]}"
     pieces: list[str] = []
-    end = 0
-    for claim in claims:
-        start = max(claim.start, end)
-        pieces += (text[end:start], BLANK * (claim.end - start))
-        end = max(claim.end, end)
-    pieces.append(text[end:])
+    done = 0
+    for start, end, _ in claims:
+        start = max(start, done)
+        pieces += (text[done:start], BLANK * (end - start))
+        done = max(end, done)
+    pieces.append(text[done:])
     return "".join(pieces)

@@ -1,95 +1,131 @@
 """Order and tracking numbers that are known by the words before them."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from console.redaction.claims import Claim
-from console.redaction.masks import FULL_MASK, digits_of, mask_order
+from console.redaction.masks import FULL_MASK, mask_order
 
+# The patterns match text in lower case. Between the word and the number:
 _FILLER = (
-    r"(?i:[\s:#=№°./\-*_]|(?<![a-z])(?:no|nr|num|number|numbers|nummer|numero|número|numéro|id|ids|ref|reference|is|was"
-    r"|are|de|n)(?![a-z])){1,12}"
+    r"(?:[\s:#=№°º./\-*_(\"'>]|</?[a-z]{1,10}>"
+    r"|(?<![a-z])(?:no|nr|num|n|number|numbers|nummer|numer|numero|número|numéro|id|ids|ref|reference|code|codes|kod|código"
+    r"|is|was|are|de|номер)(?![a-z])|号|編號|番号|番號|编号)"
 )
-_ORDER_STEMS = ("order", "ordin", "bestell", "auftrag", "pedido", "commande", "encomenda", "zamowieni", "zamówieni")
+# Or nothing at all: order48213, 订单48213
+_BETWEEN = rf"(?:{_FILLER}{{1,12}}|(?=[0-9]{{5}}))"
+_ORDER_STEMS = (
+    *("order", "ordre", "ordin", "bestell", "beställ", "bestil", "auftrag", "pedido", "commande", "encomenda"),
+    *("comand", "zamowieni", "zamówieni", "objedn", "rendel", "tilau", "sipari", "заказ", "замовл"),
+    *("订单", "訂單", "注文"),
+)
 _ORDER_WORD = (
-    r"(?i:(?<![a-z])(?:orders?|bestell(?:ung(?:en)?|nummer|nr|ing(?:en)?)|auftrag(?:snummer)?|pedidos?|commandes?"
-    r"|ordin[ei]|encomendas?|zam[oó]wieni[ea])(?![a-z]))"
+    r"(?<![a-z])(?:orders?(?:id|no|nr|number)?|ordrer?|ordin[ei]|best(?:ell|äll|il)[a-zäöüß]{0,12}(?:-nr)?"
+    r"|auftr(?:ag|ags)(?:nummer|nr)?|pedidos?|commandes?|encomendas?|comand[aăeiz]{1,3}|zam[oó]wieni[ea]"
+    r"|objedn[aáeéiívkuy]{2,6}|rendelés[a-záéíóöőúüű]{0,10}|tilau[a-zäö]{1,8}|sipari[sş][a-zığüşöç]{0,6}"
+    r"|заказ[а-я]{0,3}|замовлення|订单|訂單|注文)(?![a-z])"
 )
 # 8315, WC-20155, INV/9104/62605, GB-36954-A, 030-3177705-9234649
 _ORDER_ID = (
-    r"(?:[A-Za-z]{1,6}[\-/]?)?[0-9][A-Za-z0-9]{0,40}"
-    r"(?:[\-/](?:[A-Za-z]?[0-9][A-Za-z0-9]{0,40}|[A-Za-z]{1,2}(?![A-Za-z]))){0,6}"
+    r"(?:[a-z]{1,6}[\-/]?)?[0-9][a-z0-9]{0,40}"
+    r"(?:[\-/](?:[a-z]?[0-9][a-z0-9]{0,40}|[a-z]{1,2}(?![a-z]))){0,6}"
 )
-_ORDERS = re.compile(
-    rf"{_ORDER_WORD}{_FILLER}"
-    rf"(?P<ids>{_ORDER_ID}(?:(?:,|[ ](?:and|und|et|y|e|en|&)(?![a-z])){{1,2}}[ ]?\#?{_ORDER_ID})*)"
-)
+# A comma or a word between two of them.
+_AND = r"(?:,|[ ](?:and|und|et|y|e|en|i|og|och|&)(?![a-z])){1,2}[ ]?\#?"
+_ORDERS = re.compile(rf"{_ORDER_WORD}{_BETWEEN}(?P<ids>{_ORDER_ID}(?:{_AND}{_ORDER_ID})*)")
 _ONE_ORDER = re.compile(_ORDER_ID)
-_FEWEST_ORDER_DIGITS = 3
+# Three would be the status in "POST /orders 201", and the mask of a shorter number would show it all.
+_has_order_digits = re.compile(r"(?:[^0-9]*+[0-9]){4}").match
 # "#86125" alone; neither TS#171… nor &#64; nor a colour such as #a1b2c3.
 _HASH_NUMBER = re.compile(r"#(?<![\w&#].)(?P<id>[0-9]{5,})(?![0-9A-Za-z\-])")
 
 _TRACKING_STEMS = (
-    *("track", "trk", "awb", "waybill", "parcel", "shipment", "consign", "package"),
-    *("sendung", "paket", "pakket", "colis", "suivi", "paquete", "env", "seguimiento", "pacco"),
+    *("track", "trk", "awb", "waybill", "parcel", "shipment", "consign", "package", "sendung", "paket", "pakket"),
+    *("colis", "suivi", "paquete", "env", "seguimiento", "pacco", "rastre", "spedizion", "przesyłk", "sporing"),
+    *("трек", "运单", "快递"),
 )
 _TRACKING_WORD = (
-    r"(?i:(?<![a-z])(?:track(?:ing)?|waybill|awb|parcels?|shipment|consignment|sendung(?:snummer)?|paket"
-    r"|paquete|colis|env[ií]o|seguimiento|suivi|pacco|package|pakket|trk(?:nbr)?)(?![a-z]))"
+    r"(?<![a-z])(?:track(?:ing)?(?:nummer|number|code|id|no|nr)?(?:[ ](?:&|and)[ ]trace)?|waybill|awb|parcels?|shipment"
+    r"|consignment(?: note)?|sendung(?:s(?:nummer|nr|verfolgung))?|paket(?:nummer)?|paquete|colis|env[ií]o|seguimiento"
+    r"|suivi|pacco|package|pakket|trk(?:nbr)?|rastre(?:io|amento)|spedizione|przesyłk[aię]|sporing|трек|运单|快递)(?![a-z])"
 )
+_TRACKING = re.compile(rf"{_TRACKING_WORD}{_BETWEEN}(?=[a-z0-9])")
+_AND_ANOTHER = re.compile(rf"{_AND}(?=[a-z0-9])")
 # In one piece, or in groups of digits and capitals: D 100 113 459 830 10
-_TRACKING_ID = (
+_TRACKING_ID = re.compile(
     r"[A-Za-z0-9]{1,64}(?:-[A-Za-z0-9]{1,40}){0,6}"
     r"(?:[ ](?:[0-9]{1,40}[A-Z]{0,3}|[A-Z]{1,3}[0-9]{0,40})(?![A-Za-z0-9])){0,16}"
 )
-_TRACKING = re.compile(rf"{_TRACKING_WORD}{_FILLER}(?P<id>{_TRACKING_ID})")
-_FEWEST_TRACKING_DIGITS = 5
+_has_tracking_digits = re.compile(r"(?:[^0-9]*+[0-9]){5}").match
 
 
-def numbers_behind_words(text: str) -> Iterator[Claim]:
+def numbers_behind_words(text: str) -> list[Claim]:
     """Mask tracking numbers behind "tracking", "parcel" …, and order numbers, one or a list, behind "order" …"""
     lowered = text.lower()
     if len(lowered) != len(text):  # a few capitals are one character and two in lower case
         lowered = "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
-    claims = [*_tracking_numbers(text, lowered), *_order_numbers(text, lowered)]
-    claims.sort()
-    end = 0
-    for claim in claims:
-        if claim.start >= end:
-            yield claim
-            end = claim.end
+    claims: list[Claim] = []
+    parcels, orders = _places(_TRACKING_STEMS, lowered), _places(_ORDER_STEMS, lowered)
+    if parcels:
+        claims += _tracking_numbers(text, lowered, parcels)
+    if orders:
+        claims += _order_numbers(text, lowered, orders)
+    return _apart(claims) if len(claims) > 1 else claims
 
 
-def hash_numbers(text: str) -> Iterator[Claim]:
+def hash_numbers(text: str) -> list[Claim]:
     """Mask `#86125`: how shops write an order."""
-    return (Claim(*found.span("id"), mask_order(found["id"])) for found in _HASH_NUMBER.finditer(text))
+    return [(*found.span("id"), mask_order(found["id"])) for found in _HASH_NUMBER.finditer(text)]
 
 
-def _order_numbers(text: str, lowered: str) -> Iterator[Claim]:
-    for found in _behind(_ORDER_STEMS, _ORDERS, text, lowered):
-        for order in _ONE_ORDER.finditer(text, *found.span("ids")):
-            number = order.group()
-            if len(number) >= _FEWEST_ORDER_DIGITS and len(digits_of(number)) >= _FEWEST_ORDER_DIGITS:
-                yield Claim(*order.span(), mask_order(number))
+def _order_numbers(text: str, lowered: str, places: list[int]) -> list[Claim]:
+    claims: list[Claim] = []
+    end = 0
+    for start in places:
+        found = _ORDERS.match(lowered, start) if start >= end else None
+        if found is None:
+            continue
+        end = found.end()
+        for order in _ONE_ORDER.finditer(lowered, found.start("ids"), end):
+            first, last = order.span()
+            number = text[first:last]
+            if _has_order_digits(number):
+                claims.append((first, last, mask_order(number)))
+    return claims
 
 
-def _tracking_numbers(text: str, lowered: str) -> Iterator[Claim]:
-    for found in _behind(_TRACKING_STEMS, _TRACKING, text, lowered):
-        if len(digits_of(found["id"])) >= _FEWEST_TRACKING_DIGITS:
-            yield Claim(*found.span("id"), FULL_MASK)
+def _tracking_numbers(text: str, lowered: str, places: list[int]) -> list[Claim]:
+    claims: list[Claim] = []
+    end = 0
+    for start in places:
+        word = _TRACKING.match(lowered, start) if start >= end else None
+        while word and (found := _TRACKING_ID.match(text, word.end())):
+            end = found.end()
+            if not _has_tracking_digits(found.group()):
+                break
+            claims.append((found.start(), end, FULL_MASK))
+            word = _AND_ANOTHER.match(lowered, end)
+    return claims
 
 
-def _behind(stems: tuple[str, ...], pattern: re.Pattern[str], text: str, lowered: str) -> Iterator[re.Match[str]]:
-    """The matches of a pattern that begins with one of the stems; looking for stems first is many times faster."""
-    starts: list[int] = []
-    for stem in stems:
+def _apart(claims: list[Claim]) -> list[Claim]:
+    """The claims in order, without those that begin in another one."""
+    apart: list[Claim] = []
+    end = 0
+    for claim in sorted(claims):
+        if claim[0] >= end:
+            apart.append(claim)
+            end = claim[1]
+    return apart
+
+
+def _places(stems: Sequence[str], lowered: str) -> list[int]:
+    """Where the stems are, in order; asking for them first is many times faster than searching for a pattern."""
+    places: list[int] = []
+    for stem in filter(lowered.__contains__, stems):
         start = lowered.find(stem)
         while start >= 0:
-            starts.append(start)
+            places.append(start)
             start = lowered.find(stem, start + len(stem))
-    end = 0
-    for start in sorted(starts):
-        found = pattern.match(text, start) if start >= end else None
-        if found:
-            yield found
-            end = found.end()
+    places.sort()
+    return places

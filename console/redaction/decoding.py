@@ -11,7 +11,6 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 
 _ROUNDS = 4
-_MAY_BE_ENCODED = re.compile(r"[%&\\\u0080-\U0010ffff]")
 _INVISIBLE = r"\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff"
 _ENCODED = re.compile(
     # The set of first characters comes first, because `re` searches for a set fast.
@@ -25,6 +24,11 @@ _ENCODED = re.compile(
     re.VERBOSE,
 )
 _URL_BYTE = re.compile(r"%(?:25){0,8}([0-9A-Fa-f]{2})")
+
+
+def may_be_encoded(text: str) -> bool:
+    """Whether text can mean something else than its characters say."""
+    return not text.isascii() or "%" in text or "\\" in text or "&" in text
 
 
 class _Folds(dict[int, int]):
@@ -58,8 +62,6 @@ class Decoded:
     def __init__(self, text: str) -> None:
         self.text = text
         self._rounds: list[tuple[list[int], list[int]]] = []
-        if not _MAY_BE_ENCODED.search(text):
-            return
         for _ in range(_ROUNDS):
             if not self._decode_once():
                 break

@@ -1,20 +1,21 @@
 """The mask for the value of a sensitive key, and `key=value` pairs inside plain text."""
 
 import re
-from collections.abc import Iterator
 
 from console.redaction.claims import BLANK, Claim
-from console.redaction.keys import Kind, key_kinds
+from console.redaction.keys import KeyKinds, Kind, words_of
 from console.redaction.masks import EMAIL_MASK, FULL_MASK, digits_of, is_mask, mask_order, mask_phone
 
+# Not those of JSON, where a key that is known is not looked at again.
+_KINDS = KeyKinds("", Kind.OTHER)
 _LONGEST_PHONE = 40
 _LONGEST_ORDER = 64
 # `order` is also how a list is sorted.
 _NOT_ORDERS = frozenset({"asc", "desc", "ascending", "descending"})
 _EMPTY = frozenset({"", "null", "none", "true", "false"})
 
-# `=`, `:` or `=>` behind a key, which is looked for backwards: one word, or two when the second is "name", "number" …
-_SIGN = re.compile(r"[=:](?<!:(?=//))>?[ ]?")
+# `=`, `:`, `==` or `=>` behind a key, which is looked for backwards: one word, or two when the second is "name" …
+_SIGN = re.compile(r"[=:]++(?<!:(?=//))>?[ ]?")
 _SECOND_WORDS = "|".join(word[::-1] for word in ("name", "number", "no", "id", "address", "url", "link"))
 _KEY_BACKWARDS = re.compile(rf"[ ]?[\"']?(?P<key>(?:(?i:{_SECOND_WORDS})[ ](?=\w))?[\w.\-]{{1,64}})")
 _LONGEST_KEY = 80
@@ -23,12 +24,20 @@ _DOUBLE_QUOTED = re.compile(r'"(?P<value>[^"\n]{0,400}+(?:"(?![\s,}\])&;:<>]|\Z)
 _SINGLE_QUOTED = re.compile(r"'(?P<value>[^'\n]{0,400}+(?:'(?![\s,}\])&;:<>]|\Z)[^'\n]{0,400}+){0,4})")
 _BRACKETED = re.compile(r"[\[({](?P<value>[^\[\](){}]{1,400})(?:[\])}]|\Z)")
 _PHONE = re.compile(r"(?P<value>[+(]{0,2}[0-9][0-9 .()\-/+]*)(?<![ ])")
-_TOKEN = re.compile(r"""(?P<value>[^\s,;&|"'<>{}\[\]()]{1,400})""")
+_ONE = r"""[^\s,;&|"'<>{}\[\]()]"""
+_TOKEN = re.compile(rf"(?P<value>{_ONE}{{1,400}})")
+# One, or a list of them: the next one has four digits, is no date and no other field.
+_NEXT = (
+    r"(?:,[ ]?|[ ](?:and|und|et|y|e|en|&)[ ])#?(?!(?:19|20)[0-9]{2}[\-/.])"
+    r"(?=[A-Za-z\-/]{0,8}[0-9\-/]{4})[0-9A-Za-z\-/]{4,40}(?![=:])"
+)
+_NUMBERS = re.compile(rf"(?P<value>{_ONE}{{1,400}}(?:{_NEXT}){{0,20}})")
 # Up to the end of the line or the next key.
 _PHRASE = re.compile(r"(?P<value>[^\s;&|<>\"'{}\[\]](?:[^\s;&|<>\"{}]|[^\S\n](?![^\S\n]{0,2}[\w.\-]{1,40}=)){0,120}+)")
 _PLAIN_NUMBER = re.compile(r"""["']?(?P<value>-?[0-9]+(?:\.[0-9]+)?)(?![0-9A-Za-z\-/+(@%]|[ .][0-9(])""")
-_BARE = {Kind.PHONE: _PHONE, Kind.EMAIL: _TOKEN, Kind.TRACKING: _TOKEN, Kind.ORDER: _TOKEN, Kind.PERSONAL: _PHRASE}
-_FEWEST_DIGITS = {Kind.PHONE: 4, Kind.TRACKING: 1, Kind.ORDER: 3}
+_QUOTED = {'"': _DOUBLE_QUOTED, "'": _SINGLE_QUOTED, "[": _BRACKETED, "(": _BRACKETED, "{": _BRACKETED}
+_BARE = {Kind.PHONE: _PHONE, Kind.EMAIL: _TOKEN, Kind.TRACKING: _NUMBERS, Kind.ORDER: _NUMBERS, Kind.PERSONAL: _PHRASE}
+_FEWEST_DIGITS = {Kind.PHONE: 4, Kind.TRACKING: 1, Kind.ORDER: 4}
 
 
 def mask_value(kind: Kind, value: str) -> str:
@@ -49,29 +58,51 @@ def mask_value(kind: Kind, value: str) -> str:
     return FULL_MASK
 
 
-def field_pairs(text: str) -> Iterator[Claim]:
-    """Claim the values of sensitive keys, and plain numbers of safe ones, in `key=value` and `key: value`."""
-    kinds = key_kinds()
+def field_pairs(text: str) -> list[Claim]:
+    """Claim the values of sensitive keys, and plain numbers of safe ones, in `key=value` and `key: value`.
+
+    Where a value may end elsewhere, or begin to be one, once there are masks in the text, an empty claim says so.
+    """
+    claims: list[Claim] = []
     position = 0
     while sign := _SIGN.search(text, position):
-        floor, position = max(position, sign.start() - _LONGEST_KEY), sign.end()
-        key = _KEY_BACKWARDS.match(text[floor : sign.start()][::-1])
-        kind = kinds.classify(key["key"][::-1]) if key else Kind.OTHER
+        start, end = sign.span()
+        key = _KEY_BACKWARDS.match(text[max(position, start - _LONGEST_KEY) : start][::-1])
+        position = end
+        if key is None:
+            continue
+        kind = _kind(key["key"][::-1])
         if kind is Kind.SAFE:
             number = _PLAIN_NUMBER.match(text, position)
             if number:
-                yield Claim(*number.span("value"))
+                claims.append((*number.span("value"), None))
                 position = number.end()
         elif kind.is_sensitive:
-            claim = _sensitive_claim(kind, sign.group()[0], text, position)
+            claim = _sensitive_claim(kind, text[start], text, position)
             if claim:
-                yield claim
-                position = claim.end
+                claims.append(claim)
+                position = claim[1]
+            if claim is None or kind is Kind.PERSONAL:
+                claims.append((position, position, None))
+    return claims
+
+
+def _kind(key: str) -> Kind:
+    """The kind of a key of one word or two, of which the first may be something else: `order 8315x address: …`."""
+    if " " in key and not words_of(key):
+        key = key.rpartition(" ")[2]
+    if key[0].isdigit():
+        return Kind.OTHER
+    kind = _KINDS.get(key)
+    if kind is None:
+        kind = _KINDS.classify(key)
+        _KINDS.remember(key, kind)
+    return kind
 
 
 def _sensitive_claim(kind: Kind, sign: str, text: str, position: int) -> Claim | None:
     opening = text[position : position + 1]
-    quoted = {'"': _DOUBLE_QUOTED, "'": _SINGLE_QUOTED, "[": _BRACKETED, "(": _BRACKETED, "{": _BRACKETED}.get(opening)
+    quoted = _QUOTED.get(opening)
     if quoted and not (opening in "({" and kind is not Kind.PERSONAL):
         found = quoted.match(text, position)
         value = found["value"] if found else ""
@@ -82,5 +113,4 @@ def _sensitive_claim(kind: Kind, sign: str, text: str, position: int) -> Claim |
             return None
     if found is None or value.strip(BLANK + " ").lower() in _EMPTY:
         return None
-    start, end = found.span("value")
-    return Claim(start, end, mask_value(kind, value.replace(BLANK, "")))
+    return *found.span("value"), mask_value(kind, value.replace(BLANK, ""))

@@ -1,7 +1,6 @@
 """Identifiers that show what they are: masks, credentials, WhatsApp ids, tracking links, emails, conversation ids."""
 
 import re
-from collections.abc import Iterator
 
 from console.redaction.claims import Claim
 from console.redaction.masks import EMAIL_MASK, FULL_MASK, MASK, mask_phone
@@ -10,6 +9,7 @@ from console.redaction.masks import EMAIL_MASK, FULL_MASK, MASK, mask_phone
 _WAMID = re.compile(r"wamid\.[\w+/=\-.]*|HBg[A-Z](?<![A-Za-z0-9]....)[A-Za-z0-9+/_\-]{16,}={0,2}")
 
 # Keys of AWS and of usual interfaces that people paste; one digit at least, for `sk-learn-…` is no key.
+_CREDENTIAL_BEGINNINGS = ("AKIA", "ASIA", "sk-", "sk_", "rk-", "rk_", "xox", "ghp", "gho", "ghu", "ghs", "ghr")
 _CREDENTIAL = re.compile(
     r"(?<![A-Za-z0-9])(?:(?:AKIA|ASIA)[A-Z0-9]{12,128}(?![A-Za-z0-9])"
     r"|(?:sk|rk|xox[a-z]|gh[pousr])[\-_](?=[A-Za-z_\-]{0,64}[0-9])[A-Za-z0-9_\-]{16,256}(?![A-Za-z0-9_\-]))",
@@ -48,38 +48,53 @@ _CONVERSATION = re.compile(
 )
 
 
-def existing_masks(text: str) -> Iterator[Claim]:
+# Most are a whole value and in one form: ci-aaa-001#pi-aaa-001#req123#447123456789
+is_conversation_id = re.compile(
+    r"ci-[0-9a-z]{1,12}-[0-9]{1,6}#pi-[0-9a-z]{1,12}-[0-9]{1,6}#req[0-9]{1,9}#(?P<phone>[0-9]{7,15})"
+).fullmatch
+
+
+def existing_masks(text: str) -> list[Claim]:
     """Keep what is masked already."""
-    return (Claim(*found.span()) for found in MASK.finditer(text))
+    return [(*found.span(), None) for found in MASK.finditer(text)]
 
 
-def credentials(text: str) -> Iterator[Claim]:
+def credentials(text: str) -> list[Claim]:
     """Mask keys that open something: no personal data, and yet nothing to show to who may not see a text as it is."""
-    return (Claim(*found.span(), FULL_MASK) for found in _CREDENTIAL.finditer(text))
+    if not any(map(text.__contains__, _CREDENTIAL_BEGINNINGS)):
+        return []
+    return [(*found.span(), FULL_MASK) for found in _CREDENTIAL.finditer(text)]
 
 
-def whatsapp_ids(text: str) -> Iterator[Claim]:
+def whatsapp_ids(text: str) -> list[Claim]:
     """Mask WhatsApp message ids, which hold the phone number in base64."""
-    return (Claim(*found.span(), FULL_MASK) for found in _WAMID.finditer(text))
+    return [(*found.span(), FULL_MASK) for found in _WAMID.finditer(text)]
 
 
-def tracking_links(text: str) -> Iterator[Claim]:
+def tracking_links(text: str) -> list[Claim]:
     """Mask links to a courier's page of one parcel."""
+    claims: list[Claim] = []
     for found in _URL.finditer(text):
         link = found.group().rstrip(".,;:!?")
         if _TRACKING_URL.search(link) and _URL_WITH_ID.match(link):
-            yield Claim(found.start(), found.start() + len(link), FULL_MASK)
+            claims.append((found.start(), found.start() + len(link), FULL_MASK))
+    return claims
 
 
-def emails(text: str) -> Iterator[Claim]:
+def emails(text: str) -> list[Claim]:
     """Mask email addresses, chat ids (`447…@c.us`) and addresses that a cut has left without a domain."""
+    claims: list[Claim] = []
     floor = 0
     while (at := text.find("@", floor)) >= 0:
         domain = _DOMAIN.match(text, at)
-        local = _LOCAL_BACKWARDS.match(text[max(floor, at - _LONGEST_LOCAL) : at][::-1]) if domain else None
-        floor = domain.end() if domain else at + 1
-        if domain and local and _is_host(domain.group()):
-            yield Claim(at - local.end(), domain.end(), EMAIL_MASK)
+        if domain is None:
+            floor = at + 1
+            continue
+        local = _LOCAL_BACKWARDS.match(text[max(floor, at - _LONGEST_LOCAL) : at][::-1])
+        floor = domain.end()
+        if local and _is_host(domain.group()):
+            claims.append((at - local.end(), floor, EMAIL_MASK))
+    return claims
 
 
 def _is_host(domain: str) -> bool:
@@ -88,12 +103,16 @@ def _is_host(domain: str) -> bool:
     return not name or "[" in name or any(map(str.isalpha, name)) or bool(_IPV4_DOMAIN.fullmatch(domain))
 
 
-def conversation_ids(text: str) -> Iterator[Claim]:
+def conversation_ids(text: str) -> list[Claim]:
     """In a conversation id mask the phone number, keep the segments before it."""
+    if text.count("#") < 2:
+        return []
+    claims: list[Claim] = []
     for found in _CONVERSATION.finditer(text):
         phone = found["phone"]
         if phone is None:
-            yield Claim(*found.span())
+            claims.append((*found.span(), None))
         else:
-            yield Claim(found.start(), found.start("phone"))
-            yield Claim(*found.span("phone"), mask_phone(phone))
+            claims.append((found.start(), found.start("phone"), None))
+            claims.append((*found.span("phone"), mask_phone(phone)))
+    return claims

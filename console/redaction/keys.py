@@ -37,23 +37,33 @@ def _words(text: str) -> frozenset[str]:
 
 _PHONE = _words(
     "phone phones telephone telephones tel tels telefon telefono teléfono telefone telephonenumber mobile mobiles "
-    "móvil msisdn waid fax handy cellphone cellular cellnumber phonenumber phonenumbers phoneno mobilenumber mobileno "
-    "telnumber whatsappnumber"
+    "móvil movil msisdn waid fax handy cellphone cellular cellnumber mobilenumber mobileno mobiel telnumber telnr "
+    "whatsappnumber celular"
 )
-_EMAIL = _words("email emails mail mailto emailaddress mailaddress")
+# Words that begin so are phones in many languages: phoneNumber, Telefonnummer, téléphone, Handynummer, mobilnr.
+_PHONE_BEGINNINGS = ("phonen", "telefo", "téléph", "handyn", "mobiln")
+_EMAIL = _words("email emails mail mailto emailaddress mailaddress correo courriel")
 _TRACKING = _words(
     "tracking trackings trackingnumber trackingnumbers trackingno trackingid trackingcode trackingurl trackinglink "
-    "tracknumber tracknumbers trackno trknbr trknum awb awbs airwaybill waybill waybills piececode"
+    "tracknumber tracknumbers trackno trknbr trknum awb awbs airwaybill waybill waybills piececode sendungsnummer "
+    "sendungsnr paketnummer"
 )
 _ORDER = _words("order orders")
-_ORDER_GLUED = _words("orderid orderids ordernumber ordernumbers orderno ordernr orderref purchaseorder")
-_ADDRESS = _words(
-    "address addresses street postcode postalcode zip zipcode dob birthdate birthday birth ssn passport iban"
+_ORDER_GLUED = _words(
+    "orderid orderids ordernumber ordernumbers orderno ordernr orderref purchaseorder bestellnummer bestellnr "
+    "auftragsnummer auftragsnr pedido pedidos commande commandes encomenda"
 )
+_ADDRESS = _words(
+    "address addresses street postcode postalcode zip zipcode dob birthdate birthday birth ssn passport iban "
+    "adresse anschrift strasse straße hausnummer plz direccion dirección endereco endereço indirizzo adres"
+)
+_BIRTH = _words("birth birthday birthdate dob")
 _NAMES = _words(
-    "firstname lastname fullname surname forename givenname familyname middlename nickname customername maidenname"
+    "firstname lastname fullname surname forename givenname familyname middlename nickname customername maidenname "
+    "username pushname vorname nachname prenom prénom apellido apellidos cognome sobrenome voornaam achternaam"
 )
 _SECRETS = _words("password passwd secret secrets authorization cookie apikey")
+_TOKENS_OF = _words("access auth refresh session bearer csrf api")
 _NAME_PARTS = _words("first last full given family middle maiden sur fore nick")
 _PERSON = _words(
     "customer customers contact contacts person persons people user users recipient recipients sender senders client "
@@ -68,21 +78,27 @@ _DESCRIPTORS = _words(
     "status state verified type types count counts sort enabled disabled format valid validated carrier company "
     "provider template channel event events locale updated created sent at date time total currency required hint "
     "placeholder optin opt consent country length size supported available subject body text content html message "
-    "messages by items history confirmed updates mode source reason preference version category kind"
+    "messages by items history confirmed updates mode source reason preference version category kind app"
 )
 _ASIDE = _words("is has sort can allow allows num count requires should show hide use enable")
+# `display_order` is how a list is sorted.
+_SORTING = _words("display render tab z")
 _NOT_PERSONAL_ADDRESS = _words("ip mac server bind host listen memory")
 _SAFE = _words(
     "ts timestamp timestamps time at date created updated expires expiry exp iat nbf ttl epoch epochms tokens amount "
     "amounts price prices total subtotal cost costs minor cents size sizes bytes length count counts offset latency "
     "ms millis us ns elapsed duration seconds seq sequence version status index limit page attempt attempts retries "
     "width height seed quantity qty rate score percent weight balance capacity units rows lines chars characters "
-    "commit rev revision build pid port color colour priority position rank"
+    "commit rev revision build pid after delay timeout interval port color colour priority position rank"
 )
 
 _SPLIT = re.compile(r"[A-Z]+(?![a-zà-ÿ])|[A-ZÀ-Þ]?[a-zà-ÿ]+")
-_NAMEABLE = re.compile(r"[A-Za-zÀ-ÿ_$][A-Za-zÀ-ÿ_ .\-]{0,63}[0-9]{0,2}")
-_MAX_KNOWN = 256
+# A name has no more than two digits in a row, or three behind a letter: address2, items[0].phone, phoneE164.
+_NAMEABLE = re.compile(
+    r"[A-Za-zÀ-ÿ_$](?:[A-Za-zÀ-ÿ_ .\-/\[\]]|(?<![0-9])[0-9]{1,2}(?![0-9])|(?<=[A-Za-z])[0-9]{3}(?![0-9])){0,63}"
+)
+# What is remembered is forgotten all at once when it becomes too much.
+_MAX_KNOWN = 512
 
 
 def words_of(key: str) -> tuple[str, ...]:
@@ -90,16 +106,18 @@ def words_of(key: str) -> tuple[str, ...]:
     return tuple(word.lower() for word in _SPLIT.findall(key)) if _NAMEABLE.fullmatch(key) else ()
 
 
-class KeyKinds(dict[str, Kind]):
+class KeyKinds(dict[object, Kind]):
     """Key → kind, for the keys of containers that stand under one key and pass on one kind; filled as keys are met.
 
-    A key can be personal data itself: only names are remembered, so a key that is here needs no masking.
+    A key can be personal data itself: only names are remembered, so a key that is here needs no masking. Those whose
+    value is not masked for their sake are in `harmless` too.
     """
 
     def __init__(self, parent: str, inherited: Kind) -> None:
         super().__init__()
         self._around = words_of(parent)
-        self._inherited = inherited
+        self.inherited = inherited
+        self.harmless: set[str] = set()
 
     def classify(self, key: str) -> Kind:
         """The kind of a key, met before or not."""
@@ -108,15 +126,23 @@ class KeyKinds(dict[str, Kind]):
             return known
         words = words_of(key)
         kind = _kind_of_words(words, self._around)
-        if self._inherited.is_inherited and kind in (Kind.OTHER, Kind.ID) and not self._describes(words):
-            kind = self._inherited
-        if len(self) < _MAX_KNOWN and _NAMEABLE.fullmatch(key):
-            self[key] = kind
+        if self.inherited.is_inherited and kind in (Kind.OTHER, Kind.ID) and not self._describes(words):
+            kind = self.inherited
         return kind
+
+    def remember(self, key: str, kind: Kind) -> None:
+        """Take note of a key that holds no personal data, if it is a name."""
+        if _NAMEABLE.fullmatch(key):
+            if len(self) >= _MAX_KNOWN:
+                self.clear()
+                self.harmless.clear()
+            self[key] = kind
+            if not kind.is_sensitive:
+                self.harmless.add(key)
 
     def _describes(self, words: tuple[str, ...]) -> bool:
         """Whether this is about a phone or an email, such as {"phone": {"number": …, "country": …}}."""
-        return bool(words) and words[-1] in _DESCRIPTORS and self._inherited is not Kind.PERSONAL
+        return bool(words) and words[-1] in _DESCRIPTORS and self.inherited is not Kind.PERSONAL
 
 
 _kinds: dict[tuple[str, Kind], KeyKinds] = {}
@@ -127,7 +153,9 @@ def key_kinds(parent: str = "", inherited: Kind = Kind.OTHER) -> KeyKinds:
     found = _kinds.get((parent, inherited))
     if found is None:
         found = KeyKinds(parent, inherited)
-        if len(_kinds) < _MAX_KNOWN and (not parent or _NAMEABLE.fullmatch(parent)):
+        if not parent or _NAMEABLE.fullmatch(parent):
+            if len(_kinds) >= _MAX_KNOWN:
+                _kinds.clear()
             _kinds[parent, inherited] = found
     return found
 
@@ -146,9 +174,9 @@ def _kind_of_words(words: tuple[str, ...], around: tuple[str, ...]) -> Kind:
 
 
 def _sensitive_kind(words: tuple[str, ...], around: tuple[str, ...]) -> Kind | None:
-    if words[-1] in _DESCRIPTORS or words[0] in _ASIDE:
-        return None
     present = frozenset(words)
+    if words[-1] in _DESCRIPTORS or words[0] in _ASIDE:
+        return Kind.PERSONAL if present & _BIRTH and words[0] not in _ASIDE else None
     if _is_phone(words, present):
         return Kind.PHONE
     if present & _EMAIL:
@@ -161,11 +189,13 @@ def _sensitive_kind(words: tuple[str, ...], around: tuple[str, ...]) -> Kind | N
 
 
 def _is_phone(words: tuple[str, ...], present: frozenset[str]) -> bool:
-    if present & _PHONE or words[-2:] in (("wa", "id"), ("caller", "id"), ("whats", "app")):
+    if present & _PHONE or words[-2:] in (("wa", "id"), ("whatsapp", "id"), ("caller", "id"), ("whats", "app")):
+        return True
+    if any(word.startswith(_PHONE_BEGINNINGS) for word in words):
         return True
     named = {"number", "numbers", "no", "msisdn"}
     return words[-1] in named and bool(
-        present & {"contact", "caller", "cell", "sms", "whatsapp", "recipient", "sender", "from", "to"}
+        present & {"contact", "caller", "cell", "sms", "wa", "whatsapp", "recipient", "sender", "from", "to", "dialed"}
     )
 
 
@@ -183,8 +213,10 @@ def _is_order(words: tuple[str, ...], around: tuple[str, ...]) -> bool:
     if not _ORDER_GLUED.isdisjoint(words):
         return True
     if words[-1] in _ORDER:
+        return words[0] not in _SORTING
+    if not _ORDER.isdisjoint(words[:-1]) and words[-1] in _NUMBER | {"gid"}:
         return True
-    if not _ORDER.isdisjoint(words[:-1]) and words[-1] in _NUMBER:
+    if words[-2:] in (("po", "number"), ("po", "no")):
         return True
     return len(words) == 1 and words[0] in _NUMBER and bool(around) and around[-1] in _ORDER
 
@@ -192,12 +224,16 @@ def _is_order(words: tuple[str, ...], around: tuple[str, ...]) -> bool:
 def _is_personal(words: tuple[str, ...], present: frozenset[str], around: tuple[str, ...]) -> bool:
     if present & (_NAMES | _SECRETS):
         return True
-    if present & _ADDRESS or words[-2:] in (("postal", "code"), ("post", "code"), ("api", "key"), ("access", "token")):
+    if present & _ADDRESS or words[-2:] in (("postal", "code"), ("post", "code"), ("code", "postal"), ("api", "key")):
         return not present & _NOT_PERSONAL_ADDRESS
+    if words[-1] == "token" and len(words) > 1 and words[-2] in _TOKENS_OF:
+        return True
     if words[-1] in ("name", "names"):
         return not _NAME_PARTS.isdisjoint(words[:-1]) or _is_person(words[:-1]) or _is_person(around)
-    # {"name": {"first": …, "last": …}}
-    return len(words) == 1 and words[0] in _NAME_PARTS and bool(around) and around[-1] in ("name", "names")
+    if words[-1] == "city":
+        return _is_person(words[:-1])
+    # name_first, {"name": {"first": …, "last": …}}
+    return words[-1] in _NAME_PARTS and (words[:-1] or around)[-1:] in (("name",), ("names",))
 
 
 def _is_person(words: tuple[str, ...]) -> bool:

@@ -20,18 +20,19 @@ _PSEUDONYM_HEX = 16
 # Longest first: the short mask is the beginning of every other one.
 MASK = re.compile(r"\*\*\*+(?:-\*\*\*-[0-9]{4}(?![0-9])|@\*\*\*|[0-9A-Za-z]{1,4}(?![0-9A-Za-z@]))?")
 _PHONE_SHAPE = re.compile(r"(?:[a-z]{2,9}:)?[+(]?[0-9][0-9 .()+\-/]{3,40}", re.IGNORECASE)
+_DIGITS_ONLY = {code: None for code in range(128) if not chr(code).isdigit()}
 _NOT_ALPHANUMERIC = re.compile(r"[^0-9A-Za-z]+")
 
 
 def is_mask(text: str) -> bool:
     """Whether text is one of our masks and nothing else."""
-    return MASK.fullmatch(text) is not None
+    return text[:3] == FULL_MASK and MASK.fullmatch(text) is not None
 
 
 def digits_of(text: str) -> str:
     """The decimal digits of text, of any script, as ASCII digits."""
     if text.isascii():
-        return "".join(filter(str.isdigit, text))
+        return text.translate(_DIGITS_ONLY)
     return "".join(str(unicodedata.decimal(char)) for char in text if char.isdecimal())
 
 
@@ -39,7 +40,11 @@ def mask_phone(value: str) -> str:
     """Return `***-***-1234` with the last four digits; `***` unless value has 5 to 15 digits."""
     if is_mask(value):
         return value
-    digits = digits_of(value)
+    return mask_phone_digits(digits_of(value))
+
+
+def mask_phone_digits(digits: str) -> str:
+    """The mask of a phone number that is nothing but its digits."""
     if not MIN_PHONE_DIGITS <= len(digits) <= MAX_PHONE_DIGITS:
         return FULL_MASK
     return PHONE_PREFIX + digits[-KEPT_TAIL:]
@@ -52,6 +57,8 @@ def mask_email(value: str) -> str:
 
 def mask_order(value: str) -> str:
     """Return `***` and the last four letters or digits of an order number."""
+    if value.isalnum() and value.isascii():
+        return FULL_MASK + value[-KEPT_TAIL:]
     if is_mask(value):
         return value
     return FULL_MASK + _NOT_ALPHANUMERIC.sub("", value)[-KEPT_TAIL:]

@@ -12,12 +12,15 @@ _DIGEST_BYTES = 16
 class RedactedMemo:
     """A bounded, thread-safe LRU. Digests are keyed per process, so that they cannot be matched with known texts."""
 
-    def __init__(self, redact: Callable[[str], str], *, capacity: int, shortest: int, longest: int) -> None:
-        """Remember at most `capacity` texts of `shortest` to `longest` characters."""
+    def __init__(
+        self, redact: Callable[[str], str], *, capacity: int, shortest: int, longest: int, characters: int = 8_000_000
+    ) -> None:
+        """Remember at most `capacity` texts of `shortest` to `longest` characters, of `characters` together."""
         self._redact = redact
         self._capacity = capacity
         self._shortest = shortest
         self._longest = longest
+        self._room = characters
         self._key = secrets.token_bytes(32)
         self._redacted: OrderedDict[bytes, str] = OrderedDict()
         self._lock = threading.Lock()
@@ -34,9 +37,12 @@ class RedactedMemo:
                 return known
         redacted = self._redact(text)
         with self._lock:
-            self._redacted[digest] = redacted
-            while len(self._redacted) > self._capacity:
-                self._redacted.popitem(last=False)
+            if digest not in self._redacted:  # another thread may have been faster
+                self._redacted[digest] = redacted
+                self._room -= len(redacted)
+            while self._redacted and (len(self._redacted) > self._capacity or self._room < 0):
+                _, forgotten = self._redacted.popitem(last=False)
+                self._room += len(forgotten)
         return redacted
 
     def __len__(self) -> int:
@@ -46,6 +52,7 @@ class RedactedMemo:
     def clear(self) -> None:
         """Forget everything."""
         with self._lock:
+            self._room += sum(map(len, self._redacted.values()))
             self._redacted.clear()
 
     def _digest(self, text: str) -> bytes:

@@ -1,66 +1,81 @@
 """Whatever run of digits no harmless shape has explained."""
 
 import re
-from collections.abc import Iterator
 
 from console.redaction.claims import Claim
-from console.redaction.masks import FULL_MASK, MAX_PHONE_DIGITS, MIN_PHONE_DIGITS, digits_of, mask_phone
+from console.redaction.masks import FULL_MASK, MAX_PHONE_DIGITS, MIN_PHONE_DIGITS, mask_phone_digits
 from console.redaction.shapes import EPOCH, phone_word_near
 
 _LONG = 7
 # At least five characters, since five digits are the shortest phone number.
 _NUMBER = re.compile(r"[0-9+](?=[0-9 .\-/()+]{4})[0-9]*+(?:[ .\-/()+]{1,3}+[0-9]++)*+")
+_SEPARATORS = " .-/()+"
 _GROUP = re.compile(r"\+?[0-9]+")
 _EXTENSION = re.compile(r"(?:x|ext\.?) ?[0-9]", re.IGNORECASE)
 _LETTERS_AFTER = re.compile(r"[A-Za-z0-9]+(?:-[0-9]{1,3}(?![0-9A-Za-z]))?")
+_LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
 
 def lone_number(digits: str) -> str:
     """Mask text that is nothing but ASCII digits, as long_numbers would among no words."""
     if len(digits) < _LONG or EPOCH.fullmatch(digits):
         return digits
-    return mask_phone(digits)
+    return mask_phone_digits(digits)
 
 
-def long_numbers(text: str) -> Iterator[Claim]:
+def long_numbers(text: str) -> list[Claim]:
     """Mask runs of seven digits or more, written in groups or not, and shorter ones that are phone numbers."""
+    claims: list[Claim] = []
     end = 0
     while found := _NUMBER.search(text, end):
         start, stop = found.span()
-        first = _GROUP.match(text, start)
-        # "B12 0700 122 121": digits in a word are a group of their own.
-        if first and (_is_letter(text, start - 1) or (first.end() == stop and _is_letter(text, stop))):
-            claim, stop = _word_claim(text, start, first.end(), end), first.end()
-        else:
-            if not (first and first.end() == stop) and _is_letter(text, stop):
-                stop = _without_last_group(text, start, stop)
-            claim = _number_claim(text, start, stop, end) if stop - start >= MIN_PHONE_DIGITS else None
+        in_word, after_word = text[start - 1 : start] in _LETTERS, text[stop : stop + 1] in _LETTERS
+        claim: Claim | None = None
+        if in_word or after_word:
+            claim, stop = _claim_at_word(text, start, stop, end, in_word)
+        elif stop - start >= MIN_PHONE_DIGITS:
+            claim = _number_claim(text, start, stop, end)
         if claim:
-            yield claim
+            claims.append(claim)
         # A match can shrink to nothing ("+ 12345x"); the search goes on behind its first character all the same.
-        end = claim.end if claim else max(stop, start + 1)
+        end = claim[1] if claim else max(stop, start + 1)
+    return claims
+
+
+def _claim_at_word(text: str, start: int, stop: int, floor: int, in_word: bool) -> tuple[Claim | None, int]:
+    """The claim on a number that touches a letter, and where the number ends."""
+    first = _GROUP.match(text, start)
+    # "B12 0700 122 121": digits in a word are a group of their own.
+    if first and (in_word or first.end() == stop):
+        return _word_claim(text, start, first.end(), floor), first.end()
+    if text[stop : stop + 1] in _LETTERS:
+        stop = _without_last_group(text, start, stop)
+    return (_number_claim(text, start, stop, floor) if stop - start >= MIN_PHONE_DIGITS else None), stop
 
 
 def _number_claim(text: str, start: int, stop: int, floor: int) -> Claim | None:
-    digits = len(digits_of(text[start:stop]))
-    if digits > MAX_PHONE_DIGITS:
-        return Claim(start, stop, FULL_MASK)
-    is_phone = digits >= MIN_PHONE_DIGITS and (text[start] == "+" or phone_word_near(text, start, stop))
-    if digits < _LONG and not is_phone:
+    digits = text[start:stop]
+    for separator in _SEPARATORS:
+        digits = digits.replace(separator, "")
+    if len(digits) > MAX_PHONE_DIGITS:
+        return start, stop, FULL_MASK
+    if len(digits) < _LONG and not (
+        len(digits) >= MIN_PHONE_DIGITS and (text[start] == "+" or phone_word_near(text, start, stop))
+    ):
         return None
     if start > floor and text[start - 1] == "(" and text.count("(", start, stop) < text.count(")", start, stop):
         start -= 1
-    return Claim(start, stop, mask_phone(text[start:stop]))
+    return start, stop, mask_phone_digits(digits)
 
 
 def _word_claim(text: str, start: int, stop: int, floor: int) -> Claim | None:
     """Mask digits that stand in a word (SP029692510000920746) together with the word."""
     if stop - start < _LONG:
         return None
-    while start > floor and (_is_letter(text, start - 1) or text[start - 1].isdigit()):
+    while start > floor and (text[start - 1] in _LETTERS or text[start - 1].isdigit()):
         start -= 1
     rest = _LETTERS_AFTER.match(text, stop)
-    return Claim(start, rest.end() if rest else stop, FULL_MASK)
+    return start, rest.end() if rest else stop, FULL_MASK
 
 
 def _without_last_group(text: str, start: int, stop: int) -> int:
@@ -72,7 +87,3 @@ def _without_last_group(text: str, start: int, stop: int) -> int:
     while stop > start and not text[stop - 1].isdigit():
         stop -= 1
     return stop
-
-
-def _is_letter(text: str, position: int) -> bool:
-    return 0 <= position < len(text) and text[position].isascii() and text[position].isalpha()

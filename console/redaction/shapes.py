@@ -5,7 +5,6 @@ A weak shape could be a phone number too, and gives way to a phone word near it.
 """
 
 import re
-from collections.abc import Iterator
 
 from console.redaction.claims import Claim
 
@@ -19,6 +18,10 @@ _TWO_LETTERS = r"(?=[0-9]*[a-f][0-9]*[a-f])"
 
 # Seconds, milliseconds, microseconds or nanoseconds since 1970, between 2014 and 2033.
 EPOCH = re.compile(r"1[4-9][0-9]{8}(?:[0-9]{3}|[0-9]{6}|[0-9]{9})?")
+
+_EPOCH_WITH_FRACTION = rf"{EPOCH.pattern}(?:\.[0-9]{{1,9}})?"
+# A decimal fraction, unless it looks like 555.1234567.
+_FRACTION = r"(?![0-9]{3}\.[0-9]{7}(?![0-9]))(?:0|[1-9][0-9]{0,5})\.[0-9]{1,15}"
 
 _STRONG = (
     _UUID,
@@ -42,88 +45,132 @@ _STRONG = (
     r"(?<=[$€£¥₹])[0-9]{1,9}(?:[.,][0-9]{2})?",
 )
 _WEAK = (
-    rf"{EPOCH.pattern}(?:\.[0-9]{{1,9}})?",
     # IPv4 with mask or port
     rf"{_OCTET}(?:\.{_OCTET}){{3}}(?:[:/][0-9]{{1,5}})?",
-    # a decimal fraction, unless it looks like 555.1234567
-    r"(?![0-9]{3}\.[0-9]{7}(?![0-9]))(?:0|[1-9][0-9]{0,5})\.[0-9]{1,15}",
+    _FRACTION,
+    # a product and its version: Chrome/120.0.6099.109
+    r"(?<=[A-Za-z]/)[0-9]{1,3}\.[0-9]{1,2}(?:\.[0-9]{1,5}){1,2}",
     # a date at the end of a name: claude-3-5-sonnet-20241022
     rf"(?<=[A-Za-z][\-_]){_YEAR}{_MONTH}{_DAY}",
     # a quantity with its unit
     r"[0-9]{1,12}(?=[ ]?(?:bytes|KB|kB|MB|GB|ms|us|ns|tokens|rows|records|chars|characters)(?![A-Za-z]))",
 )
 
+# What every shape has near its first character. Most numbers have it not, and need not be tried for each shape.
+_PROMISING = r"(?:(?=[0-9A-Za-z]{7}|[0-9A-Za-z]*+(?:[\-/.:]|[ ]?[bKkMGmunrtc]))|(?<=[$€£¥₹].))"
 # The look-behind around the look-ahead lets the pattern begin with a set of characters, which `re` searches fast.
-_ALONE = re.compile(
-    r"[0-9A-Fa-f](?<![0-9A-Za-z+.].)(?:(?<=[0-9])|(?=[0-9A-Fa-f]{7}))"
-    rf"(?<=(?=(?:(?P<strong>{'|'.join(_STRONG)})|(?P<weak>{'|'.join(_WEAK)}))(?![0-9A-Za-z]|[.:][0-9])).)"
+_A_SHAPE = (
+    rf"{_PROMISING}(?<=(?=(?:(?P<strong>{'|'.join(_STRONG)})|(?P<weak>{'|'.join(_WEAK)}))(?![0-9A-Za-z]|[.:][0-9])).)"
 )
+_FROM_DIGIT = re.compile(rf"[0-9](?<![0-9A-Za-z+.].){_A_SHAPE}")
+_FROM_DIGIT_OR_HEX = re.compile(rf"[0-9A-Fa-f](?<![0-9A-Za-z+.].)(?:(?<=[0-9])|(?=[0-9A-Fa-f]{{7}})){_A_SHAPE}")
+# What a shape that begins with a letter must hold; asking for it first is cheap.
+_has_digit_behind_hex = re.compile(r"[0-9](?<=[A-Fa-f\-].)(?:(?<!-.)|(?<=[A-Fa-f]-.))").search
+# Three digits, next to each other or nearly.
+_has_number = re.compile(r"[0-9][ .\-/()+]{0,3}[0-9][ .\-/()+]{0,3}[0-9]").search
+_AN_EPOCH = re.compile(rf"1(?<![0-9A-Za-z+.].)(?<=(?=(?P<epoch>{_EPOCH_WITH_FRACTION})(?![0-9A-Za-z]|[.:][0-9])).)")
 _ARN = re.compile(r"arn:aws[a-z\-]{0,10}:[a-z0-9\-]{1,30}:[a-z0-9\-]{0,20}:[0-9]{12}(?![0-9])")
 _PACKAGE = re.compile(r"@[0-9]{1,4}\.[0-9]{1,4}(?:\.[0-9]{1,6})?(?![0-9.@])")
 # A shape behind this is the rest of a phone number: +49 1715642626, 0049-1715642626.
 _DIALLING_CODE = re.compile(r"(?:\+|(?<![0-9.:])0)[0-9]{0,5}[ .\-()/]{1,3}\Z")
-_PHONE_WORD = re.compile(
+_phone_word = re.compile(
     r"phone|(?<![a-z])tel(?:[.:= ]|e[fp]|éf)|mobile|m[oó]vil|whats ?app|msisdn|wa[_ ]?id"
     r"|(?<![a-z])(?:cell|fax|sms|handy)(?![a-z])|(?:call|ring|reach|text) (?:me|us|him|her|them|back)"
-    r"|my number|wa\.me/",
-    re.IGNORECASE,
-)
+    r"|my number|wa\.me/|☎|телефон|电话|電話|手机|携帯"
+).search
+# No phone word is without one of these, and most texts are without any.
 _PHONE_STEMS = (
     *("phone", "tel", "mob", "mov", "móv", "what", "msisdn", "wa", "cell", "fax", "sms", "handy"),
-    *("call", "ring", "reach", "text", "my number"),
+    *("call ", "ring ", "reach ", "text ", "my number", "☎", "телефон", "电话", "電話", "手机", "携帯"),
 )
 _WINDOW_BEFORE, _WINDOW_AFTER = 32, 20
 
 
 def phone_word_near(text: str, start: int, end: int) -> bool:
     """Whether the words around text[start:end] speak of a phone."""
-    first, last = max(0, start - _WINDOW_BEFORE), end + _WINDOW_AFTER
-    window = text[first:last].lower()
-    # Most windows have none of the stems, and looking for those is cheaper.
-    for stem in _PHONE_STEMS:
-        if stem in window:
-            return bool(_PHONE_WORD.search(text, first, last))
-    return False
+    first = max(0, start - _WINDOW_BEFORE)
+    # One character more, so that a word that begins before the window is no word in it.
+    before = max(0, first - 1)
+    window = text[before : end + _WINDOW_AFTER].lower()
+    return any(map(window.__contains__, _PHONE_STEMS)) and _phone_word(window, first - before) is not None
 
 
-# Whole values that occur everywhere; text that is one of them needs no further look.
+# Whole values that occur everywhere; text that is one of them needs no further look. The most frequent come first.
+_CLOCK = r"[0-2][0-9]:[0-5][0-9]:[0-6][0-9](?:\.[0-9]{1,9})?(?:Z|[+\-][0-9]{2}:?[0-9]{2})?"
+FREQUENT_SHAPE = "|".join(
+    (
+        _UUID,
+        rf"{_YEAR}-{_MONTH}-{_DAY}(?:[T ]{_CLOCK})?",
+        r"(?=[a-z]{2,12}[_#:\-])(?:"
+        # prefixed ids: thread_91001c2c9e0ef90542d8, audit#<uuid>
+        rf"[a-z]{{2,12}}[_#:\-](?:{_UUID}|{_TWO_LETTERS}[0-9a-f]{{14,64}})"
+        # idempotency keys: evt:rp:conv123:msg456
+        r"|(?:evt|event|idem|dedupe|job)(?::[a-z]{1,6}[0-9]{0,6}){1,4}"
+        # model names: gpt-4o-2024-08-06, claude-3-5-sonnet-20241022
+        rf"|[a-z]{{2,12}}(?:-[0-9]?[a-z]{{0,12}}){{0,6}}-{_YEAR}-?{_MONTH}-?{_DAY})",
+        # type and enum names
+        r"(?!wamid)[A-Za-z][A-Za-z_./\-]{0,60}[0-9]{0,2}",
+        rf"{_TWO_LETTERS}(?:[0-9a-f]{{64}}|[0-9a-f]{{40}}|[0-9a-f]{{32}})",
+    )
+)
 _WHOLE = re.compile(
     "|".join(
         (
+            FREQUENT_SHAPE,
             *_STRONG,
-            # type and enum names
-            r"(?!wamid)[A-Za-z][A-Za-z_./\-]{0,60}[0-9]{0,2}",
-            # prefixed ids: thread_91001c2c9e0ef90542d8, audit#<uuid>, dedupe:<uuid>:send
+            r"[A-Za-z]{1,12}[0-9]{1,4}",
+            # dedupe:<uuid>:send
             rf"(?:[a-z]{{2,12}}[_#:\-]){{1,2}}(?:{_UUID}|{_TWO_LETTERS}[0-9a-f]{{14,64}})(?::[a-z]{{1,12}})?",
-            # model names: gpt-4o-2024-08-06, claude-3-5-sonnet-20241022
-            rf"[a-z]{{2,12}}(?:-[0-9]?[a-z]{{0,12}}){{0,6}}-{_YEAR}-?{_MONTH}-?{_DAY}",
-            # idempotency keys: evt:rp:conv123:msg456
-            r"(?:evt|event|idem|dedupe|job)(?::[a-z]{1,6}[0-9]{0,6}){1,4}",
         )
     )
 )
 is_harmless_shape = _WHOLE.fullmatch
+# Text that is one of them, or has nothing in it that a rule could find.
+NOTHING_SUSPICIOUS = r"(?:[^0-9@%&\\=:w\u0080-\U0010ffff]++|w(?!amid))*+"
+is_plain_text = re.compile(rf"{NOTHING_SUSPICIOUS}|{_WHOLE.pattern}").fullmatch
+# The only shapes with a space in them.
+LONGEST_DATE = 48
+# A number that is a whole value: small, a fraction, or an epoch.
+WHOLE_NUMBER = rf"-?(?:[0-9]{{1,6}}|{_FRACTION}|{_EPOCH_WITH_FRACTION})(?![0-9.eE])"
+is_whole_number = re.compile(WHOLE_NUMBER).fullmatch
 
 
-def harmless_shapes(text: str) -> Iterator[Claim]:
-    """Claim, to be kept, every harmless shape that has digits."""
+def harmless_shapes(text: str) -> list[Claim]:
+    """Claim, to be kept, every harmless shape that has digits, but for epochs."""
+    claims: list[Claim] = []
+    if not _has_number(text):
+        return claims
+    search = _FROM_DIGIT_OR_HEX.search if _has_digit_behind_hex(text) else _FROM_DIGIT.search
     position = 0
-    while found := _ALONE.search(text, position):
+    while found := search(text, position):
         kind = "strong" if found["strong"] is not None else "weak"
         start, end = found.span(kind)
         position = found.end()
-        if _DIALLING_CODE.search(text, max(0, start - 9), start):
-            continue
-        if kind == "strong" or not phone_word_near(text, start, end):
-            yield Claim(start, end)
+        if not _behind_dialling_code(text, start) and (kind == "strong" or not phone_word_near(text, start, end)):
+            claims.append((start, end, None))
             position = end
+    return claims
 
 
-def amazon_resources(text: str) -> Iterator[Claim]:
+def epochs(text: str) -> list[Claim]:
+    """Claim, to be kept, epochs that no phone word stands near."""
+    claims: list[Claim] = []
+    for found in _AN_EPOCH.finditer(text):
+        start, end = found.span("epoch")
+        if not _behind_dialling_code(text, start) and not phone_word_near(text, start, end):
+            claims.append((start, end, None))
+    return claims
+
+
+def _behind_dialling_code(text: str, start: int) -> bool:
+    return _DIALLING_CODE.search(text, max(0, start - 9), start) is not None
+
+
+def amazon_resources(text: str) -> list[Claim]:
     """Claim an ARN up to its account number."""
-    return (Claim(*found.span()) for found in _ARN.finditer(text))
+    return [(*found.span(), None) for found in _ARN.finditer(text)]
 
 
-def package_versions(text: str) -> Iterator[Claim]:
+def package_versions(text: str) -> list[Claim]:
     """Claim `@20.1.0` in `@types/node@20.1.0`, which is no email address."""
-    return (Claim(*found.span()) for found in _PACKAGE.finditer(text))
+    return [(*found.span(), None) for found in _PACKAGE.finditer(text)]

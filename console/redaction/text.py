@@ -1,133 +1,158 @@
 """Redaction of one piece of plain text: the rules and their order."""
 
 import re
+from functools import lru_cache
 
 from console.redaction.claims import Claim, Rule, blank
 from console.redaction.contexts import hash_numbers, numbers_behind_words
-from console.redaction.decoding import Decoded
+from console.redaction.decoding import Decoded, may_be_encoded
 from console.redaction.fields import field_pairs
 from console.redaction.identifiers import (
     conversation_ids,
     credentials,
     emails,
     existing_masks,
+    is_conversation_id,
     tracking_links,
     whatsapp_ids,
 )
-from console.redaction.masks import FULL_MASK, is_mask
+from console.redaction.masks import FULL_MASK, is_mask, mask_phone
 from console.redaction.numbers import lone_number, long_numbers
 from console.redaction.shapes import (
+    LONGEST_DATE,
     amazon_resources,
+    epochs,
     harmless_shapes,
     is_harmless_shape,
     package_versions,
     phone_word_near,
 )
 
+# The rules in their order: each claims what it explains, and what one has claimed the next cannot see. With each rule
+# stand the signs without any of which it finds nothing; a rule without signs is always asked.
+WORD_RULES: tuple[tuple[Rule, tuple[str, ...]], ...] = (
+    (existing_masks, ("***",)),
+    (credentials, ("-", "_", "AKIA", "ASIA")),
+    (whatsapp_ids, ("wamid.", "HBg")),
+    (field_pairs, ("=", ":")),
+    (tracking_links, ("://",)),
+    (package_versions, ("@",)),
+    (emails, ("@",)),
+)
+NUMBER_RULES: tuple[tuple[Rule, tuple[str, ...]], ...] = (
+    # The phone number in a conversation id can look like an epoch: before the harmless shapes.
+    (conversation_ids, ("#",)),
+    (amazon_resources, ("arn:",)),
+    (harmless_shapes, ()),
+    # A date is no order number, but what looks like an epoch can be one.
+    (numbers_behind_words, ()),
+    (epochs, ()),
+    (hash_numbers, ("#",)),
+    (long_numbers, ()),
+)
+_SIGNS = tuple(dict.fromkeys(sign for _, signs in (*WORD_RULES, *NUMBER_RULES) for sign in signs))
+
 # Text without any of these holds nothing that a rule could find.
 is_suspicious = re.compile(r"[0-9@%&\\=:\u0080-\U0010ffff]|wamid").search
 _has_digit = re.compile(r"[0-9]").search
-# Three digits, next to each other or nearly.
-_has_number = re.compile(r"[0-9][ .\-/()+]{0,3}[0-9][ .\-/()+]{0,3}[0-9]").search
-_may_hold_key = re.compile(r"A[KS]IA[A-Z0-9]|(?:[sr]k|xox[a-z]|gh[pousr])[\-_]").search
+_has_four_digits = re.compile(r"(?:[0-9][^0-9]*+){4}").search
+# A mask, the sign of a field behind it, and words between them or none.
+_has_key_at_mask = re.compile(r"\*[ ]?(?:[\w.\-]{1,64}+(?:[ ]\w{1,8}+)?)?[\"']?[ ]?[=:]").search
 _ROUNDS = 4
 
 
 def redact_text(text: str) -> str:
     """Mask personal data in plain text. A second call changes nothing."""
-    if not is_suspicious(text) or is_harmless_shape(text):
+    if not is_suspicious(text):
         return text
-    if text.isascii() and text.isdigit():
+    if text.isdigit() and text.isascii():
         return lone_number(text)
+    if " " not in text or len(text) <= LONGEST_DATE:
+        if is_harmless_shape(text):
+            return text
+        known = is_conversation_id(text) if text.startswith("ci-") else None
+        if known:
+            return text[: known.start("phone")] + mask_phone(known["phone"])
     for _ in range(_ROUNDS):
         # What one round has masked can bring the words around it nearer to a number, so ask again until it rests.
-        reading = _Reading(text)
-        redacted = reading.redacted()
-        if redacted == text or reading.is_final(redacted):
+        redacted, is_final = _read(text)
+        if is_final or redacted == text:
             return redacted
         text = redacted
     return FULL_MASK
 
 
-class _Reading:
-    """One reading of a text: each rule claims what it explains, and what one has claimed the next cannot see."""
+def _read(text: str) -> tuple[str, bool]:
+    """Redact once; also whether reading the redacted text again can find nothing more."""
+    decoded = Decoded(text) if may_be_encoded(text) else None
+    rest = decoded.text if decoded else text
+    word_rules, number_rules = _rules_for(frozenset(filter(rest.__contains__, _SIGNS)))
+    claims: list[Claim] = []
+    for rule in word_rules:
+        if found := rule(rest):
+            claims += found
+            rest = blank(rest, found)
+    if _has_digit(rest):
+        for rule in number_rules:
+            if found := rule(rest):
+                claims += found
+                rest = blank(rest, found)
+    masked = [claim for claim in claims if claim[2] is not None]
+    if not masked:
+        return text, True
+    redacted = _with_masks(text, masked, decoded)
+    if is_mask(redacted):
+        return redacted, True
+    # Enough digits stayed for a number that a word has moved nearer to, or what is between masks is still encoded.
+    if (_has_digit(rest) and _has_four_digits(rest)) or (decoded and decoded.text != text):
+        return redacted, False
+    return redacted, _is_final(redacted, claims, len(masked) < len(claims))
 
-    def __init__(self, text: str) -> None:
-        self._original = text
-        self._decoded = Decoded(text)
-        self._text = self._decoded.text
-        self._claims: list[Claim] = []
-        self._keeps_shapes = False
-        self._read_words()
-        if _has_digit(self._text):
-            self._read_numbers()
 
-    def _read_words(self) -> None:
-        text = self._text
-        if "***" in text:
-            self._apply(existing_masks)
-        if _may_hold_key(text):
-            self._apply(credentials)
-        if "wamid." in text or "HBg" in text:
-            self._apply(whatsapp_ids)
-        if "=" in text or ":" in text:
-            self._apply(field_pairs)
-        if "://" in text:
-            self._apply(tracking_links)
-        if "@" in text:
-            self._apply(package_versions)
-            self._apply(emails)
+@lru_cache(maxsize=512)
+def _rules_for(signs: frozenset[str]) -> tuple[list[Rule], list[Rule]]:
+    """The rules that can find something in text that has these signs and no others."""
+    return (
+        [rule for rule, needed in WORD_RULES if not needed or signs.intersection(needed)],
+        [rule for rule, needed in NUMBER_RULES if not needed or signs.intersection(needed)],
+    )
 
-    def _read_numbers(self) -> None:
-        # The phone number in a conversation id can look like an epoch: before the harmless shapes.
-        if self._text.count("#") > 1:
-            self._apply(conversation_ids)
-        if "arn:" in self._text:
-            self._apply(amazon_resources)
-        if _has_number(self._text):
-            self._keeps_shapes = self._apply(harmless_shapes)
-        # A date is no order number: after the harmless shapes.
-        if _has_digit(self._text):
-            self._apply(numbers_behind_words)
-        if not _has_number(self._text):
-            return
-        if "#" in self._text:
-            self._apply(hash_numbers)
-        self._apply(long_numbers)
 
-    def _apply(self, rule: Rule) -> bool:
-        found = list(rule(self._text))
-        if found:
-            self._claims += found
-            self._text = blank(self._text, found)
-        return bool(found)
+def _with_masks(original: str, claims: list[Claim], decoded: Decoded | None) -> str:
+    """The original text with the masks in place; of claims in each other the outermost counts."""
+    if len(claims) > 1:
+        claims.sort(key=_outermost_first)
+    pieces: list[str] = []
+    end = done = 0
+    for start, stop, mask in claims:
+        if start < done:
+            continue
+        done = stop
+        if decoded:
+            start, stop = decoded.original_start(start), decoded.original_end(stop)
+        pieces += (original[end:start], mask or "")
+        end = stop
+    pieces.append(original[end:])
+    return "".join(pieces)
 
-    def redacted(self) -> str:
-        """The text with the masks in place."""
-        masked = sorted((claim for claim in self._claims if claim.replacement is not None), key=_outermost_first)
-        if not masked:
-            return self._original
-        pieces: list[str] = []
-        end, done = 0, 0
-        for claim in masked:
-            if claim.start >= done:
-                pieces += (self._original[end : self._decoded.original_start(claim.start)], claim.replacement or "")
-                end, done = self._decoded.original_end(claim.end), claim.end
-        pieces.append(self._original[end:])
-        return "".join(pieces)
 
-    def is_final(self, redacted: str) -> bool:
-        """Whether reading the redacted text again can find nothing more.
+def _is_final(redacted: str, claims: list[Claim], keeps_something: bool) -> bool:
+    """Whether reading the redacted text again can find nothing more, as far as words go.
 
-        It could where digits stayed, where a value ends elsewhere once there are masks in it, or where a phone word has
-        moved nearer to a harmless shape.
-        """
-        if is_mask(redacted):
-            return True
-        if "=" in redacted or ":" in redacted or _has_digit(self._text):
+    It could where two masks have met, where a field's value or key ends elsewhere once there are masks, or where a
+    phone word has moved nearer to what was kept.
+    """
+    if "****" in redacted:
+        return False
+    if "=" in redacted or ":" in redacted:
+        if _has_key_at_mask(redacted):
             return False
-        return not (self._keeps_shapes and phone_word_near(redacted, 0, len(redacted)))
+        if [start for start, end, _ in claims if start == end]:
+            fields = field_pairs(blank(redacted, existing_masks(redacted)))
+            if any(mask is not None for _, _, mask in fields):
+                return False
+    return not (keeps_something and phone_word_near(redacted, 0, len(redacted)))
 
 
 def _outermost_first(claim: Claim) -> tuple[int, int]:
-    return claim.start, -claim.end
+    return claim[0], -claim[1]

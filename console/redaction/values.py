@@ -1,88 +1,140 @@
-"""Redaction of Python values: what a DynamoDB item or an audit payload is made of."""
+"""Redaction of Python values: what JSON is parsed to, and what a DynamoDB item is made of."""
 
 import datetime
 import uuid
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 
-from console.redaction.documents import redact_number_text, redact_scalar_text
-from console.redaction.keys import Kind, key_kinds
+from console.redaction.fields import mask_value
+from console.redaction.keys import KeyKinds, Kind, key_kinds
 from console.redaction.masks import FULL_MASK
+from console.redaction.shapes import is_plain_text, is_whole_number
 from console.redaction.text import redact_text
 
 _MAX_DEPTH = 64
+# A number up to this is too short for a phone.
+_SMALL = 999_999
+_NUMBERS = (int, float, Decimal)
 _HARMLESS = (datetime.date, datetime.time, datetime.timedelta, uuid.UUID)
 
 
-def redact_value(value: object) -> object:
-    """Mask personal data in a structured value; returns a new value of the same shape.
+def redact_number(written: str, kind: Kind) -> str:
+    """Mask a number, given as text, whose key has this kind; a number that may stay is returned as it is."""
+    if kind.is_sensitive:
+        return mask_value(kind, written)
+    if kind is Kind.SAFE or (kind is Kind.ID and written.lstrip("-").isdigit()) or is_whole_number(written):
+        return written
+    return redact_text(written)
 
-    dict, list, tuple, set and frozenset keep their type, bytes become redacted text, masked numbers become their mask.
-    Numbers, booleans, None, dates, times and UUIDs stay where their key allows it. Any other object, and what is nested
-    deeper than 64 levels, becomes `***`.
+
+def kind_of_key(kinds: KeyKinds, key: str) -> tuple[Kind, str]:
+    """The kind of a key that is not known yet, and the key redacted; from then on it is known, if it is harmless."""
+    kind, redacted = kinds.classify(key), redact_text(key)
+    if redacted == key:
+        kinds.remember(key, kind)
+    return kind, redacted
+
+
+class Redaction:
+    """One value on its way through redaction, with a function for the strings in it.
+
+    What holds nothing to mask is passed on as it is, not copied.
     """
-    return _redacted(value, Kind.OTHER, "", 0)
 
+    def __init__(self, redact_string: Callable[[str, Kind], str]) -> None:
+        self._redact_string = redact_string
+        self.members = 0  # of all the objects that were met
 
-def _redacted(value: object, kind: Kind, key: str, depth: int) -> object:
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        return redact_scalar_text(str.__str__(value), kind)
-    if isinstance(value, int | float | Decimal):
-        return _redacted_number(value, kind)
-    if isinstance(value, bytes | bytearray):
-        return _redacted_bytes(bytes(value), kind)
-    if isinstance(value, _HARMLESS):
-        return FULL_MASK if kind.is_sensitive else value
-    if depth >= _MAX_DEPTH:
+    def of(self, value: object, kind: Kind = Kind.OTHER, key: str = "", depth: int = 0) -> object:
+        """The redacted value, which stands under a key of this kind."""
+        if isinstance(value, str):
+            redacted = self._redact_string(str.__str__(value), kind)
+            return value if redacted == value else redacted
+        if isinstance(value, (dict, list)):
+            return self._container(value, kind, key, depth)
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, _NUMBERS):
+            return _redacted_number(value, kind)
+        if isinstance(value, (bytes, bytearray)):
+            return self._bytes(bytes(value), kind)
+        if isinstance(value, _HARMLESS):
+            return FULL_MASK if kind.is_sensitive else value
+        if isinstance(value, Mapping):
+            return self._container(dict(value), kind, key, depth)
+        if isinstance(value, (tuple, set, frozenset)):
+            elements = self._container(list(value), kind, key, depth)
+            shape = next(shape for shape in (tuple, set, frozenset) if isinstance(value, shape))
+            return shape(elements) if isinstance(elements, list) else elements
         return FULL_MASK
-    if isinstance(value, Mapping):
-        return _redacted_mapping(value, kind, key, depth)
-    if isinstance(value, list | tuple | set | frozenset):
-        elements = [_redacted(element, kind, key, depth + 1) for element in value]
-        for shape in (list, tuple, set, frozenset):
-            if isinstance(value, shape):
-                return shape(elements)
-    return FULL_MASK
 
+    def _container(self, value: dict[object, object] | list[object], kind: Kind, key: str, depth: int) -> object:
+        if depth >= _MAX_DEPTH:
+            return FULL_MASK
+        if isinstance(value, dict):
+            return self._object(value, key_kinds(key, kind if kind.is_inherited else Kind.OTHER), depth)
+        redacted = value
+        for place, element in enumerate(value):
+            masked = self.of(element, kind, key, depth + 1)
+            if masked is not element:
+                redacted = list(value) if redacted is value else redacted
+                redacted[place] = masked
+        return redacted
 
-def _redacted_mapping(value: Mapping[object, object], kind: Kind, key: str, depth: int) -> dict[object, object]:
-    inherited = kind if kind.is_inherited else Kind.OTHER
-    kinds = key_kinds(key, inherited)
-    redacted: dict[object, object] = {}
-    times: Counter[object] = Counter()
-    for name, element in value.items():
-        shown = _redacted_key(name)
-        # Two keys can have one mask: "***@***", "***@*** (2)" …
-        times[shown] += 1
-        while times[shown] > 1 and f"{shown} ({times[shown]})" in redacted:
+    def _object(self, value: dict[object, object], kinds: KeyKinds, depth: int) -> dict[object, object]:
+        self.members += len(value)
+        redacted = value
+        for name, element in value.items():
+            kind = kinds.get(name)
+            if kind is None:
+                kind, shown = _redacted_key(kinds, name)
+                if shown != name:
+                    return self._with_masked_keys(value, kinds, depth)
+            if not kind.is_sensitive:
+                # By far the most frequent values.
+                if isinstance(element, str):
+                    if is_plain_text(element):
+                        continue
+                elif element is None or (isinstance(element, int) and -_SMALL <= element <= _SMALL):
+                    continue
+            masked = self.of(element, kind, name if isinstance(name, str) else "", depth + 1)
+            if masked is not element:
+                redacted = dict(value) if redacted is value else redacted
+                redacted[name] = masked
+        return redacted
+
+    def _with_masked_keys(self, value: dict[object, object], kinds: KeyKinds, depth: int) -> dict[object, object]:
+        redacted: dict[object, object] = {}
+        times: Counter[object] = Counter()
+        for name, element in value.items():
+            kind, shown = _redacted_key(kinds, name)
+            # Two keys can have one mask: "***@***", "***@*** (2)" …
             times[shown] += 1
-        unique = shown if times[shown] == 1 and shown not in redacted else f"{shown} ({times[shown]})"
-        own = kinds.classify(str.__str__(name)) if isinstance(name, str) else inherited
-        redacted[unique] = _redacted(element, own, name if isinstance(name, str) else "", depth + 1)
-    return redacted
+            while times[shown] > 1 and f"{shown} ({times[shown]})" in redacted:
+                times[shown] += 1
+            unique = shown if times[shown] == 1 and shown not in redacted else f"{shown} ({times[shown]})"
+            redacted[unique] = self.of(element, kind, name if isinstance(name, str) else "", depth + 1)
+        return redacted
+
+    def _bytes(self, value: bytes, kind: Kind) -> str:
+        try:
+            return self._redact_string(value.decode("utf-8"), kind)
+        except UnicodeDecodeError:
+            return FULL_MASK
 
 
-def _redacted_key(name: object) -> object:
-    if name is None or isinstance(name, bool):
-        return name
+def _redacted_key(kinds: KeyKinds, name: object) -> tuple[Kind, object]:
+    """The kind of a key of any type, and the key redacted."""
     if isinstance(name, str):
-        return redact_text(str.__str__(name))
-    if isinstance(name, int | float | Decimal):
-        return _redacted_number(name, Kind.OTHER)
-    return FULL_MASK
+        return kind_of_key(kinds, str.__str__(name))
+    kind = kinds.inherited
+    if name is None or isinstance(name, bool):
+        return kind, name
+    return kind, _redacted_number(name, Kind.OTHER) if isinstance(name, (int, float, Decimal)) else FULL_MASK
 
 
 def _redacted_number(value: int | float | Decimal, kind: Kind) -> object:
     written = format(value, "f") if isinstance(value, Decimal) and value.is_finite() else repr(value)
-    redacted = redact_number_text(written, kind)
+    redacted = redact_number(written, kind)
     return value if redacted == written else redacted
-
-
-def _redacted_bytes(value: bytes, kind: Kind) -> str:
-    try:
-        return redact_scalar_text(value.decode("utf-8"), kind)
-    except UnicodeDecodeError:
-        return FULL_MASK

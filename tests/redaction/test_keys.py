@@ -1,7 +1,10 @@
 """What a key says about its value."""
 
+import json
+
 import pytest
 
+from console.redaction import redact
 from console.redaction.keys import Kind, key_kinds, words_of
 
 
@@ -25,10 +28,16 @@ def test_keys_are_split_into_words(key, words):
     ("key", "kind"),
     [
         *((key, Kind.PHONE) for key in ("phone", "customer_phone", "mobileNumber", "tel", "wa_id", "waId", "msisdn")),
+        *(
+            (key, Kind.PHONE)
+            for key in ("phoneE164", "phones[0]", "line2.phone", "Telefonnummer", "téléphone", "celular")
+        ),
         *((key, Kind.EMAIL) for key in ("email", "customerEmail", "email_address", "mail")),
         *((key, Kind.TRACKING) for key in ("tracking_number", "trackingUrl", "awb", "shipment_number", "tracking")),
         *((key, Kind.ORDER) for key in ("order_number", "customerOrderId", "orderId", "orders", "order_ref")),
+        *((key, Kind.ORDER) for key in ("bestellnummer", "pedido", "po_number", "orderGid")),
         *((key, Kind.PERSONAL) for key in ("first_name", "lastName", "customer_name", "default_address", "zip")),
+        *((key, Kind.PERSONAL) for key in ("birth_date", "name_first", "Nachname", "refresh_token", "billing_city")),
         *((key, Kind.SAFE) for key in ("ts", "prompt_tokens", "amount_minor", "createdAt", "content_length")),
         *((key, Kind.ID) for key in ("product_id", "id", "threadId")),
         *((key, Kind.OTHER) for key in ("customer_id", "name", "product_name", "text", "ip_address", "recipient")),
@@ -40,7 +49,16 @@ def test_words_decide_the_kind(key, kind):
 
 @pytest.mark.parametrize(
     "key",
-    ["tracking_status", "phone_verified", "sort_order", "order_status", "email_sent", "has_phone", "order_total"],
+    [
+        "tracking_status",
+        "phone_verified",
+        "sort_order",
+        "order_status",
+        "email_sent",
+        "has_phone",
+        "order_total",
+        "display_order",
+    ],
 )
 def test_descriptors_are_not_sensitive(key):
     assert not key_kinds().classify(key).is_sensitive
@@ -73,5 +91,22 @@ def test_a_container_passes_its_kind_on_but_not_to_descriptors():
 def test_a_key_that_is_personal_data_is_not_remembered():
     kinds = key_kinds()
     for key in ("447123454821", "jo@example.com"):
-        kinds.classify(key)
+        kinds.remember(key, kinds.classify(key))
         assert key not in kinds
+    kinds.remember("cart_total", kinds.classify("cart_total"))
+    assert kinds["cart_total"] is Kind.SAFE
+
+
+def test_the_memory_of_keys_is_bounded_and_never_stays_full():
+    kinds = key_kinds("a parent of many")
+    for first in "abcdefghijklmnopqrstuvwxyz":
+        for second in "abcdefghijklmnopqrstuvwxyz":
+            kinds.remember(f"{first}{second}_size", Kind.SAFE)
+            assert f"{first}{second}_size" in kinds
+    assert len(kinds) == len(kinds.harmless) < 600
+
+
+@pytest.mark.parametrize("key", ["order a1b2c3d4e5", "tracking a1b2c3d4e5", "wamid.HBgM", "+44 71 23 45 48 21"])
+def test_a_key_is_masked_the_second_time_as_the_first(key):
+    text = json.dumps({key: 1})
+    assert redact(text) == redact(text) != text

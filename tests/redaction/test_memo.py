@@ -1,7 +1,12 @@
 """The memory of redacted texts."""
 
+import hashlib
 from concurrent.futures import ThreadPoolExecutor
 
+from hypothesis import given
+from hypothesis import strategies as st
+
+from console.redaction.documents import redact_document
 from console.redaction.memo import RedactedMemo
 
 
@@ -27,6 +32,19 @@ def test_the_memory_is_bounded_and_forgets_what_was_used_least():
         memo(text)
     assert len(memo) == 2
     assert calls == ["a", "b", "c", "b"]
+
+
+def test_the_memory_is_bounded_in_characters_too():
+    memo, calls = memo_with_calls(capacity=10, characters=2 * len("redacted"))
+    for text in ("a", "b", "c", "c", "a"):
+        memo(text)
+    assert len(memo) == 2
+    assert calls == ["a", "b", "c", "a"]
+    memo.clear()
+    for text in ("d", "e", "d"):
+        memo(text)
+    assert len(memo) == 2
+    assert calls[4:] == ["d", "e"]
 
 
 def test_very_short_and_very_long_texts_are_not_remembered():
@@ -62,3 +80,16 @@ def test_what_the_redaction_raises_is_passed_on_and_not_remembered():
         assert len(memo) == 0
     else:
         raise AssertionError("the error was lost")
+
+
+@given(st.lists(st.text(max_size=200), max_size=12))
+def test_only_redacted_texts_and_keyed_digests_are_stored(texts):
+    memo, other = (RedactedMemo(redact_document, capacity=4, shortest=1, longest=150) for _ in range(2))
+    for text in texts:
+        assert memo(text) == other(text) == redact_document(text)
+    assert set(memo._redacted.values()) <= {redact_document(text) for text in texts}
+    assert all(len(digest) == 16 for digest in memo._redacted)
+    assert not set(memo._redacted) & set(other._redacted)
+    assert not set(memo._redacted) & {
+        hashlib.blake2b(text.encode(errors="ignore"), digest_size=16).digest() for text in texts
+    }

@@ -81,6 +81,19 @@ def test_no_unexplained_run_of_seven_digits_survives(frame, number, prefix):
     assert bool(re.search(r"\d{7}", redacted)) == bool(is_epoch)
 
 
+# What may keep seven digits in a row: an epoch, and the places of a decimal fraction.
+EXPLAINED = re.compile(
+    r"(?<![0-9A-Za-z+.])(?:1[4-9]\d{8}(?:\d{3}|\d{6}|\d{9})?(?:\.\d{1,9})?|(?:0|[1-9]\d{0,5})\.\d{1,15})(?![0-9A-Za-z]|[.:]\d)"
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.text(alphabet="0123456789+-. ()/,;x Y\n'\"<>[]{}*_", min_size=7, max_size=60))
+def test_whatever_stands_around_them_seven_digits_are_masked_or_explained(text):
+    redacted = redact(text)
+    assert not re.search(r"\d{7}", EXPLAINED.sub("", redacted)), redacted
+
+
 @settings(max_examples=200, deadline=None)
 @given(
     st.lists(st.integers(min_value=0, max_value=999), min_size=3, max_size=4),
@@ -109,3 +122,77 @@ def test_json_cut_at_any_place_leaks_nothing():
         redacted = redact(text[:cut])
         assert not [telling for telling in TELLING if telling in redacted], text[:cut][-40:]
         assert redact(redacted) == redacted
+
+
+class Unknown:
+    def __repr__(self):
+        return "447123454821 jo@example.com"
+
+    __str__ = __repr__
+
+
+UNKNOWN = st.builds(Unknown)
+HASHABLE = st.one_of(
+    TEXTS, st.integers(), st.booleans(), st.none(), st.dates(), st.uuids(), UNKNOWN, st.decimals(allow_nan=False)
+)
+ANYTHING = st.recursive(
+    st.one_of(
+        HASHABLE, st.floats(), st.decimals(), st.binary(max_size=30), st.datetimes(), st.complex_numbers(), st.times()
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(HASHABLE, inner, max_size=3),
+        st.tuples(inner, inner),
+        st.frozensets(HASHABLE, max_size=3),
+        st.lists(inner, max_size=2).map(lambda items: (item for item in items)),
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(ANYTHING)
+def test_a_value_of_any_type_is_redacted_and_what_is_unknown_is_not_shown(value):
+    redacted = redact_value(value)
+    assert not leaves_of(redacted, Unknown)
+    assert not leaves_of(redacted, (complex, bytes))
+    assert written(redact_value(redacted)) == written(redacted)
+
+
+def written(value):
+    """The value as text: NaN is itself, and the elements of sets have an order."""
+    if isinstance(value, dict):
+        return [(written(key), written(element)) for key, element in value.items()]
+    if isinstance(value, list | tuple):
+        return [written(element) for element in value]
+    return sorted(map(repr, value)) if isinstance(value, set | frozenset) else repr(value)
+
+
+def leaves_of(value, kinds):
+    """The leaves of those types, keys of dictionaries among them."""
+    if isinstance(value, dict):
+        return [leaf for pair in value.items() for part in pair for leaf in leaves_of(part, kinds)]
+    if isinstance(value, list | tuple | set | frozenset):
+        return [leaf for element in value for leaf in leaves_of(element, kinds)]
+    return [value] if isinstance(value, kinds) else []
+
+
+@settings(max_examples=60, deadline=None)
+@given(DOCUMENTS, st.sampled_from([None, 1, 4]), st.booleans())
+def test_however_json_is_written_the_same_is_masked(document, indent, is_ascii):
+    usual = json.dumps(document)
+    if usual[0] in "[{":
+        unusual = json.dumps(document, indent=indent, ensure_ascii=is_ascii, separators=(" ,", " : "))
+        assert members_of(redact(unusual)) == members_of(redact(usual))
+
+
+def members_of(text):
+    """The JSON as lists of pairs, so that a key that stands twice is there twice."""
+    unnumbered = re.compile(r" \(\d+\)$")
+    return json.loads(text, object_pairs_hook=lambda pairs: [(unnumbered.sub("", key), value) for key, value in pairs])
+
+
+def test_a_key_that_stands_twice_hides_nothing():
+    for text in ['{"x": "jo@example.com", "x": "ok"}', '{"x": "jo@example.com", "x": "ok", "b\\\\": 1}']:
+        assert "jo@" not in redact(text)
+        assert '"ok"' in redact(text)

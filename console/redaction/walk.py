@@ -1,0 +1,215 @@
+"""A walk over the tokens of JSON text that is cut off, stands in other text, or is written in an unusual way.
+
+The text is rewritten in place, so that spacing, escapes, numbers and double keys stay as they were, and a document that
+ends in the middle is walked like a whole one.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from console.redaction.fields import mask_value
+from console.redaction.keys import KeyKinds, Kind, key_kinds
+from console.redaction.masks import FULL_MASK
+from console.redaction.text import is_suspicious
+from console.redaction.tokens import (
+    BARE,
+    CLOSING_QUOTE,
+    COLON,
+    CUT_LITERAL,
+    KEY,
+    LITERALS,
+    MARK,
+    MEMBER_BARE,
+    MEMBER_MARK,
+    MEMBER_PLAIN,
+    MEMBER_STRING,
+    NUMBER,
+    OTHER,
+    STRING,
+    TOKEN,
+)
+from console.redaction.values import kind_of_key, redact_number
+
+# An array has no keys; a key in it is malformed and scanned like one of an unknown object.
+_NO_KEYS = KeyKinds("", Kind.OTHER)
+# Brackets in brackets; what is deeper is read as plain text.
+_MAX_DEPTH = 200
+# The last word of a string that was cut may be the beginning of a phone number or an address, not so a date's.
+_CUT_WORD = re.compile(
+    r"(?<![^\s*])(?!(?:19|20)[0-9]{2}-)[+(]?[0-9](?:[ .\-/()]{0,3}[0-9]){4,5}[ .\-/()]{0,3}\Z"
+    r"|(?<!\S)[^\s*]*(?:@|%40)[^\s*]*\Z"
+)
+
+
+_decode = json.JSONDecoder(strict=False).raw_decode
+_encode, _encode_to_ascii = json.JSONEncoder(ensure_ascii=False).encode, json.JSONEncoder().encode
+
+
+class NotJsonError(Exception):
+    """The text stopped looking like JSON."""
+
+
+@dataclass(slots=True)
+class _Frame:
+    """An open object or array, and the key and kind of the value that comes next in it."""
+
+    kinds: KeyKinds
+    is_object: bool
+    key: str = ""
+    kind: Kind = Kind.OTHER
+
+
+class Walk:
+    """One JSON document in text, from an opening bracket to its closing one or to the end of the text."""
+
+    def __init__(self, text: str, start: int, redact_string: Callable[[str, Kind], str]) -> None:
+        self.text = text
+        self.end = start
+        self.pieces: list[str] = []
+        self._copied = start
+        self._redact_string = redact_string
+        self._frames: list[_Frame] = []
+        self._frame = _opened(False, None)
+        self._escape = _escape_to_ascii if text.isascii() else _escape
+
+    def run(self) -> None:
+        """Walk; raises NotJsonError where the text is no JSON."""
+        harmless = self._frame.kinds.harmless
+        for token in TOKEN.finditer(self.text, self.end):
+            group = token.lastindex
+            if group == MEMBER_PLAIN and token[KEY] in harmless:
+                continue  # by far the most frequent
+            if group == MEMBER_STRING:
+                self._string(token, group, self._key(token, KEY))
+            elif group == MARK:
+                if self._bracket(token[MARK]):
+                    self.end = token.end()
+                    break
+            elif group == MEMBER_MARK:
+                self._key(token, KEY)
+                self._bracket(token[MEMBER_MARK])
+            else:
+                self._rare(token, group)
+            harmless = self._frame.kinds.harmless
+        else:
+            self.end = len(self.text)
+        self.pieces.append(self.text[self._copied : self.end])
+
+    def _rare(self, token: re.Match[str], group: int | None) -> None:
+        """Elements of arrays, members whose key is sensitive or new, and what is not in the usual form or cut off."""
+        if group == MEMBER_PLAIN:
+            self._plain_member(token, self._key(token, KEY))
+        elif group == MEMBER_BARE:
+            self._bare(token, group, self._key(token, KEY))
+        elif group == COLON:
+            self._key(token, STRING)
+        elif group == BARE:
+            self._bare(token, group, self._frame.kind)
+        elif group == OTHER:
+            raise NotJsonError
+        else:
+            kind = self._frame.kind
+            if kind is not Kind.OTHER and self._frame.is_object and self._is_key_position(token.start()):
+                kind = Kind.OTHER
+            self._string(token, STRING, kind, is_cut=token[CLOSING_QUOTE] is None)
+
+    def _put(self, token: re.Match[str], group: int, replacement: str) -> None:
+        start, end = token.span(group)
+        self.pieces += (self.text[self._copied : start], replacement)
+        self._copied = end
+
+    def _bracket(self, mark: str) -> bool:
+        """Open or close an object or array; whether the document ends here."""
+        if mark in "{[":
+            if len(self._frames) >= _MAX_DEPTH:
+                raise NotJsonError
+            self._frames.append(self._frame)
+            self._frame = _opened(mark == "{", self._frame)
+            return False
+        if self._frame.is_object != (mark == "}"):
+            raise NotJsonError
+        self._frame = self._frames.pop()
+        return not self._frames
+
+    def _key(self, token: re.Match[str], group: int) -> Kind:
+        """Take note of a key, and mask it; the kind of its value."""
+        frame = self._frame
+        frame.key = key = _unescaped(token[group])
+        kind = frame.kinds.get(key)
+        if kind is None:
+            kind, redacted = kind_of_key(frame.kinds, key)
+            if redacted != key:
+                self._put(token, group, self._escape(redacted))
+        frame.kind = kind
+        return kind
+
+    def _plain_member(self, token: re.Match[str], kind: Kind) -> None:
+        written = token[MEMBER_PLAIN]
+        if kind.is_sensitive and written not in LITERALS:
+            value = written.strip('"')
+            redacted = mask_value(kind, value)
+            if redacted != value:
+                self._put(token, MEMBER_PLAIN, f'"{redacted}"')
+
+    def _string(self, token: re.Match[str], group: int, kind: Kind, is_cut: bool = False) -> None:
+        raw = token[group]
+        value = _unescaped(raw)
+        if kind.is_sensitive:
+            redacted = mask_value(kind, value)
+        elif is_suspicious(raw):
+            redacted = self._redact_string(value, kind)
+        else:
+            redacted = value
+        if is_cut:
+            redacted = _CUT_WORD.sub(FULL_MASK, redacted)
+        if redacted != value:
+            self._put(token, group, self._escape(redacted))
+
+    def _is_key_position(self, start: int) -> bool:
+        """Whether a string that has no colon behind is a key that was cut off before it."""
+        before = start - 1
+        while self.text[before].isspace():
+            before -= 1
+        return self.text[before] in ",{"
+
+    def _bare(self, token: re.Match[str], group: int, kind: Kind) -> None:
+        value = token[group]
+        if value in LITERALS:
+            return
+        if NUMBER.fullmatch(value):
+            redacted = redact_number(value, kind)
+            if redacted != value:
+                self._put(token, group, f'"{redacted}"')
+        elif token.end() != len(self.text) or not CUT_LITERAL.fullmatch(value):
+            raise NotJsonError
+        elif len(value) > len("false"):
+            self._put(token, group, FULL_MASK)
+
+
+def _opened(is_object: bool, above: _Frame | None) -> _Frame:
+    """The frame of an object or array that stands in the frame above."""
+    key, kind = (above.key, above.kind) if above else ("", Kind.OTHER)
+    if is_object:
+        return _Frame(key_kinds(key, kind if kind.is_inherited else Kind.OTHER), True)
+    return _Frame(_NO_KEYS, False, key, kind)
+
+
+def _unescaped(raw: str) -> str:
+    if "\\" not in raw:
+        return raw
+    try:
+        return str(_decode(f'"{raw}"')[0])
+    except ValueError:
+        # Not valid JSON, or cut inside an escape: the rules decode it themselves.
+        return raw
+
+
+def _escape(value: str) -> str:
+    """The inside of a JSON string."""
+    return _encode(value)[1:-1]
+
+
+def _escape_to_ascii(value: str) -> str:
+    return _encode_to_ascii(value)[1:-1]

@@ -1,0 +1,35 @@
+"""Inputs of 100 KB that a rule worse than linear would not survive."""
+
+import json
+
+SIZE = 100_000
+REPEATED = [
+    *("1", "@", "a@", "a", "+", "%", "\\", '"', "'", "*", "#", "=", "(", "[", "{", " ", "\n", ".", "-", "/", "é"),
+    *("٣", "\0", "a@b.c ", "1 ", "1-", "1.", "+1", "a'", "a+/", "a.", "a1", "%40", "%25", "%2B", "&#64;"),
+    *("&amp;", "\\u0040", "\\\\", '{"a":', '[{"', '{"a" x ', '{"a":1},', '["', '"a":', '{"phone":', "}{", "]["),
+    *('{"a":"', "a:", "a=", "a: b ", 'phone="', "phone: ", "name: a ", "address=", "order ", "order #"),
+    *("order 1,", "order 1 ", "tracking ", "tracking A 1 ", "https://", "https://track/", "https://track/1 "),
+    *("ci-a#pi-a#", "a#b", "wamid.", "wamid", "HBgM", "evt:", "arn:aws:", "1715642626 ", "10:10 ", "a1b2c3d4 "),
+    *("12345678-", "phone 12345 ", "1\u200b", "email=a@b.c&", "12:", "$1 ", "sk-", "***", "***-", "*** 1 ", '"@'),
+    *("'a", "tel ", "call me ", "1234567 ", "123 456 ", "00 ", "+ 1 ", "(0) ", "ümlaut "),
+]
+
+
+def nested_strings(size: int) -> str:
+    """JSON in a string in JSON in a string …, as deep as the size allows."""
+    text = "447123456789"
+    while len(text) < size:
+        text = json.dumps({"a": text})
+    return text
+
+
+def hostile_inputs() -> dict[str, str]:
+    """Inputs of 100 KB that a rule worse than linear would not survive."""
+    inputs = {repr(piece): piece * (SIZE // len(piece)) for piece in REPEATED}
+    inputs |= {f"{piece!r} as a JSON string": json.dumps({"a": piece * (SIZE // len(piece))}) for piece in REPEATED}
+    inputs["nested strings"] = nested_strings(SIZE)
+    inputs["nested arrays"] = "[" * (SIZE // 2) + "]" * (SIZE // 2)
+    inputs["nested objects"] = '{"a":' * (SIZE // 6) + "1" + "}" * (SIZE // 6)
+    inputs["colliding keys"] = json.dumps({f"u{number}@x.io": number for number in range(SIZE // 16)})
+    inputs["many keys"] = json.dumps({f"key{number}": str(number) for number in range(SIZE // 20)})
+    return inputs

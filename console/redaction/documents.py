@@ -6,6 +6,7 @@ is rewritten in place by a walk over its tokens.
 
 import json
 import re
+from collections.abc import Callable
 from functools import partial
 
 from console.redaction.fields import mask_value
@@ -27,7 +28,7 @@ _MAX_ROUNDS = 4
 _read = json.JSONDecoder(strict=False).decode
 _WRITERS = {
     (is_compact, is_ascii): json.JSONEncoder(
-        separators=(",", ":") if is_compact else (", ", ": "), ensure_ascii=is_ascii
+        separators=(",", ":") if is_compact else (", ", ": "), ensure_ascii=is_ascii, check_circular=False
     ).encode
     for is_compact in (False, True)
     for is_ascii in (False, True)
@@ -84,7 +85,28 @@ def _redact_whole(text: str, nesting: int) -> str | None:
     if redacted is document and _members_of(text) == redaction.members:
         return text
     write = _WRITERS['":' in text and '": ' not in text, text.isascii()]
-    return write(redacted) if write(document) == text else None
+    written = write(redacted)
+    if not redaction.has_masked_keys and _unmasked(written, redaction.masked, write) == text:
+        return written
+    return written if write(document) == text else None
+
+
+def _unmasked(written: str, masked: list[tuple[object, object]], write: Callable[[object], str]) -> str | None:
+    """The document with its masks replaced by what they stand for; None where a mask is not found.
+
+    Only if the text was written in the usual way is this the text again: to write the document too would take longer.
+    """
+    pieces: list[str] = []
+    end = 0
+    for value, mask in masked:
+        literal = write(mask)
+        start = written.find(literal, end)
+        if start < 0:
+            return None
+        pieces += (written[end:start], write(value))
+        end = start + len(literal)
+    pieces.append(written[end:])
+    return "".join(pieces)
 
 
 def _members_of(text: str) -> int | None:

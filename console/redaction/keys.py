@@ -118,6 +118,7 @@ class KeyKinds(dict[object, Kind]):
         self._around = words_of(parent)
         self.inherited = inherited
         self.harmless: set[str] = set()
+        self.inside: dict[object, KeyKinds] = {}  # those of objects under the keys that are known
 
     def classify(self, key: str) -> Kind:
         """The kind of a key, met before or not."""
@@ -136,9 +137,17 @@ class KeyKinds(dict[object, Kind]):
             if len(self) >= _MAX_KNOWN:
                 self.clear()
                 self.harmless.clear()
+                self.inside.clear()
             self[key] = kind
             if not kind.is_sensitive:
                 self.harmless.add(key)
+
+    def kinds_inside(self, key: object, kind: Kind) -> "KeyKinds":
+        """The kinds in an object under a key of this kind."""
+        found = key_kinds(key if isinstance(key, str) else "", kind)
+        if key in self:
+            self.inside[key] = found
+        return found
 
     def _describes(self, words: tuple[str, ...]) -> bool:
         """Whether this is about a phone or an email, such as {"phone": {"number": …, "country": …}}."""
@@ -148,8 +157,9 @@ class KeyKinds(dict[object, Kind]):
 _kinds: dict[tuple[str, Kind], KeyKinds] = {}
 
 
-def key_kinds(parent: str = "", inherited: Kind = Kind.OTHER) -> KeyKinds:
-    """The classification of keys in a container under the key `parent`, which passes on the kind `inherited`."""
+def key_kinds(parent: str = "", kind: Kind = Kind.OTHER) -> KeyKinds:
+    """The classification of keys in a container under the key `parent`, which has that kind and may pass it on."""
+    inherited = kind if kind.is_inherited else Kind.OTHER
     found = _kinds.get((parent, inherited))
     if found is None:
         found = KeyKinds(parent, inherited)

@@ -15,8 +15,8 @@ from console.redaction.text import redact_text
 _MAX_DEPTH = 64
 # A number up to this is too short for a phone.
 _SMALL = 999_999
-_NUMBERS = (int, float, Decimal)
 _HARMLESS = (datetime.date, datetime.time, datetime.timedelta, uuid.UUID)
+_LEAVES = (str, int, float, type(None), Decimal, bytes, bytearray, *_HARMLESS)
 
 
 def redact_number(written: str, kind: Kind) -> str:
@@ -37,7 +37,7 @@ def kind_of_key(kinds: KeyKinds, key: str) -> tuple[Kind, str]:
 
 
 class Redaction:
-    """One value on its way through redaction, with a function for the strings in it.
+    """One value on its way through redaction, with a function for the strings in it whose key is not sensitive.
 
     What holds nothing to mask is passed on as it is, not copied.
     """
@@ -45,22 +45,15 @@ class Redaction:
     def __init__(self, redact_string: Callable[[str, Kind], str]) -> None:
         self._redact_string = redact_string
         self.members = 0  # of all the objects that were met
+        self.masked: list[tuple[object, object]] = []  # what was masked and its mask, in order
+        self.has_masked_keys = False
 
     def of(self, value: object, kind: Kind = Kind.OTHER, key: str = "", depth: int = 0) -> object:
         """The redacted value, which stands under a key of this kind."""
-        if isinstance(value, str):
-            redacted = self._redact_string(str.__str__(value), kind)
-            return value if redacted == value else redacted
+        if isinstance(value, _LEAVES):
+            return self._leaf(value, kind)
         if isinstance(value, (dict, list)):
             return self._container(value, kind, key, depth)
-        if value is None or isinstance(value, bool):
-            return value
-        if isinstance(value, _NUMBERS):
-            return _redacted_number(value, kind)
-        if isinstance(value, (bytes, bytearray)):
-            return self._bytes(bytes(value), kind)
-        if isinstance(value, _HARMLESS):
-            return FULL_MASK if kind.is_sensitive else value
         if isinstance(value, Mapping):
             return self._container(dict(value), kind, key, depth)
         if isinstance(value, (tuple, set, frozenset)):
@@ -69,11 +62,31 @@ class Redaction:
             return shape(elements) if isinstance(elements, list) else elements
         return FULL_MASK
 
+    def _leaf(self, value: object, kind: Kind) -> object:
+        if isinstance(value, str):
+            written = str.__str__(value)
+            redacted: object = mask_value(kind, written) if kind.is_sensitive else self._redact_string(written, kind)
+            if redacted == value:
+                return value
+        elif value is None or isinstance(value, bool):
+            return value
+        elif isinstance(value, (int, float, Decimal)):
+            redacted = _redacted_number(value, kind)
+        elif isinstance(value, (bytes, bytearray)):
+            redacted = self._bytes(bytes(value), kind)
+        else:
+            redacted = FULL_MASK if kind.is_sensitive else value
+        if redacted is value:
+            return value
+        self.masked.append((value, redacted))
+        return redacted
+
     def _container(self, value: dict[object, object] | list[object], kind: Kind, key: str, depth: int) -> object:
         if depth >= _MAX_DEPTH:
+            self.masked.append((value, FULL_MASK))
             return FULL_MASK
         if isinstance(value, dict):
-            return self._object(value, key_kinds(key, kind if kind.is_inherited else Kind.OTHER), depth)
+            return self._object(value, key_kinds(key, kind), depth)
         redacted = value
         for place, element in enumerate(value):
             masked = self.of(element, kind, key, depth + 1)
@@ -91,20 +104,24 @@ class Redaction:
                 kind, shown = _redacted_key(kinds, name)
                 if shown != name:
                     return self._with_masked_keys(value, kinds, depth)
-            if not kind.is_sensitive:
-                # By far the most frequent values.
-                if isinstance(element, str):
-                    if is_plain_text(element):
-                        continue
-                elif element is None or (isinstance(element, int) and -_SMALL <= element <= _SMALL):
+            # By far the most frequent values come first.
+            if type(element) is str:
+                if not kind.is_sensitive and is_plain_text(element):
                     continue
-            masked = self.of(element, kind, name if isinstance(name, str) else "", depth + 1)
+                masked = self._leaf(element, kind)
+            elif element is None or (isinstance(element, (int, float)) and _may_stay(element, kind)):
+                continue
+            elif type(element) is dict and depth < _MAX_DEPTH - 1:
+                masked = self._object(element, kinds.inside.get(name) or kinds.kinds_inside(name, kind), depth + 1)
+            else:
+                masked = self.of(element, kind, name if isinstance(name, str) else "", depth + 1)
             if masked is not element:
                 redacted = dict(value) if redacted is value else redacted
                 redacted[name] = masked
         return redacted
 
     def _with_masked_keys(self, value: dict[object, object], kinds: KeyKinds, depth: int) -> dict[object, object]:
+        self.has_masked_keys = True
         redacted: dict[object, object] = {}
         times: Counter[object] = Counter()
         for name, element in value.items():
@@ -132,6 +149,11 @@ def _redacted_key(kinds: KeyKinds, name: object) -> tuple[Kind, object]:
     if name is None or isinstance(name, bool):
         return kind, name
     return kind, _redacted_number(name, Kind.OTHER) if isinstance(name, (int, float, Decimal)) else FULL_MASK
+
+
+def _may_stay(value: int | float, kind: Kind) -> bool:
+    """Whether the number is known to be harmless without a look at how it is written."""
+    return kind is Kind.SAFE or (isinstance(value, int) and -_SMALL <= value <= _SMALL and not kind.is_sensitive)
 
 
 def _redacted_number(value: int | float | Decimal, kind: Kind) -> object:

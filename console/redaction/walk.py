@@ -192,7 +192,7 @@ def _opened(is_object: bool, above: _Frame | None) -> _Frame:
     """The frame of an object or array that stands in the frame above."""
     key, kind = (above.key, above.kind) if above else ("", Kind.OTHER)
     if is_object:
-        return _Frame(key_kinds(key, kind if kind.is_inherited else Kind.OTHER), True)
+        return _Frame(key_kinds(key, kind), True)
     return _Frame(_NO_KEYS, False, key, kind)
 
 

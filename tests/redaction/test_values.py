@@ -49,6 +49,11 @@ def test_dates_stay_unless_their_key_is_sensitive():
     assert redact_value({"created": day, "birthday": day}) == {"created": day, "birthday": "***"}
 
 
+def test_a_number_that_compares_with_nothing_stays():
+    signaling = Decimal("sNaN")
+    assert redact_value([signaling])[0] is signaling
+
+
 class Unknown:
     def __str__(self):
         return "447123454821"

@@ -16,8 +16,9 @@ _EMPTY = frozenset({"", "null", "none", "true", "false"})
 
 # `=`, `:`, `==` or `=>` behind a key, which is looked for backwards: one word, or two when the second is "name" …
 _SIGN = re.compile(r"[=:]++(?<!:(?=//))>?[ ]?")
-_SECOND_WORDS = "|".join(word[::-1] for word in ("name", "number", "no", "id", "address", "url", "link"))
-_KEY_BACKWARDS = re.compile(rf"[ ]?[\"']?(?P<key>(?:(?i:{_SECOND_WORDS})[ ](?=\w))?[\w.\-]{{1,64}})")
+_SECOND_WORDS = ("name", "number", "no", "id", "address", "url", "link")
+_ENDINGS = "|".join(word[::-1] for word in _SECOND_WORDS)
+_KEY_BACKWARDS = re.compile(rf"[ ]?[\"']?(?P<key>(?:(?i:{_ENDINGS})[ ](?=\w))?[\w.\-]{{1,64}})")
 _LONGEST_KEY = 80
 # A quote inside ends the value only where something follows that can follow a value.
 _DOUBLE_QUOTED = re.compile(r'"(?P<value>[^"\n]{0,400}+(?:"(?![\s,}\])&;:<>]|\Z)[^"\n]{0,400}+){0,4})')
@@ -67,11 +68,8 @@ def field_pairs(text: str) -> list[Claim]:
     position = 0
     while sign := _SIGN.search(text, position):
         start, end = sign.span()
-        key = _KEY_BACKWARDS.match(text[max(position, start - _LONGEST_KEY) : start][::-1])
+        kind = _kind_before(text[max(position, start - _LONGEST_KEY) : start])
         position = end
-        if key is None:
-            continue
-        kind = _kind(key["key"][::-1])
         if kind is Kind.SAFE:
             number = _PLAIN_NUMBER.match(text, position)
             if number:
@@ -85,6 +83,16 @@ def field_pairs(text: str) -> list[Claim]:
             if claim is None or kind is Kind.PERSONAL:
                 claims.append((position, position, None))
     return claims
+
+
+def _kind_before(text: str) -> Kind:
+    """The kind of the key at the end of a text."""
+    word = text.rpartition(" ")[2]
+    known = _KINDS.get(word)
+    if known is not None and word.lower() not in _SECOND_WORDS:
+        return known
+    key = _KEY_BACKWARDS.match(text[::-1])
+    return _kind(key["key"][::-1]) if key else Kind.OTHER
 
 
 def _kind(key: str) -> Kind:

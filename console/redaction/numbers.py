@@ -3,13 +3,21 @@
 import re
 
 from console.redaction.claims import Claim
-from console.redaction.masks import FULL_MASK, MAX_PHONE_DIGITS, MIN_PHONE_DIGITS, mask_phone_digits
+from console.redaction.masks import FULL_MASK, MAX_PHONE_DIGITS, MIN_PHONE_DIGITS, digits_of, mask_phone_digits
 from console.redaction.shapes import EPOCH, phone_word_near
 
 _LONG = 7
 # At least five characters, since five digits are the shortest phone number.
 _NUMBER = re.compile(r"[0-9+](?=[0-9 .\-/()+]{4})[0-9]*+(?:[ .\-/()+]{1,3}+[0-9]++)*+")
-_SEPARATORS = " .-/()+"
+# 00123 is no country code, but a number with leading zeros.
+_has_country_code = re.compile(r"\+|00[1-9][0-9]{0,2}[ .\-/(]").match
+# What a line break has cut from a number. One group with a number on the next line too is a row of a table.
+_REST = re.compile(
+    r"[ ]{0,2}\r?\n[ ]{0,2}"
+    r"(?P<rest>[0-9]++(?:(?:[ .\-/()]{1,3}+[0-9]++)++|(?![ ]{0,2}\r?\n[ ]{0,2}[0-9])))(?![0-9A-Za-z])"
+)
+# So many digits before the line break are no whole number with its country code, and so many with those behind it are.
+_CUT, _WHOLE = range(3, 10), range(10, MAX_PHONE_DIGITS + 1)
 _GROUP = re.compile(r"\+?[0-9]+")
 _EXTENSION = re.compile(r"(?:x|ext\.?) ?[0-9]", re.IGNORECASE)
 _LETTERS_AFTER = re.compile(r"[A-Za-z0-9]+(?:-[0-9]{1,3}(?![0-9A-Za-z]))?")
@@ -34,6 +42,7 @@ def long_numbers(text: str) -> list[Claim]:
         if in_word or after_word:
             claim, stop = _claim_at_word(text, start, stop, end, in_word)
         elif stop - start >= MIN_PHONE_DIGITS:
+            stop = _end_behind_line_break(text, start, stop)
             claim = _number_claim(text, start, stop, end)
         if claim:
             claims.append(claim)
@@ -54,9 +63,7 @@ def _claim_at_word(text: str, start: int, stop: int, floor: int, in_word: bool) 
 
 
 def _number_claim(text: str, start: int, stop: int, floor: int) -> Claim | None:
-    digits = text[start:stop]
-    for separator in _SEPARATORS:
-        digits = digits.replace(separator, "")
+    digits = digits_of(text[start:stop])
     if len(digits) > MAX_PHONE_DIGITS:
         return start, stop, FULL_MASK
     if len(digits) < _LONG and not (
@@ -66,6 +73,18 @@ def _number_claim(text: str, start: int, stop: int, floor: int) -> Claim | None:
     if start > floor and text[start - 1] == "(" and text.count("(", start, stop) < text.count(")", start, stop):
         start -= 1
     return start, stop, mask_phone_digits(digits)
+
+
+def _end_behind_line_break(text: str, start: int, stop: int) -> int:
+    """Where a number with a country code ends that may go on in the next line: +44 7700⏎900 999."""
+    if text[stop : stop + 1] not in {" ", "\r", "\n"} or not _has_country_code(text, start):
+        return stop
+    before = len(digits_of(text[start:stop]))
+    found = _REST.match(text, stop) if before in _CUT else None
+    if found is None:
+        return stop
+    behind = len(digits_of(found["rest"]))
+    return found.end() if behind > 2 and before + behind in _WHOLE else stop
 
 
 def _word_claim(text: str, start: int, stop: int, floor: int) -> Claim | None:

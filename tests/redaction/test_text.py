@@ -22,6 +22,9 @@ PHONES = [
     ("level=info phone=0690000270 msg=sent", "level=info phone=***-***-0270 msg=sent"),
     ("B12 0700 122 121", "B12 ***-***-2121"),
     ("+49 1715642626", "***-***-2626"),
+    ("+44 7700\n900 999", "***-***-0999"),
+    ("ring +44 7700 900\r\n999 today", "ring ***-***-0999 today"),
+    ("0044 7700 \n 900999, or\n12 others", "***-***-0999, or\n12 others"),
     ("SMS to 07700900123, 07700900124", "SMS to ***-***-0123, ***-***-0124"),
 ]
 ENCODED = [
@@ -148,6 +151,27 @@ def test_personal_data_is_masked_and_the_rest_stays(text, expected):
 def test_harmless_values_stay(frame, value):
     text = frame.format(value)
     assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "100\n200\n300",
+        "1200\n3400 56\n78",
+        "00123\n00124",
+        "1. shirts\n2. shoes",
+        "2019\n2020\n2021",
+        "+120\n3400\n5600",
+    ],
+)
+def test_numbers_in_lines_of_their_own_stay(text):
+    assert redact(text) == text
+
+
+def test_a_line_behind_a_whole_number_stays():
+    assert redact("+44 7700 900 999\n12 shirts") == "***-***-0999\n12 shirts"
+    assert redact("+44 7700 900 999\n1234") == "***-***-0999\n1234"
+    assert redact("+44 7700 900\n12 shirts") == "***-***-0900\n12 shirts"
 
 
 def test_safe_keys_exempt_plain_numbers_only():

@@ -6,8 +6,8 @@ is rewritten in place by a walk over its tokens.
 
 import json
 import re
-from collections.abc import Callable
 from functools import partial
+from json.encoder import encode_basestring, encode_basestring_ascii
 
 from console.redaction.fields import mask_value
 from console.redaction.keys import Kind
@@ -86,24 +86,25 @@ def _redact_whole(text: str, nesting: int) -> str | None:
         return text
     write = _WRITERS['":' in text and '": ' not in text, text.isascii()]
     written = write(redacted)
-    if not redaction.has_masked_keys and _unmasked(written, redaction.masked, write) == text:
+    if not redaction.has_masked_keys and _unmasked(written, redaction.masked, text.isascii()) == text:
         return written
     return written if write(document) == text else None
 
 
-def _unmasked(written: str, masked: list[tuple[object, object]], write: Callable[[object], str]) -> str | None:
-    """The document with its masks replaced by what they stand for; None where a mask is not found.
+def _unmasked(written: str, masked: list[tuple[object, object]], is_ascii: bool) -> str | None:
+    """The document with its masks replaced by what they stand for; None where that cannot be told.
 
     Only if the text was written in the usual way is this the text again: to write the document too would take longer.
     """
+    quote = encode_basestring_ascii if is_ascii else encode_basestring
     pieces: list[str] = []
     end = 0
     for value, mask in masked:
-        literal = write(mask)
+        literal = quote(mask) if isinstance(mask, str) else ""
         start = written.find(literal, end)
-        if start < 0:
+        if start < 0 or not literal:
             return None
-        pieces += (written[end:start], write(value))
+        pieces += (written[end:start], quote(value) if isinstance(value, str) else repr(value))
         end = start + len(literal)
     pieces.append(written[end:])
     return "".join(pieces)

@@ -57,7 +57,7 @@ _WEAK = (
 )
 
 # What every shape has near its first character. Most numbers have it not, and need not be tried for each shape.
-_PROMISING = r"(?:(?=[0-9A-Za-z]{7}|[0-9A-Za-z]*+(?:[\-/.:]|[ ]?[bKkMGmunrtc]))|(?<=[$€£¥₹].))"
+_PROMISING = r"(?:(?=[0-9A-Za-z]{7}|[0-9A-Za-z]*+(?:[\-/.:][0-9A-Fa-f]|[ ]?[bKkMGmunrtc]))|(?<=[$€£¥₹].))"
 # The look-behind around the look-ahead lets the pattern begin with a set of characters, which `re` searches fast.
 _A_SHAPE = (
     rf"{_PROMISING}(?<=(?=(?:(?P<strong>{'|'.join(_STRONG)})|(?P<weak>{'|'.join(_WEAK)}))(?![0-9A-Za-z]|[.:][0-9])).)"

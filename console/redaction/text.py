@@ -54,8 +54,8 @@ _SIGNS = tuple(dict.fromkeys(sign for _, signs in (*WORD_RULES, *NUMBER_RULES) f
 
 # Text without any of these holds nothing that a rule could find.
 is_suspicious = re.compile(r"[0-9@%&\\=:\u0080-\U0010ffff]|wamid").search
-_has_digit = re.compile(r"[0-9]").search
-_has_four_digits = re.compile(r"(?:[0-9][^0-9]*+){4}").search
+# The shortest number that is masked has four digits.
+_has_four_digits = re.compile(r"(?:[^0-9]*+[0-9]){4}").match
 # A mask, the sign of a field behind it, and words between them or none.
 _has_key_at_mask = re.compile(r"\*[ ]?(?:[\w.\-]{1,64}+(?:[ ]\w{1,8}+)?)?[\"']?[ ]?[=:]").search
 _ROUNDS = 4
@@ -92,11 +92,13 @@ def _read(text: str) -> tuple[str, bool]:
         if found := rule(rest):
             claims += found
             rest = blank(rest, found)
-    if _has_digit(rest):
+    if _has_four_digits(rest):
         for rule in number_rules:
             if found := rule(rest):
                 claims += found
                 rest = blank(rest, found)
+                if not _has_four_digits(rest):
+                    break
     masked = [claim for claim in claims if claim[2] is not None]
     if not masked:
         return text, True
@@ -104,7 +106,7 @@ def _read(text: str) -> tuple[str, bool]:
     if is_mask(redacted):
         return redacted, True
     # Enough digits stayed for a number that a word has moved nearer to, or what is between masks is still encoded.
-    if (_has_digit(rest) and _has_four_digits(rest)) or (decoded and decoded.text != text):
+    if _has_four_digits(rest) or (decoded and decoded.text != text):
         return redacted, False
     return redacted, _is_final(redacted, claims, len(masked) < len(claims))
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable
-from datetime import UTC, datetime, time, timedelta
+from dataclasses import replace
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -10,6 +10,8 @@ from django import forms
 from django.core.validators import RegexValidator
 from django.http import QueryDict
 
+from console.dynamodb.keys import SORT_KEY_BYTES
+from console.forms import DaysForm, FilterForm, KeyField, LookupForm, bind_lookup, by_look
 from console.staff.permissions import Staff
 from conversations.filters import Filters
 from conversations.lookups import Finding, find_by_id, find_recipient, find_replies, spellings
@@ -29,8 +31,8 @@ def words(value: str) -> str:
     return value.replace("_", " ")
 
 
-class ConversationFilter(forms.Form):
-    """GET filters of a company's or project's conversations. What is invalid is named and left out."""
+class ConversationFilter(FilterForm):
+    """GET filters of a company's or project's conversations."""
 
     status = forms.CharField(required=False, max_length=60, validators=[_WORD], widget=forms.Select)
     channel = forms.CharField(required=False, max_length=40, validators=[_WORD], widget=forms.Select)
@@ -63,19 +65,6 @@ class ConversationFilter(forms.Form):
     def _choices(self, name: str, choices: list[tuple[str, str]]) -> None:
         self.fields[name].widget.choices = [("", "Any"), *choices]  # type: ignore[attr-defined]
 
-    def chosen(self, name: str) -> Any:
-        """The cleaned value of a field, "" where nothing valid was given."""
-        return self.cleaned_data.get(name) or ""
-
-    @property
-    def problems(self) -> list[str]:
-        """What was not understood, in words."""
-        return [
-            f"{self.fields[name].label or name.capitalize()}: {error} It was left out."
-            for name, errors in self.errors.items()
-            for error in errors
-        ]
-
     def values(self) -> dict[str, str]:
         """The valid filters that are set, as a URL has them."""
         return {name: str(value) for name in self.fields if (value := self.chosen(name))}
@@ -91,53 +80,15 @@ class ConversationFilter(forms.Form):
         )
 
 
-class RecipientFilter(ConversationFilter):
+class RecipientFilter(DaysForm, ConversationFilter):
     """As ConversationFilter, with the days of creation, both included."""
 
-    since = forms.DateField(
-        required=False, label="From", widget=forms.DateInput(attrs={"type": "date"}), input_formats=["%Y-%m-%d"]
-    )
-    until = forms.DateField(
-        required=False, label="To", widget=forms.DateInput(attrs={"type": "date"}), input_formats=["%Y-%m-%d"]
-    )
     field_order = ("since", "until", "status", "channel", "hand_off", "task")
-
-    def clean_since(self) -> Any:
-        """A day that a conversation can have been created on."""
-        return self._sensible("since")
-
-    def clean_until(self) -> Any:
-        """As `clean_since`."""
-        return self._sensible("until")
-
-    def _sensible(self, name: str) -> Any:
-        day = self.cleaned_data[name]
-        if day and not 2000 <= day.year <= 2100:
-            raise forms.ValidationError("The year is not between 2000 and 2100.")
-        return day
-
-    def clean(self) -> None:
-        """The first day is not after the last."""
-        since, until = self.cleaned_data.get("since"), self.cleaned_data.get("until")
-        if since and until and since > until:
-            self.add_error("since", "The first day is after the last.")
 
     def filters(self, zone: ZoneInfo) -> Filters:
         """The filters, with days as instants from midnight to midnight in the person's time zone."""
-        found = super().filters(zone)
-        since, until = self.cleaned_data.get("since"), self.cleaned_data.get("until")
-        return Filters(
-            found.status,
-            found.channel,
-            found.hand_off,
-            found.task,
-            _midnight(since, zone) if since else None,
-            _midnight(until + timedelta(days=1), zone) if until else None,
-        )
-
-
-def _midnight(day: Any, zone: ZoneInfo) -> datetime:
-    return datetime.combine(day, time.min, zone).astimezone(UTC)
+        since, until = self.instants(zone)
+        return replace(super().filters(zone), since=since, until=until)
 
 
 class CompanyFilter(forms.Form):
@@ -146,24 +97,12 @@ class CompanyFilter(forms.Form):
     name = forms.CharField(required=False, max_length=100, label="Company")
 
 
-def _no_controls(value: str) -> None:
-    if any(ord(char) < 32 or 0xD800 <= ord(char) <= 0xDFFF for char in value):
-        raise forms.ValidationError("There are characters in it that cannot be part of it.")
+def _identifier(label: str, help_text: str = "") -> KeyField:
+    return KeyField(label=label, most=320, help_text=help_text)
 
 
-# Not kept by the browser, nor sent anywhere for its spelling: it may be somebody's number or address.
-_PRIVATE = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "none"}
-
-
-def _identifier(label: str, help_text: str = "") -> forms.CharField:
-    widget = forms.TextInput(attrs=dict(_PRIVATE))
-    return forms.CharField(label=label, max_length=320, help_text=help_text, widget=widget, validators=[_no_controls])
-
-
-class Lookup(forms.Form):
-    """A look-up. `look` names it; `find` makes it; `terms` are what was typed, to be sealed into a results page."""
-
-    look = ""
+class Lookup(LookupForm):
+    """A look-up. `find` makes it; `terms` are what was typed, to be sealed into a results page."""
 
     def find(self, staff: Staff) -> Finding:
         """What is found in the person's scope."""
@@ -221,40 +160,20 @@ class IdLookup(Lookup):
     """By conversation id."""
 
     look = "id"
-    conversation_id = forms.CharField(
-        label="Conversation id",
-        max_length=1024,
-        validators=[_no_controls],
-        widget=forms.TextInput(attrs=dict(_PRIVATE)),
-    )
-
-    def clean_conversation_id(self) -> str:
-        """Within what DynamoDB takes for a key."""
-        value: str = self.cleaned_data["conversation_id"]
-        if len(value.encode()) > 1024:
-            raise forms.ValidationError("An id is at most 1,024 bytes long.")
-        return value
+    conversation_id = KeyField(label="Conversation id", most=SORT_KEY_BYTES)
 
     def find(self, staff: Staff) -> Finding:
         """See `find_by_id`."""
         return find_by_id(self.cleaned_data["conversation_id"], staff)
 
 
-LOOKUPS: dict[str, type[Lookup]] = {each.look: each for each in (RecipientLookup, RepliesLookup, IdLookup)}
-
-
-def lookup_forms(bound: Lookup | None = None) -> dict[str, Lookup]:
-    """One form of each kind, by its name; `bound` in place of its own kind. Field ids differ between the forms."""
-    return {
-        look: bound if bound is not None and bound.look == look else form(auto_id=f"id_{look}_%s")
-        for look, form in LOOKUPS.items()
-    }
+LOOKUPS: dict[str, type[Lookup]] = by_look(RecipientLookup, RepliesLookup, IdLookup)
 
 
 def bound_lookup(context: dict[str, Any] | None) -> Lookup | None:
     """The valid look-up that a list context of results names, or None."""
     match context:
         case {"list": "found", "look": str() as look, "terms": dict() as terms} if look in LOOKUPS:
-            form = LOOKUPS[look](terms, auto_id=f"id_{look}_%s")
+            form = bind_lookup(LOOKUPS[look], terms)
             return form if form.is_valid() else None
     return None

@@ -11,6 +11,7 @@ from boto3.dynamodb.types import TypeSerializer
 
 from console import clock
 from console.dynamodb.connection import call
+from console.dynamodb.keys import PARTITION_KEY_BYTES, SORT_KEY_BYTES
 from console.dynamodb.models import TYPE_WORDS
 from console.dynamodb.registry import TABLES, table_name
 from console.dynamodb.translation import ConditionFailed
@@ -19,7 +20,6 @@ from conversations.models import Conversation
 
 MAX_ITEM_BYTES = 400 * 1024
 MAX_LINE_BYTES = 4 * 1024 * 1024
-MAX_PARTITION_KEY_BYTES, MAX_SORT_KEY_BYTES = 2048, 1024
 CHANNELS = ("whatsapp", "sms", "email")
 _TIMESTAMPS = ("created_at", "updated_at")
 _OURS = {"whatsapp": "company_whatsapp_number", "sms": "company_sms_number", "email": "company_email"}
@@ -170,7 +170,7 @@ def _key_flaws(plain: dict[str, Any]) -> Iterator[str]:
         value = plain.get(name)
         if value is None:
             continue
-        limit = MAX_SORT_KEY_BYTES if name in sorts else MAX_PARTITION_KEY_BYTES
+        limit = SORT_KEY_BYTES if name in sorts else PARTITION_KEY_BYTES
         if not value:
             yield f"{name} is empty"
         elif len(value.encode()) > limit:

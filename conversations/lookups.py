@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from console.dynamodb.calls import parallel
+from console.dynamodb.keys import SORT_KEY_BYTES, fits
 from console.dynamodb.paging import Source, read_page
 from console.errors import NotAccepted, TableMissing
 from console.refs import seal
@@ -17,7 +18,6 @@ from console.staff.permissions import Staff
 from conversations.filters import Filters
 from conversations.models import CompanyProjectIndex, Conversation, ConversationIdIndex
 from conversations.queries import (
-    MAX_KEY_BYTES,
     ConversationList,
     first_page,
     index_absent,
@@ -73,7 +73,7 @@ def spellings(typed: str) -> tuple[str, ...]:
     # Invisible marks come along when a number is copied from a page or a chat.
     text = "".join(char for char in text if unicodedata.category(char) not in ("Cf", "Cc")).strip()
     text = text.removeprefix(found[0]) if (found := _PREFIX.match(text)) else text
-    if not text or len(text.encode("utf-8", "surrogatepass")) > MAX_KEY_BYTES:
+    if not fits(text, SORT_KEY_BYTES):
         return ()
     if "@" in text:
         address = text[text.rfind("<") + 1 :].split(">")[0].strip() if "<" in text else text

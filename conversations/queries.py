@@ -42,8 +42,6 @@ REPLY_INDEXES = {
 _OTHER_OFFSETS = timedelta(days=1)
 _FIRST_EPOCH, _LAST_EPOCH = 1_000_000_000, 1_999_999_999
 _AFTER = "~"
-# What DynamoDB takes for a sort key: no longer id, number or address is stored.
-MAX_KEY_BYTES = 1024
 
 Ranges = tuple[tuple[Any, Any], ...]
 T = TypeVar("T")

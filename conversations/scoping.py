@@ -1,6 +1,7 @@
 """To which company a conversation belongs when only its id is known."""
 
 from console.dynamodb.connection import call
+from console.dynamodb.keys import SORT_KEY_BYTES, fits
 from console.dynamodb.registry import table_name
 from console.errors import NotAccepted, TableMissing
 from conversations.models import ConversationIdIndex
@@ -14,7 +15,7 @@ def companies_of(conversation_id: str) -> frozenset[str]:
 
     One Query of the conversation-id index. Raises the store's errors, never for an absent table or index.
     """
-    if not 0 < len(conversation_id.encode("utf-8", "replace")) <= 1024:
+    if not fits(conversation_id, SORT_KEY_BYTES):
         return frozenset()
     try:
         answer = call(

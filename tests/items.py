@@ -1,6 +1,7 @@
 """Items as the platform writes them."""
 
 import uuid
+from datetime import datetime, timedelta
 from typing import Any
 
 from console import clock
@@ -48,4 +49,23 @@ def conversation(**overrides: Any) -> dict[str, Any]:
         "channel_config": {"whatsapp": {"company_whatsapp_number": "+447588713814"}},
     }
     item.update(overrides)
+    return {name: value for name, value in item.items() if value is not ...}
+
+
+def event(now: datetime, **more: Any) -> dict[str, Any]:
+    """An idempotency record as the middleware writes it, three hours before; `...` leaves an attribute out."""
+    item = {
+        "created_at": clock.to_iso(now - timedelta(hours=3)),
+        "last_processed_at": clock.to_iso(now - timedelta(hours=3)),
+        "received_at": clock.to_iso(now - timedelta(hours=3, seconds=1)),
+        "expires_at": clock.to_epoch(now + timedelta(days=12, hours=1)),
+        "status": "processed",
+        "mode": "route_only",
+        "safe_mode": False,
+        "automation_enabled": True,
+        "source_message_id": "m1",
+        "payload_sha256": "ab" * 32,
+        "payload_bytes": 1234,
+        "intent": "order_status",
+    } | more
     return {name: value for name, value in item.items() if value is not ...}

@@ -58,7 +58,9 @@ class Result(StrEnum):
     FAILED = "failed"
 
 
-HAND_OFF_ACTIONS = frozenset(action for action in Action if action.startswith("hand_off."))
+# What the types of all hand-offs begin with, those of writers to come among them.
+HAND_OFF_PREFIX = "hand_off."
+HAND_OFF_ACTIONS = frozenset(action for action in Action if action.startswith(HAND_OFF_PREFIX))
 
 
 def outcome(result: str) -> str:

@@ -6,12 +6,14 @@ Each of the two is in order of time by itself; who wants one order merges them a
 
 from typing import Any
 
+from console.audit.actions import HAND_OFF_PREFIX
 from console.audit.models import AuditEntry, ConversationEventsIndex, IdempotencyRecord
 from console.dynamodb.connection import call
 from console.dynamodb.presence import index_ready, table_ready
 from console.dynamodb.registry import table_name
 from console.errors import TableMissing
 
+# The first character of timestamps; epochs, until 2033, come before it.
 SPLIT = "2"
 
 
@@ -36,7 +38,7 @@ def read_entries(
     if hand_off is not None:
         # What is of no readable type is no hand-off.
         request["FilterExpression"] = f"{'' if hand_off else 'NOT '}begins_with(action_type, :kind)"
-        values[":kind"] = {"S": "hand_off."}
+        values[":kind"] = {"S": HAND_OFF_PREFIX}
     if after:
         request["ExclusiveStartKey"] = {"conversation_id": {"S": trail}, "ts_action_id": {"S": after}}
     answer = call("Query", **request)

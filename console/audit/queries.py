@@ -9,12 +9,13 @@ from typing import Any
 from console import clock, refs
 from console.audit import scoping
 from console.audit.actions import HAND_OFF_ACTIONS, outcome
-from console.audit.history import SPLIT, read_entries
+from console.audit.history import read_entries
 from console.audit.models import AuditEntry, IdempotencyRecord
 from console.audit.records import HandOffEntry, TrailPage, TrailRow
 from console.audit.rows import as_payload, row_of_entry, row_of_record
 from console.dynamodb.calls import parallel
 from console.dynamodb.connection import call
+from console.dynamodb.keys import fits
 from console.dynamodb.registry import table_name
 from console.errors import ConsoleError, StoreUnavailable, TableMissing
 from console.redaction import redact
@@ -59,25 +60,10 @@ def hand_off_entries(conversation_id: str, company_id: str = "") -> tuple[tuple[
 
     One strongly consistent Query: only the console writes these, with timestamps.
     """
-    answer = call(
-        "Query",
-        TableName=table_name("AUDIT"),
-        KeyConditionExpression="conversation_id = :trail AND ts_action_id >= :split",
-        FilterExpression="begins_with(action_type, :kind)",
-        ExpressionAttributeValues={
-            ":trail": {"S": conversation_id},
-            ":split": {"S": SPLIT},
-            ":kind": {"S": "hand_off."},
-        },
-        ScanIndexForward=False,
-        ConsistentRead=True,
-        Limit=HAND_OFFS_READ,
-        ReturnConsumedCapacity="TOTAL",
-    )
+    entries, more = read_entries(conversation_id, epochs=False, limit=HAND_OFFS_READ, hand_off=True)
     now = clock.now()
-    entries = (AuditEntry.from_raw_data(raw) for raw in answer.get("Items", []))
     found = (_hand_off(entry, now) for entry in entries if is_of(entry, company_id))
-    return tuple(each for each in found if each is not None), "LastEvaluatedKey" not in answer
+    return tuple(each for each in found if each is not None), more is None
 
 
 def _hand_off(entry: AuditEntry, now: datetime) -> HandOffEntry | None:
@@ -210,7 +196,7 @@ def rows_and_records(entries: Sequence[AuditEntry]) -> tuple[list[TrailRow], Ite
 def key_of(entry: AuditEntry) -> str:
     key = entry.plain("idempotency_key")
     # Longer ones cannot be keys of the table, and one would fail the whole batch.
-    return key if isinstance(key, str) and 0 < len(key.encode("utf-8", "replace")) <= 2048 else ""
+    return key if isinstance(key, str) and fits(key) else ""
 
 
 def _keys_of(entries: Iterable[AuditEntry]) -> list[str]:
@@ -234,7 +220,7 @@ def _records(keys: list[str]) -> tuple[dict[str, IdempotencyRecord], str]:
 def display_names(entries: Iterable[AuditEntry]) -> dict[str, str]:
     """Names of the staff in these entries by username; a trail reads without them too."""
     wanted = {clean(str(entry.plain("actor"))) for entry in entries if entry.plain("actor_role") in STAFF_ROLES}
-    usernames = sorted(name for name in wanted if 0 < len(name.encode()) <= 2048)
+    usernames = sorted(name for name in wanted if fits(name))
     try:
         found = batch_get("STAFF", "username", usernames, projection="username, display_name")
     except ConsoleError:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from console.audit.actions import Action, Result
+from console.audit.actions import HAND_OFF_PREFIX, Action, Result
 from console.trees import text_of
 
 # What was done, what was tried. {…} is filled from the payload; a part in [] falls away when its value is missing.
@@ -100,7 +100,7 @@ def tone(action: str, outcome: str) -> str:
     if outcome in (Result.CONFLICT, Result.FAILED):
         return "bad"
     known = _TONES.get(Action(action), "") if action in _PHRASES else ""
-    return known or ("human" if action.startswith("hand_off.") else "")
+    return known or ("human" if action.startswith(HAND_OFF_PREFIX) else "")
 
 
 def _unnamed(action: str) -> str:

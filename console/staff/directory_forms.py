@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 
 from console import clock
 from console.errors import Invalid
+from console.forms import PLAIN_TEXT, FilterForm, LongSelect
 from console.staff import directory
 from console.staff.account_record import scope_words
 from console.staff.checks import MAX_NAME, checked_display_name, checked_scope, checked_username
@@ -28,15 +29,14 @@ ROLE_WORDS = {
 }
 # So many companies are offered to tick; who has more types the ids of the others.
 COMPANIES_OFFERED = 60
-_PLAIN_TEXT = {"autocomplete": "off", "autocapitalize": "none", "autocorrect": "off", "spellcheck": "false"}
 _PREFIX = re.compile(r"[a-z0-9._-]{0,64}", re.ASCII)
 
 
-class DirectoryFilter(forms.Form):
+class DirectoryFilter(FilterForm):
     """GET filters of the list. What is invalid is named and left out."""
 
     name = forms.CharField(
-        required=False, max_length=64, label="Username begins with", widget=forms.TextInput(attrs=dict(_PLAIN_TEXT))
+        required=False, max_length=64, label="Username begins with", widget=forms.TextInput(attrs=dict(PLAIN_TEXT))
     )
     role = forms.ChoiceField(
         required=False,
@@ -62,7 +62,7 @@ class DirectoryFilter(forms.Form):
 
     def values(self) -> dict[str, str]:
         """The valid filters that are set, as a URL has them."""
-        return {name: value for name in self.fields if (value := self.cleaned_data.get(name) or "")}
+        return {name: value for name in self.fields if (value := self.chosen(name))}
 
     def filters(self) -> Filters:
         """The filters for the reading."""
@@ -97,11 +97,12 @@ class AccountForm(forms.Form):
     other = forms.CharField(
         required=False,
         max_length=120_000,
-        widget=forms.Textarea(attrs={**_PLAIN_TEXT, "rows": 3}),
+        widget=forms.Textarea(attrs={**PLAIN_TEXT, "rows": 3}),
         help_text="Separated by spaces, commas or lines.",
     )
     time_zone = forms.ChoiceField(
         choices=(),
+        widget=LongSelect,
         help_text="In which the person sees times.",
         error_messages={"required": "Choose a time zone.", "invalid_choice": "Choose one of these time zones."},
     )
@@ -195,7 +196,7 @@ class NewAccountForm(AccountForm):
     username = forms.CharField(
         max_length=64,
         help_text="Lower-case letters, digits, dots, dashes and underscores. It cannot be changed later.",
-        widget=forms.TextInput(attrs={**_PLAIN_TEXT, "autofocus": True}),
+        widget=forms.TextInput(attrs={**PLAIN_TEXT, "autofocus": True}),
         error_messages={"required": "Enter a username."},
     )
     signs_in_with = forms.ChoiceField(choices=(), widget=forms.RadioSelect, initial=PASSWORD)

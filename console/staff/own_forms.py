@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
@@ -11,6 +11,7 @@ from django.conf import settings
 
 from console import clock
 from console.errors import Invalid
+from console.forms import LongSelect
 from console.staff import passwords
 
 # The regions whose names are of places; what remains are other names of the same zones (US/Eastern, EST, Etc/GMT+5).
@@ -98,6 +99,7 @@ class TimeZoneForm(forms.Form):
 
     time_zone = forms.ChoiceField(
         label="Zone",
+        widget=LongSelect,
         error_messages={"required": "Choose a time zone.", "invalid_choice": "That is no time zone. Choose another."},
     )
 
@@ -120,6 +122,13 @@ def _zones() -> dict[str, ZoneInfo]:
 
 def zone_choices(at: datetime, current: str = "") -> list[tuple[str, Iterable[tuple[str, str]]] | tuple[str, str]]:
     """Choices of a select: UTC, then groups of zones by region. `current` is among them even if nobody knows it."""
+    unknown = [(current, current)] if current and current not in _zones() else []
+    return [("UTC", "UTC"), *unknown, *_by_region(at.replace(minute=0, second=0, microsecond=0))]
+
+
+@lru_cache(maxsize=2)
+def _by_region(hour: datetime) -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
+    """Zones by region, with what the clock shows there in that hour."""
     groups: dict[str, list[tuple[str, str]]] = {region: [] for region in (*REGIONS, OTHER)}
     for name, zone in _zones().items():
         region, _, place = name.partition("/")
@@ -127,12 +136,8 @@ def zone_choices(at: datetime, current: str = "") -> list[tuple[str, Iterable[tu
             continue
         if region not in groups or not place:
             region, place = OTHER, name
-        groups[region].append((name, f"{_place_in_words(place)} ({_offset(zone, at)})"))
-    choices: list[tuple[str, Iterable[tuple[str, str]]] | tuple[str, str]] = [("UTC", "UTC")]
-    if current and current not in _zones():
-        choices.append((current, current))
-    choices += [(region, sorted(zones, key=lambda zone: zone[1])) for region, zones in groups.items() if zones]
-    return choices
+        groups[region].append((name, f"{_place_in_words(place)} ({_offset(zone, hour)})"))
+    return tuple((region, tuple(sorted(zones, key=lambda zone: zone[1]))) for region, zones in groups.items() if zones)
 
 
 def _place_in_words(place: str) -> str:

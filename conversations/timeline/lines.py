@@ -9,7 +9,7 @@ from functools import lru_cache
 from django.conf import settings
 
 from console import clock
-from console.audit.actions import outcome
+from console.audit.actions import HAND_OFF_PREFIX, outcome
 from console.audit.events.keys import decode
 from console.audit.models import AuditEntry, IdempotencyRecord
 from console.audit.records import TrailRow
@@ -128,7 +128,7 @@ def of_entry(entry: AuditEntry, row: TrailRow) -> Line:
 def is_hand_off(entry: AuditEntry) -> bool:
     """Whether an entry is of the hand-off."""
     action = entry.plain("action_type")
-    return isinstance(action, str) and action.startswith("hand_off.")
+    return isinstance(action, str) and action.startswith(HAND_OFF_PREFIX)
 
 
 def of_record(record: IdempotencyRecord) -> Line:

@@ -8,7 +8,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from console.dynamodb.calls import submit
+from console.dynamodb.keys import SORT_KEY_BYTES, fits
 from console.errors import NotFound
+from console.forms import lookup_forms
 from console.redaction import mask_identifier
 from console.refs import unseal
 from console.staff.access import StaffRequest, requires
@@ -16,9 +18,9 @@ from console.staff.permissions import Permission
 from console.templatetags.console import zone_of
 from conversations.companies import Company, companies_for, company_named, projects_of
 from conversations.filters import Filters
-from conversations.forms import CHANNELS, CompanyFilter, ConversationFilter, RecipientFilter, lookup_forms
+from conversations.forms import CHANNELS, LOOKUPS, CompanyFilter, ConversationFilter, RecipientFilter
 from conversations.listing import rows_of, url_of
-from conversations.queries import MAX_KEY_BYTES, any_of, of_company, of_recipient, of_reply, read_list
+from conversations.queries import any_of, of_company, of_recipient, of_reply, read_list
 from conversations.queue import waiting_counts
 from conversations.records import Page
 
@@ -51,7 +53,7 @@ def index(request: StaffRequest) -> HttpResponse:
         "form": form,
         "opened": company,
         "projects": projects,
-        "lookups": lookup_forms(),
+        "lookups": lookup_forms(LOOKUPS),
     }
     return render(request, "conversations/index.html", context)
 
@@ -72,7 +74,8 @@ def _projects(company: Company) -> dict[str, Any]:
 def company(request: StaffRequest, company_id: str, project_id: str = "") -> HttpResponse:
     """A company's conversations, or a project's. GET filters: status, channel, hand_off, task; `page` is a cursor."""
     staff = request.staff
-    if not staff.scope.covers(company_id) or max(len(company_id.encode()), len(project_id.encode())) > MAX_KEY_BYTES:
+    ids = (company_id, project_id) if project_id else (company_id,)
+    if not staff.scope.covers(company_id) or not all(fits(each, SORT_KEY_BYTES) for each in ids):
         raise NotFound
     form = ConversationFilter(request.GET)
     filters = form.filters(zone_of(staff))

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from console import clock
 from console.dynamodb import presence
 from console.dynamodb.definition import create_table_request
+from console.dynamodb.keys import SORT_KEY_BYTES, fits
 from conversations.listing import seal_list_context, url_by_id
-from conversations.lookups import MAX_KEY_BYTES, find_by_id, spellings
+from conversations.lookups import find_by_id, spellings
 from conversations.reading import reference_of
 from tests.items import conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, member, signed_in
@@ -97,7 +98,7 @@ def test_any_text_gives_a_few_keys_that_dynamodb_takes(typed):
     found = spellings(typed)
     assert len(found) <= 3
     assert len(set(found)) == len(found)
-    assert all(0 < len(each.encode("utf-8", "surrogatepass")) <= MAX_KEY_BYTES for each in found)
+    assert all(fits(each, SORT_KEY_BYTES) for each in found)
 
 
 # --- By recipient ---------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from console.audit.review.streams import EPOCHS, TIMESTAMPS, bounds
 from console.audit.rows import row_of_entry
 from console.dynamodb.calls import parallel
 from console.dynamodb.connection import call
+from console.dynamodb.keys import SORT_KEY_BYTES, fits
 from console.dynamodb.paging import Source, read_page
 from console.dynamodb.presence import index_ready, table_ready
 from console.dynamodb.registry import table_name
@@ -23,7 +24,6 @@ from console.errors import ConsoleError, NotFound, TableMissing
 from console.staff.permissions import Permission, Staff
 
 INDEX = ConversationEventsIndex.Meta.index_name
-MAX_KEY_BYTES = 2048
 # The trail is searched from a little before the event came in, as clocks differ: rounds of two Queries of so many.
 EARLIER = timedelta(minutes=5)
 ROUNDS, PER_READ = 3, 200
@@ -72,7 +72,7 @@ def find_event(key: str, staff: Staff) -> IdempotencyRecord:
 
 
 def _stored(key: str) -> IdempotencyRecord | None:
-    if not 0 < len(key.encode("utf-8", "replace")) <= MAX_KEY_BYTES:
+    if not fits(key):
         return None
     try:
         item = IdempotencyRecord.get(key, consistent_read=True)
@@ -92,8 +92,7 @@ def _conversation_of(item: IdempotencyRecord) -> str:
 def check_conversation(conversation_id: str, staff: Staff) -> None:
     """Raise `Forbidden` without `audit:review`, `NotFound` for what is no conversation in the person's scope."""
     staff.require(Permission.AUDIT_REVIEW)
-    is_key = 0 < len(conversation_id.encode("utf-8", "replace")) <= MAX_KEY_BYTES
-    if not is_key or not scoping.is_conversation_trail(conversation_id):
+    if not fits(conversation_id) or not scoping.is_conversation_trail(conversation_id):
         raise NotFound
     scoping.check_scope(conversation_id, staff, ())
 
@@ -135,7 +134,7 @@ def _entries_of(item: IdempotencyRecord, staff: Staff) -> tuple[tuple[TrailRow, 
     conversation, named = _conversation_of(item), item.plain("ts_action_id")
     if not conversation:
         return (), "The record names no conversation, and so no trail."
-    if isinstance(named, str) and 0 < len(named.encode("utf-8", "replace")) <= 1024:
+    if isinstance(named, str) and fits(named, SORT_KEY_BYTES):
         try:
             found, note = [AuditEntry.get(conversation, named, consistent_read=True)], ENTRY_GONE
         except NotFound:

@@ -5,13 +5,13 @@ from datetime import datetime
 
 from django.conf import settings
 
-from console.audit.actions import Action
+from console.audit.actions import HAND_OFF_PREFIX, Action
 
 # For `Review.actor`: entries that name nobody, which is how the middleware writes.
 NOBODY = "middleware"
 
 MIDDLEWARE = (Action.ROUTE, Action.TAG, Action.AUTO_REPLY, Action.ESCALATE)
-HAND_OFF = tuple(action for action in Action if action.startswith("hand_off."))
+HAND_OFF = tuple(action for action in Action if action.startswith(HAND_OFF_PREFIX))
 LOOKS = (Action.TRANSCRIPT_OPENED, Action.RECIPIENT_REVEALED, Action.AUDIT_EXPORTED)
 SIGN_IN = (
     Action.SIGN_IN,

@@ -2,10 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time, timedelta
-from typing import Any
 from urllib.parse import urlencode
-from zoneinfo import ZoneInfo
 
 from django import forms
 from django.http import QueryDict
@@ -16,16 +13,14 @@ from console.audit.events.keys import shown_key
 from console.audit.review.filters import NOBODY, Review, action_groups, known_actions
 from console.audit.sentences import label_of
 from console.errors import BadReference
+from console.forms import PLAIN_TEXT, DaysForm, KeyField
 from console.redaction import redact
 from console.refs import seal_data, unseal_data
 from console.staff.permissions import Staff
 from console.templatetags.console import zone_of
 
-# What a conversation id and an idempotency key, both keys of tables, can be long.
-MAX_KEY_BYTES = 2048
 CONVERSATION, KEY = "conversation", "key"
 _KIND = "about"
-_PLAIN_TEXT = {"autocomplete": "off", "autocapitalize": "none", "autocorrect": "off", "spellcheck": "false"}
 # A number or address typed here by mistake stays out of the address bar where the browser checks patterns.
 _ACTOR = {"list": "actors", "pattern": r"(?!.*\d{7})[^@]*", "title": "A username or a service's name"}
 _RESULTS = {
@@ -92,7 +87,7 @@ def group_slugs() -> dict[str, str]:
     return {slugify(name): name for name in action_groups()}
 
 
-class ReviewForm(forms.Form):
+class ReviewForm(DaysForm):
     """GET filters. What is invalid is named and left out. Days are those of the person's time zone, both included."""
 
     group = forms.MultipleChoiceField(
@@ -107,7 +102,7 @@ class ReviewForm(forms.Form):
         error_messages={"invalid_choice": "There is no such action type."},
     )
     actor = forms.CharField(
-        required=False, max_length=200, label="Who", widget=forms.TextInput(attrs={**_PLAIN_TEXT, **_ACTOR})
+        required=False, max_length=200, label="Who", widget=forms.TextInput(attrs={**PLAIN_TEXT, **_ACTOR})
     )
     nobody = forms.BooleanField(required=False, label="Only the middleware, which names nobody")
     result = forms.ChoiceField(
@@ -116,14 +111,9 @@ class ReviewForm(forms.Form):
         error_messages={"invalid_choice": "There is no such result."},
     )
     company = forms.CharField(
-        required=False, max_length=200, label="Company id", widget=forms.TextInput(attrs=dict(_PLAIN_TEXT))
+        required=False, max_length=200, label="Company id", widget=forms.TextInput(attrs=dict(PLAIN_TEXT))
     )
-    since = forms.DateField(
-        required=False, label="From", widget=forms.DateInput(attrs={"type": "date"}), input_formats=["%Y-%m-%d"]
-    )
-    until = forms.DateField(
-        required=False, label="To", widget=forms.DateInput(attrs={"type": "date"}), input_formats=["%Y-%m-%d"]
-    )
+    field_order = ("group", "action", "actor", "nobody", "result", "company", "since", "until")
 
     def __init__(self, data: QueryDict, staff: Staff) -> None:
         super().__init__(data)
@@ -151,38 +141,13 @@ class ReviewForm(forms.Form):
             raise forms.ValidationError("No company of that id is in your scope.")
         return company
 
-    def clean_since(self) -> date | None:
-        """A day on which something can have been recorded."""
-        return self._sensible("since")
-
-    def clean_until(self) -> date | None:
-        """As `clean_since`."""
-        return self._sensible("until")
-
-    def _sensible(self, name: str) -> date | None:
-        day: date | None = self.cleaned_data[name]
-        if day and not 2000 <= day.year <= 2100:
-            raise forms.ValidationError("The year is not between 2000 and 2100.")
-        return day
-
     def clean(self) -> None:
-        """The last day is not before the first, and one does not look for somebody and for nobody."""
-        since, until = self.cleaned_data.get("since"), self.cleaned_data.get("until")
-        if since and until and until < since:
-            self.add_error("until", "The last day is before the first.")
+        """One does not look for somebody and for nobody."""
+        super().clean()
         if self.cleaned_data.get("nobody") and self.cleaned_data.get("actor") not in (None, "", NOBODY):
             self.add_error("nobody", "Entries that name nobody are not of somebody: choose one of the two.")
 
     # --- For pages ----------------------------------------------------------------------------------------------------
-
-    @property
-    def problems(self) -> list[str]:
-        """What was not understood, in words."""
-        return [
-            f"{self.fields[name].label or name.capitalize()}: {error} It was left out."
-            for name, errors in self.errors.items()
-            for error in errors
-        ]
 
     @property
     def groups(self) -> Iterator[Group]:
@@ -207,10 +172,6 @@ class ReviewForm(forms.Form):
             ("visitor", "nobody signed in"),
         )
 
-    def chosen(self, name: str, default: Any = "") -> Any:
-        """The cleaned value of a field; the default where nothing valid was given."""
-        return self.cleaned_data.get(name) or default
-
     def actions(self) -> tuple[str, ...]:
         """The action types chosen one by one or as groups, each once; none for none."""
         slugs = group_slugs()
@@ -229,22 +190,17 @@ class ReviewForm(forms.Form):
 
     def review(self, about: About | None = None) -> Review:
         """What is looked for, with days as instants from midnight to midnight in the person's time zone."""
-        zone = zone_of(self.staff)
-        since, until = self.chosen("since", None), self.chosen("until", None)
+        since, until = self.instants(zone_of(self.staff))
         return Review(
             actions=self.actions(),
             actor=NOBODY if self.chosen("nobody") else self.chosen("actor"),
             result=self.chosen("result"),
             company=self.chosen("company"),
-            since=_midnight(since, zone) if since else None,
-            until=_midnight(until + timedelta(days=1), zone) if until else None,
+            since=since,
+            until=until,
             conversation=about.value if about and about.what == CONVERSATION else "",
             key=about.value if about and about.what == KEY else "",
         )
-
-
-def _midnight(day: date, zone: ZoneInfo) -> datetime:
-    return datetime.combine(day, time.min, zone).astimezone(UTC)
 
 
 def review_of(query: QueryDict, staff: Staff) -> tuple[ReviewForm, Review, str]:
@@ -270,11 +226,6 @@ def query_of(form: ReviewForm, about: About | None) -> str:
     return urlencode([*values, ("about", about.sealed)] if about else values)
 
 
-def _no_controls(value: str) -> None:
-    if any(ord(char) < 32 or 0xD800 <= ord(char) <= 0xDFFF for char in value):
-        raise forms.ValidationError("There are characters in it that cannot be part of it.")
-
-
 class AboutForm(forms.Form):
     """One conversation or idempotency key: only ever POSTed, for both may hold a phone number."""
 
@@ -283,20 +234,7 @@ class AboutForm(forms.Form):
         choices=[(CONVERSATION, "conversation, by its id"), (KEY, "idempotency key")],
         error_messages={"invalid_choice": "Choose one of these."},
     )
-    value = forms.CharField(
-        label="Id or key",
-        max_length=MAX_KEY_BYTES,
-        validators=[_no_controls],
-        widget=forms.TextInput(attrs=dict(_PLAIN_TEXT)),
-        error_messages={"required": "Type an id or a key."},
-    )
-
-    def clean_value(self) -> str:
-        """Within what DynamoDB takes for a key."""
-        value: str = self.cleaned_data["value"]
-        if len(value.encode()) > MAX_KEY_BYTES:
-            raise forms.ValidationError("An id or key is at most 2,048 bytes long.")
-        return value
+    value = KeyField(label="Id or key", error_messages={"required": "Type an id or a key."})
 
     def about(self) -> About:
         """What a valid form names."""

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from console import clock
+from console.audit.history import SPLIT
 from console.audit.models import ActionTypeIndex, ActorIndex, AuditEntry, CompanyIndex
 from console.dynamodb.connection import call
 from console.dynamodb.registry import table_name
@@ -23,8 +24,8 @@ _PARTITION_KEYS = {
     COMPANY: "gsi_company_id",
 }
 TIMESTAMPS, EPOCHS = 0, 1
-# The first character after those that timestamps, and epochs until 2033, begin with.
-_BOUNDS = (("2", ":"), ("0", "2"))
+# The first characters of each, and the first after those.
+_BOUNDS = ((SPLIT, ":"), ("0", SPLIT))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class Place:
         """The place behind an entry."""
         key, identity = sort_key_of(entry), identity_of(entry)
         passed = (*self.passed, identity) if key == self.at else (identity,)
-        return Place(EPOCHS if key < "2" else TIMESTAMPS, key, passed)
+        return Place(EPOCHS if key < SPLIT else TIMESTAMPS, key, passed)
 
 
 def sort_key_of(entry: AuditEntry) -> str:

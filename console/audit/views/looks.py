@@ -1,44 +1,32 @@
 """`/audit/looks/`: who opened, revealed and exported, by person and by conversation."""
 
+from functools import partial
 from typing import Any
 
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.audit.links import conversation_url
 from console.audit.looks import check_conversation, is_a_name, looks_of_conversation, looks_of_person, person_url
-from console.audit.looks_forms import LOOKUPS, ConversationLooks, PersonLooks
-from console.audit.scoping import is_conversation_trail
+from console.audit.looks_forms import LOOKUPS, PersonLooks
 from console.errors import NotFound
+from console.forms import LookupForm, answer_lookup, lookup_forms
 from console.redaction import redact
 from console.refs import seal, unseal
 from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission, Staff
-
-Form = PersonLooks | ConversationLooks
 
 
 @requires(Permission.AUDIT_REVIEW)
 @require_http_methods(["GET", "HEAD", "POST"])
 def looks(request: StaffRequest) -> HttpResponse:
     """GET: the look-ups. POST `look`: one of them, which leads to its page."""
-    if request.method != "POST":
-        return _lookups(request, None)
-    kind = LOOKUPS.get(request.POST.get("look", ""))
-    if kind is None:
-        return _lookups(request, None, status=400)
-    form = kind(request.POST, auto_id=f"id_{kind.look}_%s")
-    if not form.is_valid():
-        return _lookups(request, form)
-    try:
-        return redirect(_found(form, request.staff))
-    except NotFound:
-        return _lookups(request, form, nothing=True)
+    return answer_lookup(request, LOOKUPS, partial(_found, request.staff), partial(_lookups, request))
 
 
-def _found(form: Form, staff: Staff) -> str:
+def _found(staff: Staff, form: LookupForm) -> str:
     if isinstance(form, PersonLooks):
         return person_url(form.cleaned_data["username"])
     conversation_id = form.cleaned_data["conversation_id"]
@@ -46,15 +34,15 @@ def _found(form: Form, staff: Staff) -> str:
     return reverse("audit-looks-conversation", args=[seal("trail", conversation_id)])
 
 
-def _lookups(request: StaffRequest, bound: Form | None, *, nothing: bool = False, status: int = 200) -> HttpResponse:
-    forms = {look: kind(auto_id=f"id_{look}_%s") for look, kind in LOOKUPS.items()}
-    if bound is not None:
-        forms[bound.look] = bound
+def _lookups(
+    request: StaffRequest, bound: LookupForm | None, *, nothing: NotFound | None = None, status: int = 200
+) -> HttpResponse:
+    shown = lookup_forms(LOOKUPS, bound)
     context = {
-        "person_form": forms["person"],
-        "conversation_form": forms["conversation"],
+        "person_form": shown["person"],
+        "conversation_form": shown["conversation"],
         "own_url": person_url(request.staff.username),
-        "nothing": nothing,
+        "nothing": nothing is not None,
         "crumbs": [{"label": "Audit", "url": reverse("audit")}, {"label": "Who looked"}],
     }
     return render(request, "audit/looks.html", context, status=status)
@@ -90,13 +78,6 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
         "crumbs": [*_crumbs(), {"label": title}],
     }
     return render(request, "audit/looks_list.html", context)
-
-
-def looks_url(partition: str, staff: Staff) -> str:
-    """Where it stands who looked at a trail's conversation; "" for other trails, and for people who do not review."""
-    if not (staff.can(Permission.AUDIT_REVIEW) and is_conversation_trail(partition)):
-        return ""
-    return reverse("audit-looks-conversation", args=[seal("trail", partition)])
 
 
 def _crumbs() -> list[dict[str, Any]]:

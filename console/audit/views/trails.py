@@ -9,12 +9,11 @@ from django.views.decorators.http import require_safe
 
 from console import clock
 from console.audit.actions import staff_trail
+from console.audit.links import review_url
 from console.audit.names import name_of
 from console.audit.queries import trail_page
 from console.audit.records import TrailPage
 from console.audit.state import panel_beside
-from console.audit.views.events import events_url
-from console.audit.views.looks import looks_url
 from console.errors import StoreUnavailable, TableMissing, Throttled
 from console.refs import seal, unseal
 from console.staff.access import StaffRequest, requires
@@ -52,8 +51,8 @@ def trail(request: StaffRequest, ref: str) -> HttpResponse:
         "title": name_of(partition),
         # Paging replaces the list alone.
         "state": None if getattr(request, "htmx", False) else panel_beside(partition, clock.now()),
-        "events_url": events_url(partition, request.staff),
-        "looks_url": looks_url(partition, request.staff),
+        "events_url": review_url("events-of-conversation", partition, request.staff),
+        "looks_url": review_url("audit-looks-conversation", partition, request.staff),
         "first_url": url if request.GET.get("page") else "",
         "next_url": f"{url}?{urlencode({'page': page.next})}" if page.next else "",
         "crumbs": [{"label": "Audit", "url": reverse("audit")}, {"label": name_of(partition)}],

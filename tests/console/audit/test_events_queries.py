@@ -13,7 +13,7 @@ from console.clock import to_epoch, to_iso
 from console.dynamodb import calls
 from console.errors import Forbidden, NotFound, StoreUnavailable, TableMissing
 from console.staff.permissions import Role, Scope, Staff
-from tests import faults
+from tests import faults, items
 from tests.people import member
 
 NOW = clock.now().replace(microsecond=0)
@@ -25,24 +25,7 @@ LIMITED = Staff("aiko.mori", "Aiko Mori", Role.AUDITOR, Scope(ids=frozenset({OUR
 
 
 def event(key: str = KEY, **more):
-    """A record as the middleware writes it; an override of `...` leaves the attribute out."""
-    item = {
-        "event_id": key,
-        "created_at": to_iso(NOW - timedelta(hours=3)),
-        "last_processed_at": to_iso(NOW - timedelta(hours=3)),
-        "received_at": to_iso(NOW - timedelta(hours=3, seconds=1)),
-        "expires_at": to_epoch(NOW + timedelta(days=12, hours=1)),
-        "status": "processed",
-        "mode": "route_only",
-        "conversation_id": CONVERSATION,
-        "safe_mode": False,
-        "automation_enabled": True,
-        "source_message_id": "m1",
-        "payload_sha256": "ab" * 32,
-        "payload_bytes": 1234,
-        "intent": "order_status",
-    } | more
-    return {name: value for name, value in item.items() if value is not ...}
+    return items.event(NOW, **{"event_id": key, "conversation_id": CONVERSATION} | more)
 
 
 def entry(at, key: str = KEY, **more):

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from console import clock
 from console.audit.events.records import record_of
 from console.audit.models import IdempotencyRecord
-from console.clock import to_epoch, to_iso
+from console.clock import to_iso
 from console.refs import seal, unseal
+from tests import items
 from tests.store import to_dynamodb
 
 NOW = clock.now().replace(microsecond=0)
@@ -20,24 +21,7 @@ KEY = f"evt:rp:{CONVERSATION}:m1"
 
 
 def event(key: str = KEY, **more):
-    """A record as the middleware writes it; an override of `...` leaves the attribute out."""
-    item = {
-        "event_id": key,
-        "created_at": to_iso(NOW - timedelta(hours=3)),
-        "last_processed_at": to_iso(NOW - timedelta(hours=3)),
-        "received_at": to_iso(NOW - timedelta(hours=3, seconds=1)),
-        "expires_at": to_epoch(NOW + timedelta(days=12, hours=1)),
-        "status": "processed",
-        "mode": "route_only",
-        "conversation_id": CONVERSATION,
-        "safe_mode": False,
-        "automation_enabled": True,
-        "source_message_id": "m1",
-        "payload_sha256": "ab" * 32,
-        "payload_bytes": 1234,
-        "intent": "order_status",
-    } | more
-    return {name: value for name, value in item.items() if value is not ...}
+    return items.event(NOW, **{"event_id": key, "conversation_id": CONVERSATION} | more)
 
 
 def record(**more):

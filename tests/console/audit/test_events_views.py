@@ -69,7 +69,7 @@ def test_what_was_typed_leads_to_a_sealed_address(reviewer, typed, url):
         ({"event_id": ""}, "This field is required."),
         ({"event_id": "a\x00b"}, "characters"),
         ({"event_id": "é" * 1500}, "at most 2,048 bytes"),
-        ({"event_id": "x" * 3000}, "at most 2048 characters"),
+        ({"event_id": "x" * 3000}, "at most 2,048 bytes"),
         ({"conversation_id": "STAFF#ada.admin"}, "Nothing was found."),
         ({"conversation_id": ""}, "This field is required."),
     ],

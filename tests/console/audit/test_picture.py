@@ -38,11 +38,6 @@ def days_of(found, review: Review | None = None, zone: ZoneInfo = LONDON, *, is_
     return counted(Gathered(found, is_all), review or Review(), zone, NOW)
 
 
-@pytest.fixture(autouse=True)
-def _time_enough(settings):
-    settings.REQUEST_DEADLINE_SECONDS = 120
-
-
 # --- Counting -------------------------------------------------------------------------------------------------------
 
 

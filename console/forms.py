@@ -1,0 +1,160 @@
+"""What forms of several pages have: fields for keys and days, filters of lists, and look-ups."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any, ClassVar, TypeVar
+from zoneinfo import ZoneInfo
+
+from django import forms
+from django.forms.utils import flatatt
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from console.dynamodb.keys import PARTITION_KEY_BYTES
+from console.errors import NotFound
+
+# Not kept by the browser, nor changed or sent anywhere for its spelling: it may be somebody's number or address.
+PLAIN_TEXT = {"autocomplete": "off", "autocapitalize": "none", "autocorrect": "off", "spellcheck": "false"}
+
+
+class KeyField(forms.CharField):
+    """A key of a table, or what is in one, as a person types it: no control characters, at most so many bytes."""
+
+    def __init__(self, *, most: int = PARTITION_KEY_BYTES, **options: Any) -> None:
+        self.most = most
+        super().__init__(**{"max_length": most, "widget": forms.TextInput(attrs=dict(PLAIN_TEXT)), **options})
+
+    def validate(self, value: str) -> None:
+        """Raises `ValidationError` for what DynamoDB takes for no key."""
+        super().validate(value)
+        if any(ord(char) < 32 or 0xD800 <= ord(char) <= 0xDFFF for char in value):
+            raise forms.ValidationError("There are characters in it that cannot be part of it.")
+        if len(value.encode()) > self.most:
+            raise forms.ValidationError(f"It can be at most {self.most:,} bytes long.")
+
+
+class LongSelect(forms.Select):
+    """A select of hundreds of options; Django's renders a template for each."""
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        """As Django's."""
+        widget = self.get_context(name, value, attrs)["widget"]
+        groups = format_html_join("", "{}", ((_group(label, options),) for label, options, _ in widget["optgroups"]))
+        return format_html('<select name="{}"{}>{}</select>', widget["name"], flatatt(widget["attrs"]), groups)
+
+
+def _group(label: str | None, options: list[dict[str, Any]]) -> SafeString:
+    made = format_html_join("", "<option{}>{}</option>", ((_option(each), each["label"]) for each in options))
+    return format_html('<optgroup label="{}">{}</optgroup>', label, made) if label else made
+
+
+def _option(option: dict[str, Any]) -> SafeString:
+    return flatatt({"value": str(option["value"]), "selected": bool(option["selected"])})
+
+
+class FilterForm(forms.Form):
+    """GET filters of a list. What is invalid is named and left out."""
+
+    def chosen(self, name: str, default: Any = "") -> Any:
+        """The cleaned value of a field; the default where nothing valid was given."""
+        return self.cleaned_data.get(name) or default
+
+    @property
+    def problems(self) -> list[str]:
+        """What was not understood, in words."""
+        return [
+            f"{self.fields[name].label or name.capitalize()}: {error} It was left out."
+            for name, errors in self.errors.items()
+            for error in errors
+        ]
+
+
+class DaysForm(FilterForm):
+    """Filters with a stretch of days, both included, in the person's time zone."""
+
+    since = forms.DateField(
+        required=False, label="From", widget=forms.DateInput(attrs={"type": "date"}), input_formats=["%Y-%m-%d"]
+    )
+    until = forms.DateField(
+        required=False, label="To", widget=forms.DateInput(attrs={"type": "date"}), input_formats=["%Y-%m-%d"]
+    )
+
+    def clean_since(self) -> date | None:
+        """A day on which something can have happened."""
+        return self._sensible("since")
+
+    def clean_until(self) -> date | None:
+        """As `clean_since`."""
+        return self._sensible("until")
+
+    def _sensible(self, name: str) -> date | None:
+        day: date | None = self.cleaned_data[name]
+        if day and not 2000 <= day.year <= 2100:
+            raise forms.ValidationError("The year is not between 2000 and 2100.")
+        return day
+
+    def clean(self) -> None:
+        """The last day is not before the first."""
+        super().clean()
+        since, until = self.cleaned_data.get("since"), self.cleaned_data.get("until")
+        if since and until and until < since:
+            self.add_error("until", "The last day is before the first.")
+
+    def instants(self, zone: ZoneInfo) -> tuple[datetime | None, datetime | None]:
+        """From midnight, in UTC, and to the midnight before which the last day ends; None for an open end."""
+        since, until = self.chosen("since", None), self.chosen("until", None)
+        return _midnight(since, zone), _midnight(until + timedelta(days=1) if until else None, zone)
+
+
+def _midnight(day: date | None, zone: ZoneInfo) -> datetime | None:
+    return datetime.combine(day, time.min, zone).astimezone(UTC) if day else None
+
+
+class LookupForm(forms.Form):
+    """What a person types to find something: only ever POSTed, as `look` says which, so that no address holds it."""
+
+    look: ClassVar[str]
+
+
+F = TypeVar("F", bound=LookupForm)
+
+
+def by_look(*kinds: type[F]) -> dict[str, type[F]]:
+    """Kinds of look-ups by their names."""
+    return {kind.look: kind for kind in kinds}
+
+
+def bind_lookup(kind: type[F], data: Mapping[str, Any] | None = None) -> F:
+    """A look-up's form; ids of fields differ between the forms of a page."""
+    return kind(data, auto_id=f"id_{kind.look}_%s")
+
+
+def lookup_forms(kinds: Mapping[str, type[F]], bound: F | None = None) -> dict[str, F]:
+    """One form of each kind, by its name; `bound` in place of its own kind."""
+    return {
+        look: bound if bound is not None and bound.look == look else bind_lookup(kind) for look, kind in kinds.items()
+    }
+
+
+def answer_lookup(
+    request: HttpRequest, kinds: Mapping[str, type[F]], lead: Callable[[F], str], show: Callable[..., HttpResponse]
+) -> HttpResponse:
+    """A page of look-ups: GET shows them, POST leads to what was found.
+
+    `lead` gives the address of what a valid form finds, and raises `NotFound` for nothing. `show` makes the page:
+    `show(None)`; `show(form)` with what is wrong; `show(form, nothing=the error)`; `show(None, status=400)`.
+    """
+    if request.method != "POST":
+        return show(None)
+    kind = kinds.get(request.POST.get("look", ""))
+    if kind is None:
+        return show(None, status=400)
+    form = bind_lookup(kind, request.POST)
+    if not form.is_valid():
+        return show(form)
+    try:
+        return redirect(lead(form))
+    except NotFound as nothing:
+        return show(form, nothing=nothing)

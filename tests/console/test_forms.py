@@ -1,0 +1,99 @@
+"""What forms of several pages have."""
+
+from html.parser import HTMLParser
+
+import pytest
+from django import forms
+from django.http import HttpResponse
+from django.test import RequestFactory
+
+from console.errors import NotFound
+from console.forms import KeyField, LongSelect, LookupForm, answer_lookup, by_look, lookup_forms
+
+CHOICES = [("UTC", "UTC"), ("Europe <&>", [("a'b", "A & B"), ("c", "C")]), ("d", "D")]
+
+
+class Tags(HTMLParser):
+    """What HTML says, without its white space."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.found: list[object] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, sorted(attrs, key=str)))
+
+    def handle_endtag(self, tag):
+        self.found.append(f"/{tag}")
+
+    def handle_data(self, data):
+        self.found += [data.strip()] if data.strip() else []
+
+
+@pytest.mark.parametrize("value", ["c", "a'b", "gone", None])
+def test_a_long_select_says_what_djangos_says(value):
+    attrs = {"id": "id_zone", "required": True, "aria-describedby": "help"}
+    ours = LongSelect(choices=CHOICES).render("zone", value, attrs)
+    assert Tags(ours).found == Tags(forms.Select(choices=CHOICES).render("zone", value, attrs)).found
+
+
+@pytest.mark.parametrize(
+    ("typed", "problem"),
+    [
+        ("ci-aaa-001#1", ""),
+        (" ci ", ""),
+        ("a\tb", "cannot be part"),
+        ("\ud800", "cannot be part"),
+        ("ü" * 11, "at most 20 bytes"),
+        ("x" * 21, "at most 20 bytes"),
+        ("", "required"),
+    ],
+)
+def test_a_key_is_what_dynamodb_takes_for_one(typed, problem):
+    class Form(forms.Form):
+        key = KeyField(label="Key", most=20)
+
+    form = Form({"key": typed})
+    assert form.is_valid() == (not problem)
+    assert problem in str(form.errors)
+    assert problem or form.cleaned_data["key"] == typed.strip()
+
+
+class One(LookupForm):
+    look = "one"
+    key = KeyField()
+
+
+class Other(LookupForm):
+    look = "other"
+    key = KeyField()
+
+
+@pytest.mark.parametrize(
+    ("data", "shown"),
+    [
+        (None, (None, None, 200)),
+        ({"look": "neither"}, (None, None, 400)),
+        ({"look": "one", "key": ""}, ("one", None, 200)),
+        ({"look": "other", "key": "gone"}, ("other", NotFound, 200)),
+        ({"look": "other", "key": "there"}, "/there/"),
+    ],
+)
+def test_a_page_of_look_ups_leads_on_or_says_why_not(data, shown):
+    kinds = by_look(One, Other)
+
+    def lead(form):
+        if form.cleaned_data["key"] == "gone":
+            raise NotFound
+        return f"/{form.cleaned_data['key']}/"
+
+    def show(form, nothing=None, status=200):
+        assert set(lookup_forms(kinds, form)) == {"one", "other"}
+        said.append((form and form.look, nothing and type(nothing), status))
+        return HttpResponse()
+
+    said = []
+    request = RequestFactory().get("/") if data is None else RequestFactory().post("/", data)
+    answer = answer_lookup(request, kinds, lead, show)
+    assert (answer["Location"] if answer.status_code == 302 else said[0]) == shown

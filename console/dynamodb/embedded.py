@@ -8,11 +8,15 @@ DynamoDB or DynamoDB Streams, and requests that a browser sends for a page (they
 
 import io
 import json
-import socket
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler
+from socketserver import TCPServer, ThreadingMixIn
+from typing import IO, Any, Self, cast
+from wsgiref.handlers import SimpleHandler
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
 HOST = "127.0.0.1"
 # The service named by `X-Amz-Target: DynamoDB_20120810.Query`, and moto's name for it.
@@ -34,22 +38,16 @@ class EmbeddedDynamoDB:
     def __init__(self, port: int = 0) -> None:
         self.port = port
         self.endpoint = ""
-        self._server: Any = None
+        self._server: _Server | None = None
         self._thread: threading.Thread | None = None
 
     def start(self, port: int = 0) -> str:
         """Serve on `port` (0: any free one) and return the endpoint URL. Raises `OSError` if the port is taken."""
-        from werkzeug.serving import make_server
-
         if self._server is not None:
             raise RuntimeError("The embedded DynamoDB is running already.")
         application = _one_at_a_time(_once_per_token(_dispatcher()))
-        # Bound here, because werkzeug ends the process when a port is taken. It works on a copy of the socket.
-        with socket.create_server((HOST, port or self.port), backlog=128) as bound:
-            self._server = make_server(
-                HOST, 0, application, threaded=True, request_handler=_request_handler(), fd=bound.fileno()
-            )
-        self._server.daemon_threads = True
+        self._server = _Server((HOST, port or self.port), _Handler)
+        self._server.set_app(application)
         # A short poll only makes stop() quick; requests do not wait for it.
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, name="embedded-dynamodb", daemon=True
@@ -89,7 +87,7 @@ def _dispatcher() -> WSGIApplication:
     def application(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
         target = str(environ.get("HTTP_X_AMZ_TARGET", "")).partition(".")[0]
         chosen = applications.get(target)
-        if chosen is None or environ["REQUEST_METHOD"] != "POST" or "HTTP_ORIGIN" in environ:
+        if chosen is None or "HTTP_ORIGIN" in environ:
             body = b'{"__type":"com.amazon.coral.service#UnknownOperationException","message":"Not a DynamoDB call."}'
             start_response(
                 "400 Bad Request", [("Content-Type", "application/x-amz-json-1.0"), ("Content-Length", str(len(body)))]
@@ -144,19 +142,52 @@ def _one_at_a_time(application: WSGIApplication) -> WSGIApplication:
     return locked
 
 
-def _request_handler() -> type[Any]:
-    """werkzeug's handler, with connections kept open (clients pool them) and without a line per request."""
-    from werkzeug.serving import WSGIRequestHandler
+class _Handler(WSGIRequestHandler):
+    """The library's handler, with connections kept open (clients pool them) and without a line per request."""
 
-    class QuietHandler(WSGIRequestHandler):
-        protocol_version = "HTTP/1.1"
-        # Header and body are written apart; without this, Nagle and delayed ACK add 40 ms to each answer.
-        disable_nagle_algorithm = True
+    protocol_version = "HTTP/1.1"
+    # Header and body are written apart; without this, Nagle and delayed ACK add 40 ms to each answer.
+    disable_nagle_algorithm = True
+    # Of a connection that nobody uses; who pools it opens another.
+    timeout = 60
 
-        def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-            """Nothing: a line per call would drown the console's own log."""
+    # One request after the other, which WSGIRequestHandler leaves out.
+    handle = BaseHTTPRequestHandler.handle
 
-    return QuietHandler
+    def do_POST(self) -> None:
+        """A call; other methods are refused by the library."""
+        length = self.headers.get("Content-Length", "0")
+        if not (length.isascii() and length.isdigit()) or "Transfer-Encoding" in self.headers:
+            self.send_error(411)
+            return
+        environ = self.get_environ()
+        body = io.BytesIO(self.rfile.read(int(length)))
+        answer = _Answer(body, cast(IO[bytes], self.wfile), sys.stderr, environ)
+        answer.run(self.server.get_app())  # type: ignore[attr-defined]
+        self.close_connection = self.close_connection or answer.failed
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing: a line per call would drown the console's own log."""
+
+
+class _Answer(SimpleHandler):
+    http_version = "1.1"
+    failed = False
+
+    def handle_error(self) -> None:
+        self.failed = True
+        super().handle_error()
+
+
+class _Server(ThreadingMixIn, WSGIServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def server_bind(self) -> None:
+        """Without the library's look-up of the machine's name, which can take long."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = HOST, self.server_address[1]
+        self.setup_environ()
 
 
 def _forget() -> None:

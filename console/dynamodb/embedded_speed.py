@@ -1,17 +1,21 @@
-"""Makes moto's DynamoDB quick on large items: the same answers, without its repeated walks over whole items.
+"""Makes moto's DynamoDB quick on large items and tables: the same answers, without its repeated walks over all of them.
 
 moto 5.2.5 turns a whole item into plain Python once for each projected attribute, and looks up every member of every
 nested value by name when it answers: a list page took seconds, an item of 10,000 messages more than the console waits.
-Only the embedded server of the demo and the tests imports this, and moto with it.
+And each Query sorts the whole table, by a comparison of moto's own.
+Only the embedded server of the demo and the tests, which answers one request at a time, imports this, and moto with it.
 """
 
 from typing import Any
 
 from moto.core.serialize import JSONSerializer
 from moto.dynamodb.models.dynamo_type import DynamoType, Item
+from moto.dynamodb.models.table import Table
 
 _SETS = ("SS", "NS", "BS")
 _slow_size, _slow_project, _slow_serialize = DynamoType.size, Item.project, JSONSerializer._serialize
+_slow_query, _slow_all_items = Table.query, Table.all_items
+_slow_cast_value = DynamoType.cast_value.fget  # type: ignore[attr-defined]
 
 
 class _Unusual(Exception):
@@ -19,9 +23,12 @@ class _Unusual(Exception):
 
 
 def apply() -> None:
-    """Replace four methods of moto's by quick ones. May be called again."""
+    """Replace some methods of moto's by quick ones. May be called again."""
     DynamoType.__deepcopy__ = _copied  # type: ignore[method-assign, assignment]
     DynamoType.size = _size  # type: ignore[method-assign, assignment]
+    DynamoType.cast_value = property(_cast_value)  # type: ignore[method-assign, assignment]
+    Table.query = _query  # type: ignore[method-assign, assignment]
+    Table.all_items = _all_items  # type: ignore[method-assign, assignment]
     Item.project = _project  # type: ignore[method-assign, assignment]
     JSONSerializer._serialize = _serialize  # type: ignore[method-assign, assignment]
 
@@ -44,6 +51,41 @@ def _size(value: Any) -> int:
     if value.type == "M":
         return sum(len(name.encode()) + each.size() for name, each in value.value.items())
     return _slow_size(value)
+
+
+def _cast_value(value: Any) -> Any:
+    return value.value if value.type == "S" else _slow_cast_value(value)
+
+
+def _query(table: Any, hash_key: Any, *conditions: Any, **more: Any) -> Any:
+    """moto looks through all items, in order: those of the partition are found first."""
+    named = more.get("hash_key_conditions") or ()
+    # By position: what is compared of the sort key, three more, the order, the projection; then the index.
+    index_name = conditions[6] if len(conditions) > 6 else more.get("index_name")
+    if index_name:
+        table.partition = [item for item in _stored(table) if all(_has(item, *each) for each in named)]
+    elif table.range_key_attr:
+        table.partition = list(table.items[hash_key].values()) if hash_key in table.items else []
+    try:
+        return _slow_query(table, hash_key, *conditions, **more)
+    finally:
+        vars(table).pop("partition", None)
+
+
+def _all_items(table: Any) -> Any:
+    found = vars(table).get("partition")
+    return _slow_all_items(table) if found is None else found
+
+
+def _has(item: Any, name: str, value: Any) -> bool:
+    found = item.attrs.get(name)
+    return found is not None and found == value
+
+
+def _stored(table: Any) -> Any:
+    if not table.range_key_attr:
+        return table.items.values()
+    return (item for partition in table.items.values() for item in partition.values())
 
 
 def _project(item: Any, paths: list[list[str]]) -> Item:

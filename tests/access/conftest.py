@@ -13,12 +13,6 @@ from tests.world import World, build
 NOBODY = "nobody"
 
 
-@pytest.fixture(autouse=True)
-def _no_hurry(settings) -> None:
-    """A slow machine must not look like a store that does not answer."""
-    settings.REQUEST_DEADLINE_SECONDS = 120
-
-
 @pytest.fixture
 def world(store) -> World:
     """Two companies, and one member of staff of each role."""

@@ -1,5 +1,6 @@
 """The embedded DynamoDB: atomic transactions under threads, nothing but DynamoDB served, and only to its clients."""
 
+import http.client
 import json
 import urllib.error
 import urllib.request
@@ -121,14 +122,14 @@ def test_calls_of_dynamodb_and_of_its_streams_are_served(endpoint):
 
 
 @pytest.mark.parametrize("path", ["/", "/moto-api/", "/moto-api/reset", "/some-bucket/key"])
-@pytest.mark.parametrize("method", ["GET", "POST"])
-def test_no_other_service_is_served(endpoint, path, method):
-    assert _send(endpoint, path, method) == 400
+@pytest.mark.parametrize(("method", "status"), [("GET", 501), ("POST", 400)])
+def test_no_other_service_is_served(endpoint, path, method, status):
+    assert _send(endpoint, path, method) == status
 
 
 def test_a_web_page_cannot_call_it(endpoint):
     assert _send(endpoint, **LIST_TABLES, Origin="https://evil.example") == 400
-    assert _send(endpoint, method="OPTIONS", Origin="https://evil.example") == 400
+    assert _send(endpoint, method="OPTIONS", Origin="https://evil.example") == 501
 
 
 def test_a_port_that_is_taken_is_said(endpoint):
@@ -138,3 +139,26 @@ def test_a_port_that_is_taken_is_said(endpoint):
 
 def test_stop_without_start_does_nothing():
     EmbeddedDynamoDB().stop()
+
+
+def test_connections_are_kept_open(endpoint):
+    connection = http.client.HTTPConnection(endpoint.partition("//")[2])
+    headers = {"X-Amz-Target": "DynamoDB_20120810.ListTables", "Content-Type": "application/x-amz-json-1.0"}
+    sockets = set()
+    for _ in range(3):
+        connection.request("POST", "/", body=b"{}", headers=headers)
+        answer = connection.getresponse()
+        assert (answer.status, answer.read()) == (200, b'{"TableNames": []}')
+        sockets.add(connection.sock)
+    assert len(sockets) == 1
+    assert None not in sockets
+
+
+@pytest.mark.parametrize("headers", [{"Content-Length": "many"}, {"Transfer-Encoding": "chunked"}])
+def test_a_body_of_unknown_length_is_refused(endpoint, headers):
+    connection = http.client.HTTPConnection(endpoint.partition("//")[2])
+    connection.putrequest("POST", "/")
+    for name, value in headers.items():
+        connection.putheader(name, value)
+    connection.endheaders()
+    assert connection.getresponse().status == 411

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from console.dynamodb.registry import table_name
+from conversations.models import CompanyProjectIndex
 from tests.store import Store
 
 pytestmark = pytest.mark.store
@@ -91,3 +92,50 @@ def test_what_was_read_with_a_projection_is_not_changed_by_a_later_write(client:
     item = client.get_item(TableName=table, Key=KEY, ConsistentRead=True)["Item"]
     assert item["none"] == {"L": [{"S": "y"}]}
     assert same({**item, "none": {"L": []}}, {**KEY, **ITEM})
+
+
+def test_a_query_finds_its_partition_alone_in_order(client: Any) -> None:
+    """Of the table and of an index, forwards, backwards and from the middle, as any DynamoDB does."""
+    table = table_name("CONVERSATIONS")
+    for recipient in ("+447700900998", "+447700900999"):
+        for number in (3, 10, 1, 2):
+            item = {
+                "primary_channel": {"S": recipient},
+                "conversation_id": {"S": f"c#p#{number}#1"},
+                "company_id": {"S": "ci-aaa-001" if number < 10 else "ci-bbb-002"},
+                "project_id": {"S": f"p{number % 2}"},
+            }
+            client.put_item(TableName=table, Item=item)
+    client.put_item(TableName=table, Item={**KEY, "conversation_id": {"S": "of no company"}})
+
+    def found(condition: str, value: str, **more: Any) -> list[str]:
+        request = {"KeyConditionExpression": condition, "ExpressionAttributeValues": {":v": {"S": value}}, **more}
+        return [each["conversation_id"]["S"] for each in client.query(TableName=table, **request)["Items"]]
+
+    of_recipient = ["c#p#1#1", "c#p#10#1", "c#p#2#1", "c#p#3#1"]
+    assert found("primary_channel = :v", "+447700900998") == of_recipient
+    assert found("primary_channel = :v", "+447700900998", ScanIndexForward=False) == of_recipient[::-1]
+    start = {"primary_channel": {"S": "+447700900998"}, "conversation_id": {"S": "c#p#10#1"}}
+    assert found("primary_channel = :v", "+447700900998", ExclusiveStartKey=start) == of_recipient[2:]
+    assert found("primary_channel = :v", "+440000000000") == []
+
+    index = {"IndexName": CompanyProjectIndex.Meta.index_name}
+    of_company = found("company_id = :v", "ci-aaa-001", **index)
+    assert of_company[:2] == ["c#p#2#1"] * 2
+    assert sorted(of_company) == sorted(["c#p#1#1", "c#p#2#1", "c#p#3#1"] * 2)
+    assert found("company_id = :v", "ci-none", **index) == []
+    # Nothing of the one Query is left for the next read.
+    assert len(client.scan(TableName=table)["Items"]) == 9
+
+
+def test_numbers_are_compared_as_numbers(client: Any) -> None:
+    table = table_name("CONVERSATIONS")
+    client.put_item(TableName=table, Item={**KEY, **ITEM})
+    for stored, given in (("12.5", "12.50"), ("12.5", "9")):
+        request = {
+            "KeyConditionExpression": "primary_channel = :p",
+            "FilterExpression": "#n > :n" if given == "9" else "#n = :n",
+            "ExpressionAttributeNames": {"#n": "number"},
+            "ExpressionAttributeValues": {":p": KEY["primary_channel"], ":n": {"N": given}},
+        }
+        assert client.query(TableName=table, **request)["Items"][0]["number"] == {"N": stored}

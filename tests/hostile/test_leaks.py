@@ -51,11 +51,6 @@ def stuffed(name: str) -> str:
     return f"{name} {PHONE} or {EMAIL}, {ACCESS_KEY} {API_KEY} {ARN}, order no. {ORDER}, tracking {PARCEL}"
 
 
-@pytest.fixture(autouse=True)
-def _time_enough(settings):
-    settings.REQUEST_DEADLINE_SECONDS = 120
-
-
 def personal(world: World) -> tuple[str, ...]:
     """Everybody's numbers and addresses."""
     return (

@@ -34,9 +34,8 @@ ADMISSION = {("BatchGetItem", ("STAFF", "STAFF_SESSIONS"), ""), ("PutItem", ("AU
 
 
 @pytest.fixture(autouse=True)
-def _repeatable(monkeypatch, settings):
-    """A clock that stands still, the same id in every form, and time enough on a busy machine."""
-    settings.REQUEST_DEADLINE_SECONDS = 120
+def _repeatable(monkeypatch):
+    """A clock that stands still, and the same id in every form."""
     moment = clock.now()
     monkeypatch.setattr(clock, "now", lambda: moment)
     monkeypatch.setattr(intents, "new_action_id", lambda: "0" * 32)

@@ -16,6 +16,8 @@ from tests.console.staff.oidc.identity_provider import IdentityProvider
 def provider(settings) -> Iterator[IdentityProvider]:
     """A provider that is up, and the console set up for it; roles come from its `groups` claim."""
     console_side.forget()
+    # As long as a provider that never answers is waited for.
+    settings.REQUEST_DEADLINE_SECONDS = 8.0
     with IdentityProvider() as provider:
         settings.OIDC_ISSUER = provider.issuer
         settings.OIDC_CLIENT_ID = provider.client_id

@@ -91,27 +91,27 @@ def test_person_without_a_role_reads_why_and_may_use_another_account(open_compan
 
 @pytest.mark.parametrize("look", LOOKS)
 def test_refusals_look_as_they_should(open_company_page, provider, look):
-    width, scheme, with_axe = LOOKS[look]
+    width, scheme, axe = LOOKS[look]
     page = open_company_page(width=width, dark=scheme == "dark")
     page.goto("/sign-in/")
-    check_look(page, f"company-sign-in-{look}", with_axe=with_axe)
+    check_look(page, f"company-sign-in-{look}", axe)
     page.goto("/sign-in/company/return/?code=x&state=y")
     expect(page.get_by_role("heading", level=1)).to_have_text("This sign-in cannot be finished")
-    check_look(page, f"company-unfinished-{look}", with_axe=with_axe)
+    check_look(page, f"company-unfinished-{look}", axe)
     provider.person |= {"groups": []}
     page.get_by_role("link", name="Start again with Acme").click()
     page.get_by_role("button", name="Allow").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("No access to this console")
-    check_look(page, f"company-no-access-{look}", with_axe=with_axe)
+    check_look(page, f"company-no-access-{look}", axe)
 
 
 @pytest.mark.parametrize("look", LOOKS)
 def test_signed_out_page_looks_as_it_should_where_the_browser_does_not_go_on(open_company_page, provider, look):
-    width, scheme, with_axe = LOOKS[look]
+    width, scheme, axe = LOOKS[look]
     page = open_company_page(width=width, dark=scheme == "dark")
     # The provider's page never comes, so the console's stays.
     page.route(f"{provider.issuer}/**", lambda route: route.abort("aborted"))
     page.goto("/sign-out/company/")
     expect(page.get_by_role("heading", level=1)).to_have_text("You are signed out here")
     expect(page.get_by_role("link", name="Sign out with Acme")).to_be_visible()
-    check_look(page, f"company-signed-out-{look}", with_axe=with_axe)
+    check_look(page, f"company-signed-out-{look}", axe)

@@ -1,19 +1,16 @@
 """What forms of several pages have: fields for keys and days, filters of lists, and look-ups."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, ClassVar, TypeVar
 from zoneinfo import ZoneInfo
 
 from django import forms
 from django.forms.utils import flatatt
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from console.dynamodb.keys import PARTITION_KEY_BYTES
-from console.errors import NotFound
 
 # Not kept by the browser, nor changed or sent anywhere for its spelling: it may be somebody's number or address.
 PLAIN_TEXT = {"autocomplete": "off", "autocapitalize": "none", "autocorrect": "off", "spellcheck": "false"}
@@ -136,25 +133,3 @@ def lookup_forms(kinds: Mapping[str, type[F]], bound: F | None = None) -> dict[s
     return {
         look: bound if bound is not None and bound.look == look else bind_lookup(kind) for look, kind in kinds.items()
     }
-
-
-def answer_lookup(
-    request: HttpRequest, kinds: Mapping[str, type[F]], lead: Callable[[F], str], show: Callable[..., HttpResponse]
-) -> HttpResponse:
-    """A page of look-ups: GET shows them, POST leads to what was found.
-
-    `lead` gives the address of what a valid form finds, and raises `NotFound` for nothing. `show` makes the page:
-    `show(None)`; `show(form)` with what is wrong; `show(form, nothing=the error)`; `show(None, status=400)`.
-    """
-    if request.method != "POST":
-        return show(None)
-    kind = kinds.get(request.POST.get("look", ""))
-    if kind is None:
-        return show(None, status=400)
-    form = bind_lookup(kind, request.POST)
-    if not form.is_valid():
-        return show(form)
-    try:
-        return redirect(lead(form))
-    except NotFound as nothing:
-        return show(form, nothing=nothing)

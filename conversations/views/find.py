@@ -8,7 +8,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from console.errors import NotFound
-from console.forms import answer_lookup, lookup_forms
+from console.forms import lookup_forms
+from console.lookup_page import answer_lookup
 from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission, Staff
 from conversations.forms import LOOKUPS, Lookup, bound_lookup

@@ -1,15 +1,17 @@
 """Hostile strings in every stored text: they are text, and nothing but text, in chromium.
 
-How every string meets every stored text on every page: the 200 strings are dealt into groups, and for each group
-the whole store is filled anew. Each stored text holds all strings of the group, each followed by a tag that names the
-text (`~abcd~`), so that a page tells which strings of which stored text it shows, whole. A text that pages cut short
-shows the first strings only; therefore each next text of the same name begins two strings further on, and as there are
-many conversations, entries and messages, all have been among the first somewhere. At the end, each page must have
-shown all 200 strings of each stored text that it shows at all. What pages cut so short that this cannot be (a cell of
-a list, a label, a flag) has each string alone, in tests of their own.
+How every string meets every stored text on every page: the strings (one in `HOSTILE_EVERY`; 1 takes all 200) are dealt
+into groups, and for each group the whole store is filled anew. Each stored text holds all strings of the group, each
+followed by a tag that names the text (`~abcd~`), so that a page tells which strings of which stored text it shows,
+whole. A text that pages cut short shows the first strings only; therefore each next text of the same name begins two
+strings further on, and as there are many conversations, entries and messages, all have been among the first somewhere.
+At the end, each page must have shown all of these strings of each stored text that it shows at all. What pages cut so
+short that this cannot be (a cell of a list, a label, a flag) has each of the 200 alone, in tests of their own.
 """
 
 import json
+import math
+import os
 import re
 from collections import defaultdict
 from collections.abc import Callable
@@ -25,8 +27,10 @@ from tests.people import COMPANY
 from tests.store import from_dynamodb
 from tests.world import Side, World, build, person, urls
 
-# Into how many groups the strings are dealt for pages that show many texts, or show them in part; and for the others.
-GROUPS, LARGER_GROUPS = 10, 3
+EVERY = int(os.environ.get("HOSTILE_EVERY", 2))
+DEALT = STRINGS[::EVERY]
+# Strings in a group for pages that show many texts, or show them in part; and for the others.
+GROUP, LARGER_GROUP = 20, 67
 # Redirects, and fragments that are put into a page by pressing what is on it.
 LED_TO = {"home", "sign-in", "conversation-step", "conversation-last-message"}
 # Of these every address shows something else; of the others the first will do.
@@ -101,16 +105,22 @@ def peek(visitor: Visitor, world: World, role: str, texts: Texts | None = None) 
         visitor.look(kind, texts)
 
 
+def dealt_into_groups_of(size: int) -> list[tuple[str, ...]]:
+    """The strings in groups of about that size, neighbours in different ones."""
+    groups = math.ceil(len(DEALT) / size)
+    return [DEALT[number::groups] for number in range(groups)]
+
+
 def test_every_string_in_every_stored_text_is_shown_as_text(store, visit):
     shown: dict[tuple[str, str], set[str]] = defaultdict(set)
     about_conversations = partial(tour, wanted=LONG.search)
     about_others = partial(tour, wanted=lambda kind: not LONG.search(kind))
     rounds = [
         *(
-            (STRINGS[number::GROUPS], (("admin", about_conversations), ("agent", peek), ("auditor", peek)))
-            for number in range(GROUPS)
+            (group, (("admin", about_conversations), ("agent", peek), ("auditor", peek)))
+            for group in dealt_into_groups_of(GROUP)
         ),
-        *((STRINGS[number::LARGER_GROUPS], (("admin", about_others),)) for number in range(LARGER_GROUPS)),
+        *((group, (("admin", about_others),)) for group in dealt_into_groups_of(LARGER_GROUP)),
     ]
     for group, tours in rounds:
         store.empty()
@@ -144,9 +154,9 @@ def to_be_seen(kind: str, name: str, codes: set[str]) -> set[str]:
     if name.startswith(IN_PART.get(kind, ())):
         return set()
     # A value below a hostile key is masked where the key happens to read like a credential's.
-    if name.endswith((".deep", "conversation.unknown", "message.tree")) and len(codes) > len(STRINGS) / 2:
+    if name.endswith((".deep", "conversation.unknown", "message.tree")) and len(codes) > len(DEALT) / 2:
         return set()
-    return {text[-4:] for text in STRINGS if len(storable(text)) <= SHOWN_OF_A_TEXT} - codes
+    return {text[-4:] for text in DEALT if len(storable(text)) <= SHOWN_OF_A_TEXT} - codes
 
 
 def test_strings_in_json_text_are_shown_as_text(store, visit):

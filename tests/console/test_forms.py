@@ -8,7 +8,8 @@ from django.http import HttpResponse
 from django.test import RequestFactory
 
 from console.errors import NotFound
-from console.forms import KeyField, LongSelect, LookupForm, answer_lookup, by_look, lookup_forms
+from console.forms import KeyField, LongSelect, LookupForm, by_look, lookup_forms
+from console.lookup_page import answer_lookup
 
 CHOICES = [("UTC", "UTC"), ("Europe <&>", [("a'b", "A & B"), ("c", "C")]), ("d", "D")]
 

@@ -14,7 +14,8 @@ from console.audit.events.queries import NO_INDEX, check_conversation, events_of
 from console.audit.links import conversation_url, review_url
 from console.audit.review.forms import KEY, About
 from console.errors import NotFound
-from console.forms import LookupForm, answer_lookup, lookup_forms
+from console.forms import LookupForm, lookup_forms
+from console.lookup_page import answer_lookup
 from console.refs import seal, unseal
 from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission, Staff

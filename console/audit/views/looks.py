@@ -12,7 +12,8 @@ from console.audit.links import conversation_url
 from console.audit.looks import check_conversation, is_a_name, looks_of_conversation, looks_of_person, person_url
 from console.audit.looks_forms import LOOKUPS, PersonLooks
 from console.errors import NotFound
-from console.forms import LookupForm, answer_lookup, lookup_forms
+from console.forms import LookupForm, lookup_forms
+from console.lookup_page import answer_lookup
 from console.redaction import redact
 from console.refs import seal, unseal
 from console.staff.access import StaffRequest, requires

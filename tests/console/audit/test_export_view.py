@@ -205,7 +205,8 @@ def test_filters_that_let_nothing_through_do_not_read_for_ever(store, client):
     assert len(calls) < 100
 
 
-def test_each_piece_has_time_of_its_own_and_no_more_than_a_piece_is_read_ahead(store, client, monkeypatch):
+def test_each_piece_has_time_of_its_own_and_no_more_than_a_piece_is_read_ahead(store, client, settings, monkeypatch):
+    settings.REQUEST_DEADLINE_SECONDS = 8.0
     monkeypatch.setattr(streaming, "PIECE", 4)
     store.put_all("AUDIT", [entry(n) for n in range(1, 41)])
     opened = []

@@ -2,18 +2,22 @@
 
 moto 5.2.5 turns a whole item into plain Python once for each projected attribute, and looks up every member of every
 nested value by name when it answers: a list page took seconds, an item of 10,000 messages more than the console waits.
-And each Query sorts the whole table, by a comparison of moto's own.
+Each Query sorts the whole table, by a comparison of moto's own, and each attribute that is set, in copies of what was
+read too, measures all those before it.
 Only the embedded server of the demo and the tests, which answers one request at a time, imports this, and moto with it.
 """
 
 from typing import Any
 
 from moto.core.serialize import JSONSerializer
-from moto.dynamodb.models.dynamo_type import DynamoType, Item
+from moto.dynamodb.models.dynamo_type import DynamoType, Item, LimitedSizeDict
 from moto.dynamodb.models.table import Table
 
 _SETS = ("SS", "NS", "BS")
+# Bytes, a quarter of what an item may have.
+SURELY_SMALL = 100_000
 _slow_size, _slow_project, _slow_serialize = DynamoType.size, Item.project, JSONSerializer._serialize
+_slow_set = LimitedSizeDict.__setitem__
 _slow_query, _slow_all_items = Table.query, Table.all_items
 _slow_cast_value = DynamoType.cast_value.fget  # type: ignore[attr-defined]
 
@@ -27,6 +31,7 @@ def apply() -> None:
     DynamoType.__deepcopy__ = _copied  # type: ignore[method-assign, assignment]
     DynamoType.size = _size  # type: ignore[method-assign, assignment]
     DynamoType.cast_value = property(_cast_value)  # type: ignore[method-assign, assignment]
+    LimitedSizeDict.__setitem__ = _set  # type: ignore[method-assign, assignment]
     Table.query = _query  # type: ignore[method-assign, assignment]
     Table.all_items = _all_items  # type: ignore[method-assign, assignment]
     Item.project = _project  # type: ignore[method-assign, assignment]
@@ -51,6 +56,17 @@ def _size(value: Any) -> int:
     if value.type == "M":
         return sum(len(name.encode()) + each.size() for name, each in value.value.items())
     return _slow_size(value)
+
+
+def _set(attributes: Any, name: str, value: Any) -> None:
+    """Far below the largest size of an item, what is there is not measured again."""
+    size = len(name.encode()) + (value.size() if type(value) is DynamoType else len(str(value).encode()))
+    size += vars(attributes).get("about", 0)
+    if size > SURELY_SMALL:
+        _slow_set(attributes, name, value)
+        return
+    attributes.about = size
+    dict.__setitem__(attributes, name, value)
 
 
 def _cast_value(value: Any) -> Any:

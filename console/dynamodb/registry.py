@@ -196,7 +196,10 @@ _SPECS = (
         "tenants",
         S("pk"),
         S("sk"),
-        gsis=(IndexSpec("channel-mapping", S("gsi1pk"), S("gsi1sk")),),
+        gsis=(
+            IndexSpec("channel-mapping", S("gsi1pk"), S("gsi1sk")),
+            IndexSpec("sk-pk-index", S("sk"), S("pk"), ours=True),
+        ),
         purpose="tenants, their users and channel mappings",
     ),
     TableSpec(

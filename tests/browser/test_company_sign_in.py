@@ -6,10 +6,10 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Demo, pages, running_demo
-from tests.browser.test_pages import check_look
+from tests.browser.looks import LOOKS, check_look
 from tests.console.staff.oidc.identity_provider import IdentityProvider
 
-LOOKS = {"light": (1280, "light", True), "light-360": (360, "light", False), "dark-360": (360, "dark", True)}
+SHOWN = {look: LOOKS[look] for look in ("light", "light-360", "dark-360")}
 
 
 @pytest.fixture(scope="module")
@@ -89,9 +89,9 @@ def test_person_without_a_role_reads_why_and_may_use_another_account(open_compan
     expect(page.get_by_role("heading", level=1)).not_to_have_text("No access to this console")
 
 
-@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("look", SHOWN)
 def test_refusals_look_as_they_should(open_company_page, provider, look):
-    width, scheme, axe = LOOKS[look]
+    width, scheme, axe = SHOWN[look]
     page = open_company_page(width=width, dark=scheme == "dark")
     page.goto("/sign-in/")
     check_look(page, f"company-sign-in-{look}", axe)
@@ -105,9 +105,9 @@ def test_refusals_look_as_they_should(open_company_page, provider, look):
     check_look(page, f"company-no-access-{look}", axe)
 
 
-@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("look", SHOWN)
 def test_signed_out_page_looks_as_it_should_where_the_browser_does_not_go_on(open_company_page, provider, look):
-    width, scheme, axe = LOOKS[look]
+    width, scheme, axe = SHOWN[look]
     page = open_company_page(width=width, dark=scheme == "dark")
     # The provider's page never comes, so the console's stays.
     page.route(f"{provider.issuer}/**", lambda route: route.abort("aborted"))

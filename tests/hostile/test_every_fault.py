@@ -230,6 +230,7 @@ QUIET = {
 # Forms that may do again what they did: each time is on record.
 REPEATABLE = {
     "sign-in",
+    "audit-export",
     "conversation-reveal",
     "account-recovery-codes",
     "account-sessions-end",

@@ -17,7 +17,10 @@ from tests import people
 from tests.browser.hostile import Visitor
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+# The one without a window of its own takes a third less of the processor.
+CHROMIUM = os.environ.get("CHROMIUM") or next(
+    filter(None, map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser"))), None
+)
 ARGUMENTS = [
     "--disable-dev-shm-usage",
     "--disable-background-networking",

@@ -1,0 +1,136 @@
+"""Keys of the tenants table (schema tenants; data model, section 6): the one place that spells and reads them."""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Self
+
+from django.utils.text import slugify
+
+from console.dynamodb.keys import PARTITION_KEY_BYTES, SORT_KEY_BYTES, fits
+from console.errors import Invalid
+
+META = "META"
+# The console's own: bumped by every change of a tenant's users, so that two changes at once cannot both hold.
+USERS = "USERS"
+OWNER = "OWNER"
+TENANT, USER, CHANNEL, COMPANY, MEMORY = "TENANT#", "USER#", "CHANNEL#", "COMPANY#", "MEMORY#"
+MAX_ID = 100
+_TENANT_ID = re.compile(r"[a-z0-9]+(?:[._-][a-z0-9]+)*", re.ASCII)
+_PROPOSED_LENGTH = 40
+_PHONE = re.compile(r"\d{7}")
+
+
+class Kind(StrEnum):
+    """What an item is, told by its keys alone."""
+
+    META = "tenant"
+    USER = "user"
+    CHANNEL = "channel mapping"
+    COMPANY = "company"
+    MEMORY = "memory"
+    USERS = "guard of users"
+    GUARD = "guard of a channel"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """A channel as webhooks name it: `type` such as `teams`, `id` such as the bot's app id or our number."""
+
+    type: str
+    id: str
+
+    @property
+    def key(self) -> str:
+        """`CHANNEL#{type}#{id}`: sort key of its mapping, `gsi1pk` there, partition key of its guard."""
+        return f"{CHANNEL}{self.type}#{self.id}"
+
+    @classmethod
+    def of(cls, key: str) -> Self | None:
+        """What `key` made; None for what is no such key."""
+        prefix, found, rest = key.partition(CHANNEL)
+        kind, parted, channel_id = rest.partition("#")
+        return cls(kind, channel_id) if found and not prefix and parted and kind and channel_id else None
+
+
+def partition_of(tenant_id: str) -> str:
+    """`TENANT#{tenant_id}`."""
+    return f"{TENANT}{tenant_id}"
+
+
+def tenant_of(partition: str | None) -> str:
+    """The tenant of a partition, or of a `gsi1sk`; "" where there is none."""
+    return partition.removeprefix(TENANT) if partition and partition.startswith(TENANT) else ""
+
+
+def user_key(user_id: str) -> str:
+    """`USER#{user_id}`."""
+    return f"{USER}{user_id}"
+
+
+def company_key(company_id: str) -> str:
+    """`COMPANY#{company_id}`."""
+    return f"{COMPANY}{company_id}"
+
+
+def kind_of(pk: str, sk: str) -> Kind:
+    """What the item of these keys is. Whatever else is stored in it says nothing about that."""
+    if pk.startswith(CHANNEL):
+        return Kind.GUARD if sk == OWNER and Channel.of(pk) else Kind.UNKNOWN
+    if not tenant_of(pk):
+        return Kind.UNKNOWN
+    if sk in (META, USERS):
+        return Kind.META if sk == META else Kind.USERS
+    if sk.startswith(CHANNEL):
+        return Kind.CHANNEL if Channel.of(sk) else Kind.UNKNOWN
+    for prefix, kind in ((USER, Kind.USER), (COMPANY, Kind.COMPANY), (MEMORY, Kind.MEMORY)):
+        if sk.startswith(prefix) and len(sk) > len(prefix):
+            return kind
+    return Kind.UNKNOWN
+
+
+# --- What the console itself writes ---------------------------------------------------------------------------------
+
+
+def proposed_id(name: str) -> str:
+    """A tenant id made of a name; "" where none can be."""
+    proposed = re.sub(r"[-_]+", "-", slugify(name))[:_PROPOSED_LENGTH].strip("-")
+    return "" if _PHONE.search(proposed) else proposed
+
+
+def checked_tenant_id(typed: str) -> str:
+    """An id that a new tenant may have. Raises `Invalid`."""
+    tenant_id = typed.strip()
+    if not tenant_id:
+        raise Invalid("Enter an id.")
+    if len(tenant_id) > MAX_ID or not _TENANT_ID.fullmatch(tenant_id):
+        raise Invalid(
+            f"An id has lower-case letters and digits, parted by single dots, dashes or underscores: {MAX_ID} at most."
+        )
+    if _PHONE.search(tenant_id):
+        raise Invalid("An id stands in addresses, so it may not hold what could be a phone number: seven digits.")
+    return tenant_id
+
+
+def checked_part(typed: str, what: str, most: int = MAX_ID) -> str:
+    """A part of a key (of a user, company or channel) without what would end it early. Raises `Invalid`.
+
+    `what` names it in the message: "A user id".
+    """
+    part = typed.strip()
+    if not part:
+        raise Invalid(f"{what} cannot be empty.")
+    if "#" in part:
+        raise Invalid(f"{what} cannot have a # in it: it parts the parts of a key.")
+    if not part.isprintable():
+        raise Invalid(f"{what} cannot have control characters or invisible ones in it.")
+    if len(part) > most:
+        raise Invalid(f"{what} is at most {most} characters long.")
+    return part
+
+
+def check_key(pk: str, sk: str) -> None:
+    """Raise `Invalid` unless DynamoDB takes these keys."""
+    if not (fits(pk, PARTITION_KEY_BYTES) and fits(sk, SORT_KEY_BYTES)):
+        raise Invalid("That is too long to be stored.")

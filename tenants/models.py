@@ -1,0 +1,175 @@
+"""Items of the tenants table (schema tenants) and of the tenants' conversations.
+
+The tenant platform writes these items too, and META whole: read tolerantly, by key prefix, and write by conditions.
+"""
+
+from typing import Any
+
+from pynamodb.attributes import NumberAttribute, UnicodeAttribute
+from pynamodb.indexes import AllProjection, GlobalSecondaryIndex
+
+from console.dynamodb.models import ForeignModel, TableMeta
+from tenants.keys import Kind, kind_of
+
+
+class _Meta(TableMeta):
+    table_key = "TENANTS"
+
+
+class ChannelMappingIndex(GlobalSecondaryIndex["ChannelMapping"]):
+    """Which tenants map a channel: `gsi1pk = CHANNEL#{type}#{id}`. Mappings without `gsi1sk` are not in it."""
+
+    class Meta:
+        index_name = "channel-mapping"
+        projection = AllProjection()
+
+    gsi1pk = UnicodeAttribute(hash_key=True)
+    gsi1sk = UnicodeAttribute(range_key=True)
+
+
+class InvertedIndex(GlobalSecondaryIndex["TenantItem"]):
+    """All items of one sort key: all tenants (`META`), a channel's mappings, a user id across tenants. Ours."""
+
+    class Meta:
+        index_name = "sk-pk-index"
+        projection = AllProjection()
+
+    sk = UnicodeAttribute(hash_key=True)
+    pk = UnicodeAttribute(range_key=True)
+
+
+class TenantItem(ForeignModel):
+    """Any item of the table."""
+
+    class Meta(_Meta):
+        pass
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    by_sort_key = InvertedIndex()
+
+
+class TenantMeta(ForeignModel):
+    """A tenant: `TENANT#{tenant_id}`, `META`. `settings` is JSON text; `created_at` ISO 8601."""
+
+    class Meta(_Meta):
+        pass
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    tenant_id = UnicodeAttribute(null=True)
+    name = UnicodeAttribute(null=True)
+    status = UnicodeAttribute(null=True)
+    created_at = UnicodeAttribute(null=True)
+    settings = UnicodeAttribute(null=True)
+
+
+class TenantUser(ForeignModel):
+    """A user: `USER#{user_id}`. `channel_identities`, `preferences` and `custom_properties` are JSON text."""
+
+    class Meta(_Meta):
+        pass
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    user_id = UnicodeAttribute(null=True)
+    email = UnicodeAttribute(null=True)
+    display_name = UnicodeAttribute(null=True)
+    role = UnicodeAttribute(null=True)
+    channel_identities = UnicodeAttribute(null=True)
+    preferences = UnicodeAttribute(null=True)
+    custom_properties = UnicodeAttribute(null=True)
+    memory_summary = UnicodeAttribute(null=True)
+    memory_updated_at = UnicodeAttribute(null=True)
+
+
+class ChannelMapping(ForeignModel):
+    """A tenant's channel: `CHANNEL#{type}#{id}`. Other writers leave out all but `gsi1pk`, or that as well."""
+
+    class Meta(_Meta):
+        pass
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    gsi1pk = UnicodeAttribute(null=True)
+    gsi1sk = UnicodeAttribute(null=True)
+    channel_type = UnicodeAttribute(null=True)
+    channel_specific_id = UnicodeAttribute(null=True)
+    by_channel = ChannelMappingIndex()
+
+
+class ChannelGuard(ForeignModel):
+    """Who owns a channel: `pk = CHANNEL#{type}#{id}`, `sk = OWNER`. Ours; in no index."""
+
+    class Meta(_Meta):
+        pass
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    tenant_id = UnicodeAttribute(null=True)
+    claimed_at = UnicodeAttribute(null=True)
+
+
+class TenantCompany(ForeignModel):
+    """A company whose conversations are the tenant's: `COMPANY#{company_id}`. Ours."""
+
+    class Meta(_Meta):
+        pass
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    linked_at = UnicodeAttribute(null=True)
+
+
+class UsersGuard(ForeignModel):
+    """`USERS`: counts the changes of a tenant's users. Ours."""
+
+    class Meta(_Meta):
+        pass
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    version = NumberAttribute(null=True)
+
+
+class UserMemory(ForeignModel):
+    """What the platform remembers of a user's session: `MEMORY#{user_id}#{session_id}`. `key_facts` may be anything."""
+
+    class Meta(_Meta):
+        pass
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    summary = UnicodeAttribute(null=True)
+    created_at = UnicodeAttribute(null=True)
+
+
+class TenantConversation(ForeignModel):
+    """A conversation of a tenant (schema tenants): `messages` is JSON text, `ttl` epoch seconds."""
+
+    class Meta(TableMeta):
+        table_key = "TENANT_CONVERSATIONS"
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    messages = UnicodeAttribute(null=True)
+    updated_at = UnicodeAttribute(null=True)
+    ttl = NumberAttribute(null=True)
+
+
+CLASSES: dict[Kind, type[ForeignModel]] = {
+    Kind.META: TenantMeta,
+    Kind.USER: TenantUser,
+    Kind.CHANNEL: ChannelMapping,
+    Kind.COMPANY: TenantCompany,
+    Kind.MEMORY: UserMemory,
+    Kind.USERS: UsersGuard,
+    Kind.GUARD: ChannelGuard,
+    Kind.UNKNOWN: TenantItem,
+}
+
+
+def item_of(raw: dict[str, dict[str, Any]]) -> tuple[Kind, ForeignModel]:
+    """An item as DynamoDB JSON in the class that its keys tell. Never raises."""
+    kind = kind_of(str(raw["pk"].get("S", "")), str(raw["sk"].get("S", "")))
+    return kind, CLASSES[kind].from_raw_data(raw)

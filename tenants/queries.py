@@ -1,0 +1,222 @@
+"""Reading tenants: the list by the inverted index, one tenant's partition, and whose a channel is.
+
+No read here walks the table. Scope is checked on every row; what belongs to no tenant is for scope "all".
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from console.dynamodb.calls import parallel
+from console.dynamodb.connection import call
+from console.dynamodb.keys import SORT_KEY_BYTES, fits
+from console.dynamodb.models import ForeignModel
+from console.dynamodb.paging import PAGE_SIZE, PageRead, Source, read_page
+from console.dynamodb.presence import index_ready, table_ready
+from console.dynamodb.registry import table_name
+from console.errors import NotFound, TableMissing
+from console.refs import seal_cursor, unseal_cursor
+from console.staff.permissions import Permission, Staff
+from tenants.keys import MEMORY, META, OWNER, Channel, Kind, partition_of, tenant_of
+from tenants.models import ChannelGuard, ChannelMappingIndex, InvertedIndex, TenantItem, TenantMeta, item_of
+from tenants.reading import row_of, tenant_record
+from tenants.records import Tenant, TenantPage, TenantRow
+
+INDEX = InvertedIndex.Meta.index_name
+LIST_ATTRIBUTES = ("pk", "sk", "tenant_id", "name", "status", "created_at")
+BATCH = 100
+NO_INDEX = (
+    "Tenants cannot be listed here: the tenants table has no index by sort key. Open one by its id; an operator adds "
+    "the index with manage.py tables apply --foreign."
+)
+NO_MAPPING_INDEX = "The index by which webhooks find a channel is not there: no webhook resolves to a tenant."
+NO_SORT_KEY_INDEX = "Without the index by sort key, mappings that webhooks cannot find are not found here either."
+
+
+def list_tenants(staff: Staff, status: str = "", cursor: str = "") -> TenantPage:
+    """One page of the tenants in a person's scope, by id.
+
+    Scope "all": one Query of the inverted index. Some tenants: one BatchGetItem of the next ids of the scope, so that
+    either costs the same however many others there are. Raises `Forbidden`, `TableMissing` and the store's errors.
+    """
+    staff.require(Permission.TENANT_READ)
+    if staff.scope.is_empty:
+        return TenantPage()
+    if not staff.scope.everything:
+        return _of_scope(staff, status, cursor)
+    if not index_ready("TENANTS", INDEX):
+        if not table_ready("TENANTS"):
+            raise TableMissing("TENANTS")
+        return TenantPage(notice=NO_INDEX)
+    source = Source(
+        model=TenantItem,
+        partition=META,
+        index=INDEX,
+        attributes=LIST_ATTRIBUTES,
+        visible=lambda item: bool(tenant_of(item.plain("pk"))),
+        keep=(lambda item: item.plain("status") == status) if status else None,
+        binding=("tenants", status),
+    )
+    page: PageRead[TenantItem] = read_page(source, staff.username, cursor)
+    rows = tuple(row_of(TenantMeta.from_raw_data(item.raw)) for item in page.items)
+    return TenantPage(rows, page.next, page.back, page.thin, page.from_start)
+
+
+def _of_scope(staff: Staff, status: str, cursor: str) -> TenantPage:
+    """The next of the scope's ids; ids of companies among them are no tenants, and those of nobody no rows."""
+    binding = ("tenants of a scope", status, staff.username)
+    ids = sorted(each for each in staff.scope.ids if fits(partition_of(each)))
+    start = unseal_cursor(cursor, *binding) if cursor else 0
+    start = start if isinstance(start, int) and 0 <= start < len(ids) else 0
+    found = _metas(ids[start : start + BATCH])
+    rows: list[TenantRow] = []
+    end = start
+    for tenant_id in ids[start : start + BATCH]:
+        if len(rows) == PAGE_SIZE:
+            break
+        end += 1
+        if (meta := found.get(tenant_id)) and (not status or meta.plain("status") == status):
+            rows.append(row_of(meta))
+    onward = seal_cursor(end, *binding) if end < len(ids) else ""
+    return TenantPage(tuple(rows), onward, "", len(rows) < PAGE_SIZE and bool(onward), start == 0)
+
+
+def _metas(ids: list[str]) -> dict[str, TenantMeta]:
+    """Tenants by id, those that are there. One BatchGetItem, again for what it left out, for up to 100."""
+    found: dict[str, TenantMeta] = {}
+    name = table_name("TENANTS")
+    wanted: dict[str, Any] = {
+        name: {
+            "Keys": [{"pk": {"S": partition_of(each)}, "sk": {"S": META}} for each in ids],
+            "ProjectionExpression": ", ".join(f"#{each}" for each in LIST_ATTRIBUTES),
+            "ExpressionAttributeNames": {f"#{each}": each for each in LIST_ATTRIBUTES},
+        }
+    }
+    while wanted and ids:
+        answer = call("BatchGetItem", RequestItems=wanted, ReturnConsumedCapacity="TOTAL")
+        for raw in (answer.get("Responses") or {}).get(name, []):
+            found[tenant_of(raw["pk"]["S"])] = TenantMeta.from_raw_data(raw)
+        wanted = answer.get("UnprocessedKeys") or {}
+    return found
+
+
+# --- One tenant -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """What a tenant's partition holds, by kind, in the order of sort keys; `more`: a read ended before its end."""
+
+    items: tuple[tuple[Kind, ForeignModel], ...]
+    more: bool
+
+
+def load_tenant(tenant_id: str, staff: Staff) -> Tenant:
+    """A tenant and all that belongs to it but what the platform remembers of its users' sessions.
+
+    Two strongly consistent Queries in parallel, around the memories, which can be many. Raises `Forbidden`, `NotFound`
+    (out of scope, or nothing there: the same), `TableMissing` and the store's errors.
+    """
+    check_tenant(tenant_id, staff)
+    partition = read_partition(tenant_id)
+    if not partition.items:
+        raise NotFound
+    return tenant_record(tenant_id, partition.items, staff, more=partition.more)
+
+
+def check_tenant(tenant_id: str, staff: Staff) -> None:
+    """Raise `Forbidden` without `tenant:read`, `NotFound` for an id out of scope: before any read."""
+    staff.require(Permission.TENANT_READ)
+    if not (tenant_id and staff.scope.covers(tenant_id) and fits(partition_of(tenant_id))):
+        raise NotFound
+
+
+def read_partition(tenant_id: str) -> Partition:
+    """The items before and behind the memories, and whether there are any of these."""
+    (before, more), (behind, more_behind) = parallel(
+        partial(_range, tenant_id, "sk < :edge", MEMORY), partial(_range, tenant_id, "sk >= :edge", "MEMORY$")
+    )
+    return Partition((*before, *behind), more or more_behind)
+
+
+def _range(tenant_id: str, condition: str, edge: str) -> tuple[list[tuple[Kind, ForeignModel]], bool]:
+    answer = call(
+        "Query",
+        TableName=table_name("TENANTS"),
+        KeyConditionExpression=f"pk = :pk AND {condition}",
+        ExpressionAttributeValues={":pk": {"S": partition_of(tenant_id)}, ":edge": {"S": edge}},
+        ConsistentRead=True,
+        ReturnConsumedCapacity="TOTAL",
+    )
+    return [item_of(raw) for raw in answer["Items"]], "LastEvaluatedKey" in answer
+
+
+# --- Whose a channel is ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Owners:
+    """Who claims a channel. `asked` is the key that webhooks ask the index of channels for.
+
+    `found` are the tenants that webhooks find there; `unseen` those that map the channel without what the index needs;
+    `guard` is whom the console's guard names, "" for nobody. `unasked` says what could not be asked here.
+    """
+
+    asked: str
+    found: tuple[str, ...]
+    unseen: tuple[str, ...]
+    guard: str
+    unasked: tuple[str, ...] = ()
+
+    @property
+    def tenants(self) -> tuple[str, ...]:
+        """Every tenant with a mapping."""
+        return tuple(dict.fromkeys((*self.found, *self.unseen)))
+
+    @property
+    def clash(self) -> bool:
+        """Whether more than one tenant maps the channel: webhooks then resolve to whichever comes first."""
+        return len(self.tenants) > 1
+
+
+def owners_of(channel: Channel) -> Owners:
+    """Who claims a channel: two Queries and a GetItem in parallel. Raises `TableMissing` and the store's errors."""
+    if not (fits(channel.key) and fits(channel.key, SORT_KEY_BYTES)):
+        return Owners(channel.key, (), (), "")
+    answers: list[Any] = parallel(
+        partial(_keys_in, ChannelMappingIndex.Meta.index_name, "gsi1pk", channel.key),
+        partial(_keys_in, INDEX, "sk", channel.key),
+        partial(_guard_of, channel),
+    )
+    found, mapped, guard = answers
+    unasked = [NO_MAPPING_INDEX] if found is None else []
+    unasked += [NO_SORT_KEY_INDEX] if mapped is None else []
+    seen = tuple(found or ())
+    return Owners(channel.key, seen, tuple(each for each in mapped or () if each not in seen), guard, tuple(unasked))
+
+
+def _keys_in(index: str, attribute: str, value: str) -> list[str] | None:
+    """Tenants with an item under a key of an index; None where the index is not there."""
+    if not index_ready("TENANTS", index):
+        if not table_ready("TENANTS"):
+            raise TableMissing("TENANTS")
+        return None
+    answer = call(
+        "Query",
+        TableName=table_name("TENANTS"),
+        IndexName=index,
+        KeyConditionExpression=f"{attribute} = :value",
+        ExpressionAttributeValues={":value": {"S": value}},
+        ReturnConsumedCapacity="TOTAL",
+    )
+    owners = (tenant_of(raw["pk"]["S"]) for raw in answer["Items"])
+    return list(dict.fromkeys(owner for owner in owners if owner))
+
+
+def _guard_of(channel: Channel) -> str:
+    try:
+        guard = ChannelGuard.get(channel.key, OWNER, consistent_read=True)
+    except NotFound:
+        return ""
+    named = guard.plain("tenant_id")
+    return named if isinstance(named, str) else ""

@@ -1,0 +1,197 @@
+"""A tenant's settings: JSON text whose known keys are typed and whose other keys stay as they were written.
+
+The text is never parsed and written anew as a whole: what nobody changed stays the very characters that were stored
+(numbers beyond a float, the order of keys, spellings of escapes), whoever wrote it.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from console.errors import Invalid
+
+# An item of DynamoDB has 400 KB, and the platform reads this text at each message.
+MAX_BYTES = 100_000
+MAX_PROMPT = 20_000
+_DECODER = json.JSONDecoder()
+_SPACE = " \t\n\r"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A key that the schema names. `low` and `high` bound numbers; `default` is what the schema's example has."""
+
+    name: str
+    label: str
+    kind: Literal["word", "text", "integer", "words", "objects"]
+    default: Any
+    low: int = 0
+    high: int = 0
+    help: str = ""
+
+
+KNOWN = (
+    Setting("ai_provider", "AI provider", "word", "bedrock", help="Such as bedrock, anthropic or openai"),
+    Setting("ai_model", "AI model", "word", "claude-sonnet-4-5-20250929", help="As the provider names it"),
+    Setting("system_prompt_override", "System prompt", "text", "", help="Empty: the platform's own"),
+    Setting("max_tokens_per_message", "Tokens per message", "integer", 4096, 1, 200_000),
+    Setting("enabled_channels", "Channels", "words", ["dashboard"]),
+    Setting("enabled_skills", "Skills", "words", []),
+    Setting("custom_skills", "Skills of its own", "objects", [], help="Names, or JSON of each"),
+    Setting("messages_per_day", "Messages per day", "integer", 1000, 1, 10_000_000),
+    Setting("max_conversation_history", "Messages remembered", "integer", 20, 1, 1_000),
+)
+BY_NAME = {setting.name: setting for setting in KNOWN}
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Settings as read. `known` has the values that are of their type, `others` the JSON text of every other key.
+
+    `odd` names known keys whose value is of another type: these are among `others` too. `problem` says why the text is
+    no JSON object; then nothing else is known of it.
+    """
+
+    text: str
+    known: Mapping[str, Any]
+    others: Mapping[str, str]
+    odd: tuple[str, ...] = ()
+    problem: str = ""
+
+    def value(self, name: str) -> Any:
+        """A known key's value, None where it is not set."""
+        return self.known.get(name)
+
+
+def default_text() -> str:
+    """The settings of a new tenant: the schema's example without skills."""
+    return json.dumps({setting.name: setting.default for setting in KNOWN}, ensure_ascii=False)
+
+
+def read(text: str | None) -> Settings:
+    """Settings of a stored text. Never raises."""
+    if text is None or not text.strip():
+        return Settings(text or "", {}, {}, problem="No settings are stored.")
+    try:
+        members = members_of(text)
+    except (ValueError, RecursionError):
+        return Settings(text, {}, {}, problem="The stored settings are no JSON object.")
+    known, others, odd = {}, {}, []
+    for name, written in members.items():
+        setting = BY_NAME.get(name)
+        value = json.loads(written) if setting else None
+        if setting and is_of_kind(setting, value):
+            known[name] = value
+            continue
+        others[name] = written
+        if setting:
+            odd.append(name)
+    return Settings(text, known, others, tuple(odd))
+
+
+def is_of_kind(setting: Setting, value: Any) -> bool:
+    """Whether a value has the type that the schema gives its key."""
+    match setting.kind:
+        case "integer":
+            return isinstance(value, int) and not isinstance(value, bool)
+        case "words":
+            return isinstance(value, list) and all(isinstance(each, str) for each in value)
+        case "objects":
+            return isinstance(value, list)
+        case _:
+            return isinstance(value, str)
+
+
+def members_of(text: str) -> dict[str, str]:
+    """The members of a JSON object: the text of each value as it is written, the last where a key comes twice.
+
+    Raises `ValueError` for anything else than one object.
+    """
+    position = _skip(text, 0)
+    if text[position : position + 1] != "{":
+        raise ValueError("no object")
+    members: dict[str, str] = {}
+    position = _skip(text, position + 1)
+    if text[position : position + 1] == "}":
+        return _ended(text, position + 1, members)
+    while True:
+        name, position = _value(text, position)
+        position = _skip(text, position)
+        if not isinstance(name, str) or text[position : position + 1] != ":":
+            raise ValueError("no member")
+        start = _skip(text, position + 1)
+        _, position = _value(text, start)
+        members[name] = text[start:position]
+        position = _skip(text, position)
+        mark = text[position : position + 1]
+        position = _skip(text, position + 1)
+        if mark == "}":
+            return _ended(text, position, members)
+        if mark != ",":
+            raise ValueError("no end of a member")
+
+
+def _ended(text: str, position: int, members: dict[str, str]) -> dict[str, str]:
+    if _skip(text, position) != len(text):
+        raise ValueError("something after the object")
+    return members
+
+
+def _value(text: str, position: int) -> tuple[Any, int]:
+    return _DECODER.raw_decode(text, position)
+
+
+def _skip(text: str, position: int) -> int:
+    while position < len(text) and text[position] in _SPACE:
+        position += 1
+    return position
+
+
+def changed(settings: Settings, known: Mapping[str, Any], others: Mapping[str, str]) -> str:
+    """The text with these known values and these texts of other keys in place; all else stays as it is written.
+
+    `others` may leave keys out, which removes them; it may not name new ones, which the platform could not load.
+    Raises `Invalid`. A text that is no JSON object is replaced.
+    """
+    before = {} if settings.problem else members_of(settings.text)
+    if unknown := [name for name in others if name not in before]:
+        raise Invalid(f"The platform knows no setting {unknown[0]!r}: new keys cannot be added here.")
+    after: dict[str, str] = {}
+    for name, written in before.items():
+        if name in known and not _same(settings, name, known[name]):
+            after[name] = _written(known[name])
+        elif name in known or name in others:
+            after[name] = written if name in known else _checked(name, others[name])
+    after.update({name: _written(value) for name, value in known.items() if name not in before})
+    text = "{" + ", ".join(f"{_written(name)}: {written}" for name, written in after.items()) + "}"
+    if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
+        raise Invalid(f"The settings are longer than {MAX_BYTES:,} bytes together.")
+    return settings.text if not settings.problem and after == before else text
+
+
+def _same(settings: Settings, name: str, value: Any) -> bool:
+    return name in settings.known and settings.known[name] == value and type(settings.known[name]) is type(value)
+
+
+def _written(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _checked(name: str, written: str) -> str:
+    """A JSON text that a person typed for a key. Raises `Invalid`."""
+    stripped = written.strip(_SPACE)
+    try:
+        _, end = _value(stripped, 0)
+    except (ValueError, RecursionError) as error:
+        raise Invalid(f"{name}: that is no JSON value.") from error
+    if end != len(stripped):
+        raise Invalid(f"{name}: there is something after the JSON value.")
+    return stripped
+
+
+def differences(before: Settings, after: Settings) -> dict[str, tuple[str, str]]:
+    """Keys that differ, with the JSON text of each side; "" where it is not set."""
+    one, other = (dict(members_of(each.text)) if not each.problem else {} for each in (before, after))
+    names: Iterable[str] = dict.fromkeys((*one, *other))
+    return {name: (one.get(name, ""), other.get(name, "")) for name in names if one.get(name) != other.get(name)}

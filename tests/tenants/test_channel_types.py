@@ -1,0 +1,74 @@
+"""Ids of channels: as webhooks carry them, whatever people type."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from console.errors import Invalid
+from tenants.channel_types import TYPES, checked_channel, label_of
+from tenants.keys import Channel, Kind, kind_of, partition_of
+
+
+@pytest.mark.parametrize(
+    ("kind", "typed", "stored"),
+    [
+        ("whatsapp", "+44 20 7946 0018", "+442079460018"),
+        ("whatsapp", "0044 (20) 7946-0018", "+442079460018"),
+        ("SMS", "+1.212.555.0100", "+12125550100"),
+        ("email", " Help@Example.COM ", "help@example.com"),
+        ("teams", "2F6F0C2E-8A1B-4C59-9A52-0D2A4C1F7B11", "2f6f0c2e-8a1b-4c59-9a52-0d2a4c1f7b11"),
+        ("teams", "azure-bot-app-id", "azure-bot-app-id"),
+        ("slack", "t024be7ld", "T024BE7LD"),
+        ("telegram", "@Acme_support_bot", "acme_support_bot"),
+        ("telegram", "123456789", "123456789"),
+        ("dashboard", "main", "main"),
+        ("web_widget", "Any Thing/1", "Any Thing/1"),
+    ],
+)
+def test_an_id_is_stored_as_webhooks_carry_it(kind, typed, stored):
+    assert checked_channel(kind, typed) == Channel(kind.lower(), stored)
+
+
+@pytest.mark.parametrize(
+    ("kind", "typed", "problem"),
+    [
+        ("whatsapp", "07700 900123", "country code"),
+        ("whatsapp", "+0 7700 900123", "country code"),
+        ("whatsapp", "+44 7700 900123 123456", "country code"),
+        ("sms", "help@example.com", "country code"),
+        ("sms", "", "country code"),
+        ("sms", "+٤٤٧٧٠٠٩٠٠١٢٣", "country code"),
+        ("email", "help", "one email address"),
+        ("email", "a@example.com, b@example.com", "one email address"),
+        ("email", "a@-example.com", "one email address"),
+        ("email", f"a@{'x' * 320}.com", "one email address"),
+        ("teams", "not an id", "app id"),
+        ("slack", "acme", "T024BE7LD"),
+        ("telegram", "a b", "bot's name"),
+        ("web", "a#b", "cannot have a #"),
+        ("web", "a\x00b", "control characters"),
+        ("web", "", "cannot be empty"),
+        ("web", "x" * 321, "at most 320"),
+        ("", "x", "word of lower-case"),
+        ("a#b", "x", "word of lower-case"),
+        ("a" * 41, "x", "word of lower-case"),
+    ],
+)
+def test_what_is_wrong_is_said_of_that_type(kind, typed, problem):
+    with pytest.raises(Invalid, match=problem):
+        checked_channel(kind, typed)
+
+
+@given(st.sampled_from([*TYPES, "web"]), st.text(max_size=60))
+def test_whatever_is_accepted_is_a_key_of_one_channel_and_stays_as_it_is(kind, typed):
+    try:
+        channel = checked_channel(kind, typed)
+    except Invalid:
+        return
+    assert kind_of(partition_of("t"), channel.key) is Kind.CHANNEL
+    assert Channel.of(channel.key) == channel
+    assert checked_channel(channel.type, channel.id) == channel
+
+
+def test_types_have_names_for_people():
+    assert (label_of("whatsapp"), label_of("web_widget")) == ("WhatsApp", "web_widget")

@@ -12,10 +12,6 @@ from console.dynamodb.models import ForeignModel, TableMeta
 from tenants.keys import Kind, kind_of
 
 
-class _Meta(TableMeta):
-    table_key = "TENANTS"
-
-
 class ChannelMappingIndex(GlobalSecondaryIndex["ChannelMapping"]):
     """Which tenants map a channel: `gsi1pk = CHANNEL#{type}#{id}`. Mappings without `gsi1sk` are not in it."""
 
@@ -39,24 +35,19 @@ class InvertedIndex(GlobalSecondaryIndex["TenantItem"]):
 
 
 class TenantItem(ForeignModel):
-    """Any item of the table."""
+    """Any item of the table, told from others by its keys."""
 
-    class Meta(_Meta):
-        pass
+    class Meta(TableMeta):
+        table_key = "TENANTS"
 
     pk = UnicodeAttribute(hash_key=True)
     sk = UnicodeAttribute(range_key=True)
     by_sort_key = InvertedIndex()
 
 
-class TenantMeta(ForeignModel):
+class TenantMeta(TenantItem):
     """A tenant: `TENANT#{tenant_id}`, `META`. `settings` is JSON text; `created_at` ISO 8601."""
 
-    class Meta(_Meta):
-        pass
-
-    pk = UnicodeAttribute(hash_key=True)
-    sk = UnicodeAttribute(range_key=True)
     tenant_id = UnicodeAttribute(null=True)
     name = UnicodeAttribute(null=True)
     status = UnicodeAttribute(null=True)
@@ -64,14 +55,9 @@ class TenantMeta(ForeignModel):
     settings = UnicodeAttribute(null=True)
 
 
-class TenantUser(ForeignModel):
+class TenantUser(TenantItem):
     """A user: `USER#{user_id}`. `channel_identities`, `preferences` and `custom_properties` are JSON text."""
 
-    class Meta(_Meta):
-        pass
-
-    pk = UnicodeAttribute(hash_key=True)
-    sk = UnicodeAttribute(range_key=True)
     user_id = UnicodeAttribute(null=True)
     email = UnicodeAttribute(null=True)
     display_name = UnicodeAttribute(null=True)
@@ -83,14 +69,9 @@ class TenantUser(ForeignModel):
     memory_updated_at = UnicodeAttribute(null=True)
 
 
-class ChannelMapping(ForeignModel):
+class ChannelMapping(TenantItem):
     """A tenant's channel: `CHANNEL#{type}#{id}`. Other writers leave out all but `gsi1pk`, or that as well."""
 
-    class Meta(_Meta):
-        pass
-
-    pk = UnicodeAttribute(hash_key=True)
-    sk = UnicodeAttribute(range_key=True)
     gsi1pk = UnicodeAttribute(null=True)
     gsi1sk = UnicodeAttribute(null=True)
     channel_type = UnicodeAttribute(null=True)
@@ -98,48 +79,28 @@ class ChannelMapping(ForeignModel):
     by_channel = ChannelMappingIndex()
 
 
-class ChannelGuard(ForeignModel):
+class ChannelGuard(TenantItem):
     """Who owns a channel: `pk = CHANNEL#{type}#{id}`, `sk = OWNER`. Ours; in no index."""
 
-    class Meta(_Meta):
-        pass
-
-    pk = UnicodeAttribute(hash_key=True)
-    sk = UnicodeAttribute(range_key=True)
     tenant_id = UnicodeAttribute(null=True)
     claimed_at = UnicodeAttribute(null=True)
 
 
-class TenantCompany(ForeignModel):
+class TenantCompany(TenantItem):
     """A company whose conversations are the tenant's: `COMPANY#{company_id}`. Ours."""
 
-    class Meta(_Meta):
-        pass
-
-    pk = UnicodeAttribute(hash_key=True)
-    sk = UnicodeAttribute(range_key=True)
     linked_at = UnicodeAttribute(null=True)
 
 
-class UsersGuard(ForeignModel):
+class UsersGuard(TenantItem):
     """`USERS`: counts the changes of a tenant's users. Ours."""
 
-    class Meta(_Meta):
-        pass
-
-    pk = UnicodeAttribute(hash_key=True)
-    sk = UnicodeAttribute(range_key=True)
     version = NumberAttribute(null=True)
 
 
-class UserMemory(ForeignModel):
+class UserMemory(TenantItem):
     """What the platform remembers of a user's session: `MEMORY#{user_id}#{session_id}`. `key_facts` may be anything."""
 
-    class Meta(_Meta):
-        pass
-
-    pk = UnicodeAttribute(hash_key=True)
-    sk = UnicodeAttribute(range_key=True)
     summary = UnicodeAttribute(null=True)
     created_at = UnicodeAttribute(null=True)
 

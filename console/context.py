@@ -43,6 +43,7 @@ SECTIONS = (
     ("threads", "Threads", "threads", Permission.CONVERSATION_READ),
     ("audit", "Audit", "audit", Permission.AUDIT_READ),
     ("tenants", "Tenants", "tenants", Permission.TENANT_READ),
+    ("channels-resolve", "Resolve a channel", "channels", Permission.TENANT_READ),
     ("staff", "Staff", "staff", Permission.STAFF_MANAGE),
     ("system", "System", "system", Permission.SYSTEM_READ),
 )

@@ -8,6 +8,7 @@ urlpatterns = [
     path("", views.home, name="home"),
     path("", include("console.staff.urls")),
     path("", include("conversations.urls")),
+    path("", include("tenants.urls")),
     path("audit/", include("console.audit.urls")),
     path("system/", views.system, name="system"),
 ]

@@ -15,12 +15,13 @@ class ConversationsConfig(AppConfig):
         """
         from console.audit import links, scoping
         from console.staff import known_companies, services
-        from conversations.companies import names_for
+        from conversations.companies import exists, names_for
         from conversations.listing import url_by_id
         from conversations.release import release_everything_of
         from conversations.scoping import companies_of
 
         scoping.register(companies_of)
         links.register(url_by_id)
-        known_companies.register(names_for)
+        known_companies.register(names_for, known_companies.COMPANY)
+        known_companies.register_existence(exists)
         services.on_disabled.append(release_everything_of)

@@ -77,6 +77,19 @@ def companies_for(staff: Staff) -> tuple[Company, ...]:
     return tuple(sorted(companies, key=lambda company: (company.name.casefold(), company.company_id)))
 
 
+def exists(company_id: str) -> bool:
+    """Whether the registry or a conversation names a company of that id. At most one GetItem and one Query."""
+    try:
+        RegisteredCompany.get(PARTITION, company_id)
+        return True
+    except (NotFound, TableMissing):
+        pass
+    try:
+        return bool(_query(company_id, None, 1))
+    except TableMissing:
+        return False
+
+
 def names_for(staff: Staff) -> dict[str, str]:
     """Names by id of the companies in a person's scope, for whoever gives scope to others."""
     return {company.company_id: company.name for company in companies_for(staff)}

@@ -3,6 +3,7 @@
    - fresh relative times (time[data-relative]), in the server's words
    - copy buttons (data-copy, data-copy-from), self-submitting filters (form[data-autosubmit])
    - the code of a password link from its # into the form (data-from-fragment), letters for a field (data-letters)
+   - the id that a name proposes (data-proposed-from)
    - one submit per press (opt out: form[data-resubmit]), a transcript opened at its end (data-scroll-end)
    - focus kept on its row when htmx replaces a list, and words when the server does not answer at all */
 "use strict";
@@ -131,6 +132,17 @@
     const opener = event.target.closest("[data-dialog]");
     if (opener) showDialog(opener.dataset.dialog);
     if (event.target.matches("dialog.keys")) event.target.close(); // the backdrop
+  });
+
+  /* ---- Ids made of names ------------------------------------------------------------------------------------- */
+
+  /** What the server would propose as an id for a name, as the field's placeholder; the server makes and checks it. */
+  document.addEventListener("input", (event) => {
+    for (const field of $$("[data-proposed-from]")) {
+      if (!event.target.matches(field.dataset.proposedFrom)) continue;
+      const plain = event.target.value.normalize("NFKD").replace(/[^\w\s-]/g, "").trim().toLowerCase();
+      field.placeholder = plain.replace(/[-_\s]+/g, "-").slice(0, 40).replace(/^-+|-+$/g, "");
+    }
   });
 
   /* ---- Copying ----------------------------------------------------------------------------------------------- */

@@ -7,3 +7,10 @@ class TenantsConfig(AppConfig):
     """See the package's modules."""
 
     name = "tenants"
+
+    def ready(self) -> None:
+        """Register what the base asks apps for: which tenants there are."""
+        from console.staff import known_companies
+        from tenants.queries import names_for
+
+        known_companies.register(names_for, known_companies.TENANT)

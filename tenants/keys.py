@@ -16,6 +16,7 @@ USERS = "USERS"
 OWNER = "OWNER"
 TENANT, USER, CHANNEL, COMPANY, MEMORY = "TENANT#", "USER#", "CHANNEL#", "COMPANY#", "MEMORY#"
 MAX_ID = 100
+MAX_NAME = 120
 _TENANT_ID = re.compile(r"[a-z0-9]+(?:[._-][a-z0-9]+)*", re.ASCII)
 _PROPOSED_LENGTH = 40
 _PHONE = re.compile(r"\d{7}")
@@ -111,6 +112,16 @@ def checked_tenant_id(typed: str) -> str:
     if _PHONE.search(tenant_id):
         raise Invalid("An id stands in addresses, so it may not hold what could be a phone number: seven digits.")
     return tenant_id
+
+
+def checked_name(typed: str) -> str:
+    """A tenant's display name. Raises `Invalid`."""
+    name = " ".join(typed.split())
+    if not name:
+        raise Invalid("Enter a name.")
+    if len(name) > MAX_NAME or not name.isprintable():
+        raise Invalid(f"A name has at most {MAX_NAME} characters, and no control characters.")
+    return name
 
 
 def checked_part(typed: str, what: str, most: int = MAX_ID) -> str:

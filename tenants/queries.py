@@ -3,6 +3,7 @@
 No read here walks the table. Scope is checked on every row; what belongs to no tenant is for scope "all".
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,9 +19,9 @@ from console.errors import NotFound, TableMissing
 from console.refs import seal_cursor, unseal_cursor
 from console.staff.permissions import Permission, Staff
 from tenants.keys import MEMORY, META, OWNER, Channel, Kind, partition_of, tenant_of
-from tenants.models import ChannelGuard, ChannelMappingIndex, InvertedIndex, TenantItem, TenantMeta, item_of
-from tenants.reading import row_of, tenant_record
-from tenants.records import Tenant, TenantPage, TenantRow
+from tenants.models import ChannelGuard, ChannelMappingIndex, InvertedIndex, TenantItem, TenantMeta, UserMemory, item_of
+from tenants.reading import memory_of, row_of, shown_to, tenant_record
+from tenants.records import Memory, Tenant, TenantPage, TenantRow
 
 INDEX = InvertedIndex.Meta.index_name
 LIST_ATTRIBUTES = ("pk", "sk", "tenant_id", "name", "status", "created_at")
@@ -62,13 +63,24 @@ def list_tenants(staff: Staff, status: str = "", cursor: str = "") -> TenantPage
     return TenantPage(rows, page.next, page.back, page.thin, page.from_start)
 
 
+def names_for(staff: Staff) -> dict[str, str]:
+    """Names by id of the first tenants in a person's scope, for whoever gives scope to others. At most two reads."""
+    if not staff.can(Permission.TENANT_READ):
+        return {}
+    page = list_tenants(staff)
+    rows = page.rows
+    if page.next:
+        rows += list_tenants(staff, cursor=page.next).rows
+    return {row.tenant_id: row.name for row in rows}
+
+
 def _of_scope(staff: Staff, status: str, cursor: str) -> TenantPage:
     """The next of the scope's ids; ids of companies among them are no tenants, and those of nobody no rows."""
     binding = ("tenants of a scope", status, staff.username)
     ids = sorted(each for each in staff.scope.ids if fits(partition_of(each)))
     start = unseal_cursor(cursor, *binding) if cursor else 0
     start = start if isinstance(start, int) and 0 <= start < len(ids) else 0
-    found = _metas(ids[start : start + BATCH])
+    found = metas_of(ids[start : start + BATCH])
     rows: list[TenantRow] = []
     end = start
     for tenant_id in ids[start : start + BATCH]:
@@ -81,7 +93,7 @@ def _of_scope(staff: Staff, status: str, cursor: str) -> TenantPage:
     return TenantPage(tuple(rows), onward, "", len(rows) < PAGE_SIZE and bool(onward), start == 0)
 
 
-def _metas(ids: list[str]) -> dict[str, TenantMeta]:
+def metas_of(ids: Sequence[str]) -> dict[str, TenantMeta]:
     """Tenants by id, those that are there. One BatchGetItem, again for what it left out, for up to 100."""
     found: dict[str, TenantMeta] = {}
     name = table_name("TENANTS")
@@ -132,7 +144,7 @@ def check_tenant(tenant_id: str, staff: Staff) -> None:
 
 
 def read_partition(tenant_id: str) -> Partition:
-    """The items before and behind the memories, and whether there are any of these."""
+    """The items before and behind the memories."""
     (before, more), (behind, more_behind) = parallel(
         partial(_range, tenant_id, "sk < :edge", MEMORY), partial(_range, tenant_id, "sk >= :edge", "MEMORY$")
     )
@@ -186,7 +198,7 @@ def owners_of(channel: Channel) -> Owners:
     answers: list[Any] = parallel(
         partial(_keys_in, ChannelMappingIndex.Meta.index_name, "gsi1pk", channel.key),
         partial(_keys_in, INDEX, "sk", channel.key),
-        partial(_guard_of, channel),
+        partial(guard_of, channel),
     )
     found, mapped, guard = answers
     unasked = [NO_MAPPING_INDEX] if found is None else []
@@ -213,10 +225,48 @@ def _keys_in(index: str, attribute: str, value: str) -> list[str] | None:
     return list(dict.fromkeys(owner for owner in owners if owner))
 
 
-def _guard_of(channel: Channel) -> str:
+def guard_of(channel: Channel) -> str:
+    """Whom the console's guard of a channel names, strongly consistent; "" for nobody."""
     try:
         guard = ChannelGuard.get(channel.key, OWNER, consistent_read=True)
     except NotFound:
         return ""
     named = guard.plain("tenant_id")
     return named if isinstance(named, str) else ""
+
+
+def guards_of(channels: Iterable[Channel]) -> dict[Channel, str]:
+    """Whom the guards of channels name, for the first 100. One BatchGetItem, again for what it left out."""
+    keys = {channel.key: channel for channel in list(channels)[:100]}
+    found: dict[Channel, str] = {}
+    name = table_name("TENANTS")
+    wanted: dict[str, Any] = {}
+    if keys:
+        wanted = {name: {"Keys": [{"pk": {"S": key}, "sk": {"S": OWNER}} for key in keys], "ConsistentRead": True}}
+    while wanted:
+        answer = call("BatchGetItem", RequestItems=wanted, ReturnConsumedCapacity="TOTAL")
+        for raw in answer["Responses"].get(name, []):
+            named = ChannelGuard.from_raw_data(raw).plain("tenant_id")
+            found[keys[raw["pk"]["S"]]] = named if isinstance(named, str) else ""
+        wanted = answer.get("UnprocessedKeys") or {}
+    return found
+
+
+# --- What the platform remembers ------------------------------------------------------------------------------------
+
+
+def list_memories(tenant_id: str, staff: Staff, cursor: str = "") -> tuple[tuple[Memory, ...], str]:
+    """One page of what the platform remembers of a tenant's users, and the cursor of the next. One Query.
+
+    Raises `Forbidden`, `NotFound` out of scope, and the store's errors.
+    """
+    check_tenant(tenant_id, staff)
+    source = Source(
+        model=UserMemory,
+        partition=partition_of(tenant_id),
+        attributes=("pk", "sk", "summary", "created_at", "key_facts"),
+        ranges=((MEMORY, "MEMORY$"),),
+        binding=("memories",),
+    )
+    page: PageRead[UserMemory] = read_page(source, staff.username, cursor)
+    return tuple(memory_of(item, shown_to(staff)) for item in page.items), page.next

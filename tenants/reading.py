@@ -1,23 +1,28 @@
 """From items of the tenants table to records: tolerant of drift, and redacted for who may not see personal data."""
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from console import clock
 from console.dynamodb.models import ForeignModel
+from console.facts import Fact
 from console.redaction import redact, redact_value
 from console.refs import seal
 from console.staff.permissions import Permission, Staff
-from console.trees import text_of
+from console.trees import clean, text_of
 from tenants import settings_text
 from tenants.channel_types import label_of
-from tenants.keys import COMPANY, MEMORY, USER, Channel, Kind, tenant_of
+from tenants.keys import COMPANY, MEMORY, USER, Channel, Kind, partition_of, tenant_of
 from tenants.models import TenantMeta, UserMemory
-from tenants.records import Foreign, Memory, Tenant, TenantChannel, TenantRow, User
+from tenants.records import Foreign, LinkedCompany, Memory, Tenant, TenantChannel, TenantRow, User
+from tenants.settings_text import KNOWN, Settings
 
 STATUSES = ("active", "suspended", "onboarding")
 ROLES = ("admin", "member")
+# What forms change of a user.
+USER_WRITTEN = ("email", "display_name", "role", "channel_identities")
 MAX_TEXT = 300
 _LATER = {
     "preferences": "Preferences",
@@ -61,7 +66,7 @@ def tenant_record(
     """A tenant of the items of its partition. What is of no known type is listed as that, never left out."""
     show = shown_to(staff)
     meta: ForeignModel | None = None
-    users, channels, companies, foreign, version, memories = [], [], [], [], 0, False
+    users, channels, companies, foreign, version = [], [], [], [], 0
     for kind, item in items:
         sort_key = str(item.plain("sk"))
         match kind:
@@ -72,12 +77,11 @@ def tenant_record(
             case Kind.CHANNEL:
                 channels.append(mapping_of(item, show))
             case Kind.COMPANY:
-                companies.append(sort_key.removeprefix(COMPANY))
+                company_id = sort_key.removeprefix(COMPANY)
+                companies.append(LinkedCompany(company_id, seal("company", partition_of(tenant_id), company_id)))
             case Kind.USERS:
                 number = item.plain("version")
                 version = int(number) if isinstance(number, int) else 0
-            case Kind.MEMORY:
-                memories = True
             case _:
                 foreign.append(Foreign(show(sort_key)[:MAX_TEXT], tuple(sorted(map(text_of, item.raw)))))
     row = row_of(meta) if isinstance(meta, TenantMeta) else TenantRow(tenant_id, tenant_id, "", None)
@@ -93,7 +97,6 @@ def tenant_record(
         companies=tuple(companies),
         foreign=tuple(foreign),
         users_version=version,
-        has_memories=memories,
         meta=meta is not None,
         more=more,
         flaws=row.flaws,
@@ -111,14 +114,22 @@ def user_of(item: ForeignModel, show: Show) -> User:
         flaws.append(f"The schema knows no role {role!r}." if role else "There is no role.")
     later = ((label, show(text(item, name, 2_000))) for name, label in _LATER.items() if item.plain(name) is not None)
     return User(
-        user_id=user_id,
+        user_id=show(user_id),
         email=show(text(item, "email")),
         name=show(text(item, "display_name")),
         role=role,
         identities=tuple((kind, show(channel_id)) for kind, channel_id in identities),
+        reference=seal("user", str(item.plain("pk")), user_id),
+        seen=seen_of(item),
         future=tuple(later),
         flaws=tuple(flaws),
     )
+
+
+def seen_of(item: ForeignModel) -> str:
+    """What a form remembers of a user that it shows: a digest of what can be changed."""
+    stored = json.dumps([item.raw.get(name) for name in USER_WRITTEN], sort_keys=True, default=str)
+    return hashlib.sha256(stored.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def identities_of(stored: Any) -> tuple[tuple[tuple[str, str], ...], str]:
@@ -134,6 +145,23 @@ def identities_of(stored: Any) -> tuple[tuple[tuple[str, str], ...], str]:
     pairs = tuple((text_of(kind)[:60], text_of(each)[:MAX_TEXT]) for kind, each in found.items())
     odd = [kind for kind, each in found.items() if not isinstance(each, str)]
     return pairs, "Some channel identities are no text." if odd else ""
+
+
+def settings_facts(settings: Settings, show: Show) -> tuple[Fact, ...]:
+    """Settings as label and value, the schema's keys first, then all others with their JSON text."""
+    facts = []
+    for setting in KNOWN:
+        value = settings.value(setting.name)
+        if isinstance(value, list):
+            facts.append(Fact(setting.label, list=tuple(show(text_of(each))[:MAX_TEXT] for each in value)))
+        else:
+            facts.append(Fact(setting.label, "" if value is None else show(text_of(value))))
+    odd = "not of the schema's type"
+    facts += [
+        Fact(clean(key)[:80], show(clean(written))[:2_000], mono=True, note=odd if key in settings.odd else "")
+        for key, written in settings.others.items()
+    ]
+    return tuple(facts)
 
 
 def mapping_of(item: ForeignModel, show: Show) -> TenantChannel:

@@ -34,7 +34,9 @@ class TenantPage:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user of a tenant. `identities` are the channel types and ids by which the platform knows the person.
+    """A user of a tenant. `reference` is sealed; `seen` is what forms remember of it.
+
+    `identities` are the channel types and ids by which the platform knows the person.
 
     `future` are the attributes that the schema names for later, where present: label and text.
     """
@@ -44,6 +46,8 @@ class User:
     name: str
     role: str
     identities: tuple[tuple[str, str], ...]
+    reference: str = ""
+    seen: str = ""
     future: tuple[tuple[str, str], ...] = ()
     flaws: tuple[str, ...] = ()
 
@@ -61,6 +65,14 @@ class TenantChannel:
     shown: str = ""
     in_index: bool = True
     flaws: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedCompany:
+    """A company whose conversations are the tenant's. `reference` is sealed."""
+
+    company_id: str
+    reference: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +108,9 @@ class Tenant:
     settings: Settings
     users: tuple[User, ...]
     channels: tuple[TenantChannel, ...]
-    companies: tuple[str, ...]
+    companies: tuple[LinkedCompany, ...]
     foreign: tuple[Foreign, ...]
     users_version: int
-    has_memories: bool = False
     meta: bool = True
     more: bool = False
     flaws: tuple[str, ...] = ()

@@ -180,13 +180,21 @@ def _written(value: Any) -> str:
 
 def _checked(name: str, written: str) -> str:
     """A JSON text that a person typed for a key. Raises `Invalid`."""
-    stripped = written.strip(_SPACE)
+    try:
+        return check_json(written)
+    except ValueError as error:
+        raise Invalid(f"{name}: {error}") from error
+
+
+def check_json(typed: str) -> str:
+    """One JSON value as it was typed, without the space around it. Raises `ValueError`, in words."""
+    stripped = typed.strip(_SPACE)
     try:
         _, end = _value(stripped, 0)
     except (ValueError, RecursionError) as error:
-        raise Invalid(f"{name}: that is no JSON value.") from error
+        raise ValueError("That is no JSON value.") from error
     if end != len(stripped):
-        raise Invalid(f"{name}: there is something after the JSON value.")
+        raise ValueError("There is something after the JSON value.")
     return stripped
 
 

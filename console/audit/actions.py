@@ -47,6 +47,24 @@ class Action(StrEnum):
     RECOVERY_CODE_USED = "staff.recovery_code_used"
     COMPANIES_DISCOVERED = "companies.discovered"
     CONVERSATIONS_LOADED = "conversations.loaded"
+    # Tenants: trails of tenants
+    TENANT_CREATED = "tenant.created"
+    TENANT_ONBOARDED = "tenant.onboarded"
+    TENANT_CHANGED = "tenant.changed"
+    TENANT_ACTIVATED = "tenant.activated"
+    TENANT_SUSPENDED = "tenant.suspended"
+    TENANT_REACTIVATED = "tenant.reactivated"
+    TENANT_IMPORTED = "tenant.imported"
+    TENANT_EXPORTED = "tenant.exported"
+    USER_ADDED = "user.added"
+    USER_CHANGED = "user.changed"
+    USER_REMOVED = "user.removed"
+    CHANNEL_CLAIMED = "channel.claimed"
+    CHANNEL_COMPLETED = "channel.completed"
+    CHANNEL_MOVED = "channel.moved"
+    CHANNEL_RELEASED = "channel.released"
+    COMPANY_LINKED = "company.linked"
+    COMPANY_UNLINKED = "company.unlinked"
 
 
 class Result(StrEnum):
@@ -81,6 +99,11 @@ def conversation_trail(conversation_id: str) -> str:
 def staff_trail(username: str) -> str:
     """Partition of a member of staff's own trail (sign-ins, changes of the account)."""
     return f"STAFF#{username}"
+
+
+def tenant_trail(tenant_id: str) -> str:
+    """Partition of a tenant's trail."""
+    return f"TENANT#{tenant_id}"
 
 
 SYSTEM_TRAIL = "SYSTEM"

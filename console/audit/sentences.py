@@ -44,6 +44,23 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.PASSWORD_RESET: ("set a new password[ for {account}]", "set a new password[ for {account}]"),
     Action.COMPANIES_DISCOVERED: ("looked for companies in the tables", "look for companies in the tables"),
     Action.CONVERSATIONS_LOADED: ("loaded conversations from a file", "load conversations from a file"),
+    Action.TENANT_CREATED: ("began to onboard the tenant", "begin to onboard the tenant"),
+    Action.TENANT_ONBOARDED: ("onboarded the tenant", "onboard the tenant"),
+    Action.TENANT_CHANGED: ("changed the tenant's settings", "change the tenant's settings"),
+    Action.TENANT_ACTIVATED: ("activated the tenant", "activate the tenant"),
+    Action.TENANT_SUSPENDED: ("suspended the tenant[: {why}]", "suspend the tenant"),
+    Action.TENANT_REACTIVATED: ("reactivated the tenant[: {why}]", "reactivate the tenant"),
+    Action.TENANT_IMPORTED: ("imported the tenant from a file", "import the tenant from a file"),
+    Action.TENANT_EXPORTED: ("exported the tenant to a file", "export the tenant to a file"),
+    Action.USER_ADDED: ("added the user[ {user}]", "add the user[ {user}]"),
+    Action.USER_CHANGED: ("changed the user[ {user}]", "change the user[ {user}]"),
+    Action.USER_REMOVED: ("removed the user[ {user}]", "remove the user[ {user}]"),
+    Action.CHANNEL_CLAIMED: ("added the channel[ {channel}]", "add the channel[ {channel}]"),
+    Action.CHANNEL_COMPLETED: ("made the channel[ {channel}] findable", "make the channel[ {channel}] findable"),
+    Action.CHANNEL_MOVED: ("moved the channel[ {channel}]", "move the channel[ {channel}]"),
+    Action.CHANNEL_RELEASED: ("released the channel[ {channel}]", "release the channel[ {channel}]"),
+    Action.COMPANY_LINKED: ("linked the company[ {company}]", "link the company[ {company}]"),
+    Action.COMPANY_UNLINKED: ("unlinked the company[ {company}]", "unlink the company[ {company}]"),
 }
 # The payload's names for what a phrase tells; writers differ.
 _FIELDS = {
@@ -54,6 +71,10 @@ _FIELDS = {
     "colleague": ("from", "colleague", "agent_seen", "previous_agent"),
     "account": ("username", "account", "name"),
     "browser": ("browser",),
+    "why": ("reason",),
+    "user": ("user",),
+    "channel": ("channel",),
+    "company": ("company",),
 }
 _FALLBACKS = {"colleague": "a colleague"}
 # Entries that are of a failure: the words say so already.
@@ -66,6 +87,7 @@ _TONES = {
     Action.SIGN_IN_FAILED: "bad",
     Action.SIGN_IN_THROTTLED: "bad",
     Action.ACCESS_DENIED: "bad",
+    Action.TENANT_SUSPENDED: "bad",
 }
 
 

@@ -13,6 +13,15 @@ from console.staff.permissions import Role
 
 DEMO = Actor("demo", "operator")
 CUCUMBER, NORTHWIND, LUMEN = "ci-cuc-001", "ci-nwe-002", "ci-lum-003"
+# Tenants that the onboarding person looks after: all of the demo's but one.
+TENANTS = (
+    "outlocks",
+    "lumen-dental",
+    "northwind-energy",
+    "kestrel-freight",
+    "bluebird-books",
+    "cucumber-recruitment",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +38,7 @@ class Person:
 # One per role, whose sign-in the demo prints.
 PEOPLE = (
     Person("amira.haddad", "Amira Haddad", Role.AGENT, (CUCUMBER, NORTHWIND), "Europe/London"),
-    Person("olga.novak", "Olga Novak", Role.ONBOARDING, (CUCUMBER, NORTHWIND, LUMEN), "Europe/Prague"),
+    Person("olga.novak", "Olga Novak", Role.ONBOARDING, (CUCUMBER, NORTHWIND, LUMEN, *TENANTS), "Europe/Prague"),
     Person("aiko.mori", "Aiko Mori", Role.AUDITOR, ("*",), "Asia/Tokyo"),
     Person("ada.admin", "Ada Lindqvist", Role.ADMIN, ("*",), "UTC"),
 )

@@ -15,9 +15,15 @@ logger = logging.getLogger(__name__)
 # From who asks to the names, by id, of what lies in their scope: a bounded read. Raises the store's errors.
 Source = Callable[[Staff], Mapping[str, str]]
 
+# Whether anything is stored of the company or tenant of an id, whoever asks. Raises the store's errors.
+Exists = Callable[[str], bool]
+
 IDS_NAMED = 5
 
-_sources: list[Source] = []
+COMPANY, TENANT = "company", "tenant"
+
+_sources: dict[Source, str] = {}
+_exist: list[Exists] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +34,20 @@ class KnownCompanies:
     failed: bool = False
 
 
-def register(source: Source) -> None:
-    """Called once at start-up by an app that knows companies or tenants."""
-    if source not in _sources:
-        _sources.append(source)
+def register(source: Source, kind: str) -> None:
+    """Called once at start-up by an app that knows companies or tenants; `kind` is `COMPANY` or `TENANT`."""
+    _sources[source] = kind
+
+
+def register_existence(exists: Exists) -> None:
+    """Called once at start-up by an app that can tell whether an id is in use."""
+    if exists not in _exist:
+        _exist.append(exists)
+
+
+def is_in_use(owner_id: str) -> bool:
+    """Whether any app has something of that id, which whoever gets it as scope would see. Raises the store's errors."""
+    return any(exists(owner_id) for exists in _exist)
 
 
 def listed(ids: Sequence[str]) -> str:
@@ -39,11 +55,11 @@ def listed(ids: Sequence[str]) -> str:
     return ", ".join(ids[:IDS_NAMED]) + (f" and {len(ids) - IDS_NAMED} more" if len(ids) > IDS_NAMED else "")
 
 
-def known_to(staff: Staff) -> KnownCompanies:
-    """What is known within a person's scope. Never raises: a scope can be given without."""
+def known_to(staff: Staff, kind: str = "") -> KnownCompanies:
+    """What is known within a person's scope, of one kind or of both. Never raises: a scope can be given without."""
     names: dict[str, str] = {}
     failed = False
-    for source in _sources:
+    for source in (each for each, of in _sources.items() if kind in ("", of)):
         try:
             names |= source(staff)
         except ConsoleError as error:

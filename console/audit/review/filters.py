@@ -25,12 +25,14 @@ SIGN_IN = (
     Action.SESSIONS_ENDED,
 )
 ACCOUNTS = tuple(action for action in Action if action.startswith("staff.") and action not in SIGN_IN)
+TENANTS = tuple(action for action in Action if action.startswith(("tenant.", "user.", "channel.", "company.")))
 GROUPS: dict[str, tuple[str, ...]] = {
     "Middleware": MIDDLEWARE,
     "Hand-off": HAND_OFF,
     "Looking at personal data": LOOKS,
     "Signing in": SIGN_IN,
     "Accounts": ACCOUNTS,
+    "Tenants": TENANTS,
     "Operations": (Action.COMPANIES_DISCOVERED, Action.CONVERSATIONS_LOADED, Action.AUDIT_ARCHIVED),
 }
 # What a review begins with: what happened in conversations, and who looked.

@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from console.answers import FAILURES, answer, in_words
 from console.audit.actions import staff_trail
 from console.audit.recording import Actor
 from console.errors import Conflict, NotFound
@@ -23,7 +24,6 @@ from console.staff.account_record import AccountRecord, differences, record_of
 from console.staff.directory import Deed
 from console.staff.directory_forms import AccountForm, DirectoryFilter, NewAccountForm
 from console.staff.permissions import Permission
-from console.staff.views.answers import FAILURES, answer, in_words
 
 ASKING = ["GET", "HEAD", "POST"]
 # The accounts' own types stay out of the views: they only hand them on.
@@ -105,7 +105,7 @@ def new(request: StaffRequest) -> HttpResponse:
     try:
         made = make(form.cleaned_data["username"], **form.chosen(), actor=Actor.of(staff))
     except FAILURES as error:
-        form.add_error("username" if isinstance(error, Conflict) else None, in_words(error))
+        form.add_error("username" if isinstance(error, Conflict) else None, in_words(error, "the account"))
         return answer(request, "staff/new.html", {"form": form}, error)
     _warn_of_unknown(request, form)
     if isinstance(made, tuple):
@@ -138,7 +138,7 @@ def change(request: StaffRequest, username: str) -> HttpResponse:
         fresh = directory.load(username, staff)
         return _change_page(request, fresh, form, fresh.updated_at, status=HTTPStatus.CONFLICT)
     except FAILURES as error:
-        form.add_error(None, in_words(error))
+        form.add_error(None, in_words(error, "the account"))
         return _change_page(request, found, form, seen, error=error)
     ended = " It was signed out everywhere." if changed.epoch != found.epoch else ""
     is_same = changed.updated_at == found.updated_at
@@ -270,7 +270,7 @@ def _ask_first(
         context = _asked(request, deed, directory.load(username, request.staff))
         return answer(request, template, context | {"problem": str(error)}, error)
     except FAILURES as error:
-        return answer(request, template, context | {"problem": in_words(error)}, error)
+        return answer(request, template, context | {"problem": in_words(error, "the account")}, error)
 
 
 def _asked(request: StaffRequest, deed: Deed, found: Account) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
+from console.answers import answer
 from console.errors import ConsoleError, NotFound
 from console.staff import oidc, sessions
 from console.staff.access import public
@@ -17,7 +18,6 @@ from console.staff.destinations import safe_destination
 from console.staff.oidc import attempts, sign_in, sign_out
 from console.staff.oidc.refusals import Refusal
 from console.staff.throttling import TooManyAttempts
-from console.staff.views.answers import answer
 from console.staff.views.visits import visit_of
 
 

@@ -14,6 +14,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from console import clock
+from console.answers import answer
 from console.audit.actions import staff_trail
 from console.errors import Conflict, Invalid
 from console.refs import seal
@@ -24,7 +25,7 @@ from console.staff.cookies import set_session_cookie
 from console.staff.own_forms import CurrentPasswordForm, PasswordForm, SecondFactorForm, TimeZoneForm
 from console.staff.permissions import Permission
 from console.staff.throttling import TooManyAttempts
-from console.staff.views.answers import answer, signed_out
+from console.staff.views.answers import signed_out
 from console.staff.views.visits import visit_of
 
 View = Callable[[StaffRequest], HttpResponse]

@@ -327,9 +327,9 @@ def test_known_companies_come_from_every_source_by_name_and_a_failure_is_told(st
     def failing(staff):
         raise StoreUnavailable
 
-    monkeypatch.setattr(known_companies, "_sources", [])
-    known_companies.register(lambda staff: {"t-2": "zeta", "t-1": "Alpha"})
-    known_companies.register(failing)
+    monkeypatch.setattr(known_companies, "_sources", {})
+    known_companies.register(lambda staff: {"t-2": "zeta", "t-1": "Alpha"}, known_companies.TENANT)
+    known_companies.register(failing, known_companies.COMPANY)
     known = known_companies.known_to(as_staff(admin()))
     assert (list(known.names), known.failed) == (["t-1", "t-2"], True)
 

@@ -52,7 +52,7 @@ def _known(monkeypatch) -> None:
     def within_scope(staff):
         return {each: name for each, name in names.items() if staff.scope.covers(each)}
 
-    monkeypatch.setattr(known_companies, "_sources", [within_scope])
+    monkeypatch.setattr(known_companies, "_sources", {within_scope: "company"})
 
 
 @pytest.fixture
@@ -359,7 +359,7 @@ def test_companies_that_cannot_be_read_do_not_keep_from_giving_scope(store, ada,
     def failing(staff):
         raise StoreUnavailable
 
-    monkeypatch.setattr(known_companies, "_sources", [failing])
+    monkeypatch.setattr(known_companies, "_sources", {failing: "company"})
     page = ada.get(reverse("staff-new"))
     assert page.status_code == 200
     assert "could not be read just now" in text_of(page)

@@ -1,0 +1,39 @@
+"""Answers of forms that could not do what they were sent for: what went wrong, with what was typed kept."""
+
+from http import HTTPStatus
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from console.errors import Conflict, Invalid, NotAccepted, StoreUnavailable, TableMissing, Throttled
+
+FAILURES = (Conflict, Invalid, StoreUnavailable, Throttled)
+
+
+def answer(
+    request: HttpRequest, template: str, context: dict[str, Any], error: Exception | None, status: int = HTTPStatus.OK
+) -> HttpResponse:
+    """A page that says what went wrong, with the status of it."""
+    if isinstance(error, Invalid):
+        status = HTTPStatus.UNPROCESSABLE_ENTITY
+    elif error is not None:
+        status = getattr(error, "status", HTTPStatus.INTERNAL_SERVER_ERROR)
+    response = render(request, template, context, status=status)
+    if wait := getattr(error, "retry_after", 0):
+        response.headers["Retry-After"] = str(wait)
+    return response
+
+
+def in_words(error: Exception, about: str) -> str:
+    """What a form says of a failure; `about` is what it would change: "the account".
+
+    Raises the error itself where sending it again cannot help.
+    """
+    if isinstance(error, TableMissing | NotAccepted):
+        raise error
+    if isinstance(error, Throttled):
+        return f"{error} Nothing was changed. Wait a few seconds, then send it again."
+    if isinstance(error, StoreUnavailable):
+        return f"{error} Whether this was done is not known: look at {about} before you send it again."
+    return str(error)

@@ -1,0 +1,202 @@
+"""Channels of tenants: a channel belongs to one. Claiming, releasing and moving are one transaction each.
+
+A claim writes the mapping that webhooks find and a guard under the channel's own key; whoever claims second meets the
+guard. Other writers make mappings without a guard: these are looked for before, and honoured.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pynamodb.transactions import TransactWrite
+
+from console import clock
+from console.audit.actions import Action
+from console.dynamodb.connection import call
+from console.dynamodb.registry import table_name
+from console.errors import Conflict, NotFound
+from console.staff.permissions import Permission, Staff
+from tenants.channel_types import label_of
+from tenants.keys import OWNER, Channel, check_key, partition_of, tenant_of
+from tenants.models import ChannelGuard, ChannelMapping
+from tenants.queries import guard_of, owners_of
+from tenants.writing import attempts, check_exists, check_writer, current_meta, entry_of
+
+GONE = "This channel is no longer the tenant's: somebody released or moved it meanwhile."
+
+
+class ChannelTaken(Conflict):
+    """Another tenant has the channel. `owner` is its id within the person's scope, "" where it lies outside."""
+
+    def __init__(self, owner: str) -> None:
+        self.owner = owner
+        words = f"The tenant {owner} has this channel." if owner else "Another tenant has this channel: ask an admin."
+        super().__init__(words)
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """Who has a channel, strongly consistent. `guard` is whom the guard names, though its mapping may be gone."""
+
+    tenants: tuple[str, ...]
+    guard: str
+    # Of `tenants`, those that webhooks find.
+    found: tuple[str, ...]
+
+    def others(self, *mine: str) -> tuple[str, ...]:
+        """Tenants that have it beside these."""
+        return tuple(each for each in self.tenants if each not in mine)
+
+
+def claims_of(channel: Channel) -> Claims:
+    """Who has a channel now. The indexes lag behind a release, so what they say is looked up in the table."""
+    owners = owners_of(channel)
+    asked = dict.fromkeys((*owners.tenants, *([owners.guard] if owners.guard else [])))
+    there = _with_mapping(channel, asked)
+    return Claims(there, owners.guard, tuple(each for each in there if each in owners.found))
+
+
+def _with_mapping(channel: Channel, tenants: Iterable[str]) -> tuple[str, ...]:
+    keys = [{"pk": {"S": partition_of(each)}, "sk": {"S": channel.key}} for each in tenants][:100]
+    found: set[str] = set()
+    name = table_name("TENANTS")
+    wanted = {name: {"Keys": keys, "ProjectionExpression": "pk", "ConsistentRead": True}} if keys else {}
+    while wanted:
+        answer = call("BatchGetItem", RequestItems=wanted, ReturnConsumedCapacity="TOTAL")
+        found |= {tenant_of(raw["pk"]["S"]) for raw in answer["Responses"].get(name, [])}
+        wanted = answer.get("UnprocessedKeys") or {}
+    return tuple(each for each in tenants if each in found)
+
+
+def claim(tenant_id: str, channel: Channel, staff: Staff) -> None:
+    """Give a channel to a tenant. Raises `ChannelTaken`, `Conflict` if it has it already, `NotFound`, `Forbidden`."""
+    check_writer(Permission.CHANNEL_WRITE, tenant_id, staff)
+    check_key(channel.key, channel.key)
+    for attempt in attempts():
+        current_meta(tenant_id)
+        claims = claims_of(channel)
+        check_free(claims, staff, tenant_id)
+        if tenant_id in claims.tenants:
+            raise Conflict("The tenant has this channel already.")
+
+        def add(writes: TransactWrite, claims: Claims = claims) -> None:
+            check_exists(writes, tenant_id)
+            add_claim(writes, tenant_id, channel, claims)
+
+        if attempt(add, [entry_of(tenant_id, Action.CHANNEL_CLAIMED, staff, channel=in_words(channel))]):
+            return
+
+
+def complete(tenant_id: str, channel: Channel, staff: Staff) -> None:
+    """Give a mapping of another writer what webhooks and the guard need. Raises as `claim`."""
+    check_writer(Permission.CHANNEL_WRITE, tenant_id, staff)
+    for attempt in attempts():
+        claims = claims_of(channel)
+        check_free(claims, staff, tenant_id)
+        if tenant_id not in claims.tenants:
+            raise NotFound(GONE)
+
+        def add(writes: TransactWrite, claims: Claims = claims) -> None:
+            check_exists(writes, tenant_id)
+            mapping = ChannelMapping(partition_of(tenant_id), channel.key)
+            values = _mapping_values(tenant_id, channel)
+            actions = [getattr(ChannelMapping, name).set(value) for name, value in values.items()]
+            writes.update(mapping, actions=actions, condition=ChannelMapping.pk.exists())
+            _add_guard(writes, tenant_id, channel, claims.guard)
+
+        if attempt(add, [entry_of(tenant_id, Action.CHANNEL_COMPLETED, staff, channel=in_words(channel))]):
+            return
+
+
+def release(tenant_id: str, channel: Channel, staff: Staff) -> None:
+    """Take a channel from a tenant: its webhooks find nobody then. Raises `NotFound` where it is gone already."""
+    check_writer(Permission.CHANNEL_WRITE, tenant_id, staff)
+    for attempt in attempts():
+        guard = guard_of(channel)
+        if not _with_mapping(channel, [tenant_id]):
+            raise NotFound(GONE)
+
+        def add(writes: TransactWrite, guard: str = guard) -> None:
+            writes.delete(ChannelMapping(partition_of(tenant_id), channel.key), condition=ChannelMapping.pk.exists())
+            if guard == tenant_id:
+                writes.delete(ChannelGuard(channel.key, OWNER), condition=ChannelGuard.tenant_id == tenant_id)
+            elif not guard:
+                writes.condition_check(
+                    ChannelGuard, channel.key, OWNER, condition=ChannelGuard.tenant_id.does_not_exist()
+                )
+
+        if attempt(add, [entry_of(tenant_id, Action.CHANNEL_RELEASED, staff, channel=in_words(channel))]):
+            return
+
+
+def move(tenant_id: str, channel: Channel, to: str, staff: Staff) -> None:
+    """Give a tenant's channel to another one, both in scope, without a moment in which nobody has it.
+
+    Raises `ChannelTaken` if a third one has it too, `Conflict`, `NotFound`, `Forbidden`.
+    """
+    check_writer(Permission.CHANNEL_WRITE, tenant_id, staff)
+    check_writer(Permission.CHANNEL_WRITE, to, staff)
+    if to == tenant_id:
+        raise Conflict("The tenant has this channel already.")
+    for attempt in attempts():
+        current_meta(to)
+        claims = claims_of(channel)
+        if tenant_id not in claims.tenants:
+            raise NotFound(GONE)
+        check_free(claims, staff, tenant_id, to)
+
+        def add(writes: TransactWrite, claims: Claims = claims) -> None:
+            check_exists(writes, to)
+            writes.delete(ChannelMapping(partition_of(tenant_id), channel.key), condition=ChannelMapping.pk.exists())
+            taken = ChannelMapping.pk.exists() if to in claims.tenants else ChannelMapping.pk.does_not_exist()
+            writes.save(_mapping(to, channel), condition=taken)
+            _add_guard(writes, to, channel, claims.guard)
+
+        told = {"channel": in_words(channel), "from": {"tenant": tenant_id}, "to": {"tenant": to}}
+        if attempt(add, [entry_of(each, Action.CHANNEL_MOVED, staff, **told) for each in (tenant_id, to)]):
+            return
+
+
+def check_free(claims: Claims, staff: Staff, *mine: str) -> None:
+    """Raise `ChannelTaken` if anybody else has the channel, naming who only within the person's scope."""
+    if others := claims.others(*mine):
+        raise ChannelTaken(next((each for each in others if staff.scope.covers(each)), ""))
+
+
+def in_words(channel: Channel) -> str:
+    """A channel in the trail, where numbers and addresses are masked."""
+    return f"{label_of(channel.type)} {channel.id}"
+
+
+def add_claim(writes: TransactWrite, tenant_id: str, channel: Channel, claims: Claims) -> None:
+    """Add a mapping and its guard to a transaction; `claims` is who had the channel when it was found free."""
+    writes.save(_mapping(tenant_id, channel), condition=ChannelMapping.pk.does_not_exist())
+    _add_guard(writes, tenant_id, channel, claims.guard)
+    if claims.guard and claims.guard not in claims.tenants and claims.guard != tenant_id:
+        # Its mapping is gone, so the guard is left over; it must still be gone when this is written.
+        writes.condition_check(
+            ChannelMapping, partition_of(claims.guard), channel.key, condition=ChannelMapping.pk.does_not_exist()
+        )
+
+
+def _add_guard(writes: TransactWrite, tenant_id: str, channel: Channel, seen: str) -> None:
+    """The guard for a tenant, if it still names whom it named when it was seen."""
+    named = ChannelGuard.tenant_id
+    as_seen = named.does_not_exist() if not seen else (named == seen)
+    guard = ChannelGuard(channel.key, OWNER, tenant_id=tenant_id, claimed_at=clock.to_iso(clock.now()))
+    writes.save(guard, condition=as_seen)
+
+
+def _mapping(tenant_id: str, channel: Channel) -> ChannelMapping:
+    mapping = ChannelMapping(partition_of(tenant_id), channel.key)
+    for name, value in _mapping_values(tenant_id, channel).items():
+        setattr(mapping, name, value)
+    return mapping
+
+
+def _mapping_values(tenant_id: str, channel: Channel) -> dict[str, str]:
+    return {
+        "gsi1pk": channel.key,
+        "gsi1sk": partition_of(tenant_id),
+        "channel_type": channel.type,
+        "channel_specific_id": channel.id,
+    }

@@ -1,0 +1,243 @@
+"""Onboarding a tenant: the first step reserves the id, the last one writes all that was typed, in one transaction.
+
+Between them what is typed is kept as a draft in the console's own table, so that the form can be left and gone back
+in. The settings are saved as they are typed: the tenant has them from the beginning.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from typing import Any
+
+from pynamodb.expressions.update import Action as UpdateAction
+from pynamodb.transactions import TransactWrite
+
+from console import clock
+from console.audit.actions import Action, staff_trail
+from console.audit.recording import Actor, Entry
+from console.dynamodb.translation import ConditionFailed, TransactionRefused
+from console.errors import Conflict, NotFound
+from console.staff import known_companies
+from console.staff.models import StaffAccount
+from console.staff.permissions import Permission, Staff
+from tenants import settings_text
+from tenants.channels import Claims, add_claim, check_free, claims_of
+from tenants.companies import add_company, check_company
+from tenants.console_items import OnboardingDraft
+from tenants.keys import COMPANY, META, Channel, Kind, checked_name, checked_tenant_id, partition_of
+from tenants.models import TenantMeta
+from tenants.queries import read_partition
+from tenants.settings import saved_settings
+from tenants.users import UserValues, add_user, bump, check_unique, read_users
+from tenants.writing import check_writer, current_meta, entry_of, write
+
+KEPT = timedelta(days=90)
+# Of a first transaction: it holds 100 writes, two for each channel.
+MAX_CHANNELS = MAX_COMPANIES = 20
+ID_TAKEN = "This id is taken. Choose another one."
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What was typed so far. `version` is of the stored draft, 0 where none is stored."""
+
+    admin: UserValues | None = None
+    channels: tuple[Channel, ...] = ()
+    companies: tuple[str, ...] = ()
+    version: int = 0
+    token: str = field(default="", repr=False)
+
+
+class DraftChanged(Conflict):
+    """Somebody else, or another tab, saved another step meanwhile."""
+
+    def __init__(self) -> None:
+        super().__init__("Someone else, or another tab of yours, saved a step meanwhile. Look again, then save yours.")
+
+
+def begin(tenant_id: str, name: str, token: str, staff: Staff) -> None:
+    """Reserve an id: META with status onboarding, the draft, the scope of who does it, and the trail, or nothing.
+
+    Again with the same token is harmless. Raises `Forbidden`, `Invalid`, `Conflict` for an id in use, `Throttled`.
+    """
+    staff.require(Permission.TENANT_WRITE)
+    tenant_id, name = checked_tenant_id(tenant_id), checked_name(name)
+    # The id becomes part of the person's scope: it must not open what somebody else has under it.
+    gains = not staff.scope.covers(tenant_id)
+    if gains and known_companies.is_in_use(tenant_id):
+        raise Conflict(ID_TAKEN)
+    if read_partition(tenant_id).items and not _is_own(tenant_id, token):
+        raise Conflict(ID_TAKEN)
+    text = settings_text.default_text()
+    meta = TenantMeta(partition_of(tenant_id), META)
+    meta.tenant_id, meta.name, meta.status, meta.settings = tenant_id, name, "onboarding", text
+    meta.created_at = clock.to_iso(clock.now(), "seconds")
+
+    def add(writes: TransactWrite) -> None:
+        writes.save(meta, condition=TenantMeta.pk.does_not_exist())
+        draft = OnboardingDraft(partition_of(tenant_id), token=token, expires_at=_expiry())
+        writes.save(draft)
+        writes.save(saved_settings(tenant_id, name, text, staff))
+        if gains:
+            _gain(writes, tenant_id, staff)
+
+    told = {"name": name} | ({"scope_of": staff.username} if gains else {})
+    entries = [entry_of(tenant_id, Action.TENANT_CREATED, staff, **told)]
+    if gains:
+        payload = {"changed": "scope", "gained": tenant_id}
+        entries.append(Entry(staff_trail(staff.username), Action.STAFF_CHANGED, Actor.of(staff), payload=payload))
+    try:
+        write(add, *entries)
+    except TransactionRefused as error:
+        if not _is_own(tenant_id, token):
+            raise Conflict(ID_TAKEN) from error
+
+
+def _gain(writes: TransactWrite, tenant_id: str, staff: Staff) -> None:
+    """Who creates a tenant may go on with it. Sessions go on: a scope that grows ends nobody's."""
+    account = StaffAccount(username=staff.username)
+    actions: list[UpdateAction] = [
+        StaffAccount.scope.set(StaffAccount.scope.append([tenant_id])),
+        StaffAccount.updated_at.set(clock.to_iso(clock.now())),
+    ]
+    writes.update(account, actions=actions, condition=StaffAccount.username.exists())
+
+
+def _is_own(tenant_id: str, token: str) -> bool:
+    try:
+        return bool(token) and OnboardingDraft.get(partition_of(tenant_id), "ONBOARDING").token == token
+    except NotFound:
+        return False
+
+
+def load_draft(tenant_id: str, staff: Staff) -> Draft:
+    """What was typed for a tenant so far. Raises `Forbidden`, `NotFound` out of scope or where no tenant is."""
+    check_writer(Permission.TENANT_WRITE, tenant_id, staff)
+    try:
+        stored = OnboardingDraft.get(partition_of(tenant_id), "ONBOARDING", consistent_read=True)
+    except NotFound:
+        return Draft()
+    return replace(_typed(stored.typed or "{}"), version=int(stored.version or 0), token=stored.token or "")
+
+
+def save_draft(tenant_id: str, draft: Draft, staff: Staff) -> None:
+    """Save what was typed, if the draft is still of its version. Raises `DraftChanged`."""
+    check_writer(Permission.TENANT_WRITE, tenant_id, staff)
+    current_meta(tenant_id)
+    stored = OnboardingDraft(partition_of(tenant_id))
+    stored.typed = json.dumps(_stored(draft), ensure_ascii=False)
+    stored.version, stored.token, stored.expires_at = draft.version + 1, draft.token or None, _expiry()
+    as_read = OnboardingDraft.version == draft.version if draft.version else OnboardingDraft.pk.does_not_exist()
+    try:
+        stored.save(condition=as_read)
+    except ConditionFailed as error:
+        raise DraftChanged from error
+
+
+def problems_of(tenant_id: str, draft: Draft, staff: Staff) -> dict[str, list[str]]:
+    """What keeps a draft from being finished, by step ("admin", "channels", "companies"), in words."""
+    found: dict[str, list[str]] = {"admin": [], "channels": [], "companies": []}
+    if draft.admin is None:
+        found["admin"].append("There is no first administrator yet.")
+    else:
+        try:
+            check_unique(read_users(tenant_id), draft.admin, is_new=True)
+        except Conflict as error:
+            found["admin"].append(str(error))
+    if not draft.channels:
+        found["channels"].append("There is no channel yet: no webhook would find this tenant.")
+    for channel in draft.channels:
+        try:
+            _claims(tenant_id, channel, staff)
+        except Conflict as error:
+            found["channels"].append(f"{channel.type} {channel.id}: {error}")
+    return {step: words for step, words in found.items() if words}
+
+
+def finish(tenant_id: str, draft: Draft, staff: Staff) -> None:
+    """Write the first user, channels with their guards and companies, and forget the draft: all of it, or nothing.
+
+    Raises `Conflict` naming what was taken meanwhile, `DraftChanged`, `NotFound`, `Forbidden`.
+    """
+    for permission in (Permission.TENANT_WRITE, Permission.USER_WRITE, Permission.CHANNEL_WRITE):
+        check_writer(permission, tenant_id, staff)
+    admin = draft.admin
+    if admin is None or not draft.channels:
+        raise Conflict("It is not complete yet: " + " ".join(_words(problems_of(tenant_id, draft, staff))))
+    for company_id in draft.companies:
+        check_company(company_id, staff)
+    users = read_users(tenant_id)
+    check_unique(users, admin, is_new=True)
+    claims = {channel: _claims(tenant_id, channel, staff) for channel in draft.channels}
+    linked = {company for company in draft.companies if company in _companies(tenant_id)}
+
+    def add(writes: TransactWrite) -> None:
+        onboarding = (TenantMeta.status == "onboarding") & TenantMeta.pk.exists()
+        writes.condition_check(TenantMeta, partition_of(tenant_id), META, condition=onboarding)
+        stored = OnboardingDraft(partition_of(tenant_id))
+        writes.delete(stored, condition=OnboardingDraft.version == draft.version)
+        add_user(writes, tenant_id, admin)
+        bump(writes, tenant_id, users.version)
+        for channel, found in claims.items():
+            add_claim(writes, tenant_id, channel, found)
+        for company_id in draft.companies:
+            if company_id not in linked:
+                add_company(writes, tenant_id, company_id)
+
+    told = {
+        "user": admin.user_id,
+        "channels": [f"{channel.type} {channel.id}" for channel in draft.channels],
+        "companies": list(draft.companies),
+    }
+    try:
+        write(add, entry_of(tenant_id, Action.TENANT_ONBOARDED, staff, **told))
+    except TransactionRefused as error:
+        if found := problems_of(tenant_id, draft, staff):
+            raise Conflict(" ".join(_words(found))) from error
+        raise DraftChanged from error
+
+
+def _claims(tenant_id: str, channel: Channel, staff: Staff) -> Claims:
+    claims = claims_of(channel)
+    check_free(claims, staff, tenant_id)
+    if tenant_id in claims.tenants:
+        raise Conflict("The tenant has this channel already.")
+    return claims
+
+
+def _companies(tenant_id: str) -> set[str]:
+    items = read_partition(tenant_id).items
+    return {str(item.plain("sk")).removeprefix(COMPANY) for kind, item in items if kind is Kind.COMPANY}
+
+
+def _words(problems: Mapping[str, list[str]]) -> list[str]:
+    return [each for words in problems.values() for each in words]
+
+
+def _expiry() -> int:
+    return clock.to_epoch(clock.now() + KEPT)
+
+
+def _stored(draft: Draft) -> dict[str, Any]:
+    admin = draft.admin
+    return {
+        "admin": [admin.user_id, admin.email, admin.name, admin.role, list(admin.identities)] if admin else None,
+        "channels": [[channel.type, channel.id] for channel in draft.channels],
+        "companies": list(draft.companies),
+    }
+
+
+def _typed(text: str) -> Draft:
+    """A draft of its JSON text: the console's own, so that anything else is no draft."""
+    try:
+        stored = json.loads(text)
+        admin = stored.get("admin")
+        user = None
+        if admin:
+            user_id, email, name, role, identities = admin
+            user = UserValues(user_id, email, name, role, tuple((kind, each) for kind, each in identities))
+        channels = tuple(Channel(kind, each) for kind, each in stored.get("channels", []))
+        return Draft(user, channels, tuple(stored.get("companies", [])))
+    except (ValueError, TypeError, AttributeError):
+        return Draft()

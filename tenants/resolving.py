@@ -1,0 +1,93 @@
+"""Resolving a channel as the platform does, and saying what it would find: one tenant, none, or several that clash."""
+
+from dataclasses import dataclass
+
+from console.refs import seal
+from console.staff.permissions import Permission, Staff
+from tenants.channel_types import label_of
+from tenants.keys import Channel
+from tenants.queries import metas_of, owners_of
+from tenants.reading import row_of, shown_to
+from tenants.records import TenantRow
+
+
+@dataclass(frozen=True, slots=True)
+class Claimant:
+    """A tenant that has the channel. `row` is None outside the person's scope. `found`: webhooks find it.
+
+    `there` is False where a mapping names a tenant without META.
+    """
+
+    row: TenantRow | None
+    found: bool
+    there: bool = True
+
+    @property
+    def is_served(self) -> bool:
+        """Whether the platform would serve a webhook for it."""
+        return self.found and self.row is not None and self.row.status == "active"
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What asking for one channel gives. `asked` is the key, redacted for who may not see personal data.
+
+    `guard` says in words whom the console's guard names where that is not the one claimant.
+    """
+
+    type_label: str
+    asked: str
+    claimants: tuple[Claimant, ...]
+    guard: str
+    unasked: tuple[str, ...]
+    reference: str = ""
+
+    @property
+    def clash(self) -> bool:
+        """Whether more than one tenant has it: webhooks then resolve to whichever comes first."""
+        return len(self.claimants) > 1
+
+    @property
+    def outcome(self) -> str:
+        """One of served, not-served, clash, unseen or nobody."""
+        if not self.claimants:
+            return "nobody"
+        if self.clash:
+            return "clash"
+        only = self.claimants[0]
+        if not only.found:
+            return "unseen"
+        return "served" if only.is_served else "not-served" if only.row or not only.there else "elsewhere"
+
+
+def resolve(channel: Channel, staff: Staff) -> Resolved:
+    """Ask for a channel as webhooks do: three reads in parallel, then one for the tenants found.
+
+    Raises `Forbidden`, `TableMissing` and the store's errors.
+    """
+    staff.require(Permission.TENANT_READ)
+    owners = owners_of(channel)
+    visible = [each for each in owners.tenants if staff.scope.covers(each)]
+    metas = metas_of(visible[:100])
+    claimants = []
+    for each in owners.tenants[:100]:
+        meta = metas.get(each)
+        bare = TenantRow(each, each, "", None) if each in visible else None
+        claimants.append(Claimant(row_of(meta) if meta else bare, each in owners.found, bool(meta) or not bare))
+    return Resolved(
+        type_label=label_of(channel.type),
+        asked=shown_to(staff)(channel.key),
+        claimants=tuple(claimants),
+        guard=_guard_in_words(owners.guard, owners.tenants, staff),
+        unasked=owners.unasked,
+        reference=seal("asked", channel.type, channel.id),
+    )
+
+
+def _guard_in_words(guard: str, tenants: tuple[str, ...], staff: Staff) -> str:
+    if not guard:
+        return "It has no guard yet: the console does not know that it is taken." if tenants else ""
+    if guard in tenants:
+        return ""
+    named = guard if staff.scope.covers(guard) else "another tenant"
+    return f"Its guard names {named}, whose mapping is gone: it can be claimed."

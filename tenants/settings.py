@@ -1,0 +1,153 @@
+"""Saving a tenant's name and settings: compare-and-swap on what was read, and what the platform overwrote since.
+
+The platform writes META whole, so that what the console saved may be gone a moment later. The console keeps what it
+saved beside it and shows the difference; it does not fight.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pynamodb.expressions.condition import Condition
+from pynamodb.expressions.update import Action as UpdateAction
+from pynamodb.transactions import TransactWrite
+
+from console import clock
+from console.audit.actions import Action
+from console.dynamodb.translation import TransactionRefused
+from console.errors import Conflict, Invalid, NotFound
+from console.staff.permissions import Permission, Staff
+from console.trees import text_of
+from tenants import settings_text
+from tenants.console_items import SavedSettings
+from tenants.keys import META, checked_name, partition_of
+from tenants.models import TenantMeta
+from tenants.writing import check_writer, current_meta, entry_of, write
+
+# Longer values are in the trail by their beginning.
+IN_TRAIL = 2_000
+
+
+class SettingsChanged(Conflict):
+    """They are no longer as the person saw them."""
+
+    def __init__(self) -> None:
+        super().__init__("Someone else changed these settings meanwhile.")
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Name and settings as stored. `seen` is what a form remembers of them: a digest of both."""
+
+    name: str
+    settings: settings_text.Settings
+    seen: str
+
+
+@dataclass(frozen=True, slots=True)
+class Overwritten:
+    """What somebody outside the console changed since it saved: key, then the JSON text saved and that stored now."""
+
+    saved_by: str
+    saved_at: datetime | None
+    differences: Mapping[str, tuple[str, str]]
+
+
+def load(tenant_id: str, staff: Staff) -> Stored:
+    """Name and settings, strongly consistent, for who may change them. Raises `Forbidden`, `NotFound`."""
+    check_writer(Permission.TENANT_WRITE, tenant_id, staff)
+    return _stored(current_meta(tenant_id))
+
+
+def _stored(meta: TenantMeta) -> Stored:
+    text = meta.plain("settings")
+    name = meta.plain("name")
+    raw = repr([meta.raw.get("name"), meta.raw.get("settings")])
+    seen = hashlib.sha256(raw.encode("utf-8", "surrogatepass")).hexdigest()
+    stored = settings_text.read(text if isinstance(text, str) else None)
+    return Stored("" if name is None else text_of(name), stored, seen)
+
+
+def save(
+    tenant_id: str, name: str, known: Mapping[str, Any], others: Mapping[str, str], seen: str, staff: Staff
+) -> bool:
+    """Save name and settings, in one write with its entry; False where nothing was to be changed.
+
+    `known` and `others` as in `settings_text.changed`. Raises `SettingsChanged` unless they are as `seen`, `Invalid`,
+    `NotFound`, `Forbidden`.
+    """
+    check_writer(Permission.TENANT_WRITE, tenant_id, staff)
+    meta = current_meta(tenant_id)
+    stored = _stored(meta)
+    if stored.seen != seen:
+        raise SettingsChanged
+    text = settings_text.changed(stored.settings, known, others)
+    if name != stored.name:
+        name = checked_name(name)
+    if text == stored.settings.text and name == stored.name:
+        return False
+    after = settings_text.read(text)
+    told = settings_text.differences(stored.settings, after)
+    if name != stored.name:
+        told["name"] = (stored.name, name)
+    entry = entry_of(
+        tenant_id,
+        Action.TENANT_CHANGED,
+        staff,
+        changed=", ".join(told),
+        **{side: {key: pair[at][:IN_TRAIL] for key, pair in told.items()} for at, side in enumerate(("from", "to"))},
+    )
+
+    def add(writes: TransactWrite) -> None:
+        actions: list[UpdateAction] = [TenantMeta.settings.set(text), TenantMeta.name.set(name)]
+        writes.update(TenantMeta(partition_of(tenant_id), META), actions=actions, condition=_as_read(meta))
+        writes.save(saved_settings(tenant_id, name, text, staff))
+
+    try:
+        write(add, entry)
+    except TransactionRefused as error:
+        raise SettingsChanged from error
+    return True
+
+
+def saved_settings(tenant_id: str, name: str, text: str, staff: Staff) -> SavedSettings:
+    """What the console remembers of what it saved, not yet written."""
+    at = clock.to_iso(clock.now())
+    return SavedSettings(partition_of(tenant_id), name=name, settings=text, saved_at=at, saved_by=staff.username)
+
+
+def overwritten(tenant_id: str, now: settings_text.Settings) -> Overwritten | None:
+    """What differs from what the console saved last; None where nothing does, or it never saved.
+
+    One GetItem. The tenant's settings, strongly consistent, must have been read before: then a save between the two
+    reads can only hide a difference for a moment.
+    """
+    try:
+        saved = SavedSettings.get(partition_of(tenant_id), "SETTINGS", consistent_read=True)
+    except NotFound:
+        return None
+    if saved.settings is None or saved.settings == now.text:
+        return None
+    before = settings_text.read(saved.settings)
+    found = settings_text.differences(before, now)
+    if now.problem and not before.problem:
+        found = {"settings": (saved.settings, now.text)}
+    if not found:
+        return None
+    return Overwritten(saved.saved_by or "", clock.parse_instant(saved.saved_at), found)
+
+
+def _as_read(meta: TenantMeta) -> Condition:
+    condition: Condition = TenantMeta.pk.exists()
+    for name in ("settings", "name"):
+        attribute, value = getattr(TenantMeta, name), meta.raw.get(name)
+        if value is None:
+            condition &= attribute.does_not_exist()
+        elif "S" in value:
+            condition &= attribute == value["S"]
+        else:
+            # Of another type than ours: nothing to compare with, so it is never replaced unseen.
+            raise Invalid(f"The stored {name} is no text: only the platform can mend it.")
+    return condition

@@ -1,0 +1,235 @@
+"""The typed form of a tenant's settings: a field for each key of the schema, and one for each other key that is stored.
+
+What a person leaves as it was shown keeps the very value that is stored, however odd; only what was changed is checked.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.http import QueryDict
+
+from console.errors import Invalid
+from console.forms import PLAIN_TEXT
+from console.trees import clean
+from tenants.channel_types import TYPES, label_of
+from tenants.keys import MAX_NAME, checked_name
+from tenants.settings import Stored
+from tenants.settings_text import BY_NAME, KNOWN, MAX_BYTES, MAX_PROMPT, Setting, check_json
+
+MAX_WORD = 200
+OTHER = "other_"
+
+
+class AsShown(forms.CharField):
+    """Text that is compared with what was shown: browsers send line ends in their own way."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(required=False, strip=False, **options)
+
+    def to_python(self, value: Any) -> str:
+        """With line feeds."""
+        return _line_feeds(super().to_python(value) or "")
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        """Whether a person changed it."""
+        return self._as_sent(initial) != self._as_sent(data)
+
+    def _as_sent(self, value: Any) -> str:
+        text = _line_feeds(value or "").replace("\0", "\ufffd")
+        return text if isinstance(self.widget, forms.Textarea) else text.replace("\n", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Where a form differs from what is stored now."""
+
+    label: str
+    stored: str
+    typed: str
+
+
+class SettingsForm(forms.Form):
+    """Name and settings of a tenant. `known` and `others` are what `tenants.settings.save` takes, once it is valid."""
+
+    name = AsShown(
+        max_length=MAX_NAME, widget=forms.TextInput(attrs={"autocomplete": "off"}), help_text="As colleagues see it."
+    )
+
+    def __init__(self, data: QueryDict | None, *, stored: Stored, mapped: tuple[str, ...] = ()) -> None:
+        """`stored` is what is there now; `mapped` are the types of the tenant's channels."""
+        self.stored = stored
+        self.keys = {_field_of(key): key for key in stored.settings.others}
+        super().__init__(data, initial={"name": clean(stored.name)} | self._shown())
+        for setting in KNOWN:
+            self.fields[setting.name] = self._field(setting, mapped)
+        for name, key in self.keys.items():
+            odd = " (not of the schema's type)" if key in stored.settings.odd else ""
+            widget = forms.Textarea(attrs={**PLAIN_TEXT, "rows": 2, "class": "mono"})
+            label = f"{clean(key)[:80]}{odd}"
+            self.fields[name] = AsShown(label=label, max_length=MAX_BYTES, widget=widget)
+
+    def _shown(self) -> dict[str, Any]:
+        """What the fields show of what is stored."""
+        settings = self.stored.settings
+        shown: dict[str, Any] = {name: _shown(BY_NAME[name], value) for name, value in settings.known.items()}
+        return shown | {name: clean(settings.others[key]) for name, key in self.keys.items()}
+
+    def _field(self, setting: Setting, mapped: tuple[str, ...]) -> forms.Field:
+        options: dict[str, Any] = {"label": setting.label, "help_text": setting.help}
+        if setting.name == "enabled_channels":
+            values = self.initial.get(setting.name, [])
+            names = dict.fromkeys((*TYPES, *sorted(mapped), *map(str, values)))
+            choices = [(clean(each), clean(label_of(each))) for each in names]
+            return forms.MultipleChoiceField(
+                required=False, choices=choices, widget=forms.CheckboxSelectMultiple, **options
+            )
+        if setting.kind == "integer":
+            options["help_text"] = f"{setting.low:,} to {setting.high:,}"
+            widget = forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"})
+            return AsShown(max_length=400, widget=widget, **options)
+        if setting.kind == "word":
+            return AsShown(max_length=MAX_WORD, widget=forms.TextInput(attrs=dict(PLAIN_TEXT)), **options)
+        rows = 6 if setting.kind == "text" else 3
+        return AsShown(max_length=MAX_BYTES, widget=forms.Textarea(attrs={"rows": rows}), **options)
+
+    def clean(self) -> None:
+        """Check what was changed, and gather what is to be saved."""
+        super().clean()
+        settings = self.stored.settings
+        self.known: dict[str, Any] = dict(settings.known)
+        self.others: dict[str, str] = dict(settings.others)
+        self.name_typed = self.stored.name
+        if "name" in self.changed_data or not self.stored.name:
+            try:
+                self.name_typed = checked_name(self.cleaned_data.get("name", ""))
+            except Invalid as error:
+                self.add_error("name", str(error))
+        for name in [each for each in self.changed_data if each not in self.errors]:
+            typed = self.cleaned_data[name]
+            try:
+                if name in BY_NAME:
+                    self._take(BY_NAME[name], typed)
+                elif name in self.keys:
+                    self._take_other(self.keys[name], typed)
+            except ValueError as error:
+                self.add_error(name, str(error))
+
+    def _take(self, setting: Setting, typed: Any) -> None:
+        value = _READ[setting.kind](setting, typed)
+        if value is None:
+            self.known.pop(setting.name, None)
+        elif setting.name == "enabled_channels":
+            before = [each for each in self.stored.settings.value(setting.name) or [] if each in typed]
+            self.known[setting.name] = list(dict.fromkeys([*before, *typed]))
+        else:
+            self.known[setting.name] = value
+
+    def _take_other(self, key: str, typed: str) -> None:
+        if not typed.strip():
+            del self.others[key]
+        else:
+            check_json(typed)
+            self.others[key] = typed
+
+    def known_fields(self) -> list[forms.BoundField]:
+        """The fields of the schema's keys."""
+        return [self[setting.name] for setting in KNOWN]
+
+    def other_fields(self) -> list[forms.BoundField]:
+        """The fields of all other keys."""
+        return [self[name] for name in self.keys]
+
+    def differences(self) -> list[Difference]:
+        """Where what was typed differs from what is stored now, in the order of the fields."""
+        return [
+            Difference(str(self[name].label), _in_words(self.initial.get(name)), _in_words(self[name].value()))
+            for name in self.changed_data
+        ]
+
+
+def _field_of(key: str) -> str:
+    return OTHER + hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def _line_feeds(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _in_words(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value or "")
+
+
+def _shown(setting: Setting, value: Any) -> Any:
+    if setting.name == "enabled_channels":
+        return [clean(each) for each in value]
+    if setting.kind in ("words", "objects"):
+        return clean("\n".join(map(_line_of, value)))
+    return clean(value) if isinstance(value, str) else str(value)
+
+
+def _line_of(value: Any) -> str:
+    """A member of a list as one line that `_member` reads as the same: a plain word, or JSON."""
+    if isinstance(value, str) and value == value.strip() and value.isprintable() and value[:1] not in '{["':
+        try:
+            json.loads(value)
+        except ValueError:
+            return value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _member(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        if line[:1] in '{["':
+            raise ValueError(f"{line[:40]}: that is no JSON.") from error
+        return line
+
+
+def _lines(typed: str) -> list[str]:
+    return [line.strip() for line in typed.split("\n") if line.strip()]
+
+
+def _integer(setting: Setting, typed: str) -> int | None:
+    text = typed.strip().replace(",", "")
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) < 20) or not setting.low <= int(text) <= setting.high:
+        raise ValueError(f"Enter a whole number from {setting.low:,} to {setting.high:,}.")
+    return int(text)
+
+
+def _word(setting: Setting, typed: str) -> str:
+    word = typed.strip()
+    if not word:
+        raise ValueError(f"Enter the {setting.label}.")
+    if not word.isprintable():
+        raise ValueError("There are control characters in it.")
+    return word
+
+
+def _text(setting: Setting, typed: str) -> str:
+    if len(typed) > MAX_PROMPT:
+        raise ValueError(f"It can have {MAX_PROMPT:,} characters at most; these are {len(typed):,}.")
+    return typed
+
+
+def _words(setting: Setting, typed: Any) -> list[str]:
+    return list(typed) if isinstance(typed, list) else list(dict.fromkeys(_lines(typed)))
+
+
+def _objects(setting: Setting, typed: str) -> list[Any]:
+    return [_member(line) for line in _lines(typed)]
+
+
+_READ: Mapping[str, Callable[[Setting, Any], Any]] = {
+    "integer": _integer,
+    "word": _word,
+    "text": _text,
+    "words": _words,
+    "objects": _objects,
+}

@@ -1,0 +1,235 @@
+"""Users of a tenant: id and email are unique within it, and one administrator always stays.
+
+Each change bumps the tenant's USERS item in the same transaction, on condition that nobody else did meanwhile: so what
+was true of all users when they were read is true when the change is written.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pynamodb.expressions.condition import Condition
+from pynamodb.transactions import TransactWrite
+
+from console.audit.actions import Action
+from console.dynamodb.connection import call
+from console.dynamodb.registry import table_name
+from console.errors import Conflict, Invalid, NotFound, StoreUnavailable
+from console.staff.permissions import Permission, Staff
+from console.trees import text_of
+from tenants.keys import USERS, Kind, check_key, partition_of, user_key
+from tenants.models import TenantUser, UsersGuard, item_of
+from tenants.reading import USER_WRITTEN, seen_of
+from tenants.writing import attempts, check_exists, check_writer, current_meta, entry_of
+
+# A page of DynamoDB holds some 2,000 users.
+PAGES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class UserValues:
+    """What a person types of a user; `identities` are channel types with ids. Already checked by the form."""
+
+    user_id: str
+    email: str
+    name: str
+    role: str
+    identities: tuple[tuple[str, str], ...] = ()
+
+
+class NotUnique(Conflict):
+    """Another user of the tenant has the same. `field` is "user_id" or "email"."""
+
+    def __init__(self, field: str) -> None:
+        self.field = field
+        super().__init__(f"Another user of this tenant has this {'id' if field == 'user_id' else 'email'} already.")
+
+
+class UserChanged(Conflict):
+    """Somebody changed the user since the person saw it."""
+
+    def __init__(self) -> None:
+        super().__init__("Someone else changed this user meanwhile.")
+
+
+@dataclass(frozen=True, slots=True)
+class Users:
+    """All users of a tenant as stored, by id, and the version of their guard."""
+
+    items: Mapping[str, TenantUser]
+    version: int | None
+
+    def admins(self) -> list[str]:
+        """Ids of the administrators."""
+        return [user_id for user_id, item in self.items.items() if item.plain("role") == "admin"]
+
+
+def read_users(tenant_id: str) -> Users:
+    """All users, strongly consistent. Raises the store's errors, and `StoreUnavailable` for more than can be read."""
+    items: dict[str, TenantUser] = {}
+    version: int | None = None
+    start: dict[str, Any] = {}
+    for _ in range(PAGES):
+        answer = call(
+            "Query",
+            TableName=table_name("TENANTS"),
+            KeyConditionExpression="pk = :pk AND begins_with(sk, :prefix)",
+            ExpressionAttributeValues={":pk": {"S": partition_of(tenant_id)}, ":prefix": {"S": "USER"}},
+            ConsistentRead=True,
+            ReturnConsumedCapacity="TOTAL",
+            **start,
+        )
+        for kind, item in map(item_of, answer["Items"]):
+            if kind is Kind.USER and isinstance(item, TenantUser):
+                items[str(item.plain("sk")).removeprefix(user_key(""))] = item
+            elif kind is Kind.USERS:
+                number = item.plain("version")
+                version = number if isinstance(number, int) else 0
+        if not (last := answer.get("LastEvaluatedKey")):
+            return Users(items, version)
+        start = {"ExclusiveStartKey": last}
+    raise StoreUnavailable("This tenant has more users than can be looked through in one request.")
+
+
+def add(tenant_id: str, values: UserValues, staff: Staff) -> None:
+    """Add a user. Raises `NotUnique`, `NotFound`, `Forbidden`, `Invalid` for a key that is too long."""
+    check_writer(Permission.USER_WRITE, tenant_id, staff)
+    check_key(partition_of(tenant_id), user_key(values.user_id))
+    for attempt in attempts():
+        current_meta(tenant_id)
+        users = read_users(tenant_id)
+        check_unique(users, values, is_new=True)
+
+        def write(writes: TransactWrite, users: Users = users) -> None:
+            check_exists(writes, tenant_id)
+            add_user(writes, tenant_id, values)
+            bump(writes, tenant_id, users.version)
+
+        if attempt(write, [entry_of(tenant_id, Action.USER_ADDED, staff, user=values.user_id, role=values.role)]):
+            return
+
+
+def change(tenant_id: str, values: UserValues, seen: str, staff: Staff) -> bool:
+    """Change what a form wrote of a user; all other attributes stay. False where nothing was to be changed.
+
+    Raises `UserChanged` unless the user is as `seen`, `NotUnique`, `Invalid` for the last administrator, `NotFound`.
+    """
+    check_writer(Permission.USER_WRITE, tenant_id, staff)
+    for attempt in attempts():
+        users = read_users(tenant_id)
+        item = _user(users, values.user_id)
+        if seen_of(item) != seen:
+            raise UserChanged
+        wanted = _changes(item, values)
+        if not wanted:
+            return False
+        check_unique(users, values)
+        if users.admins() == [values.user_id] and values.role != "admin":
+            raise Invalid("This is the tenant's last administrator. Make another user one first.")
+
+        def write(writes: TransactWrite, users: Users = users, item: TenantUser = item, wanted: Any = wanted) -> None:
+            actions = [getattr(TenantUser, name).set(value) for name, value in wanted.items()]
+            writes.update(_keyed(tenant_id, values.user_id), actions=actions, condition=_as_read(item))
+            bump(writes, tenant_id, users.version)
+
+        told = {name: item.plain(name) for name in wanted}
+        entry = entry_of(tenant_id, Action.USER_CHANGED, staff, user=values.user_id, **{"from": told, "to": wanted})
+        if attempt(write, [entry]):
+            return True
+    return False
+
+
+def remove(tenant_id: str, user_id: str, seen: str, staff: Staff) -> None:
+    """Remove a user, whatever else the item holds. Raises as `change`."""
+    check_writer(Permission.USER_WRITE, tenant_id, staff)
+    for attempt in attempts():
+        users = read_users(tenant_id)
+        item = _user(users, user_id)
+        if seen_of(item) != seen:
+            raise UserChanged
+        if users.admins() == [user_id]:
+            raise Invalid("This is the tenant's last administrator. Make another user one first.")
+
+        def write(writes: TransactWrite, users: Users = users, item: TenantUser = item) -> None:
+            writes.delete(_keyed(tenant_id, user_id), condition=_as_read(item))
+            bump(writes, tenant_id, users.version)
+
+        role = text_of(item.plain("role"))
+        if attempt(write, [entry_of(tenant_id, Action.USER_REMOVED, staff, user=user_id, role=role)]):
+            return
+
+
+def check_unique(users: Users, values: UserValues, *, is_new: bool = False) -> None:
+    """Raise `NotUnique` if another user has the email, or any has the id of a new one, however it is spelled."""
+    for user_id, item in users.items.items():
+        if is_new and user_id.casefold() == values.user_id.casefold():
+            raise NotUnique("user_id")
+        if user_id != values.user_id and _same_email(item, values.email):
+            raise NotUnique("email")
+
+
+def _same_email(item: TenantUser, email: str) -> bool:
+    return bool(email) and text_of(item.plain("email") or "").casefold() == email.casefold()
+
+
+def add_user(writes: TransactWrite, tenant_id: str, values: UserValues) -> None:
+    """Add to a transaction a user who is not there yet."""
+    user = _keyed(tenant_id, values.user_id)
+    user.user_id, user.email, user.display_name, user.role = values.user_id, values.email, values.name, values.role
+    user.channel_identities = json.dumps(dict(values.identities), ensure_ascii=False)
+    writes.save(user, condition=TenantUser.pk.does_not_exist())
+
+
+def bump(writes: TransactWrite, tenant_id: str, version: int | None) -> None:
+    """Add to a transaction that nobody else changed the tenant's users; None: nobody ever did here."""
+    as_read: Condition = UsersGuard.version == version if version else UsersGuard.version.does_not_exist()
+    if version == 0:
+        as_read |= UsersGuard.version == 0
+    guard = UsersGuard(partition_of(tenant_id), USERS)
+    writes.update(guard, actions=[UsersGuard.version.set((version or 0) + 1)], condition=as_read)
+
+
+def _keyed(tenant_id: str, user_id: str) -> TenantUser:
+    return TenantUser(partition_of(tenant_id), user_key(user_id))
+
+
+def _user(users: Users, user_id: str) -> TenantUser:
+    if user_id not in users.items:
+        raise NotFound("This user is not there any more.")
+    return users.items[user_id]
+
+
+def _changes(item: TenantUser, values: UserValues) -> dict[str, str]:
+    wanted = {"email": values.email, "display_name": values.name, "role": values.role}
+    changed = {name: value for name, value in wanted.items() if item.plain(name) != value}
+    if (identities := _identities(item.plain("channel_identities"), values.identities)) is not None:
+        changed["channel_identities"] = identities
+    return changed
+
+
+def _identities(stored: Any, rows: Sequence[tuple[str, str]]) -> str | None:
+    """The new JSON text, None where the rows say what is stored: what other writers put there is then left alone."""
+    try:
+        before = json.loads(stored) if isinstance(stored, str) and stored.strip() else {}
+    except (ValueError, RecursionError):
+        before = None
+    known: dict[str, Any] = before if isinstance(before, dict) else {}
+    after = {kind: known[kind] if kind in known and text_of(known[kind]) == typed else typed for kind, typed in rows}
+    if after == known and (isinstance(before, dict) or not rows):
+        return None
+    return json.dumps(after, ensure_ascii=False)
+
+
+def _as_read(item: TenantUser) -> Condition:
+    condition: Condition = TenantUser.pk.exists()
+    for name in USER_WRITTEN:
+        attribute = getattr(TenantUser, name)
+        value = item.raw.get(name)
+        if value is None:
+            condition &= attribute.does_not_exist()
+        elif "S" in value:
+            condition &= attribute == value["S"]
+        else:
+            condition &= attribute.exists()
+    return condition

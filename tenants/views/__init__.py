@@ -1,0 +1,1 @@
+"""Pages of tenants: browse, onboard, and change them."""

@@ -1,0 +1,146 @@
+"""Channels of a tenant: listed, added, moved, released, and made findable."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from console.answers import FAILURES, answer, in_words
+from console.errors import Invalid, NotFound
+from console.refs import unseal
+from console.staff.access import StaffRequest, requires
+from console.staff.permissions import Permission
+from tenants import channels
+from tenants.channel_types import TYPES
+from tenants.channels import GONE, ChannelTaken
+from tenants.forms import ChannelForm, TenantIdForm
+from tenants.keys import Channel, partition_of
+from tenants.queries import guards_of, load_tenant
+from tenants.records import Tenant, TenantChannel
+from tenants.views.frame import ASKING, Gone, Question, ask, back_to, frame
+
+
+@requires(Permission.TENANT_READ)
+@require_safe
+def index(request: StaffRequest, tenant_id: str) -> HttpResponse:
+    """The channels by type and id, with what is amiss; a third request asks for their guards."""
+    tenant = load_tenant(tenant_id, request.staff)
+    guards = guards_of(each.channel for each in tenant.channels)
+    rows = [(each, _guard(guards.get(each.channel, ""), tenant_id)) for each in tenant.channels]
+    return render(request, "tenants/channels.html", frame(tenant, request.staff, "tenant-channels") | {"rows": rows})
+
+
+def _guard(named: str, tenant_id: str) -> str:
+    return "ours" if named == tenant_id else "other" if named else "none"
+
+
+@requires(Permission.CHANNEL_WRITE)
+@require_http_methods(ASKING)
+def new(request: StaffRequest, tenant_id: str) -> HttpResponse:
+    """Add a channel. One that another tenant has is refused, naming the owner within scope."""
+    tenant = load_tenant(tenant_id, request.staff)
+    form = ChannelForm(request.POST if request.method == "POST" else None)
+    if request.method != "POST":
+        return render(request, "tenants/channel_new.html", _context(request, tenant, form))
+    if not form.is_valid():
+        return answer(request, "tenants/channel_new.html", _context(request, tenant, form), Invalid())
+    try:
+        channels.claim(tenant_id, form.channel, request.staff)
+    except FAILURES as error:
+        owner = error.owner if isinstance(error, ChannelTaken) else ""
+        form.add_error("id" if isinstance(error, ChannelTaken) else None, in_words(error, "the channels"))
+        context = _context(request, tenant, form) | {"owner": owner}
+        return answer(request, "tenants/channel_new.html", context, error)
+    messages.success(request, "The channel is added: webhooks find the tenant by it.")
+    return redirect("tenant-channels", tenant_id)
+
+
+@requires(Permission.CHANNEL_WRITE)
+@require_POST
+def complete(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
+    """Make a mapping of another writer findable, and guard it."""
+    channel = _channel(tenant_id, ref)
+    try:
+        channels.complete(tenant_id, channel, request.staff)
+    except FAILURES as error:
+        messages.error(request, in_words(error, "the channels"))
+    else:
+        messages.success(request, "Webhooks find the tenant by this channel, and nobody else can claim it.")
+    return redirect("tenant-channels", tenant_id)
+
+
+@requires(Permission.CHANNEL_WRITE)
+@require_http_methods(ASKING)
+@back_to("tenant-channels", GONE)
+def move(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
+    """Give a channel to another tenant."""
+    tenant, mine = _load(request, tenant_id, ref)
+    form = TenantIdForm(request.POST if request.method == "POST" else None)
+    question = Question(
+        title="Move this channel?",
+        points=(f"{mine.type_label} {mine.shown} goes to another tenant in one step: no webhook gets lost between.",),
+        submit="Move the channel",
+        back=reverse("tenant-channels", args=[tenant_id]),
+        form=form,
+    )
+
+    def act() -> str:
+        to = form.cleaned_data["to"].strip()
+        try:
+            channels.move(tenant_id, mine.channel, to, request.staff)
+        except NotFound as error:
+            if not str(error) or str(error) != GONE:
+                raise Invalid("There is no tenant of that id in your scope.") from error
+            raise
+        return "The channel is moved."
+
+    return ask(request, frame(tenant, request.staff, "tenant-channels", "Move"), question, act)
+
+
+@requires(Permission.CHANNEL_WRITE)
+@require_http_methods(ASKING)
+@back_to("tenant-channels", GONE)
+def release(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
+    """Take a channel from the tenant."""
+    tenant, mine = _load(request, tenant_id, ref)
+    question = Question(
+        title="Release this channel?",
+        points=(
+            f"Webhooks of {mine.type_label} {mine.shown} find no tenant from then on.",
+            "Any tenant can claim it.",
+        ),
+        submit="Release the channel",
+        back=reverse("tenant-channels", args=[tenant_id]),
+        danger=True,
+    )
+
+    def act() -> str:
+        channels.release(tenant_id, mine.channel, request.staff)
+        return "The channel is released."
+
+    return ask(request, frame(tenant, request.staff, "tenant-channels", "Release"), question, act)
+
+
+def _channel(tenant_id: str, ref: str) -> Channel:
+    partition, key = unseal("channel", ref, 2)
+    channel = Channel.of(key)
+    if partition != partition_of(tenant_id) or channel is None:
+        raise NotFound
+    return channel
+
+
+def _load(request: StaffRequest, tenant_id: str, ref: str) -> tuple[Tenant, TenantChannel]:
+    """The tenant and its channel of a reference. Raises `NotFound`, and `Gone` for what was released."""
+    channel = _channel(tenant_id, ref)
+    tenant = load_tenant(tenant_id, request.staff)
+    found = next((each for each in tenant.channels if each.channel == channel), None)
+    if found is None:
+        raise Gone
+    return tenant, found
+
+
+def _context(request: StaffRequest, tenant: Tenant, form: ChannelForm) -> dict[str, Any]:
+    return frame(tenant, request.staff, "tenant-channels", "New channel") | {"form": form, "types": TYPES.values()}

@@ -1,0 +1,72 @@
+"""Companies linked to a tenant."""
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from console.answers import FAILURES, answer, in_words
+from console.errors import Invalid, NotFound
+from console.refs import unseal
+from console.staff.access import StaffRequest, requires
+from console.staff.permissions import Permission
+from tenants import companies
+from tenants.forms import CompaniesForm
+from tenants.keys import partition_of
+from tenants.queries import load_tenant
+from tenants.views.frame import ASKING, Gone, Question, ask, back_to, frame
+
+
+@requires(Permission.TENANT_WRITE)
+@require_http_methods(ASKING)
+def link(request: StaffRequest, tenant_id: str) -> HttpResponse:
+    """Link companies within the person's scope."""
+    staff = request.staff
+    tenant = load_tenant(tenant_id, staff)
+    linked = {each.company_id for each in tenant.companies}
+    form = CompaniesForm(
+        request.POST if request.method == "POST" else None,
+        staff=staff,
+        known=known_companies.known_to(staff, known_companies.COMPANY),
+    )
+    context = frame(tenant, staff, "tenant", "Link companies") | {"form": form}
+    if request.method != "POST":
+        return render(request, "tenants/companies.html", context)
+    if not form.is_valid():
+        return answer(request, "tenants/companies.html", context, Invalid())
+    try:
+        for company_id in form.ids:
+            if company_id not in linked:
+                companies.link(tenant_id, company_id, staff)
+    except FAILURES as error:
+        form.add_error(None, in_words(error, "the tenant"))
+        return answer(request, "tenants/companies.html", context, error)
+    messages.success(request, "The companies are linked." if form.ids else "There was nothing to link.")
+    return redirect("tenant", tenant_id)
+
+
+@requires(Permission.TENANT_WRITE)
+@require_http_methods(ASKING)
+@back_to("tenant", "This company is not linked any more.")
+def unlink(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
+    """Unlink a company."""
+    partition, company_id = unseal("company", ref, 2)
+    if partition != partition_of(tenant_id):
+        raise NotFound
+    tenant = load_tenant(tenant_id, request.staff)
+    if company_id not in {each.company_id for each in tenant.companies}:
+        raise Gone
+    question = Question(
+        title="Unlink this company?",
+        points=(f"{company_id} is no longer linked to {tenant.name}. Its conversations stay as they are.",),
+        submit="Unlink the company",
+        back=reverse("tenant", args=[tenant_id]),
+        danger=True,
+    )
+
+    def act() -> str:
+        companies.unlink(tenant_id, company_id, request.staff)
+        return "The company is unlinked."
+
+    return ask(request, frame(tenant, request.staff, "tenant", "Unlink"), question, act)

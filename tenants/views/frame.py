@@ -1,0 +1,114 @@
+"""What the pages of one tenant share: where they lie, their tabs, and pages that ask before something is done."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import NoReverseMatch, reverse
+
+from console.answers import FAILURES, answer, in_words
+from console.errors import NotFound
+from console.staff.access import StaffRequest
+from console.staff.permissions import Permission, Staff
+from tenants.records import Tenant, TenantRow
+
+View = Callable[..., HttpResponse]
+ASKING = ["GET", "HEAD", "POST"]
+_TABS = (
+    ("tenant", "Overview", Permission.TENANT_READ),
+    ("tenant-settings", "Settings", Permission.TENANT_READ),
+    ("tenant-users", "Users", Permission.TENANT_READ),
+    ("tenant-channels", "Channels", Permission.TENANT_READ),
+    ("tenant-conversations", "Conversations", Permission.CONVERSATION_READ),
+    ("tenant-history", "History", Permission.AUDIT_READ),
+)
+
+
+def frame(tenant: Tenant | TenantRow, staff: Staff, current: str, here: str = "") -> dict[str, Any]:
+    """Context of every page of a tenant. `current` is the tab's route; `here` names a page below it."""
+    crumbs = [{"label": "Tenants", "url": reverse("tenants")}]
+    crumbs.append({"label": tenant.name, "url": reverse("tenant", args=[tenant.tenant_id])})
+    label = next((label for route, label, _ in _TABS if route == current), "")
+    if current != "tenant" and label:
+        crumbs.append({"label": label, "url": reverse(current, args=[tenant.tenant_id])})
+    if here:
+        crumbs.append({"label": here, "url": ""})
+    may = {name: staff.can(getattr(Permission, f"{name.upper()}_WRITE")) for name in ("tenant", "user", "channel")}
+    return {"tenant": tenant, "tabs": _tabs(tenant, staff, current), "crumbs": crumbs, "may": may, "here": here}
+
+
+def _tabs(tenant: Tenant | TenantRow, staff: Staff, current: str) -> list[dict[str, Any]]:
+    counts = {}
+    if isinstance(tenant, Tenant):
+        counts = {"tenant-users": len(tenant.users), "tenant-channels": len(tenant.channels)}
+    tabs = []
+    for route, label, permission in _TABS:
+        if not staff.can(permission):
+            continue
+        try:
+            url = reverse(route, args=[tenant.tenant_id])
+        except NoReverseMatch:  # a build without that app
+            continue
+        tabs.append({"label": label, "url": url, "current": route == current, "count": counts.get(route)})
+    return tabs
+
+
+class Gone(NotFound):
+    """What a page is about was removed since the person saw it: a part of a tenant that is within their scope."""
+
+
+def back_to(route: str, words: str) -> Callable[[View], View]:
+    """Where a view raises `Gone` (a form sent twice, an old tab): to the tenant's page of that name, with words."""
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def guarded(request: StaffRequest, tenant_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
+            try:
+                return view(request, tenant_id, *args, **kwargs)
+            except Gone:
+                messages.warning(request, words)
+                return redirect(route, tenant_id)
+
+        return guarded
+
+    return decorate
+
+
+@dataclass(frozen=True)
+class Question:
+    """A page that asks before something is done. `form` is what else it wants to know."""
+
+    title: str
+    points: tuple[str, ...]
+    submit: str
+    back: str
+    danger: bool = False
+    seen: str = ""
+    form: Any = None
+
+
+def ask(
+    request: StaffRequest,
+    context: dict[str, Any],
+    question: Question,
+    act: Callable[[], str],
+) -> HttpResponse:
+    """The page that asks; its form does it (`act` gives the words of the success), or says why it was not done."""
+    context = context | {"question": question}
+    if request.method != "POST":
+        return render(request, "tenants/confirm.html", context)
+    if question.form is not None and not question.form.is_valid():
+        return render(request, "tenants/confirm.html", context, status=422)
+    try:
+        done = act()
+    except NotFound as gone:
+        messages.warning(request, str(gone) or "It is not there any more.")
+        return redirect(question.back)
+    except FAILURES as error:
+        return answer(request, "tenants/confirm.html", context | {"problem": in_words(error, "the tenant")}, error)
+    messages.success(request, done)
+    return redirect(question.back)

@@ -1,0 +1,219 @@
+"""Onboarding a tenant, step by step. Each step is a page with an address of its own, and keeps what was typed."""
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from console.answers import FAILURES, answer, in_words
+from console.errors import Conflict, Invalid, NotFound
+from console.staff.access import StaffRequest, requires
+from console.staff.permissions import Permission
+from tenants import onboarding, settings
+from tenants.channel_types import TYPES, label_of
+from tenants.forms import CompaniesForm, IdentityForm, UserForm, channel_rows
+from tenants.keys import Channel
+from tenants.onboarding import Draft, DraftChanged
+from tenants.queries import load_tenant
+from tenants.records import Tenant
+from tenants.settings_form import SettingsForm
+from tenants.views.frame import ASKING, frame
+
+STEPS = {
+    "settings": "Settings",
+    "admin": "First administrator",
+    "channels": "Channels",
+    "companies": "Companies",
+    "review": "Review",
+}
+_TEMPLATE = "tenants/onboarding.html"
+
+
+@requires(Permission.TENANT_WRITE)
+@require_http_methods(ASKING)
+def new(request: StaffRequest) -> HttpResponse:
+    """The first step: name and id, which is then reserved."""
+    if request.method != "POST":
+        form = IdentityForm(initial={"token": secrets.token_urlsafe(18)})
+        return render(request, "tenants/new.html", {"form": form, "steps": _steps("", "")})
+    form = IdentityForm(request.POST)
+    context = {"form": form, "steps": _steps("", "")}
+    if not form.is_valid():
+        return answer(request, "tenants/new.html", context, Invalid())
+    tenant_id = form.cleaned_data["tenant_id"]
+    try:
+        onboarding.begin(tenant_id, form.cleaned_data["name"], form.cleaned_data["token"], request.staff)
+    except FAILURES as error:
+        form.add_error("tenant_id" if isinstance(error, Conflict) else None, in_words(error, "the list of tenants"))
+        return answer(request, "tenants/new.html", context, error)
+    messages.success(request, f"The id {tenant_id} is reserved. You can go on now, or come back later.")
+    return redirect("tenant-onboarding", tenant_id, "settings")
+
+
+@dataclass
+class _Page:
+    """A request for one step."""
+
+    request: StaffRequest
+    tenant: Tenant
+    draft: Draft
+    step: str
+
+    @property
+    def data(self) -> Any:
+        """What was sent, None where nothing was."""
+        return self.request.POST if self.request.method == "POST" else None
+
+    def show(self, error: Exception | None = None, **more: Any) -> HttpResponse:
+        """The page of the step, with what went wrong."""
+        context = frame(self.tenant, self.request.staff, "tenant", "Onboarding") | {
+            "steps": _steps(self.tenant.tenant_id, self.step),
+            "step": self.step,
+            "title": STEPS[self.step],
+            "draft_version": self.draft.version,
+            "types": TYPES.values(),
+            **more,
+        }
+        return answer(self.request, _TEMPLATE, context, error)
+
+    def onward(self) -> HttpResponse:
+        """To the next step; back to this one where more rows were asked for."""
+        names = list(STEPS)
+        following = self.step if "more" in self.request.POST else names[names.index(self.step) + 1]
+        return redirect("tenant-onboarding", self.tenant.tenant_id, following)
+
+    def keep(self, draft: Draft, **more: Any) -> HttpResponse:
+        """Save a step of the draft, if the draft is as the form saw it."""
+        try:
+            if self.request.POST.get("version", "") != str(self.draft.version):
+                raise DraftChanged
+            onboarding.save_draft(self.tenant.tenant_id, draft, self.request.staff)
+        except DraftChanged as error:
+            self.draft = onboarding.load_draft(self.tenant.tenant_id, self.request.staff)
+            return self.show(error, problem=str(error), **more)
+        except FAILURES as error:
+            return self.show(error, problem=in_words(error, "the tenant"), **more)
+        return self.onward()
+
+
+@requires(Permission.TENANT_WRITE)
+@require_http_methods(ASKING)
+def step(request: StaffRequest, tenant_id: str, step: str) -> HttpResponse:
+    """One of the steps after the first."""
+    if step not in STEPS:
+        raise NotFound
+    tenant = load_tenant(tenant_id, request.staff)
+    if tenant.status != "onboarding":
+        messages.info(request, "This tenant is not being onboarded: change it here.")
+        return redirect("tenant", tenant_id)
+    draft = onboarding.load_draft(tenant_id, request.staff)
+    return _ANSWERS[step](_Page(request, tenant, draft, step))
+
+
+def _settings(page: _Page) -> HttpResponse:
+    tenant_id, staff = page.tenant.tenant_id, page.request.staff
+    stored = settings.load(tenant_id, staff)
+    form = SettingsForm(page.data, stored=stored, mapped=tuple(channel.type for channel in page.draft.channels))
+    if page.data is None:
+        return page.show(form=form, seen=stored.seen)
+    stale = page.data.get("seen", "") != stored.seen
+    if stale:
+        words = "Someone else changed these settings meanwhile. Save yours to replace them, or leave the page."
+        return page.show(Conflict(), form=form, seen=stored.seen, problem=words, differences=form.differences())
+    if not form.is_valid():
+        return page.show(Invalid(), form=form, seen=stored.seen)
+    try:
+        settings.save(tenant_id, form.name_typed, form.known, form.others, stored.seen, staff)
+    except FAILURES as error:
+        return page.show(error, form=form, seen=stored.seen, problem=in_words(error, "the settings"))
+    return page.onward()
+
+
+def _admin(page: _Page) -> HttpResponse:
+    form = UserForm(page.data, user=page.draft.admin, first=True)
+    if page.data is None:
+        return page.show(form=form)
+    if not form.is_valid():
+        return page.show(Invalid(), form=form)
+    return page.keep(replace(page.draft, admin=form.values), form=form)
+
+
+def _channels(page: _Page) -> HttpResponse:
+    rows = channel_rows(page.data, page.draft.channels)
+    if page.data is None:
+        return page.show(rows=rows)
+    if not rows.is_valid():
+        return page.show(Invalid(), rows=rows)
+    channels = tuple(Channel(kind, each) for kind, each in rows.pairs)
+    return page.keep(replace(page.draft, channels=channels), rows=rows)
+
+
+def _companies(page: _Page) -> HttpResponse:
+    staff = page.request.staff
+    form = CompaniesForm(
+        page.data,
+        staff=staff,
+        known=known_companies.known_to(staff, known_companies.COMPANY),
+        chosen=page.draft.companies,
+    )
+    if page.data is None:
+        return page.show(form=form)
+    if not form.is_valid():
+        return page.show(Invalid(), form=form)
+    return page.keep(replace(page.draft, companies=form.ids), form=form)
+
+
+def _review(page: _Page) -> HttpResponse:
+    tenant_id, staff, draft = page.tenant.tenant_id, page.request.staff, page.draft
+    shown: dict[str, Any] = {
+        "draft": draft,
+        "channels": [(label_of(channel.type), channel.id) for channel in draft.channels],
+    }
+    if page.data is None:
+        return page.show(problems=onboarding.problems_of(tenant_id, draft, staff), **shown)
+    if not draft.version or (draft.admin is None and page.tenant.users):
+        messages.info(page.request, "This tenant's onboarding was finished already.")
+        return redirect("tenant", tenant_id)
+    try:
+        if page.data.get("version", "") != str(draft.version):
+            raise DraftChanged
+        onboarding.finish(tenant_id, draft, staff)
+    except FAILURES as error:
+        problems = onboarding.problems_of(tenant_id, draft, staff)
+        return page.show(error, problems=problems, problem=in_words(error, "the tenant"), **shown)
+    messages.success(page.request, "Everything is there. Look at what is missing below, then activate the tenant.")
+    return redirect("tenant", tenant_id)
+
+
+_ANSWERS: dict[str, Callable[[_Page], HttpResponse]] = {
+    "settings": _settings,
+    "admin": _admin,
+    "channels": _channels,
+    "companies": _companies,
+    "review": _review,
+}
+
+
+def _steps(tenant_id: str, current: str) -> list[dict[str, Any]]:
+    """The steps with their addresses; without an id only the first one has begun."""
+    names = list(STEPS)
+    at = names.index(current) if current else -1
+    first = {"label": "Identity", "url": "", "current": not current, "done": bool(current)}
+    return [
+        first,
+        *(
+            {
+                "label": label,
+                "url": reverse("tenant-onboarding", args=[tenant_id, name]) if tenant_id else "",
+                "current": name == current,
+                "done": number < at,
+            }
+            for number, (name, label) in enumerate(STEPS.items())
+        ),
+    ]

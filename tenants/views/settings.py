@@ -1,0 +1,74 @@
+"""A tenant's settings: shown, and changed by who may."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
+
+from console.answers import FAILURES, answer, in_words
+from console.errors import Invalid
+from console.staff.access import StaffRequest, requires
+from console.staff.permissions import Permission
+from tenants import settings
+from tenants.queries import load_tenant
+from tenants.reading import settings_facts, shown_to
+from tenants.records import Tenant
+from tenants.settings import SettingsChanged
+from tenants.settings_form import SettingsForm
+from tenants.views.frame import ASKING, frame
+
+
+@requires(Permission.TENANT_READ)
+@require_safe
+def show(request: StaffRequest, tenant_id: str) -> HttpResponse:
+    """The settings, the schema's keys first."""
+    staff = request.staff
+    tenant = load_tenant(tenant_id, staff)
+    shown = shown_to(staff)
+    context = frame(tenant, staff, "tenant-settings") | {
+        "facts": settings_facts(tenant.settings, shown),
+        "text": shown(tenant.settings.text) if tenant.settings.problem else "",
+    }
+    return render(request, "tenants/settings.html", context)
+
+
+@requires(Permission.TENANT_WRITE)
+@require_http_methods(ASKING)
+def change(request: StaffRequest, tenant_id: str) -> HttpResponse:
+    """Change name and settings. A stale save shows both versions and keeps what was typed."""
+    staff = request.staff
+    tenant = load_tenant(tenant_id, staff)
+    stored = settings.load(tenant_id, staff)
+    mapped = tuple(channel.channel.type for channel in tenant.channels)
+    if request.method != "POST":
+        form = SettingsForm(None, stored=stored, mapped=mapped)
+        return render(request, "tenants/settings_change.html", _context(request, tenant, form))
+    form = SettingsForm(request.POST, stored=stored, mapped=mapped)
+    seen = request.POST.get("seen", "")
+    if seen != stored.seen:
+        return answer(
+            request, "tenants/settings_change.html", _context(request, tenant, form, stale=True), SettingsChanged()
+        )
+    if not form.is_valid():
+        return answer(request, "tenants/settings_change.html", _context(request, tenant, form), Invalid())
+    try:
+        changed = settings.save(tenant_id, form.name_typed, form.known, form.others, seen, staff)
+    except SettingsChanged as error:
+        form = SettingsForm(request.POST, stored=settings.load(tenant_id, staff), mapped=mapped)
+        return answer(request, "tenants/settings_change.html", _context(request, tenant, form, stale=True), error)
+    except FAILURES as error:
+        form.add_error(None, in_words(error, "the settings"))
+        return answer(request, "tenants/settings_change.html", _context(request, tenant, form), error)
+    messages.success(request, "The settings are saved." if changed else "There was nothing to change.")
+    return redirect("tenant-settings", tenant_id)
+
+
+def _context(request: StaffRequest, tenant: Tenant, form: SettingsForm, *, stale: bool = False) -> dict[str, Any]:
+    return frame(tenant, request.staff, "tenant-settings", "Change") | {
+        "form": form,
+        "seen": form.stored.seen,
+        "stale": stale,
+        "differences": form.differences() if stale else (),
+    }

@@ -1,0 +1,56 @@
+"""Changing a tenant's status: a page that asks, says what is missing, and wants a reason."""
+
+from django.http import HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from console.errors import NotFound
+from console.staff.access import StaffRequest, requires
+from console.staff.permissions import Permission
+from tenants import status
+from tenants.forms import ReasonForm
+from tenants.queries import load_tenant
+from tenants.status import Step
+from tenants.views.frame import ASKING, Question, ask, frame
+
+_POINTS = {
+    Step.ACTIVATE: ("Webhooks that find the tenant are served from then on.",),
+    Step.SUSPEND: (
+        "Webhooks still find the tenant, but the platform does not serve them.",
+        "Its settings, users and channels stay.",
+    ),
+    Step.REACTIVATE: ("Webhooks that find the tenant are served again.",),
+}
+_DONE = {
+    Step.ACTIVATE: "The tenant is active.",
+    Step.SUSPEND: "The tenant is suspended.",
+    Step.REACTIVATE: "The tenant is active again.",
+}
+
+
+@requires(Permission.TENANT_WRITE)
+@require_http_methods(ASKING)
+def change(request: StaffRequest, tenant_id: str, step: str) -> HttpResponse:
+    """Activate, suspend or reactivate."""
+    if step not in Step.__members__.values():
+        raise NotFound
+    staff, wanted = request.staff, Step(step)
+    tenant = load_tenant(tenant_id, staff)
+    form = ReasonForm(request.POST if request.method == "POST" else None, required=status.needs_reason(wanted))
+    question = Question(
+        title=f"{wanted.capitalize()} this tenant?",
+        points=_POINTS[wanted],
+        submit=f"{wanted.capitalize()} the tenant",
+        back=reverse("tenant", args=[tenant_id]),
+        danger=wanted is Step.SUSPEND,
+        seen=tenant.status,
+        form=form,
+    )
+
+    def act() -> str:
+        status.change(tenant_id, wanted, form.cleaned_data["reason"], request.POST.get("seen", ""), staff)
+        return _DONE[wanted]
+
+    obstacles = status.obstacles(tenant, staff) if wanted is Step.ACTIVATE else ()
+    context = frame(tenant, staff, "tenant", wanted.capitalize()) | {"obstacles": obstacles}
+    return ask(request, context, question, act)

@@ -1,0 +1,82 @@
+"""One tenant: what it is and what it needs, its history, and what the platform remembers of its users."""
+
+from urllib.parse import urlencode
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from console.audit.actions import tenant_trail
+from console.audit.queries import trail_page
+from console.staff.access import StaffRequest, requires
+from console.staff.permissions import Permission
+from console.trees import tree_of
+from tenants.queries import list_memories, load_tenant
+from tenants.readiness import readiness_of
+from tenants.reading import shown_to
+from tenants.settings import overwritten
+from tenants.status import clashes, steps_from
+from tenants.views.frame import frame
+
+
+@requires(Permission.TENANT_READ)
+@require_safe
+def overview(request: StaffRequest, tenant_id: str) -> HttpResponse:
+    """A tenant in two requests: its identity, what is missing, its companies, and items of unknown types."""
+    tenant = load_tenant(tenant_id, request.staff)
+    context = frame(tenant, request.staff, "tenant") | {
+        "readiness": readiness_of(tenant),
+        "steps": steps_from(tenant.status) if tenant.meta and request.staff.can(Permission.TENANT_WRITE) else (),
+        "unknown": tree_of(dict(tenant.unknown)) if tenant.unknown else None,
+    }
+    return render(request, "tenants/tenant.html", context)
+
+
+@requires(Permission.TENANT_READ)
+@require_safe
+def readiness(request: StaffRequest, tenant_id: str) -> HttpResponse:
+    """The readiness list with the clashes of its channels: a page, or for htmx what a row of the list shows of it."""
+    tenant = load_tenant(tenant_id, request.staff)
+    context = frame(tenant, request.staff, "tenant", "Readiness") | {
+        "readiness": readiness_of(tenant),
+        "clashes": clashes(tenant, request.staff),
+    }
+    is_fragment = request.htmx  # type: ignore[attr-defined]
+    return render(request, "tenants/_readiness_cell.html" if is_fragment else "tenants/readiness.html", context)
+
+
+@requires(Permission.TENANT_READ)
+@require_safe
+def history(request: StaffRequest, tenant_id: str) -> HttpResponse:
+    """The tenant's own trail, and what the platform changed of its settings since the console saved them."""
+    staff = request.staff
+    tenant = load_tenant(tenant_id, staff)
+    trail = trail_page(tenant_trail(tenant_id), staff, request.GET.get("page", ""))
+    show = shown_to(staff)
+    found = overwritten(tenant_id, tenant.settings)
+    url = reverse("tenant-history", args=[tenant_id])
+    context = frame(tenant, staff, "tenant-history") | {
+        "trail": trail,
+        "overwritten": found,
+        "differences": [(key, *map(show, pair)) for key, pair in found.differences.items()] if found else [],
+        "first_url": url if request.GET.get("page") else "",
+        "next_url": f"{url}?{urlencode({'page': trail.next})}" if trail.next else "",
+    }
+    return render(request, "tenants/history.html", context)
+
+
+@requires(Permission.TENANT_READ)
+@require_safe
+def memories(request: StaffRequest, tenant_id: str) -> HttpResponse:
+    """What the platform remembers of the sessions of a tenant's users."""
+    staff = request.staff
+    tenant = load_tenant(tenant_id, staff)
+    rows, following = list_memories(tenant_id, staff, request.GET.get("page", ""))
+    url = reverse("tenant-memories", args=[tenant_id])
+    context = frame(tenant, staff, "tenant", "Memories") | {
+        "rows": [(row, tree_of(row.facts) if row.facts not in (None, "", [], {}) else None) for row in rows],
+        "first_url": url if request.GET.get("page") else "",
+        "next_url": f"{url}?{urlencode({'page': following})}" if following else "",
+    }
+    return render(request, "tenants/memories.html", context)

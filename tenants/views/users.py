@@ -1,0 +1,130 @@
+"""Users of a tenant: listed, added, changed and removed."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+
+from console.answers import FAILURES, answer, in_words
+from console.errors import Invalid, NotFound
+from console.refs import unseal
+from console.staff.access import StaffRequest, requires
+from console.staff.permissions import Permission
+from tenants import users
+from tenants.channel_types import TYPES
+from tenants.forms import UserForm
+from tenants.keys import partition_of
+from tenants.queries import load_tenant
+from tenants.records import Tenant, User
+from tenants.users import NotUnique, UserChanged, UserValues
+from tenants.views.frame import ASKING, Gone, Question, ask, back_to, frame
+
+
+@requires(Permission.TENANT_READ)
+@require_safe
+def index(request: StaffRequest, tenant_id: str) -> HttpResponse:
+    """The users by id."""
+    tenant = load_tenant(tenant_id, request.staff)
+    return render(request, "tenants/users.html", frame(tenant, request.staff, "tenant-users"))
+
+
+@requires(Permission.USER_WRITE)
+@require_http_methods(ASKING)
+def new(request: StaffRequest, tenant_id: str) -> HttpResponse:
+    """Add a user."""
+    tenant = load_tenant(tenant_id, request.staff)
+    form = UserForm(request.POST if request.method == "POST" else None)
+    if request.method != "POST":
+        return render(request, "tenants/user.html", _context(request, tenant, form))
+    if not form.is_valid():
+        return answer(request, "tenants/user.html", _context(request, tenant, form), Invalid())
+    try:
+        users.add(tenant_id, form.values, request.staff)
+    except FAILURES as error:
+        form.add_error(error.field if isinstance(error, NotUnique) else None, in_words(error, "the users"))
+        return answer(request, "tenants/user.html", _context(request, tenant, form), error)
+    messages.success(request, "The user is there.")
+    return redirect("tenant-users", tenant_id)
+
+
+@requires(Permission.USER_WRITE)
+@require_http_methods(ASKING)
+@back_to("tenant-users", "This user is not there any more.")
+def change(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
+    """Change a user. What somebody else changed meanwhile is shown beside what was typed."""
+    tenant, user = _load(request, tenant_id, ref)
+    form = UserForm(request.POST if request.method == "POST" else None, user=_values(user), is_new=False)
+    if request.method != "POST":
+        return render(request, "tenants/user.html", _context(request, tenant, form, user))
+    if not form.is_valid():
+        return answer(
+            request, "tenants/user.html", _context(request, tenant, form, user, request.POST.get("seen", "")), Invalid()
+        )
+    try:
+        changed = users.change(tenant_id, form.values, request.POST.get("seen", ""), request.staff)
+    except UserChanged as error:
+        tenant, user = _load(request, tenant_id, ref)
+        return answer(request, "tenants/user.html", _context(request, tenant, form, user) | {"stale": True}, error)
+    except FAILURES as error:
+        form.add_error(error.field if isinstance(error, NotUnique) else None, in_words(error, "the user"))
+        return answer(
+            request, "tenants/user.html", _context(request, tenant, form, user, request.POST.get("seen", "")), error
+        )
+    messages.success(request, "The user was changed." if changed else "There was nothing to change.")
+    return redirect("tenant-users", tenant_id)
+
+
+@requires(Permission.USER_WRITE)
+@require_http_methods(ASKING)
+@back_to("tenant-users", "This user is not there any more.")
+def remove(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
+    """Remove a user."""
+    tenant, user = _load(request, tenant_id, ref)
+    points = [f"{user.user_id} ({user.email or 'no email'}) is no longer a user of {tenant.name}."]
+    if user.future:
+        points.append("What the platform keeps with the user goes too: preferences, properties, what it remembers.")
+    question = Question(
+        title="Remove this user?",
+        points=tuple(points),
+        submit="Remove the user",
+        back=reverse("tenant-users", args=[tenant_id]),
+        danger=True,
+        seen=user.seen,
+    )
+
+    def act() -> str:
+        users.remove(tenant_id, user.user_id, request.POST.get("seen", ""), request.staff)
+        return "The user is removed."
+
+    return ask(request, frame(tenant, request.staff, "tenant-users", "Remove"), question, act)
+
+
+def _load(request: StaffRequest, tenant_id: str, ref: str) -> tuple[Tenant, User]:
+    """The tenant and its user of a reference. Raises `NotFound`, and `Gone` for who was removed."""
+    partition, user_id = unseal("user", ref, 2)
+    if partition != partition_of(tenant_id):
+        raise NotFound
+    tenant = load_tenant(tenant_id, request.staff)
+    found = next((user for user in tenant.users if user.user_id == user_id), None)
+    if found is None:
+        raise Gone
+    return tenant, found
+
+
+def _values(user: User) -> UserValues:
+    return UserValues(user.user_id, user.email, user.name, user.role, user.identities)
+
+
+def _context(
+    request: StaffRequest, tenant: Tenant, form: UserForm, user: User | None = None, seen: str = ""
+) -> dict[str, Any]:
+    """`seen`: what the form was made of; where it is not given, what is stored now."""
+    return frame(tenant, request.staff, "tenant-users", "Change" if user else "New user") | {
+        "form": form,
+        "user": user,
+        "seen": seen or (user.seen if user else ""),
+        "types": TYPES.values(),
+    }

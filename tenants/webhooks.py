@@ -1,0 +1,100 @@
+"""Which channels a pasted text may mean: what webhooks carry, as providers spell it, or an id alone."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qsl
+
+from console.errors import Invalid
+from tenants.channel_types import TYPES, checked_channel
+from tenants.keys import Channel
+
+MAX_PASTED = 20_000
+# Of one text; each costs three reads.
+MAX_CANDIDATES = 6
+# Types that an id alone may be of, when none is given, by what it looks like.
+_GUESSED = ("whatsapp", "sms", "email", "teams", "slack", "telegram")
+# Where webhooks say for whom they are: (path to the value, channel type, what stands before the id).
+_PATHS: tuple[tuple[tuple[str, ...], str, str], ...] = (
+    (("recipient", "id"), "teams", "28:"),
+    (("api_app_id",), "slack", ""),
+    (("team_id",), "slack", ""),
+    (("event", "channel"), "slack", ""),
+    (("entry", "changes", "value", "metadata", "display_phone_number"), "whatsapp", ""),
+    (("To",), "whatsapp", "whatsapp:"),
+    (("To",), "sms", ""),
+    (("to",), "email", ""),
+    (("to",), "sms", ""),
+)
+
+
+def candidates(pasted: str, type_typed: str = "") -> tuple[Channel, ...]:
+    """The channels that a text may mean, best first. `type_typed` narrows an id to one type.
+
+    Takes a key (`CHANNEL#teams#…`), a webhook's body as JSON or as a form, or an id. Raises `Invalid` for a text that
+    means none.
+    """
+    text = pasted.strip()
+    if not text:
+        raise Invalid("Paste what the webhook carried, or type an id.")
+    if len(text) > MAX_PASTED:
+        raise Invalid(f"That is longer than {MAX_PASTED:,} characters: paste the part that names the receiver.")
+    if channel := Channel.of(text):
+        return (channel,)
+    found = dict.fromkeys(_of_body(text, type_typed) if _is_body(text) else _of_id(text, type_typed))
+    if not found:
+        raise Invalid("No channel can be told from this. Choose a type and type the id alone.")
+    return tuple(found)[:MAX_CANDIDATES]
+
+
+def _is_body(text: str) -> bool:
+    return text[0] in "{[" or ("=" in text and "&" in text)
+
+
+def _of_id(text: str, type_typed: str) -> Iterator[Channel]:
+    if type_typed.strip():
+        yield checked_channel(type_typed, text)
+        return
+    for kind in _GUESSED:
+        try:
+            yield checked_channel(kind, text)
+        except Invalid:
+            continue
+
+
+def _of_body(text: str, type_typed: str) -> Iterator[Channel]:
+    body = _parsed(text)
+    for path, kind, prefix in _PATHS:
+        if type_typed.strip() and kind != type_typed.strip().lower():
+            continue
+        for value in _values(body, path):
+            if isinstance(value, str) and value.startswith(prefix):
+                try:
+                    yield checked_channel(kind, value.removeprefix(prefix))
+                except Invalid:
+                    continue
+
+
+def _parsed(text: str) -> Any:
+    if text[0] in "{[":
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise Invalid("That begins like JSON, but is not whole: paste all of it.") from error
+    return dict(parse_qsl(text))
+
+
+def _values(node: Any, path: tuple[str, ...]) -> Iterator[Any]:
+    """What lies at a path, in every member of the lists on the way."""
+    if isinstance(node, list):
+        for each in node[:20]:
+            yield from _values(each, path)
+    elif not path:
+        yield node
+    elif isinstance(node, dict) and path[0] in node:
+        yield from _values(node[path[0]], path[1:])
+
+
+def types_offered() -> list[tuple[str, str]]:
+    """The types to choose among."""
+    return [("", "Told from the text"), *((name, each.label) for name, each in TYPES.items())]

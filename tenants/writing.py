@@ -1,0 +1,77 @@
+"""What every change of a tenant has: who may, and one transaction with its entries in the trail."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from pynamodb.transactions import TransactWrite
+
+from console import clock
+from console.audit.actions import Action, tenant_trail
+from console.audit.recording import Actor, Entry, build
+from console.dynamodb.connection import transaction
+from console.dynamodb.translation import TransactionRefused
+from console.errors import Conflict, NotFound, Throttled
+from console.staff.permissions import Permission, Staff
+from tenants.keys import META, partition_of
+from tenants.models import TenantMeta
+from tenants.queries import check_tenant
+
+# How often a change is thought through anew when somebody else was faster with something near it.
+TRIES = 4
+NOT_THERE = "This tenant is not there any more."
+
+
+def check_writer(permission: Permission, tenant_id: str, staff: Staff) -> None:
+    """Raise `Forbidden` without the permission, `NotFound` for a tenant out of scope: before any read."""
+    staff.require(permission)
+    check_tenant(tenant_id, staff)
+
+
+def entry_of(tenant_id: str, action: Action, staff: Staff, **payload: Any) -> Entry:
+    """An entry in a tenant's trail."""
+    return Entry(tenant_trail(tenant_id), action, Actor.of(staff), company_id=tenant_id, payload=payload)
+
+
+def write(add: Callable[[TransactWrite], None], *entries: Entry) -> None:
+    """Writes and their entries together, or nothing. Raises `TransactionRefused` and the store's errors."""
+    at = clock.now()
+    with transaction() as writes:
+        add(writes)
+        for entry in entries:
+            writes.save(build(entry, at))
+
+
+def attempts() -> Iterator[Callable[[Callable[[TransactWrite], None], Iterable[Entry]], bool]]:
+    """Ways to write, one for each try: True when written; False when refused, and worth to be thought through anew.
+
+    The last refusal is raised: `Conflict`, or `Throttled` where other writes to the same records went on and on.
+    """
+    for left in reversed(range(TRIES)):
+
+        def attempt(add: Callable[[TransactWrite], None], entries: Iterable[Entry], left: int = left) -> bool:
+            try:
+                write(add, *entries)
+            except TransactionRefused as error:
+                if not left:
+                    raise Conflict("Others are changing the same at this moment. Look again, then repeat.") from error
+                return False
+            except Throttled:
+                if not left:
+                    raise
+                return False
+            return True
+
+        yield attempt
+
+
+def check_exists(writes: TransactWrite, tenant_id: str) -> None:
+    """Add to a transaction that the tenant is there: nothing is written beside a tenant that is not."""
+    writes.condition_check(TenantMeta, partition_of(tenant_id), META, condition=TenantMeta.pk.exists())
+
+
+def current_meta(tenant_id: str) -> TenantMeta:
+    """The tenant's META, strongly consistent. Raises `NotFound`, in words."""
+    try:
+        return TenantMeta.get(partition_of(tenant_id), META, consistent_read=True)
+    except NotFound as error:
+        raise NotFound(NOT_THERE) from error

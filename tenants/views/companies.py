@@ -25,11 +25,8 @@ def link(request: StaffRequest, tenant_id: str) -> HttpResponse:
     staff = request.staff
     tenant = load_tenant(tenant_id, staff)
     linked = {each.company_id for each in tenant.companies}
-    form = CompaniesForm(
-        request.POST if request.method == "POST" else None,
-        staff=staff,
-        known=known_companies.known_to(staff, known_companies.COMPANY),
-    )
+    data = request.POST if request.method == "POST" else None
+    form = CompaniesForm(data, staff=staff, known=companies.linkable(staff))
     context = frame(tenant, staff, "tenant", "Link companies") | {"form": form}
     if request.method != "POST":
         return render(request, "tenants/companies.html", context)

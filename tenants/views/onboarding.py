@@ -17,6 +17,7 @@ from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission
 from tenants import onboarding, settings
 from tenants.channel_types import TYPES, label_of
+from tenants.companies import linkable
 from tenants.forms import CompaniesForm, IdentityForm, UserForm, channel_rows
 from tenants.keys import Channel
 from tenants.onboarding import Draft, DraftChanged
@@ -156,12 +157,7 @@ def _channels(page: _Page) -> HttpResponse:
 
 def _companies(page: _Page) -> HttpResponse:
     staff = page.request.staff
-    form = CompaniesForm(
-        page.data,
-        staff=staff,
-        known=known_companies.known_to(staff, known_companies.COMPANY),
-        chosen=page.draft.companies,
-    )
+    form = CompaniesForm(page.data, staff=staff, known=linkable(staff), chosen=page.draft.companies)
     if page.data is None:
         return page.show(form=form)
     if not form.is_valid():

@@ -164,6 +164,34 @@ ROUTES = (
     Route("events", "audit/events/", BOTH, "auditor admin"),
     Route("events-of-conversation", "audit/events/conversations/<str:ref>/", READ, "auditor admin", elsewhere=404),
     Route("event", "audit/events/<str:ref>/", READ, "auditor admin", elsewhere=404),
+    # Tenants
+    Route("tenants", "tenants/", READ, "onboarding auditor admin"),
+    Route("tenant-new", "tenants/new/", BOTH, "onboarding admin"),
+    *(
+        Route(name, f"tenants/<tenant:tenant_id>/{rest}", methods, who, elsewhere=404)
+        for name, rest, methods, who in (
+            ("tenant", "", READ, "onboarding auditor admin"),
+            ("tenant-readiness", "readiness/", READ, "onboarding auditor admin"),
+            ("tenant-history", "history/", READ, "onboarding auditor admin"),
+            ("tenant-memories", "memories/", READ, "onboarding auditor admin"),
+            ("tenant-settings", "settings/", READ, "onboarding auditor admin"),
+            ("tenant-users", "users/", READ, "onboarding auditor admin"),
+            ("tenant-channels", "channels/", READ, "onboarding auditor admin"),
+            ("tenant-onboarding", "onboarding/<str:step>/", BOTH, "onboarding admin"),
+            ("tenant-settings-change", "settings/change/", BOTH, "onboarding admin"),
+            ("tenant-user-new", "users/new/", BOTH, "onboarding admin"),
+            ("tenant-user-change", "users/<str:ref>/change/", BOTH, "onboarding admin"),
+            ("tenant-user-remove", "users/<str:ref>/remove/", BOTH, "onboarding admin"),
+            ("tenant-channel-new", "channels/new/", BOTH, "onboarding admin"),
+            ("tenant-channel-complete", "channels/<str:ref>/complete/", FORM, "onboarding admin"),
+            ("tenant-channel-move", "channels/<str:ref>/move/", BOTH, "onboarding admin"),
+            ("tenant-channel-release", "channels/<str:ref>/release/", BOTH, "onboarding admin"),
+            ("tenant-company-link", "companies/link/", BOTH, "onboarding admin"),
+            ("tenant-company-unlink", "companies/<str:ref>/unlink/", BOTH, "onboarding admin"),
+            ("tenant-status", "status/<str:step>/", BOTH, "onboarding admin"),
+        )
+    ),
+    Route("channels-resolve", "channels/resolve/", BOTH, "onboarding auditor admin"),
     # The system
     Route("system", "system/", READ, "admin"),
 )

@@ -17,6 +17,7 @@ from tests.store import Store
 from tests.world.items import OUR_NUMBERS, RECIPIENTS, Texts, side_items
 from tests.world.requests import hand_offs, posts, urls
 from tests.world.staff import PASSWORD, session_item
+from tests.world.tenants import tenant_ids
 
 __all__ = ["COMPANIES", "HTMX", "PASSWORD", "Side", "World", "build", "hand_offs", "person", "posts", "urls"]
 
@@ -29,6 +30,7 @@ COMPANIES = {"ours": COMPANY, "theirs": OTHER_COMPANY}
 class Side:
     """One company's objects, in every store that a page reads."""
 
+    name: str
     company_id: str
     project_id: str
     recipient: str
@@ -65,7 +67,7 @@ def build(store: Store, text: Callable[[str], str] = str) -> World:
     """
     people = {
         "agent": person("amira.haddad", "agent", [COMPANY], text),
-        "onboarding": person("olga.novak", "onboarding", [COMPANY], text),
+        "onboarding": person("olga.novak", "onboarding", tenant_ids(COMPANY), text),
         "auditor": person("aiko.mori", "auditor", ["*"], text),
         "admin": person("ada.admin", "admin", ["*"], text),
     }
@@ -93,6 +95,7 @@ def _side(store: Store, name: str, mine: StaffAccount | None, text: Callable[[st
         store.put_all(table, written)
     recipient, conversation_id = items.keys["mine"]
     return Side(
+        name=name,
         company_id=company_id,
         project_id=items.project_id,
         recipient=recipient,

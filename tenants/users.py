@@ -133,8 +133,16 @@ def change(tenant_id: str, values: UserValues, seen: str, staff: Staff) -> bool:
             writes.update(_keyed(tenant_id, values.user_id), actions=actions, condition=_as_read(item))
             bump(writes, tenant_id, users.version)
 
-        told = {name: item.plain(name) for name in wanted}
-        entry = entry_of(tenant_id, Action.USER_CHANGED, staff, user=values.user_id, **{"from": told, "to": wanted})
+        # Names and identities are of people: that they changed is told, not how.
+        told = [name for name in wanted if name in ("email", "role")]
+        entry = entry_of(
+            tenant_id,
+            Action.USER_CHANGED,
+            staff,
+            user=values.user_id,
+            changed=", ".join(wanted),
+            **{"from": {name: item.plain(name) for name in told}, "to": {name: wanted[name] for name in told}},
+        )
         if attempt(write, [entry]):
             return True
     return False

@@ -28,7 +28,8 @@ class ChannelType:
 
 
 def _phone(typed: str) -> str:
-    number = typed.translate(_MASKED)
+    # People write the trunk zero of a national number in brackets: it is none of an international one.
+    number = typed.replace("(0)", "").translate(_MASKED)
     number = f"+{number[2:]}" if number.startswith("00") else number
     if not _E164.fullmatch(number):
         raise Invalid("Enter the number with its country code, such as +44 20 7946 0018.")

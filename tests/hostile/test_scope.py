@@ -28,7 +28,7 @@ OF_TRAILS = ("trail", "audit-entry")
 # What was typed leads to a page about it, whatever it is.
 LEADING_ON = ("audit-find", "audit-looks")
 # Pages with a fresh secret each time, and nothing of a company.
-FRESH = ("account-second-factor",)
+FRESH = ("account-second-factor", "tenant-new")
 # What a request costs that is refused before anything is looked for: who asks, and the note of a refused role.
 ADMISSION = {("BatchGetItem", ("STAFF", "STAFF_SESSIONS"), ""), ("PutItem", ("AUDIT",), "")}
 

@@ -1,0 +1,73 @@
+"""`/channels/resolve/`: nothing that was pasted stands in an address, and what is not in scope is not named."""
+
+from html import unescape
+
+import pytest
+
+from tenants import channels
+from tenants.keys import Channel
+from tests.tenants.items import mapping, tenant
+from tests.tenants.kit import ADMIN, BOT, put_tenants
+
+URL = "/channels/resolve/"
+NUMBER = Channel("whatsapp", "+447700900831")
+
+
+def ask(browser, carried: str, kind: str = "") -> str:
+    return unescape(browser.post(URL, {"carried": carried, "type": kind}, follow=True).content.decode())
+
+
+def test_the_tenant_its_status_and_how_it_is_found(store, olga):
+    put_tenants(store)
+    channels.claim("outlocks", BOT, ADMIN)
+    page = ask(olga, "CHANNEL#teams#azure-bot-app-id")
+    for words in ("would be served", "CHANNEL#teams#azure-bot-app-id", "Outlocks", "found by the index of channels"):
+        assert words in page
+    store.put("TENANTS", tenant(status="suspended"))
+    assert "found, but would not be served" in ask(olga, "CHANNEL#teams#azure-bot-app-id")
+
+
+def test_what_was_pasted_is_sealed_in_the_address(store, olga):
+    answer = olga.post(URL, {"carried": "+44 7700 900831", "type": "whatsapp"})
+    assert answer.status_code == 302
+    assert "900831" not in answer["Location"]
+    assert "+447700900831" in unescape(olga.get(answer["Location"]).content.decode())
+
+
+def test_a_clash_and_nobody_are_said(store, olga):
+    put_tenants(store)
+    assert "No tenant has it" in ask(olga, "CHANNEL#teams#azure-bot-app-id")
+    store.put_all("TENANTS", [mapping(), mapping(tenant_id="acme")])
+    page = ask(olga, "CHANNEL#teams#azure-bot-app-id")
+    assert "Release it from all but one" in page
+    assert "Acme" in page
+
+
+def test_a_tenant_out_of_scope_is_not_named(store, olga):
+    put_tenants(store, "secret")
+    channels.claim("secret", BOT, ADMIN)
+    page = ask(olga, "CHANNEL#teams#azure-bot-app-id")
+    assert "Another tenant, outside your scope" in page
+    assert "secret" not in page.lower()
+
+
+def test_auditors_see_it_masked_and_agents_nothing(store, aiko, amira):
+    put_tenants(store)
+    channels.claim("outlocks", NUMBER, ADMIN)
+    page = ask(aiko, "+447700900831", "whatsapp")
+    assert "Outlocks" in page
+    assert "447700900831" not in page
+    assert amira.get(URL).status_code == 403
+
+
+@pytest.mark.parametrize("carried", ["", "???", "{", "x" * 20_001, "a\x00b"])
+def test_what_means_nothing_is_said_with_the_form_intact(store, olga, carried):
+    answer = olga.post(URL, {"carried": carried, "type": ""})
+    assert answer.status_code == 422
+    assert "errorlist" in answer.content.decode()
+
+
+def test_an_address_that_is_not_ours_asks_nothing(store, olga):
+    answer = olga.get(URL, {"asked": "junk"})
+    assert answer.status_code == 200
+    assert "Asked for" not in answer.content.decode()

@@ -59,7 +59,7 @@ def list_tenants(staff: Staff, status: str = "", cursor: str = "") -> TenantPage
         binding=("tenants", status),
     )
     page: PageRead[TenantItem] = read_page(source, staff.username, cursor)
-    rows = tuple(row_of(TenantMeta.from_raw_data(item.raw)) for item in page.items)
+    rows = tuple(row_of(TenantMeta.from_raw_data(item.raw), shown_to(staff)) for item in page.items)
     return TenantPage(rows, page.next, page.back, page.thin, page.from_start)
 
 
@@ -88,7 +88,7 @@ def _of_scope(staff: Staff, status: str, cursor: str) -> TenantPage:
             break
         end += 1
         if (meta := found.get(tenant_id)) and (not status or meta.plain("status") == status):
-            rows.append(row_of(meta))
+            rows.append(row_of(meta, shown_to(staff)))
     onward = seal_cursor(end, *binding) if end < len(ids) else ""
     return TenantPage(tuple(rows), onward, "", len(rows) < PAGE_SIZE and bool(onward), start == 0)
 

@@ -45,7 +45,7 @@ def text(item: ForeignModel, name: str, most: int = MAX_TEXT) -> str:
     return "" if value is None else text_of(value)[:most]
 
 
-def row_of(meta: TenantMeta) -> TenantRow:
+def row_of(meta: TenantMeta, show: Show) -> TenantRow:
     """A tenant of the list. Its id is that of its key, whatever else it says."""
     tenant_id, named = tenant_of(meta.plain("pk")), meta.plain("tenant_id")
     flaws = list(_drift(meta, ("name", "status", "created_at")))
@@ -57,7 +57,7 @@ def row_of(meta: TenantMeta) -> TenantRow:
     elif status not in STATUSES:
         flaws.append(f"The schema knows no status {status!r}.")
     created_at = clock.parse_instant(meta.plain("created_at"))
-    return TenantRow(tenant_id, text(meta, "name") or tenant_id, status, created_at, tuple(flaws))
+    return TenantRow(tenant_id, show(text(meta, "name")) or tenant_id, status, created_at, tuple(flaws))
 
 
 def tenant_record(
@@ -84,7 +84,7 @@ def tenant_record(
                 version = int(number) if isinstance(number, int) else 0
             case _:
                 foreign.append(Foreign(show(sort_key)[:MAX_TEXT], tuple(sorted(map(text_of, item.raw)))))
-    row = row_of(meta) if isinstance(meta, TenantMeta) else TenantRow(tenant_id, tenant_id, "", None)
+    row = row_of(meta, show) if isinstance(meta, TenantMeta) else TenantRow(tenant_id, tenant_id, "", None)
     stored = meta.plain("settings") if meta is not None else None
     return Tenant(
         tenant_id=tenant_id,

@@ -73,7 +73,9 @@ def resolve(channel: Channel, staff: Staff) -> Resolved:
     for each in owners.tenants[:100]:
         meta = metas.get(each)
         bare = TenantRow(each, each, "", None) if each in visible else None
-        claimants.append(Claimant(row_of(meta) if meta else bare, each in owners.found, bool(meta) or not bare))
+        claimants.append(
+            Claimant(row_of(meta, shown_to(staff)) if meta else bare, each in owners.found, bool(meta) or not bare)
+        )
     return Resolved(
         type_label=label_of(channel.type),
         asked=shown_to(staff)(channel.key),

@@ -142,10 +142,14 @@ def assert_nothing_leaks(visits: Iterable[Visit], store, world: World, client: C
         if role == "auditor":
             # An ARN names something and opens nothing: in what a customer wrote it stays.
             body |= spellings((*(each for each in personal(world) if each != ARN), ORDER, PARCEL))
-        elif visit.status >= 400 and visit.route != "conversation-hand-off":
-            # A refused hand-off shows the conversation as it is now, with its note, to who may read it.
+        elif visit.status >= 400 and not shows_again(visit):
             body |= in_errors
         assert_free("the body", visit.body, body, visit)
+
+
+def shows_again(visit: Visit) -> bool:
+    """Whether a refusal shows what the page is about to who may see it: the conversation, or the tenant in its form."""
+    return visit.route == "conversation-hand-off" or (visit.route.startswith("tenant") and visit.status in (409, 422))
 
 
 def typed(name: str) -> str:

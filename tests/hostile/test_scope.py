@@ -16,7 +16,7 @@ from tests.hostile.crawl import Crawler, Visit
 from tests.hostile.scene import SHARED, assert_same, is_theirs, known_pairs, put_back, scene, stored
 from tests.hostile.twins import KEPT_NAMES, malformed, twin, twin_url
 from tests.people import OTHER_COMPANY, member, signed_in
-from tests.world import Side, posts, urls
+from tests.world import Side, posts, tenants, urls
 from tests.world.audit import entry_refs
 from tests.world.events import event_ref, key_of
 from tests.world.requests import hand_offs, ref
@@ -26,7 +26,9 @@ ROLES = ("agent", "onboarding", "auditor", "admin")
 OWN = ("sign-in", "sign-out", "oidc", "set-password", "account", "queue-release-mine")
 OF_TRAILS = ("trail", "audit-entry")
 # What was typed leads to a page about it, whatever it is.
-LEADING_ON = ("audit-find", "audit-looks")
+LEADING_ON = ("audit-find", "audit-looks", "channels-resolve")
+# That an id or a channel is taken is told to who wants it, never by whom.
+TOLD = ("tenant-new", "channels-resolve")
 # Pages with a fresh secret each time, and nothing of a company.
 FRESH = ("account-second-factor", "tenant-new")
 # What a request costs that is refused before anything is looked for: who asks, and the note of a refused role.
@@ -110,6 +112,7 @@ def references(side: Side) -> dict[str, list[str]]:
         "events": [side.trail_ref],
         "audit-looks-conversation": [side.trail_ref],
         "audit-entry": entry_refs(side),
+        **tenants.references(side),
         "trail": [
             side.trail_ref,
             seal("trail", f"STAFF#{side.username}"),
@@ -119,9 +122,16 @@ def references(side: Side) -> dict[str, list[str]]:
     }
 
 
-def address(route: str, parameters: list[str], reference: str) -> str:
-    """The URL of a route for a reference, whatever characters that has."""
-    marked = reverse(route, args=["REFERENCE" if name == "ref" else "next" for name in parameters])
+def of_route(kinds: dict[str, list[str]], route: str) -> list[str]:
+    """The references of a route: by its name, or by the longest of its first words."""
+    words = route.split("-")
+    return next(kinds[each] for n in range(len(words), 0, -1) if (each := "-".join(words[:n])) in kinds)
+
+
+def address(route: str, parameters: list[str], reference: str, side: Side) -> str:
+    """The URL of a route for a reference, whatever characters that has, in one side's tenant."""
+    known = {"ref": "REFERENCE", "tenant_id": side.company_id, "direction": "next"}
+    marked = reverse(route, args=[known[name] for name in parameters])
     return marked.replace("REFERENCE", quote(reference, safe=""))
 
 
@@ -131,12 +141,12 @@ def test_another_companys_reference_is_answered_as_one_of_nothing_at_the_same_co
     kinds = references(here.theirs)
     before = stored(store)
     for route, parameters in routes_with("ref").items():
-        for number, reference in enumerate(kinds.get(route) or kinds[route.partition("-")[0]]):
+        for number, reference in enumerate(of_route(kinds, route)):
             other = twin(reference)
             assert other != reference
             for method, htmx in (("GET", False), ("GET", True), ("POST", False))[: 1 if number else 3]:
-                absent, usual = here.ask(method, address(route, parameters, other), htmx=htmx)
-                there, calls = here.ask(method, address(route, parameters, reference), htmx=htmx)
+                absent, usual = here.ask(method, address(route, parameters, other, here.theirs), htmx=htmx)
+                there, calls = here.ask(method, address(route, parameters, reference, here.theirs), htmx=htmx)
                 assert absent.status != 200, f"{absent} shows what is not there"
                 assert_same(there, absent, [(reference, other)])
                 assert calls == usual, f"{there} costs other calls than {absent}"
@@ -148,13 +158,13 @@ def test_a_malformed_reference_is_answered_as_one_of_nothing_before_any_read(sto
     here = scene(store, role)
     kinds = references(here.ours)
     for route, parameters in routes_with("ref").items():
-        reference = (kinds.get(route) or kinds[route.partition("-")[0]])[0]
+        reference = (of_route(kinds, route))[0]
         other = twin(reference)
         for method in ("GET", "POST"):
-            absent, _ = here.ask(method, address(route, parameters, other))
+            absent, _ = here.ask(method, address(route, parameters, other, here.ours))
             # Every flaw by GET; who would refuse one of them by POST would refuse all.
             for flaw, wrong in list(malformed(reference).items())[: None if method == "GET" else 2]:
-                refused, calls = here.ask(method, address(route, parameters, wrong))
+                refused, calls = here.ask(method, address(route, parameters, wrong, here.ours))
                 if route not in OF_TRAILS:
                     # Of a trail the kind in the reference decides whether a role may ask at all.
                     assert_same(refused, absent, [(wrong, other)])
@@ -181,7 +191,7 @@ def test_forms_about_another_company_are_answered_as_those_about_nothing(store, 
     before = stored(store)
     asked = 0
     for route, forms in posts(here.theirs, here.world, by=here.account).items():
-        for url, data in () if route.startswith(OWN) else forms:
+        for url, data in () if route.startswith((*OWN, *TOLD)) else forms:
             other = {name: twin(str(value), staff) for name, value in data.items() if name not in KEPT_NAMES}
             for htmx in (False, True):
                 absent, usual = here.ask("POST", twin_url(url), data | other, htmx=htmx)
@@ -239,7 +249,7 @@ def test_every_address_of_another_company_is_answered_as_one_of_nothing(store, r
     here = scene(store, role)
     pairs = known_pairs(here.theirs)
     addresses, own = (
-        {url for found in urls(side, here.world, by=here.account).values() for url in found}
+        {url for route, found in urls(side, here.world, by=here.account).items() for url in found if route not in TOLD}
         for side in (here.theirs, here.ours)
     )
     for url in sorted(addresses - own):

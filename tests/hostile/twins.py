@@ -11,14 +11,20 @@ from console.errors import BadReference
 from console.refs import seal_data, unseal_data
 from console.staff.permissions import Staff
 from conversations.handoff import seal_intent, unseal_intent
+from tenants.status import Step
+from tenants.views.onboarding import STEPS
 
 # How references are sealed: what a route's `ref` may be. A new kind of reference needs a word here.
 REFERENCE_KINDS = ("conversation", "recipient", "replies", "trail", "entry", "about", "event", "list")
+REFERENCE_KINDS += ("user", "channel", "company", "tenant", "resolve")
 # What keeps its meaning in a twin: prefixes of trails, names of lists and channels, filters, words.
 _KEPT = re.compile(r"(?:STAFF|TENANT|THREAD)#|SYSTEM\Z")
 KEPT_NAMES = {"list", "look", "channel", "tab", "filters", "status", "hand_off", "task", "since", "until", "before"}
 KEPT_NAMES |= {"at", "role", "time_zone", "display_name", "reason", "note", "what", "kind"}
 KEPT_NAMES |= {"group", "action", "result", "nobody", "format"}
+KEPT_NAMES |= {"type", "version", "seen", "name", "token"}
+# Parameters of paths that choose what to do, and name nothing of anybody.
+WORDS_OF_PATHS = {"next", "previous", *STEPS, *Step}
 _CHANNELS = {"whatsapp", "sms", "email"}
 _OTHERS = str.maketrans("0123456789aeiouAEIOU", "5678901234eiouaEIOUA")
 _SEALED = re.compile(r"[A-Za-z0-9_-]{22,}")
@@ -64,7 +70,7 @@ def twin_url(url: str) -> str:
     except Resolver404:
         parameters = {}
     for value in parameters.values():
-        if value not in ("next", "previous"):
+        if value not in WORDS_OF_PATHS:
             path = path.replace(quote(value), quote(twin(value)))
     query = [(name, value if name in KEPT_NAMES else twin(value)) for name, value in parse_qsl(parts.query)]
     return path + (f"?{urlencode(query)}" if query else "")

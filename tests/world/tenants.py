@@ -125,6 +125,16 @@ def urls(side: Side, staff: Staff) -> dict[str, list[str]]:
     }
 
 
+def references(side: Side) -> dict[str, list[str]]:
+    """References to parts of the side's tenant, by the first words of their routes."""
+    tenant_id = side.company_id
+    return {
+        "tenant-user": [_user(tenant_id, "changing")],
+        "tenant-channel": [_channel(tenant_id, RELEASED, f"-{side.name}")],
+        "tenant-company": [_company(tenant_id)],
+    }
+
+
 def posts(side: Side, by: StaffAccount) -> dict[str, list[Post]]:
     """Every POST of tenants, each about a part of its own."""
     tenant_id, name = side.company_id, side.name

@@ -112,7 +112,7 @@ def _unmasked(written: str, masked: list[tuple[object, object]], is_ascii: bool)
 
 def _members_of(text: str) -> int | None:
     """How many members the objects in JSON text have; parsed, an object has fewer if a key stands in it twice."""
-    if '\\\\"' in text:
+    if '\\\\"' in text or any(space in text and f"{space}:" in text for space in " \t\r\n"):
         return None
     return text.count('":') - text.count('\\":')
 

@@ -193,6 +193,7 @@ def members_of(text):
 
 
 def test_a_key_that_stands_twice_hides_nothing():
-    for text in ['{"x": "jo@example.com", "x": "ok"}', '{"x": "jo@example.com", "x": "ok", "b\\\\": 1}']:
+    twice = '{"x": "jo@example.com", "x": "ok"'
+    for text in [twice + "}", twice + ', "b\\\\": 1}', twice + ', "b" : 1}', twice + ', "b"\n\t: 1}']:
         assert "jo@" not in redact(text)
         assert '"ok"' in redact(text)

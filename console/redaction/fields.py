@@ -4,7 +4,7 @@ import re
 
 from console.redaction.claims import BLANK, Claim
 from console.redaction.keys import KeyKinds, Kind, words_of
-from console.redaction.masks import EMAIL_MASK, FULL_MASK, digits_of, is_mask, mask_order, mask_phone
+from console.redaction.masks import EMAIL_MASK, FULL_MASK, digits_of, is_mask, mask_order, mask_phone_digits
 
 # Not those of JSON, where a key that is known is not looked at again.
 _KINDS = KeyKinds("", Kind.OTHER)
@@ -49,7 +49,7 @@ def mask_value(kind: Kind, value: str) -> str:
     if kind is Kind.PHONE:
         if "@" in plain:
             return EMAIL_MASK
-        return mask_phone(plain) if len(plain) <= _LONGEST_PHONE else FULL_MASK
+        return mask_phone_digits(digits_of(plain)) if len(plain) <= _LONGEST_PHONE else FULL_MASK
     if kind is Kind.EMAIL:
         return EMAIL_MASK
     if kind is Kind.ORDER:
@@ -87,7 +87,7 @@ def field_pairs(text: str) -> list[Claim]:
 
 def _kind_before(text: str) -> Kind:
     """The kind of the key at the end of a text."""
-    word = text.rpartition(" ")[2]
+    word = text.rpartition(" ")[2].rpartition("\n")[2]
     known = _KINDS.get(word)
     if known is not None and word.lower() not in _SECOND_WORDS:
         return known

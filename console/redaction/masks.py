@@ -20,7 +20,7 @@ _PSEUDONYM_HEX = 16
 # Longest first: the short mask is the beginning of every other one.
 MASK = re.compile(r"\*\*\*+(?:-\*\*\*-[0-9]{4}(?![0-9])|@\*\*\*|[0-9A-Za-z]{1,4}(?![0-9A-Za-z@]))?")
 _PHONE_SHAPE = re.compile(r"(?:[a-z]{2,9}:)?[+(]?[0-9][0-9 .()+\-/]{3,40}", re.IGNORECASE)
-_DIGITS_ONLY = {code: None for code in range(128) if not chr(code).isdigit()}
+_NOT_DIGITS = bytes(set(range(256)) - set(b"0123456789"))
 _NOT_ALPHANUMERIC = re.compile(r"[^0-9A-Za-z]+")
 
 
@@ -32,8 +32,13 @@ def is_mask(text: str) -> bool:
 def digits_of(text: str) -> str:
     """The decimal digits of text, of any script, as ASCII digits."""
     if text.isascii():
-        return text.translate(_DIGITS_ONLY)
+        return text.encode().translate(None, _NOT_DIGITS).decode()
     return "".join(str(unicodedata.decimal(char)) for char in text if char.isdecimal())
+
+
+def count_digits(text: str) -> int:
+    """How many ASCII digits text has. The functions of bytes are several times faster than a pattern."""
+    return len(text.encode("utf-8", "replace").translate(None, _NOT_DIGITS))
 
 
 def mask_phone(value: str) -> str:

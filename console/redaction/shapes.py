@@ -65,7 +65,7 @@ _A_SHAPE = (
 _FROM_DIGIT = re.compile(rf"[0-9](?<![0-9A-Za-z+.].){_A_SHAPE}")
 _FROM_DIGIT_OR_HEX = re.compile(rf"[0-9A-Fa-f](?<![0-9A-Za-z+.].)(?:(?<=[0-9])|(?=[0-9A-Fa-f]{{7}})){_A_SHAPE}")
 # What a shape that begins with a letter must hold; asking for it first is cheap.
-_has_digit_behind_hex = re.compile(r"[0-9](?<=[A-Fa-f\-].)(?:(?<!-.)|(?<=[A-Fa-f]-.))").search
+_has_digit_behind_hex = re.compile(r"(?:[^0-9]*+(?<![A-Fa-f])(?<![A-Fa-f]-)[0-9]++)*+[^0-9]*+[0-9]").match
 # Three digits, next to each other or nearly.
 _has_number = re.compile(r"[0-9][ .\-/()+]{0,3}[0-9][ .\-/()+]{0,3}[0-9]").search
 _AN_EPOCH = re.compile(rf"1(?<![0-9A-Za-z+.].)(?<=(?=(?P<epoch>{_EPOCH_WITH_FRACTION})(?![0-9A-Za-z]|[.:][0-9])).)")

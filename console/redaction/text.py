@@ -16,7 +16,7 @@ from console.redaction.identifiers import (
     tracking_links,
     whatsapp_ids,
 )
-from console.redaction.masks import FULL_MASK, is_mask, mask_phone
+from console.redaction.masks import FULL_MASK, count_digits, is_mask, mask_phone
 from console.redaction.numbers import lone_number, long_numbers
 from console.redaction.shapes import (
     LONGEST_DATE,
@@ -55,9 +55,9 @@ _SIGNS = tuple(dict.fromkeys(sign for _, signs in (*WORD_RULES, *NUMBER_RULES) f
 # Text without any of these holds nothing that a rule could find.
 is_suspicious = re.compile(r"[0-9@%&\\=:\u0080-\U0010ffff]|wamid").search
 # The shortest number that is masked has four digits.
-_has_four_digits = re.compile(r"(?:[^0-9]*+[0-9]){4}").match
+_FEWEST_DIGITS = 4
 # A mask, the sign of a field behind it, and words between them or none.
-_has_key_at_mask = re.compile(r"\*[ ]?(?:[\w.\-]{1,64}+(?:[ ]\w{1,8}+)?)?[\"']?[ ]?[=:]").search
+_has_key_at_mask = re.compile(r"\*(?!\*)[ ]?(?:[\w.\-]{1,64}+(?:[ ]\w{1,8}+)?)?[\"']?[ ]?[=:]").search
 _ROUNDS = 4
 
 
@@ -92,13 +92,14 @@ def _read(text: str) -> tuple[str, bool]:
         if found := rule(rest):
             claims += found
             rest = blank(rest, found)
-    if _has_four_digits(rest):
-        for rule in number_rules:
-            if found := rule(rest):
-                claims += found
-                rest = blank(rest, found)
-                if not _has_four_digits(rest):
-                    break
+    has_numbers = count_digits(rest) >= _FEWEST_DIGITS
+    for rule in number_rules if has_numbers else ():
+        if found := rule(rest):
+            claims += found
+            rest = blank(rest, found)
+            has_numbers = count_digits(rest) >= _FEWEST_DIGITS
+            if not has_numbers:
+                break
     masked = [claim for claim in claims if claim[2] is not None]
     if not masked:
         return text, True
@@ -106,7 +107,7 @@ def _read(text: str) -> tuple[str, bool]:
     if is_mask(redacted):
         return redacted, True
     # Enough digits stayed for a number that a word has moved nearer to, or what is between masks is still encoded.
-    if _has_four_digits(rest) or (decoded and decoded.text != text):
+    if has_numbers or (decoded and decoded.text != text):
         return redacted, False
     return redacted, _is_final(redacted, claims, len(masked) < len(claims))
 

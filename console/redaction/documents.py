@@ -9,10 +9,9 @@ import re
 from functools import partial
 from json.encoder import encode_basestring, encode_basestring_ascii
 
-from console.redaction.fields import mask_value
 from console.redaction.keys import Kind
 from console.redaction.masks import FULL_MASK
-from console.redaction.text import redact_text
+from console.redaction.text import redact_suspicious, redact_text
 from console.redaction.values import Redaction
 from console.redaction.walk import NotJsonError, Walk
 
@@ -64,12 +63,12 @@ def redact_value(value: object) -> object:
 
 
 def redact_string(value: str, kind: Kind, nesting: int = 0) -> str:
-    """Mask a string whose key has this kind."""
-    if kind.is_sensitive:
-        return mask_value(kind, value)
+    """Mask a suspicious string whose key has this kind, which is no sensitive one."""
     if kind is Kind.SAFE and _PLAIN_NUMBER.fullmatch(value):
         return value
-    return redact_document(value, nesting)
+    if "{" in value or "[" in value:
+        return redact_document(value, nesting)
+    return redact_suspicious(value)
 
 
 def _redact_whole(text: str, nesting: int) -> str | None:

@@ -124,12 +124,9 @@ _WHOLE = re.compile(
         )
     )
 )
-is_harmless_shape = _WHOLE.fullmatch
 # Text that is one of them, or has nothing in it that a rule could find.
 NOTHING_SUSPICIOUS = r"(?:[^0-9@%&\\=:w\u0080-\U0010ffff]++|w(?!amid))*+"
 is_plain_text = re.compile(rf"{NOTHING_SUSPICIOUS}|{_WHOLE.pattern}").fullmatch
-# The only shapes with a space in them.
-LONGEST_DATE = 48
 # A number that is a whole value: small, a fraction, or an epoch.
 WHOLE_NUMBER = rf"-?(?:[0-9]{{1,6}}|{_FRACTION}|{_EPOCH_WITH_FRACTION})(?![0-9.eE])"
 is_whole_number = re.compile(WHOLE_NUMBER).fullmatch

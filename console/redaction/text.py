@@ -19,11 +19,10 @@ from console.redaction.identifiers import (
 from console.redaction.masks import FULL_MASK, count_digits, is_mask, mask_phone
 from console.redaction.numbers import lone_number, long_numbers
 from console.redaction.shapes import (
-    LONGEST_DATE,
     amazon_resources,
     epochs,
     harmless_shapes,
-    is_harmless_shape,
+    is_plain_text,
     package_versions,
     phone_word_near,
 )
@@ -52,8 +51,6 @@ NUMBER_RULES: tuple[tuple[Rule, tuple[str, ...]], ...] = (
 )
 _SIGNS = tuple(dict.fromkeys(sign for _, signs in (*WORD_RULES, *NUMBER_RULES) for sign in signs))
 
-# Text without any of these holds nothing that a rule could find.
-is_suspicious = re.compile(r"[0-9@%&\\=:\u0080-\U0010ffff]|wamid").search
 # The shortest number that is masked has four digits.
 _FEWEST_DIGITS = 4
 # A mask, the sign of a field behind it, and words between them or none.
@@ -63,16 +60,16 @@ _ROUNDS = 4
 
 def redact_text(text: str) -> str:
     """Mask personal data in plain text. A second call changes nothing."""
-    if not is_suspicious(text):
-        return text
+    return text if is_plain_text(text) else redact_suspicious(text)
+
+
+def redact_suspicious(text: str) -> str:
+    """Mask personal data in text that is known to be no harmless shape, and not to be without anything suspicious."""
     if text.isdigit() and text.isascii():
         return lone_number(text)
-    if " " not in text or len(text) <= LONGEST_DATE:
-        if is_harmless_shape(text):
-            return text
-        known = is_conversation_id(text) if text.startswith("ci-") else None
-        if known:
-            return text[: known.start("phone")] + mask_phone(known["phone"])
+    known = is_conversation_id(text) if text.startswith("ci-") else None
+    if known:
+        return text[: known.start("phone")] + mask_phone(known["phone"])
     for _ in range(_ROUNDS):
         # What one round has masked can bring the words around it nearer to a number, so ask again until it rests.
         redacted, is_final = _read(text)

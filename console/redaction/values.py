@@ -37,7 +37,7 @@ def kind_of_key(kinds: KeyKinds, key: str) -> tuple[Kind, str]:
 
 
 class Redaction:
-    """One value on its way through redaction, with a function for the strings in it whose key is not sensitive.
+    """One value on its way through redaction, with a function for the strings in it that are suspicious.
 
     What holds nothing to mask is passed on as it is, not copied.
     """
@@ -50,10 +50,10 @@ class Redaction:
 
     def of(self, value: object, kind: Kind = Kind.OTHER, key: str = "", depth: int = 0) -> object:
         """The redacted value, which stands under a key of this kind."""
-        if isinstance(value, _LEAVES):
-            return self._leaf(value, kind)
         if isinstance(value, (dict, list)):
             return self._container(value, kind, key, depth)
+        if isinstance(value, _LEAVES):
+            return self._leaf(value, kind)
         if isinstance(value, Mapping):
             return self._container(dict(value), kind, key, depth)
         if isinstance(value, (tuple, set, frozenset)):
@@ -64,8 +64,7 @@ class Redaction:
 
     def _leaf(self, value: object, kind: Kind) -> object:
         if isinstance(value, str):
-            written = str.__str__(value)
-            redacted: object = mask_value(kind, written) if kind.is_sensitive else self._redact_string(written, kind)
+            redacted: object = self._string(str.__str__(value), kind)
             if redacted == value:
                 return value
         elif value is None or isinstance(value, bool):
@@ -106,9 +105,15 @@ class Redaction:
                     return self._with_masked_keys(value, kinds, depth)
             # By far the most frequent values come first.
             if type(element) is str:
-                if not kind.is_sensitive and is_plain_text(element):
+                if kind.is_sensitive:
+                    masked: object = mask_value(kind, element)
+                elif is_plain_text(element):
                     continue
-                masked = self._leaf(element, kind)
+                else:
+                    masked = self._redact_string(element, kind)
+                if masked == element:
+                    continue
+                self.masked.append((element, masked))
             elif element is None or (isinstance(element, (int, float)) and _may_stay(element, kind)):
                 continue
             elif type(element) is dict and depth < _MAX_DEPTH - 1:
@@ -134,9 +139,14 @@ class Redaction:
             redacted[unique] = self.of(element, kind, name if isinstance(name, str) else "", depth + 1)
         return redacted
 
+    def _string(self, value: str, kind: Kind) -> str:
+        if kind.is_sensitive:
+            return mask_value(kind, value)
+        return value if is_plain_text(value) else self._redact_string(value, kind)
+
     def _bytes(self, value: bytes, kind: Kind) -> str:
         try:
-            return self._redact_string(value.decode("utf-8"), kind)
+            return self._string(value.decode("utf-8"), kind)
         except UnicodeDecodeError:
             return FULL_MASK
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from console.redaction.fields import mask_value
 from console.redaction.keys import KeyKinds, Kind, key_kinds
 from console.redaction.masks import FULL_MASK
-from console.redaction.text import is_suspicious
+from console.redaction.shapes import is_plain_text
 from console.redaction.tokens import (
     BARE,
     CLOSING_QUOTE,
@@ -158,10 +158,8 @@ class Walk:
         value = _unescaped(raw)
         if kind.is_sensitive:
             redacted = mask_value(kind, value)
-        elif is_suspicious(raw):
-            redacted = self._redact_string(value, kind)
         else:
-            redacted = value
+            redacted = value if is_plain_text(value) else self._redact_string(value, kind)
         if is_cut:
             redacted = _CUT_WORD.sub(FULL_MASK, redacted)
         if redacted != value:

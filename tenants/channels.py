@@ -101,7 +101,7 @@ def complete(tenant_id: str, channel: Channel, staff: Staff) -> None:
             values = _mapping_values(tenant_id, channel)
             actions = [getattr(ChannelMapping, name).set(value) for name, value in values.items()]
             writes.update(mapping, actions=actions, condition=ChannelMapping.pk.exists())
-            _add_guard(writes, tenant_id, channel, claims.guard)
+            _add_guard(writes, tenant_id, channel, claims)
 
         if attempt(add, [entry_of(tenant_id, Action.CHANNEL_COMPLETED, staff, channel=in_words(channel))]):
             return
@@ -149,7 +149,7 @@ def move(tenant_id: str, channel: Channel, to: str, staff: Staff) -> None:
             writes.delete(ChannelMapping(partition_of(tenant_id), channel.key), condition=ChannelMapping.pk.exists())
             taken = ChannelMapping.pk.exists() if to in claims.tenants else ChannelMapping.pk.does_not_exist()
             writes.save(_mapping(to, channel), condition=taken)
-            _add_guard(writes, to, channel, claims.guard)
+            _add_guard(writes, to, channel, claims)
 
         told = {"channel": in_words(channel), "from": {"tenant": tenant_id}, "to": {"tenant": to}}
         if attempt(add, [entry_of(each, Action.CHANNEL_MOVED, staff, **told) for each in (tenant_id, to)]):
@@ -170,20 +170,20 @@ def in_words(channel: Channel) -> str:
 def add_claim(writes: TransactWrite, tenant_id: str, channel: Channel, claims: Claims) -> None:
     """Add a mapping and its guard to a transaction; `claims` is who had the channel when it was found free."""
     writes.save(_mapping(tenant_id, channel), condition=ChannelMapping.pk.does_not_exist())
-    _add_guard(writes, tenant_id, channel, claims.guard)
-    if claims.guard and claims.guard not in claims.tenants and claims.guard != tenant_id:
-        # Its mapping is gone, so the guard is left over; it must still be gone when this is written.
-        writes.condition_check(
-            ChannelMapping, partition_of(claims.guard), channel.key, condition=ChannelMapping.pk.does_not_exist()
-        )
+    _add_guard(writes, tenant_id, channel, claims)
 
 
-def _add_guard(writes: TransactWrite, tenant_id: str, channel: Channel, seen: str) -> None:
+def _add_guard(writes: TransactWrite, tenant_id: str, channel: Channel, claims: Claims) -> None:
     """The guard for a tenant, if it still names whom it named when it was seen."""
-    named = ChannelGuard.tenant_id
+    named, seen = ChannelGuard.tenant_id, claims.guard
     as_seen = named.does_not_exist() if not seen else (named == seen)
     guard = ChannelGuard(channel.key, OWNER, tenant_id=tenant_id, claimed_at=clock.to_iso(clock.now()))
     writes.save(guard, condition=as_seen)
+    if seen and seen not in (tenant_id, *claims.tenants):
+        # Left over from a mapping that is gone, which must still be gone when this is written.
+        writes.condition_check(
+            ChannelMapping, partition_of(seen), channel.key, condition=ChannelMapping.pk.does_not_exist()
+        )
 
 
 def _mapping(tenant_id: str, channel: Channel) -> ChannelMapping:

@@ -9,7 +9,8 @@ from console.trees import text_of, tree_of
 from conversations.credentials import mask_credentials
 from conversations.records import Block
 
-_CONTENT = ("content", "text", "body", "message", "parts", "value")
+# Names of what a message says, the first that is there.
+CONTENT = ("content", "text", "body", "message", "parts", "value")
 _TEXT_TYPES = {"text", "input_text", "output_text", "refusal", "paragraph", "markdown", "thinking", "reasoning"}
 _CODE_TYPES = {"code", "code_block", "execution_output"}
 _FILE_TYPES = {
@@ -46,13 +47,13 @@ def first_of(entry: dict[str, Any], names: tuple[str, ...]) -> Any:
 def blocks_of(entry: dict[str, Any], *, raw: bool) -> tuple[tuple[Block, ...], tuple[str, ...]]:
     """The blocks of a message, redacted unless `raw`, and what was wrong with its content. Never raises."""
     reader = _Reader(raw=raw)
-    content = _field(entry, _CONTENT)
+    content = _field(entry, CONTENT)
     blocks = list(reader.parts(content))
     for name in ("function_call", "tool_calls"):
         # On an entry these are what the AI asked for; on the item `function_call` is a flag.
         if isinstance(entry.get(name), dict | list):
             blocks.extend(reader.calls(entry[name]))
-    flaws = () if any(name in entry for name in _CONTENT) or blocks else ("it has no content",)
+    flaws = () if any(name in entry for name in CONTENT) or blocks else ("it has no content",)
     return tuple(blocks), flaws
 
 

@@ -1,8 +1,9 @@
-"""Routes of the queue, of finding conversations, and of one conversation. Fixed prefixes come before `<ref>`."""
+"""Routes of the queue, of finding conversations, of one, and of tenants'. Fixed prefixes come before `<ref>`."""
 
 from django.urls import path
 
-from conversations.views import conversation, find, hand_off, lists, queue, steps, timeline
+import tenants.urls  # noqa: F401 registers <tenant:…>
+from conversations.views import conversation, find, hand_off, lists, queue, steps, tenant_conversations, timeline
 
 urlpatterns = [
     path("queue/", queue.queue, name="queue"),
@@ -20,4 +21,15 @@ urlpatterns = [
     path("conversations/<str:ref>/reveal/", conversation.reveal, name="conversation-reveal"),
     path("conversations/<str:ref>/raw/", conversation.raw, name="conversation-raw"),
     path("conversations/<str:ref>/timeline/", timeline.timeline, name="conversation-timeline"),
+    path("tenants/<tenant:tenant_id>/conversations/", tenant_conversations.index, name="tenant-conversations"),
+    path(
+        "tenants/<tenant:tenant_id>/conversations/<str:ref>/",
+        tenant_conversations.conversation,
+        name="tenant-conversation",
+    ),
+    path(
+        "tenants/<tenant:tenant_id>/conversations/<str:ref>/clear/",
+        tenant_conversations.clear,
+        name="tenant-conversation-clear",
+    ),
 ]

@@ -1,4 +1,4 @@
-"""Items of the tenants table (schema tenants) and of the tenants' conversations.
+"""Items of the tenants table (schema tenants).
 
 The tenant platform writes these items too, and META whole: read tolerantly, by key prefix, and write by conditions.
 """
@@ -103,19 +103,6 @@ class UserMemory(TenantItem):
 
     summary = UnicodeAttribute(null=True)
     created_at = UnicodeAttribute(null=True)
-
-
-class TenantConversation(ForeignModel):
-    """A conversation of a tenant (schema tenants): `messages` is JSON text, `ttl` epoch seconds."""
-
-    class Meta(TableMeta):
-        table_key = "TENANT_CONVERSATIONS"
-
-    pk = UnicodeAttribute(hash_key=True)
-    sk = UnicodeAttribute(range_key=True)
-    messages = UnicodeAttribute(null=True)
-    updated_at = UnicodeAttribute(null=True)
-    ttl = NumberAttribute(null=True)
 
 
 CLASSES: dict[Kind, type[ForeignModel]] = {

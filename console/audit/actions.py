@@ -25,6 +25,8 @@ class Action(StrEnum):
     RECIPIENT_REVEALED = "recipient.revealed"
     AUDIT_EXPORTED = "audit.exported"
     AUDIT_ARCHIVED = "audit.archived"
+    # Conversations of tenants, in the trails of tenants
+    TENANT_CONVERSATION_CLEARED = "tenant_conversation.cleared"
     # Staff
     SIGN_IN = "staff.sign_in"
     SIGN_IN_FAILED = "staff.sign_in_failed"

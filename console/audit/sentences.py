@@ -19,10 +19,11 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.HAND_OFF_HAND_BACK: ("handed back to the AI", "hand back to the AI"),
     Action.HAND_OFF_ACKNOWLEDGE: ("left it with the AI", "leave it with the AI"),
     Action.HAND_OFF_FENCE: ("closed an action that never arrived", "close an action that never arrived"),
-    Action.TRANSCRIPT_OPENED: ("opened the transcript", "open the transcript"),
+    Action.TRANSCRIPT_OPENED: ("opened the transcript[ of {conversation}]", "open the transcript[ of {conversation}]"),
     Action.RECIPIENT_REVEALED: ("looked at the recipient in full", "look at the recipient in full"),
     Action.AUDIT_EXPORTED: ("exported the trail", "export the trail"),
     Action.AUDIT_ARCHIVED: ("archived the trail", "archive the trail"),
+    Action.TENANT_CONVERSATION_CLEARED: ("cleared the conversation[ {conversation}]", "clear the conversation"),
     Action.SIGN_IN: ("signed in", "sign in"),
     Action.SIGN_IN_FAILED: ("did not get in", "sign in"),
     Action.SIGN_OUT: ("signed out", "sign out"),
@@ -75,6 +76,7 @@ _FIELDS = {
     "user": ("user",),
     "channel": ("channel",),
     "company": ("company",),
+    "conversation": ("tenant_conversation",),
 }
 _FALLBACKS = {"colleague": "a colleague"}
 # Entries that are of a failure: the words say so already.

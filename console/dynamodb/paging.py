@@ -34,7 +34,7 @@ class Source(Generic[M]):
 
     `ranges` bound the sort key from low to high, both included, and are read one after the other; none: the whole
     partition. `visible` says what the reader may see at all, `keep` is the filter (None: no filter). `binding` names
-    what else a cursor belongs to, such as the filters' values. Items past their TTL are never rows.
+    what else a cursor belongs to, such as the filters' values. Items past their TTL are rows only `with_expired`.
     """
 
     model: type[M]
@@ -46,6 +46,7 @@ class Source(Generic[M]):
     visible: Callable[[M], bool] = field(default=lambda _: True)
     keep: Callable[[M], bool] | None = None
     binding: tuple[str, ...] = ()
+    with_expired: bool = False
 
     @property
     def sort_attribute(self) -> str:
@@ -184,7 +185,9 @@ def _walk(source: Source[M], start: _Position, wanted: int, limit: int) -> _Walk
             here = _Position(key_of_item(source.model, raw, source.index or None), at.number, start.back)
             first = first or here
             item = source.model.from_raw_data(raw)
-            if clock.is_expired(item.plain(source.ttl_attribute), now) or not source.visible(item):
+            if not source.with_expired and clock.is_expired(item.plain(source.ttl_attribute), now):
+                continue
+            if not source.visible(item):
                 continue
             looked_at += 1
             if source.keep is None or source.keep(item):

@@ -45,7 +45,7 @@ def not_for_prefetch(view: View) -> View:
 @not_for_prefetch
 def conversation(request: StaffRequest, ref: str) -> HttpResponse:
     """The page; or, for htmx with `?before=N`, the messages before that one. `?at=<anchor>`: those around one."""
-    before, around = _number(request.GET.get("before", "")), request.GET.get("at", "")[:40]
+    before, around = message_number(request.GET.get("before", "")), request.GET.get("at", "")[:40]
     as_fragment = bool(getattr(request, "htmx", False)) and before is not None
     opened = services.open_conversation(ref, request.staff, with_state=not as_fragment)
     shown = transcript(opened.stored, opened.story, request.staff, raw=opened.is_raw, before=before, around=around)
@@ -104,7 +104,7 @@ def raw(request: StaffRequest, ref: str) -> HttpResponse:
     return render(request, "conversations/raw.html", context)
 
 
-def _number(text: str) -> int | None:
+def message_number(text: str) -> int | None:
     """A message's number out of a query; None for anything else."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 7 else None
 

@@ -133,6 +133,30 @@ ROUTES = (
         but="onboarding",
         elsewhere=404,
     ),
+    # Conversations of tenants. Onboarding reads tenants, but no conversations.
+    Route(
+        "tenant-conversations",
+        "tenants/<tenant:tenant_id>/conversations/",
+        READ,
+        "onboarding auditor admin",
+        but="onboarding",
+        elsewhere=404,
+    ),
+    Route(
+        "tenant-conversation",
+        "tenants/<tenant:tenant_id>/conversations/<str:ref>/",
+        READ,
+        "onboarding auditor admin",
+        but="onboarding",
+        elsewhere=404,
+    ),
+    Route(
+        "tenant-conversation-clear",
+        "tenants/<tenant:tenant_id>/conversations/<str:ref>/clear/",
+        BOTH,
+        "admin",
+        elsewhere=404,
+    ),
     # The trail
     Route("audit", "audit/", READ, "agent onboarding auditor admin"),
     Route("audit-find", "audit/find/", BOTH, "auditor admin"),

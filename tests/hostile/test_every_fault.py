@@ -248,7 +248,15 @@ AFTER = {
 }
 # What happened before is no part of a form; without it a trial costs a tenth.
 HISTORY = ("AUDIT", "IDEMPOTENCY", "CONVERSATION_STATE")
-DOMAIN = ("CONVERSATIONS", "CONVERSATION_STATE", "STAFF", "STAFF_SESSIONS", "CONSOLE", "TENANTS")
+DOMAIN = (
+    "CONVERSATIONS",
+    "CONVERSATION_STATE",
+    "STAFF",
+    "STAFF_SESSIONS",
+    "CONSOLE",
+    "TENANTS",
+    "TENANT_CONVERSATIONS",
+)
 
 
 @pytest.mark.parametrize("route", sorted(row.name for row in ROUTES if "POST" in row.accepts))

@@ -16,7 +16,7 @@ from tenants.views.onboarding import STEPS
 
 # How references are sealed: what a route's `ref` may be. A new kind of reference needs a word here.
 REFERENCE_KINDS = ("conversation", "recipient", "replies", "trail", "entry", "about", "event", "list")
-REFERENCE_KINDS += ("user", "channel", "company", "tenant", "resolve")
+REFERENCE_KINDS += ("user", "channel", "company", "tenant", "resolve", "tenant-conversation")
 # What keeps its meaning in a twin: prefixes of trails, names of lists and channels, filters, words.
 _KEPT = re.compile(r"(?:STAFF|TENANT|THREAD)#|SYSTEM\Z")
 KEPT_NAMES = {"list", "look", "channel", "tab", "filters", "status", "hand_off", "task", "since", "until", "before"}

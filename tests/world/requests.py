@@ -23,7 +23,7 @@ from conversations.queries import ConversationList, of_company, of_recipient, of
 from conversations.reading import hand_off_of, reference_of
 from conversations.timeline.lines import Kind
 from conversations.timeline.reading import read_timeline
-from tests.world import audit, events, reports, tenants
+from tests.world import audit, events, reports, tenant_conversations, tenants
 from tests.world import staff as staff_pages
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ def urls(side: Side, world: World, by: StaffAccount | None = None) -> dict[str, 
         **events.urls(side, staff),
         **reports.urls(side, staff),
         **tenants.urls(side, staff),
+        **tenant_conversations.urls(side, staff),
         "system": [reverse("system")],
     }
 
@@ -108,6 +109,7 @@ def posts(side: Side, world: World, by: StaffAccount | None = None) -> dict[str,
         **events.posts(side),
         **reports.posts(side),
         **tenants.posts(side, by),
+        **tenant_conversations.posts(side),
         "queue-release-mine": [(reverse("queue-release-mine"), {})],
         "conversation-find": [
             (reverse("conversation-find"), {"look": "recipient", "recipient": side.recipient}),

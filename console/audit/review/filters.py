@@ -25,7 +25,8 @@ SIGN_IN = (
     Action.SESSIONS_ENDED,
 )
 ACCOUNTS = tuple(action for action in Action if action.startswith("staff.") and action not in SIGN_IN)
-TENANTS = tuple(action for action in Action if action.startswith(("tenant.", "user.", "channel.", "company.")))
+_OF_TENANTS = ("tenant.", "tenant_conversation.", "user.", "channel.", "company.")
+TENANTS = tuple(action for action in Action if action.startswith(_OF_TENANTS))
 GROUPS: dict[str, tuple[str, ...]] = {
     "Middleware": MIDDLEWARE,
     "Hand-off": HAND_OFF,

@@ -1,0 +1,1 @@
+"""Conversations of tenants with their assistant (schema tenants, table conversations): read, and cleared."""

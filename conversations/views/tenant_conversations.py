@@ -1,0 +1,159 @@
+"""`/tenants/<id>/conversations/`: a tenant's conversations with its assistant, one of them, and clearing it."""
+
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+
+from console import clock
+from console.answers import answer
+from console.audit.actions import tenant_trail
+from console.audit.recording import read_only_reason
+from console.errors import Conflict, NotAccepted, NotFound, StoreUnavailable, TableMissing, Throttled
+from console.refs import seal
+from console.staff.access import StaffRequest, requires
+from console.staff.permissions import Permission
+from conversations.tenant_conversations import services
+from conversations.tenant_conversations.forms import ClearForm
+from conversations.tenant_conversations.queries import list_conversations
+from conversations.tenant_conversations.reading import Stored, as_stored, summary_of, window
+from conversations.tenant_conversations.records import Window
+from conversations.transcript import WINDOW
+from conversations.views.conversation import link, message_number, not_for_prefetch
+
+ASKING = ["GET", "HEAD", "POST"]
+# The item's type stays out of the views: they only hand it on.
+Item = Any
+CHANGED = "This conversation changed meanwhile, so nothing was cleared. Below it stands as it is now."
+UNKNOWN = "Whether it was cleared is not known. Send it again: what is gone already is not cleared twice."
+BUSY = "Nothing was cleared. Wait a few seconds, then send it again."
+
+
+@requires(Permission.TENANT_READ)
+@require_safe
+def index(request: StaffRequest, tenant_id: str) -> HttpResponse:
+    """A tenant's conversations by their ids. `page` is a cursor."""
+    page = list_conversations(tenant_id, request.staff, request.GET.get("page", ""))
+    context = {
+        "tenant_id": tenant_id,
+        "rows": page.rows,
+        "crumbs": [*_tenant_crumbs(tenant_id), {"label": "Conversations"}],
+        "first_url": request.path if page.back else "",
+        "back_url": f"?{urlencode({'page': page.back})}" if page.back else "",
+        "next_url": f"?{urlencode({'page': page.next})}" if page.next else "",
+    }
+    return render(request, "tenants/conversations.html", context)
+
+
+@requires(Permission.TENANT_READ)
+@require_safe
+@not_for_prefetch
+def conversation(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
+    """The page; or, for htmx with `?before=N`, the messages before that one."""
+    staff, before = request.staff, message_number(request.GET.get("before", ""))
+    opened = services.open_conversation(tenant_id, ref, staff)
+    shown = window(opened.stored, raw=opened.is_raw, before=before)
+    context: dict[str, Any] = {"window": shown, **_window_links(tenant_id, ref, shown)}
+    if before is not None and request.htmx:  # type: ignore[attr-defined]
+        return render(request, "tenants/_messages.html", context)
+    summary = summary_of(opened.item, opened.stored, opened.now)
+    context |= {
+        "tenant_id": tenant_id,
+        "summary": summary,
+        "notice": opened.stored.notice,
+        "as_stored": as_stored(opened.stored, raw=opened.is_raw),
+        "is_redacted": not opened.is_raw,
+        "crumbs": [*_crumbs(tenant_id), {"label": summary.name}],
+        "clear_url": link("tenant-conversation-clear", tenant_id, ref)
+        if staff.can(Permission.TENANT_CONVERSATION_CLEAR) and not read_only_reason()
+        else "",
+        "trail_url": link("trail", seal("trail", tenant_trail(tenant_id))),
+    }
+    return render(request, "tenants/conversation.html", context)
+
+
+@requires(Permission.TENANT_CONVERSATION_CLEAR)
+@require_http_methods(ASKING)
+def clear(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
+    """Ask for the conversation's id, then remove the conversation as it was shown. A form sent twice acts once."""
+    try:
+        item = services.load_to_clear(tenant_id, ref, request.staff)
+        return _clear(request, item, ref) if request.method == "POST" else _ask(request, item, ref)
+    except services.Gone as error:
+        if request.method != "POST":
+            raise NotFound from error
+        messages.info(request, "It is gone already: there is nothing left to clear.")
+        return redirect("tenant-conversations", tenant_id)
+
+
+def _clear(request: StaffRequest, item: Item, ref: str) -> HttpResponse:
+    summary = summary_of(item, Stored.of(item), clock.now())
+    form = ClearForm(request.POST, name=summary.name)
+    seen = request.POST.get("seen", "")
+    if not form.is_valid():
+        return _ask(request, item, ref, form, seen=seen, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+    try:
+        services.clear(item, seen, request.staff)
+    except Conflict as error:
+        fresh = services.load_to_clear(item.pk, ref, request.staff)
+        return _ask(request, fresh, ref, error=error, problem=CHANGED)
+    except (TableMissing, NotAccepted):
+        # Nothing was written, and sending it again would not change that.
+        raise
+    except (StoreUnavailable, Throttled) as error:
+        problem = f"{error} {BUSY if isinstance(error, Throttled) else UNKNOWN}"
+        return _ask(request, item, ref, form, seen=seen, error=error, problem=problem)
+    messages.success(request, "The conversation is cleared.")
+    return redirect("tenant-conversations", item.pk)
+
+
+def _ask(
+    request: StaffRequest,
+    item: Item,
+    ref: str,
+    form: ClearForm | None = None,
+    *,
+    seen: str = "",
+    error: Exception | None = None,
+    problem: str = "",
+    status: int = HTTPStatus.OK,
+) -> HttpResponse:
+    """The page that asks. `seen` is what the person saw; without it, what is shown now."""
+    tenant_id, summary = item.pk, summary_of(item, Stored.of(item), clock.now())
+    url = reverse("tenant-conversation", args=[tenant_id, ref])
+    context = {
+        "tenant_id": tenant_id,
+        "summary": summary,
+        "form": form or ClearForm(name=summary.name),
+        "seen": seen or services.seen_of(item),
+        "problem": problem,
+        "blocked": read_only_reason(),
+        "url": url,
+        "crumbs": [*_crumbs(tenant_id), {"label": summary.name, "url": url}, {"label": "Clear"}],
+    }
+    return answer(request, "tenants/conversation_clear.html", context, error, status)
+
+
+def _tenant_crumbs(tenant_id: str) -> list[dict[str, str]]:
+    return [{"label": "Tenants", "url": link("tenants")}, {"label": tenant_id, "url": link("tenant", tenant_id)}]
+
+
+def _crumbs(tenant_id: str) -> list[dict[str, str]]:
+    return [*_tenant_crumbs(tenant_id), {"label": "Conversations", "url": link("tenant-conversations", tenant_id)}]
+
+
+def _window_links(tenant_id: str, ref: str, shown: Window) -> dict[str, Any]:
+    """Where earlier and later messages are."""
+    url = reverse("tenant-conversation", args=[tenant_id, ref])
+    following = min(shown.total, shown.last + WINDOW) + 1
+    return {
+        "url": url,
+        "earlier_url": f"{url}?{urlencode({'before': shown.first})}" if shown.earlier else "",
+        "earlier_count": min(WINDOW, shown.earlier),
+        "later_url": f"{url}?{urlencode({'before': following})}" if shown.later else "",
+    }

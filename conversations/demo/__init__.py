@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
-from conversations.demo import hand_offs, middleware, usual
+from conversations.demo import hand_offs, middleware, tenant_conversations, usual
 from conversations.demo.companies import COMPANIES
 from conversations.demo.people import Population
 
@@ -20,8 +20,8 @@ _WITH_MIDDLEWARE = 0.6
 def items(now: datetime) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every item of the demo as (table key, item), the item in plain Python as boto3's serializer takes it.
 
-    `now` is aware. Table keys: CONSOLE, CONVERSATIONS, IDEMPOTENCY, CONVERSATION_STATE, AUDIT. Raises `ValueError`
-    for a naive `now`.
+    `now` is aware. Table keys: CONSOLE, CONVERSATIONS, IDEMPOTENCY, CONVERSATION_STATE, AUDIT,
+    TENANT_CONVERSATIONS. Raises `ValueError` for a naive `now`.
     """
     if now.tzinfo is None:
         raise ValueError("now must be aware")
@@ -46,3 +46,5 @@ def items(now: datetime) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "CONVERSATIONS", item
         if rng.random() < _WITH_MIDDLEWARE:
             yield from middleware.records(item, None, now, rng)
+    for item in tenant_conversations.items(now):
+        yield "TENANT_CONVERSATIONS", item

@@ -19,6 +19,10 @@ from conversations.demo.content import asia, cucumber_english, europe, lumen_eng
 from conversations.demo.drift import KINDS, is_drifted
 from conversations.demo.facts import LANGUAGES
 from conversations.demo.script import fill, parse
+from conversations.records import Speaker
+from conversations.tenant_conversations.models import TenantConversation
+from conversations.tenant_conversations.reading import Stored, window
+from tests.store import to_dynamodb
 
 NOW = datetime(2025, 11, 20, 12, 0, tzinfo=UTC)
 # An item may have 400 KB together with its copies in the local indexes, and there are four that project everything.
@@ -55,6 +59,7 @@ KEYS = {
     "IDEMPOTENCY": ("event_id",),
     "CONVERSATION_STATE": ("conversation_id",),
     "AUDIT": ("conversation_id", "ts_action_id"),
+    "TENANT_CONVERSATIONS": ("pk", "sk"),
 }
 
 
@@ -550,3 +555,23 @@ def test_the_tables_take_every_item(store, tables, conversations):
         Select="COUNT",
     )
     assert found["Count"] == sum(item.get("project_id") == "pi-lum-pay" for item in conversations)
+
+
+# --- conversations of tenants
+
+
+def test_tenants_talk_with_their_assistant_about_everything_a_page_has_to_cope_with(tables):
+    talks = tables["TENANT_CONVERSATIONS"]
+    assert {item["pk"] for item in talks} == {"outlocks", "lumen-dental"}
+    found = {item["sk"]: Stored.of(TenantConversation.from_raw_data(to_dynamodb(item))) for item in talks}
+    lengths = [len(stored.entries) for stored in found.values()]
+    assert (len(talks), max(lengths), sum(is_gone(item) for item in talks)) == (9, 120, 1)
+    assert [name for name, stored in found.items() if stored.drift] == ["conv-e27b-import"]
+    assert not found["conv-c6f0-hello"].entries
+    shown = [each for stored in found.values() for each in window(stored, raw=True).messages]
+    assert any(each.more for each in shown)
+    assert {each.speaker for each in shown} == {Speaker.CUSTOMER, Speaker.AI, Speaker.SYSTEM, Speaker.UNKNOWN}
+    # At home in the schema but for one item of each kind of drift.
+    regular = [item for item in talks if set(item) == {"pk", "sk", "messages", "updated_at", "ttl"}]
+    assert len(regular) == 8
+    assert all(isinstance(item["ttl"], int) and item["updated_at"].endswith("Z") for item in regular)

@@ -1,10 +1,10 @@
 """Who looked: opened transcripts, reveals and exports, by the person who looked and by the conversation looked at."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from django.urls import reverse
 
@@ -24,6 +24,7 @@ from console.staff.accounts import normal_username
 from console.staff.permissions import Staff
 from console.trees import text_of
 
+K = TypeVar("K", bound=Hashable)
 ENTRIES_READ = 400
 PIECES = 8
 
@@ -66,13 +67,22 @@ def looks_of_person(username: str, staff: Staff) -> Looks:
     notices = look_ahead(review, staff).notices
     gathered = gather(review, staff, ENTRIES_READ, PIECES)
 
-    def words(trail: str, entries: list[AuditEntry]) -> tuple[str, str, str]:
-        del entries
-        name = redact(trail) if is_conversation_trail(trail) else "Several conversations"
+    def words(_: object, entries: list[AuditEntry]) -> tuple[str, str, str]:
+        trail = _text(entries[0], "conversation_id")
         url = reverse("trail", args=[seal("trail", trail)])
-        return name, "" if is_conversation_trail(trail) else f"recorded in the trail: {name_of(trail)}", url
+        if is_conversation_trail(trail):
+            return redact(trail), "", url
+        return _in_tenant(entries[0]) or "Several conversations", f"recorded in the trail: {name_of(trail)}", url
 
-    return _looks(gathered, lambda entry: _text(entry, "conversation_id"), words, notices)
+    return _looks(gathered, lambda entry: (_text(entry, "conversation_id"), _in_tenant(entry)), words, notices)
+
+
+def _in_tenant(entry: AuditEntry) -> str:
+    """The conversation of a tenant that an entry in the tenant's trail is about; "" for others."""
+    if not _text(entry, "conversation_id").startswith("TENANT#"):
+        return ""
+    value = _payload(entry).get("tenant_conversation")
+    return text_of(value)[:200] if isinstance(value, str) else ""
 
 
 def looks_of_conversation(conversation_id: str, staff: Staff) -> Looks:
@@ -113,11 +123,11 @@ def is_a_name(username: str) -> bool:
 
 
 # From what the entries of a row share, and these entries: the row's name, its note and where it leads.
-Words = Callable[[str, list[AuditEntry]], tuple[str, str, str]]
+Words = Callable[[K, list[AuditEntry]], tuple[str, str, str]]
 
 
-def _looks(gathered: Gathered, by: Callable[[AuditEntry], str], words: Words, notices: tuple[str, ...] = ()) -> Looks:
-    groups: dict[str, _Group] = {}
+def _looks(gathered: Gathered, by: Callable[[AuditEntry], K], words: Words[K], notices: tuple[str, ...] = ()) -> Looks:
+    groups: dict[K, _Group] = {}
     for entry in gathered.entries:
         groups.setdefault(by(entry), _Group()).add(entry)
     rows = (
@@ -146,8 +156,7 @@ class _Group:
 
 def what_of(entry: AuditEntry) -> str:
     """What a look was: "opened, shown redacted", "revealed: number, email", "exported as csv"."""
-    payload = as_payload(entry.plain("action_payload_redacted"))
-    told: dict[str, Any] = payload if isinstance(payload, dict) else {}
+    told = _payload(entry)
     result = outcome(_text(entry, "result"))
     failed = f" ({result})" if result in ("failed", "conflict", "pending") else ""
     match entry.plain("action_type"):
@@ -159,6 +168,11 @@ def what_of(entry: AuditEntry) -> str:
             return (f"exported as {made}" if made else "exported") + failed
     shown = _word(told.get("shown"))
     return (f"opened, shown {shown}" if shown else "opened") + failed
+
+
+def _payload(entry: AuditEntry) -> dict[str, Any]:
+    payload = as_payload(entry.plain("action_payload_redacted"))
+    return payload if isinstance(payload, dict) else {}
 
 
 def _listed(value: Any) -> Iterator[str]:

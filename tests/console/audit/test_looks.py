@@ -86,6 +86,26 @@ def test_by_person_conversations_stand_redacted_and_lead_to_their_trails():
     assert found.rows[0].note == "recorded in the trail: Staff account amira.haddad"
 
 
+def test_conversations_of_a_tenant_stand_one_by_one_and_lead_to_its_trail(store):
+    trail = f"TENANT#{COMPANY}"
+    store.put_all(
+        "AUDIT",
+        [
+            look(minutes, "transcript.opened", trail=trail, shown="raw", tenant_conversation=named)
+            for minutes, named in ((1, "conv-a"), (2, "conv-a +447700900123"), (3, "conv-a"), (4, ["odd"]))
+        ],
+    )
+    found = looks_of_person("amira.haddad", as_staff(auditor(scope=[COMPANY])))
+    assert [(row.name, row.times) for row in found.rows] == [
+        ("conv-a", 2),
+        ("conv-a ***-***-0123", 1),
+        ("Several conversations", 1),
+    ]
+    assert {(row.note, row.url) for row in found.rows} == {
+        (f"recorded in the trail: Tenant {COMPANY}", reverse("trail", args=[refs.seal("trail", trail)]))
+    }
+
+
 @pytest.mark.usefixtures("seen")
 def test_scope_holds_and_nobody_there_is_nobody_in_scope():
     limited = as_staff(auditor("lea.limited", scope=[COMPANY]))

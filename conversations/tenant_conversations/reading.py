@@ -30,8 +30,8 @@ TEXT_SHOWN = 50_000
 _SPEAKERS = {"user": Speaker.CUSTOMER, "assistant": Speaker.AI, "system": Speaker.SYSTEM}
 _NAMES = {Speaker.CUSTOMER: "User", Speaker.AI: "Assistant", Speaker.SYSTEM: "System"}
 _CALLS = ("function_call", "tool_calls")
-_NO_JSON = "The messages are no JSON. They are shown as they are stored."
-_NO_LIST = "The messages are no list of messages. They are shown as they are stored."
+_NO_JSON = "The messages are not valid JSON. They are shown as they are stored."
+_NO_LIST = "The messages are not a list of messages. They are shown as they are stored."
 
 
 def reference_of(tenant_id: str, conversation_id: str) -> str:
@@ -86,13 +86,13 @@ class Stored:
         try:
             content = json.loads(text)
         except (ValueError, RecursionError):
-            return cls(text=clean(text), notice=_NO_JSON, drift="no JSON", size=size)
+            return cls(text=clean(text), notice=_NO_JSON, drift="not valid JSON", size=size)
         if isinstance(content, list):
             return cls(tuple(content), size=size)
         inner = content.get("messages") if isinstance(content, dict) else None
         if isinstance(inner, list):
             return cls(tuple(inner), drift="an object around the list", size=size)
-        return cls(text=clean(text), notice=_NO_LIST, drift="no list", size=size)
+        return cls(text=clean(text), notice=_NO_LIST, drift="not a list", size=size)
 
 
 def _written(value: Any) -> str:

@@ -24,7 +24,9 @@ from conversations.tenant_conversations.queries import list_conversations
 from conversations.tenant_conversations.reading import Stored, as_stored, summary_of, window
 from conversations.tenant_conversations.records import Window
 from conversations.transcript import WINDOW
-from conversations.views.conversation import link, message_number, not_for_prefetch
+from conversations.views.conversation import message_number, not_for_prefetch
+from tenants.records import TenantRow
+from tenants.views.frame import frame
 
 ASKING = ["GET", "HEAD", "POST"]
 # The item's type stays out of the views: they only hand it on.
@@ -39,10 +41,9 @@ BUSY = "Nothing was cleared. Wait a few seconds, then send it again."
 def index(request: StaffRequest, tenant_id: str) -> HttpResponse:
     """A tenant's conversations by their ids. `page` is a cursor."""
     page = list_conversations(tenant_id, request.staff, request.GET.get("page", ""))
-    context = {
-        "tenant_id": tenant_id,
+    # Named by its id: its item is not read for a page that lists none of it.
+    context = frame(TenantRow(tenant_id, tenant_id, "", None), request.staff, "tenant-conversations") | {
         "rows": page.rows,
-        "crumbs": [*_tenant_crumbs(tenant_id), {"label": "Conversations"}],
         "first_url": request.path if page.back else "",
         "back_url": f"?{urlencode({'page': page.back})}" if page.back else "",
         "next_url": f"?{urlencode({'page': page.next})}" if page.next else "",
@@ -69,10 +70,10 @@ def conversation(request: StaffRequest, tenant_id: str, ref: str) -> HttpRespons
         "as_stored": as_stored(opened.stored, raw=opened.is_raw),
         "is_redacted": not opened.is_raw,
         "crumbs": [*_crumbs(tenant_id), {"label": summary.name}],
-        "clear_url": link("tenant-conversation-clear", tenant_id, ref)
+        "clear_url": reverse("tenant-conversation-clear", args=[tenant_id, ref])
         if staff.can(Permission.TENANT_CONVERSATION_CLEAR) and not read_only_reason()
         else "",
-        "trail_url": link("trail", seal("trail", tenant_trail(tenant_id))),
+        "trail_url": reverse("trail", args=[seal("trail", tenant_trail(tenant_id))]),
     }
     return render(request, "tenants/conversation.html", context)
 
@@ -139,12 +140,12 @@ def _ask(
     return answer(request, "tenants/conversation_clear.html", context, error, status)
 
 
-def _tenant_crumbs(tenant_id: str) -> list[dict[str, str]]:
-    return [{"label": "Tenants", "url": link("tenants")}, {"label": tenant_id, "url": link("tenant", tenant_id)}]
-
-
 def _crumbs(tenant_id: str) -> list[dict[str, str]]:
-    return [*_tenant_crumbs(tenant_id), {"label": "Conversations", "url": link("tenant-conversations", tenant_id)}]
+    return [
+        {"label": "Tenants", "url": reverse("tenants")},
+        {"label": tenant_id, "url": reverse("tenant", args=[tenant_id])},
+        {"label": "Conversations", "url": reverse("tenant-conversations", args=[tenant_id])},
+    ]
 
 
 def _window_links(tenant_id: str, ref: str, shown: Window) -> dict[str, Any]:

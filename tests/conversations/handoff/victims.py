@@ -1,15 +1,16 @@
 """A process whose children are killed in the middle of a hand-off: `python -m tests.conversations.handoff.victims`.
 
-Each line on stdin is a job as JSON: `job` (a form's token with its `username`, or "reconcile"), and `kill` ("before",
-"after" or "") the call number `nth`. A fresh child does it on the store that the environment names. The answer is a
-line with how the child ended: {"killed": bool, "code": exit code}.
+Each line on stdin is a job as JSON: `job` (a form's token with its `username`; "reconcile"; or {"clear": [tenant,
+reference, seen]} of a tenant's conversation), and `kill` ("before", "after" or "") the call number `nth`. A fresh child
+does it on the store that the environment names. The answer is a line with how the child ended: {"killed": bool, "code":
+exit code}.
 """
 
 import json
 import os
 import signal
 import sys
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from datetime import timedelta
 
 import django
@@ -19,6 +20,7 @@ django.setup()
 from console.staff.permissions import Role, Scope, Staff  # noqa: E402
 from conversations.handoff import perform, reconcile, unseal_intent  # noqa: E402
 from conversations.handoff.reconciliation import pending_trails  # noqa: E402
+from conversations.tenant_conversations import services  # noqa: E402
 from tests import faults  # noqa: E402
 
 
@@ -27,6 +29,11 @@ def do(job: dict) -> None:
         trails = {trail for _, found in pending_trails() for trail in found}
         errors = [step.error for step in reconcile(sorted(trails), older_than=timedelta(0)) if step.error]
         assert not errors, errors
+    elif isinstance(job["job"], dict):
+        admin = Staff(job["username"], job["username"], Role.ADMIN, Scope(everything=True))
+        tenant_id, reference, seen = job["job"]["clear"]
+        with suppress(services.Gone):
+            services.clear(services.load_to_clear(tenant_id, reference, admin), seen, admin)
     else:
         staff = Staff(job["username"], job["username"], Role.AGENT, Scope(everything=True))
         perform(unseal_intent(job["job"], staff), staff, reason="because")

@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from django.urls import reverse
 
 from conversations.reading import reference_of
+from conversations.tenant_conversations.reading import reference_of as tenant_reference_of
 from tests.browser.hostile import SPELLINGS, Texts, Visitor, plain, press_all
 from tests.hostile.strings import LONG_WORD, STRINGS, storable
 from tests.people import COMPANY
@@ -56,6 +57,8 @@ IN_PART = {
     "admin: trail": ("state.",),
     "admin: audit": ("record.mode",),
     "admin: audit-entry": ("entry.",),
+    "admin: tenant-conversations": ("tenant.updated_at",),
+    "admin: tenant-conversation": ("tenant.message.role", "tenant.message.tool"),
 }
 # A longer string is not shown whole on each page, as panels show so much of a text; messages show all of it.
 SHOWN_OF_A_TEXT = 100
@@ -185,6 +188,46 @@ def test_strings_in_json_text_are_shown_as_text(store, visit):
             assert text.count(SPELLINGS[each[-4:]][0]) >= (6 if len(each) <= 40 else 4 if len(each) <= 110 else 3), each
         visitor.page.goto(f"{url}raw/")
         visitor.look("json, raw", texts)
+
+
+def test_strings_in_tenants_conversations_are_shown_as_text(store, visit):
+    """Each alone in what pages cut to a line, in structured messages, and in text that is no JSON."""
+    world = build(store)
+    texts = Texts(STRINGS)
+    listed = reverse("tenant-conversations", args=[COMPANY])
+    url = reverse("tenant-conversation", args=[COMPANY, tenant_reference_of(COMPANY, "conv-read")])
+    visitor = visit(world.people["admin"], widths=(360, 1280))
+
+    def seen_with(messages: str) -> str:
+        store.update("TENANT_CONVERSATIONS", {"pk": COMPANY, "sk": "conv-read"}, messages=messages)
+        visitor.page.goto(url)
+        return plain(visitor.look("tenant's conversation", texts)["text"])
+
+    for start in range(0, len(STRINGS), 50):
+        group = STRINGS[start : start + 50]
+        used = [{"type": "tool_use", "name": each, "input": {each: "a key", "q": each}} for each in group]
+        entries = [
+            {"role": each, "content": [call, each], "meta": {each: "a key"}}
+            for each, call in zip(group, used, strict=True)
+        ]
+        text = seen_with(json.dumps(entries))
+        for each in group:
+            # The role, the tool's name, a key and a value of its input, a part of the content, a key beside it.
+            assert text.count(SPELLINGS[each[-4:]][0]) >= (6 if len(each) <= 40 else 4 if len(each) <= 110 else 3), each
+    text = seen_with("\n".join(map(storable, STRINGS)))
+    assert not [each for each in STRINGS if plain(storable(each)) not in text]
+    rows = [
+        {"pk": COMPANY, "sk": f"conv-{number:03}", "updated_at": storable(each)} for number, each in enumerate(STRINGS)
+    ]
+    store.put_all("TENANT_CONVERSATIONS", rows)
+    visitor.page.goto(listed)
+    shown = ""
+    for _ in range(10):
+        shown += plain(visitor.look("tenant's rows")["text"])
+        if not (following := visitor.page.locator("[rel=next]")).count():
+            break
+        visitor.page.goto(listed + (following.get_attribute("href") or ""))
+    assert not [each for each in STRINGS if plain(storable(each))[:25] not in shown]
 
 
 def test_word_of_five_thousand_letters_never_scrolls_a_page_sideways(store, visit):

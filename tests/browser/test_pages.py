@@ -10,6 +10,7 @@ from tests.browser.looks import FEWER, LOOKS, check_look, check_looks, settle
 COMPANY = "/conversations/companies/ci-cuc-001/"
 FIND = "/conversations/find/"
 EVENTS = "/audit/events/"
+TALKS = "/tenants/outlocks/conversations/"
 OPEN = "[data-open]"
 LONG = "ci-nwe-002#pi-nwe-mtr#req-64e5dd56#447700900144"
 HANDLED = "ci-lum-003#pi-lum-aft#req-871cda4b#447700900399"
@@ -206,6 +207,20 @@ PAGES = [
         "/channels/resolve/",
         [("#id_carried", "nothing at all"), ".form .btn.primary"],
         "Resolve a channel",
+    ),
+    ("admin", "tenant-conversations", TALKS, [], "outlocks"),
+    ("admin", "tenant-conversations-none", "/tenants/nobody/conversations/", [], "nobody"),
+    ("admin", "tenant-conversation", TALKS, ["text=sprint-status", ".msg details > summary"], "sprint-status"),
+    ("admin", "tenant-conversation-long", TALKS, ["text=on-call", ".earlier a"], "on-call"),
+    ("auditor", "tenant-conversation-malformed", TALKS, ["text=conv-e27b-import"], "import"),
+    ("auditor", "tenant-conversation-drifted", "/tenants/lumen-dental/conversations/", ["text=rota"], "rota"),
+    ("admin", "tenant-conversation-clear", TALKS, ["text=retro", "text=Clear this"], "Clear this conversation"),
+    (
+        "admin",
+        "tenant-conversation-clear-error",
+        TALKS,
+        ["text=retro", "text=Clear this", ("#id_typed", "conv"), ".btn.danger"],
+        "Clear this conversation",
     ),
     ("admin", "raw", COMPANY, [OPEN, "text=Raw item"], "Raw item"),
     ("admin", "system", "/system/", [], "System"),

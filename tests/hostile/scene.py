@@ -19,7 +19,7 @@ from tests.hostile.twins import twin
 from tests.items import conversation
 from tests.people import COMPANY, OTHER_COMPANY, member, signed_in
 from tests.store import Store
-from tests.world import Side, World, build
+from tests.world import Side, World, build, tenant_conversations
 from tests.world.audit import sealed
 from tests.world.events import event_ref, key_of
 from tests.world.requests import ref
@@ -134,6 +134,7 @@ def known_pairs(side: Side) -> list[tuple[str, str]]:
         *(side.conversation_id, side.conversation_ref, side.recipient_ref, side.replies_ref, side.trail_ref),
         event_ref(key_of(side)),
         *sealed(side),
+        *tenant_conversations.refs(side),
         *(ref(side, purpose) for purpose in side.keys),
         *(key for keys in side.keys.values() for key in keys),
     )

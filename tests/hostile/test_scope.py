@@ -16,7 +16,7 @@ from tests.hostile.crawl import Crawler, Visit
 from tests.hostile.scene import SHARED, assert_same, is_theirs, known_pairs, put_back, scene, stored
 from tests.hostile.twins import KEPT_NAMES, malformed, twin, twin_url
 from tests.people import OTHER_COMPANY, member, signed_in
-from tests.world import Side, posts, tenants, urls
+from tests.world import Side, posts, tenant_conversations, tenants, urls
 from tests.world.audit import entry_refs
 from tests.world.events import event_ref, key_of
 from tests.world.requests import hand_offs, ref
@@ -113,6 +113,7 @@ def references(side: Side) -> dict[str, list[str]]:
         "audit-looks-conversation": [side.trail_ref],
         "audit-entry": entry_refs(side),
         **tenants.references(side),
+        "tenant-conversation": tenant_conversations.refs(side),
         "trail": [
             side.trail_ref,
             seal("trail", f"STAFF#{side.username}"),

@@ -32,11 +32,15 @@ def items(tenant_id: str, texts: Texts, now: datetime) -> list[dict[str, Any]]:
     kept = to_epoch(now + timedelta(days=12, hours=1))
     talk = json.dumps(messages(texts), ensure_ascii=False)
     short = json.dumps([{"role": "user", "content": texts("tenant.message.short")}], ensure_ascii=False)
+    last = {"role": "user", "content": texts("tenant.long")}
     made: dict[str, dict[str, Any]] = {
-        READ: {"messages": talk, texts("tenant.unknown attribute"): {texts("tenant.unknown key"): texts("tenant.x")}},
+        READ: {
+            "messages": talk,
+            texts("tenant.unknown attribute"): {texts("tenant.unknown key"): texts("tenant.conversation.unknown")},
+        },
         CLEARED: {"messages": short},
         MALFORMED: {"messages": texts("tenant.malformed") + talk[:200]},
-        LONG: {"messages": json.dumps([{"role": "user", "content": texts("tenant.long")}] * 120, ensure_ascii=False)},
+        LONG: {"messages": json.dumps([{"role": "user", "content": "yes"}] * 119 + [last], ensure_ascii=False)},
         DRIFTED: {"messages": {"text": texts("tenant.drifted")}, "updated_at": texts("tenant.updated_at"), "ttl": "-"},
         EXPIRED: {"messages": short, "ttl": to_epoch(now - timedelta(days=2))},
     }
@@ -57,10 +61,13 @@ def messages(texts: Texts) -> list[Any]:
             "role": "assistant",
             "content": [{"type": "tool_use", "name": texts("tenant.message.tool"), "input": {"q": 1}}],
         },
-        {"role": texts("tenant.message.role"), "content": {texts("tenant.message.tree key"): texts("tenant.tree")}},
+        {
+            "role": texts("tenant.message.role"),
+            "content": {texts("tenant.message.tree key"): texts("tenant.message.tree")},
+        },
         {"role": ["odd"], "content": [[texts("tenant.message.nested")]]},
         texts("tenant.message.bare"),
-        {"role": "assistant", "meta": {texts("tenant.message.meta key"): texts("tenant.message.meta")}},
+        {"role": "assistant", "meta": {texts("tenant.message.meta key"): texts("tenant.message.meta.deep")}},
     ]
 
 
@@ -84,6 +91,11 @@ def posts(side: Side) -> dict[str, list[Post]]:
     found = load(side.company_id, reference_of(side.company_id, CLEARED), READER)
     form = {"typed": CLEARED, "seen": seen_of(found)}
     return {"tenant-conversation-clear": [(_of("tenant-conversation-clear", side, CLEARED), form)]}
+
+
+def refs(side: Side) -> list[str]:
+    """References of those that have a purpose."""
+    return [reference_of(side.company_id, each) for each in (READ, CLEARED, MALFORMED, LONG, DRIFTED, EXPIRED)]
 
 
 def _of(name: str, side: Side, conversation_id: str) -> str:

@@ -135,7 +135,7 @@ def test_a_tenant_is_read_with_two_queries_beside_its_memories(store):
     ]
     assert found.users[0].identities == (("teams", "aad-id"), ("slack", "U12345"))
     assert [(each.channel, each.in_index) for each in found.channels] == [(Channel("teams", "azure-bot-app-id"), True)]
-    assert found.companies == ("ci-0", "ci-1")
+    assert [each.company_id for each in found.companies] == ["ci-0", "ci-1"]
     assert [(each.sort_key, each.attributes) for each in found.foreign] == [("INVITE#abc", ("email", "pk", "sk"))]
 
 

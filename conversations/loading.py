@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from decimal import Context, Decimal
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any, cast
 
@@ -14,11 +14,11 @@ from console.dynamodb.connection import call
 from console.dynamodb.keys import PARTITION_KEY_BYTES, SORT_KEY_BYTES
 from console.dynamodb.models import TYPE_WORDS
 from console.dynamodb.registry import TABLES, table_name
+from console.dynamodb.sizes import MAX_ITEM_BYTES, size_of
 from console.dynamodb.translation import ConditionFailed
 from console.errors import NotAccepted
 from conversations.models import Conversation
 
-MAX_ITEM_BYTES = 400 * 1024
 MAX_LINE_BYTES = 4 * 1024 * 1024
 CHANNELS = ("whatsapp", "sms", "email")
 _TIMESTAMPS = ("created_at", "updated_at")
@@ -32,8 +32,6 @@ _PYTHON_TYPES: dict[type, str] = {
     dict: "M",
     type(None): "NULL",
 }
-# DynamoDB keeps 38 digits; the default context would round to 28.
-_EXACT = Context(prec=60)
 _serialize = TypeSerializer().serialize
 
 
@@ -175,33 +173,6 @@ def _key_flaws(plain: dict[str, Any]) -> Iterator[str]:
             yield f"{name} is empty"
         elif len(value.encode()) > limit:
             yield f"{name} is longer than {limit} bytes"
-
-
-def size_of(item: dict[str, dict[str, Any]]) -> int:
-    """Bytes of an item as DynamoDB counts them: names and values, numbers by their digits, 3 and 1 for containers."""
-    return sum(len(name.encode()) + _value_size(value) for name, value in item.items())
-
-
-def _value_size(value: dict[str, Any]) -> int:
-    kind, content = next(iter(value.items()))
-    match kind:
-        case "S":
-            return len(content.encode())
-        case "N":
-            return _number_size(Decimal(content))
-        case "L":
-            return 3 + sum(1 + _value_size(each) for each in content)
-        case "M":
-            return 3 + sum(1 + len(name.encode()) + _value_size(each) for name, each in content.items())
-        case _:
-            return 1
-
-
-def _number_size(number: Decimal) -> int:
-    """Two digits a byte, in pairs from the decimal point on; one byte more, and another for a minus."""
-    _, digits, exponent = number.normalize(_EXACT).as_tuple()
-    places = len(digits) + int(exponent) % 2 if number else 0
-    return (places + 1) // 2 + 1 + (number < 0)
 
 
 def put(item: dict[str, dict[str, Any]]) -> bool:

@@ -1,0 +1,39 @@
+"""How large DynamoDB finds an item."""
+
+from decimal import Context, Decimal
+from typing import Any
+
+MAX_ITEM_BYTES = 400 * 1024
+# DynamoDB keeps 38 digits; the default context would round to 28.
+_EXACT = Context(prec=60)
+
+
+def size_of(item: dict[str, dict[str, Any]]) -> int:
+    """Bytes of an item as DynamoDB counts them: names and values, numbers by their digits, 3 and 1 for containers."""
+    return sum(len(name.encode()) + _value_size(value) for name, value in item.items())
+
+
+def _value_size(value: dict[str, Any]) -> int:
+    kind, content = next(iter(value.items()))
+    match kind:
+        case "S":
+            return len(content.encode())
+        case "N":
+            return _number_size(Decimal(content))
+        case "B":
+            return len(content)
+        case "SS" | "NS" | "BS":
+            return 3 + sum(1 + _value_size({kind[0]: each}) for each in content)
+        case "L":
+            return 3 + sum(1 + _value_size(each) for each in content)
+        case "M":
+            return 3 + sum(1 + len(name.encode()) + _value_size(each) for name, each in content.items())
+        case _:
+            return 1
+
+
+def _number_size(number: Decimal) -> int:
+    """Two digits a byte, in pairs from the decimal point on; one byte more, and another for a minus."""
+    _, digits, exponent = number.normalize(_EXACT).as_tuple()
+    places = len(digits) + int(exponent) % 2 if number else 0
+    return (places + 1) // 2 + 1 + (number < 0)

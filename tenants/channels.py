@@ -17,7 +17,7 @@ from console.errors import Conflict, NotFound
 from console.staff.permissions import Permission, Staff
 from tenants.channel_types import label_of
 from tenants.keys import OWNER, Channel, check_key, partition_of, tenant_of
-from tenants.models import ChannelGuard, ChannelMapping
+from tenants.models import ChannelGuard, ChannelMapping, TenantItem
 from tenants.queries import guard_of, owners_of
 from tenants.writing import attempts, check_exists, check_writer, current_meta, entry_of
 
@@ -101,7 +101,7 @@ def complete(tenant_id: str, channel: Channel, staff: Staff) -> None:
             values = _mapping_values(tenant_id, channel)
             actions = [getattr(ChannelMapping, name).set(value) for name, value in values.items()]
             writes.update(mapping, actions=actions, condition=ChannelMapping.pk.exists())
-            _add_guard(writes, tenant_id, channel, claims)
+            add_guard(writes, tenant_id, channel, claims)
 
         if attempt(add, [entry_of(tenant_id, Action.CHANNEL_COMPLETED, staff, channel=in_words(channel))]):
             return
@@ -149,7 +149,7 @@ def move(tenant_id: str, channel: Channel, to: str, staff: Staff) -> None:
             writes.delete(ChannelMapping(partition_of(tenant_id), channel.key), condition=ChannelMapping.pk.exists())
             taken = ChannelMapping.pk.exists() if to in claims.tenants else ChannelMapping.pk.does_not_exist()
             writes.save(_mapping(to, channel), condition=taken)
-            _add_guard(writes, to, channel, claims)
+            add_guard(writes, to, channel, claims)
 
         told = {"channel": in_words(channel), "from": {"tenant": tenant_id}, "to": {"tenant": to}}
         if attempt(add, [entry_of(each, Action.CHANNEL_MOVED, staff, **told) for each in (tenant_id, to)]):
@@ -167,20 +167,30 @@ def in_words(channel: Channel) -> str:
     return f"{label_of(channel.type)} {channel.id}"
 
 
-def add_claim(writes: TransactWrite, tenant_id: str, channel: Channel, claims: Claims) -> None:
-    """Add a mapping and its guard to a transaction; `claims` is who had the channel when it was found free."""
-    writes.save(_mapping(tenant_id, channel), condition=ChannelMapping.pk.does_not_exist())
-    _add_guard(writes, tenant_id, channel, claims)
+def add_claim(
+    writes: TransactWrite, tenant_id: str, channel: Channel, claims: Claims, mapping: TenantItem | None = None
+) -> None:
+    """Add a mapping and its guard to a transaction; `claims` is who had the channel when it was found free.
+
+    `mapping` is written in place of what the console makes of a mapping.
+    """
+    writes.save(mapping or _mapping(tenant_id, channel), condition=ChannelMapping.pk.does_not_exist())
+    add_guard(writes, tenant_id, channel, claims)
 
 
-def _add_guard(writes: TransactWrite, tenant_id: str, channel: Channel, claims: Claims) -> None:
-    """The guard for a tenant, if it still names whom it named when it was seen."""
+def left_over(claims: Claims, tenant_id: str) -> bool:
+    """Whether the guard is another tenant's whose mapping is gone."""
+    return bool(claims.guard) and claims.guard not in (tenant_id, *claims.tenants)
+
+
+def add_guard(writes: TransactWrite, tenant_id: str, channel: Channel, claims: Claims) -> None:
+    """Add to a transaction the guard for a tenant, if it still names whom it named when it was seen."""
     named, seen = ChannelGuard.tenant_id, claims.guard
     as_seen = named.does_not_exist() if not seen else (named == seen)
     guard = ChannelGuard(channel.key, OWNER, tenant_id=tenant_id, claimed_at=clock.to_iso(clock.now()))
     writes.save(guard, condition=as_seen)
-    if seen and seen not in (tenant_id, *claims.tenants):
-        # Left over from a mapping that is gone, which must still be gone when this is written.
+    if left_over(claims, tenant_id):
+        # The mapping that it is left over from must still be gone when this is written.
         writes.condition_check(
             ChannelMapping, partition_of(seen), channel.key, condition=ChannelMapping.pk.does_not_exist()
         )

@@ -105,8 +105,8 @@ def test_only_commands_scan():
         for path in modules(app)
         if '"Scan"' in path.read_text() or ".scan(" in path.read_text()
     }
-    # discover, reconcile, type sampling before an index, the list of accounts, and the archive: each run by hand; the
-    # connection only names the operation, to check its answers
+    # discover, reconcile, type sampling before an index, the list of accounts, the archive, and the walk over tenants:
+    # each run by hand; the connection only names the operation, to check its answers
     assert scanning <= {
         "console/dynamodb/connection.py",
         "conversations/companies.py",
@@ -115,6 +115,7 @@ def test_only_commands_scan():
         "console/dynamodb/sampling.py",
         "console/staff/services.py",
         "console/audit/archive/walk.py",
+        "tenants/walking.py",
     }
     callers = {"discover", "reconcile", "list_accounts", "sample", "walk"}
     wrong = {

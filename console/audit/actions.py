@@ -63,6 +63,7 @@ class Action(StrEnum):
     USER_REMOVED = "user.removed"
     CHANNEL_CLAIMED = "channel.claimed"
     CHANNEL_COMPLETED = "channel.completed"
+    CHANNEL_GUARDED = "channel.guarded"
     CHANNEL_MOVED = "channel.moved"
     CHANNEL_RELEASED = "channel.released"
     COMPANY_LINKED = "company.linked"

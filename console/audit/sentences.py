@@ -58,6 +58,7 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.USER_REMOVED: ("removed the user[ {user}]", "remove the user[ {user}]"),
     Action.CHANNEL_CLAIMED: ("added the channel[ {channel}]", "add the channel[ {channel}]"),
     Action.CHANNEL_COMPLETED: ("made the channel[ {channel}] findable", "make the channel[ {channel}] findable"),
+    Action.CHANNEL_GUARDED: ("guarded the channel[ {channel}]", "guard the channel[ {channel}]"),
     Action.CHANNEL_MOVED: ("moved the channel[ {channel}]", "move the channel[ {channel}]"),
     Action.CHANNEL_RELEASED: ("released the channel[ {channel}]", "release the channel[ {channel}]"),
     Action.COMPANY_LINKED: ("linked the company[ {company}]", "link the company[ {company}]"),

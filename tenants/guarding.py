@@ -1,0 +1,90 @@
+"""Guards for channels that other writers mapped: what of them is missing, and what cannot be guarded as it is."""
+
+from dataclasses import dataclass, field
+
+from pynamodb.transactions import TransactWrite
+
+from console.audit.actions import Action, tenant_trail
+from console.audit.recording import COMMAND_LINE, Entry
+from console.dynamodb.translation import TransactionRefused
+from console.trees import text_of
+from tenants.channels import Claims, add_guard, in_words
+from tenants.keys import Channel, Kind, partition_of, tenant_of
+from tenants.models import ChannelMapping, item_of
+from tenants.queries import guard_of
+from tenants.walking import Progress, walk
+from tenants.writing import write
+
+# A channel and a tenant.
+Pair = tuple[Channel, str]
+
+
+@dataclass(slots=True)
+class Survey:
+    """The channels of all tenants, by what is to be done about them. Each is in the order of keys.
+
+    `strays` are mappings that webhooks cannot find, `left_over` guards whose mapping is gone with whom they name, and
+    `contrary` channels with the tenant that maps them and the one that their guard names.
+    """
+
+    unguarded: list[Pair] = field(default_factory=list)
+    guarded: list[Pair] = field(default_factory=list)
+    clashes: list[tuple[Channel, tuple[str, ...]]] = field(default_factory=list)
+    strays: list[Pair] = field(default_factory=list)
+    left_over: list[Pair] = field(default_factory=list)
+    contrary: list[tuple[Channel, str, str]] = field(default_factory=list)
+
+
+def survey(progress: Progress) -> Survey:
+    """Look through the whole table. For commands only. Raises the store's errors."""
+    found = Survey()
+    mapped: dict[Channel, set[str]] = {}
+    guards: dict[Channel, str | None] = {}
+    for kind, item in map(item_of, walk(progress)):
+        pk, sk = str(item.plain("pk")), str(item.plain("sk"))
+        if kind is Kind.CHANNEL and (channel := Channel.of(sk)):
+            mapped.setdefault(channel, set()).add(tenant_of(pk))
+            if (item.plain("gsi1pk"), item.plain("gsi1sk")) != (sk, pk):
+                found.strays.append((channel, tenant_of(pk)))
+        elif kind is Kind.GUARD and (channel := Channel.of(pk)):
+            # One that names nobody guards nothing: the next claim writes over it.
+            named = item.plain("tenant_id")
+            guards[channel] = None if named is None else text_of(named)
+    found.strays.sort(key=lambda pair: (pair[0].key, pair[1]))
+    for channel in sorted(mapped.keys() | guards.keys(), key=lambda each: each.key):
+        _sort_in(found, channel, sorted(mapped.get(channel, ())), guards.get(channel))
+    return found
+
+
+def _sort_in(found: Survey, channel: Channel, tenants: list[str], guard: str | None) -> None:
+    if len(tenants) > 1:
+        found.clashes.append((channel, tuple(tenants)))
+    elif not tenants:
+        found.left_over.append((channel, guard or ""))
+    elif guard is None:
+        found.unguarded.append((channel, tenants[0]))
+    elif guard == tenants[0]:
+        found.guarded.append((channel, guard))
+    else:
+        found.contrary.append((channel, tenants[0], guard))
+
+
+def guard(channel: Channel, tenant_id: str) -> bool:
+    """Write the guard of a channel that a tenant maps, with its entry. False if mapping or guard changed meanwhile.
+
+    Raises the store's errors.
+    """
+
+    def add(writes: TransactWrite) -> None:
+        exists = ChannelMapping.pk.exists()
+        writes.condition_check(ChannelMapping, partition_of(tenant_id), channel.key, condition=exists)
+        add_guard(writes, tenant_id, channel, Claims((tenant_id,), "", ()))
+
+    payload = {"channel": in_words(channel)}
+    entry = Entry(tenant_trail(tenant_id), Action.CHANNEL_GUARDED, COMMAND_LINE, company_id=tenant_id, payload=payload)
+    try:
+        write(add, entry)
+    except TransactionRefused:
+        # An answer that was lost may have been of this very write.
+        return guard_of(channel) == tenant_id
+    return True

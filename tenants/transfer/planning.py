@@ -16,6 +16,9 @@ from tenants.transfer.values import canonical
 from tenants.users import NotUnique, Users, UserValues, check_unique
 from tenants.walking import RawItem, partition_items
 
+# So many attributes that differ are named.
+NAMED = 8
+
 
 class Fate(StrEnum):
     """What becomes of an item of the file."""
@@ -126,7 +129,14 @@ def _compared(kind: Kind, sk: str, item: RawItem, stored: Mapping[str, RawItem],
         status = {name: value for name, value in item.items() if name != "status"}
         if canonical(status) == canonical({name: value for name, value in stored[sk].items() if name != "status"}):
             return Fate.SAME, "but for its status, which is set when all of it is there"
-    return Fate.DIFFERS, "left as it is"
+    return Fate.DIFFERS, f"left as it is; not the same: {_differing(item, stored[sk])}"
+
+
+def _differing(item: RawItem, found: RawItem) -> str:
+    """Names of attributes, which say nothing of their values."""
+    one, other = dict(canonical(item)), dict(canonical(found))
+    names = sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
+    return ", ".join(shown(name) for name in names[:NAMED]) + (", …" if len(names) > NAMED else "")
 
 
 def _users(stored: Mapping[str, RawItem]) -> Users:

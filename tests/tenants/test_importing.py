@@ -140,7 +140,7 @@ def test_another_file_does_not_go_on_with_it(store, file, small, tmp_path):
     out, err, well = run("import", other, "--yes")
     assert well, err
     assert "outlocks: exists" in out
-    assert "differs       META (left as it is)" in out
+    assert "differs       META (left as it is; not the same: status)" in out
     assert not is_served(store)
     assert "USER#new" in of(store, "outlocks")
 

@@ -61,7 +61,7 @@ class Command(BaseCommand):
         except ConsoleError as error:
             raise CommandError(str(error) or type(error).__name__) from error
         except OSError as error:
-            raise CommandError(f"{options['file']}: {error.strerror or type(error).__name__}.") from error
+            raise CommandError(f"{options.get('file', OUT)}: {error.strerror or type(error).__name__}.") from error
 
     # --- guard-channels -----------------------------------------------------------------------------------------------
 

@@ -3,13 +3,18 @@
 moto 5.2.5 turns a whole item into plain Python once for each projected attribute, and looks up every member of every
 nested value by name when it answers: a list page took seconds, an item of 10,000 messages more than the console waits.
 Each Query sorts the whole table, by a comparison of moto's own, and each attribute that is set, in copies of what was
-read too, measures all those before it.
+read too, measures all those before it. A transaction copies each of its tables, once for each of its writes.
 Only the embedded server of the demo and the tests, which answers one request at a time, imports this, and moto with it.
 """
 
+import copy
+from collections import defaultdict
+from functools import lru_cache
 from typing import Any
 
+from moto.core import responses
 from moto.core.serialize import JSONSerializer
+from moto.dynamodb.models import DynamoDBBackend
 from moto.dynamodb.models.dynamo_type import DynamoType, Item, LimitedSizeDict
 from moto.dynamodb.models.table import Table
 
@@ -20,6 +25,8 @@ _slow_size, _slow_project, _slow_serialize = DynamoType.size, Item.project, JSON
 _slow_set = LimitedSizeDict.__setitem__
 _slow_query, _slow_all_items = Table.query, Table.all_items
 _slow_cast_value = DynamoType.cast_value.fget  # type: ignore[attr-defined]
+_slow_transact = DynamoDBBackend.transact_write_items
+_method_names = lru_cache(maxsize=None)(responses.method_names_from_class)
 
 
 class _Unusual(Exception):
@@ -30,6 +37,11 @@ def apply() -> None:
     """Replace some methods of moto's by quick ones. May be called again."""
     DynamoType.__deepcopy__ = _copied  # type: ignore[method-assign, assignment]
     DynamoType.size = _size  # type: ignore[method-assign, assignment]
+    Item.__deepcopy__ = _copied_item  # type: ignore[method-assign, assignment]
+    DynamoDBBackend.transact_write_items = _transact  # type: ignore[method-assign]
+    Table.__deepcopy__ = _copied_table  # type: ignore[attr-defined]
+    # Which methods a class has was found out for every request.
+    responses.method_names_from_class = _method_names
     DynamoType.cast_value = property(_cast_value)  # type: ignore[method-assign, assignment]
     LimitedSizeDict.__setitem__ = _set  # type: ignore[method-assign, assignment]
     Table.query = _query  # type: ignore[method-assign, assignment]
@@ -50,7 +62,52 @@ def _copied(value: Any, _memo: Any = None) -> Any:
     return copy
 
 
+def _copied_item(item: Any, _memo: Any = None) -> Any:
+    copied = Item.__new__(Item)
+    copied.hash_key, copied.range_key = item.hash_key, item.range_key
+    copied.attrs = LimitedSizeDict.__new__(LimitedSizeDict)
+    for name, value in item.attrs.items():
+        dict.__setitem__(copied.attrs, name, _copied(value) if type(value) is DynamoType else copy.deepcopy(value))
+    vars(copied.attrs).update(vars(item.attrs))
+    return copied
+
+
+def _transact(backend: Any, transact_items: list[dict[str, Any]]) -> None:
+    """moto keeps the tables as they were, in case that a write fails: only what is written to needs copies."""
+    written: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for each in transact_items:
+        for write in each.values():
+            written[str(write.get("TableName"))].append(write.get("Item") or write.get("Key") or {})
+    tables = [(backend.tables[name], keys) for name, keys in written.items() if name in backend.tables]
+    for table, keys in tables:
+        table.about_to_change = [each[table.hash_key_attr] for each in keys if table.hash_key_attr in each]
+    try:
+        _slow_transact(backend, transact_items)
+    finally:
+        for table, _ in tables:
+            vars(table).pop("about_to_change", None)
+            # Those of them that moto put in their places.
+            vars(backend.tables[table.name]).pop("about_to_change", None)
+
+
+def _copied_table(table: Any, memo: dict[int, Any]) -> Any:
+    changing = vars(table).get("about_to_change")
+    copied = Table.__new__(Table)
+    memo[id(table)] = copied
+    if changing is None or table.stream_shard is not None:
+        vars(copied).update(copy.deepcopy(vars(table), memo))
+        return copied
+    vars(copied).update(vars(table))
+    copied.items = copy.copy(table.items)
+    for key in map(DynamoType, changing):
+        if key in table.items:
+            copied.items[key] = copy.deepcopy(table.items[key])
+    return copied
+
+
 def _size(value: Any) -> int:
+    if value.type == "S":
+        return len(value.value.encode())
     if value.type == "L":
         return sum(each.size() for each in value.value)
     if value.type == "M":

@@ -139,3 +139,56 @@ def test_numbers_are_compared_as_numbers(client: Any) -> None:
             "ExpressionAttributeValues": {":p": KEY["primary_channel"], ":n": {"N": given}},
         }
         assert client.query(TableName=table, **request)["Items"][0]["number"] == {"N": stored}
+
+
+def test_a_refused_transaction_leaves_every_item_as_it_was(client: Any) -> None:
+    """New items, those that were replaced, deleted or changed deep inside, in one table and in two."""
+    conversations, staff = table_name("CONVERSATIONS"), table_name("STAFF")
+    others = [{**KEY, "conversation_id": {"S": f"c#p#r#{number}"}} for number in (2, 3)]
+    person = {"username": {"S": "somebody"}, "scope": {"L": [{"S": "one"}]}}
+    for item in ({**KEY, **ITEM}, *({**key, **ITEM} for key in others)):
+        client.put_item(TableName=conversations, Item=item)
+    client.put_item(TableName=staff, Item=person)
+
+    def stored() -> list[Any]:
+        scans = (client.scan(TableName=name, ConsistentRead=True)["Items"] for name in (conversations, staff))
+        return [
+            sorted(({name: _sorted(value) for name, value in each.items()} for each in page), key=str) for page in scans
+        ]
+
+    def writes(condition: str) -> list[dict[str, Any]]:
+        appended = {
+            "UpdateExpression": "SET #l = list_append(#l, :m)",
+            "ExpressionAttributeValues": {":m": {"L": [{"S": "y"}]}},
+        }
+        return [
+            {
+                "Update": {
+                    "TableName": conversations,
+                    "Key": KEY,
+                    "ExpressionAttributeNames": {"#l": "none"},
+                    **appended,
+                }
+            },
+            {"Put": {"TableName": conversations, "Item": {**others[0], "text": {"S": "replaced"}}}},
+            {"Delete": {"TableName": conversations, "Key": others[1]}},
+            {"Put": {"TableName": conversations, "Item": {**KEY, "primary_channel": {"S": "+447700900111"}}}},
+            {
+                "Update": {
+                    "TableName": staff,
+                    "Key": {"username": {"S": "somebody"}},
+                    "ExpressionAttributeNames": {"#l": "scope"},
+                    **appended,
+                }
+            },
+            {"Put": {"TableName": staff, "Item": {"username": {"S": "another"}}, "ConditionExpression": condition}},
+        ]
+
+    before = stored()
+    with pytest.raises(client.exceptions.TransactionCanceledException):
+        client.transact_write_items(TransactItems=writes("attribute_exists(username)"))
+    assert stored() == before
+    client.transact_write_items(TransactItems=writes("attribute_not_exists(username)"))
+    assert len(stored()[0]) == len(before[0])
+    assert len(stored()[1]) == 2
+    assert stored() != before

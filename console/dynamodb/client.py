@@ -82,6 +82,8 @@ def make_client(service: str) -> Any:
         region_name=settings.AWS_REGION,
         endpoint_url=settings.DYNAMODB_ENDPOINT or None,
         config=Config(
+            # botocore would put one together, of all that it knows about this machine, for every call.
+            user_agent="conversation-console",
             parameter_validation=False,
             connect_timeout=settings.DYNAMODB_CONNECT_TIMEOUT_SECONDS,
             read_timeout=settings.DYNAMODB_READ_TIMEOUT_SECONDS,

@@ -9,6 +9,7 @@ import pytest
 
 from console.dynamodb.registry import TABLES
 from tests import dynamodb_local
+from tests.direct import handed_over
 from tests.store import Store
 
 # Machines differ in speed: no example is failed for its time. CI tries the same examples each time, people new ones.
@@ -63,7 +64,7 @@ def dynamodb(request: pytest.FixtureRequest) -> Iterator[Store]:
     else:
         from console.dynamodb.embedded import EmbeddedDynamoDB
 
-        with EmbeddedDynamoDB() as embedded:
+        with EmbeddedDynamoDB() as embedded, handed_over(embedded):
             yield Store(embedded.endpoint, local=False)
 
 

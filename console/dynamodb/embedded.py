@@ -38,6 +38,8 @@ class EmbeddedDynamoDB:
     def __init__(self, port: int = 0) -> None:
         self.port = port
         self.endpoint = ""
+        # What answers the requests, for callers of this process that need no socket; None while it does not run.
+        self.application: WSGIApplication | None = None
         self._server: _Server | None = None
         self._thread: threading.Thread | None = None
 
@@ -48,6 +50,7 @@ class EmbeddedDynamoDB:
         application = _one_at_a_time(_once_per_token(_dispatcher()))
         self._server = _Server((HOST, port or self.port), _Handler)
         self._server.set_app(application)
+        self.application = application
         # A short poll only makes stop() quick; requests do not wait for it.
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, name="embedded-dynamodb", daemon=True
@@ -64,7 +67,7 @@ class EmbeddedDynamoDB:
         self._server.server_close()
         if self._thread is not None:
             self._thread.join()
-        self._server, self._thread, self.endpoint = None, None, ""
+        self._server, self._thread, self.application, self.endpoint = None, None, None, ""
         _forget()
 
     def __enter__(self) -> Self:

@@ -1,0 +1,85 @@
+"""The console's calls to the embedded DynamoDB, handed over within the process: the same answers without a socket.
+
+Everything on both sides of the wire stays: botocore signs, serialises, retries and parses, the embedded server decides
+as for any request. What is left out, sockets and threads of the server, costs as much as many an answer.
+Threads that a test starts keep to the sockets: the switches from one to another there are what races are made of.
+"""
+
+import io
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+from urllib.parse import urlsplit
+
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.httpsession import URLLib3Session
+
+from console.dynamodb.embedded import EmbeddedDynamoDB
+
+_over_http = URLLib3Session.send
+# Threads in which the console makes calls at the same time, for one request.
+OWN_THREADS = "dynamodb"
+
+
+class _Body(io.BytesIO):
+    """What botocore reads an answer from."""
+
+    def stream(self, **_: Any) -> Iterator[bytes]:
+        """All of it."""
+        yield self.read()
+
+
+@contextmanager
+def handed_over(embedded: EmbeddedDynamoDB) -> Iterator[None]:
+    """Requests of this process to that server go to its application at once; all others go their way."""
+    host = urlsplit(embedded.endpoint).netloc
+
+    def send(session: URLLib3Session, request: AWSPreparedRequest) -> AWSResponse:
+        if urlsplit(request.url).netloc != host or embedded.application is None or _is_raced():
+            return _over_http(session, request)
+        started: list[Any] = []
+        body = b"".join(embedded.application(_environ(request), lambda *told: started.append(told)))
+        (status, headers, *_), *_ = started
+        return AWSResponse(request.url, int(status.partition(" ")[0]), dict(headers), _Body(body))
+
+    with mock.patch.object(URLLib3Session, "send", send):
+        yield
+
+
+def _is_raced() -> bool:
+    """Whether this is a thread that a test (or a server that a test runs) started."""
+    thread = threading.current_thread()
+    return thread is not threading.main_thread() and not thread.name.startswith(OWN_THREADS)
+
+
+def _environ(request: AWSPreparedRequest) -> dict[str, Any]:
+    """The request as a WSGI server gives it to its application."""
+    parts = urlsplit(request.url)
+    body = request.body or b""
+    content = body if isinstance(body, bytes) else bytes(body, "utf-8") if isinstance(body, str) else bytes(body)
+    headers = {f"HTTP_{name.upper().replace('-', '_')}": _text(value) for name, value in request.headers.items()}
+    return headers | {
+        "REQUEST_METHOD": request.method,
+        "SCRIPT_NAME": "",
+        "PATH_INFO": parts.path or "/",
+        "QUERY_STRING": parts.query,
+        "SERVER_NAME": parts.hostname,
+        "SERVER_PORT": str(parts.port),
+        "SERVER_PROTOCOL": "HTTP/1.1",
+        "HTTP_HOST": parts.netloc,
+        "CONTENT_TYPE": headers.get("HTTP_CONTENT_TYPE", ""),
+        "CONTENT_LENGTH": str(len(content)),
+        "wsgi.version": (1, 0),
+        "wsgi.url_scheme": parts.scheme,
+        "wsgi.input": io.BytesIO(content),
+        "wsgi.errors": io.StringIO(),
+        "wsgi.multithread": True,
+        "wsgi.multiprocess": False,
+        "wsgi.run_once": False,
+    }
+
+
+def _text(value: Any) -> str:
+    return value.decode("latin-1") if isinstance(value, bytes) else str(value)

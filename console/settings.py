@@ -81,6 +81,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "console.context.page",
             ],
+            "builtins": ["console.templatetags.icons"],
         },
     }
 ]

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
+from django.template import Context, Template
 
 from console import clock
 from console.templatetags.console import brief
@@ -27,3 +28,27 @@ def test_brief_leaves_out_what_the_reader_knows(monkeypatch, at, words):
 
 def test_brief_of_an_unknown_moment():
     assert brief(None) == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("tag", "drawn"),
+    [
+        ('{% icon "copy" %}', '<svg class="icon" aria-hidden="true"><use href="/static/icons.svg#copy"></use></svg>'),
+        (
+            "{% icon name small=True alt=words %}",
+            '<svg class="icon small" role="img" aria-label="A &lt;b&gt;"><use href="/static/icons.svg#x&quot;">'
+            "</use></svg>",
+        ),
+        (
+            '{% include "components/_icon.html" with name="copy" only %}',
+            '<svg class="icon" aria-hidden="true"><use href="/static/icons.svg#copy"></use></svg>',
+        ),
+    ],
+)
+def test_icons_are_drawn_with_their_words(tag, drawn):
+    assert Template(tag).render(Context({"name": 'x"', "words": "A <b>"})) == drawn
+
+
+def test_icons_are_those_of_the_static_files_of_now(settings):
+    settings.STATIC_URL = "/elsewhere/"
+    assert "/elsewhere/icons.svg#copy" in Template('{% icon "copy" %}').render(Context())

@@ -12,7 +12,7 @@ from collections import defaultdict
 from functools import lru_cache
 from typing import Any
 
-from moto.core import responses
+from moto.core import responses, utils
 from moto.core.serialize import JSONSerializer
 from moto.dynamodb.models import DynamoDBBackend
 from moto.dynamodb.models.dynamo_type import DynamoType, Item, LimitedSizeDict
@@ -26,10 +26,10 @@ _slow_set = LimitedSizeDict.__setitem__
 _slow_query, _slow_all_items = Table.query, Table.all_items
 _slow_cast_value = DynamoType.cast_value.fget  # type: ignore[attr-defined]
 _slow_transact = DynamoDBBackend.transact_write_items
-_method_names = lru_cache(maxsize=None)(responses.method_names_from_class)
+_method_names = lru_cache(maxsize=None)(utils.method_names_from_class)
 
 
-class _Unusual(Exception):
+class Unusual(Exception):
     """A value that moto's own serializer is left to deal with, such as binary."""
 
 
@@ -38,10 +38,10 @@ def apply() -> None:
     DynamoType.__deepcopy__ = _copied  # type: ignore[method-assign, assignment]
     DynamoType.size = _size  # type: ignore[method-assign, assignment]
     Item.__deepcopy__ = _copied_item  # type: ignore[method-assign, assignment]
-    DynamoDBBackend.transact_write_items = _transact  # type: ignore[method-assign]
+    DynamoDBBackend.transact_write_items = _transact  # type: ignore[method-assign, assignment]
     Table.__deepcopy__ = _copied_table  # type: ignore[attr-defined]
     # Which methods a class has was found out for every request.
-    responses.method_names_from_class = _method_names
+    responses.method_names_from_class = _method_names  # type: ignore[attr-defined]
     DynamoType.cast_value = property(_cast_value)  # type: ignore[method-assign, assignment]
     LimitedSizeDict.__setitem__ = _set  # type: ignore[method-assign, assignment]
     Table.query = _query  # type: ignore[method-assign, assignment]
@@ -63,7 +63,7 @@ def _copied(value: Any, _memo: Any = None) -> Any:
 
 
 def _copied_item(item: Any, _memo: Any = None) -> Any:
-    copied = Item.__new__(Item)
+    copied: Any = Item.__new__(Item)
     copied.hash_key, copied.range_key = item.hash_key, item.range_key
     copied.attrs = LimitedSizeDict.__new__(LimitedSizeDict)
     for name, value in item.attrs.items():
@@ -92,7 +92,7 @@ def _transact(backend: Any, transact_items: list[dict[str, Any]]) -> None:
 
 def _copied_table(table: Any, memo: dict[int, Any]) -> Any:
     changing = vars(table).get("about_to_change")
-    copied = Table.__new__(Table)
+    copied: Any = Table.__new__(Table)
     memo[id(table)] = copied
     if changing is None or table.stream_shard is not None:
         vars(copied).update(copy.deepcopy(vars(table), memo))
@@ -177,25 +177,25 @@ def _project(item: Any, paths: list[list[str]]) -> Item:
 def _serialize(serializer: Any, serialized: Any, value: Any, shape: Any, key: str) -> None:
     if shape.name == "AttributeValue":
         try:
-            serialized[serializer.get_serialized_name(shape, key)] = _wire(value)
+            serialized[serializer.get_serialized_name(shape, key)] = wire(value)
             return
-        except _Unusual:
+        except Unusual:
             pass
     _slow_serialize(serializer, serialized, value, shape, key)
 
 
-def _wire(value: Any) -> dict[str, Any]:
+def wire(value: Any) -> dict[str, Any]:
     """A value as DynamoDB JSON; moto holds it as its own type, as a dict, or as a mixture of both."""
     if isinstance(value, DynamoType):
         kind, content = value.type, value.value
     elif isinstance(value, dict) and len(value) == 1:
         ((kind, content),) = value.items()
     else:
-        raise _Unusual
+        raise Unusual
     if kind == "L":
-        return {kind: [_wire(each) for each in content]}
+        return {kind: [wire(each) for each in content]}
     if kind == "M":
-        return {kind: {name: _wire(each) for name, each in content.items()}}
+        return {kind: {name: wire(each) for name, each in content.items()}}
     if kind in ("B", "BS"):
-        raise _Unusual
+        raise Unusual
     return {kind: content}

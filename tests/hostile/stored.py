@@ -1,6 +1,7 @@
 """All that is stored, taken down and put back: for tests that try one action many times over."""
 
 import copy
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -36,9 +37,8 @@ def taken(store: Store, *, to_put_back: bool = True) -> Stored:
     """
     if store.local:
         return Stored({key: list(store._scan(table_name(key))) for key in TABLES}, {})
-    held = {key: table.items for key, table in _moto_tables().items()}
-    tables = {key: [_json(item) for item in _items(items)] for key, items in held.items()}
-    return Stored(tables, copy.deepcopy(held) if to_put_back else {})
+    tables = {key: list(store._scan(table_name(key))) for key in _moto_tables()}
+    return Stored(tables, {key: _copied(table) for key, table in _moto_tables().items()} if to_put_back else {})
 
 
 def put_back(store: Store, stored: Stored) -> None:
@@ -49,7 +49,7 @@ def put_back(store: Store, stored: Stored) -> None:
             store._batch(table_name(key), [{"PutRequest": {"Item": item}} for item in items])
         return
     for key, table in _moto_tables().items():
-        table.items = copy.deepcopy(stored.memory[key])
+        table.items = _copied(table, stored.memory[key])
 
 
 def keep_only(store: Store, wanted: Callable[[str, Item], bool]) -> None:
@@ -70,10 +70,11 @@ def _moto_tables() -> dict[str, Any]:
     return {keys[name]: table for backend in backends for name, table in backend.tables.items() if name in keys}
 
 
-def _items(held: Any) -> list[Any]:
-    return [item for each in held.values() for item in (each.values() if isinstance(each, dict) else (each,))]
-
-
-def _json(item: Any) -> Item:
-    attributes: Item = item.to_json()["Attributes"]
-    return {name: value.to_json() if hasattr(value, "to_json") else value for name, value in attributes.items()}
+def _copied(table: Any, items: Any = None) -> Any:
+    """A table's items, or these, as moto holds them. Only the items themselves are ever changed."""
+    items = table.items if items is None else items
+    if table.range_key_attr is None:
+        return defaultdict(dict, {key: copy.deepcopy(item) for key, item in items.items()})
+    return defaultdict(
+        dict, {key: {name: copy.deepcopy(item) for name, item in held.items()} for key, held in items.items()}
+    )

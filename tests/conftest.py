@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import hypothesis
 import pytest
+from django.template import Template
 
 from console.dynamodb.registry import TABLES
 from tests import dynamodb_local
@@ -48,6 +49,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(pytest.mark.browser)
         if item.get_closest_marker("local_only") and not on_local:
             item.add_marker(pytest.mark.skip(reason="needs DynamoDB Local: run with --dynamodb-local"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _templates_as_in_production(django_test_environment: None) -> None:
+    """Django's test runner makes each template, each included one too, tell and keep its context; no test asks."""
+    Template._render = lambda template, context: template.nodelist.render(context)
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,7 @@
 """Fixtures of the whole suite: the DynamoDB that tests run against, and Django without a SQL database."""
 
 import os
+import re
 import uuid
 from collections.abc import Iterator
 
@@ -25,6 +26,8 @@ LONGEST = (
     "tests/access/",
 )
 STORE_FIXTURES = {"store", "bare_store", "dynamodb"}
+# Files about what a page shows. Those about what a page writes step by step go by other names, or are named here.
+OF_PAGES = re.compile(r"/test_(?!hand_off_view)\w*views?\.py")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -43,8 +46,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if STORE_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.store)
-        if item.nodeid.startswith(("tests/access/", "tests/hostile/")):
+        if item.nodeid.startswith(("tests/access/", "tests/hostile/")) and not item.get_closest_marker("smoke"):
             item.add_marker(pytest.mark.crawl)
+        if OF_PAGES.search(item.nodeid):
+            item.add_marker(pytest.mark.pages)
         if "tests/browser/" in item.nodeid:
             item.add_marker(pytest.mark.browser)
         if item.get_closest_marker("local_only") and not on_local:

@@ -11,6 +11,7 @@ from tests.people import signed_in
 from tests.world import HTMX, build, posts, urls
 
 
+@pytest.mark.smoke
 def test_every_address_answers_someone(world):
     admin = signed_in(world.people["admin"])
     for side in (world.ours, world.theirs):
@@ -30,6 +31,7 @@ def test_every_address_of_ours_answers_our_agent(world):
             assert agent.get(url).status_code in (200, 302), (name, url)
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("role", ["agent", "admin"])
 def test_every_form_succeeds(world, role):
     person = world.people[role]

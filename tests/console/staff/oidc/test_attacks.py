@@ -13,6 +13,9 @@ from console import refs
 from tests.console.staff.oidc.conftest import agree, assert_nobody_signed_in, begin, come, failures
 from tests.console.staff.oidc.identity_provider import rsa_key
 
+# What the provider says is the matter here; what the store makes of those who get in is elsewhere.
+pytestmark = pytest.mark.pages
+
 RETURN = "/sign-in/company/return/"
 UNUSABLE = "It gave no answer that this console can use"
 UNFINISHED = "This sign-in cannot be finished"

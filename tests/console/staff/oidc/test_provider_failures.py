@@ -12,6 +12,9 @@ from console.staff.oidc import transport
 from tests.console.staff.oidc.conftest import agree, assert_nobody_signed_in, begin, come, failures
 from tests.console.staff.oidc.identity_provider import Raw
 
+# What the provider says is the matter here; what the store makes of those who get in is elsewhere.
+pytestmark = pytest.mark.pages
+
 DISCOVERY, KEYS, TOKEN = "/.well-known/openid-configuration", "/keys", "/token"
 BROKEN = {
     "500": Raw(500, b"{}"),

@@ -4,9 +4,11 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from axe_playwright_python.base import AxeResults
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+AXE = Axe()
 SCREENSHOTS = Path(__file__).resolve().parent.parent / "screenshots"
 # What axe found in order is not told element by element: most of its time would go into that.
 EVERYTHING: dict[str, object] = {"resultTypes": ["violations"]}
@@ -52,5 +54,8 @@ def check_look(page: Page, name: str, axe: dict[str, object] | None = EVERYTHING
     if axe is not None:
         # What a click scrolled under the bar at the top is not too small to be hit.
         page.evaluate("window.scrollTo(0, 0)")
-        found = Axe().run(page, options=axe)
+        if not page.evaluate("'axe' in window"):
+            # Half a megabyte, once for each document and not for each look at it.
+            page.evaluate(AXE.axe_script)
+        found = AxeResults(page.evaluate("options => axe.run(options)", axe))
         assert found.violations_count == 0, f"{name}: {found.generate_report()}"

@@ -9,8 +9,9 @@ from django.conf import settings
 
 from console import clock
 from console.dynamodb.registry import TABLES
+from console.staff.permissions import Role
 from tests.access.conftest import NOBODY
-from tests.access.routes import ROUTES, in_order
+from tests.access.routes import BY_NAME, PUBLIC, ROUTES, Route, in_order
 from tests.access.test_routes import WHOEVER
 from tests.store import SeenCall
 from tests.world import HTMX, World, posts, urls
@@ -46,12 +47,20 @@ def names_set(call: SeenCall) -> set[str]:
     return {placeholders[each] for each in re.findall(r"(#\w+) =", found[1])} if found else {"anything"}
 
 
+def may_open(who: str, route: Route) -> bool:
+    """Whether the guard lets that person through to the view."""
+    return route.who == PUBLIC or (who != NOBODY and Role(who) in route.declared)
+
+
 def reads_of(world: World, who: str) -> Iterator[tuple[str, str, str, dict[str, str]]]:
-    """Route, method, address and headers of every read: each address as a page; one of each route in other ways."""
+    """Route, method, address and headers of every read: each address as a page; one of each route in other ways.
+
+    Who may not open a route at all is refused before its address is looked at: one of them will do.
+    """
     by = world.people.get(who)
     for side in (world.ours, world.theirs):
         for name, addresses in urls(side, world, by).items():
-            for url in addresses if side is world.ours else addresses[:1]:
+            for url in addresses if side is world.ours and may_open(who, BY_NAME[name]) else addresses[:1]:
                 yield name, "get", url, {}
             for method, headers in (("get", HTMX), ("head", {}), ("options", {})):
                 if side is world.ours:

@@ -27,7 +27,7 @@ LONGEST = (
 )
 STORE_FIXTURES = {"store", "bare_store", "dynamodb"}
 # Files about what a page shows. Those about what a page writes step by step go by other names, or are named here.
-OF_PAGES = re.compile(r"/test_(?!hand_off_view)\w*views?\.py")
+OF_PAGES = re.compile(r"/test_(?!hand_off_view)\w*views?\.py|/views/test_")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

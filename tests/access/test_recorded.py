@@ -12,9 +12,11 @@ from tests.people import signed_in
 from tests.world import posts
 
 # Forms that look something up, because what is typed must not stand in an address: opening what they find is recorded.
-LOOK_UPS = {"conversation-find", "audit-find", "events", "audit-looks"}
-# Each conversation that is released has its own entry.
-ONE_FOR_EACH = {"queue-release-mine": Action.HAND_OFF_RELEASE}
+LOOK_UPS = {"conversation-find", "audit-find", "events", "audit-looks", "channels-resolve"}
+# What was typed of a tenant so far is a draft: its first and its last step are recorded.
+DRAFTS = ("/onboarding/admin/", "/onboarding/channels/", "/onboarding/companies/")
+# Each conversation that is released has its own entry; a channel that is moved has one in the trail of either tenant.
+ONE_FOR_EACH = {"queue-release-mine": Action.HAND_OFF_RELEASE, "tenant-channel-move": Action.CHANNEL_MOVED}
 
 
 def entries(store) -> dict[tuple[str, str], dict]:
@@ -34,7 +36,7 @@ def test_every_form_leaves_exactly_one_entry(world, store, role):
             content = body_of(answer)
             assert answer.status_code in (200, 302), (route.name, answer.status_code, content[:500])
             new = [item for key, item in entries(store).items() if key not in before]
-            if route.name in LOOK_UPS:
+            if route.name in LOOK_UPS or url.endswith(DRAFTS):
                 assert not new, (route.name, new)
                 continue
             if route.name in ONE_FOR_EACH:

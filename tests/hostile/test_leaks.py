@@ -31,8 +31,8 @@ TYPED = (TYPED_PHONE, TYPED_EMAIL, PASSWORD)
 # In configurations these are masked for everyone.
 CONFIGURED = ("AKIAZ7CONFIG7LEAK9QX", "sk-config-Qw72kL0vLeak88")
 CONFIGURATIONS = ("ai_config", "channel_config")
-# What everyone sees of an account or a company stays as it is; names of attributes are not personal.
-NOT_STUFFED = ("display_name", "registry.", "company_name", "project_name", " key", " attribute")
+# What everyone sees of an account, a company or a tenant stays as it is; names of attributes are not personal.
+NOT_STUFFED = ("display_name", "registry.", "tenant.name", "company_name", "project_name", " key", " attribute")
 # What opens another application with the recipient.
 EXTERNAL = ("https://wa.me/", "sms:", "mailto:")
 # Forms after which one may be signed out begin with these.

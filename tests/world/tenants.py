@@ -64,9 +64,9 @@ def items(side: str, company_id: str, texts: Texts, at: datetime) -> dict[str, l
     drafts = []
     for purpose in ONBOARDED:
         tenant_id = f"{company_id}-{purpose}"
-        mine.append(tenant(tenant_id, name=texts(f"{purpose}.name"), status="onboarding"))
+        mine.append(tenant(tenant_id, name=texts(f"tenant.name.{purpose}"), status="onboarding"))
         typed = {
-            "admin": ["first", f"first@{side}.example", texts(f"{purpose}.admin"), "admin", [["slack", "U1"]]],
+            "admin": ["first", f"first@{side}-shop.example", texts(f"{purpose}.admin"), "admin", [["slack", "U1"]]],
             "channels": [["teams", f"draft-{purpose}-{side}"]],
             "companies": [company_id],
         }
@@ -201,8 +201,8 @@ def _settings(tenant_id: str) -> dict[str, Any]:
     """The form as a browser would send it after one change."""
     stored = settings._stored(TenantMeta.get(partition_of(tenant_id), "META", consistent_read=True))
     form = SettingsForm(None, stored=stored)
-    sent = {name: value for name, value in form.initial.items() if value not in (None, "")}
-    return sent | {"messages_per_day": "1234", "seen": stored.seen}
+    shown = {name: value[0] if isinstance(value, list) else value for name, value in form.initial.items() if value}
+    return shown | {"messages_per_day": "1234", "seen": stored.seen}
 
 
 def _user(tenant_id: str, user_id: str) -> str:

@@ -26,7 +26,9 @@ from tests.browser.hostile import SPELLINGS, Texts, Visitor, plain, press_all
 from tests.hostile.strings import LONG_WORD, STRINGS, storable
 from tests.people import COMPANY
 from tests.store import from_dynamodb
+from tests.tenants.items import tenant, user
 from tests.world import Side, World, build, person, urls
+from tests.world.tenants import ONBOARDED
 
 EVERY = int(os.environ.get("HOSTILE_EVERY", 2))
 DEALT = STRINGS[::EVERY]
@@ -47,6 +49,9 @@ CUT_IN_LISTS = {
     "conversation.project_name",
     "hand_off.reason",
     "message.last",
+    "tenant.name",
+    *(f"tenant.name.{purpose}" for purpose in ONBOARDED),
+    *(f"{user}.display_name" for user in ("admin", "changing", "leaving")),
 }
 # One short line of each: the test of JSON text has each string alone in each of them.
 LINES = {"state.risk_flag", "message.role", "message.tool"}
@@ -57,6 +62,8 @@ IN_PART = {
     "admin: trail": ("state.",),
     "admin: audit": ("record.mode",),
     "admin: audit-entry": ("entry.",),
+    "admin: tenant-memories": ("memory.",),
+    "admin: tenant-users": ("leaving.memory",),
     "admin: tenant-conversations": ("tenant.updated_at",),
     "admin: tenant-conversation": ("tenant.message.role", "tenant.message.tool"),
 }
@@ -228,6 +235,32 @@ def test_strings_in_tenants_conversations_are_shown_as_text(store, visit):
             break
         visitor.page.goto(listed + (following.get_attribute("href") or ""))
     assert not [each for each in STRINGS if plain(storable(each))[:25] not in shown]
+
+
+def test_every_string_in_every_row_of_tenants_is_shown_as_text(store, visit):
+    """Alone in the name of a tenant, in a user and in what the settings have beside the schema's keys."""
+    account = person("ada.admin", "admin", ["*"])
+    for number, each in enumerate(STRINGS):
+        text = storable(each)
+        store.put("TENANTS", tenant(f"t{number:03}", name=text, status=text))
+        store.put("TENANTS", user(f"u{number:03}", "t000", email=text, display_name=text, role=text))
+    settings = json.dumps({each: each for each in STRINGS}, ensure_ascii=False)
+    store.put("TENANTS", tenant("t000", settings=settings.encode("utf-8", "replace").decode()))
+    visitor = visit(account, widths=(360, 1280))
+    page, listed = visitor.page, ""
+    page.goto("/tenants/")
+    for _ in range(10):
+        listed += plain(visitor.look("tenants")["text"])
+        if not (following := page.locator("[rel=next]")).count():
+            break
+        page.goto(following.get_attribute("href") or "")
+    assert not [each for each in STRINGS[1:] if plain(storable(each))[:25] not in listed]
+    page.goto("/tenants/t000/users/")
+    users = plain(visitor.look("users")["text"])
+    assert not [each for each in STRINGS if plain(storable(each))[:25] not in users]
+    for url in ("settings/", "settings/change/", "history/", ""):
+        page.goto(f"/tenants/t000/{url}")
+        visitor.look("settings")
 
 
 def test_word_of_five_thousand_letters_never_scrolls_a_page_sideways(store, visit):

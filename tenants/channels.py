@@ -86,25 +86,37 @@ def claim(tenant_id: str, channel: Channel, staff: Staff) -> None:
             return
 
 
-def complete(tenant_id: str, channel: Channel, staff: Staff) -> None:
-    """Give a mapping of another writer what webhooks and the guard need. Raises as `claim`."""
+def complete(tenant_id: str, channel: Channel, staff: Staff) -> bool:
+    """Give a mapping of another writer what webhooks and the guard need; False where it has all that.
+
+    Raises as `claim`.
+    """
     check_writer(Permission.CHANNEL_WRITE, tenant_id, staff)
+    wanted = _mapping_values(tenant_id, channel)
     for attempt in attempts():
         claims = claims_of(channel)
         check_free(claims, staff, tenant_id)
-        if tenant_id not in claims.tenants:
-            raise NotFound(GONE)
+        mapping = _mapping_as_stored(tenant_id, channel)
+        if claims.guard == tenant_id and all(mapping.plain(name) == value for name, value in wanted.items()):
+            return False
 
         def add(writes: TransactWrite, claims: Claims = claims) -> None:
             check_exists(writes, tenant_id)
-            mapping = ChannelMapping(partition_of(tenant_id), channel.key)
-            values = _mapping_values(tenant_id, channel)
-            actions = [getattr(ChannelMapping, name).set(value) for name, value in values.items()]
-            writes.update(mapping, actions=actions, condition=ChannelMapping.pk.exists())
+            actions = [getattr(ChannelMapping, name).set(value) for name, value in wanted.items()]
+            bare = ChannelMapping(partition_of(tenant_id), channel.key)
+            writes.update(bare, actions=actions, condition=ChannelMapping.pk.exists())
             add_guard(writes, tenant_id, channel, claims)
 
         if attempt(add, [entry_of(tenant_id, Action.CHANNEL_COMPLETED, staff, channel=in_words(channel))]):
-            return
+            return True
+    return False
+
+
+def _mapping_as_stored(tenant_id: str, channel: Channel) -> ChannelMapping:
+    try:
+        return ChannelMapping.get(partition_of(tenant_id), channel.key, consistent_read=True)
+    except NotFound as error:
+        raise NotFound(GONE) from error
 
 
 def release(tenant_id: str, channel: Channel, staff: Staff) -> None:

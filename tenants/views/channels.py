@@ -65,6 +65,11 @@ def complete(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     channel = _channel(tenant_id, ref)
     try:
         channels.complete(tenant_id, channel, request.staff)
+    except NotFound as gone:
+        # Another tenant's, or one that is not there, are not told apart; a channel that was released is.
+        if str(gone) != GONE:
+            raise
+        messages.warning(request, GONE)
     except FAILURES as error:
         messages.error(request, in_words(error, "the channels"))
     else:

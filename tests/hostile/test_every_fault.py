@@ -39,7 +39,7 @@ from tests.people import signed_in
 from tests.store import SeenCall, Store, from_dynamodb
 from tests.world import HTMX, World, build, posts, urls
 
-STEP = int(os.environ.get("FAULT_STEP", 59))
+STEP = int(os.environ.get("FAULT_STEP", 127))
 SHOWN = 8
 DESIGNED = (b'<section class="error"', b'<main id="main"')
 PROBLEM = re.compile(

@@ -23,6 +23,9 @@ from tests.conversations.handoff.kit import (
     trail,
 )
 
+# What a process that dies leaves behind, the real store shows; its children share no memory with moto.
+pytestmark = pytest.mark.local_only
+
 ROOT = Path(__file__).resolve().parents[3]
 A = HandOffAction
 MOST_CALLS = 30

@@ -6,6 +6,9 @@ from conversations.tenant_conversations import services
 from tests.conversations.handoff.test_kill import MOST_CALLS, victims  # noqa: F401 (a fixture)
 from tests.conversations.tenant_conversations.kit import ADMIN, REF, TENANT, item
 
+# As in the hand-off: what a process that dies leaves behind, the real store shows.
+pytestmark = pytest.mark.local_only
+
 
 @pytest.mark.parametrize("kill", ["before", "after"])
 def test_killed_at_any_call_of_a_clear_and_sent_again(store, victims, kill):  # noqa: F811

@@ -40,6 +40,8 @@ from tests.store import SeenCall, Store, from_dynamodb
 from tests.world import HTMX, World, build, posts, urls
 
 STEP = int(os.environ.get("FAULT_STEP", 127))
+# Addresses of a route that are struck: all of them where all cases are tried.
+ADDRESSES = None if STEP == 1 else 3
 SHOWN = 8
 DESIGNED = (b'<section class="error"', b'<main id="main"')
 PROBLEM = re.compile(
@@ -166,7 +168,7 @@ def test_no_failure_makes_a_page_break_or_lie(store, world, route):
         (who, url, fragment)
         for number, (who, url) in enumerate(readers)
         for fragment in ((False, True) if both else (number % 2 == 1,))
-    ]
+    ][:ADDRESSES]
     failures = []
     for turn, (person, url, fragment) in enumerate(asked):
         person.ask(url, fragment=fragment)

@@ -11,8 +11,7 @@ from pynamodb.transactions import TransactWrite
 
 from console import clock
 from console.audit.actions import Action
-from console.dynamodb.connection import call
-from console.dynamodb.registry import table_name
+from console.dynamodb.batches import BATCH, batch_get
 from console.errors import Conflict, NotFound
 from console.staff.permissions import Permission, Staff
 from tenants.channel_types import label_of
@@ -56,15 +55,10 @@ def claims_of(channel: Channel) -> Claims:
 
 
 def _with_mapping(channel: Channel, tenants: Iterable[str]) -> tuple[str, ...]:
-    keys = [{"pk": {"S": partition_of(each)}, "sk": {"S": channel.key}} for each in tenants][:100]
-    found: set[str] = set()
-    name = table_name("TENANTS")
-    wanted = {name: {"Keys": keys, "ProjectionExpression": "pk", "ConsistentRead": True}} if keys else {}
-    while wanted:
-        answer = call("BatchGetItem", RequestItems=wanted, ReturnConsumedCapacity="TOTAL")
-        found |= {tenant_of(raw["pk"]["S"]) for raw in answer["Responses"].get(name, [])}
-        wanted = answer.get("UnprocessedKeys") or {}
-    return tuple(each for each in tenants if each in found)
+    asked = list(tenants)[:BATCH]
+    keys = [{"pk": partition_of(each), "sk": channel.key} for each in asked]
+    found = {tenant_of(raw["pk"]["S"]) for raw in batch_get("TENANTS", keys, ("pk",), consistent=True)}
+    return tuple(each for each in asked if each in found)
 
 
 def claim(tenant_id: str, channel: Channel, staff: Staff) -> None:

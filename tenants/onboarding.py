@@ -170,7 +170,7 @@ def finish(tenant_id: str, draft: Draft, staff: Staff) -> None:
     users = read_users(tenant_id)
     check_unique(users, admin, is_new=True)
     claims = {channel: _claims(tenant_id, channel, staff) for channel in draft.channels}
-    linked = {company for company in draft.companies if company in _companies(tenant_id)}
+    linked = _companies(tenant_id) if draft.companies else set()
 
     def add(writes: TransactWrite) -> None:
         onboarding = (TenantMeta.status == "onboarding") & TenantMeta.pk.exists()

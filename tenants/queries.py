@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from console.dynamodb.batches import BATCH, batch_get
 from console.dynamodb.calls import parallel
 from console.dynamodb.connection import call
 from console.dynamodb.keys import SORT_KEY_BYTES, fits
@@ -25,7 +26,6 @@ from tenants.records import Memory, Tenant, TenantPage, TenantRow
 
 INDEX = InvertedIndex.Meta.index_name
 LIST_ATTRIBUTES = ("pk", "sk", "tenant_id", "name", "status", "created_at")
-BATCH = 100
 NO_INDEX = (
     "Tenants cannot be listed here: the tenants table has no index by sort key. Open one by its id; an operator adds "
     "the index with manage.py tables apply --foreign."
@@ -94,22 +94,9 @@ def _of_scope(staff: Staff, status: str, cursor: str) -> TenantPage:
 
 
 def metas_of(ids: Sequence[str]) -> dict[str, TenantMeta]:
-    """Tenants by id, those that are there. One BatchGetItem, again for what it left out, for up to 100."""
-    found: dict[str, TenantMeta] = {}
-    name = table_name("TENANTS")
-    wanted: dict[str, Any] = {
-        name: {
-            "Keys": [{"pk": {"S": partition_of(each)}, "sk": {"S": META}} for each in ids],
-            "ProjectionExpression": ", ".join(f"#{each}" for each in LIST_ATTRIBUTES),
-            "ExpressionAttributeNames": {f"#{each}": each for each in LIST_ATTRIBUTES},
-        }
-    }
-    while wanted and ids:
-        answer = call("BatchGetItem", RequestItems=wanted, ReturnConsumedCapacity="TOTAL")
-        for raw in (answer.get("Responses") or {}).get(name, []):
-            found[tenant_of(raw["pk"]["S"])] = TenantMeta.from_raw_data(raw)
-        wanted = answer.get("UnprocessedKeys") or {}
-    return found
+    """Tenants by id, those that are there. One BatchGetItem for each hundred. Raises the store's errors."""
+    found = batch_get("TENANTS", [{"pk": partition_of(each), "sk": META} for each in ids], LIST_ATTRIBUTES)
+    return {tenant_of(raw["pk"]["S"]): TenantMeta.from_raw_data(raw) for raw in found}
 
 
 # --- One tenant -----------------------------------------------------------------------------------------------------
@@ -228,28 +215,21 @@ def _keys_in(index: str, attribute: str, value: str) -> list[str] | None:
 def guard_of(channel: Channel) -> str:
     """Whom the console's guard of a channel names, strongly consistent; "" for nobody."""
     try:
-        guard = ChannelGuard.get(channel.key, OWNER, consistent_read=True)
+        return _named_in(ChannelGuard.get(channel.key, OWNER, consistent_read=True))
     except NotFound:
         return ""
-    named = guard.plain("tenant_id")
-    return named if isinstance(named, str) else ""
 
 
 def guards_of(channels: Iterable[Channel]) -> dict[Channel, str]:
-    """Whom the guards of channels name, for the first 100. One BatchGetItem, again for what it left out."""
-    keys = {channel.key: channel for channel in list(channels)[:100]}
-    found: dict[Channel, str] = {}
-    name = table_name("TENANTS")
-    wanted: dict[str, Any] = {}
-    if keys:
-        wanted = {name: {"Keys": [{"pk": {"S": key}, "sk": {"S": OWNER}} for key in keys], "ConsistentRead": True}}
-    while wanted:
-        answer = call("BatchGetItem", RequestItems=wanted, ReturnConsumedCapacity="TOTAL")
-        for raw in answer["Responses"].get(name, []):
-            named = ChannelGuard.from_raw_data(raw).plain("tenant_id")
-            found[keys[raw["pk"]["S"]]] = named if isinstance(named, str) else ""
-        wanted = answer.get("UnprocessedKeys") or {}
-    return found
+    """Whom the guards of channels name, for the first 100, strongly consistent. One BatchGetItem."""
+    keys = {channel.key: channel for channel in list(channels)[:BATCH]}
+    found = batch_get("TENANTS", [{"pk": key, "sk": OWNER} for key in keys], consistent=True)
+    return {keys[raw["pk"]["S"]]: _named_in(ChannelGuard.from_raw_data(raw)) for raw in found}
+
+
+def _named_in(guard: ChannelGuard) -> str:
+    named = guard.plain("tenant_id")
+    return named if isinstance(named, str) else ""
 
 
 # --- What the platform remembers ------------------------------------------------------------------------------------

@@ -13,11 +13,10 @@ from console.audit.history import read_entries
 from console.audit.models import AuditEntry, IdempotencyRecord
 from console.audit.records import HandOffEntry, TrailPage, TrailRow
 from console.audit.rows import as_payload, row_of_entry, row_of_record
+from console.dynamodb.batches import batch_get
 from console.dynamodb.calls import parallel
-from console.dynamodb.connection import call
 from console.dynamodb.keys import fits
-from console.dynamodb.registry import table_name
-from console.errors import ConsoleError, StoreUnavailable, TableMissing
+from console.errors import ConsoleError, TableMissing
 from console.redaction import redact
 from console.staff.models import StaffAccount
 from console.staff.permissions import Role, Staff
@@ -26,7 +25,6 @@ from console.trees import clean, text_of
 PAGE_SIZE = 50
 # Hand-offs of one conversation that its page looks at: far more than people make.
 HAND_OFFS_READ = 400
-BATCH = 100
 STAFF_ROLES = frozenset(role.value for role in Role)
 
 
@@ -206,7 +204,7 @@ def _keys_of(entries: Iterable[AuditEntry]) -> list[str]:
 def _records(keys: list[str]) -> tuple[dict[str, IdempotencyRecord], str]:
     """The idempotency records of these keys that are there, and a line on why none could be read."""
     try:
-        found = batch_get("IDEMPOTENCY", "event_id", keys)
+        found = batch_get("IDEMPOTENCY", [{"event_id": key} for key in keys])
     except TableMissing:
         return {}, "The idempotency table is not there in this environment: the trail stands without its records."
     except ConsoleError:
@@ -222,28 +220,8 @@ def display_names(entries: Iterable[AuditEntry]) -> dict[str, str]:
     wanted = {clean(str(entry.plain("actor"))) for entry in entries if entry.plain("actor_role") in STAFF_ROLES}
     usernames = sorted(name for name in wanted if fits(name))
     try:
-        found = batch_get("STAFF", "username", usernames, projection="username, display_name")
+        found = batch_get("STAFF", [{"username": name} for name in usernames], ("username", "display_name"))
     except ConsoleError:
         return {}
     accounts = (StaffAccount.from_raw_data(raw) for raw in found)
     return {account.username: account.display_name for account in accounts if account.display_name}
-
-
-def batch_get(table_key: str, key_name: str, keys: Sequence[str], projection: str = "") -> list[dict[str, Any]]:
-    """Items by key, as DynamoDB JSON; those that are absent are left out. Raises the store's errors."""
-    name = table_name(table_key)
-    found: list[dict[str, Any]] = []
-    for start in range(0, len(keys), BATCH):
-        request: dict[str, Any] = {"Keys": [{key_name: {"S": key}} for key in keys[start : start + BATCH]]}
-        if projection:
-            request["ProjectionExpression"] = projection
-        wanted = {name: request}
-        for _ in range(3):
-            answer = call("BatchGetItem", RequestItems=wanted, ReturnConsumedCapacity="TOTAL")
-            found += (answer.get("Responses") or {}).get(name, [])
-            wanted = answer.get("UnprocessedKeys") or {}
-            if not wanted:
-                break
-        else:
-            raise StoreUnavailable("The database could not read everything.")
-    return found

@@ -12,7 +12,8 @@ from typing import Any
 from console import clock
 from console.audit.history import has_record_index, read_records
 from console.audit.models import AuditEntry, IdempotencyRecord
-from console.audit.queries import batch_get, key_of
+from console.audit.queries import key_of
+from console.dynamodb.batches import batch_get
 from console.dynamodb.connection import call
 from console.dynamodb.registry import table_name
 from console.errors import ConsoleError, TableMissing
@@ -121,6 +122,6 @@ def _named_by_trail(conversation_id: str) -> list[IdempotencyRecord]:
     )
     entries = [AuditEntry.from_raw_data(raw) for raw in answer.get("Items", [])]
     keys = list(dict.fromkeys(key for entry in entries if (key := key_of(entry))))
-    found: list[dict[str, Any]] = batch_get("IDEMPOTENCY", "event_id", keys)
+    found: list[dict[str, Any]] = batch_get("IDEMPOTENCY", [{"event_id": key} for key in keys])
     records = [IdempotencyRecord.from_raw_data(raw) for raw in found]
     return [record for record in records if record.plain("conversation_id") in (None, "", conversation_id)]

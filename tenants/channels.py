@@ -23,6 +23,13 @@ from tenants.writing import attempts, check_exists, check_writer, current_meta, 
 GONE = "This channel is no longer the tenant's: somebody released or moved it meanwhile."
 
 
+class NotMapped(NotFound):
+    """The tenant, which is within the person's scope, does not have the channel (any more)."""
+
+    def __init__(self) -> None:
+        super().__init__(GONE)
+
+
 class ChannelTaken(Conflict):
     """Another tenant has the channel. `owner` is its id within the person's scope, "" where it lies outside."""
 
@@ -110,16 +117,16 @@ def _mapping_as_stored(tenant_id: str, channel: Channel) -> ChannelMapping:
     try:
         return ChannelMapping.get(partition_of(tenant_id), channel.key, consistent_read=True)
     except NotFound as error:
-        raise NotFound(GONE) from error
+        raise NotMapped from error
 
 
 def release(tenant_id: str, channel: Channel, staff: Staff) -> None:
-    """Take a channel from a tenant: its webhooks find nobody then. Raises `NotFound` where it is gone already."""
+    """Take a channel from a tenant: its webhooks find nobody then. Raises `NotMapped` where it is gone already."""
     check_writer(Permission.CHANNEL_WRITE, tenant_id, staff)
     for attempt in attempts():
         guard = guard_of(channel)
         if not _with_mapping(channel, [tenant_id]):
-            raise NotFound(GONE)
+            raise NotMapped
 
         def add(writes: TransactWrite, guard: str = guard) -> None:
             writes.delete(ChannelMapping(partition_of(tenant_id), channel.key), condition=ChannelMapping.pk.exists())
@@ -147,7 +154,7 @@ def move(tenant_id: str, channel: Channel, to: str, staff: Staff) -> None:
         current_meta(to)
         claims = claims_of(channel)
         if tenant_id not in claims.tenants:
-            raise NotFound(GONE)
+            raise NotMapped
         check_free(claims, staff, tenant_id, to)
 
         def add(writes: TransactWrite, claims: Claims = claims) -> None:

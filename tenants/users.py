@@ -5,7 +5,7 @@ was true of all users when they were read is true when the change is written.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,10 +65,22 @@ class Users:
         return [user_id for user_id, item in self.items.items() if item.plain("role") == "admin"]
 
 
-def read_users(tenant_id: str) -> Users:
-    """All users, strongly consistent. Raises the store's errors, and `StoreUnavailable` for more than can be read."""
+def users_among(raws: Iterable[dict[str, dict[str, Any]]]) -> Users:
+    """The users among items of a tenant's partition as DynamoDB JSON, and their guard; others are left out."""
     items: dict[str, TenantUser] = {}
     version: int | None = None
+    for kind, item in map(item_of, raws):
+        if isinstance(item, TenantUser):
+            items[str(item.plain("sk")).removeprefix(user_key(""))] = item
+        elif kind is Kind.USERS:
+            number = item.plain("version")
+            version = number if isinstance(number, int) else 0
+    return Users(items, version)
+
+
+def read_users(tenant_id: str) -> Users:
+    """All users, strongly consistent. Raises the store's errors, and `StoreUnavailable` for more than can be read."""
+    found: list[dict[str, dict[str, Any]]] = []
     start: dict[str, Any] = {}
     for _ in range(PAGES):
         answer = call(
@@ -80,14 +92,9 @@ def read_users(tenant_id: str) -> Users:
             ReturnConsumedCapacity="TOTAL",
             **start,
         )
-        for kind, item in map(item_of, answer["Items"]):
-            if kind is Kind.USER and isinstance(item, TenantUser):
-                items[str(item.plain("sk")).removeprefix(user_key(""))] = item
-            elif kind is Kind.USERS:
-                number = item.plain("version")
-                version = number if isinstance(number, int) else 0
+        found += answer["Items"]
         if not (last := answer.get("LastEvaluatedKey")):
-            return Users(items, version)
+            return users_among(found)
         start = {"ExclusiveStartKey": last}
     raise StoreUnavailable("This tenant has more users than can be looked through in one request.")
 

@@ -1,11 +1,11 @@
 """Reading the tenants table for commands: all of it, or one partition however long it is."""
 
-import base64
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from console.dynamodb.connection import call
 from console.dynamodb.registry import table_name
+from console.dynamodb.values import with_bytes
 from tenants.keys import partition_of
 
 RawItem = dict[str, dict[str, Any]]
@@ -37,27 +37,7 @@ def _pages(operation: str, wanted: dict[str, Any], progress: Progress) -> Iterat
     while True:
         answer = call(operation, **request)
         progress(len(answer["Items"]))
-        yield from (_with_bytes(item) for item in answer["Items"])
+        yield from map(with_bytes, answer["Items"])
         if not (last := answer.get("LastEvaluatedKey")):
             return
         request["ExclusiveStartKey"] = last
-
-
-def _with_bytes(item: RawItem) -> RawItem:
-    """The console's client leaves binary values as the text of the answer, but takes bytes for a request."""
-    return {name: _value(each) for name, each in item.items()}
-
-
-def _value(value: dict[str, Any]) -> dict[str, Any]:
-    kind, content = next(iter(value.items()))
-    match kind:
-        case "B":
-            return {kind: base64.b64decode(content)}
-        case "BS":
-            return {kind: [base64.b64decode(each) for each in content]}
-        case "L":
-            return {kind: [_value(each) for each in content]}
-        case "M":
-            return {kind: _with_bytes(content)}
-        case _:
-            return value

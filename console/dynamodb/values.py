@@ -1,5 +1,6 @@
-"""Plain Python from DynamoDB JSON, for items of unknown shape."""
+"""DynamoDB JSON of items of unknown shape: as plain Python, and as it can be sent back."""
 
+import base64
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -31,6 +32,27 @@ def plain(value: dict[str, Any]) -> Any:
 def plain_item(item: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """A whole item as plain Python."""
     return {name: plain(value) for name, value in item.items()}
+
+
+def with_bytes(item: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """DynamoDB JSON as a request takes it: the console's client leaves binary values as the base64 of the answer."""
+    return {name: sendable(value) for name, value in item.items()}
+
+
+def sendable(value: dict[str, Any]) -> dict[str, Any]:
+    """As `with_bytes`, of one value."""
+    kind, content = next(iter(value.items()))
+    match kind:
+        case "B":
+            return {kind: base64.b64decode(content)}
+        case "BS":
+            return {kind: [base64.b64decode(each) for each in content]}
+        case "L":
+            return {kind: [sendable(each) for each in content]}
+        case "M":
+            return {kind: with_bytes(content)}
+        case _:
+            return value
 
 
 def _number(text: str) -> int | Decimal | str:

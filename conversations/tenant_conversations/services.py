@@ -1,6 +1,5 @@
 """Opening a tenant's conversation, on record before anything is shown; and clearing it, together with its entry."""
 
-import base64
 import hashlib
 import hmac
 import json
@@ -18,6 +17,7 @@ from console.audit.recording import Actor, Entry, build, record_once
 from console.dynamodb.connection import transaction
 from console.dynamodb.presence import table_ready
 from console.dynamodb.translation import TransactionRefused
+from console.dynamodb.values import sendable
 from console.errors import Conflict, ConsoleError, NotFound, TableMissing
 from console.refs import as_letters
 from console.staff.permissions import Permission, Staff
@@ -134,22 +134,8 @@ def _unchanged(item: TenantConversation) -> Condition:
     condition: Condition = TenantConversation.pk.exists()
     for name in _AS_SEEN:
         value = item.raw.get(name)
-        condition &= Path(name).does_not_exist() if value is None else Path(name) == _to_send(value)
+        condition &= Path(name).does_not_exist() if value is None else Path(name) == sendable(value)
     return condition
-
-
-def _to_send(value: Any) -> Any:
-    """A value as it was read, with its binaries decoded: the client encodes them when it sends them."""
-    match value:
-        case {"B": str(encoded)}:
-            return {"B": base64.b64decode(encoded)}
-        case {"BS": [*encoded]}:
-            return {"BS": [base64.b64decode(each) for each in encoded]}
-        case dict():
-            return {name: _to_send(each) for name, each in value.items()}
-        case list():
-            return [_to_send(each) for each in value]
-    return value
 
 
 def _entry(item: TenantConversation, action: Action, staff: Staff, payload: dict[str, Any]) -> Entry:

@@ -8,12 +8,11 @@ from enum import StrEnum
 from console.errors import NotFound
 from tenants.channels import Claims, claims_of
 from tenants.console_items import ImportMark
-from tenants.keys import META, USER, USERS, Channel, Kind, kind_of, partition_of
-from tenants.models import TenantUser, item_of
+from tenants.keys import META, USER, Channel, Kind, kind_of, partition_of
 from tenants.transfer.checking import IMPORTED, shown, text_in
 from tenants.transfer.document import Given
 from tenants.transfer.values import canonical
-from tenants.users import NotUnique, Users, UserValues, check_unique
+from tenants.users import NotUnique, Users, UserValues, check_unique, users_among
 from tenants.walking import RawItem, partition_items
 
 # So many attributes that differ are named.
@@ -77,7 +76,7 @@ def plan_of(given: Given) -> Plan:
     stored = {text_in(item, "sk"): item for item in partition_items(given.tenant_id)}
     digest = digest_of(given)
     state = _state(given, stored, digest)
-    users = _users(stored)
+    users = users_among(stored.values())
     claims: dict[Channel, Claims] = {}
     lines = []
     for sk, item in given.items.items():
@@ -137,19 +136,6 @@ def _differing(item: RawItem, found: RawItem) -> str:
     one, other = dict(canonical(item)), dict(canonical(found))
     names = sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
     return ", ".join(shown(name) for name in names[:NAMED]) + (", …" if len(names) > NAMED else "")
-
-
-def _users(stored: Mapping[str, RawItem]) -> Users:
-    version: int | None = None
-    items: dict[str, TenantUser] = {}
-    for sk, raw in stored.items():
-        kind, item = item_of(raw)
-        if isinstance(item, TenantUser):
-            items[sk.removeprefix(USER)] = item
-        elif kind is Kind.USERS and sk == USERS:
-            number = item.plain("version")
-            version = number if isinstance(number, int) else 0
-    return Users(items, version)
 
 
 def _user_refusal(sk: str, item: RawItem, users: Users) -> str:

@@ -10,17 +10,16 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from console.answers import FAILURES, answer, in_words
 from console.errors import Invalid, NotFound
-from console.refs import unseal
 from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission
 from tenants import channels
 from tenants.channel_types import TYPES
-from tenants.channels import GONE, ChannelTaken
+from tenants.channels import GONE, ChannelTaken, NotMapped
 from tenants.forms import ChannelForm, TenantIdForm
-from tenants.keys import Channel, partition_of
+from tenants.keys import Channel
 from tenants.queries import guards_of, load_tenant
 from tenants.records import Tenant, TenantChannel
-from tenants.views.frame import ASKING, Gone, Question, ask, back_to, frame
+from tenants.views.frame import ASKING, Gone, Question, ask, back_to, frame, part_of
 
 
 @requires(Permission.TENANT_READ)
@@ -60,16 +59,14 @@ def new(request: StaffRequest, tenant_id: str) -> HttpResponse:
 
 @requires(Permission.CHANNEL_WRITE)
 @require_POST
+@back_to("tenant-channels", GONE)
 def complete(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     """Make a mapping of another writer findable, and guard it."""
     channel = _channel(tenant_id, ref)
     try:
         channels.complete(tenant_id, channel, request.staff)
-    except NotFound as gone:
-        # Another tenant's, or one that is not there, are not told apart; a channel that was released is.
-        if str(gone) != GONE:
-            raise
-        messages.warning(request, GONE)
+    except NotMapped as gone:
+        raise Gone from gone
     except FAILURES as error:
         messages.error(request, in_words(error, "the channels"))
     else:
@@ -96,10 +93,10 @@ def move(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
         to = form.cleaned_data["to"].strip()
         try:
             channels.move(tenant_id, mine.channel, to, request.staff)
-        except NotFound as error:
-            if not str(error) or str(error) != GONE:
-                raise Invalid("There is no tenant of that id in your scope.") from error
+        except NotMapped:
             raise
+        except NotFound as error:
+            raise Invalid("There is no tenant of that id in your scope.") from error
         return "The channel is moved."
 
     return ask(request, frame(tenant, request.staff, "tenant-channels", "Move"), question, act)
@@ -130,9 +127,8 @@ def release(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
 
 
 def _channel(tenant_id: str, ref: str) -> Channel:
-    partition, key = unseal("channel", ref, 2)
-    channel = Channel.of(key)
-    if partition != partition_of(tenant_id) or channel is None:
+    channel = Channel.of(part_of(tenant_id, "channel", ref))
+    if channel is None:
         raise NotFound
     return channel
 

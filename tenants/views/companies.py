@@ -7,15 +7,13 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from console.answers import FAILURES, answer, in_words
-from console.errors import Invalid, NotFound
-from console.refs import unseal
+from console.errors import Invalid
 from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission
 from tenants import companies
 from tenants.forms import CompaniesForm
-from tenants.keys import partition_of
 from tenants.queries import load_tenant
-from tenants.views.frame import ASKING, Gone, Question, ask, back_to, frame
+from tenants.views.frame import ASKING, Gone, Question, ask, back_to, frame, part_of
 
 
 @requires(Permission.TENANT_WRITE)
@@ -48,9 +46,7 @@ def link(request: StaffRequest, tenant_id: str) -> HttpResponse:
 @back_to("tenant", "This company is not linked any more.")
 def unlink(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     """Unlink a company."""
-    partition, company_id = unseal("company", ref, 2)
-    if partition != partition_of(tenant_id):
-        raise NotFound
+    company_id = part_of(tenant_id, "company", ref)
     tenant = load_tenant(tenant_id, request.staff)
     if company_id not in {each.company_id for each in tenant.companies}:
         raise Gone

@@ -12,8 +12,10 @@ from django.urls import NoReverseMatch, reverse
 
 from console.answers import FAILURES, answer, in_words
 from console.errors import NotFound
+from console.refs import unseal
 from console.staff.access import StaffRequest
 from console.staff.permissions import Permission, Staff
+from tenants.keys import partition_of
 from tenants.records import Tenant, TenantRow
 
 View = Callable[..., HttpResponse]
@@ -55,6 +57,17 @@ def _tabs(tenant: Tenant | TenantRow, staff: Staff, current: str) -> list[dict[s
             continue
         tabs.append({"label": label, "url": url, "current": route == current, "count": counts.get(route)})
     return tabs
+
+
+def part_of(tenant_id: str, kind: str, ref: str) -> str:
+    """The id in a sealed reference to a part of a tenant: a user, a channel's key, a company. Reads nothing.
+
+    Raises `NotFound` for a reference of another make, or to a part of another tenant.
+    """
+    partition, part = unseal(kind, ref, 2)
+    if partition != partition_of(tenant_id):
+        raise NotFound
+    return part
 
 
 class Gone(NotFound):

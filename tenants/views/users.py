@@ -9,18 +9,16 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.answers import FAILURES, answer, in_words
-from console.errors import Invalid, NotFound
-from console.refs import unseal
+from console.errors import Invalid
 from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission
 from tenants import users
 from tenants.channel_types import TYPES
 from tenants.forms import UserForm
-from tenants.keys import partition_of
 from tenants.queries import load_tenant
 from tenants.records import Tenant, User
 from tenants.users import NotUnique, UserChanged, UserValues
-from tenants.views.frame import ASKING, Gone, Question, ask, back_to, frame
+from tenants.views.frame import ASKING, Gone, Question, ask, back_to, frame, part_of
 
 
 @requires(Permission.TENANT_READ)
@@ -104,9 +102,7 @@ def remove(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
 
 def _load(request: StaffRequest, tenant_id: str, ref: str) -> tuple[Tenant, User]:
     """The tenant and its user of a reference. Raises `NotFound`, and `Gone` for who was removed."""
-    partition, user_id = unseal("user", ref, 2)
-    if partition != partition_of(tenant_id):
-        raise NotFound
+    user_id = part_of(tenant_id, "user", ref)
     tenant = load_tenant(tenant_id, request.staff)
     found = next((user for user in tenant.users if user.user_id == user_id), None)
     if found is None:

@@ -8,6 +8,7 @@ from pynamodb.indexes import AllProjection, GlobalSecondaryIndex, IncludeProject
 
 from console.dynamodb.attributes import PlainListAttribute, PlainMapAttribute
 from console.dynamodb.models import ForeignModel, TableMeta
+from console.dynamodb.registry import CONVERSATION_SUMMARY, TABLES
 
 
 class CompanyProjectIndex(GlobalSecondaryIndex["Conversation"]):
@@ -64,6 +65,28 @@ class ConversationIdIndex(GlobalSecondaryIndex["Conversation"]):
     conversation_id = UnicodeAttribute(hash_key=True)
 
 
+class CompanyUpdatedIndex(GlobalSecondaryIndex["Conversation"]):
+    """Ours: a company's conversations, latest activity first."""
+
+    class Meta:
+        index_name = "company-id-updated-at-index"
+        projection = IncludeProjection(list(TABLES["CONVERSATIONS"].index(index_name).include))
+
+    company_id = UnicodeAttribute(hash_key=True)
+    updated_at = UnicodeAttribute(range_key=True)
+
+
+class HandOffQueueIndex(GlobalSecondaryIndex["Conversation"]):
+    """Ours, sparse: what waits for a human in a company, or is held by one, longest wait first."""
+
+    class Meta:
+        index_name = "hand-off-queue-index"
+        projection = IncludeProjection(list(TABLES["CONVERSATIONS"].index(index_name).include))
+
+    gsi_hand_off_queue = UnicodeAttribute(hash_key=True)
+    hand_off_requested_at = UnicodeAttribute(range_key=True)
+
+
 class CreatedAtIndex(LocalSecondaryIndex["Conversation"]):
     """A recipient's conversations within a range of time."""
 
@@ -106,6 +129,16 @@ class ChannelMethodIndex(LocalSecondaryIndex["Conversation"]):
 
     primary_channel = UnicodeAttribute(hash_key=True)
     channel_method = UnicodeAttribute(range_key=True)
+
+
+def waiting_in(company_id: str) -> str:
+    """The queue's partition of those who wait for a human in a company (`gsi_hand_off_queue`)."""
+    return f"waiting#{company_id}"
+
+
+def held_in(company_id: str) -> str:
+    """The queue's partition of what people hold in a company (`gsi_hand_off_queue`)."""
+    return f"held#{company_id}"
 
 
 class Conversation(ForeignModel):
@@ -175,35 +208,13 @@ class Conversation(ForeignModel):
     sms_reply_index = SmsReplyIndex()
     email_reply_index = EmailReplyIndex()
     conversation_id_index = ConversationIdIndex()
+    company_updated_index = CompanyUpdatedIndex()
+    hand_off_queue_index = HandOffQueueIndex()
     created_at_index = CreatedAtIndex()
     task_complete_index = TaskCompleteIndex()
     status_index = StatusIndex()
     channel_method_index = ChannelMethodIndex()
 
 
-# What a list row shows; never `messages`, `ai_config`, `channel_config` or `project_data`.
-SUMMARY_ATTRIBUTES = (
-    "primary_channel",
-    "conversation_id",
-    "company_id",
-    "company_name",
-    "project_id",
-    "project_name",
-    "channel_method",
-    "conversation_status",
-    "task_complete",
-    "created_at",
-    "updated_at",
-    "hand_off_to_human",
-    "hand_off_to_human_reason",
-    "hand_off_requested_at",
-    "hand_off_agent",
-    "hand_off_taken_at",
-    "hand_off_wanted",
-    "hand_off_action_id",
-    "ttl",
-    # Not shown, but required by the schema: a row whose item lacks one or has it as NULL or of another type is flagged.
-    "request_id",
-    "comms_consent",
-    "function_call",
-)
+# What a list row shows: what our indexes project, and the key.
+SUMMARY_ATTRIBUTES = ("primary_channel", "conversation_id", *CONVERSATION_SUMMARY)

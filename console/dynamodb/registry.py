@@ -73,6 +73,39 @@ def N(name: str) -> KeyAttribute:
     return KeyAttribute(name, "N")
 
 
+# What a list row shows of a conversation, besides its key: what the console's indexes over conversations project. Never
+# `messages`, `ai_config`, `channel_config` or `project_data`. Over all its indexes a table projects 100 at most.
+CONVERSATION_SUMMARY = (
+    "company_id",
+    "company_name",
+    "project_id",
+    "project_name",
+    "channel_method",
+    "conversation_status",
+    "task_complete",
+    "created_at",
+    "updated_at",
+    "hand_off_to_human",
+    "hand_off_to_human_reason",
+    "hand_off_requested_at",
+    "hand_off_agent",
+    "hand_off_taken_at",
+    "hand_off_wanted",
+    "hand_off_action_id",
+    "ttl",
+    # Not shown, but required by the schema: a row whose item lacks one or has it as NULL or of another type is flagged.
+    "request_id",
+    "comms_consent",
+    "function_call",
+)
+
+
+def _summaries(name: str, partition: KeyAttribute, sort: KeyAttribute) -> IndexSpec:
+    """An index of ours whose rows hold what a list of conversations shows."""
+    keys = {partition.name, sort.name}
+    return IndexSpec(name, partition, sort, tuple(each for each in CONVERSATION_SUMMARY if each not in keys), ours=True)
+
+
 def _by_recipient(name: str, attribute: KeyAttribute) -> IndexSpec:
     return IndexSpec(name, S("primary_channel"), attribute)
 
@@ -92,6 +125,9 @@ _SPECS = (
             IndexSpec("company-sms-number-recipient-tel-index", S("gsi_company_sms_number"), S("gsi_recipient_tel")),
             IndexSpec("company-email-recipient-email-index", S("gsi_company_email"), S("gsi_recipient_email")),
             IndexSpec("conversation-id-index", S("conversation_id"), include=("company_id", "project_id"), ours=True),
+            _summaries("company-id-updated-at-index", S("company_id"), S("updated_at")),
+            # Sparse: only what a human has or waits for carries the partition key.
+            _summaries("hand-off-queue-index", S("gsi_hand_off_queue"), S("hand_off_requested_at")),
         ),
         lsis=(
             _by_recipient("created-at-index", S("created_at")),
@@ -100,6 +136,8 @@ _SPECS = (
             _by_recipient("channel-method-index", S("channel_method")),
         ),
         ttl="ttl",
+        # The indexer of the queue reads it.
+        stream=True,
         purpose="platform conversations and the hand-off",
     ),
     TableSpec(
@@ -186,6 +224,7 @@ _SPECS = (
         gsis=(
             IndexSpec("PK-SKMessage-index-v1", S("PK"), S("SKMessage")),
             IndexSpec("PK-SKTimestampThread-index-v1", S("PK"), S("SKTimestampThread")),
+            IndexSpec("org-id-updated-at-index", S("org_id"), S("updated_at"), ours=True),
         ),
         ttl="ExpiryTime",
         purpose="assistant threads and their feedback",

@@ -8,6 +8,7 @@ from console import clock
 from console.dynamodb.registry import table_name
 from console.dynamodb.values import plain
 from conversations.handoff.intents import HandOffAction, Intent
+from conversations.models import held_in, waiting_in
 from conversations.reading import is_true
 
 Raw = dict[str, dict[str, Any]]
@@ -61,7 +62,7 @@ def effect_of(intent: Intent, by: str, at: datetime, stored: Raw, *, reason: str
     now = clock.to_iso(at)
     change = Expression({STAMP: text(intent.action_id), "updated_at": text(now)})
     change.values[WANTED] = {"BOOL": intent.action is not HandOffAction.HAND_BACK}
-    held, waiting = text(f"held#{intent.company_id}"), text(f"waiting#{intent.company_id}")
+    held, waiting = text(held_in(intent.company_id)), text(waiting_in(intent.company_id))
     if note:
         change.values[NOTE] = text(note)
     match intent.action:

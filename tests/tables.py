@@ -52,10 +52,11 @@ def gsis(key: str, *without: str) -> list[dict]:
     return [each for each in create_table_request(key)["GlobalSecondaryIndexes"] if each["IndexName"] not in without]
 
 
-def create_without_two_indexes(store) -> None:
+def create_without_some_indexes(store) -> None:
     """CONVERSATIONS without the company/project index of the schema and without the console's own."""
+    ours = [index.name for index in TABLES["CONVERSATIONS"].gsis if index.ours]
     create(
         store,
         "CONVERSATIONS",
-        GlobalSecondaryIndexes=gsis("CONVERSATIONS", "company-id-project-id-index", "conversation-id-index"),
+        GlobalSecondaryIndexes=gsis("CONVERSATIONS", "company-id-project-id-index", *ours),
     )

@@ -5,13 +5,13 @@ import json
 from console.dynamodb import provisioning
 from console.dynamodb.registry import TABLES
 from tests import faults
-from tests.tables import CHANGING, OURS, create, create_without_two_indexes, describe, gsis, reports, run, run_failing
+from tests.tables import CHANGING, OURS, create, create_without_some_indexes, describe, gsis, reports, run, run_failing
 
 # --- apply -------------------------------------------------------------------------------------------------------
 
 
 def test_apply_creates_our_tables_and_leaves_those_of_others(bare_store):
-    create_without_two_indexes(bare_store)
+    create_without_some_indexes(bare_store)
     out = run("apply")
     assert {key for key, report in reports().items() if report.state == "ready"} == OURS
     assert len(describe(bare_store, "CONVERSATIONS")["GlobalSecondaryIndexes"]) == 3
@@ -19,7 +19,7 @@ def test_apply_creates_our_tables_and_leaves_those_of_others(bare_store):
 
 
 def test_apply_with_foreign_completes_a_table_of_others_and_fills_its_indexes(bare_store):
-    create_without_two_indexes(bare_store)
+    create_without_some_indexes(bare_store)
     item = {"primary_channel": "+44", "conversation_id": "c1", "company_id": "ci-1", "project_id": "pi-1"}
     bare_store.put("CONVERSATIONS", item)
     run("apply", "--foreign", "--only", "CONVERSATIONS")
@@ -34,11 +34,11 @@ def test_apply_with_foreign_completes_a_table_of_others_and_fills_its_indexes(ba
 
 
 def test_each_update_creates_one_index(bare_store):
-    create_without_two_indexes(bare_store)
+    create_without_some_indexes(bare_store)
     with bare_store.calls() as seen:
         run("apply", "--foreign", "--only", "CONVERSATIONS")
     updates = [call.request for call in seen if call.operation == "UpdateTable"]
-    assert [len(update["GlobalSecondaryIndexUpdates"]) for update in updates] == [1, 1]
+    assert [len(update["GlobalSecondaryIndexUpdates"]) for update in updates] == [1, 1, 1, 1]
 
 
 def test_apply_twice_changes_nothing_the_second_time_and_nothing_is_ever_deleted(bare_store):
@@ -202,12 +202,15 @@ def test_cloudformation_of_an_existing_table_keeps_what_is_there(bare_store):
         "their-own",
         "PK-SKMessage-index-v1",
         "PK-SKTimestampThread-index-v1",
+        "org-id-updated-at-index",
     }
     assert {each["AttributeName"] for each in properties["AttributeDefinitions"]} == {
         "PK",
         "SK",
         "SKMessage",
         "SKTimestampThread",
+        "org_id",
+        "updated_at",
         "verso",
     }
     assert properties["TimeToLiveSpecification"] == {"AttributeName": "ExpiryTime", "Enabled": True}

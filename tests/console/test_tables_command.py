@@ -10,7 +10,7 @@ from console.dynamodb.definition import create_table_request
 from console.dynamodb.registry import TABLES
 from console.errors import StoreUnavailable
 from tests import faults
-from tests.tables import CHANGING, OURS, create, create_without_two_indexes, describe, gsis, reports, run, run_failing
+from tests.tables import CHANGING, OURS, create, create_without_some_indexes, describe, gsis, reports, run, run_failing
 
 # --- check -------------------------------------------------------------------------------------------------------
 
@@ -171,6 +171,7 @@ def test_indexes_that_the_registry_does_not_know_are_left_alone(bare_store):
         "their-own",
         "PK-SKMessage-index-v1",
         "PK-SKTimestampThread-index-v1",
+        "org-id-updated-at-index",
     }
     assert reports("THREADS")["THREADS"].state == "ready"
 
@@ -180,7 +181,7 @@ def test_indexes_that_the_registry_does_not_know_are_left_alone(bare_store):
     [(7, "of type N"), (None, "of type NULL"), ("", "empty"), (["x"], "of type L"), ({"a": 1}, "of type M")],
 )
 def test_an_index_that_would_make_dynamodb_refuse_foreign_writes_is_not_applied(bare_store, value, said):
-    create_without_two_indexes(bare_store)
+    create_without_some_indexes(bare_store)
     item = {"primary_channel": "+447700900001", "company_id": "ci-1", "project_id": "pi-1"}
     bare_store.put_all("CONVERSATIONS", [item | {"conversation_id": f"c{number}"} for number in range(30)])
     bare_store.put("CONVERSATIONS", item | {"conversation_id": "odd", "company_id": value})
@@ -196,23 +197,27 @@ def test_an_index_that_would_make_dynamodb_refuse_foreign_writes_is_not_applied(
 
 
 def test_items_without_the_attribute_are_no_obstacle(bare_store):
-    create_without_two_indexes(bare_store)
+    create_without_some_indexes(bare_store)
     bare_store.put("CONVERSATIONS", {"primary_channel": "a", "conversation_id": "b"})
     assert "+ index company-id-project-id-index" in run("plan", "--only", "CONVERSATIONS")
 
 
 def test_samples_show_no_more_than_the_keys_in_question(bare_store):
-    create_without_two_indexes(bare_store)
+    create_without_some_indexes(bare_store)
     with bare_store.calls() as seen:
         run("plan", "--only", "CONVERSATIONS")
     scans = [call.request for call in seen if call.operation == "Scan"]
-    assert len(scans) == provisioning.SAMPLE_SEGMENTS
+    assert len(scans) == 3 * provisioning.SAMPLE_SEGMENTS
     assert {scan["Limit"] for scan in scans} == {provisioning.SAMPLE_ITEMS_PER_SEGMENT}
-    assert {tuple(scan["ExpressionAttributeNames"].values()) for scan in scans} == {("company_id", "project_id")}
+    assert {tuple(scan["ExpressionAttributeNames"].values()) for scan in scans} == {
+        ("company_id", "project_id"),
+        ("company_id", "updated_at"),
+        ("gsi_hand_off_queue", "hand_off_requested_at"),
+    }
 
 
 def test_inspection_reads_no_items(bare_store):
-    create_without_two_indexes(bare_store)
+    create_without_some_indexes(bare_store)
     with bare_store.calls() as seen:
         provisioning.inspect()
     assert {call.operation for call in seen} <= {"DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups"}

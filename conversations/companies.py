@@ -4,7 +4,7 @@ The conversations table cannot list its companies without a walk over all of it.
 registry in its own table (`pk = COMPANIES`, `sk` = company id), filled by `manage.py companies discover`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from console.dynamodb.registry import table_name
 from console.dynamodb.translation import ConditionFailed
 from console.dynamodb.values import plain_item
 from console.errors import NotFound, TableMissing
+from console.remembering import remembered
 from console.staff.permissions import Staff
 from conversations.models import CompanyProjectIndex, Conversation
 from conversations.reading import is_gone, text_of
@@ -26,6 +27,8 @@ PARTITION = "COMPANIES"
 PROJECTS_SHOWN = 50
 # A read of the registry holds some 7,000 companies; this many reads bound the list.
 REGISTRY_READS = 4
+# A company that was found meanwhile may take so long to appear.
+REMEMBERED_SECONDS = 30
 
 
 class RegisteredCompany(StoreModel):
@@ -66,7 +69,10 @@ class Projects:
 
 
 def companies_for(staff: Staff) -> tuple[Company, ...]:
-    """The companies in a person's scope by name: one Query. An absent registry leaves those that the scope names."""
+    """The companies in a person's scope by name. An absent registry leaves those that the scope names.
+
+    The registry is read at most every `REMEMBERED_SECONDS` by each worker; scope is the person's own, at once.
+    """
     if staff.scope.is_empty:
         return ()
     names = {company_id: company_id for company_id in staff.scope.ids}
@@ -95,20 +101,24 @@ def names_for(staff: Staff) -> dict[str, str]:
     return {company.company_id: company.name for company in companies_for(staff)}
 
 
-def _registered() -> Iterator[tuple[str, str]]:
+@remembered(REMEMBERED_SECONDS)
+def _registered() -> tuple[tuple[str, str], ...]:
+    """Id and name of every company of the registry; none where the registry is absent."""
+    found: list[tuple[str, str]] = []
     start: dict[str, Any] | None = None
     for _ in range(REGISTRY_READS):
         pages = RegisteredCompany.query(PARTITION, last_evaluated_key=start).page_iter
         try:
             answer = next(pages)
         except TableMissing:
-            return
+            break
         for raw in answer["Items"]:
             item = plain_item(raw)
-            yield str(item["sk"]), text_of(item.get("name"), 120)
+            found.append((str(item["sk"]), text_of(item.get("name"), 120)))
         start = answer.get("LastEvaluatedKey")
         if not start:
-            return
+            break
+    return tuple(found)
 
 
 def company_named(company_id: str) -> Company | None:
@@ -217,4 +227,5 @@ def register(company_id: str, name: str, source: str, seen_at: str) -> bool:
         RegisteredCompany(pk=PARTITION, sk=company_id).update(actions=actions, condition=unseen)
     except ConditionFailed:
         return False
+    _registered.forget()
     return True

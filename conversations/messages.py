@@ -38,6 +38,7 @@ _SPEAKERS = {
     **dict.fromkeys(("agent", "human_agent", "staff", "operator", "representative", "rep", "advisor"), Speaker.HUMAN),
     **dict.fromkeys(("system", "developer", "tool", "function", "platform", "event"), Speaker.SYSTEM),
 }
+_LOOKED_BACK = 50
 _NAMES = {Speaker.CUSTOMER: "Customer", Speaker.AI: "AI", Speaker.HUMAN: "Human", Speaker.SYSTEM: "System"}
 
 
@@ -106,9 +107,17 @@ class StoredMessages:
 
     def last_time_before(self, number: int) -> datetime | None:
         """The time of the nearest entry before this one that has a time; looks back a little way only."""
-        for earlier in range(number - 1, max(0, number - 50), -1):
+        for earlier in range(number - 1, max(0, number - _LOOKED_BACK), -1):
             if (moment := self.at(earlier)) is not None:
                 return moment
+        return None
+
+    @property
+    def last_by_customer(self) -> datetime | None:
+        """When the customer last wrote, as far as the last `_LOOKED_BACK` entries tell."""
+        for number in range(len(self), max(0, len(self) - _LOOKED_BACK), -1):
+            if self._speaker(self._peek(number, _ROLE), self._peek(number, ("type",)))[0] is Speaker.CUSTOMER:
+                return self.at(number)
         return None
 
     @cached_property

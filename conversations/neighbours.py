@@ -4,7 +4,7 @@ from typing import Any
 
 from django.http import QueryDict
 
-from console.errors import BadReference
+from console.errors import BadReference, NotFound
 from console.refs import unseal
 from console.staff.permissions import Permission, Staff
 from console.templatetags.console import zone_of
@@ -12,8 +12,8 @@ from conversations.companies import companies_for
 from conversations.filters import Filters
 from conversations.forms import CHANNELS, RecipientFilter, bound_lookup
 from conversations.queries import ConversationList, load_row, of_company, of_recipient, of_reply, step
-from conversations.queue import read_queue
-from conversations.queue_form import QueueForm
+from conversations.queue.form import QueueForm
+from conversations.queue.reading import beside
 from conversations.records import Summary
 
 
@@ -21,7 +21,7 @@ def neighbour(context: dict[str, Any] | None, reference: str, staff: Staff, *, b
     """The conversation beside one in the list of a context, or None at its end. Raises `NotFound` and store errors."""
     match context:
         case {"list": "queue"}:
-            return _beside(_queue_rows(context or {}, staff), reference, back=back)
+            return _beside_in_queue(context or {}, reference, staff, back=back)
         case {"list": "found"}:
             form = bound_lookup(context)
             return _beside(form.find(staff).rows, reference, back=back) if form else None
@@ -62,18 +62,23 @@ def _query(values: dict[str, Any]) -> QueryDict:
     return query
 
 
-def _queue_rows(context: dict[str, Any], staff: Staff) -> tuple[Summary, ...]:
-    """The rows of the queue's tab as they are now; none for roles without a queue."""
+def _beside_in_queue(context: dict[str, Any], reference: str, staff: Staff, *, back: bool) -> Summary | None:
+    """The row beside one of the queue's tab as it is now; none for roles without a queue."""
     if not staff.can(Permission.HAND_OFF):
-        return ()
+        return None
     values = context.get("filters")
     form = QueueForm(_query({"tab": context.get("tab"), **(values if isinstance(values, dict) else {})}))
-    found = read_queue(form.in_order(company.company_id for company in companies_for(staff)))
-    return tuple(entry.summary for entry in form.apply(found.of_tab(form.chosen_tab, staff.username)))
+    companies = [company.company_id for company in companies_for(staff)]
+    try:
+        row = load_row(reference, staff)
+    except NotFound:
+        row = None
+    found = beside(form.chosen_tab, companies, staff.username, form.filters(), row, back=back)
+    return found.summary if found else None
 
 
 def _beside(rows: tuple[Summary, ...], reference: str, *, back: bool) -> Summary | None:
-    """The neighbour in a short list; from a conversation that has left it (taken meanwhile), on to its first."""
+    """The neighbour in a short list; from a conversation that has left it, on to its first."""
     places = {row.reference: place for place, row in enumerate(rows)}
     if reference not in places:
         return rows[0] if rows and not back else None

@@ -34,6 +34,12 @@ def is_gone(item: Conversation, now: datetime) -> bool:
     return clock.is_expired(item.plain("ttl"), now)
 
 
+def recipients_of(item: Conversation) -> frozenset[str]:
+    """The recipient's identifiers as writers may name the sender of a message."""
+    values = (item.primary_channel, item.plain("recipient_tel"), item.plain("recipient_email"))
+    return frozenset(value for value in values if isinstance(value, str) and value)
+
+
 def hand_off_of(item: Conversation) -> HandOff:
     """The hand-off of an item (data model, section 4), with the reason redacted."""
     flag = is_true(item.plain("hand_off_to_human"))

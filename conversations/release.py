@@ -8,7 +8,7 @@ from console.staff import accounts
 from console.staff.permissions import Scope, Staff
 from conversations.companies import companies_for
 from conversations.handoff import ReleaseReport, release_all
-from conversations.queue import COMPANIES_AT_ONCE, read_queue
+from conversations.queue.held import keys_held_by
 
 # Nobody waits for a page when an account is disabled: look through a company to its end, within reason.
 THOROUGH_READS = 500
@@ -16,8 +16,8 @@ THOROUGH_READS = 500
 
 def release_mine(staff: Staff) -> ReleaseReport:
     """Release everything that a person holds, as far as the queue's bounded read finds it."""
-    found = read_queue(company.company_id for company in companies_for(staff))
-    return release_all(staff.username, Actor.of(staff), found.keys_held_by(staff.username))
+    keys, _ = next(keys_held_by(staff.username, (company.company_id for company in companies_for(staff))), ([], 0))
+    return release_all(staff.username, Actor.of(staff), keys)
 
 
 def release_everything_of(username: str) -> None:
@@ -29,9 +29,7 @@ def release_everything_of(username: str) -> None:
     anywhere = replace(staff, scope=Scope(everything=True, ids=staff.scope.ids))
     companies = [company.company_id for company in companies_for(anywhere)]
     failed = 0
-    for start in range(0, len(companies), COMPANIES_AT_ONCE):
-        found = read_queue(companies[start : start + COMPANIES_AT_ONCE], THOROUGH_READS)
-        failed += len(release_all(username, PLATFORM, found.keys_held_by(username)).failed)
-        failed += len(found.incomplete)
+    for keys, incomplete in keys_held_by(username, companies, THOROUGH_READS):
+        failed += len(release_all(username, PLATFORM, keys).failed) + incomplete
     if failed:
         raise StoreUnavailable("Not everything that the account holds could be released.")

@@ -26,7 +26,8 @@ from conversations.events import Story, story_of
 from conversations.facts import protected
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
-from conversations.reading import hand_off_of, is_gone
+from conversations.queue.unread import note_seen
+from conversations.reading import hand_off_of, is_gone, recipients_of
 from conversations.recipient import Revealed, revealed
 from conversations.records import HandOff
 from conversations.timeline.lines import Kind
@@ -101,30 +102,26 @@ def open_conversation(reference: str, staff: Staff, *, with_state: bool = True) 
     """
     item, messages = _load(reference, staff)
     now = clock.now()
+    hand_off = hand_off_of(item)
     work: list[Callable[[], Any]] = [partial(_record_opened, item, staff), partial(_hand_offs, item)]
     if with_state:
         work += [partial(read, item.conversation_id, now) for read in (read_state, read_switches)]
+    if hand_off.agent == staff.username:
+        work.append(partial(note_seen, staff.username, reference))
     results: list[Any] = parallel(*work)
     entries, notice = results[1]
-    hand_off = hand_off_of(item)
     return Opened(
         reference=reference,
         item=item,
         stored=StoredMessages.of(messages, recipients_of(item)),
         hand_off=hand_off,
         story=story_of(entries, hand_off, staff.username),
-        state=with_switches(*results[2:]) if with_state else StatePanel(),
+        state=with_switches(*results[2:4]) if with_state else StatePanel(),
         now=now,
         is_recorded=results[0],
         is_raw=results[0] and staff.can(Permission.TRANSCRIPT_RAW),
         trail_notice=notice,
     )
-
-
-def recipients_of(item: Conversation) -> frozenset[str]:
-    """The recipient's identifiers as writers may name the sender of a message."""
-    values = (item.primary_channel, item.plain("recipient_tel"), item.plain("recipient_email"))
-    return frozenset(value for value in values if isinstance(value, str) and value)
 
 
 def _record_opened(item: Conversation, staff: Staff) -> bool:

@@ -3,11 +3,24 @@
 from django.urls import path
 
 import tenants.urls  # noqa: F401 registers <tenant:…>
-from conversations.views import conversation, find, hand_off, lists, queue, steps, tenant_conversations, timeline
+from conversations.views import (
+    conversation,
+    find,
+    hand_off,
+    lists,
+    queue,
+    queue_actions,
+    steps,
+    tenant_conversations,
+    timeline,
+)
 
 urlpatterns = [
     path("queue/", queue.queue, name="queue"),
-    path("queue/release-mine/", queue.release_mine, name="queue-release-mine"),
+    path("queue/count/", queue.queue_count, name="queue-count"),
+    path("queue/waiting-times/", queue.waiting_times, name="queue-waiting-times"),
+    path("queue/take/", queue_actions.take, name="queue-take"),
+    path("queue/release-mine/", queue_actions.release_mine, name="queue-release-mine"),
     path("conversations/", lists.index, name="conversations"),
     path("conversations/find/", find.find, name="conversation-find"),
     path("conversations/companies/<str:company_id>/", lists.company, name="company"),

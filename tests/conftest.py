@@ -116,7 +116,9 @@ def transactional_db() -> None:
 
 
 def _forget_what_is_there() -> None:
-    """Which tables exist is remembered for a minute; each test has its own."""
+    """Which tables exist is remembered for a minute, counts and names for seconds; each test has its own."""
+    from console import remembering
     from console.dynamodb import presence
 
     presence.forget()
+    remembering.forget_everything()

@@ -1,6 +1,6 @@
 """Template filters of times: in the person's zone, with the exact UTC instant on hover."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -83,3 +83,9 @@ def ago(value: datetime | None) -> SafeString | str:
 def until(value: datetime | None) -> SafeString | str:
     """How long until: `26 days`."""
     return "unknown" if value is None else _time(value, clock.in_words(value - clock.now()))
+
+
+@register.filter
+def span(value: timedelta | None) -> str:
+    """A length of time in words: `3 h 12 min`; a dash for none."""
+    return "–" if value is None else clock.in_words(value)

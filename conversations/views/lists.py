@@ -21,7 +21,7 @@ from conversations.filters import Filters
 from conversations.forms import CHANNELS, LOOKUPS, CompanyFilter, ConversationFilter, RecipientFilter
 from conversations.listing import rows_of, url_of
 from conversations.queries import any_of, of_company, of_recipient, of_reply, read_list
-from conversations.queue import waiting_counts
+from conversations.queue.times import waits_in
 from conversations.records import Page
 
 COMPANIES_SHOWN = 100
@@ -60,10 +60,10 @@ def index(request: StaffRequest) -> HttpResponse:
 
 def _projects(company: Company) -> dict[str, Any]:
     """A company's projects, with how many wait in each: skip-reads and the queue's bounded read, at once."""
-    reading, counting = submit(projects_of, company.company_id), submit(waiting_counts, company.company_id)
+    reading, counting = submit(projects_of, company.company_id), submit(waits_in, company.company_id)
     read, waiting = reading.result(), counting.result()
     links = [
-        (each, url_of("project", company.company_id, each.project_id), waiting.by_project.get(each.project_id, 0))
+        (each, url_of("project", company.company_id, each.project_id), waiting.waiting_in(each.project_id))
         for each in read.projects
     ]
     return {"links": links, "more": read.more, "waiting": waiting}

@@ -1,27 +1,42 @@
-"""`/queue/`: who waits for a human, longest wait first; what I hold; what colleagues hold."""
+"""`/queue/`: who waits for a human, longest wait first; what I hold; what colleagues hold; what was overridden."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any
 
-from django.contrib import messages
-from django.http import HttpResponse
-from django.shortcuts import redirect, render
-from django.views.decorators.http import require_POST, require_safe
+from django.http import HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.cache import get_conditional_response
+from django.utils.http import quote_etag, urlencode
+from django.views.decorators.http import require_safe
 
 from console import clock
+from console.audit.recording import new_action_id, read_only_reason
+from console.refs import seal
 from console.staff.access import StaffRequest, requires
+from console.staff.middleware import POLL_HEADER
 from console.staff.permissions import Permission, Staff
 from conversations.companies import companies_for
 from conversations.forms import CHANNELS
 from conversations.listing import seal_list_context
 from conversations.panel import Button, is_forgotten, panel_for
-from conversations.queue import Entry, Queue, read_queue
-from conversations.queue_form import QueueForm
-from conversations.records import Summary
-from conversations.release import release_mine as release_held
+from conversations.queue import counts, notices
+from conversations.queue.entries import COLLEAGUES, MINE, OVERRIDDEN, WAITING, Entry
+from conversations.queue.filters import Place
+from conversations.queue.form import QueueForm
+from conversations.queue.live import tag_of
+from conversations.queue.pages import QueuePage
+from conversations.queue.reading import is_indexed, read_tab
+from conversations.queue.tallies import Count
+from conversations.queue.times import waits_of
+from conversations.queue.unread import unread_of
+from conversations.records import HandOffState, Summary
 
-TABS = (("waiting", "Waiting"), ("mine", "Mine"), ("colleagues", "With colleagues"))
-ROWS_SHOWN = 100
+TABS = ((WAITING, "Waiting"), (MINE, "Mine"), (COLLEAGUES, "With colleagues"), (OVERRIDDEN, "Overridden"))
+# How often an open page asks whether something changed. Without the index each answer costs a look through everything.
+POLL_SECONDS, THIN_POLL_SECONDS = 8, 60
+LONG_WAIT, MIDDLE_WAIT = timedelta(hours=2), timedelta(minutes=15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,103 +47,167 @@ class Row:
     wait: str
     wait_tone: str
     since: datetime | None
+    since_iso: str
     channel: str
     at_least: bool
     agent: str
     forgotten: bool
     overridden: bool
+    unread: bool
     button: Button | None
+    url: str
+    action_url: str
 
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """One tab with its count."""
+    """One tab with its count, None where that is not known."""
 
     name: str
     label: str
-    count: int
+    count: Count | None
     url: str
     current: bool
 
 
 @requires(Permission.HAND_OFF)
 @require_safe
-def queue(request: StaffRequest) -> HttpResponse:
-    """The queue of the companies in scope. GET filters: tab, company, project, channel."""
+def queue(request: StaffRequest) -> HttpResponseBase:
+    """The queue of the companies in scope. GET filters: tab, company, project, channel, reason, waited; `page`.
+
+    With htmx or polling the list alone; an open page that polls with the tag of what it shows is answered 304.
+    """
     staff = request.staff
-    companies = {company.company_id: company.name for company in companies_for(staff)}
+    names = {company.company_id: company.name for company in companies_for(staff)}
     form = QueueForm(request.GET)
-    found = read_queue(form.in_order(companies))
-    lists = {name: form.apply(found.of_tab(name, staff.username)) for name, _ in TABS}
-    form.offer(found.entries, {company_id: companies[company_id] for company_id in found.left_out})
-    tab = form.chosen_tab
-    now = clock.now()
-    context = {
-        "tab": tab,
-        "tabs": [Tab(name, label, len(lists[name]), form.url_of(name), name == tab) for name, label in TABS],
-        "rows": [_row(entry, staff, now) for entry in lists[tab][:ROWS_SHOWN]],
-        "more": max(0, len(lists[tab]) - ROWS_SHOWN),
-        "waiting_count": len(lists["waiting"]),
-        "longest": _longest(lists["waiting"], now),
-        "form": form,
-        "notice": _notice(found, companies),
-        "looked_at": found.looked_at,
-        "mine_count": len(found.held_by(staff.username)),
-        "list_context": seal_list_context({"list": "queue", "tab": tab, "filters": form.values()}),
+    binding = ("queue", form.chosen_tab, repr(form.filters()), staff.username)
+    place = Place.unsealed(request.GET.get("page", ""), *binding)
+    polls = POLL_HEADER in request.headers
+    page = read_tab(form.chosen_tab, names, staff.username, form.filters(), place=place)
+    shown: dict[str, Any] = {
+        "is_first": place is None,
+        "numbers": _numbers(page, form, list(names), staff, first=place is None, polls=polls),
+        "unread": unread_of(page.entries, staff.username) if form.chosen_tab == MINE else frozenset(),
+        "notice": notices.of_page(page, names),
+        "indexer": notices.of_indexer(indexed=page.indexed, now=clock.now()) if names else None,
     }
-    template = "conversations/_queue.html" if request.htmx else "conversations/queue.html"  # type: ignore[attr-defined]
-    return render(request, template, context)
+    tag = quote_etag(_tag(page, form, shown))
+    if polls and (unchanged := get_conditional_response(request, etag=tag)) is not None:
+        return unchanged
+    form.offer(page.entries, names)
+    following = page.following
+    context = _context(page, form, staff, shown) | {
+        "tag": tag,
+        "next_url": form.url_of(form.chosen_tab, page=following.sealed(*binding)) if following else "",
+    }
+    as_list = polls or request.htmx  # type: ignore[attr-defined]
+    response = render(request, "conversations/_queue.html" if as_list else "conversations/queue.html", context)
+    if place is None:
+        response.headers["ETag"] = tag
+    return response
+
+
+def _tag(page: QueuePage, form: QueueForm, shown: dict[str, Any]) -> str:
+    now = clock.now()
+    tones = [_wait_tone(entry.hand_off.waited(now)) for entry in page.entries]
+    numbers = {tab: str(count) for tab, count in shown["numbers"].items()}
+    said = [str(shown["notice"]), str(shown["indexer"])]
+    return tag_of(page.entries, form.chosen_tab, form.values(), numbers, tones, sorted(shown["unread"]), said)
+
+
+def _context(page: QueuePage, form: QueueForm, staff: Staff, shown: dict[str, Any]) -> dict[str, Any]:
+    tab, numbers, now = form.chosen_tab, shown["numbers"], clock.now()
+    list_context = seal_list_context({"list": "queue", "tab": tab, "filters": form.values()})
+    rows = [_row(entry, staff, now, shown["unread"], list_context) for entry in page.entries]
+    longest = rows[0] if rows and tab == WAITING and shown["is_first"] else None
+    return shown | {
+        "tab": tab,
+        "tabs": [Tab(name, label, numbers.get(name), form.url_of(name), name == tab) for name, label in TABS],
+        "rows": rows,
+        "waiting": numbers.get(WAITING, Count()),
+        "form": form,
+        "page": page,
+        "first_url": form.url_of(tab),
+        "poll_seconds": POLL_SECONDS if page.indexed else THIN_POLL_SECONDS,
+        "list_context": list_context,
+        "longest": longest.wait if longest else "",
+        "longest_since": longest.since_iso if longest else "",
+        "take_token": "" if read_only_reason() else seal("take", staff.username, new_action_id()),
+    }
 
 
 @requires(Permission.HAND_OFF)
-@require_POST
-def release_mine(request: StaffRequest) -> HttpResponse:
-    """Release everything that I hold, as far as the queue's read finds it."""
-    report = release_held(request.staff)
-    released, failed = len(report.released), len(report.failed)
-    if failed:
-        messages.warning(request, f"{failed} could not be released: look at them again, then repeat.")
-    if released:
-        what = "1 conversation is" if released == 1 else f"{released} conversations are"
-        messages.success(request, f"{what} back in the queue; the waiting times go on.")
-    if not released and not failed:
-        messages.info(request, "You hold no conversation.")
-    return redirect("queue")
+@require_safe
+def queue_count(request: StaffRequest) -> HttpResponseBase:
+    """How many wait, for the navigation of every open page; remembered for seconds by each worker."""
+    count = counts.waiting(company.company_id for company in companies_for(request.staff))
+    tag = quote_etag(str(count))
+    unchanged = get_conditional_response(request, etag=tag)
+    response = unchanged or JsonResponse({"waiting": str(count) if count.number or count.more else ""})
+    response.headers["ETag"] = tag
+    return response
 
 
-def _row(entry: Entry, staff: Staff, now: datetime) -> Row:
-    waited = entry.hand_off.waited(now)
-    minutes = waited.total_seconds() / 60 if waited is not None else 0
+@requires(Permission.HAND_OFF)
+@require_safe
+def waiting_times(request: StaffRequest) -> HttpResponse:
+    """How long people wait now in each company and project in scope."""
+    names = {company.company_id: company.name for company in companies_for(request.staff)}
+    form = QueueForm(request.GET)
+    found = waits_of(names)
+    context = {
+        "companies": [
+            (names[waits.company_id], form.url_of(WAITING, company=waits.company_id), waits) for waits in found
+        ],
+        "left_out": max(0, len(names) - len(found)),
+        "indexer": notices.of_indexer(indexed=is_indexed(), now=clock.now()) if names else None,
+    }
+    return render(request, "conversations/waiting_times.html", context)
+
+
+def _numbers(
+    page: QueuePage, form: QueueForm, company_ids: list[str], staff: Staff, *, first: bool, polls: bool
+) -> dict[str, Count]:
+    """How many each tab lists. A page that holds all of its tab needs no count, and one read of counts at most is made.
+
+    With filters only what was read is counted. What people hold is counted when an open page asks for news.
+    """
+    tab, filtered = form.chosen_tab, bool(form.values())
+    if page.totals is not None:
+        return page.totals
+    numbers: dict[str, Count] = {}
+    if not filtered:
+        numbers = counts.held(company_ids, staff.username, read=polls)
+        if tab != WAITING or not (first and page.is_whole):
+            numbers[WAITING] = counts.waiting(company_ids)
+    if first and (page.is_whole or filtered):
+        numbers[tab] = Count(len(page.entries), more=not page.is_whole)
+    return numbers
+
+
+def _row(entry: Entry, staff: Staff, now: datetime, unread: frozenset[str], list_context: str) -> Row:
+    waited, since = entry.hand_off.waited(now), entry.hand_off.requested_at
+    query = urlencode({"in": list_context})
     panel = panel_for(entry.item, entry.hand_off, staff, now)
     return Row(
         summary=entry.summary,
         wait="unknown" if waited is None else clock.in_words(waited),
-        wait_tone="long" if minutes >= 120 else "mid" if minutes >= 15 else "",
-        since=entry.hand_off.requested_at,
+        wait_tone=_wait_tone(waited),
+        since=since,
+        since_iso="" if since is None else clock.to_iso(since, "seconds"),
+        url=f"{reverse('conversation', args=[entry.summary.reference])}?{query}",
+        action_url=reverse("conversation-hand-off", args=[entry.summary.reference]),
         channel=CHANNELS.get(entry.summary.channel, entry.summary.channel),
         at_least=entry.hand_off.wait_at_least,
         agent=entry.hand_off.agent,
         forgotten=is_forgotten(entry.hand_off, now),
-        overridden=entry.hand_off.state == "overridden",
+        overridden=entry.hand_off.state is HandOffState.OVERRIDDEN,
+        unread=entry.summary.reference in unread,
         button=next((button for button in panel.buttons if button.primary and not button.requires_reason), None),
     )
 
 
-def _longest(waiting: list[Entry], now: datetime) -> str:
-    waits = [waited for entry in waiting if (waited := entry.hand_off.waited(now)) is not None]
-    return clock.in_words(max(waits)) if waits else ""
-
-
-def _notice(found: Queue, names: dict[str, str]) -> str:
-    parts = []
-    if not names:
-        parts.append("No company is known yet, so none was looked at: manage.py companies discover finds them.")
-    if found.incomplete:
-        listed = ", ".join(names.get(company_id, company_id) for company_id in found.incomplete)
-        parts.append(
-            f"Looked at {found.looked_at} conversations. There are more in {listed} than one page may read: "
-            "someone may be waiting there who is not listed."
-        )
-    if found.left_out:
-        parts.append(f"{len(found.left_out)} more companies were not looked at: choose one in the filter.")
-    return " ".join(parts)
+def _wait_tone(waited: timedelta | None) -> str:
+    if waited is None or waited < MIDDLE_WAIT:
+        return ""
+    return "long" if waited >= LONG_WAIT else "mid"

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from console import clock
-from conversations import queue
+from conversations.queue import filtered as queue
 from conversations.records import HandOffState
 from tests.items import conversation
 
@@ -46,7 +46,7 @@ def test_longest_wait_first_across_companies(store):
         ],
     )
     found = queue.read_queue([COMPANY, OTHER])
-    assert short(found.waiting()) == ["fivehundred", "fifty", "five"]
+    assert short(found.of_tab("waiting")) == ["fivehundred", "fifty", "five"]
     assert found.looked_at == 4
     assert found.incomplete == ()
 
@@ -62,9 +62,9 @@ def test_mine_and_with_colleagues_are_told_apart(store):
         ],
     )
     found = queue.read_queue([COMPANY])
-    assert sorted(short(found.held_by("amira"))) == ["mine", "overridden"]
-    assert short(found.held_by_others("amira")) == ["toms"]
-    assert short(found.waiting()) == ["free"]
+    assert sorted(short(found.of_tab("mine", "amira"))) == ["mine", "overridden"]
+    assert short(found.of_tab("colleagues", "amira")) == ["toms"]
+    assert short(found.of_tab("waiting")) == ["free"]
     states = {entry.summary.short_id: entry.hand_off.state for entry in found.entries}
     assert states["overridden"] is HandOffState.OVERRIDDEN
 
@@ -72,7 +72,7 @@ def test_mine_and_with_colleagues_are_told_apart(store):
 @pytest.mark.parametrize("flag", ["true", "True", 1])
 def test_a_drifted_flag_does_not_hide_a_waiting_customer(store, flag):
     store.put("CONVERSATIONS", waiting(3, request_id="drifted", hand_off_to_human=flag))
-    assert short(queue.read_queue([COMPANY]).waiting()) == ["drifted"]
+    assert short(queue.read_queue([COMPANY]).of_tab("waiting")) == ["drifted"]
 
 
 @pytest.mark.parametrize("flag", [None, False, "false", 0, ...])
@@ -84,7 +84,7 @@ def test_absent_null_and_false_are_not_waiting(store, flag):
 def test_expired_conversations_are_gone(store):
     past = clock.to_epoch(clock.now()) - 10
     store.put_all("CONVERSATIONS", [waiting(3, ttl=past), waiting(3, ttl=past + 900, request_id="alive")])
-    assert short(queue.read_queue([COMPANY]).waiting()) == ["alive"]
+    assert short(queue.read_queue([COMPANY]).of_tab("waiting")) == ["alive"]
 
 
 def test_an_own_request_time_wins_over_the_platforms_last_update(store):
@@ -93,7 +93,7 @@ def test_an_own_request_time_wins_over_the_platforms_last_update(store):
         "CONVERSATIONS",
         [waiting(60, request_id="hour"), waiting(1, request_id="three", hand_off_requested_at=asked)],
     )
-    entries = queue.read_queue([COMPANY]).waiting()
+    entries = queue.read_queue([COMPANY]).of_tab("waiting")
     assert short(entries) == ["three", "hour"]
     assert [entry.hand_off.wait_at_least for entry in entries] == [False, True]
 

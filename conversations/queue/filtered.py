@@ -1,13 +1,11 @@
-"""The queue without an index of its own: a bounded read of each company's conversations, merged by waiting time.
+"""The queue without its index: a bounded read of each company's conversations, merged by waiting time.
 
 Budget of one page: at most `READS_PER_COMPANY` queries for each of at most `COMPANIES_AT_ONCE` companies, all
 companies in parallel; what was not looked at is said. DynamoDB filters, so that only hand-offs travel.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -15,9 +13,11 @@ from console import clock
 from console.dynamodb.calls import parallel
 from console.dynamodb.connection import call
 from console.dynamodb.registry import table_name
-from conversations.models import SUMMARY_ATTRIBUTES, CompanyProjectIndex, Conversation
-from conversations.reading import hand_off_of, is_gone, summary_of
-from conversations.records import HandOff, HandOffState, Summary
+from conversations.models import SUMMARY_ATTRIBUTES, CompanyProjectIndex
+from conversations.queue.entries import Entry, entry_of
+from conversations.queue.filters import Place
+from conversations.queue.pages import Asked, QueuePage
+from conversations.queue.tallies import totals
 
 READS_PER_COMPANY = 4
 COMPANIES_AT_ONCE = 20
@@ -30,15 +30,6 @@ _FILTER_VALUES = {
     ":one": {"N": "1"},
     ":string": {"S": "S"},
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One conversation that a human has or waits for. `item` serves the forms of its row; templates see `summary`."""
-
-    summary: Summary
-    item: Conversation
-    hand_off: HandOff
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,32 +51,9 @@ class Queue:
     incomplete: tuple[str, ...]
     left_out: tuple[str, ...]
 
-    def waiting(self) -> list[Entry]:
-        """Nobody has these."""
-        return [entry for entry in self.entries if entry.hand_off.state is HandOffState.WAITING]
-
-    def held_by(self, username: str) -> list[Entry]:
-        """This person has these, overridden ones included."""
-        return [entry for entry in self.entries if entry.hand_off.agent == username]
-
-    def of_tab(self, tab: str, username: str) -> list[Entry]:
-        """What a tab of the queue's page lists for a person: waiting, mine or colleagues; nothing for another name."""
-        match tab:
-            case "waiting":
-                return self.waiting()
-            case "mine":
-                return self.held_by(username)
-            case "colleagues":
-                return self.held_by_others(username)
-        return []
-
-    def keys_held_by(self, username: str) -> list[tuple[str, str]]:
-        """Primary channel and conversation id of each of these."""
-        return [(entry.item.primary_channel, entry.item.conversation_id) for entry in self.held_by(username)]
-
-    def held_by_others(self, username: str) -> list[Entry]:
-        """Colleagues have these."""
-        return [entry for entry in self.entries if entry.hand_off.agent not in ("", username)]
+    def of_tab(self, tab: str, username: str = "") -> list[Entry]:
+        """What a tab of the queue's page lists for a person."""
+        return [entry for entry in self.entries if entry.is_of(tab, username)]
 
 
 def read_queue(company_ids: Iterable[str], reads_per_company: int = READS_PER_COMPANY) -> Queue:
@@ -93,7 +61,7 @@ def read_queue(company_ids: Iterable[str], reads_per_company: int = READS_PER_CO
     wanted = list(dict.fromkeys(company_ids))
     companies, left_out = wanted[:COMPANIES_AT_ONCE], wanted[COMPANIES_AT_ONCE:]
     reads = parallel(*(partial(_read_company, company_id, reads_per_company) for company_id in companies))
-    entries = sorted((entry for read in reads for entry in read.entries), key=_waiting_since)
+    entries = sorted((entry for read in reads for entry in read.entries), key=lambda entry: (entry.since, entry.mark))
     return Queue(
         entries=tuple(entries),
         looked_at=sum(read.looked_at for read in reads),
@@ -102,27 +70,33 @@ def read_queue(company_ids: Iterable[str], reads_per_company: int = READS_PER_CO
     )
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingCounts:
-    """How many wait for a human in a company, in all and by project id. `complete`: all of it was looked at."""
-
-    total: int
-    by_project: Mapping[str, int]
-    complete: bool
-
-
-def waiting_counts(company_id: str) -> WaitingCounts:
-    """Who waits in each project of a company, within the queue's budget for one company. Raises the store's errors."""
-    found = read_queue([company_id])
-    waiting = found.waiting()
-    return WaitingCounts(
-        len(waiting), Counter(entry.summary.project_id for entry in waiting), complete=not found.incomplete
+def read_filtered(company_ids: Iterable[str], asked: Asked) -> QueuePage:
+    """One page over all these companies, out of everything that the budget finds. Raises the store's errors."""
+    found = read_queue(company_ids)
+    entries = [entry for entry in found.entries if asked.wants(entry) and _is_beyond(entry, asked)]
+    if asked.back:
+        entries.reverse()
+    shown = entries[: asked.size]
+    more = len(entries) > asked.size
+    return QueuePage(
+        entries=tuple(shown),
+        following=Place.of(shown[-1]).after(shown, asked.place) if more else None,
+        looked_at=found.looked_at,
+        incomplete=found.incomplete,
+        left_out=found.left_out,
+        totals=totals(
+            (entry for entry in found.entries if asked.filters.matches(entry, asked.now)),
+            asked.username,
+            more=bool(found.incomplete or found.left_out),
+        ),
     )
 
 
-def _waiting_since(entry: Entry) -> tuple[datetime, str]:
-    # Without any time at all it may have waited longest: first, so that it is not forgotten.
-    return entry.hand_off.requested_at or datetime.min.replace(tzinfo=UTC), entry.summary.reference
+def _is_beyond(entry: Entry, asked: Asked) -> bool:
+    """Whether a row lies on the side of the place that is asked for; those of its own instant were told apart."""
+    if asked.place is None:
+        return True
+    return entry.since <= asked.place.since if asked.back else entry.since >= asked.place.since
 
 
 def _read_company(company_id: str, reads: int) -> CompanyRead:
@@ -133,7 +107,8 @@ def _read_company(company_id: str, reads: int) -> CompanyRead:
     for _ in range(reads):
         answer = call("Query", **_query(company_id, start))
         looked_at += answer.get("ScannedCount", 0)
-        entries.extend(_entries(answer.get("Items", []), now))
+        found = (entry_of(raw, now) for raw in answer.get("Items", []))
+        entries += (entry for entry in found if entry is not None)
         start = answer.get("LastEvaluatedKey")
         if not start:
             break
@@ -157,11 +132,3 @@ def _query(company_id: str, start: dict[str, Any] | None) -> dict[str, Any]:
     if start:
         query["ExclusiveStartKey"] = start
     return query
-
-
-def _entries(items: list[dict[str, Any]], now: datetime) -> Iterable[Entry]:
-    for raw in items:
-        item = Conversation.from_raw_data(raw)
-        hand_off = hand_off_of(item)
-        if hand_off.state is not HandOffState.AI and not is_gone(item, now):
-            yield Entry(summary_of(item), item, hand_off)

@@ -1,0 +1,103 @@
+"""How many wait and are held, remembered by each worker for seconds: shown in the navigation, the title and the tabs.
+
+A count costs one Query per company, whatever waits there: it ends at `COUNTED`.
+"""
+
+from collections.abc import Iterable
+from functools import partial
+
+from console import clock
+from console.dynamodb.calls import parallel
+from console.dynamodb.connection import call
+from console.remembering import remembered
+from conversations.models import held_in, waiting_in
+from conversations.queue.entries import COLLEAGUES, MINE, OVERRIDDEN, WAITING, entry_of
+from conversations.queue.filtered import COMPANIES_AT_ONCE, read_queue
+from conversations.queue.indexed import index_query
+from conversations.queue.reading import is_indexed
+from conversations.queue.tallies import COUNTED, Count, Held
+
+HELD_COUNTED = 200
+SECONDS = 5
+# Without the index a count looks through a company as the queue's page does: not for every page of every person.
+THIN_SECONDS = 60
+_ATTRIBUTES = ("primary_channel", "conversation_id", "company_id", "hand_off_to_human", "hand_off_agent", "ttl")
+_WAITS = (
+    "#flag IN (:true, :text, :title, :one)"
+    " AND (attribute_not_exists(#ttl) OR attribute_type(#ttl, :string) OR #ttl > :now)"
+)
+
+
+@remembered(SECONDS)
+def waiting_in_company(company_id: str) -> Count:
+    """How many wait for a human in a company. Raises the store's errors."""
+    if not is_indexed():
+        return _looked_through(company_id)[0]
+    query = index_query(waiting_in(company_id), (), COUNTED)
+    del query["ProjectionExpression"]
+    query["Select"] = "COUNT"
+    query["FilterExpression"] = _WAITS
+    query["ExpressionAttributeNames"] |= {"#flag": "hand_off_to_human", "#ttl": "ttl"}
+    query["ExpressionAttributeValues"] |= {
+        ":true": {"BOOL": True},
+        ":text": {"S": "true"},
+        ":title": {"S": "True"},
+        ":one": {"N": "1"},
+        ":string": {"S": "S"},
+        ":now": {"N": str(clock.to_epoch(clock.now()))},
+    }
+    answer = call("Query", **query)
+    return Count(int(answer["Count"]), bool(answer.get("LastEvaluatedKey")))
+
+
+@remembered(SECONDS)
+def held_in_company(company_id: str) -> Held:
+    """What people hold in a company. Raises the store's errors."""
+    if not is_indexed():
+        return _looked_through(company_id)[1]
+    answer = call("Query", **index_query(held_in(company_id), _ATTRIBUTES, HELD_COUNTED))
+    now = clock.now()
+    entries = [entry for raw in answer["Items"] if (entry := entry_of(raw, now)) is not None]
+    return Held.among(entries, more=bool(answer.get("LastEvaluatedKey")))
+
+
+@remembered(THIN_SECONDS)
+def _looked_through(company_id: str) -> tuple[Count, Held]:
+    found = read_queue([company_id])
+    more = bool(found.incomplete)
+    return Count(len(found.of_tab(WAITING)), more), Held.among(found.entries, more=more)
+
+
+def waiting(company_ids: Iterable[str]) -> Count:
+    """How many wait in all these companies; beyond `COMPANIES_AT_ONCE` of them it is "so many and more"."""
+    wanted = list(dict.fromkeys(company_ids))
+    counts = parallel(*(partial(waiting_in_company, company_id) for company_id in wanted[:COMPANIES_AT_ONCE]))
+    return sum(counts, Count(more=len(wanted) > COMPANIES_AT_ONCE))
+
+
+def known_waiting(company_ids: Iterable[str]) -> Count | None:
+    """The same without a read: None unless all of it is remembered."""
+    wanted = list(dict.fromkeys(company_ids))
+    counts = [waiting_in_company.known(company_id) for company_id in wanted[:COMPANIES_AT_ONCE]]
+    known = [count for count in counts if count is not None]
+    return sum(known, Count(more=len(wanted) > COMPANIES_AT_ONCE)) if len(known) == len(counts) else None
+
+
+def held(company_ids: Iterable[str], username: str, *, read: bool) -> dict[str, Count]:
+    """How many the tabs of held conversations list for a person; empty unless remembered where it may not `read`."""
+    wanted = list(dict.fromkeys(company_ids))
+    asked = wanted[:COMPANIES_AT_ONCE]
+    if read:
+        found = parallel(*(partial(held_in_company, company_id) for company_id in asked))
+    else:
+        found = [each for each in map(held_in_company.known, asked) if each is not None]
+        if len(found) < len(asked):
+            return {}
+    start = Count(more=len(wanted) > COMPANIES_AT_ONCE)
+    return {tab: sum((each.of_tab(tab, username) for each in found), start) for tab in (MINE, COLLEAGUES, OVERRIDDEN)}
+
+
+def forget(company_id: str) -> None:
+    """Count a company anew: this worker has just changed something there."""
+    for each in (waiting_in_company, held_in_company, _looked_through):
+        each.forget(company_id)

@@ -1,0 +1,93 @@
+"""The queue's filters: company, project, channel, reason and wait, all in the URL, none of them personal."""
+
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from itertools import islice
+from urllib.parse import urlencode
+
+from django import forms
+from django.http import QueryDict
+from django.urls import reverse
+
+from conversations.forms import CHANNELS
+from conversations.queue.entries import TABS, Entry
+from conversations.queue.filters import NO_REASON, QueueFilters, mark_of_reason
+
+COMPANIES_OFFERED = 500
+REASON_LENGTH = 60
+WAITS = {
+    "15m": ("Over 15 minutes", timedelta(minutes=15)),
+    "1h": ("Over an hour", timedelta(hours=1)),
+    "4h": ("Over 4 hours", timedelta(hours=4)),
+    "1d": ("Over a day", timedelta(days=1)),
+}
+_NAMES = ("company", "project", "channel", "reason", "waited")
+
+
+class QueueForm(forms.Form):
+    """GET filters of the queue. Junk is dropped: an unknown company or project simply finds nothing."""
+
+    tab = forms.CharField(required=False, widget=forms.HiddenInput)
+    company = forms.CharField(required=False, max_length=200, widget=forms.Select)
+    project = forms.CharField(required=False, max_length=200, widget=forms.Select)
+    channel = forms.CharField(required=False, max_length=40, widget=forms.Select)
+    reason = forms.CharField(required=False, max_length=40, widget=forms.Select)
+    waited = forms.CharField(required=False, max_length=10, widget=forms.Select, label="Waiting")
+
+    def __init__(self, data: QueryDict) -> None:
+        super().__init__(data)
+        self.is_valid()
+        wanted = self.cleaned_data.get("tab", "")
+        self.chosen_tab = wanted if wanted in TABS else TABS[0]
+
+    def values(self) -> dict[str, str]:
+        """The filters that are set."""
+        values = {name: value for name in _NAMES if (value := self.cleaned_data.get(name, ""))}
+        if values.get("waited") not in WAITS:
+            values.pop("waited", None)
+        return values
+
+    def filters(self) -> QueueFilters:
+        """The filters as the queue's read takes them."""
+        values = self.values()
+        waited = WAITS[values["waited"]][1] if "waited" in values else None
+        return QueueFilters(**{name: values.get(name, "") for name in _NAMES if name != "waited"}, waited=waited)
+
+    def offer(self, entries: Iterable[Entry], companies: Mapping[str, str]) -> None:
+        """Fill the selects: companies (names by id), what occurs among these rows, and what is chosen."""
+        rows = list(entries)
+        self._choices("company", "All companies", dict(islice(companies.items(), COMPANIES_OFFERED)))
+        company = self.values().get("company")
+        here = [row.summary for row in rows if company in (None, row.summary.company_id)]
+        self._choices("project", "All projects", {row.project_id: row.project_name for row in here})
+        channels = {row.summary.channel: CHANNELS.get(row.summary.channel, row.summary.channel) for row in rows}
+        self._choices("channel", "Any channel", channels | CHANNELS)
+        reasons = {mark_of_reason(row.hand_off.reason): row.hand_off.reason[:REASON_LENGTH] for row in rows}
+        chosen = self.values().get("reason", "")
+        if chosen and chosen not in reasons:
+            reasons[chosen] = "the chosen reason"
+        if NO_REASON in reasons:
+            reasons[NO_REASON] = "No reason given"
+        self._choices("reason", "Any reason", reasons)
+        self._widget("waited").choices = [("", "Any time"), *((name, label) for name, (label, _) in WAITS.items())]
+
+    def _choices(self, name: str, everything: str, found: dict[str, str]) -> None:
+        chosen = self.values().get(name)
+        if chosen and chosen not in found:
+            found[chosen] = chosen
+        found.pop("", None)
+        self._widget(name).choices = [("", everything), *sorted(found.items(), key=lambda pair: pair[1].casefold())]
+
+    def _widget(self, name: str) -> forms.Select:
+        widget = self.fields[name].widget
+        assert isinstance(widget, forms.Select)  # nosec B101 tells mypy what the class body says
+        return widget
+
+    @property
+    def clear_url(self) -> str:
+        """The queue's URL for this tab without filters, "" when none is set."""
+        return f"{reverse('queue')}?tab={self.chosen_tab}" if self.values() else ""
+
+    def url_of(self, tab: str, **more: str) -> str:
+        """The queue's URL for a tab, filters kept."""
+        return f"{reverse('queue')}?{urlencode({'tab': tab, **self.values(), **more})}"

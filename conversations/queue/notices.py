@@ -1,0 +1,57 @@
+"""What the queue's page says of how far it looked, and of the indexer that it depends on: one line each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from console import clock
+from console.dynamodb.presence import index_ready
+from conversations.queue.indexed import INDEX
+from conversations.queue.pages import QueuePage
+from conversations.queue.reading import indexer_health
+
+# A lag that people would notice: they wait for a request that they know of.
+LAG_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One line; `tone` as components/_notice.html has it."""
+
+    text: str
+    tone: str = "human"
+
+
+def of_page(page: QueuePage, names: Mapping[str, str]) -> Notice | None:
+    """What was not looked at. `names` are those of the companies in scope, by id."""
+    parts = []
+    if not names:
+        parts.append("No company is known yet, so none was looked at: manage.py companies discover finds them.")
+    if page.incomplete:
+        listed = ", ".join(names.get(company_id, company_id) for company_id in page.incomplete)
+        parts.append(
+            f"Looked at {page.looked_at} conversations. There are more in {listed} than one page may read: "
+            "someone may be waiting there who is not listed."
+        )
+    if page.thin:
+        found = len(page.entries)
+        words = {0: "none of them matches", 1: "1 of them matches"}.get(found, f"{found} of them match")
+        parts.append(f"Searched the {page.looked_at} who have waited longest: {words}. There are more to search.")
+    if page.left_out:
+        parts.append(f"{len(page.left_out)} more companies were not looked at: choose one in the filter.")
+    return Notice(" ".join(parts)) if parts else None
+
+
+def of_indexer(*, indexed: bool, now: datetime) -> Notice | None:
+    """What to know of the index behind the page, which was read from it or not; None where all is well."""
+    health = indexer_health()
+    if not indexed:
+        if not index_ready("CONVERSATIONS", INDEX):
+            return Notice(f"Without the index {INDEX}, conversations are looked through one by one.", "")
+        return Notice("The queue's index is not filled yet, so conversations are looked through one by one.", "")
+    if health.is_stale:
+        since = "" if health.beat_at is None else f" for {clock.in_words(now - health.beat_at)}"
+        return Notice(f"The indexer has not reported{since}: who asked for a human since then is missing here.", "bad")
+    if health.lag_seconds is not None and health.lag_seconds > LAG_SECONDS:
+        return Notice(f"The indexer is {int(health.lag_seconds // 60)} min behind: later requests are missing here.")
+    return None

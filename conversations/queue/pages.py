@@ -1,0 +1,57 @@
+"""What is asked of the queue, and the page that a read found."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from conversations.queue.entries import WAITING, Entry
+from conversations.queue.filters import Place, QueueFilters
+from conversations.queue.tallies import Count
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of each company: rows of a tab, from a place on (or back from it)."""
+
+    tab: str
+    username: str
+    filters: QueueFilters
+    size: int
+    now: datetime
+    place: Place | None = None
+    back: bool = False
+
+    @property
+    def looks_at_rows(self) -> bool:
+        """Whether the partition holds rows that are not asked for."""
+        return self.tab != WAITING or self.filters.narrows_rows
+
+    def wants(self, entry: Entry) -> bool:
+        """Whether a row belongs to what was asked."""
+        if self.place is not None and entry.since == self.place.since and entry.mark in self.place.seen:
+            return False
+        return entry.is_of(self.tab, self.username) and self.filters.matches(entry, self.now)
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePage:
+    """Rows in the order of waiting, and how far the read looked.
+
+    `following` is where the next page begins (None at the end). `thin`: the budget of reads ended before the page was
+    full. `indexed`: read from the queue's index. Without it, `incomplete` names the companies that hold more
+    conversations than one page may read, so that someone may wait there unseen, and `totals` says how many each tab
+    lists. `left_out` were not looked at at all.
+    """
+
+    entries: tuple[Entry, ...]
+    following: Place | None = None
+    looked_at: int = 0
+    thin: bool = False
+    indexed: bool = False
+    incomplete: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    totals: dict[str, Count] | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing follows and everything was looked at."""
+        return self.following is None and not self.incomplete and not self.left_out

@@ -1,0 +1,51 @@
+"""What is done to the queue as a whole: take the longest waiting, release all of mine."""
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from console.errors import BadReference
+from console.refs import unseal
+from console.staff.access import StaffRequest, requires
+from console.staff.permissions import Permission
+from conversations.companies import companies_for
+from conversations.listing import conversation_url, seal_list_context
+from conversations.queue.entries import WAITING
+from conversations.queue.form import QueueForm
+from conversations.queue.taking import take_longest
+from conversations.release import release_mine as release_held
+
+
+@requires(Permission.HAND_OFF)
+@require_POST
+def take(request: StaffRequest) -> HttpResponse:
+    """Take whoever has waited longest among those that the filters let through. A form sent twice takes once."""
+    username, action_id = unseal("take", request.POST.get("token", ""), 2)
+    if username != request.staff.username:
+        raise BadReference
+    form = QueueForm(request.POST)
+    companies = [company.company_id for company in companies_for(request.staff)]
+    taken = take_longest(companies, form.filters(), action_id, request.staff)
+    if taken is None:
+        messages.info(request, "Nobody is waiting any more: colleagues were faster.")
+        return redirect(form.url_of(WAITING))
+    messages.success(request, "You have this conversation.")
+    context = seal_list_context({"list": "queue", "tab": WAITING, "filters": form.values()})
+    return redirect(conversation_url(taken.summary.reference, context))
+
+
+@requires(Permission.HAND_OFF)
+@require_POST
+def release_mine(request: StaffRequest) -> HttpResponse:
+    """Release everything that I hold, as far as the queue's read finds it."""
+    report = release_held(request.staff)
+    released, failed = len(report.released), len(report.failed)
+    if failed:
+        messages.warning(request, f"{failed} could not be released: look at them again, then repeat.")
+    if released:
+        what = "1 conversation is" if released == 1 else f"{released} conversations are"
+        messages.success(request, f"{what} back in the queue; the waiting times go on.")
+    if not released and not failed:
+        messages.info(request, "You hold no conversation.")
+    return redirect("queue")

@@ -1,5 +1,6 @@
 """What every page gets: environment banner, navigation by permission, who is signed in."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,7 +22,8 @@ class NavItem:
     icon: str
     current: bool
     key: str = ""
-    count: str | None = None
+    count: str = ""
+    count_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,22 @@ SECTIONS = (
     ("staff", "Staff", "staff", Permission.STAFF_MANAGE),
     ("system", "System", "system", Permission.SYSTEM_READ),
 )
+
+
+# How many wait in a section, as far as that is known without a read ("" else), and where a page asks for it.
+_counts: dict[str, tuple[Callable[[Staff], str], str]] = {}
+
+
+def register_count(section: str, known: Callable[[Staff], str], route: str) -> None:
+    """Show a number beside a section of the navigation. `known` may not read: every page asks it."""
+    _counts[section] = (known, route)
+
+
+def _count_of(section: str, staff: Staff) -> tuple[str, str]:
+    if section not in _counts or staff.scope.is_empty:
+        return "", ""
+    known, route = _counts[section]
+    return known(staff), reverse(route)
 
 
 def page(request: HttpRequest) -> dict[str, Any]:
@@ -81,6 +99,8 @@ def navigation(path: str, staff: Staff) -> list[NavItem]:
             url = reverse(name)
         except NoReverseMatch:
             continue
-        items.append(NavItem(url, label, icon, path.startswith(url), "/" if name == "conversation-find" else ""))
+        key = "/" if name == "conversation-find" else ""
+        count, count_url = _count_of(name, staff)
+        items.append(NavItem(url, label, icon, path.startswith(url), key, count, count_url))
     current = max((item.url for item in items if item.current), key=len, default="")
     return [replace(item, current=item.url == current) for item in items]

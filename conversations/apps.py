@@ -11,12 +11,15 @@ class ConversationsConfig(AppConfig):
     def ready(self) -> None:
         """Register what the base asks apps for.
 
-        Whose a trail's conversation is and where it has its page; what to release; which companies exist.
+        Whose a trail's conversation is and where it has its page; what to release; which companies exist; how many
+        wait for a human.
         """
+        from console import context
         from console.audit import links, scoping
         from console.staff import known_companies, services
         from conversations.companies import exists, names_for
         from conversations.listing import url_by_id
+        from conversations.queue.counts import known_waiting
         from conversations.release import release_everything_of
         from conversations.scoping import companies_of
 
@@ -25,3 +28,4 @@ class ConversationsConfig(AppConfig):
         known_companies.register(names_for, known_companies.COMPANY)
         known_companies.register_existence(exists)
         services.on_disabled.append(release_everything_of)
+        context.register_count("queue", known_waiting, "queue-count")

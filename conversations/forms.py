@@ -80,6 +80,21 @@ class ConversationFilter(FilterForm):
         )
 
 
+class CompanyListFilter(ConversationFilter):
+    """As ConversationFilter, with the order: one that says nothing of its last change is in the second only."""
+
+    order = forms.ChoiceField(
+        required=False,
+        error_messages=_NO_CHOICE,
+        choices=[("", "Latest activity"), ("project", "By project")],
+    )
+
+    @property
+    def in_time(self) -> bool:
+        """Whether the latest activity comes first."""
+        return not self.chosen("order")
+
+
 class RecipientFilter(DaysForm, ConversationFilter):
     """As ConversationFilter, with the days of creation, both included."""
 

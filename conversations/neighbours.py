@@ -10,7 +10,7 @@ from console.staff.permissions import Permission, Staff
 from console.templatetags.console import zone_of
 from conversations.companies import companies_for
 from conversations.filters import Filters
-from conversations.forms import CHANNELS, RecipientFilter, bound_lookup
+from conversations.forms import CHANNELS, CompanyListFilter, RecipientFilter, bound_lookup
 from conversations.queries import ConversationList, load_row, of_company, of_recipient, of_reply, step
 from conversations.queue.form import QueueForm
 from conversations.queue.reading import beside
@@ -35,11 +35,11 @@ def _list_of(context: dict[str, Any] | None, staff: Staff) -> ConversationList |
     try:
         match context:
             case {"list": "company", "company": str() as company} if staff.scope.covers(company):
-                return of_company(company, filters, staff)
+                return of_company(company, filters, staff, in_time=_in_time(context))
             case {"list": "project", "company": str() as company, "project": str() as project} if staff.scope.covers(
                 company
             ):
-                return of_company(company, filters, staff, project)
+                return of_company(company, filters, staff, project, in_time=_in_time(context))
             case {"list": "recipient", "reference": str() as reference}:
                 return of_recipient(unseal("recipient", reference, 1)[0], filters, staff)
             case {"list": "replies", "reference": str() as reference}:
@@ -48,6 +48,11 @@ def _list_of(context: dict[str, Any] | None, staff: Staff) -> ConversationList |
     except BadReference:
         return None
     return None
+
+
+def _in_time(context: dict[str, Any] | None) -> bool:
+    values = (context or {}).get("filters")
+    return CompanyListFilter(_query(values if isinstance(values, dict) else {})).in_time
 
 
 def _filters(context: dict[str, Any] | None, staff: Staff) -> Filters:

@@ -21,6 +21,7 @@ from conversations.models import (
     SUMMARY_ATTRIBUTES,
     ChannelMethodIndex,
     CompanyProjectIndex,
+    CompanyUpdatedIndex,
     Conversation,
     CreatedAtIndex,
     EmailReplyIndex,
@@ -65,10 +66,28 @@ class ConversationList:
         return self.fallback if self.tail is not None and self.fallback is not None else self
 
 
-def of_company(company_id: str, filters: Filters, staff: Staff, project_id: str = "") -> ConversationList:
-    """A company's conversations, or a project's, in the order of the company/project index (none of time)."""
+def of_company(
+    company_id: str, filters: Filters, staff: Staff, project_id: str = "", *, in_time: bool = True
+) -> ConversationList:
+    """A company's conversations, or a project's, latest activity first; one that says nothing of its last is not in it.
+
+    A project is looked for among its company's, within the budget of reads. Not `in_time`, or without the index: in
+    the order of the company/project index (none of time), which holds each project in one piece.
+    """
     ranges = ((project_id, project_id),) if project_id else ()
-    return ConversationList(_source(company_id, filters, staff, CompanyProjectIndex.Meta.index_name, ranges))
+    in_one_piece = ConversationList(_source(company_id, filters, staff, CompanyProjectIndex.Meta.index_name, ranges))
+    if not in_time:
+        return in_one_piece
+    index = CompanyUpdatedIndex.Meta.index_name
+    source = _source(company_id, filters, staff, index, descending=True)
+    if project_id:
+        source = replace(
+            source,
+            keep=lambda item: item.project_id == project_id and filters.matches(item),
+            binding=(filters.binding(), project_id),
+        )
+    notice = f"The index {index} is not there in this environment: the conversations are in no order of time."
+    return ConversationList(source, in_one_piece, notice)
 
 
 def of_reply(channel: str, ours: str, recipient: str, staff: Staff) -> ConversationList:
@@ -233,7 +252,7 @@ def _with_fallback(listed: ConversationList, read: Callable[[Source[Conversation
         if listed.fallback is None:
             message = f"The index {index}, which this list needs, is not there in this environment."
             raise StoreUnavailable(message) from error
-        return read(listed.fallback.source), listed.notice
+        return _with_fallback(listed.fallback, read)[0], listed.notice
 
 
 def index_absent(index: str) -> bool:

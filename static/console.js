@@ -260,6 +260,8 @@
     focusedRow = null;
   });
 
+  document.addEventListener("console:refreshed", refreshTimes);
+
   document.addEventListener("htmx:afterRequest", (event) => {
     const form = event.detail.elt.closest("form");
     if (form) release(form);

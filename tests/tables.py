@@ -52,11 +52,8 @@ def gsis(key: str, *without: str) -> list[dict]:
     return [each for each in create_table_request(key)["GlobalSecondaryIndexes"] if each["IndexName"] not in without]
 
 
-def create_without_some_indexes(store) -> None:
-    """CONVERSATIONS without the company/project index of the schema and without the console's own."""
+def create_without_some_indexes(store, kept: tuple[str, ...] = ()) -> None:
+    """CONVERSATIONS without the company/project index of the schema and without the console's own, but for `kept`."""
     ours = [index.name for index in TABLES["CONVERSATIONS"].gsis if index.ours]
-    create(
-        store,
-        "CONVERSATIONS",
-        GlobalSecondaryIndexes=gsis("CONVERSATIONS", "company-id-project-id-index", *ours),
-    )
+    left_out = {"company-id-project-id-index", *ours} - set(kept)
+    create(store, "CONVERSATIONS", GlobalSecondaryIndexes=gsis("CONVERSATIONS", *left_out))

@@ -18,7 +18,7 @@ from console.staff.permissions import Permission
 from console.templatetags.console import zone_of
 from conversations.companies import Company, companies_for, company_named, projects_of
 from conversations.filters import Filters
-from conversations.forms import CHANNELS, LOOKUPS, CompanyFilter, ConversationFilter, RecipientFilter
+from conversations.forms import CHANNELS, LOOKUPS, CompanyFilter, CompanyListFilter, ConversationFilter, RecipientFilter
 from conversations.listing import rows_of, url_of
 from conversations.queries import any_of, of_company, of_recipient, of_reply, read_list
 from conversations.queue.times import waits_in
@@ -72,15 +72,17 @@ def _projects(company: Company) -> dict[str, Any]:
 @requires(Permission.CONVERSATION_READ)
 @require_safe
 def company(request: StaffRequest, company_id: str, project_id: str = "") -> HttpResponse:
-    """A company's conversations, or a project's. GET filters: status, channel, hand_off, task; `page` is a cursor."""
+    """A company's conversations, or a project's. GET: status, channel, hand_off, task, order; `page` is a cursor."""
     staff = request.staff
     ids = (company_id, project_id) if project_id else (company_id,)
     if not staff.scope.covers(company_id) or not all(fits(each, SORT_KEY_BYTES) for each in ids):
         raise NotFound
-    form = ConversationFilter(request.GET)
+    form = CompanyListFilter(request.GET)
     filters = form.filters(zone_of(staff))
-    page = read_list(of_company(company_id, filters, staff, project_id), staff, request.GET.get("page", ""))
-    unfiltered = page if page.rows else read_list(of_company(company_id, Filters(), staff, project_id), staff)
+    listed = of_company(company_id, filters, staff, project_id, in_time=form.in_time)
+    page = read_list(listed, staff, request.GET.get("page", ""))
+    everything = of_company(company_id, Filters(), staff, project_id, in_time=False)
+    unfiltered = page if page.rows else read_list(everything, staff)
     shown = unfiltered.rows[0] if unfiltered.rows else None
     named = None
     if shown is None and not unfiltered.next:

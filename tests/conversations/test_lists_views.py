@@ -109,7 +109,7 @@ def test_a_company_page_is_one_query_and_shows_rows_that_open_with_their_list(st
     )
     with store.calls() as seen:
         response = agent.get(company_url())
-    assert signed_in_reads(seen)[1:] == ["Query company-id-project-id-index"]
+    assert signed_in_reads(seen)[1:] == ["Query company-id-updated-at-index"]
     shown = text_of(response)
     assert "***-***-0123" in shown
     assert TEL not in response.content.decode()
@@ -152,7 +152,7 @@ def test_pages_of_fifty_lead_on_and_back_and_to_the_first(store, agent):
     store.put_all("CONVERSATIONS", [conversation(project_id=f"pi-{number:03d}") for number in range(120)])
     with store.calls() as seen:
         first = agent.get(company_url())
-    assert signed_in_reads(seen)[1:] == ["Query company-id-project-id-index"]
+    assert signed_in_reads(seen)[1:] == ["Query company-id-updated-at-index"]
     assert len(rows_in(first)) == 50
     assert not link(first, "Back")
     second = agent.get(link(first, "Next"))
@@ -215,12 +215,12 @@ def test_the_same_url_gives_the_list_alone_to_htmx(store, agent):
 
 def test_drifted_rows_are_flagged_and_the_others_render(store, agent):
     store.put("CONVERSATIONS", conversation(request_id="ok"))
-    store.put("CONVERSATIONS", conversation(request_id="bad", updated_at=["never"], company_name={"a": 1}))
+    store.put("CONVERSATIONS", conversation(request_id="bad", task_complete=..., company_name={"a": 1}))
     response = agent.get(company_url())
     shown = text_of(response)
     assert len(rows_in(response)) == 2
     assert shown.count("Some attributes are not as expected") == 1
-    assert "updated_at: list instead of text" in shown
+    assert "company_name: map instead of text" in shown
 
 
 def test_foreign_ids_that_no_url_can_hold_are_rows_without_a_broken_page(store, agent):
@@ -236,10 +236,11 @@ def test_foreign_ids_that_no_url_can_hold_are_rows_without_a_broken_page(store, 
 def test_a_thin_page_offers_to_search_on(store, agent, monkeypatch):
     monkeypatch.setattr("console.dynamodb.paging._limit", lambda *_: 2)
     for number in range(9):
-        store.put("CONVERSATIONS", conversation(project_id=f"pi-{number}", conversation_status="other"))
-    store.put("CONVERSATIONS", conversation(project_id="pi-9", conversation_status="failed"))
+        at = f"2026-01-02T00:00:0{number}Z"
+        store.put("CONVERSATIONS", conversation(project_id=f"pi-{number}", conversation_status="other", updated_at=at))
+    store.put("CONVERSATIONS", conversation(project_id="pi-9", conversation_status="failed", updated_at="2026-01-01"))
     response = agent.get(company_url(), {"status": "failed"})
-    assert "Searched the first 8 conversations: none of them matches." in text_of(response)
+    assert "Searched the newest 8 conversations: none of them matches." in text_of(response)
     onward = link(response, "Search on")
     assert len(rows_in(agent.get(onward))) == 1
 

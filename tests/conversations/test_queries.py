@@ -13,6 +13,7 @@ from conversations.filters import Filters
 from conversations.queries import load_row, of_company, of_recipient, of_reply, read_list, step
 from conversations.reading import reference_of
 from tests.items import conversation
+from tests.tables import create_without_some_indexes
 
 COMPANY, OTHER = "ci-aaa-001", "ci-bbb-002"
 TEL = "+447700900123"
@@ -122,15 +123,43 @@ def test_a_row_is_shown_only_within_scope_and_without_company_only_to_scope_all(
 
 
 def test_companies_and_projects_are_read_through_their_index(store):
-    store.put("CONVERSATIONS", conversation(project_id="pi-1", conversation_status="one"))
-    store.put("CONVERSATIONS", conversation(project_id="pi-2", conversation_status="two"))
-    store.put("CONVERSATIONS", conversation(project_id="pi-20", conversation_status="twenty"))
+    days = {"pi-1": "2026-01-01", "pi-2": "2026-01-03", "pi-20": "2026-01-02"}
+    for project_id, day in days.items():
+        item = conversation(project_id=project_id, conversation_status=project_id, updated_at=f"{day}T08:00:00Z")
+        store.put("CONVERSATIONS", item)
+    store.put("CONVERSATIONS", conversation(project_id="pi-1", conversation_status="untimed", updated_at=...))
     with store.calls() as seen:
-        everything = read(of_company(COMPANY, Filters(), AGENT))
-        project = read(of_company(COMPANY, Filters(), AGENT, "pi-2"))
-    assert statuses(everything) == ["one", "twenty", "two"]
-    assert statuses(project) == ["two"]
-    assert [(call.operation, call.index) for call in seen] == [("Query", "company-id-project-id-index")] * 2
+        everything = read_list(of_company(COMPANY, Filters(), AGENT), AGENT)
+        project = read_list(of_company(COMPANY, Filters(), AGENT, "pi-2"), AGENT)
+    assert [row.status for row in everything.rows] == ["pi-2", "pi-20", "pi-1"]
+    assert statuses(project) == ["pi-2"]
+    assert [(call.operation, call.index) for call in seen] == [("Query", "company-id-updated-at-index")] * 2
+    with store.calls() as seen:
+        in_one_piece = read_list(of_company(COMPANY, Filters(), AGENT, "pi-1", in_time=False), AGENT)
+    assert statuses(in_one_piece) == ["pi-1", "untimed"]
+    assert [(call.operation, call.index) for call in seen] == [("Query", "company-id-project-id-index")]
+
+
+def test_a_project_is_looked_for_among_the_latest_of_its_company(store, monkeypatch):
+    monkeypatch.setattr("console.dynamodb.paging._limit", lambda *_: 2)
+    for number in range(11):
+        store.put("CONVERSATIONS", conversation(project_id="pi-1", updated_at=f"2026-01-02T00:00:{number:02}Z"))
+    store.put("CONVERSATIONS", conversation(project_id="pi-2", updated_at="2026-01-01", conversation_status="rare"))
+    page = read_list(of_company(COMPANY, Filters(), AGENT, "pi-2"), AGENT)
+    assert not page.rows
+    assert page.notice == "Searched the newest 8 conversations: none of them matches. There are more to search."
+    assert statuses(read_list(of_company(COMPANY, Filters(), AGENT, "pi-2"), AGENT, page.next)) == ["rare"]
+
+
+def test_without_the_index_of_activity_a_company_is_listed_in_no_order_of_time(bare_store):
+    create_without_some_indexes(bare_store, kept=("company-id-project-id-index",))
+    bare_store.put("CONVERSATIONS", conversation(conversation_status="there"))
+    page = read_list(of_company(COMPANY, Filters(), AGENT), AGENT)
+    assert statuses(page) == ["there"]
+    assert page.notice == (
+        "The index company-id-updated-at-index is not there in this environment: "
+        "the conversations are in no order of time."
+    )
 
 
 @pytest.mark.parametrize(
@@ -180,7 +209,6 @@ def test_each_reply_index_finds_our_side_and_the_recipient(store, channel, ours,
 def test_drifted_items_are_flagged_rows_and_the_others_render(store):
     store.put("CONVERSATIONS", conversation(request_id="sound"))
     bad = {
-        "updated_at": {"a": 1},
         "created_at": ...,
         "hand_off_to_human": "maybe",
         "company_name": 7,
@@ -201,11 +229,11 @@ def test_a_thin_page_says_how_far_it_looked_and_goes_on(store, monkeypatch):
     monkeypatch.setattr("console.dynamodb.paging._limit", lambda *_: 2)
     for number in range(11):
         store.put("CONVERSATIONS", conversation(request_id=f"r{number}", conversation_status="other"))
-    store.put("CONVERSATIONS", conversation(project_id="pi-zzz", conversation_status="wanted"))
+    store.put("CONVERSATIONS", conversation(updated_at="2020-01-01", conversation_status="wanted"))
     filters = Filters(status="wanted")
     page = read(of_company(COMPANY, filters, AGENT))
     assert not page.rows
-    assert page.notice == "Searched the first 8 conversations: none of them matches. There are more to search."
+    assert page.notice == "Searched the newest 8 conversations: none of them matches. There are more to search."
     following = read_list(of_company(COMPANY, filters, AGENT), AGENT, page.next)
     assert statuses(following) == ["wanted"]
     assert not following.next

@@ -1,0 +1,89 @@
+/* How many wait for a human, beside "Queue" in the navigation of every page, and told on the desktop if asked for.
+   The number is asked for as polling: that does not keep a session alive. */
+"use strict";
+
+(() => {
+  const badges = [...document.querySelectorAll("[data-waiting-count]")];
+  const url = badges[0]?.dataset.waitingCount;
+  if (!url) return;
+
+  const EVERY_MS = 30000;
+  const HIDDEN_FACTOR = 4;
+  const WANTED = "console-notify";
+  const button = document.getElementById("notify");
+  const isLive = Boolean(document.querySelector("#queue[data-poll]")); // queue.js tells what it sees
+  let tag = "";
+  let timer = 0;
+  let last = null;
+
+  function number(count) {
+    return Number.parseInt(count || "0", 10);
+  }
+
+  function show(count) {
+    for (const badge of badges) {
+      badge.firstElementChild.textContent = count;
+      badge.hidden = !count;
+    }
+    last = count;
+  }
+
+  /* ---- Notifications ----------------------------------------------------------------------------------------- */
+
+  function isWanted() {
+    return window.Notification?.permission === "granted" && localStorage.getItem(WANTED) === "yes";
+  }
+
+  function notify(count) {
+    if (!document.hidden || !isWanted()) return;
+    const told = new Notification(count === "1" ? "1 person is waiting" : `${count} people are waiting`, { tag: "queue" });
+    told.onclick = () => {
+      window.focus();
+      told.close();
+    };
+  }
+
+  function showButton() {
+    if (!button) return;
+    button.hidden = !("Notification" in window) || Notification.permission === "denied";
+    button.setAttribute("aria-pressed", String(isWanted()));
+    button.textContent = isWanted() ? "Notifying you" : "Notify me";
+  }
+
+  button?.addEventListener("click", async () => {
+    if (isWanted()) localStorage.removeItem(WANTED);
+    else if ((await Notification.requestPermission()) === "granted") localStorage.setItem(WANTED, "yes");
+    showButton();
+  });
+  showButton();
+
+  /* ---- The number -------------------------------------------------------------------------------------------- */
+
+  document.addEventListener("console:waiting", (event) => {
+    if (event.detail.news && number(event.detail.count) > 0) notify(event.detail.count);
+  });
+
+  async function ask() {
+    let response;
+    try {
+      response = await fetch(url, { headers: { "X-Poll": "1", "If-None-Match": tag }, redirect: "manual", cache: "no-store" });
+    } catch {
+      response = null;
+    }
+    if (response?.type === "opaqueredirect" || response?.status === 401 || response?.status === 403) return; // signed out
+    if (response?.ok) {
+      tag = response.headers.get("ETag") ?? "";
+      const { waiting } = await response.json();
+      if (!isLive && last !== null && number(waiting) > number(last)) notify(waiting);
+      show(waiting);
+    }
+    plan();
+  }
+
+  function plan() {
+    clearTimeout(timer);
+    timer = setTimeout(ask, EVERY_MS * (document.hidden ? HIDDEN_FACTOR : 1));
+  }
+
+  timer = setTimeout(ask, 500);
+})();

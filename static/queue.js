@@ -1,0 +1,141 @@
+/* The queue, kept as it is now while a page of it is open.
+   - asks for the parts of the page again (elements marked data-live) and says with which tag it has them: an answer
+     of 304 costs next to nothing; slower in a hidden tab and after failures; ends, saying so, when signed out
+   - never moves what is under the pointer or has the focus: what is new is counted in a bar until it is asked for,
+     or the pointer leaves
+   - tells of new arrivals by a desktop notification where the person asked for that */
+"use strict";
+
+(() => {
+  const list = document.getElementById("queue");
+  if (!list?.dataset.poll) return; // a later page, which stays as it is
+
+  const HIDDEN_FACTOR = 8;
+  const SLOWEST_MS = 120000;
+  const FAILURES_TOLD = 2;
+  const every = Number(list.dataset.seconds) * 1000;
+  const bar = document.getElementById("queue-news");
+  const state = document.getElementById("queue-state");
+  let tag = list.dataset.tag;
+  let waiting = null; // parts of an answer that is not shown yet
+  let known = rowIds(list);
+  let failures = 0;
+  let timer = 0;
+
+  function rowIds(root) {
+    return new Set([...root.querySelectorAll("[data-row]")].map((row) => row.id));
+  }
+
+  function isBusy() {
+    return list.matches(":hover") || list.contains(document.activeElement) || Boolean(list.querySelector("form[data-busy], [open]"));
+  }
+
+  function say(words) {
+    const live = document.getElementById("live");
+    if (live) live.textContent = words;
+  }
+
+  function tell(words, link) {
+    const text = state.querySelector("div");
+    text.textContent = words;
+    if (link) {
+      const anchor = document.createElement("a");
+      anchor.href = link.href;
+      anchor.textContent = link.label;
+      text.append(" ", anchor);
+    }
+    state.hidden = !words;
+  }
+
+  /** Puts the parts of an answer in their places. */
+  function show(parts) {
+    for (const part of parts) {
+      const place = document.getElementById(part.id);
+      place?.replaceChildren(...part.cloneNode(true).childNodes);
+    }
+    known = rowIds(list);
+    waiting = null;
+    bar.hidden = true;
+    window.htmx?.process(list);
+    document.dispatchEvent(new CustomEvent("console:refreshed"));
+  }
+
+  /** Marks what has left the list while it may not move; the rest of it waits. */
+  function hold(parts, fresh, news) {
+    waiting = parts;
+    for (const part of parts) if (part.id !== "queue") document.getElementById(part.id)?.replaceChildren(...part.cloneNode(true).childNodes);
+    for (const row of list.querySelectorAll("[data-row]")) {
+      const gone = !fresh.has(row.id);
+      row.classList.toggle("gone", gone);
+      for (const button of row.querySelectorAll("button")) button.disabled = gone;
+    }
+    bar.textContent = news ? `${news} new` : "The queue has changed";
+    bar.hidden = false;
+  }
+
+  function receive(html) {
+    const answer = new DOMParser().parseFromString(html, "text/html");
+    const parts = [...answer.querySelectorAll("[data-live]")];
+    const queue = parts.find((part) => part.id === "queue");
+    if (!queue) return;
+    const fresh = rowIds(queue);
+    const news = [...fresh].filter((id) => !known.has(id)).length;
+    const count = queue.dataset.waiting;
+    document.title = document.title.replace(/^Queue( \(\S+\))?/, count ? `Queue (${count})` : "Queue");
+    document.dispatchEvent(new CustomEvent("console:waiting", { detail: { count, news } }));
+    if (isBusy()) hold(parts, fresh, news);
+    else show(parts);
+    if (news) say(`${news} new. ${document.querySelector("#queue-head h1")?.textContent ?? ""}`);
+  }
+
+  function stop(words, link) {
+    clearTimeout(timer);
+    timer = -1;
+    tell(words, link);
+  }
+
+  async function ask() {
+    let response;
+    try {
+      response = await fetch(list.dataset.poll, { headers: { "X-Poll": "1", "If-None-Match": tag }, redirect: "manual", cache: "no-store" });
+    } catch {
+      response = null;
+    }
+    if (response?.type === "opaqueredirect" || response?.status === 401) {
+      return stop("You are signed out, so this list is no longer kept fresh.", { href: location.href, label: "Sign in again" });
+    }
+    if (response?.status === 403 || response?.status === 404) {
+      return stop("You may no longer see this list.", { href: "/", label: "To your start page" });
+    }
+    if (response?.ok) {
+      tag = response.headers.get("ETag") ?? "";
+      receive(await response.text());
+    }
+    const answered = response?.ok || response?.status === 304;
+    failures = answered ? 0 : failures + 1;
+    if (failures === FAILURES_TOLD) tell("Not live: the server does not answer. Trying again …");
+    else if (answered) tell("");
+    plan();
+  }
+
+  function plan() {
+    if (timer < 0) return;
+    clearTimeout(timer);
+    const slow = (document.hidden ? HIDDEN_FACTOR : 1) * 2 ** failures;
+    timer = setTimeout(ask, Math.min(every * slow, Math.max(SLOWEST_MS, every)));
+  }
+
+  bar.addEventListener("click", () => {
+    if (waiting) show(waiting);
+    list.querySelector("[data-row] [data-open]")?.focus();
+  });
+  list.addEventListener("pointerleave", () => setTimeout(() => waiting && !isBusy() && show(waiting)));
+  list.addEventListener("focusout", () => setTimeout(() => waiting && !isBusy() && show(waiting)));
+  document.addEventListener("visibilitychange", () => {
+    if (timer < 0) return;
+    if (document.hidden) plan();
+    else ask();
+  });
+  // The counts of the other tabs come with the first answer.
+  timer = setTimeout(ask, 300);
+})();

@@ -1,0 +1,11 @@
+"""The queue's index as the indexer leaves it, for tests of what reads it."""
+
+from console import clock, remembering
+from tests.store import Store
+
+
+def filled(store: Store) -> None:
+    """Say that a sweep of the indexer has filled the index and that it is alive; what is put must bear its keys."""
+    now = clock.to_iso(clock.now())
+    store.put("CONSOLE", {"pk": "INDEXER", "sk": "LEASE", "beat_at": now, "last_sweep_at": now, "mode": "stream"})
+    remembering.forget_everything()

@@ -11,21 +11,24 @@ class ConversationsConfig(AppConfig):
     def ready(self) -> None:
         """Register what the base asks apps for.
 
-        Whose a trail's conversation is and where it has its page; what to release; which companies exist; how many
-        wait for a human.
+        Whose a trail's conversation is and where it has its page; what to release; which companies exist, and whether
+        anything is stored under an id; how many wait for a human.
         """
         from console import context
         from console.audit import links, scoping
         from console.staff import known_companies, services
-        from conversations.companies import exists, names_for
+        from conversations.companies import exists as company_exists
+        from conversations.companies import names_for
         from conversations.listing import url_by_id
         from conversations.queue.counts import known_waiting
         from conversations.release import release_everything_of
         from conversations.scoping import companies_of
+        from conversations.tenant_conversations.queries import exists as tenant_conversation_exists
 
         scoping.register(companies_of)
         links.register(url_by_id)
         known_companies.register(names_for, known_companies.COMPANY)
-        known_companies.register_existence(exists)
+        known_companies.register_existence(company_exists)
+        known_companies.register_existence(tenant_conversation_exists)
         services.on_disabled.append(release_everything_of)
         context.register_count("queue", known_waiting, "queue-count")

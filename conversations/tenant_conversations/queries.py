@@ -1,11 +1,14 @@
-"""Reading tenants' conversations: a page of a tenant's, or one of them. Scope is checked before anything is read."""
+"""Reading tenants' conversations: a page of a tenant's, or one of them. Scope is checked before anything is read.
+
+`exists` alone knows no scope: by it an id is found to be free before anybody gets it as scope.
+"""
 
 from console import clock
 from console.dynamodb.connection import call
 from console.dynamodb.keys import fits
 from console.dynamodb.paging import PageRead, Source, read_page
 from console.dynamodb.registry import table_name
-from console.errors import BadReference, NotFound
+from console.errors import BadReference, NotFound, TableMissing
 from console.refs import unseal
 from console.staff.permissions import Permission, Staff
 from conversations.tenant_conversations.models import TenantConversation
@@ -41,6 +44,27 @@ def list_conversations(tenant_id: str, staff: Staff, cursor: str = "") -> ListPa
     page: PageRead[TenantConversation] = read_page(source, staff.username, cursor)
     now = clock.now()
     return ListPage(tuple(row_of(item, now) for item in page.items), page.next, page.back)
+
+
+def exists(tenant_id: str) -> bool:
+    """Whether there is any conversation under an id, whosever it is. One Query. Raises the store's errors.
+
+    One that has expired counts: until DynamoDB removes it, who has the id as scope is shown it.
+    """
+    try:
+        answer = call(
+            "Query",
+            TableName=table_name("TENANT_CONVERSATIONS"),
+            KeyConditionExpression="pk = :pk",
+            ExpressionAttributeValues={":pk": {"S": tenant_id}},
+            ProjectionExpression="pk",
+            Limit=1,
+            ConsistentRead=True,
+            ReturnConsumedCapacity="TOTAL",
+        )
+    except TableMissing:
+        return False
+    return bool(answer["Items"])
 
 
 def conversation_id_of(tenant_id: str, reference: str, staff: Staff) -> str:

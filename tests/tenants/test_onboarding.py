@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from console.errors import Conflict, Forbidden, Invalid, NotFound
+from console.errors import Conflict, Forbidden, Invalid, NotFound, StoreUnavailable
 from tenants import channels, onboarding
 from tenants.keys import Channel
 from tenants.onboarding import Draft, DraftChanged
 from tenants.users import UserValues
+from tests import faults
 from tests.people import member
 from tests.tenants.items import tenant, user
 from tests.tenants.kit import AGENT, AUDITOR, BOT, OLGA, guard, kill_at_each_call, mappers, of, put_tenants, trail
@@ -66,6 +67,27 @@ def test_an_id_of_something_else_is_never_gained(store):
     for taken in ("ci-cuc-001", "half"):
         with pytest.raises(Conflict, match="This id is taken"):
             begin(taken, who=OLGA)
+    assert store.all("STAFF")[0]["scope"] == ["acme"]
+
+
+def test_an_id_with_conversations_of_an_assistant_is_never_gained(store):
+    """They may outlive the tenant whose they are: who gets its id would read them."""
+    member("olga.novak", "onboarding", ["acme"])
+    store.put("TENANT_CONVERSATIONS", {"pk": "bluebird", "sk": "conv-1", "messages": "[]"})
+    with pytest.raises(Conflict, match="This id is taken"):
+        begin(who=OLGA)
+    assert of(store, "bluebird") == {}
+    assert store.all("STAFF")[0]["scope"] == ["acme"]
+
+
+def test_an_id_is_not_gained_while_its_conversations_cannot_be_asked_for(store):
+    member("olga.novak", "onboarding", ["acme"])
+    with (
+        faults.fail_before("Query", table_key="TENANT_CONVERSATIONS", times=faults.ALWAYS),
+        pytest.raises(StoreUnavailable),
+    ):
+        begin(who=OLGA)
+    assert of(store, "bluebird") == {}
     assert store.all("STAFF")[0]["scope"] == ["acme"]
 
 

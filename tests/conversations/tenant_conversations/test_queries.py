@@ -2,11 +2,13 @@
 
 import pytest
 
-from console.errors import Forbidden, NotFound, TableMissing
+from console.errors import Forbidden, NotFound, StoreUnavailable, TableMissing
 from console.refs import seal
+from console.staff.known_companies import is_in_use
 from console.staff.permissions import Role
 from conversations.tenant_conversations.queries import list_conversations, load
 from conversations.tenant_conversations.reading import reference_of
+from tests import faults
 from tests.conversations.tenant_conversations.kit import ADMIN, AUDITOR, REF, TENANT, item, staff
 
 
@@ -90,3 +92,32 @@ def test_an_absent_table_is_said(bare_store):
     for ask in (lambda: list_conversations(TENANT, ADMIN), lambda: load(TENANT, REF, ADMIN)):
         with pytest.raises(TableMissing):
             ask()
+
+
+# --- Whether an id is in use ----------------------------------------------------------------------------------------
+
+
+def test_an_id_with_any_conversation_is_in_use(store):
+    store.put_all("TENANT_CONVERSATIONS", [item(), item("other"), item(pk="expired", ttl=1_700_000_000)])
+    assert [each for each in (TENANT, "expired", "outlock", "nobody") if is_in_use(each)] == [TENANT, "expired"]
+
+
+def test_whether_an_id_is_in_use_is_one_query_of_one_key_at_most(store):
+    store.put_all("TENANT_CONVERSATIONS", [item(f"conv-{number}", "x" * 100_000) for number in range(3)])
+    with store.calls() as seen:
+        assert is_in_use(TENANT)
+    [call] = [each for each in seen if each.tables == ("TENANT_CONVERSATIONS",)]
+    assert (call.operation, call.request["Limit"], call.request["ConsistentRead"]) == ("Query", 1, True)
+    assert call.request["ProjectionExpression"] == "pk"
+
+
+def test_without_the_table_nothing_of_an_id_is_in_use(bare_store):
+    assert not is_in_use(TENANT)
+
+
+def test_a_failing_table_leaves_open_whether_an_id_is_in_use(store):
+    with (
+        faults.fail_before("Query", table_key="TENANT_CONVERSATIONS", times=faults.ALWAYS),
+        pytest.raises(StoreUnavailable),
+    ):
+        is_in_use(TENANT)

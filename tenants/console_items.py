@@ -14,8 +14,9 @@ class SavedSettings(StoreModel):
     class Meta(TableMeta):
         table_key = "CONSOLE"
 
+    SORT_KEY = "SETTINGS"
     pk = UnicodeAttribute(hash_key=True)
-    sk = UnicodeAttribute(range_key=True, default="SETTINGS")
+    sk = UnicodeAttribute(range_key=True, default=SORT_KEY)
     name = UnicodeAttribute(null=True)
     settings = UnicodeAttribute(null=True)
     saved_at = UnicodeAttribute(null=True)
@@ -31,8 +32,9 @@ class OnboardingDraft(StoreModel):
     class Meta(TableMeta):
         table_key = "CONSOLE"
 
+    SORT_KEY = "ONBOARDING"
     pk = UnicodeAttribute(hash_key=True)
-    sk = UnicodeAttribute(range_key=True, default="ONBOARDING")
+    sk = UnicodeAttribute(range_key=True, default=SORT_KEY)
     typed = UnicodeAttribute(default="{}")
     version = NumberAttribute(default=1)
     token = UnicodeAttribute(null=True)
@@ -48,7 +50,8 @@ class ImportMark(StoreModel):
     class Meta(TableMeta):
         table_key = "CONSOLE"
 
+    SORT_KEY = "IMPORT"
     pk = UnicodeAttribute(hash_key=True)
-    sk = UnicodeAttribute(range_key=True, default="IMPORT")
+    sk = UnicodeAttribute(range_key=True, default=SORT_KEY)
     digest = UnicodeAttribute(null=True)
     expires_at = NumberAttribute(null=True)

@@ -13,7 +13,7 @@ from console.staff.permissions import Staff
 from tenants.channel_types import MAX_CHANNEL_ID, MAX_TYPE, TYPES, checked_channel, checked_type
 from tenants.companies import OUT_OF_SCOPE
 from tenants.keys import MAX_ID, MAX_NAME, Channel, checked_name, checked_part, checked_tenant_id, proposed_id
-from tenants.reading import STATUSES
+from tenants.records import STATUSES
 from tenants.status import MAX_REASON
 from tenants.users import UserValues
 from tenants.webhooks import MAX_PASTED, types_offered

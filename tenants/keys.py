@@ -15,6 +15,8 @@ META = "META"
 USERS = "USERS"
 OWNER = "OWNER"
 TENANT, USER, CHANNEL, COMPANY, MEMORY = "TENANT#", "USER#", "CHANNEL#", "COMPANY#", "MEMORY#"
+# What lies behind the last memory: $ comes next to #.
+MEMORY_END = "MEMORY$"
 MAX_ID = 100
 MAX_NAME = 120
 _TENANT_ID = re.compile(r"[a-z0-9]+(?:[._-][a-z0-9]+)*", re.ASCII)

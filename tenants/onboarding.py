@@ -28,6 +28,7 @@ from tenants.console_items import OnboardingDraft
 from tenants.keys import COMPANY, META, Channel, Kind, checked_name, checked_tenant_id, partition_of
 from tenants.models import TenantMeta
 from tenants.queries import read_partition
+from tenants.records import ONBOARDING
 from tenants.settings import saved_settings
 from tenants.users import UserValues, add_user, bump, check_unique, read_users
 from tenants.writing import check_writer, current_meta, entry_of, write
@@ -71,7 +72,7 @@ def begin(tenant_id: str, name: str, token: str, staff: Staff) -> None:
         raise Conflict(ID_TAKEN)
     text = settings_text.default_text()
     meta = TenantMeta(partition_of(tenant_id), META)
-    meta.tenant_id, meta.name, meta.status, meta.settings = tenant_id, name, "onboarding", text
+    meta.tenant_id, meta.name, meta.status, meta.settings = tenant_id, name, ONBOARDING, text
     meta.created_at = clock.to_iso(clock.now(), "seconds")
 
     def add(writes: TransactWrite) -> None:
@@ -106,7 +107,7 @@ def _gain(writes: TransactWrite, tenant_id: str, staff: Staff) -> None:
 
 def _is_own(tenant_id: str, token: str) -> bool:
     try:
-        return bool(token) and OnboardingDraft.get(partition_of(tenant_id), "ONBOARDING").token == token
+        return bool(token) and OnboardingDraft.get(partition_of(tenant_id), OnboardingDraft.SORT_KEY).token == token
     except NotFound:
         return False
 
@@ -115,7 +116,7 @@ def load_draft(tenant_id: str, staff: Staff) -> Draft:
     """What was typed for a tenant so far. Raises `Forbidden`, `NotFound` out of scope or where no tenant is."""
     check_writer(Permission.TENANT_WRITE, tenant_id, staff)
     try:
-        stored = OnboardingDraft.get(partition_of(tenant_id), "ONBOARDING", consistent_read=True)
+        stored = OnboardingDraft.get(partition_of(tenant_id), OnboardingDraft.SORT_KEY, consistent_read=True)
     except NotFound:
         return Draft()
     return replace(_typed(stored.typed or "{}"), version=int(stored.version or 0), token=stored.token or "")
@@ -173,7 +174,7 @@ def finish(tenant_id: str, draft: Draft, staff: Staff) -> None:
     linked = _companies(tenant_id) if draft.companies else set()
 
     def add(writes: TransactWrite) -> None:
-        onboarding = (TenantMeta.status == "onboarding") & TenantMeta.pk.exists()
+        onboarding = (TenantMeta.status == ONBOARDING) & TenantMeta.pk.exists()
         writes.condition_check(TenantMeta, partition_of(tenant_id), META, condition=onboarding)
         stored = OnboardingDraft(partition_of(tenant_id))
         writes.delete(stored, condition=OnboardingDraft.version == draft.version)

@@ -19,7 +19,7 @@ from console.dynamodb.registry import table_name
 from console.errors import NotFound, TableMissing
 from console.refs import seal_cursor, unseal_cursor
 from console.staff.permissions import Permission, Staff
-from tenants.keys import MEMORY, META, OWNER, Channel, Kind, partition_of, tenant_of
+from tenants.keys import MEMORY, MEMORY_END, META, OWNER, Channel, Kind, partition_of, tenant_of
 from tenants.models import ChannelGuard, ChannelMappingIndex, InvertedIndex, TenantItem, TenantMeta, UserMemory, item_of
 from tenants.reading import memory_of, row_of, shown_to, tenant_record
 from tenants.records import Memory, Tenant, TenantPage, TenantRow
@@ -133,7 +133,7 @@ def check_tenant(tenant_id: str, staff: Staff) -> None:
 def read_partition(tenant_id: str) -> Partition:
     """The items before and behind the memories."""
     (before, more), (behind, more_behind) = parallel(
-        partial(_range, tenant_id, "sk < :edge", MEMORY), partial(_range, tenant_id, "sk >= :edge", "MEMORY$")
+        partial(_range, tenant_id, "sk < :edge", MEMORY), partial(_range, tenant_id, "sk >= :edge", MEMORY_END)
     )
     return Partition((*before, *behind), more or more_behind)
 
@@ -245,7 +245,7 @@ def list_memories(tenant_id: str, staff: Staff, cursor: str = "") -> tuple[tuple
         model=UserMemory,
         partition=partition_of(tenant_id),
         attributes=("pk", "sk", "summary", "created_at", "key_facts"),
-        ranges=((MEMORY, "MEMORY$"),),
+        ranges=((MEMORY, MEMORY_END),),
         binding=("memories",),
     )
     page: PageRead[UserMemory] = read_page(source, staff.username, cursor)

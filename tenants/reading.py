@@ -16,10 +16,9 @@ from tenants import settings_text
 from tenants.channel_types import label_of
 from tenants.keys import COMPANY, MEMORY, USER, Channel, Kind, partition_of, tenant_of
 from tenants.models import TenantMeta, UserMemory
-from tenants.records import Foreign, LinkedCompany, Memory, Tenant, TenantChannel, TenantRow, User
+from tenants.records import STATUSES, Foreign, LinkedCompany, Memory, Tenant, TenantChannel, TenantRow, User
 from tenants.settings_text import KNOWN, Settings
 
-STATUSES = ("active", "suspended", "onboarding")
 ROLES = ("admin", "member")
 # What forms change of a user.
 USER_WRITTEN = ("email", "display_name", "role", "channel_identities")

@@ -8,6 +8,9 @@ from typing import Any
 from tenants.keys import Channel
 from tenants.settings_text import Settings
 
+# The statuses that the schema knows.
+STATUSES = ACTIVE, SUSPENDED, ONBOARDING = "active", "suspended", "onboarding"
+
 
 @dataclass(frozen=True, slots=True)
 class TenantRow:

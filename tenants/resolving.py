@@ -8,7 +8,7 @@ from tenants.channel_types import label_of
 from tenants.keys import Channel
 from tenants.queries import metas_of, owners_of
 from tenants.reading import row_of, shown_to
-from tenants.records import TenantRow
+from tenants.records import ACTIVE, TenantRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Claimant:
     @property
     def is_served(self) -> bool:
         """Whether the platform would serve a webhook for it."""
-        return self.found and self.row is not None and self.row.status == "active"
+        return self.found and self.row is not None and self.row.status == ACTIVE
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,7 +125,7 @@ def overwritten(tenant_id: str, now: settings_text.Settings) -> Overwritten | No
     reads can only hide a difference for a moment.
     """
     try:
-        saved = SavedSettings.get(partition_of(tenant_id), "SETTINGS", consistent_read=True)
+        saved = SavedSettings.get(partition_of(tenant_id), SavedSettings.SORT_KEY, consistent_read=True)
     except NotFound:
         return None
     if saved.settings is None or saved.settings == now.text:

@@ -13,7 +13,7 @@ from tenants.keys import META, partition_of
 from tenants.models import TenantMeta
 from tenants.queries import load_tenant
 from tenants.readiness import readiness_of
-from tenants.records import Tenant
+from tenants.records import ACTIVE, ONBOARDING, SUSPENDED, Tenant
 from tenants.writing import check_writer, entry_of, write
 
 MAX_REASON = 300
@@ -29,7 +29,7 @@ class Step(StrEnum):
     REACTIVATE = "reactivate"
 
 
-_TO = {Step.ACTIVATE: "active", Step.SUSPEND: "suspended", Step.REACTIVATE: "active"}
+_TO = {Step.ACTIVATE: ACTIVE, Step.SUSPEND: SUSPENDED, Step.REACTIVATE: ACTIVE}
 _ACTIONS = {
     Step.ACTIVATE: Action.TENANT_ACTIVATED,
     Step.SUSPEND: Action.TENANT_SUSPENDED,
@@ -40,9 +40,9 @@ _ACTIONS = {
 def steps_from(status: str) -> tuple[Step, ...]:
     """What can be done in a status; one that the schema does not know can be left by either way."""
     return {
-        "active": (Step.SUSPEND,),
-        "suspended": (Step.REACTIVATE,),
-        "onboarding": (Step.ACTIVATE,),
+        ACTIVE: (Step.SUSPEND,),
+        SUSPENDED: (Step.REACTIVATE,),
+        ONBOARDING: (Step.ACTIVATE,),
     }.get(status, (Step.ACTIVATE, Step.SUSPEND))
 
 

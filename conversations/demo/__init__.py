@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from random import Random
 from typing import Any
 
+from conversations.companies import PARTITION
 from conversations.demo import hand_offs, middleware, tenant_conversations, usual
 from conversations.demo.companies import COMPANIES
 from conversations.demo.people import Population
@@ -29,7 +30,7 @@ def items(now: datetime) -> Iterator[tuple[str, dict[str, Any]]]:
     rng = Random(_SEED)  # the same demo each time, nothing secret  # nosec B311
     population = Population(rng)
     for company in COMPANIES:
-        yield "CONSOLE", {"pk": "COMPANIES", "sk": company.company_id, "name": company.name, "source": "demo"}
+        yield "CONSOLE", {"pk": PARTITION, "sk": company.company_id, "name": company.name, "source": "demo"}
 
     handed = list(hand_offs.build(population, now, rng))
     drifted = list(usual.build_drifted(population, now, rng))

@@ -26,9 +26,8 @@ from conversations.tenant_conversations.records import Window
 from conversations.transcript import WINDOW
 from conversations.views.conversation import message_number, not_for_prefetch
 from tenants.records import TenantRow
-from tenants.views.frame import frame
+from tenants.views.frame import ASKING, frame
 
-ASKING = ["GET", "HEAD", "POST"]
 # The item's type stays out of the views: they only hand it on.
 Item = Any
 CHANGED = "This conversation changed meanwhile, so nothing was cleared. Below it stands as it is now."

@@ -8,7 +8,8 @@ from typing import Any
 from console import clock
 from console.audit.actions import Action, tenant_trail
 from console.audit.recording import Actor, Entry, build
-from tenants.keys import Channel, company_key, partition_of
+from tenants.keys import MEMORY, META, OWNER, USERS, Channel, company_key, partition_of, user_key
+from tenants.records import ACTIVE, ONBOARDING, SUSPENDED
 from tenants.settings_text import KNOWN
 
 Item = dict[str, Any]
@@ -20,7 +21,7 @@ OLGA = Actor("olga.novak", "onboarding")
 PAST: tuple[tuple[float, str, Action, dict[str, Any]], ...] = (
     (119.9, "lumen-dental", Action.TENANT_CREATED, {"name": "Lumen Dental Group"}),
     (119.8, "lumen-dental", Action.TENANT_ONBOARDED, {"user": "sinead", "channels": ["whatsapp", "email"]}),
-    (119.7, "lumen-dental", Action.TENANT_ACTIVATED, {"from": {"status": "onboarding"}, "to": {"status": "active"}}),
+    (119.7, "lumen-dental", Action.TENANT_ACTIVATED, {"from": {"status": ONBOARDING}, "to": {"status": ACTIVE}}),
     (40.2, "lumen-dental", Action.USER_ADDED, {"user": "greta", "role": "member"}),
     (
         8.4,
@@ -36,7 +37,7 @@ PAST: tuple[tuple[float, str, Action, dict[str, Any]], ...] = (
         3.1,
         "kestrel-freight",
         Action.TENANT_SUSPENDED,
-        {"from": {"status": "active"}, "to": {"status": "suspended"}, "reason": "the contract ended"},
+        {"from": {"status": ACTIVE}, "to": {"status": SUSPENDED}, "reason": "the contract ended"},
     ),
     (0.21, "bluebird-books", Action.TENANT_CREATED, {"name": "Bluebird Books"}),
 )
@@ -106,7 +107,7 @@ def _well_kept(now: datetime) -> Iterator[list[Item]]:
         _company("northwind-energy", "ci-nwe-002", now),
     ]
     yield [
-        _meta("kestrel-freight", "Kestrel Freight", now - timedelta(days=61), "suspended"),
+        _meta("kestrel-freight", "Kestrel Freight", now - timedelta(days=61), SUSPENDED),
         _user("kestrel-freight", "ana", "ana@kestrel.example", "Ana Duarte", "admin", {}),
         _users("kestrel-freight", 1),
         *_channel("kestrel-freight", "telegram", "kestrel_freight_bot", now),
@@ -114,7 +115,7 @@ def _well_kept(now: datetime) -> Iterator[list[Item]]:
 
 
 def _neglected(now: datetime) -> Iterator[list[Item]]:
-    yield [_meta("bluebird-books", "Bluebird Books", now - timedelta(hours=5), "onboarding")]
+    yield [_meta("bluebird-books", "Bluebird Books", now - timedelta(hours=5), ONBOARDING)]
     # As another writer made them: no guards, one mapping that the index of channels cannot hold, and a clash.
     slack = Channel("slack", "T024BE7LD")
     yield [
@@ -133,11 +134,11 @@ def _neglected(now: datetime) -> Iterator[list[Item]]:
 
 
 def _meta(
-    tenant_id: str, name: str, created: datetime, status: str = "active", settings: dict[str, Any] | None = None
+    tenant_id: str, name: str, created: datetime, status: str = ACTIVE, settings: dict[str, Any] | None = None
 ) -> Item:
     return {
         "pk": partition_of(tenant_id),
-        "sk": "META",
+        "sk": META,
         "tenant_id": tenant_id,
         "name": name,
         "status": status,
@@ -149,7 +150,7 @@ def _meta(
 def _user(tenant_id: str, user_id: str, email: str, name: str, role: str, identities: dict[str, str]) -> Item:
     return {
         "pk": partition_of(tenant_id),
-        "sk": f"USER#{user_id}",
+        "sk": user_key(user_id),
         "user_id": user_id,
         "email": email,
         "display_name": name,
@@ -159,7 +160,7 @@ def _user(tenant_id: str, user_id: str, email: str, name: str, role: str, identi
 
 
 def _users(tenant_id: str, version: int) -> Item:
-    return {"pk": partition_of(tenant_id), "sk": "USERS", "version": version}
+    return {"pk": partition_of(tenant_id), "sk": USERS, "version": version}
 
 
 def _mapping(tenant_id: str, channel: Channel) -> Item:
@@ -175,7 +176,7 @@ def _mapping(tenant_id: str, channel: Channel) -> Item:
 
 def _channel(tenant_id: str, kind: str, channel_id: str, now: datetime) -> list[Item]:
     channel = Channel(kind, channel_id)
-    guard = {"pk": channel.key, "sk": "OWNER", "tenant_id": tenant_id, "claimed_at": clock.to_iso(now)}
+    guard = {"pk": channel.key, "sk": OWNER, "tenant_id": tenant_id, "claimed_at": clock.to_iso(now)}
     return [_mapping(tenant_id, channel), guard]
 
 
@@ -186,7 +187,7 @@ def _company(tenant_id: str, company_id: str, now: datetime) -> Item:
 def _memory(tenant_id: str, user_id: str, number: int, now: datetime) -> Item:
     return {
         "pk": partition_of(tenant_id),
-        "sk": f"MEMORY#{user_id}#session-{number + 1}",
+        "sk": f"{MEMORY}{user_id}#session-{number + 1}",
         "summary": ("Wanted the recall list by clinic.", "Compared two clinics' waiting times.", "Asked for May.")[
             number
         ],

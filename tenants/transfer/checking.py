@@ -20,6 +20,7 @@ from tenants.keys import (
     kind_of,
     partition_of,
 )
+from tenants.records import ONBOARDING
 from tenants.walking import RawItem
 
 IMPORTED = (Kind.META, Kind.USER, Kind.CHANNEL, Kind.COMPANY)
@@ -126,6 +127,6 @@ def _of_users(items: Mapping[str, RawItem]) -> Iterator[str]:
             yield f"{shown(sk)}: another user of the tenant has this id, but for capitals"
         if emails[text_in(item, "email").casefold()] > 1:
             yield f"{shown(sk)}: another user of the tenant has its email"
-    begun = not users and text_in(items.get(META, {}), "status") == "onboarding"
+    begun = not users and text_in(items.get(META, {}), "status") == ONBOARDING
     if not begun and not any(text_in(item, "role") == "admin" for item in users.values()):
         yield "no user is an admin"

@@ -24,6 +24,7 @@ from tenants.channels import add_claim, in_words, left_over
 from tenants.console_items import ImportMark
 from tenants.keys import META, Channel, Kind, partition_of
 from tenants.models import TenantItem, TenantMeta
+from tenants.records import ONBOARDING
 from tenants.transfer.checking import text_in
 from tenants.transfer.document import Given
 from tenants.transfer.planning import Fate, Line, Plan, State, plan_of
@@ -37,7 +38,6 @@ MOST_WRITES, MOST_BYTES = 100, 3_500_000
 _OUR_WRITES = 4
 _KEPT = timedelta(days=90)
 _ORDER = (Kind.USER, Kind.COMPANY, Kind.CHANNEL)
-ONBOARDING = "onboarding"
 
 
 class WholeItem(TenantItem):

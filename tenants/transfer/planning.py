@@ -9,6 +9,7 @@ from console.errors import NotFound
 from tenants.channels import Claims, claims_of
 from tenants.console_items import ImportMark
 from tenants.keys import META, USER, Channel, Kind, kind_of, partition_of
+from tenants.records import ONBOARDING
 from tenants.transfer.checking import IMPORTED, shown, text_in
 from tenants.transfer.document import Given
 from tenants.transfer.values import canonical
@@ -104,14 +105,14 @@ def digest_of(given: Given) -> str:
 def _state(given: Given, stored: Mapping[str, RawItem], digest: str) -> State:
     if META not in stored:
         return State.NEW
-    if text_in(stored[META], "status") == "onboarding" and _mark(given.tenant_id) == digest:
+    if text_in(stored[META], "status") == ONBOARDING and _mark(given.tenant_id) == digest:
         return State.UNFINISHED
     return State.EXISTS
 
 
 def _mark(tenant_id: str) -> str:
     try:
-        return ImportMark.get(partition_of(tenant_id), "IMPORT", consistent_read=True).digest or ""
+        return ImportMark.get(partition_of(tenant_id), ImportMark.SORT_KEY, consistent_read=True).digest or ""
     except NotFound:
         return ""
 

@@ -22,7 +22,7 @@ from tenants.forms import CompaniesForm, IdentityForm, UserForm, channel_rows
 from tenants.keys import Channel
 from tenants.onboarding import Draft, DraftChanged
 from tenants.queries import load_tenant
-from tenants.records import Tenant
+from tenants.records import ONBOARDING, Tenant
 from tenants.settings_form import SettingsForm
 from tenants.views.frame import ASKING, frame
 
@@ -110,7 +110,7 @@ def step(request: StaffRequest, tenant_id: str, step: str) -> HttpResponse:
     if step not in STEPS:
         raise NotFound
     tenant = load_tenant(tenant_id, request.staff)
-    if tenant.status != "onboarding":
+    if tenant.status != ONBOARDING:
         messages.info(request, "This tenant is not being onboarded: change it here.")
         return redirect("tenant", tenant_id)
     draft = onboarding.load_draft(tenant_id, request.staff)

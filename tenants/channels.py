@@ -31,7 +31,12 @@ class NotMapped(NotFound):
 
 
 class ChannelTaken(Conflict):
-    """Another tenant has the channel. `owner` is its id within the person's scope, "" where it lies outside."""
+    """Another tenant has the channel. `owner` is its id within the person's scope, "" where it lies outside.
+
+    `field` is what a form that adds the channel tells it at.
+    """
+
+    field = "id"
 
     def __init__(self, owner: str) -> None:
         self.owner = owner

@@ -1,25 +1,23 @@
 """Channels of a tenant: listed, added, moved, released, and made findable."""
 
-from typing import Any
-
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from console.answers import FAILURES, answer, in_words
+from console.answers import FAILURES, in_words
 from console.errors import Invalid, NotFound
 from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission
 from tenants import channels
 from tenants.channel_types import TYPES
-from tenants.channels import GONE, ChannelTaken, NotMapped
+from tenants.channels import GONE, NotMapped
 from tenants.forms import ChannelForm, TenantIdForm
 from tenants.keys import Channel
 from tenants.queries import guards_of, load_tenant
 from tenants.records import Tenant, TenantChannel
-from tenants.views.frame import ASKING, Gone, Question, ask, back_to, frame, part_of
+from tenants.views.frame import ASKING, FormPage, Gone, Question, ask, back_to, fill_in, frame, part_of
 
 
 @requires(Permission.TENANT_READ)
@@ -42,19 +40,19 @@ def new(request: StaffRequest, tenant_id: str) -> HttpResponse:
     """Add a channel. One that another tenant has is refused, naming the owner within scope."""
     tenant = load_tenant(tenant_id, request.staff)
     form = ChannelForm(request.POST if request.method == "POST" else None)
-    if request.method != "POST":
-        return render(request, "tenants/channel_new.html", _context(request, tenant, form))
-    if not form.is_valid():
-        return answer(request, "tenants/channel_new.html", _context(request, tenant, form), Invalid())
-    try:
+    page = FormPage(
+        template="tenants/channel_new.html",
+        form=form,
+        about="the channels",
+        back=reverse("tenant-channels", args=[tenant_id]),
+        context=frame(tenant, request.staff, "tenant-channels", "New channel") | {"types": TYPES.values()},
+    )
+
+    def act() -> str:
         channels.claim(tenant_id, form.channel, request.staff)
-    except FAILURES as error:
-        owner = error.owner if isinstance(error, ChannelTaken) else ""
-        form.add_error("id" if isinstance(error, ChannelTaken) else None, in_words(error, "the channels"))
-        context = _context(request, tenant, form) | {"owner": owner}
-        return answer(request, "tenants/channel_new.html", context, error)
-    messages.success(request, "The channel is added: webhooks find the tenant by it.")
-    return redirect("tenant-channels", tenant_id)
+        return "The channel is added: webhooks find the tenant by it."
+
+    return fill_in(request, page, act)
 
 
 @requires(Permission.CHANNEL_WRITE)
@@ -141,7 +139,3 @@ def _load(request: StaffRequest, tenant_id: str, ref: str) -> tuple[Tenant, Tena
     if found is None:
         raise Gone
     return tenant, found
-
-
-def _context(request: StaffRequest, tenant: Tenant, form: ChannelForm) -> dict[str, Any]:
-    return frame(tenant, request.staff, "tenant-channels", "New channel") | {"form": form, "types": TYPES.values()}

@@ -1,19 +1,15 @@
 """Companies linked to a tenant."""
 
-from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from console.answers import FAILURES, answer, in_words
-from console.errors import Invalid
 from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission
 from tenants import companies
 from tenants.forms import CompaniesForm
 from tenants.queries import load_tenant
-from tenants.views.frame import ASKING, Gone, Question, ask, back_to, frame, part_of
+from tenants.views.frame import ASKING, FormPage, Gone, Question, ask, back_to, fill_in, frame, part_of
 
 
 @requires(Permission.TENANT_WRITE)
@@ -25,20 +21,21 @@ def link(request: StaffRequest, tenant_id: str) -> HttpResponse:
     linked = {each.company_id for each in tenant.companies}
     data = request.POST if request.method == "POST" else None
     form = CompaniesForm(data, staff=staff, known=companies.linkable(staff))
-    context = frame(tenant, staff, "tenant", "Link companies") | {"form": form}
-    if request.method != "POST":
-        return render(request, "tenants/companies.html", context)
-    if not form.is_valid():
-        return answer(request, "tenants/companies.html", context, Invalid())
-    try:
+    page = FormPage(
+        template="tenants/companies.html",
+        form=form,
+        about="the tenant",
+        back=reverse("tenant", args=[tenant_id]),
+        context=frame(tenant, staff, "tenant", "Link companies"),
+    )
+
+    def act() -> str:
         for company_id in form.ids:
             if company_id not in linked:
                 companies.link(tenant_id, company_id, staff)
-    except FAILURES as error:
-        form.add_error(None, in_words(error, "the tenant"))
-        return answer(request, "tenants/companies.html", context, error)
-    messages.success(request, "The companies are linked." if form.ids else "There was nothing to link.")
-    return redirect("tenant", tenant_id)
+        return "The companies are linked." if form.ids else "There was nothing to link."
+
+    return fill_in(request, page, act)
 
 
 @requires(Permission.TENANT_WRITE)

@@ -1,4 +1,4 @@
-"""What the pages of one tenant share: where they lie, their tabs, and pages that ask before something is done."""
+"""What the pages of one tenant share: where they lie, their tabs, and doing something: once asked, or by a form."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import NoReverseMatch, reverse
 
 from console.answers import FAILURES, answer, in_words
-from console.errors import NotFound
+from console.errors import Invalid, NotFound
 from console.refs import unseal
 from console.staff.access import StaffRequest
 from console.staff.permissions import Permission, Staff
@@ -125,3 +125,45 @@ def ask(
         return answer(request, "tenants/confirm.html", context | {"problem": in_words(error, "the tenant")}, error)
     messages.success(request, done)
     return redirect(question.back)
+
+
+@dataclass(frozen=True)
+class FormPage:
+    """A page whose form does something. `about` is what it changes, in words; `back` where it leads once that is done.
+
+    `context` is what the template shows beside the form.
+    """
+
+    template: str
+    form: Any
+    about: str
+    back: str
+    context: dict[str, Any]
+
+
+def fill_in(
+    request: StaffRequest,
+    page: FormPage,
+    act: Callable[[], str],
+    *,
+    passing: tuple[type[Exception], ...] = (),
+) -> HttpResponse:
+    """The page; its form does it (`act` gives the words of the success), or says why not and keeps what was typed.
+
+    A failure is told at the field that it names (`field`), and the template has it as `refused`. Raises those that are
+    `passing`, for a view that answers them by itself, and what `act` raises beside `FAILURES`.
+    """
+    context = page.context | {"form": page.form}
+    if request.method != "POST":
+        return render(request, page.template, context)
+    if not page.form.is_valid():
+        return answer(request, page.template, context, Invalid())
+    try:
+        done = act()
+    except passing:
+        raise
+    except FAILURES as error:
+        page.form.add_error(getattr(error, "field", None), in_words(error, page.about))
+        return answer(request, page.template, context | {"refused": error}, error)
+    messages.success(request, done)
+    return redirect(page.back)

@@ -2,14 +2,12 @@
 
 from typing import Any
 
-from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
-from console.answers import FAILURES, answer, in_words
-from console.errors import Invalid
+from console.answers import answer
 from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission
 from tenants import users
@@ -17,8 +15,10 @@ from tenants.channel_types import TYPES
 from tenants.forms import UserForm
 from tenants.queries import load_tenant
 from tenants.records import Tenant, User
-from tenants.users import NotUnique, UserChanged, UserValues
-from tenants.views.frame import ASKING, Gone, Question, ask, back_to, frame, part_of
+from tenants.users import UserChanged, UserValues
+from tenants.views.frame import ASKING, FormPage, Gone, Question, ask, back_to, fill_in, frame, part_of
+
+_TEMPLATE = "tenants/user.html"
 
 
 @requires(Permission.TENANT_READ)
@@ -35,17 +35,14 @@ def new(request: StaffRequest, tenant_id: str) -> HttpResponse:
     """Add a user."""
     tenant = load_tenant(tenant_id, request.staff)
     form = UserForm(request.POST if request.method == "POST" else None)
-    if request.method != "POST":
-        return render(request, "tenants/user.html", _context(request, tenant, form))
-    if not form.is_valid():
-        return answer(request, "tenants/user.html", _context(request, tenant, form), Invalid())
-    try:
+    back = reverse("tenant-users", args=[tenant_id])
+    page = FormPage(_TEMPLATE, form, "the users", back, _context(request, tenant))
+
+    def act() -> str:
         users.add(tenant_id, form.values, request.staff)
-    except FAILURES as error:
-        form.add_error(error.field if isinstance(error, NotUnique) else None, in_words(error, "the users"))
-        return answer(request, "tenants/user.html", _context(request, tenant, form), error)
-    messages.success(request, "The user is there.")
-    return redirect("tenant-users", tenant_id)
+        return "The user is there."
+
+    return fill_in(request, page, act)
 
 
 @requires(Permission.USER_WRITE)
@@ -55,24 +52,19 @@ def change(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     """Change a user. What somebody else changed meanwhile is shown beside what was typed."""
     tenant, user = _load(request, tenant_id, ref)
     form = UserForm(request.POST if request.method == "POST" else None, user=_values(user), is_new=False)
-    if request.method != "POST":
-        return render(request, "tenants/user.html", _context(request, tenant, form, user))
-    if not form.is_valid():
-        return answer(
-            request, "tenants/user.html", _context(request, tenant, form, user, request.POST.get("seen", "")), Invalid()
-        )
+    seen = request.POST.get("seen", "")
+    back = reverse("tenant-users", args=[tenant_id])
+    page = FormPage(_TEMPLATE, form, "the user", back, _context(request, tenant, user, seen))
+
+    def act() -> str:
+        changed = users.change(tenant_id, form.values, seen, request.staff)
+        return "The user was changed." if changed else "There was nothing to change."
+
     try:
-        changed = users.change(tenant_id, form.values, request.POST.get("seen", ""), request.staff)
+        return fill_in(request, page, act, passing=(UserChanged,))
     except UserChanged as error:
         tenant, user = _load(request, tenant_id, ref)
-        return answer(request, "tenants/user.html", _context(request, tenant, form, user) | {"stale": True}, error)
-    except FAILURES as error:
-        form.add_error(error.field if isinstance(error, NotUnique) else None, in_words(error, "the user"))
-        return answer(
-            request, "tenants/user.html", _context(request, tenant, form, user, request.POST.get("seen", "")), error
-        )
-    messages.success(request, "The user was changed." if changed else "There was nothing to change.")
-    return redirect("tenant-users", tenant_id)
+        return answer(request, _TEMPLATE, _context(request, tenant, user) | {"form": form, "stale": True}, error)
 
 
 @requires(Permission.USER_WRITE)
@@ -114,12 +106,9 @@ def _values(user: User) -> UserValues:
     return UserValues(user.user_id, user.email, user.name, user.role, user.identities)
 
 
-def _context(
-    request: StaffRequest, tenant: Tenant, form: UserForm, user: User | None = None, seen: str = ""
-) -> dict[str, Any]:
+def _context(request: StaffRequest, tenant: Tenant, user: User | None = None, seen: str = "") -> dict[str, Any]:
     """`seen`: what the form was made of; where it is not given, what is stored now."""
     return frame(tenant, request.staff, "tenant-users", "Change" if user else "New user") | {
-        "form": form,
         "user": user,
         "seen": seen or (user.seen if user else ""),
         "types": TYPES.values(),

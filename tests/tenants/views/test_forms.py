@@ -188,7 +188,7 @@ def test_a_taken_channel_links_its_owner_within_scope_only(store, olga):
     channels.claim("acme", BOT, ADMIN)
     answer = olga.post("/tenants/outlocks/channels/new/", FORMS["channels/new/"])
     assert answer.status_code == 409
-    assert 'href="/tenants/acme/channels/"' in body(answer)
+    assert 'href="/tenants/acme/channels/">acme</a>' in body(answer)
     store.put("TENANTS", mapping("slack", "T024BE7LD", "secret"))
     answer = olga.post("/tenants/outlocks/channels/new/", {"type": "slack", "id": "T024BE7LD"})
     assert "Another tenant has this channel: ask an admin." in body(answer)

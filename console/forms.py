@@ -1,6 +1,6 @@
 """What forms of several pages have: fields for keys and days, filters of lists, and look-ups."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, ClassVar, TypeVar
 from zoneinfo import ZoneInfo
@@ -11,9 +11,18 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from console.dynamodb.keys import PARTITION_KEY_BYTES
+from console.errors import Invalid
 
 # Not kept by the browser, nor changed or sent anywhere for its spelling: it may be somebody's number or address.
 PLAIN_TEXT = {"autocomplete": "off", "autocapitalize": "none", "autocorrect": "off", "spellcheck": "false"}
+
+
+def cleaned_by(check: Callable[..., str], *values: str) -> str:
+    """What a check makes of what was typed, for a form's `clean_…`: its `Invalid` is told at the field."""
+    try:
+        return check(*values)
+    except Invalid as error:
+        raise forms.ValidationError(str(error)) from error
 
 
 class KeyField(forms.CharField):

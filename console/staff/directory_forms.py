@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 
 from console import clock
 from console.errors import Invalid
-from console.forms import PLAIN_TEXT, FilterForm, LongSelect
+from console.forms import PLAIN_TEXT, FilterForm, LongSelect, cleaned_by
 from console.staff import directory
 from console.staff.account_record import scope_words
 from console.staff.checks import MAX_NAME, checked_display_name, checked_scope, checked_username
@@ -149,10 +149,7 @@ class AccountForm(forms.Form):
 
     def clean_display_name(self) -> str:
         """One line of printable characters; the username stands in for none."""
-        try:
-            return checked_display_name(self.cleaned_data["display_name"])
-        except Invalid as error:
-            raise forms.ValidationError(str(error)) from error
+        return cleaned_by(checked_display_name, self.cleaned_data["display_name"])
 
     def clean(self) -> None:
         """Bring the three ways to say a scope together, and hold it against what the administrator may give."""
@@ -217,10 +214,7 @@ class NewAccountForm(AccountForm):
 
     def clean_username(self) -> str:
         """A username as stored."""
-        try:
-            return checked_username(self.cleaned_data["username"])
-        except Invalid as error:
-            raise forms.ValidationError(str(error)) from error
+        return cleaned_by(checked_username, self.cleaned_data["username"])
 
     @property
     def by_company_sign_in(self) -> bool:

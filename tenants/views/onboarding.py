@@ -18,12 +18,14 @@ from console.staff.permissions import Permission
 from tenants import onboarding, settings
 from tenants.channel_types import TYPES, label_of
 from tenants.companies import linkable
-from tenants.forms import CompaniesForm, IdentityForm, UserForm, channel_rows
+from tenants.forms import CompaniesForm, IdentityForm
 from tenants.keys import Channel
 from tenants.onboarding import Draft, DraftChanged
 from tenants.queries import load_tenant
 from tenants.records import ONBOARDING, Tenant
+from tenants.row_forms import channel_rows
 from tenants.settings_form import SettingsForm
+from tenants.user_form import UserForm
 from tenants.views.frame import ASKING, frame
 
 STEPS = {

@@ -12,9 +12,9 @@ from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission
 from tenants import users
 from tenants.channel_types import TYPES
-from tenants.forms import UserForm
 from tenants.queries import load_tenant
 from tenants.records import Tenant, User
+from tenants.user_form import UserForm
 from tenants.users import UserChanged, UserValues
 from tenants.views.frame import ASKING, FormPage, Gone, Question, ask, back_to, fill_in, frame, part_of
 

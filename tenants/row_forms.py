@@ -1,0 +1,128 @@
+"""Rows of a type and an id, with some to spare: the channels of a tenant that is begun, the identities of a user."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django import forms
+from django.http import QueryDict
+
+from console.errors import Invalid
+from console.forms import PLAIN_TEXT
+from tenants.channel_types import MAX_CHANNEL_ID, MAX_TYPE, checked_channel, checked_type
+from tenants.keys import Channel
+from tenants.onboarding import MAX_CHANNELS
+
+MAX_IDENTITIES = 20
+# Rows that a form has to spare.
+SPARE = 3
+
+
+class Row(forms.Form):
+    """One row of a type and an id: an empty one is left out, half a one is an error."""
+
+    type = forms.CharField(
+        required=False,
+        max_length=MAX_TYPE,
+        widget=forms.TextInput(attrs={**PLAIN_TEXT, "list": "channel-types"}),
+    )
+    id = forms.CharField(
+        required=False, max_length=MAX_CHANNEL_ID, label="Id", widget=forms.TextInput(attrs=dict(PLAIN_TEXT))
+    )
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was typed."""
+        return not (self.cleaned_data.get("type", "").strip() or self.cleaned_data.get("id", "").strip())
+
+    def clean(self) -> None:
+        """Both or neither, each as its type asks."""
+        super().clean()
+        if self.errors or self.is_empty:
+            return
+        kind, typed = self.cleaned_data["type"], self.cleaned_data["id"]
+        try:
+            self.cleaned_data["type"] = checked_type(kind)
+        except Invalid as error:
+            self.add_error("type", str(error) if kind.strip() else "Choose a type.")
+            return
+        try:
+            self.cleaned_data["id"] = self.checked_id(kind, typed)
+        except Invalid as error:
+            self.add_error("id", str(error))
+
+    def checked_id(self, kind: str, typed: str) -> str:
+        """The id as it is stored. Raises `Invalid`."""
+        return checked_channel(kind, typed).id
+
+
+class IdentityRow(Row):
+    """By what a platform knows a user: any id."""
+
+    def checked_id(self, kind: str, typed: str) -> str:
+        """The id as it is stored. Raises `Invalid`."""
+        part = typed.strip()
+        if not part or not part.isprintable():
+            raise Invalid("Type the id, without control characters.")
+        return part
+
+
+class Rows(forms.BaseFormSet):  # type: ignore[type-arg]
+    """Rows of types and ids, with some to spare. `pairs` are those that were filled in, once it is valid."""
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Type and id of each row that is not empty."""
+        filled = (form for form in self.forms if hasattr(form, "cleaned_data") and not form.is_empty)
+        return [(form.cleaned_data["type"], form.cleaned_data["id"]) for form in filled]
+
+    def clean(self) -> None:
+        """Each only once."""
+        seen: set[Any] = set()
+        for form in self.forms:
+            if not hasattr(form, "cleaned_data") or form.errors or form.is_empty:
+                continue
+            same = self.same(form.cleaned_data["type"], form.cleaned_data["id"])
+            if same in seen:
+                form.add_error("type", "This is in an earlier row too.")
+            seen.add(same)
+
+    def is_valid(self) -> bool:
+        """As Django's; `clean` may have found errors of rows."""
+        return bool(super().is_valid()) and not any(form.errors for form in self.forms)
+
+    def same(self, kind: str, typed: str) -> Any:
+        """What only one row may have."""
+        return kind, typed
+
+
+class IdentityRows(Rows):
+    """The identities of a user: one for each type."""
+
+    def same(self, kind: str, typed: str) -> Any:
+        """One identity for each type."""
+        return kind
+
+
+def _factory(row: type[Row], base: type[Rows], most: int) -> Any:
+    return forms.formset_factory(row, formset=base, extra=SPARE, max_num=most, absolute_max=most)
+
+
+_CHANNEL_ROWS = _factory(Row, Rows, MAX_CHANNELS)
+_IDENTITY_ROWS = _factory(IdentityRow, IdentityRows, MAX_IDENTITIES)
+
+
+def _initial(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:
+    return [{"type": kind, "id": each} for kind, each in pairs]
+
+
+def channel_rows(data: QueryDict | None, channels: Sequence[Channel] = ()) -> Rows:
+    """The rows of the channels of a draft."""
+    initial = _initial((channel.type, channel.id) for channel in channels)
+    rows: Rows = _CHANNEL_ROWS(data, prefix="channel", initial=initial)
+    return rows
+
+
+def identity_rows(data: QueryDict | None, identities: Sequence[tuple[str, str]] = ()) -> Rows:
+    """The rows of a user's identities: types and ids."""
+    rows: Rows = _IDENTITY_ROWS(data, prefix="identity", initial=_initial(identities))
+    return rows

@@ -1,0 +1,74 @@
+"""What people type of a user of a tenant."""
+
+from django import forms
+from django.http import QueryDict
+
+from console.forms import PLAIN_TEXT, cleaned_by
+from tenants.keys import MAX_ID, MAX_NAME, checked_name, checked_part
+from tenants.row_forms import identity_rows
+from tenants.users import UserValues
+
+MAX_EMAIL = 254
+
+
+class UserForm(forms.Form):
+    """A user of a tenant, with `rows` of channel identities. `values` is what was typed, once it is valid."""
+
+    user_id = forms.CharField(
+        max_length=MAX_ID,
+        label="Id",
+        help_text="Unique within the tenant, such as admin or a name. It cannot be changed later.",
+        widget=forms.TextInput(attrs=dict(PLAIN_TEXT)),
+        error_messages={"required": "Enter an id."},
+    )
+    email = forms.EmailField(
+        max_length=MAX_EMAIL,
+        label="Email",
+        widget=forms.EmailInput(attrs=dict(PLAIN_TEXT)),
+        error_messages={"required": "Enter an email address.", "invalid": "Enter one email address."},
+    )
+    name = forms.CharField(required=False, max_length=MAX_NAME, widget=forms.TextInput(attrs={"autocomplete": "off"}))
+    role = forms.ChoiceField(
+        choices=[("admin", "Admin: manages the tenant"), ("member", "Member: uses it")], widget=forms.RadioSelect
+    )
+    field_order = ("user_id", "email", "name", "role")
+
+    def __init__(
+        self, data: QueryDict | None, *, user: UserValues | None = None, is_new: bool = True, first: bool = False
+    ) -> None:
+        """`user`: what the fields begin with; `first`: the first administrator of a tenant."""
+        initial = {"role": "member"}
+        if user:
+            initial = {"user_id": user.user_id, "email": user.email, "name": user.name, "role": user.role}
+        super().__init__(data, initial=initial)
+        self._user_id, self._first = user.user_id if user and not is_new else "", first
+        if not is_new:
+            del self.fields["user_id"]
+        if first:
+            del self.fields["role"]
+        self.rows = identity_rows(data, user.identities if user else ())
+
+    def is_valid(self) -> bool:
+        """Whether the user and all rows are."""
+        return all([super().is_valid(), self.rows.is_valid()])
+
+    def clean_user_id(self) -> str:
+        """As stored."""
+        return cleaned_by(checked_part, self.cleaned_data["user_id"], "An id")
+
+    def clean_name(self) -> str:
+        """As stored."""
+        name = " ".join(self.cleaned_data["name"].split())
+        return cleaned_by(checked_name, name) if name else ""
+
+    @property
+    def values(self) -> UserValues:
+        """What was typed."""
+        data = self.cleaned_data
+        return UserValues(
+            user_id=data.get("user_id", self._user_id),
+            email=data["email"],
+            name=data["name"],
+            role="admin" if self._first else data["role"],
+            identities=tuple(self.rows.pairs),
+        )

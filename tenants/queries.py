@@ -172,11 +172,6 @@ class Owners:
         """Every tenant with a mapping."""
         return tuple(dict.fromkeys((*self.found, *self.unseen)))
 
-    @property
-    def clash(self) -> bool:
-        """Whether more than one tenant maps the channel: webhooks then resolve to whichever comes first."""
-        return len(self.tenants) > 1
-
 
 def owners_of(channel: Channel) -> Owners:
     """Who claims a channel: two Queries and a GetItem in parallel. Raises `TableMissing` and the store's errors."""

@@ -29,6 +29,14 @@ class Step(StrEnum):
     REACTIVATE = "reactivate"
 
 
+class NotReady(Invalid):
+    """The tenant cannot become active. `obstacles` say why, in words."""
+
+    def __init__(self, obstacles: tuple[str, ...]) -> None:
+        self.obstacles = obstacles
+        super().__init__("It is not ready. " + " ".join(obstacles))
+
+
 _TO = {Step.ACTIVATE: ACTIVE, Step.SUSPEND: SUSPENDED, Step.REACTIVATE: ACTIVE}
 _ACTIONS = {
     Step.ACTIVATE: Action.TENANT_ACTIVATED,
@@ -69,7 +77,7 @@ def clashes(tenant: Tenant, staff: Staff) -> tuple[str, ...]:
 
 
 def change(tenant_id: str, step: Step, reason: str, seen: str, staff: Staff) -> None:
-    """Change the status, if it is still `seen`. Raises `Invalid` (not ready, no reason), `Conflict`, `NotFound`."""
+    """Change the status, if it is still `seen`. Raises `NotReady`, `Invalid` (no reason), `Conflict`, `NotFound`."""
     check_writer(Permission.TENANT_WRITE, tenant_id, staff)
     tenant = load_tenant(tenant_id, staff)
     if tenant.status != seen:
@@ -81,7 +89,7 @@ def change(tenant_id: str, step: Step, reason: str, seen: str, staff: Staff) -> 
     if needs_reason(step) and not reason:
         raise Invalid("Say why.")
     if step is Step.ACTIVATE and (found := obstacles(tenant, staff)):
-        raise Invalid("It is not ready. " + " ".join(found))
+        raise NotReady(found)
     to = _TO[step]
     told = {"from": {"status": tenant.status}, "to": {"status": to}} | ({"reason": reason} if reason else {})
 

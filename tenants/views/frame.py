@@ -1,7 +1,7 @@
 """What the pages of one tenant share: where they lie, their tabs, and doing something: once asked, or by a form."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any
 
@@ -93,7 +93,10 @@ def back_to(route: str, words: str) -> Callable[[View], View]:
 
 @dataclass(frozen=True)
 class Question:
-    """A page that asks before something is done. `form` is what else it wants to know."""
+    """A page that asks before something is done. `form` is what else it wants to know.
+
+    `obstacles` say why it cannot be done: the page then has them instead of a button.
+    """
 
     title: str
     points: tuple[str, ...]
@@ -102,6 +105,7 @@ class Question:
     danger: bool = False
     seen: str = ""
     form: Any = None
+    obstacles: tuple[str, ...] = ()
 
 
 def ask(
@@ -110,7 +114,10 @@ def ask(
     question: Question,
     act: Callable[[], str],
 ) -> HttpResponse:
-    """The page that asks; its form does it (`act` gives the words of the success), or says why it was not done."""
+    """The page that asks; its form does it (`act` gives the words of the success), or says why it was not done.
+
+    The `obstacles` that a failure names are the page's from then on.
+    """
     context = context | {"question": question}
     if request.method != "POST":
         return render(request, "tenants/confirm.html", context)
@@ -122,7 +129,9 @@ def ask(
         messages.warning(request, str(gone) or "It is not there any more.")
         return redirect(question.back)
     except FAILURES as error:
-        return answer(request, "tenants/confirm.html", context | {"problem": in_words(error, "the tenant")}, error)
+        found = replace(question, obstacles=getattr(error, "obstacles", question.obstacles))
+        context |= {"question": found, "problem": in_words(error, "the tenant")}
+        return answer(request, "tenants/confirm.html", context, error)
     messages.success(request, done)
     return redirect(question.back)
 

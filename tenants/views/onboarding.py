@@ -91,17 +91,25 @@ class _Page:
         following = self.step if "more" in self.request.POST else names[names.index(self.step) + 1]
         return redirect("tenant-onboarding", self.tenant.tenant_id, following)
 
-    def keep(self, draft: Draft, **more: Any) -> HttpResponse:
-        """Save a step of the draft, if the draft is as the form saw it."""
+    def fill_in(self, form: Any, typed: Callable[[], Draft]) -> HttpResponse:
+        """A step of the draft: its form, or rows; once it is valid, `typed` is the draft with what was typed."""
+        if self.data is None:
+            return self.show(form=form)
+        if not form.is_valid():
+            return self.show(Invalid(), form=form)
+        return self._keep(typed(), form)
+
+    def _keep(self, draft: Draft, form: Any) -> HttpResponse:
+        """Save the draft, if the one that is stored is as the form saw it."""
         try:
             if self.request.POST.get("version", "") != str(self.draft.version):
                 raise DraftChanged
             onboarding.save_draft(self.tenant.tenant_id, draft, self.request.staff)
         except DraftChanged as error:
             self.draft = onboarding.load_draft(self.tenant.tenant_id, self.request.staff)
-            return self.show(error, problem=str(error), **more)
+            return self.show(error, problem=str(error), form=form)
         except FAILURES as error:
-            return self.show(error, problem=in_words(error, "the tenant"), **more)
+            return self.show(error, problem=in_words(error, "the tenant"), form=form)
         return self.onward()
 
 
@@ -140,31 +148,18 @@ def _settings(page: _Page) -> HttpResponse:
 
 def _admin(page: _Page) -> HttpResponse:
     form = UserForm(page.data, user=page.draft.admin, first=True)
-    if page.data is None:
-        return page.show(form=form)
-    if not form.is_valid():
-        return page.show(Invalid(), form=form)
-    return page.keep(replace(page.draft, admin=form.values), form=form)
+    return page.fill_in(form, lambda: replace(page.draft, admin=form.values))
 
 
 def _channels(page: _Page) -> HttpResponse:
     rows = channel_rows(page.data, page.draft.channels)
-    if page.data is None:
-        return page.show(rows=rows)
-    if not rows.is_valid():
-        return page.show(Invalid(), rows=rows)
-    channels = tuple(Channel(kind, each) for kind, each in rows.pairs)
-    return page.keep(replace(page.draft, channels=channels), rows=rows)
+    return page.fill_in(rows, lambda: replace(page.draft, channels=tuple(Channel(*pair) for pair in rows.pairs)))
 
 
 def _companies(page: _Page) -> HttpResponse:
     staff = page.request.staff
     form = CompaniesForm(page.data, staff=staff, known=linkable(staff), chosen=page.draft.companies)
-    if page.data is None:
-        return page.show(form=form)
-    if not form.is_valid():
-        return page.show(Invalid(), form=form)
-    return page.keep(replace(page.draft, companies=form.ids), form=form)
+    return page.fill_in(form, lambda: replace(page.draft, companies=form.ids))
 
 
 def _review(page: _Page) -> HttpResponse:

@@ -45,12 +45,12 @@ def change(request: StaffRequest, tenant_id: str, step: str) -> HttpResponse:
         danger=wanted is Step.SUSPEND,
         seen=tenant.status,
         form=form,
+        # Sent, it is the change itself that asks for them, and says what it found.
+        obstacles=status.obstacles(tenant, staff) if wanted is Step.ACTIVATE and request.method != "POST" else (),
     )
 
     def act() -> str:
         status.change(tenant_id, wanted, form.cleaned_data["reason"], request.POST.get("seen", ""), staff)
         return _DONE[wanted]
 
-    obstacles = status.obstacles(tenant, staff) if wanted is Step.ACTIVATE else ()
-    context = frame(tenant, staff, "tenant", wanted.capitalize()) | {"obstacles": obstacles}
-    return ask(request, context, question, act)
+    return ask(request, frame(tenant, staff, "tenant", wanted.capitalize()), question, act)

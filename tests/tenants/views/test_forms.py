@@ -286,6 +286,16 @@ def test_activating_shows_what_is_missing_instead_of_a_button(store, olga):
     assert olga.post("/tenants/outlocks/status/activate/", {"seen": "onboarding"}).status_code == 422
 
 
+def test_activating_asks_once_whose_the_channels_are_and_shows_it_when_refused(store, olga):
+    store.put_all("TENANTS", [tenant(status="onboarding"), mapping(), tenant("acme"), mapping(tenant_id="acme")])
+    with store.calls() as calls:
+        answer = olga.post("/tenants/outlocks/status/activate/", {"seen": "onboarding"})
+    assert answer.status_code == 422
+    assert "<bdi>Teams azure-bot-app-id: The tenant acme has this channel.</bdi>" in body(answer)
+    assert "Activate the tenant" not in body(answer)
+    assert [call.index for call in calls].count("channel-mapping") == 1
+
+
 def test_a_step_that_is_none_is_not_there(store, olga):
     put_tenants(store)
     assert olga.get("/tenants/outlocks/status/explode/").status_code == 404

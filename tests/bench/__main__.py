@@ -1,0 +1,324 @@
+"""What the console's pages cost at 1,000, 10,000 and 100,000 conversations of one company.
+
+    python -m tests.bench [--json] [--quick] [--repeats N]
+
+Builds its own data on DynamoDB Local (conversations of 8 KB), serves the console by gunicorn as in production, and asks
+for its pages through HTTP as one signed-in agent: each page in turn with all the others and with the bare DynamoDB
+calls that it makes (tests.bench.served). Prints medians and ratios; --json prints one object; --quick builds a
+hundredth and ends within a minute.
+"""
+
+import argparse
+import http.client
+import json
+import os
+import re
+import secrets
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+SIZES, QUICK_SIZES = (1_000, 10_000, 100_000), (200, 1_000, 2_000)
+HELD, WAITING_BESIDE_HELD = 1_000, 10
+DEEP = 8
+PORT = 8799
+# Those of a conversation with so many messages.
+MESSAGES = 200
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@dataclass
+class Page:
+    """One page: where it is, and what its answers took (ms). `bare`: its DynamoDB calls alone."""
+
+    address: str
+    ms: list[float] = field(default_factory=list)
+    bare: list[float] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+    units: float = 0
+    bytes: int = 0
+
+    def figures(self) -> dict[str, Any]:
+        """Medians, the ratio to the bare calls, and what it costs besides the one read of who asks."""
+        ms, bare = statistics.median(self.ms), statistics.median(self.bare)
+        return {
+            "ms": round(ms, 2),
+            "bare_ms": round(bare, 2),
+            "ratio": round(ms / bare, 2),
+            "requests": self.requests,
+            "rcu": self.units,
+            "page_kb": round(self.bytes / 1000, 1),
+        }
+
+
+class Browser:
+    """One connection of one signed-in person."""
+
+    def __init__(self, cookie: str) -> None:
+        self._cookie = cookie
+        self._connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=60)
+
+    def get(self, address: str, **headers: str) -> tuple[bytes, dict[str, str], float]:
+        """Body, headers, milliseconds. Raises where the answer is not 200."""
+        started = time.perf_counter()
+        self._connection.request("GET", address, headers={"Cookie": self._cookie, **headers})
+        answer = self._connection.getresponse()
+        body = answer.read()
+        taken = (time.perf_counter() - started) * 1000
+        if answer.status != 200:
+            raise RuntimeError(f"{urlsplit(address).path} answered {answer.status}: {body[:300]!r}")
+        return body, {name.lower(): value for name, value in answer.getheaders()}, taken
+
+
+def company_of(size: int | str) -> str:
+    """Id of the company that has so many conversations."""
+    return f"ci-{size}"
+
+
+def build(endpoint: str, sizes: tuple[int, ...]) -> str:
+    """All tables and the data; the sealed reference of the conversation with many messages."""
+    from django.conf import settings
+
+    from console import clock
+    from console.dynamodb.definition import create_table_request
+    from console.dynamodb.registry import TABLES, table_name
+    from conversations.reading import reference_of
+    from tests.bench import platform
+    from tests.dynamodb_local import plain_client
+    from tests.store import to_dynamodb
+
+    settings.DYNAMODB_ENDPOINT = endpoint
+    client = plain_client(endpoint)
+    for key in TABLES:
+        request = create_table_request(key)
+        if key == "CONVERSATIONS":
+            # Nothing here asks the local indexes; each would hold all the data once more.
+            del request["LocalSecondaryIndexes"]
+            kept = [each for each in request["GlobalSecondaryIndexes"] if "-recipient-" not in each["IndexName"]]
+            used = {each["AttributeName"] for index in kept for each in index["KeySchema"]}
+            used |= {each["AttributeName"] for each in request["KeySchema"]}
+            request["GlobalSecondaryIndexes"] = kept
+            definitions = request["AttributeDefinitions"]
+            request["AttributeDefinitions"] = [each for each in definitions if each["AttributeName"] in used]
+            request.pop("StreamSpecification")
+        client.create_table(**request)
+    companies = [platform.Company(company_of(size), size, waiting=size // 10) for size in sizes]
+    companies.append(platform.Company(company_of("held"), HELD + WAITING_BESIDE_HELD, WAITING_BESIDE_HELD, HELD))
+    started = time.perf_counter()
+    platform.write(endpoint, table_name("CONVERSATIONS"), companies)
+    taken = time.perf_counter() - started
+    print(f"{sum(sizes):,} conversations of {platform.size_of_an_item():,} bytes in {taken:.0f} s", file=sys.stderr)
+    text = json.dumps(platform.item(MESSAGES)).replace("@company@", company_of("long")).replace("@number@", "9999999")
+    long = json.loads(
+        text.replace("@created@", clock.to_iso(clock.now())).replace("@updated@", clock.to_iso(clock.now()))
+    )
+    client.put_item(TableName=table_name("CONVERSATIONS"), Item=to_dynamodb(long))
+    now = clock.to_iso(clock.now())
+    beat = {"pk": "INDEXER", "sk": "LEASE", "mode": "stream", "beat_at": "2099-01-01T00:00:00Z", "last_sweep_at": now}
+    client.put_item(TableName=table_name("CONSOLE"), Item=to_dynamodb(beat))
+    return reference_of(long["primary_channel"], long["conversation_id"])
+
+
+def sign_in(sizes: tuple[int, ...]) -> str:
+    """The cookie of an agent of all these companies."""
+    from django.conf import settings
+
+    from tests import people
+
+    account = people.member("bench.agent", scope=[company_of(each) for each in (*sizes, "held", "long")])
+    client = people.signed_in(account)
+    name = settings.SESSION_COOKIE_NAME
+    return f"{name}={client.cookies[name].value}"
+
+
+@contextmanager
+def serving(environment: dict[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
+    """gunicorn as README.md starts it, on this machine alone."""
+    command = [sys.executable, "-m", "gunicorn", "tests.bench.served", "--worker-class", "gthread", "--workers", "2"]
+    options = ["--threads", "8", "--limit-request-line", "8190", "--bind", f"127.0.0.1:{PORT}", "--log-level", "error"]
+    process = subprocess.Popen([*command, *options], cwd=ROOT, env={**os.environ, **environment})
+    try:
+        wait_for_it()
+        yield process
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def wait_for_it() -> None:
+    """Until it answers."""
+    for _ in range(300):
+        connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=5)
+        try:
+            connection.request("GET", "/healthz")
+            if connection.getresponse().status == 200:
+                return
+        except OSError:
+            time.sleep(0.1)
+    raise RuntimeError("gunicorn does not answer")
+
+
+def pages_of(browser: Browser, sizes: tuple[int, ...], reference: str) -> dict[str, Page]:
+    """Every page that is measured, by name."""
+    pages = {}
+    for size in sizes:
+        lists, queue = f"/conversations/companies/{company_of(size)}/", f"/queue/?company={company_of(size)}"
+        pages[f"list_of_50@{size}"] = Page(lists)
+        pages[f"queue_of_25@{size}"] = Page(queue)
+        if size != sizes[1]:
+            pages[f"list_of_50_deep@{size}"] = Page(following(browser, lists, DEEP if size >= 1000 else 2))
+            pages[f"queue_of_25_deep@{size}"] = Page(following(browser, queue, 3 if size >= 1000 else 0))
+    pages["queue_beside_1000_held"] = Page(f"/queue/?company={company_of('held')}")
+    pages[f"conversation_of_{MESSAGES}"] = Page(f"/conversations/{reference}/")
+    return pages
+
+
+def following(browser: Browser, address: str, times: int) -> str:
+    """The address of a later page."""
+    for _ in range(times):
+        body, _, _ = browser.get(address)
+        found = re.search(rb'rel="next" href="([^"]+)"', body)
+        if found is None:
+            break
+        address = found[1].decode().replace("&amp;", "&")
+    return address
+
+
+def measure(browser: Browser, pages: dict[str, Page], repeats: int) -> None:
+    """Ask for everything in turn, `repeats` times."""
+    for page in pages.values():
+        for _ in range(6):  # so that both workers have what they remember
+            browser.get(page.address)
+        page.bytes = len(browser.get(page.address)[0])
+        _, told, _ = browser.get(page.address, **{"X-Record": "1"})
+        page.requests, page.units = told["x-calls"].split(), float(told["x-units"])
+        for _ in range(4):
+            browser.get(f"/bare{page.address}")
+    for _ in range(repeats):
+        for page in pages.values():
+            page.ms.append(browser.get(page.address)[2])
+            page.bare.append(browser.get(f"/bare{page.address}")[2])
+
+
+def by_filter_and_by_index(size: int, repeats: int) -> dict[str, Any]:
+    """The queue's head of one company by looking through all of it, and by its index; both find the same."""
+    from console import clock
+    from conversations.queue.filtered import read_queue
+    from conversations.queue.filters import QueueFilters
+    from conversations.queue.indexed import read_indexed
+    from conversations.queue.pages import Asked
+
+    def timed(read: Callable[[], Any]) -> tuple[float, list[str]]:
+        started = time.perf_counter()
+        rows = [entry.summary.reference for entry in read().entries][:25]
+        return (time.perf_counter() - started) * 1000, rows
+
+    company = company_of(size)
+    asked = Asked("waiting", "bench.agent", QueueFilters(), 25, clock.now())
+    slow, quick, same = [], [], True
+    for _ in range(repeats):
+        ms, everything = timed(lambda: read_queue([company], reads_per_company=10**6))
+        slow.append(ms)
+        ms, head = timed(lambda: read_indexed([company], asked))
+        quick.append(ms)
+        same = same and everything == head
+    by_filter, by_index = statistics.median(slow), statistics.median(quick)
+    return {
+        "conversations": size,
+        "filter_ms": round(by_filter, 1),
+        "index_ms": round(by_index, 2),
+        "ratio": round(by_filter / by_index, 1),
+        "same_rows": same,
+    }
+
+
+def memory_of(process: "subprocess.Popen[bytes]") -> list[float]:
+    """Resident MB of each worker."""
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    found = []
+    for child in children:
+        status = Path(f"/proc/{child}/status").read_text()
+        found.append(round(int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024, 1))  # type: ignore[index]
+    return found
+
+
+def report(
+    pages: dict[str, Page], sizes: tuple[int, ...], filters: dict[str, Any], memory: list[float]
+) -> dict[str, Any]:
+    """Everything that was measured, as one object."""
+    figures = {name: page.figures() for name, page in pages.items()}
+    few, many = sizes[0], sizes[-1]
+
+    def growth(kind: str, key: str = "ms") -> float | None:
+        small, large = figures[f"{kind}@{few}"][key], figures[f"{kind}@{many}"][key]
+        return round(large / small, 2) if small else None
+
+    kinds = [name.partition("@")[0] for name in figures if name.endswith(f"@{few}")]
+    return {
+        "pages": figures,
+        "cost_at_most_over_cost_at_fewest": {kind: {"ms": growth(kind), "rcu": growth(kind, "rcu")} for kind in kinds},
+        "filter_queue_against_indexed_queue": filters,
+        "memory_mb_per_worker": memory,
+        "sizes": list(sizes),
+    }
+
+
+def main() -> None:
+    """Build, serve, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="print one object")
+    parser.add_argument("--quick", action="store_true", help="a hundredth of the data: for a look")
+    parser.add_argument("--repeats", type=int, default=0, help="of each page (40; quick 12)")
+    options = parser.parse_args()
+    sizes = QUICK_SIZES if options.quick else SIZES
+    repeats = options.repeats or (12 if options.quick else 40)
+    with tempfile.TemporaryDirectory() as records:
+        environment = {
+            "DJANGO_SETTINGS_MODULE": "tests.bench.settings",
+            "CONSOLE_ENV": "bench",
+            "SECRET_KEY": secrets.token_urlsafe(64),
+            "ALLOWED_HOSTS": "127.0.0.1",
+            "PLAIN_HTTP": "true",
+            "STATIC_MANIFEST": "false",
+            "AWS_REGION": "eu-west-2",
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "BENCH_RECORDS": records,
+        }
+        os.environ.update(environment)
+        from tests.dynamodb_local import DynamoDBLocal
+
+        with DynamoDBLocal() as local:
+            os.environ["DYNAMODB_ENDPOINT"] = environment["DYNAMODB_ENDPOINT"] = local.endpoint
+            import django
+
+            django.setup()
+            reference = build(local.endpoint, sizes)
+            browser = Browser(sign_in(sizes))
+            with serving(environment) as process:
+                pages = pages_of(browser, sizes, reference)
+                measure(browser, pages, repeats)
+                memory = memory_of(process)
+            filters = by_filter_and_by_index(sizes[1], 3)
+    found = report(pages, sizes, filters, memory)
+    if options.json:
+        print(json.dumps(found))
+        return
+    print(f"{'page':28}{'ms':>8}{'bare':>8}{'ratio':>7}{'rcu':>6}{'KB':>7}  requests besides who asks")
+    for name, one in found["pages"].items():
+        cost = f"{one['ms']:8}{one['bare_ms']:8}{one['ratio']:7}{one['rcu']:6}{one['page_kb']:7}"
+        print(f"{name:28}{cost}  {' '.join(one['requests'])}")
+    for name, value in list(found.items())[1:]:
+        print(f"{name}: {value}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,14 +1,17 @@
 """Rows as templates show them, and the list context: the sealed note of which list a person came from."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import NoReverseMatch, reverse
+from django.utils.safestring import SafeString
 
 from console.errors import BadReference
 from console.refs import seal_data, unseal_data
 from console.staff.permissions import Staff
+from console.templatetags.icons import icon, tag
 from conversations.forms import CHANNELS, words
 from conversations.records import HandOffState, Summary
 
@@ -94,46 +97,64 @@ def url_of(name: str, *parts: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of a list, with its words, tones and links ready. `state` says who has the conversation."""
+    """One row of a list: words, links and tags ready, for a page draws fifty of them. `state` says who has it.
 
-    summary: Summary
+    What is not known is "".
+    """
+
     number: int
     url: str
     last_message_url: str
+    who: str
+    short_id: str
     project_url: str
+    project_name: str
     channel: str
-    channel_icon: str
-    status: str
-    status_tone: str
-    state: str
-    state_tone: str
-    state_icon: str
+    channel_icon: SafeString
+    status: SafeString | str
+    state: SafeString
+    reason: str
+    updated_at: datetime | None
     flaws: str
 
 
 def rows_of(summaries: tuple[Summary, ...], context: dict[str, Any], staff: Staff) -> tuple[Row, ...]:
     """The rows of a list, each linked with the list's context."""
     query = "?" + urlencode({"in": seal_list_context(context)})
-    return tuple(_row(summary, number, query, staff) for number, summary in enumerate(summaries, 1))
+    project_urls: dict[tuple[str, str], str] = {}
+    for summary in summaries:
+        place = summary.company_id, summary.project_id
+        project_urls[place] = project_urls.get(place) or url_of("project", *place)
+    return tuple(
+        _row(summary, number, query, project_urls[summary.company_id, summary.project_id], staff)
+        for number, summary in enumerate(summaries, 1)
+    )
 
 
-def _row(summary: Summary, number: int, query: str, staff: Staff) -> Row:
-    state, tone, icon = _state(summary, staff)
+def _row(summary: Summary, number: int, query: str, project_url: str, staff: Staff) -> Row:
+    state, tone, icon_name = _state(summary, staff)
+    status, channel, hand_off = words(summary.status), summary.channel, summary.hand_off
+    url = reverse("conversation", args=[summary.reference])
     return Row(
-        summary=summary,
         number=number,
-        url=reverse("conversation", args=[summary.reference]) + query,
-        last_message_url=reverse("conversation-last-message", args=[summary.reference]) + query,
-        project_url=url_of("project", summary.company_id, summary.project_id),
-        channel=CHANNELS.get(summary.channel, summary.channel),
-        channel_icon=_CHANNEL_ICONS.get(summary.channel.lower(), "conversations"),
-        status=words(summary.status),
-        status_tone=_STATUS_TONES.get(summary.status, ""),
-        state=state,
-        state_tone=tone,
-        state_icon=icon,
+        url=url + query,
+        last_message_url=f"{url}last-message/{query}",
+        who=summary.who,
+        short_id=summary.short_id,
+        project_url=project_url if summary.project_id else "",
+        project_name=summary.project_name,
+        channel=CHANNELS.get(channel, channel),
+        channel_icon=icon(_CHANNEL_ICONS.get(channel.lower(), "conversations"), small=True),
+        status=tag(_cut(status, 28), _STATUS_TONES.get(summary.status, ""), title=status) if status else "",
+        state=tag(_cut(state, 40), tone, icon_name, state),
+        reason=_cut(hand_off.reason, 60) if hand_off.flag else "",
+        updated_at=summary.updated_at,
         flaws="; ".join(summary.drift),
     )
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def _state(summary: Summary, staff: Staff) -> tuple[str, str, str]:

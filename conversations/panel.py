@@ -90,6 +90,22 @@ def panel_for(item: Conversation, hand_off: HandOff, staff: Staff, now: datetime
     )
 
 
+def primary_button(item: Conversation, hand_off: HandOff, staff: Staff) -> Button | None:
+    """The usual action, for a row of a list; None where there is none, or one that asks for words."""
+    if read_only_reason():
+        return None
+    for action in allowed_actions(hand_off, staff):
+        if _is_primary(action, hand_off, staff):
+            return _button(action, item, hand_off, staff)
+    return None
+
+
+def _is_primary(action: HandOffAction, hand_off: HandOff, staff: Staff) -> bool:
+    return action in (HandOffAction.TAKE, HandOffAction.TAKE_OVER) or (
+        action is HandOffAction.HAND_BACK and hand_off.agent == staff.username
+    )
+
+
 def is_forgotten(hand_off: HandOff, now: datetime) -> bool:
     """Whether somebody has held it for longer than a working day (12 hours): most likely forgotten overnight."""
     return bool(hand_off.agent) and hand_off.taken_at is not None and (now - hand_off.taken_at).total_seconds() > 43_200
@@ -129,8 +145,7 @@ def _button(action: HandOffAction, item: Conversation, hand_off: HandOff, staff:
         label=label.format(agent=hand_off.agent),
         token=seal_intent(intent_for(action, item, hand_off), staff),
         key=_KEYS.get(action, ""),
-        primary=action in (HandOffAction.TAKE, HandOffAction.TAKE_OVER)
-        or (action is HandOffAction.HAND_BACK and hand_off.agent == staff.username),
+        primary=_is_primary(action, hand_off, staff),
         asks_reason=action in (HandOffAction.REQUEST, HandOffAction.TAKE_OVER, HandOffAction.TAKE_FROM_COLLEAGUE),
         requires_reason=action is HandOffAction.TAKE_FROM_COLLEAGUE,
         asks_note=action in (HandOffAction.RELEASE, HandOffAction.HAND_BACK),

@@ -55,7 +55,7 @@ def hand_off_of(item: Conversation) -> HandOff:
         state=_state(flag, agent, wanted),
         flag=flag,
         agent=agent,
-        reason=redact(str(item.plain("hand_off_to_human_reason") or "")),
+        reason=redact(str(reason)) if (reason := item.plain("hand_off_to_human_reason")) else "",
         requested_at=requested,
         wait_at_least=at_least,
         taken_at=clock.parse_instant(item.plain("hand_off_taken_at")),

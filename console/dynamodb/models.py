@@ -4,6 +4,7 @@
 drift: what does not fit the declared type is noted, never raised, so that one bad item does not end a page.
 """
 
+from functools import lru_cache
 from typing import Any, ClassVar, Self, cast
 
 from pynamodb.connection import TableConnection
@@ -90,10 +91,11 @@ class ForeignModel(StoreModel):
         instance = cls(_user_instantiated=False)
         instance.raw = attribute_values
         instance.drift = {}
-        for name, attribute in cls.get_attributes().items():
-            value = attribute_values.get(attribute.attr_name)
-            if value is None:
+        declared = _declared(cls)
+        for stored_name, value in attribute_values.items():
+            if stored_name not in declared:
                 continue
+            name, attribute = declared[stored_name]
             if "NULL" in value:
                 if not attribute.null:
                     instance.drift[attribute.attr_name] = "NULL"
@@ -120,6 +122,12 @@ class ForeignModel(StoreModel):
         """Attributes that the model does not declare, as plain Python."""
         declared = {attribute.attr_name for attribute in self.get_attributes().values()}
         return {name: plain(value) for name, value in self.raw.items() if name not in declared}
+
+
+@lru_cache(maxsize=64)
+def _declared(model: type[Model]) -> dict[str, tuple[str, Any]]:
+    """The attributes of a model by the names that they are stored under: most items hold few of them."""
+    return {attribute.attr_name: (name, attribute) for name, attribute in model.get_attributes().items()}
 
 
 TYPE_WORDS = {

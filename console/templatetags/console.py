@@ -23,12 +23,10 @@ def zone_of(staff: Staff | None) -> ZoneInfo:
 
 
 def _time(moment: Any, text: str, *, relative: bool = False) -> SafeString | str:
+    iso = clock.to_iso(moment, "seconds")
+    exact = f"{iso[:10]} {iso[11:19]} UTC"
     return format_html(
-        '<time datetime="{}" title="{} UTC"{}>{}</time>',
-        clock.to_iso(moment, "seconds"),
-        moment.strftime("%Y-%m-%d %H:%M:%S"),
-        SafeString(" data-relative") if relative else "",
-        text,
+        '<time datetime="{}" title="{}"{}>{}</time>', iso, exact, SafeString(" data-relative") if relative else "", text
     )
 
 

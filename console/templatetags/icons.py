@@ -1,4 +1,4 @@
-"""Icons in templates: a page has dozens, so each is drawn once and not by a template of its own."""
+"""Icons and tags in templates: a page has dozens, so each is drawn once and not by a template of its own."""
 
 from functools import lru_cache
 
@@ -33,3 +33,21 @@ def _drawn(storage: object, name: str, small: bool, alt: str) -> SafeString:
 @lru_cache(maxsize=4)
 def _address(storage: object) -> str:
     return str(storage.url("icons.svg"))  # type: ignore[attr-defined]
+
+
+@register.simple_tag
+def tag(text: object, tone: str = "", icon_name: str = "", title: object = "") -> SafeString:
+    """A state in a word. tone: human (amber), ai (violet), bad, good or nothing; title: more words on hover."""
+    return _drawn_tag(storages["staticfiles"], str(text), tone, icon_name, str(title))
+
+
+# States are few words, and stand on every row of a list.
+@lru_cache(maxsize=2048)
+def _drawn_tag(storage: object, text: str, tone: str, icon_name: str, title: str) -> SafeString:
+    return format_html(
+        '<span class="tag{}"{}>{}{}</span>',
+        f" {tone}" if tone and tone != "plain" else "",
+        format_html(' title="{}"', title) if title else "",
+        _drawn(storage, icon_name, small=False, alt="") if icon_name else "",
+        text,
+    )

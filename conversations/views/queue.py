@@ -20,7 +20,7 @@ from console.staff.permissions import Permission, Staff
 from conversations.companies import companies_for
 from conversations.forms import CHANNELS
 from conversations.listing import seal_list_context
-from conversations.panel import Button, is_forgotten, panel_for
+from conversations.panel import Button, is_forgotten, primary_button
 from conversations.queue import counts, notices
 from conversations.queue.entries import COLLEAGUES, MINE, OVERRIDDEN, WAITING, Entry
 from conversations.queue.filters import Place
@@ -31,7 +31,7 @@ from conversations.queue.reading import is_indexed, read_tab
 from conversations.queue.tallies import Count
 from conversations.queue.times import waits_of
 from conversations.queue.unread import unread_of
-from conversations.records import HandOffState, Summary
+from conversations.records import HandOffState
 
 TABS = ((WAITING, "Waiting"), (MINE, "Mine"), (COLLEAGUES, "With colleagues"), (OVERRIDDEN, "Overridden"))
 # How often an open page asks whether something changed. Without the index each answer costs a look through everything.
@@ -43,19 +43,25 @@ LONG_WAIT, MIDDLE_WAIT = timedelta(hours=2), timedelta(minutes=15)
 class Row:
     """One row of the queue. `wait_tone` is long, mid or empty; `button` is the action that fits in a row."""
 
-    summary: Summary
+    reference: str
+    url: str
+    who: str
+    reason: str
     wait: str
     wait_tone: str
     since: datetime | None
     since_iso: str
-    channel: str
     at_least: bool
     agent: str
+    taken_at: datetime | None
+    company_name: str
+    project_name: str
+    channel: str
+    flaws: str
     forgotten: bool
     overridden: bool
     unread: bool
     button: Button | None
-    url: str
     action_url: str
 
 
@@ -118,7 +124,8 @@ def _tag(page: QueuePage, form: QueueForm, shown: dict[str, Any]) -> str:
 def _context(page: QueuePage, form: QueueForm, staff: Staff, shown: dict[str, Any]) -> dict[str, Any]:
     tab, numbers, now = form.chosen_tab, shown["numbers"], clock.now()
     list_context = seal_list_context({"list": "queue", "tab": tab, "filters": form.values()})
-    rows = [_row(entry, staff, now, shown["unread"], list_context) for entry in page.entries]
+    query = "?" + urlencode({"in": list_context})
+    rows = [_row(entry, staff, now, shown["unread"], query) for entry in page.entries]
     longest = rows[0] if rows and tab == WAITING and shown["is_first"] else None
     return shown | {
         "tab": tab,
@@ -185,25 +192,31 @@ def _numbers(
     return numbers
 
 
-def _row(entry: Entry, staff: Staff, now: datetime, unread: frozenset[str], list_context: str) -> Row:
-    waited, since = entry.hand_off.waited(now), entry.hand_off.requested_at
-    query = urlencode({"in": list_context})
-    panel = panel_for(entry.item, entry.hand_off, staff, now)
+def _row(entry: Entry, staff: Staff, now: datetime, unread: frozenset[str], query: str) -> Row:
+    summary, hand_off = entry.summary, entry.hand_off
+    waited, since = hand_off.waited(now), hand_off.requested_at
+    url = reverse("conversation", args=[summary.reference])
     return Row(
-        summary=entry.summary,
+        reference=summary.reference,
+        url=url + query,
+        who=summary.who,
+        reason=hand_off.reason or "No reason given",
         wait="unknown" if waited is None else clock.in_words(waited),
         wait_tone=_wait_tone(waited),
         since=since,
         since_iso="" if since is None else clock.to_iso(since, "seconds"),
-        url=f"{reverse('conversation', args=[entry.summary.reference])}?{query}",
-        action_url=reverse("conversation-hand-off", args=[entry.summary.reference]),
-        channel=CHANNELS.get(entry.summary.channel, entry.summary.channel),
-        at_least=entry.hand_off.wait_at_least,
-        agent=entry.hand_off.agent,
-        forgotten=is_forgotten(entry.hand_off, now),
-        overridden=entry.hand_off.state is HandOffState.OVERRIDDEN,
-        unread=entry.summary.reference in unread,
-        button=next((button for button in panel.buttons if button.primary and not button.requires_reason), None),
+        at_least=hand_off.wait_at_least,
+        agent="you" if hand_off.agent == staff.username else hand_off.agent,
+        taken_at=hand_off.taken_at,
+        company_name=summary.company_name,
+        project_name=summary.project_name,
+        channel=CHANNELS.get(summary.channel, summary.channel),
+        flaws=", ".join(summary.drift),
+        forgotten=is_forgotten(hand_off, now),
+        overridden=hand_off.state is HandOffState.OVERRIDDEN,
+        unread=summary.reference in unread,
+        button=primary_button(entry.item, hand_off, staff),
+        action_url=f"{url}hand-off/",
     )
 
 

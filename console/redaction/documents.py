@@ -6,7 +6,6 @@ is rewritten in place by a walk over its tokens.
 
 import json
 import re
-from functools import partial
 from json.encoder import encode_basestring, encode_basestring_ascii
 
 from console.redaction.keys import Kind
@@ -40,11 +39,12 @@ def redact_document(text: str, nesting: int = 0) -> str:
         return redact_text(text)
     if nesting > _MAX_NESTING:
         return FULL_MASK
-    redacted = _redact_whole(text, nesting) if text[0] in "{[" else None
+    strings = _Strings(nesting + 1)
+    redacted = _redact_whole(text, strings) if text[0] in "{[" else None
     if redacted is not None:
         return redacted
     for _ in range(_MAX_ROUNDS):
-        redacted, is_clean = _redact_once(text, nesting)
+        redacted, is_clean = _redact_once(text, strings)
         # What looked like JSON and was none can become JSON when a quote in it is masked.
         if is_clean or redacted == text:
             return redacted
@@ -59,19 +59,35 @@ def redact_value(value: object) -> object:
     Numbers, booleans, None, dates, times and UUIDs stay where their key allows it. Any other object, and what is nested
     deeper than 64 levels, becomes `***`.
     """
-    return Redaction(redact_string).of(value)
+    return Redaction(_Strings(0).redact).of(value)
 
 
-def redact_string(value: str, kind: Kind, nesting: int = 0) -> str:
-    """Mask a suspicious string whose key has this kind, which is no sensitive one."""
-    if kind is Kind.SAFE and _PLAIN_NUMBER.fullmatch(value):
-        return value
-    if "{" in value or "[" in value:
-        return redact_document(value, nesting)
-    return redact_suspicious(value)
+class _Strings:
+    """Redacts the suspicious strings of one document.
+
+    What may be a document itself is remembered as long as this one is being redacted: where this one has to be read
+    again, and one in it too, and one in that …, each level would take twice as long.
+    """
+
+    def __init__(self, nesting: int) -> None:
+        self._nesting = nesting
+        self._documents: dict[str, str] = {}
+
+    def redact(self, value: str, kind: Kind) -> str:
+        """Mask a suspicious string whose key has this kind, which is no sensitive one."""
+        if kind is Kind.SAFE and _PLAIN_NUMBER.fullmatch(value):
+            return value
+        if "{" not in value and "[" not in value:
+            return redact_suspicious(value)
+        redacted = self._documents.get(value)
+        if redacted is None:
+            redacted = redact_document(value, self._nesting)
+            # What is redacted stays as it is.
+            self._documents[value] = self._documents[redacted] = redacted
+        return redacted
 
 
-def _redact_whole(text: str, nesting: int) -> str | None:
+def _redact_whole(text: str, strings: _Strings) -> str | None:
     """Redact text that is one document; None where it is none, or writing it would not give back the same text."""
     try:
         document = _read(text)
@@ -79,7 +95,7 @@ def _redact_whole(text: str, nesting: int) -> str | None:
         return None
     if not isinstance(document, dict | list):
         return None
-    redaction = Redaction(partial(redact_string, nesting=nesting + 1))
+    redaction = Redaction(strings.redact)
     redacted = redaction.of(document)
     if redacted is document and _members_of(text) == redaction.members:
         return text
@@ -116,12 +132,12 @@ def _members_of(text: str) -> int | None:
     return text.count('":') - text.count('\\":')
 
 
-def _redact_once(text: str, nesting: int) -> tuple[str, bool]:
+def _redact_once(text: str, strings: _Strings) -> tuple[str, bool]:
     """Redact once; also whether all that looked like JSON was JSON."""
     pieces: list[str] = []
     end = position = failures = 0
     while failures < _MAX_FAILURES and (opening := _OPENING.search(text, position)):
-        walk = Walk(text, opening.end() - 1, partial(redact_string, nesting=nesting + 1))
+        walk = Walk(text, opening.end() - 1, strings.redact)
         try:
             walk.run()
         except NotJsonError:

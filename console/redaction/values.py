@@ -102,7 +102,7 @@ class Redaction:
             if kind is None:
                 kind, shown = _redacted_key(kinds, name)
                 if shown != name:
-                    return self._with_masked_keys(value, kinds, depth)
+                    return self._with_masked_keys(value, redacted, kinds, depth)
             # By far the most frequent values come first.
             if type(element) is str:
                 if kind.is_sensitive:
@@ -125,9 +125,16 @@ class Redaction:
                 redacted[name] = masked
         return redacted
 
-    def _with_masked_keys(self, value: dict[object, object], kinds: KeyKinds, depth: int) -> dict[object, object]:
+    def _with_masked_keys(
+        self, value: dict[object, object], begun: dict[object, object], kinds: KeyKinds, depth: int
+    ) -> dict[object, object]:
+        """An object with keys to mask, of which the members before the first one are redacted already, in `begun`.
+
+        To redact them again would take twice as long at each level of objects in objects.
+        """
         self.has_masked_keys = True
         redacted: dict[object, object] = {}
+        is_begun = True
         times: Counter[object] = Counter()
         for name, element in value.items():
             kind, shown = _redacted_key(kinds, name)
@@ -136,7 +143,9 @@ class Redaction:
             while times[shown] > 1 and f"{shown} ({times[shown]})" in redacted:
                 times[shown] += 1
             unique = shown if times[shown] == 1 and shown not in redacted else f"{shown} ({times[shown]})"
-            redacted[unique] = self.of(element, kind, name if isinstance(name, str) else "", depth + 1)
+            is_begun = is_begun and shown == name
+            under = name if isinstance(name, str) else ""
+            redacted[unique] = begun[name] if is_begun else self.of(element, kind, under, depth + 1)
         return redacted
 
     def _string(self, value: str, kind: Kind) -> str:

@@ -23,11 +23,29 @@ def nested_strings(size: int) -> str:
     return text
 
 
+def strings_in_unusual_documents(size: int) -> str:
+    """Long JSON in a string in JSON in a string …, each written in a way that has it read twice."""
+    text = "447123456789 10:10 " * (size // 40)
+    for _ in range(10):
+        text = f'{{"a" : {json.dumps(text)}, "b":  "447123456789"}}'
+    return text
+
+
+def objects_with_masked_keys(depth: int) -> str:
+    """An object in an object …, each with a key that is masked behind the others."""
+    value: dict[str, object] = {"a": 1}
+    for number in range(depth):
+        value = {"a": value, f"u{number}@x.io": 1}
+    return json.dumps(value)
+
+
 def hostile_inputs() -> dict[str, str]:
     """Inputs of 100 KB that a rule worse than linear would not survive."""
     inputs = {repr(piece): piece * (SIZE // len(piece)) for piece in REPEATED}
     inputs |= {f"{piece!r} as a JSON string": json.dumps({"a": piece * (SIZE // len(piece))}) for piece in REPEATED}
     inputs["nested strings"] = nested_strings(SIZE)
+    inputs["nested strings in unusual documents"] = strings_in_unusual_documents(SIZE)
+    inputs["nested masked keys"] = objects_with_masked_keys(60)
     inputs["nested arrays"] = "[" * (SIZE // 2) + "]" * (SIZE // 2)
     inputs["nested objects"] = '{"a":' * (SIZE // 6) + "1" + "}" * (SIZE // 6)
     inputs["colliding keys"] = json.dumps({f"u{number}@x.io": number for number in range(SIZE // 16)})

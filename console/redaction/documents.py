@@ -22,8 +22,24 @@ _MAX_NESTING = 12
 # Each failed walk costs a reading of the text.
 _MAX_FAILURES = 4
 _MAX_ROUNDS = 4
+# The shortest number that is masked for its length alone has seven digits.
+_FEWEST_DIGITS = 7
+
+
+def _fraction(written: str) -> float:
+    """A number with a fraction or an exponent.
+
+    Raises ValueError where other digits are written than the number is shown with, as in 44712345678e-6: whether those
+    in the text are harmless cannot be told from the number then.
+    """
+    value = float(written)
+    if len(written) >= _FEWEST_DIGITS and repr(value).rstrip("0") != written.rstrip("0"):
+        raise ValueError("written in other digits")
+    return value
+
+
 # How JSON is usually written: with spaces or without, in ASCII or not.
-_read = json.JSONDecoder(strict=False).decode
+_read = json.JSONDecoder(strict=False, parse_float=_fraction).decode
 _WRITERS = {
     (is_compact, is_ascii): json.JSONEncoder(
         separators=(",", ":") if is_compact else (", ", ": "), ensure_ascii=is_ascii, check_circular=False

@@ -38,10 +38,24 @@ def test_keys_decide_first(text, expected):
         '{"product_id": 447123456789, "ts": 1715642626, "amount_minor": 1434936, "n":  3}',
         '{ "é": "\\u00e9", "a" : [1.50, -0, 1e5, null, {"b": []}] }',
         '{"price": 1.10, "price": 1.20}',
+        '{"ts": 44712345678e-6, "x": 1.5e-7, "y": 12.500000}',
     ],
 )
 def test_what_is_harmless_keeps_every_character(text):
     assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"x": 44712345678e-6}', '{"x": "***"}'),
+        ("[1, 44712345678E-6]", '[1, "***"]'),
+        ('{"x": [{"y": 1.0000000000000000447123456789}]}', '{"x": [{"y": "***"}]}'),
+    ],
+)
+def test_a_number_is_judged_by_how_it_is_written_not_by_what_it_is_parsed_to(text, expected):
+    assert redact(text) == expected
+    assert redact(redact(text)) == redact(text)
 
 
 def test_json_in_strings_is_walked():

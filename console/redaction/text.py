@@ -139,10 +139,10 @@ def _with_masks(original: str, claims: list[Claim], decoded: Decoded | None) -> 
 def _is_final(redacted: str, claims: list[Claim], keeps_something: bool) -> bool:
     """Whether reading the redacted text again can find nothing more, as far as words go.
 
-    It could where two masks have met, where a field's value or key ends elsewhere once there are masks, or where a
-    phone word has moved nearer to what was kept.
+    It could where two masks have met, where a credential has come to end at a mask, where a field's value or key ends
+    elsewhere once there are masks, or where a phone word has moved nearer to what was kept.
     """
-    if "****" in redacted:
+    if "****" in redacted or credentials(redacted):
         return False
     if "=" in redacted or ":" in redacted:
         if _has_key_at_mask(redacted):

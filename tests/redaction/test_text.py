@@ -190,6 +190,7 @@ def test_safe_keys_exempt_plain_numbers_only():
         "phone jo.smith.the.third@a.long.example.com 1715642626",
         "conte@nt_length=19535576",
         "tracking https://track.example.com/H209856121\u00a0\\address: and x",
+        "&AKIAABCDEFGHIJKLMNOPhttps://dhl.com/t?id=12345678",
     ],
 )
 def test_a_second_redaction_changes_nothing_where_rules_meet(text):

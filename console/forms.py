@@ -41,8 +41,8 @@ class KeyField(forms.CharField):
             raise forms.ValidationError(f"It can be at most {self.most:,} bytes long.")
 
 
-class LongSelect(forms.Select):
-    """A select of hundreds of options; Django's renders a template for each."""
+class DrawnSelect(forms.Select):
+    """A select that is drawn at once; Django's renders a template for each option."""
 
     def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
         """As Django's."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from html import escape
 from typing import Any
 from urllib.parse import urlencode
 
@@ -137,12 +138,12 @@ def _row(summary: Summary, number: int, query: str, project_url: str, staff: Sta
     url = reverse("conversation", args=[summary.reference])
     return Row(
         number=number,
-        url=url + query,
-        last_message_url=f"{url}last-message/{query}",
-        who=summary.who,
-        short_id=summary.short_id,
-        project_url=project_url if summary.project_id else "",
-        project_name=summary.project_name,
+        url=_ready(url + query),
+        last_message_url=_ready(f"{url}last-message/{query}"),
+        who=_ready(summary.who),
+        short_id=_ready(summary.short_id),
+        project_url=_ready(project_url) if summary.project_id else "",
+        project_name=_ready(summary.project_name),
         channel=CHANNELS.get(channel, channel),
         channel_icon=icon(_CHANNEL_ICONS.get(channel.lower(), "conversations"), small=True),
         status=tag(_cut(status, 28), _STATUS_TONES.get(summary.status, ""), title=status) if status else "",
@@ -151,6 +152,11 @@ def _row(summary: Summary, number: int, query: str, project_url: str, staff: Sta
         updated_at=summary.updated_at,
         flaws="; ".join(summary.drift),
     )
+
+
+def _ready(text: str) -> SafeString:
+    """Text escaped for a template, where each value of fifty rows would be asked anew what it is."""
+    return SafeString(escape(text))
 
 
 def _cut(text: str, length: int) -> str:

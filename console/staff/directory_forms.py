@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 
 from console import clock
 from console.errors import Invalid
-from console.forms import PLAIN_TEXT, FilterForm, LongSelect, cleaned_by
+from console.forms import PLAIN_TEXT, DrawnSelect, FilterForm, cleaned_by
 from console.staff import directory
 from console.staff.account_record import scope_words
 from console.staff.checks import MAX_NAME, checked_display_name, checked_scope, checked_username
@@ -102,7 +102,7 @@ class AccountForm(forms.Form):
     )
     time_zone = forms.ChoiceField(
         choices=(),
-        widget=LongSelect,
+        widget=DrawnSelect,
         help_text="In which the person sees times.",
         error_messages={"required": "Choose a time zone.", "invalid_choice": "Choose one of these time zones."},
     )

@@ -9,6 +9,7 @@ from django import forms
 from django.http import QueryDict
 from django.urls import reverse
 
+from console.forms import DrawnSelect
 from conversations.forms import CHANNELS
 from conversations.queue.entries import TABS, Entry
 from conversations.queue.filters import NO_REASON, QueueFilters, mark_of_reason
@@ -28,11 +29,11 @@ class QueueForm(forms.Form):
     """GET filters of the queue. Junk is dropped: an unknown company or project simply finds nothing."""
 
     tab = forms.CharField(required=False, widget=forms.HiddenInput)
-    company = forms.CharField(required=False, max_length=200, widget=forms.Select)
-    project = forms.CharField(required=False, max_length=200, widget=forms.Select)
-    channel = forms.CharField(required=False, max_length=40, widget=forms.Select)
-    reason = forms.CharField(required=False, max_length=40, widget=forms.Select)
-    waited = forms.CharField(required=False, max_length=10, widget=forms.Select, label="Waiting")
+    company = forms.CharField(required=False, max_length=200, widget=DrawnSelect)
+    project = forms.CharField(required=False, max_length=200, widget=DrawnSelect)
+    channel = forms.CharField(required=False, max_length=40, widget=DrawnSelect)
+    reason = forms.CharField(required=False, max_length=40, widget=DrawnSelect)
+    waited = forms.CharField(required=False, max_length=10, widget=DrawnSelect, label="Waiting")
 
     def __init__(self, data: QueryDict) -> None:
         super().__init__(data)

@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.test import RequestFactory
 
 from console.errors import NotFound
-from console.forms import KeyField, LongSelect, LookupForm, by_look, lookup_forms
+from console.forms import DrawnSelect, KeyField, LookupForm, by_look, lookup_forms
 from console.lookup_page import answer_lookup
 
 CHOICES = [("UTC", "UTC"), ("Europe <&>", [("a'b", "A & B"), ("c", "C")]), ("d", "D")]
@@ -35,7 +35,7 @@ class Tags(HTMLParser):
 @pytest.mark.parametrize("value", ["c", "a'b", "gone", None])
 def test_a_long_select_says_what_djangos_says(value):
     attrs = {"id": "id_zone", "required": True, "aria-describedby": "help"}
-    ours = LongSelect(choices=CHOICES).render("zone", value, attrs)
+    ours = DrawnSelect(choices=CHOICES).render("zone", value, attrs)
     assert Tags(ours).found == Tags(forms.Select(choices=CHOICES).render("zone", value, attrs)).found
 
 

@@ -89,6 +89,9 @@ ROUTES = (
     Route("staff-sessions-end", "staff/<str:username>/sessions/end/", FORM, "admin", elsewhere=404),
     # The queue
     Route("queue", "queue/", READ, "agent admin"),
+    Route("queue-count", "queue/count/", READ, "agent admin"),
+    Route("queue-waiting-times", "queue/waiting-times/", READ, "agent admin"),
+    Route("queue-take", "queue/take/", FORM, "agent admin"),
     Route("queue-release-mine", "queue/release-mine/", FORM, "agent admin"),
     # Finding conversations
     Route("conversations", "conversations/", READ, "agent auditor admin"),

@@ -19,6 +19,7 @@ from console.staff.passwords import hash_password
 from conversations.reading import reference_of
 from tests.hostile.stored import Stored, put_back, taken
 from tests.people import COMPANY, OTHER_COMPANY, member
+from tests.queue import filled
 from tests.store import Store
 from tests.world.items import OUR_NUMBERS, RECIPIENTS, Texts, side_items
 from tests.world.requests import hand_offs, posts, urls
@@ -102,6 +103,7 @@ def _build(store: Store, text: Callable[[str], str]) -> World:
     store.put_all(
         "STAFF_SESSIONS", [session_item(each.username, "Firefox on Linux", clock.now()) for each in people.values()]
     )
+    filled(store)
     return World(_side(store, "ours", people["agent"], text), _side(store, "theirs", None, text), people)
 
 

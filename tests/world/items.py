@@ -31,6 +31,8 @@ CONVERSATIONS = {
     "ai": ("first", "whatsapp", "ai"),
     "to ask": ("second", "whatsapp", "ai"),
     "waiting": ("first", "whatsapp", "waiting"),
+    # Longest of all.
+    "to take": ("second", "whatsapp", "waiting"),
     "to hand back": ("second", "sms", "waiting"),
     "mine": ("first", "whatsapp", "mine"),
     "to release": ("second", "sms", "mine"),
@@ -87,7 +89,8 @@ def side_items(side: str, company_id: str, holders: dict[str, str], texts: Texts
         )
         made.keys[purpose] = key
         item = conversation_item(side, key, company_id, channel, texts, now - timedelta(minutes=number))
-        made.by_table["CONVERSATIONS"].append(item | hand_off(state, company_id, holders, texts, now))
+        asked = now - timedelta(hours=5 if purpose == "to take" else 0, minutes=30)
+        made.by_table["CONVERSATIONS"].append(item | hand_off(state, company_id, holders, texts, now, asked))
         made.by_table["CONVERSATION_STATE"].append(state_item(key[1], texts, now))
     trail(made, company_id, holders["colleague"], texts, now)
     made.by_table["CONSOLE"].append(
@@ -190,14 +193,16 @@ def messages(recipient: str, texts: Texts, at: datetime) -> list[Item]:
     ]
 
 
-def hand_off(state: str, company_id: str, holders: dict[str, str], texts: Texts, now: datetime) -> Item:
+def hand_off(
+    state: str, company_id: str, holders: dict[str, str], texts: Texts, now: datetime, asked: datetime
+) -> Item:
     """The hand-off attributes of a conversation in that state, as platform and console leave them."""
     if state == "ai":
         return {}
     wants = {
         "hand_off_to_human": state != "overridden",
         "hand_off_to_human_reason": texts("hand_off.reason"),
-        "hand_off_requested_at": to_iso(now - timedelta(minutes=30)),
+        "hand_off_requested_at": to_iso(asked),
         "hand_off_note": texts("hand_off.note"),
         "gsi_hand_off_queue": f"waiting#{company_id}",
     }

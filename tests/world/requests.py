@@ -40,6 +40,8 @@ ACTIONS: dict[HandOffAction, tuple[str, dict[str, str]]] = {
     HandOffAction.RELEASE: ("to release", {"note": "not for me"}),
     HandOffAction.ACKNOWLEDGE: ("overridden", {}),
 }
+# The id of the action that "take the longest waiting" was rendered with.
+TAKE_ID = "0" * 32
 FILTERS = {"status": "reply_sent", "channel": "whatsapp", "hand_off": "held", "task": "0"}
 
 
@@ -58,9 +60,11 @@ def urls(side: Side, world: World, by: StaffAccount | None = None) -> dict[str, 
         "sign-in": [reverse("sign-in"), _with(reverse("sign-in"), next=conversation)],
         "queue": [
             reverse("queue"),
-            *(_with(reverse("queue"), tab=tab) for tab in ("waiting", "mine", "colleagues")),
-            _with(reverse("queue"), company=side.company_id, project=side.project_id, channel="whatsapp"),
+            *(_with(reverse("queue"), tab=tab) for tab in ("waiting", "mine", "colleagues", "overridden")),
+            _with(reverse("queue"), company=side.company_id, project=side.project_id, channel="whatsapp", waited="15m"),
         ],
+        "queue-count": [reverse("queue-count")],
+        "queue-waiting-times": [reverse("queue-waiting-times")],
         "conversations": [
             reverse("conversations"),
             _with(reverse("conversations"), company=side.company_id),
@@ -110,6 +114,7 @@ def posts(side: Side, world: World, by: StaffAccount | None = None) -> dict[str,
         **reports.posts(side),
         **tenants.posts(side, by),
         **tenant_conversations.posts(side),
+        "queue-take": [(reverse("queue-take"), {"token": seal("take", by.username, TAKE_ID)})],
         "queue-release-mine": [(reverse("queue-release-mine"), {})],
         "conversation-find": [
             (reverse("conversation-find"), {"look": "recipient", "recipient": side.recipient}),

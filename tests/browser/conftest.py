@@ -64,13 +64,13 @@ def running_demo(**environment: str) -> Iterator[Demo]:
 
 
 @contextmanager
-def pages(browser: Browser) -> Iterator[Callable[..., Page]]:
+def pages(browser: Browser, problems: list[str] | None = None) -> Iterator[Callable[..., Page]]:
     """What opens pages, each in a browser context of its own: `open_page(width=…, dark=…, base_url=…)`.
 
-    Fails the test when a page logs a CSP violation or an uncaught error.
+    Fails the test when a page logs a CSP violation or an uncaught error, or has them added to `problems`.
     """
     contexts: list[BrowserContext] = []
-    problems: list[str] = []
+    problems = [] if problems is None else problems
 
     def open_(*, width: int = 1280, height: int = 860, dark: bool = False, **options) -> Page:
         context = browser.new_context(
@@ -134,6 +134,39 @@ def open_page(browser: Browser, demo: Demo, signed_in: Callable[[str], dict]) ->
         yield lambda role, **options: open_(
             base_url=demo.url, storage_state=signed_in(role) if role else None, **options
         )
+
+
+@pytest.fixture(scope="module")
+def _kept_pages(browser: Browser) -> Iterator[tuple[Callable[..., Page], list[str], dict[str | None, Page]]]:
+    problems: list[str] = []
+    with pages(browser, problems) as open_:
+        yield open_, problems, {}
+
+
+@pytest.fixture
+def kept_page(_kept_pages, demo: Demo, signed_in: Callable[[str], dict]) -> Iterator[Callable[[str | None], Page]]:
+    """As `open_page`, but each role keeps one page for all tests of a file: `kept_page("agent")`.
+
+    What every page has in it, styles, scripts and axe, is then fetched and compiled for the first one only.
+    """
+    open_, problems, kept = _kept_pages
+
+    def page_of(role: str | None) -> Page:
+        state = signed_in(role) if role else {"cookies": []}
+        if role not in kept:
+            kept[role] = open_(base_url=demo.url, storage_state=signed_in(role) if role else None)
+        page = kept[role]
+        # Nothing of the test before this one: the console keeps nothing in a browser but cookies.
+        page.context.clear_cookies()
+        page.context.add_cookies(state["cookies"])
+        page.set_viewport_size({"width": 1280, "height": 860})
+        page.emulate_media(color_scheme="light")
+        return page
+
+    yield page_of
+    found = problems.copy()
+    problems.clear()
+    assert not found, found
 
 
 def sign_in(page: Page, demo: Demo, role: str) -> None:

@@ -15,10 +15,8 @@ SCREENSHOTS = Path(__file__).resolve().parent.parent / "screenshots"
 EVERYTHING: dict[str, object] = {"resultTypes": ["violations"]}
 # What another width or scheme can change: colours, sizes, and what has to be scrolled.
 OF_LOOKS: dict[str, object] = EVERYTHING | {"runOnly": ["color-contrast", "target-size", "scrollable-region-focusable"]}
-# Of a page that differs little from another one: its colours are those of the other, and take half of axe's time.
-BUT_COLOURS: dict[str, object] = EVERYTHING | {
-    "rules": {"color-contrast": {"enabled": False}, "target-size": {"enabled": True}}
-}
+# Of a page that differs little from another one, in one look for all.
+AT_ONCE: dict[str, object] = EVERYTHING | {"rules": {"target-size": {"enabled": True}}}
 # name: width in CSS pixels (640 is 1280 at 200 %), colour scheme, what axe looks for: each width and scheme once
 LOOKS = {
     "light": (1280, "light", EVERYTHING),
@@ -27,6 +25,68 @@ LOOKS = {
     "light-360": (360, "light", None),
     "dark-360": (360, "dark", OF_LOOKS),
 }
+
+# Contrast takes most of axe's time, and follows from the looks of a text and of all that it stands in: of texts whose
+# looks are the same, tags and classes up to the page's included, one that was found in order stands for all of them.
+# What axe cannot tell of one text, such as one with something before it, it is asked of each.
+RUN_AXE = """async ([options, known]) => {
+  const check = axe._audit.checks['color-contrast'], examine = check.evaluate;
+  const rule = axe._audit.rules.find(each => each.id === 'color-contrast'), matches = rule.matches;
+  const sound = new Set(known), fresh = [], surroundings = new Map();
+  // 53 bits of a text (cyrb53): all that is told of the looks of thousands.
+  const digest = text => {
+    let one = 0xdeadbeef, other = 0x41c6ce57;
+    for (let at = 0; at < text.length; at += 1) {
+      const code = text.charCodeAt(at);
+      one = Math.imul(one ^ code, 2654435761);
+      other = Math.imul(other ^ code, 1597334677);
+    }
+    one = Math.imul(one ^ (one >>> 16), 2246822507) ^ Math.imul(other ^ (other >>> 13), 3266489909);
+    other = Math.imul(other ^ (other >>> 16), 2246822507) ^ Math.imul(one ^ (one >>> 13), 3266489909);
+    return 4294967296 * (2097151 & other) + (one >>> 0);
+  };
+  const behind = element => {
+    if (!element) return '';
+    if (!surroundings.has(element)) {
+      const style = getComputedStyle(element);
+      surroundings.set(element, digest([
+        behind(element.parentElement), element.tagName, element.getAttribute('class'), style.backgroundColor,
+        style.backgroundImage, style.backgroundClip, style.opacity, style.filter, style.mixBlendMode, style.position,
+        style.zIndex, style.visibility,
+      ].join('|')));
+    }
+    return surroundings.get(element);
+  };
+  const looks = element => {
+    const style = getComputedStyle(element);
+    return digest([
+      behind(element), style.color, style.fontSize, style.fontWeight, style.textShadow, style.webkitTextFillColor,
+      style.webkitTextStroke,
+    ].join('|'));
+  };
+  const hasText = element => [...element.childNodes].some(each => each.nodeType === Node.TEXT_NODE && each.data.trim());
+  // Asked first: whether a text can be seen at all takes axe nearly as long as what it stands on.
+  rule.matches = function (node, ...more) {
+    return !(hasText(node) && sound.has(looks(node))) && matches.call(this, node, ...more);
+  };
+  check.evaluate = function (node, ...more) {
+    const key = looks(node);
+    if (sound.has(key)) return true;
+    const found = examine.call(this, node, ...more);
+    if (found === true) {
+      sound.add(key);
+      fresh.push(key);
+    }
+    return found;
+  };
+  try {
+    return [await axe.run(options), fresh];
+  } finally {
+    [rule.matches, check.evaluate] = [matches, examine];
+  }
+}"""
+# The looks of texts whose contrast was found to be enough, on any page of this run.
+_sound: set[int] = set()
 
 # A picture and axe for each page; the other looks only for whether they scroll sideways, unless ALL_LOOKS is set.
 ALWAYS = tuple(LOOKS) if os.environ.get("ALL_LOOKS") else ("light", "dark-360")
@@ -46,7 +106,7 @@ def check_looks(page: Page, name: str, looks: Iterable[str] = tuple(LOOKS)) -> N
     for look in looks:
         width, scheme, axe = LOOKS[look]
         if tuple(looks) == ("dark-360",):
-            axe = BUT_COLOURS
+            axe = AT_ONCE
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": 860})
         if look in ALWAYS:
@@ -74,5 +134,7 @@ def check_look(page: Page, name: str, axe: dict[str, object] | None = EVERYTHING
         if not page.evaluate("'axe' in window"):
             # Half a megabyte, once for each document and not for each look at it.
             page.evaluate(AXE.axe_script)
-        found = AxeResults(page.evaluate("options => axe.run(options)", axe))
+        told, sound = page.evaluate(RUN_AXE, [axe, list(_sound)])
+        found = AxeResults(told)
         assert found.violations_count == 0, f"{name}: {found.generate_report()}"
+        _sound.update(sound)

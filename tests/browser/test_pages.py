@@ -251,8 +251,8 @@ ALIKE = re.compile(
 
 
 @pytest.mark.parametrize(("role", "name", "path", "steps", "heading"), PAGES, ids=[page[1] for page in PAGES])
-def test_page_is_accessible_and_fits(open_page, role, name, path, steps, heading):
-    page = open_page(role)
+def test_page_is_accessible_and_fits(kept_page, role, name, path, steps, heading):
+    page = kept_page(role)
     page.goto(path)
     for step in steps:
         if isinstance(step, tuple):

@@ -1,5 +1,6 @@
 """Fixtures of the whole suite: the DynamoDB that tests run against, and Django without a SQL database."""
 
+import gc
 import os
 import re
 import uuid
@@ -63,6 +64,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _templates_as_in_production(django_test_environment: None) -> None:
     """Django's test runner makes each template, each included one too, tell and keep its context; no test asks."""
     Template._render = lambda template, context: template.nodelist.render(context)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _seldom_collected() -> Iterator[None]:
+    """Going over all that libraries, and a store in memory, keep for good takes a tenth of the suite's time."""
+    thresholds = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 20)
+    yield
+    gc.set_threshold(*thresholds)
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session")

@@ -1,10 +1,14 @@
 """Code inside HTML, and what is loaded from or sent to elsewhere: nothing of that is in any page of the console."""
 
 import re
-from html.parser import HTMLParser
+
+from tests.hostile.markup import Markup
+
+SCHEME = re.compile(r"[\s\x00-\x20]*(javascript|data|vbscript)\s*:", re.IGNORECASE)
+OWN = re.compile(r"(/(?!/)|\?|$)")
 
 
-class Inline(HTMLParser):
+class Inline(Markup):
     """Finds code inside HTML, and what is loaded or linked from elsewhere."""
 
     def __init__(self) -> None:
@@ -22,9 +26,9 @@ class Inline(HTMLParser):
         for name, value in given.items():
             if name.startswith(("on", "hx-on", "data-hx-on")) or name in ("style", "srcdoc", "hx-vals", "hx-vars"):
                 self.found.append(f"<{tag} {name}={value!r}>")
-            if re.match(r"[\s\x00-\x20]*(javascript|data|vbscript)\s*:", value, re.IGNORECASE):
+            if SCHEME.match(value):
                 self.found.append(f"<{tag} {name}={value!r}>")
-            if name in ("action", "formaction", "hx-get", "hx-post", "src") and not re.match(r"(/(?!/)|\?|$)", value):
+            if name in ("action", "formaction", "hx-get", "hx-post", "src") and not OWN.match(value):
                 self.found.append(f"<{tag} {name}={value!r}>")
 
     def handle_data(self, data: str) -> None:

@@ -7,9 +7,10 @@ looks at a site's front page; here every answer of the console is looked at, wha
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from html.parser import HTMLParser
 from http.cookies import Morsel, SimpleCookie
 from urllib.parse import urlsplit
+
+from tests.hostile.markup import Markup
 
 MODIFIERS = {
     # Content-Security-Policy
@@ -302,7 +303,7 @@ def corp(answer: Answer) -> str:
     return f"corp: {words.get(header.strip().lower(), 'cannot be read')}"
 
 
-class _Scripts(HTMLParser):
+class _Scripts(Markup):
     def __init__(self) -> None:
         super().__init__()
         self.found: list[dict[str, str | None]] = []

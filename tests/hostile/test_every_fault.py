@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
-from html.parser import HTMLParser
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,6 +33,7 @@ from tests import faults
 from tests.access.routes import ROUTES
 from tests.answers import body_of
 from tests.hostile.fault_kinds import Strike, strikes
+from tests.hostile.markup import Markup
 from tests.hostile.stored import Stored, keep_only, put_back, taken
 from tests.people import signed_in
 from tests.store import SeenCall, Store, from_dynamodb
@@ -125,7 +125,7 @@ class Person:
         )
 
 
-class _Text(HTMLParser):
+class _Text(Markup):
     def __init__(self) -> None:
         super().__init__()
         self.pieces: list[str] = []

@@ -9,6 +9,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import product
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urljoin, urlsplit
@@ -68,8 +69,14 @@ class Visit:
 
 def route_of(url: str) -> str:
     """Name of the route of a URL; "" for none."""
+    return _route_of_path(urlsplit(url).path, settings.ROOT_URLCONF)
+
+
+@lru_cache(maxsize=10_000)
+def _route_of_path(path: str, urlconf: str) -> str:
+    """Of every link that a crawl comes upon it is asked which route it leads to; most links are on every page."""
     try:
-        return resolve(urlsplit(url).path).view_name
+        return resolve(path, urlconf).view_name
     except Resolver404:
         return ""
 

@@ -97,7 +97,7 @@ def queue(request: StaffRequest) -> HttpResponseBase:
         "notice": notices.of_page(page, names),
         "indexer": notices.of_indexer(indexed=page.indexed, now=clock.now()) if names else None,
     }
-    tag = quote_etag(_tag(page, form, shown))
+    tag = quote_etag(_tag(page, shown))
     if polls and (unchanged := get_conditional_response(request, etag=tag)) is not None:
         return unchanged
     form.offer(page.entries, names)
@@ -113,12 +113,13 @@ def queue(request: StaffRequest) -> HttpResponseBase:
     return response
 
 
-def _tag(page: QueuePage, form: QueueForm, shown: dict[str, Any]) -> str:
+def _tag(page: QueuePage, shown: dict[str, Any]) -> str:
+    """Of this address alone: what the filters are is no part of it."""
     now = clock.now()
     tones = [_wait_tone(entry.hand_off.waited(now)) for entry in page.entries]
     numbers = {tab: str(count) for tab, count in shown["numbers"].items()}
     said = [str(shown["notice"]), str(shown["indexer"])]
-    return tag_of(page.entries, form.chosen_tab, form.values(), numbers, tones, sorted(shown["unread"]), said)
+    return tag_of(page.entries, numbers, tones, sorted(shown["unread"]), said)
 
 
 def _context(page: QueuePage, form: QueueForm, staff: Staff, shown: dict[str, Any]) -> dict[str, Any]:

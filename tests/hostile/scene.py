@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 from urllib.parse import quote
 
-from console import clock
+from console import clock, remembering
 from console.dynamodb.registry import TABLES
 from console.staff.models import StaffAccount
 from tests.hostile.crawl import Crawler, Visit
@@ -62,6 +62,8 @@ class Scene:
         # A message of an answer before this one is not part of this one.
         for name in ("messages", "notices"):
             self.browser.client.cookies.pop(name, None)
+        # Nor is anything remembered of it.
+        remembering.forget_everything()
         with self.store.calls() as seen:
             if method == "GET":
                 visit = self.browser.get(url, htmx=htmx)

@@ -12,6 +12,7 @@ from console import clock
 from console.audit import recording
 from console.refs import seal
 from conversations.handoff import intents
+from conversations.views import queue
 from tests.hostile.crawl import Crawler, Visit
 from tests.hostile.scene import SHARED, assert_same, is_theirs, known_pairs, put_back, scene, stored
 from tests.hostile.twins import KEPT_NAMES, malformed, twin, twin_url
@@ -23,7 +24,7 @@ from tests.world.requests import hand_offs, ref
 
 ROLES = ("agent", "onboarding", "auditor", "admin")
 # Forms about oneself, which have nothing of a company in them.
-OWN = ("sign-in", "sign-out", "oidc", "set-password", "account", "queue-release-mine")
+OWN = ("sign-in", "sign-out", "oidc", "set-password", "account", "queue-release-mine", "queue-take")
 OF_TRAILS = ("trail", "audit-entry")
 # What was typed leads to a page about it, whatever it is.
 LEADING_ON = ("audit-find", "audit-looks", "channels-resolve")
@@ -40,7 +41,8 @@ def _repeatable(monkeypatch):
     """A clock that stands still, and the same id in every form."""
     moment = clock.now()
     monkeypatch.setattr(clock, "now", lambda: moment)
-    monkeypatch.setattr(intents, "new_action_id", lambda: "0" * 32)
+    for module in (intents, queue):
+        monkeypatch.setattr(module, "new_action_id", lambda: "0" * 32)
 
 
 # --- A crawl ----------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ class Action(StrEnum):
     HAND_OFF_HAND_BACK = "hand_off.hand_back"
     HAND_OFF_ACKNOWLEDGE = "hand_off.acknowledge"
     HAND_OFF_FENCE = "hand_off.fence"
+    HAND_OFF_REASSERT = "hand_off.reassert"
     # Looking at personal data
     TRANSCRIPT_OPENED = "transcript.opened"
     RECIPIENT_REVEALED = "recipient.revealed"

@@ -61,6 +61,8 @@ class AuditEntry(ForeignModel):
     gsi_company_id = UnicodeAttribute(null=True)
     action_id = UnicodeAttribute(null=True)
     previous_action_id = UnicodeAttribute(null=True)
+    # on what the platform asked for: the platform's time of the flip of the flag that the entry stands for
+    edge_at = UnicodeAttribute(null=True)
 
     by_action_type = ActionTypeIndex()
     by_actor = ActorIndex()
@@ -102,6 +104,9 @@ class IdempotencyRecord(ForeignModel):
     ts_action_id = UnicodeAttribute(null=True)
     attempts = NumberAttribute(null=True)
     reference = UnicodeAttribute(null=True)
+    # on hand-off actions, of the conversation as read just before: its status, and a keyed digest of the reason
+    during_status = UnicodeAttribute(null=True)
+    during_reason = UnicodeAttribute(null=True)
 
     by_conversation = ConversationEventsIndex()
 

@@ -19,6 +19,7 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.HAND_OFF_HAND_BACK: ("handed back to the AI", "hand back to the AI"),
     Action.HAND_OFF_ACKNOWLEDGE: ("left it with the AI", "leave it with the AI"),
     Action.HAND_OFF_FENCE: ("closed an action that never arrived", "close an action that never arrived"),
+    Action.HAND_OFF_REASSERT: ("restored what a person had decided", "restore what a person had decided"),
     Action.TRANSCRIPT_OPENED: ("opened the transcript[ of {conversation}]", "open the transcript[ of {conversation}]"),
     Action.RECIPIENT_REVEALED: ("looked at the recipient in full", "look at the recipient in full"),
     Action.AUDIT_EXPORTED: ("exported the trail", "export the trail"),

@@ -6,7 +6,7 @@ from typing import Any
 
 from console import clock
 from console.dynamodb.registry import table_name
-from console.dynamodb.values import plain
+from console.dynamodb.values import plain, sendable
 from conversations.handoff.intents import HandOffAction, Intent
 from conversations.models import held_in, waiting_in
 from conversations.reading import is_true
@@ -23,13 +23,15 @@ WANTED = "hand_off_wanted"
 STAMP = "hand_off_action_id"
 QUEUE = "gsi_hand_off_queue"
 
-# What the service reads of an item: its own attributes, the flag and reason, and what tells scope, age and expiry.
+# What is read of an item: our attributes, the flag and reason, what tells scope, age and expiry, and whether a service
+# is at work on it.
 ATTRIBUTES = (
     "primary_channel",
     "conversation_id",
     "company_id",
     "created_at",
     "updated_at",
+    "conversation_status",
     "ttl",
     FLAG,
     REASON,
@@ -113,18 +115,18 @@ def _keep_timer(change: Expression, intent: Intent, now: str, stored: Raw) -> No
 
 def update_of(intent: Intent, change: Expression, stored: Raw) -> dict[str, Any]:
     """The UpdateItem of an action: everything as seen, nothing but named attributes written."""
-    conditions = _Conditions()
+    conditions = Conditions()
     conditions.flag(intent.flag_seen, stored)
     conditions.text(AGENT, intent.agent_seen, stored)
     conditions.text(STAMP, intent.stamp_seen, stored)
-    return _update(intent.primary_channel, intent.conversation_id, change, conditions)
+    return update_item(intent.primary_channel, intent.conversation_id, change, conditions)
 
 
 def fence_of(primary_channel: str, conversation_id: str, stamp: str, fence_id: str, stored: Raw) -> dict[str, Any]:
     """The UpdateItem that replaces the stamp and nothing else, so that a late packet of an action finds it moved."""
-    conditions = _Conditions()
+    conditions = Conditions()
     conditions.text(STAMP, stamp, stored)
-    return _update(primary_channel, conversation_id, Expression({STAMP: text(fence_id)}), conditions)
+    return update_item(primary_channel, conversation_id, Expression({STAMP: text(fence_id)}), conditions)
 
 
 def stamp_of(stored: Raw) -> str:
@@ -136,7 +138,7 @@ def _as_text(value: dict[str, Any] | None) -> str:
     return str(value["S"]) if value is not None and "S" in value else ""
 
 
-class _Conditions:
+class Conditions:
     """Collects the condition of an UpdateItem. It must hold for every spelling of what was seen, and for no other."""
 
     def __init__(self) -> None:
@@ -172,12 +174,28 @@ class _Conditions:
                 ways.append(f"{name} = :drifted_{attribute}")
         self.clauses.append(f"({' OR '.join(ways)})")
 
+    def as_read(self, attribute: str, stored: Raw) -> None:
+        """Exactly the value that was read, of whatever type; absent where it was absent."""
+        name, found = f"#{attribute}", stored.get(attribute)
+        self.names[name] = attribute
+        if found is None:
+            self.clauses.append(f"attribute_not_exists({name})")
+        elif "NULL" in found:
+            self.values[":null"] = text("NULL")
+            self.clauses.append(f"attribute_type({name}, :null)")
+        else:
+            self.values[f":read_{attribute}"] = sendable(found)
+            self.clauses.append(f"{name} = :read_{attribute}")
+
     def _nothing(self, name: str) -> list[str]:
         self.values[":null"] = text("NULL")
         return [f"attribute_not_exists({name})", f"attribute_type({name}, :null)"]
 
 
-def _update(primary_channel: str, conversation_id: str, change: Expression, conditions: _Conditions) -> dict[str, Any]:
+def update_item(
+    primary_channel: str, conversation_id: str, change: Expression, conditions: Conditions, *, returns: str = "ALL_NEW"
+) -> dict[str, Any]:
+    """The request of an UpdateItem; `returns` is what DynamoDB answers when it succeeds."""
     names, values = dict(conditions.names), dict(conditions.values)
     assignments = []
     for attribute, value in (change.values | change.if_absent).items():
@@ -187,17 +205,18 @@ def _update(primary_channel: str, conversation_id: str, change: Expression, cond
         assignments.append(
             f"#{attribute} = " + (f"if_not_exists(#{attribute}, :{attribute})" if kept else f":{attribute}")
         )
-    expression = "SET " + ", ".join(assignments)
+    clauses = ["SET " + ", ".join(assignments)] if assignments else []
     if change.removed:
         names |= {f"#{attribute}": attribute for attribute in change.removed}
-        expression += " REMOVE " + ", ".join(f"#{attribute}" for attribute in change.removed)
-    return {
+        clauses.append("REMOVE " + ", ".join(f"#{attribute}" for attribute in change.removed))
+    request = {
         "TableName": table_name("CONVERSATIONS"),
         "Key": {"primary_channel": text(primary_channel), "conversation_id": text(conversation_id)},
-        "UpdateExpression": expression,
+        "UpdateExpression": " ".join(clauses),
         "ConditionExpression": " AND ".join(conditions.clauses),
         "ExpressionAttributeNames": names,
-        "ExpressionAttributeValues": values,
-        "ReturnValues": "ALL_NEW",
+        "ReturnValues": returns,
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
+    # DynamoDB refuses empty values.
+    return request | ({"ExpressionAttributeValues": values} if values else {})

@@ -27,6 +27,7 @@ from console.dynamodb.translation import ConditionFailed, TransactionRefused
 from console.errors import ConsoleError, NotFound, StoreUnavailable, TableMissing
 from conversations.handoff.effects import Raw, text
 from conversations.handoff.packets import retried
+from conversations.handoff.processing import is_processing, reason_digest, status_in
 from conversations.reading import reference_of
 
 logger = logging.getLogger(__name__)
@@ -37,7 +38,10 @@ READ_ONLY = "The tables of the trail are not there in this environment, so nothi
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """An action about to be carried out. `seen` is what it was based on; only its hash is stored."""
+    """An action about to be carried out. `seen` is what it was based on; only its hash is stored.
+
+    `item` is the conversation as read just before: what a service at work on it then may write back later.
+    """
 
     action: Action
     actor: Actor
@@ -48,6 +52,7 @@ class Act:
     previous: str
     seen: dict[str, Any]
     payload: dict[str, Any] = field(default_factory=dict)
+    item: Raw = field(default_factory=dict)
 
     @property
     def event_id(self) -> str:
@@ -137,6 +142,8 @@ def _record_of(act: Act, entry: AuditEntry, at: datetime) -> IdempotencyRecord:
         ts_action_id=entry.ts_action_id,
         attempts=1,
         reference=reference_of(act.primary_channel, act.conversation_id),
+        during_status=status_in(act.item) or None,
+        during_reason=reason_digest(act.conversation_id, act.item) if is_processing(act.item) else None,
     )
 
 

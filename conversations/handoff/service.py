@@ -109,7 +109,7 @@ class _Performance:
 
     def run(self, item: Conversation, reason: str, note: str) -> Outcome:
         """Record, send, close; or join an earlier submission of the same form where it stands."""
-        recorded, is_new = begin(self._act(reason), self.at)
+        recorded, is_new = begin(self._act(reason, item), self.at)
         if not is_new:
             resumed = announce_resend(recorded, self.at) if recorded.is_pending else None
             if resumed is None:
@@ -121,7 +121,7 @@ class _Performance:
             return self._succeeded(recorded, sent.item, replayed=not is_new)
         return self._settle(recorded, sent, replayed=not is_new)
 
-    def _act(self, reason: str) -> Act:
+    def _act(self, reason: str, item: Conversation) -> Act:
         intent = self.intent
         payload = {"reason": reason} if reason else {}
         if intent.agent_seen and intent.agent_seen != self.actor.name:
@@ -136,6 +136,7 @@ class _Performance:
             previous=intent.stamp_seen,
             seen=asdict(intent),
             payload=payload,
+            item=item.raw,
         )
 
     def _succeeded(self, recorded: Recorded, raw: Raw, *, replayed: bool) -> Outcome:

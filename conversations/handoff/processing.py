@@ -1,0 +1,33 @@
+"""Whether a service is at work on a conversation, and what it may write back.
+
+A service that generates a reply reads flag and reason while `conversation_status` says processing, and writes them back
+after the AI call, seconds later. What was true when a person acted in between is kept with the record of the action.
+"""
+
+from django.utils.crypto import salted_hmac
+
+from console.dynamodb.values import plain
+from conversations.handoff.effects import REASON, Raw
+
+STATUS_LENGTH = 60
+
+
+def status_in(stored: Raw) -> str:
+    """The conversation's status, "" where it is no text."""
+    return str(stored.get("conversation_status", {}).get("S", ""))[:STATUS_LENGTH]
+
+
+def is_processing(stored: Raw) -> bool:
+    """Whether a service is at work on it."""
+    return says_processing(status_in(stored))
+
+
+def says_processing(status: str) -> bool:
+    """Whether a status says so: `processing`, or a kind of it."""
+    return "processing" in status.lower()
+
+
+def reason_digest(conversation_id: str, stored: Raw) -> str:
+    """A keyed digest by which the reason can be compared later: reasons may hold what customers wrote."""
+    reason = str(plain(stored[REASON]) or "") if REASON in stored else ""
+    return salted_hmac(f"hand-off reason {conversation_id}", reason, algorithm="sha256").hexdigest()

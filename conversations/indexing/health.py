@@ -1,0 +1,83 @@
+"""How the indexer is: what pages that rely on the index need to know, and what `/system/` shows. One GetItem."""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from console import clock
+from console.dynamodb.connection import call
+from console.dynamodb.registry import table_name
+from console.dynamodb.values import plain_item
+from console.errors import TableMissing
+from conversations.handoff.effects import text
+from conversations.indexing.lease import LEASE, PARTITION
+
+# A worker beats every five seconds. Who was not heard of for so long is dead, or cut off from the store. A Lambda runs
+# only when something changes, so that its silence says nothing.
+STALE_AFTER = timedelta(seconds=60)
+# Sweeps by hand or by a timer, without a worker: these count as beats too.
+EVENT_DRIVEN = "lambda"
+
+
+@dataclass(frozen=True, slots=True)
+class IndexerHealth:
+    """`ran`: ever; `backfilled`: a sweep has looked at everything, and nothing was missed since as far as is known.
+
+    Only then does the index hold all that waits. `lag_seconds`: from the last change that was handled to its handling,
+    0 when all were; None where nothing tells. `mode`: stream, sweep, lambda, or "" before the first run.
+    """
+
+    ran: bool = False
+    backfilled: bool = False
+    is_stale: bool = False
+    beat_at: datetime | None = None
+    lag_seconds: float | None = None
+    mode: str = ""
+    last_sweep_at: datetime | None = None
+    counts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def is_reliable(self) -> bool:
+        """Whether pages may rely on the index as it is now."""
+        return self.ran and self.backfilled and not self.is_stale
+
+    def in_words(self, now: datetime) -> str:
+        """One line for people."""
+        if not self.ran:
+            return "The indexer of the queue has never run."
+        if self.is_stale:
+            since = "" if self.beat_at is None else f" for {clock.in_words(now - self.beat_at)}"
+            return f"The indexer of the queue was not heard of{since}: new requests may be missing."
+        if not self.backfilled:
+            return "The indexer of the queue is looking through all conversations: older requests may be missing."
+        if self.lag_seconds is not None and self.lag_seconds >= STALE_AFTER.total_seconds():
+            return f"The indexer of the queue is {clock.in_words(timedelta(seconds=self.lag_seconds))} behind."
+        return "The indexer of the queue is up to date."
+
+
+def read_health(now: datetime | None = None) -> IndexerHealth:
+    """How the indexer is. One GetItem; raises the store's errors. Without the console's table it never ran."""
+    key = {"pk": text(PARTITION), "sk": text(LEASE)}
+    try:
+        answer = call("GetItem", TableName=table_name("CONSOLE"), Key=key, ConsistentRead=True)
+    except TableMissing:
+        return IndexerHealth()
+    return health_of(plain_item(answer.get("Item") or {}), now or clock.now())
+
+
+def health_of(stored: dict[str, Any], now: datetime) -> IndexerHealth:
+    """The health that the item of the lease tells, as plain Python."""
+    swept_at = clock.parse_instant(stored.get("last_sweep_at"))
+    beats = [each for each in (clock.parse_instant(stored.get("beat_at")), swept_at) if each is not None]
+    beat_at, mode, lag = max(beats, default=None), str(stored.get("mode") or ""), stored.get("lag")
+    counts = stored.get("counts")
+    return IndexerHealth(
+        ran=beat_at is not None,
+        backfilled=bool(stored.get("backfilled_at")),
+        is_stale=mode != EVENT_DRIVEN and beat_at is not None and now - beat_at > STALE_AFTER,
+        beat_at=beat_at,
+        lag_seconds=None if lag is None or isinstance(lag, str) else float(lag),
+        mode=mode,
+        last_sweep_at=swept_at,
+        counts={str(name): int(count) for name, count in counts.items()} if isinstance(counts, dict) else {},
+    )

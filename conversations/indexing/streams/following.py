@@ -1,0 +1,112 @@
+"""Following the stream: each record handled in the order of its shard, positions noted, none passed over in silence."""
+
+import logging
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from conversations.indexing.handling import Did, Tally, handle, is_passing
+from conversations.indexing.lease import Lease, positions
+from conversations.indexing.streams.records import change_of
+from conversations.indexing.streams.shards import Shard, Shards
+
+logger = logging.getLogger(__name__)
+
+# A stream keeps its records for so long: who was away longer has missed some.
+KEPT = timedelta(hours=24)
+LOOK_FOR_SHARDS = timedelta(seconds=10)
+# Positions of shards without news are noted this often, so that their age tells how long nobody read them.
+NOTE_EVERY = timedelta(minutes=1)
+# A record that the store does not let be handled is tried in so many rounds, with growing pauses: some minutes. Then
+# the others go on, and a sweep is owed.
+ROUNDS = 10
+
+
+@dataclass(slots=True)
+class _Stuck:
+    sequence: str = ""
+    rounds: int = 0
+
+
+class Following:
+    """One stream, followed under a lease. `owes_sweep`: what was missed, or passed over, only a sweep can find."""
+
+    def __init__(self, arn: str, lease: Lease, now: Callable[[], datetime]) -> None:
+        known = positions(arn)
+        latest = max((each.noted_at for each in known if each.noted_at), default=None)
+        self.owes_sweep = latest is None or now() - latest > KEPT
+        self.lag_seconds = 0.0
+        self.is_stuck = False
+        self._shards = Shards(arn, (each.shard for each in known))
+        self._lease, self._now = lease, now
+        self._looked_at: datetime | None = None
+        self._noted: dict[str, datetime] = {}
+        self._stuck: dict[str, _Stuck] = {}
+
+    def step(self) -> Tally:
+        """One read of each shard that is to be read. Raises the store's errors."""
+        now, done = self._now(), Counter[Did]()
+        if self._looked_at is None or now - self._looked_at >= LOOK_FOR_SHARDS:
+            self._shards.refresh()
+            self._looked_at = now
+        lags, self.is_stuck = [0.0], False
+        for shard in self._shards.ready():
+            tally, last = self._read(shard)
+            done += tally
+            if last is not None:
+                lags.append(max(0.0, (self._now() - last).total_seconds()))
+            if shard.done:
+                # Its children can be read at once.
+                self._looked_at = None
+            if not self._lease.is_held:
+                break
+        self.lag_seconds = max(lags)
+        if self._shards.lost:
+            self.owes_sweep, self._shards.lost = True, False
+        return done
+
+    def _read(self, shard: Shard) -> tuple[Tally, datetime | None]:
+        """Handle what one read gives; what was done, and the time of the last record handled."""
+        done, last = Counter[Did](), None
+        records = self._shards.read(shard)
+        for record in records:
+            tally, last = self._handled(shard, record, last)
+            if tally is None:
+                self.is_stuck = True
+                self._shards.stopped_at(shard)
+                break
+            done += tally
+        noted_at = self._noted.get(shard.shard_id)
+        if records or shard.done or noted_at is None or self._now() - noted_at >= NOTE_EVERY:
+            self._lease.note_position(self._shards.arn, shard)
+            self._noted[shard.shard_id] = self._now()
+        return done, last
+
+    def _handled(
+        self, shard: Shard, record: dict[str, Any], last: datetime | None
+    ) -> tuple[Tally | None, datetime | None]:
+        """One record; None for what was done where it has to be tried again later."""
+        sequence = str(record.get("dynamodb", {}).get("SequenceNumber", ""))
+        try:
+            change = change_of(record)
+            done: Tally = handle(change)
+            last = change.at
+        except Exception as error:
+            # No message: it may quote a key.
+            logger.warning("A record of the stream could not be handled: %s", type(error).__name__)
+            if is_passing(error) and not self._is_given_up(shard, sequence):
+                return None, last
+            done = Counter({Did.READ: 1, Did.FAILED: 1})
+            self.owes_sweep = self.owes_sweep or is_passing(error)
+        self._stuck.pop(shard.shard_id, None)
+        shard.sequence = sequence or shard.sequence
+        return done, last
+
+    def _is_given_up(self, shard: Shard, sequence: str) -> bool:
+        stuck = self._stuck.setdefault(shard.shard_id, _Stuck())
+        if stuck.sequence != sequence:
+            stuck.sequence, stuck.rounds = sequence, 0
+        stuck.rounds += 1
+        return stuck.rounds >= ROUNDS

@@ -1,0 +1,104 @@
+"""`manage.py index_handoffs`: keep the index of the queue, from the table's stream or by sweeps."""
+
+import signal
+import threading
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from tqdm import tqdm
+
+from console import clock
+from console.dynamodb.presence import missing_tables
+from console.errors import ConsoleError
+from conversations.indexing import lease
+from conversations.indexing.handling import Did
+from conversations.indexing.sweep import Sweep
+from conversations.indexing.worker import SWEEP, Worker, in_words
+
+# Without these nothing is written: what the indexer records goes there.
+NEEDED = frozenset({"CONVERSATIONS", "AUDIT", "IDEMPOTENCY", "CONSOLE"})
+
+
+def seconds(value: str) -> float:
+    """Seconds between reads of the stream. Raises `ArgumentTypeError`."""
+    try:
+        number = float(value)
+    except ValueError:
+        number = 0.0
+    if not 0.2 <= number <= 60:
+        raise ArgumentTypeError("seconds, from 0.2 to 60")
+    return number
+
+
+class Command(BaseCommand):
+    """See the module and README.md."""
+
+    help = (
+        "Keep the index of the hand-off queue: follow the stream of the conversations table under a lease (others "
+        "stand by), or sweep it every minute where it has none. Ends on SIGTERM and SIGINT."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the command line."""
+        parser.add_argument("--once", action="store_true", help="handle what is there now, then end")
+        parser.add_argument("--sweep", action="store_true", help="look through the whole table once, without a lease")
+        parser.add_argument(
+            "--interval", type=seconds, default=1.0, metavar="SECONDS", help="between reads without news (1)"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Run until told to end; fails when a sweep could not do everything."""
+        try:
+            if absent := sorted(NEEDED & missing_tables()):
+                raise CommandError(f"Not there in this environment: {', '.join(absent)}. Nothing can be indexed.")
+            with _until_signal() as ended:
+                failed = self._sweep(ended) if options["sweep"] else self._work(ended, options)
+        except ConsoleError as error:
+            raise CommandError(f"{type(error).__name__}: {error}".rstrip(": ")) from error
+        if failed:
+            raise CommandError("Not everything could be indexed; run it with --sweep again.")
+
+    def _sweep(self, ended: threading.Event) -> bool:
+        sweep, errors = Sweep(), 0
+        with tqdm(unit=" conversations", desc="sweeping", disable=None, leave=False) as bar:
+            while not sweep.is_over and not ended.is_set():
+                try:
+                    bar.update(sweep.step()[Did.READ])
+                    errors = 0
+                except ConsoleError:
+                    errors += 1
+                    if errors > 5 or ended.wait(2.0**errors / 2):
+                        raise
+        self.stdout.write(f"{'' if sweep.is_over else 'Stopped: '}{in_words(sweep.tally)}.")
+        if sweep.is_complete:
+            now = clock.now()
+            lease.note_sweep(now, SWEEP)
+        return not sweep.is_complete
+
+    def _work(self, ended: threading.Event, options: dict[str, Any]) -> bool:
+        worker = Worker(interval=options["interval"], wait=ended.wait, say=self._say)
+        worker.run(once=options["once"])
+        self.stdout.write(f"In all: {in_words(worker.tally)}.")
+        return worker.failed
+
+    def _say(self, line: str) -> None:
+        self.stdout.write(line)
+        self.stdout.flush()
+
+
+@contextmanager
+def _until_signal() -> Iterator[threading.Event]:
+    """An event that SIGTERM and SIGINT set, where signals can be had: in the main thread."""
+    ended = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield ended
+        return
+    before = {each: signal.signal(each, lambda *_: ended.set()) for each in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield ended
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)

@@ -1,0 +1,111 @@
+"""What the indexer's tests share: the platform's hand, the stream, what is stored, and what has to hold in the end."""
+
+from typing import Any
+
+from console import clock
+from console.audit.actions import Action
+from console.dynamodb.registry import table_name
+from conversations import queue
+from conversations.indexing.handling import handle
+from conversations.indexing.streams.records import Change, change_of
+from conversations.indexing.streams.shards import Shards, stream_of_table
+from conversations.indexing.sweep import Sweep
+from conversations.records import HandOffState
+from tests.conversations.handoff.kit import COMPANY, KEY, conversation
+from tests.store import Store
+
+OURS = ("gsi_hand_off_queue", "hand_off_requested_at")
+
+
+def platform(store: Store, *, key: dict[str, str] | None = None, **values: Any) -> None:
+    """The platform writes attributes of an item; its own time moves unless told otherwise."""
+    values.setdefault("updated_at", clock.to_iso(clock.now()))
+    store.update("CONVERSATIONS", key or KEY, **values)
+
+
+def asks(store: Store, at: str, reason: str = "wants a person", **more: Any) -> None:
+    platform(store, hand_off_to_human=True, hand_off_to_human_reason=reason, updated_at=at, **more)
+
+
+def drops(store: Store, at: str, **more: Any) -> None:
+    platform(store, hand_off_to_human=False, hand_off_to_human_reason=None, updated_at=at, **more)
+
+
+class Stream:
+    """The table's stream from now on, or (after `again`) from where this began."""
+
+    def __init__(self) -> None:
+        self.shards = Shards(stream_of_table())
+        self._skip = len(self._raw())
+
+    def _raw(self) -> list[dict[str, Any]]:
+        shards, found, quiet = Shards(self.shards.arn), [], 0
+        shards.refresh()
+        while quiet < 2:
+            read = [record for shard in shards.ready() for record in shards.read(shard)]
+            found += read
+            quiet = 0 if read else quiet + 1
+        return found
+
+    def records(self) -> list[dict[str, Any]]:
+        """All records since this began, oldest first within each item."""
+        return self._raw()[self._skip :]
+
+    def changes(self) -> list[Change]:
+        return [change_of(each) for each in self.records()]
+
+    def handle_all(self) -> None:
+        """Handle every change since the beginning, those that handling itself makes included."""
+        seen = 0
+        while len(changes := self.changes()) > seen:
+            for change in changes[seen:]:
+                handle(change)
+            seen = len(changes)
+
+
+def sweep() -> Sweep:
+    done = Sweep()
+    while not done.is_over:
+        done.step()
+    return done
+
+
+def requests_of(store: Store, conversation_id: str = KEY["conversation_id"]) -> list[dict[str, Any]]:
+    """The platform's requests in a conversation's trail."""
+    return [
+        entry
+        for entry in store.all("AUDIT")
+        if entry["conversation_id"] == conversation_id
+        and entry["action_type"] == Action.HAND_OFF_REQUEST
+        and entry["actor"] == "platform"
+    ]
+
+
+def times(store: Store) -> list[str]:
+    return [entry["ts_action_id"].partition("#")[0] for entry in requests_of(store)]
+
+
+def indexed(store: Store, company: str = COMPANY) -> dict[str, set[str]]:
+    """Conversation ids of the queue's index by kind of partition; rows whose flag and key disagree are left out."""
+    found: dict[str, set[str]] = {}
+    for kind in ("waiting", "held"):
+        answer = store.client.query(
+            TableName=table_name("CONVERSATIONS"),
+            IndexName="hand-off-queue-index",
+            KeyConditionExpression="gsi_hand_off_queue = :key",
+            ExpressionAttributeValues={":key": {"S": f"{kind}#{company}"}},
+        )
+        found[kind] = {item["conversation_id"]["S"] for item in answer["Items"]}
+    return found
+
+
+def oracle(company: str = COMPANY) -> dict[str, set[str]]:
+    """The same as the queue without the index finds it."""
+    found: dict[str, set[str]] = {"waiting": set(), "held": set()}
+    for entry in queue.read_queue([company]).entries:
+        kind = "waiting" if entry.hand_off.state is HandOffState.WAITING else "held"
+        found[kind].add(entry.item.conversation_id)
+    return found
+
+
+__all__ = ["COMPANY", "KEY", "OURS", "conversation"]

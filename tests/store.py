@@ -260,3 +260,5 @@ def _empty_moto() -> None:
             for backend in list(account.values()):
                 for table in list(backend.tables.values()):
                     table.items.clear()
+                    if table.stream_shard is not None:
+                        table.stream_shard.items.clear()

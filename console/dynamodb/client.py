@@ -58,19 +58,20 @@ class StrictParserFactory(ResponseParserFactory):
 
 
 _lock = threading.Lock()
-_client: Any = None
-_made_for: tuple[str, str] | None = None
+# Per service: the region and endpoint that it was made for, and the client.
+_made: dict[str, tuple[tuple[str, str], Any]] = {}
 
 
-def client() -> Any:
-    """The shared DynamoDB client. Made on first use, and anew when region or endpoint changed (tests, demo)."""
-    global _client, _made_for
+def client(service: str = "dynamodb") -> Any:
+    """The shared client of a service. Made on first use, and anew when region or endpoint changed (tests, demo)."""
     wanted = (settings.AWS_REGION, settings.DYNAMODB_ENDPOINT)
-    if _client is None or _made_for != wanted:
+    made = _made.get(service)
+    if made is None or made[0] != wanted:
         with _lock:
-            if _client is None or _made_for != wanted:
-                _client, _made_for = make_client("dynamodb"), wanted
-    return _client
+            made = _made.get(service)
+            if made is None or made[0] != wanted:
+                made = _made[service] = (wanted, make_client(service))
+    return made[1]
 
 
 def make_client(service: str) -> Any:

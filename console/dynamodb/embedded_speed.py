@@ -81,8 +81,15 @@ def _transact(backend: Any, transact_items: list[dict[str, Any]]) -> None:
     tables = [(backend.tables[name], keys) for name, keys in written.items() if name in backend.tables]
     for table, keys in tables:
         table.about_to_change = [each[table.hash_key_attr] for each in keys if table.hash_key_attr in each]
+    shards = [(shard, len(shard.items)) for table, _ in tables if (shard := table.stream_shard) is not None]
     try:
         _slow_transact(backend, transact_items)
+    except BaseException:
+        # The stream stays the one that iterators know; what was written and taken back is taken out of it.
+        for shard, length in shards:
+            del shard.items[length:]
+            shard.table = backend.tables[shard.table.name]
+        raise
     finally:
         for table, _ in tables:
             vars(table).pop("about_to_change", None)
@@ -94,7 +101,7 @@ def _copied_table(table: Any, memo: dict[int, Any]) -> Any:
     changing = vars(table).get("about_to_change")
     copied: Any = Table.__new__(Table)
     memo[id(table)] = copied
-    if changing is None or table.stream_shard is not None:
+    if changing is None:
         vars(copied).update(copy.deepcopy(vars(table), memo))
         return copied
     vars(copied).update(vars(table))

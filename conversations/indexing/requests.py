@@ -2,10 +2,10 @@
 happens: records that come twice or late, sweeps that saw the item meanwhile, crashes between the writes.
 
 Whoever sees a request first gives the item its `hand_off_requested_at`, and only then writes the entry of that time.
-The stream knows the platform's time of the flip; a sweep knows a time at which somebody waited. So an entry that a sweep
-wrote stands for the last flip at or before it, and the stream, which sees all flips in order, finds out which that is:
-each flip claims the first open entry at or after it, and a later flip, if it too lies before that entry, takes it over
-and gives the earlier one an entry of its own.
+The stream knows the platform's time of the flip; a sweep knows a time at which somebody waited. So an entry that a
+sweep wrote stands for the last flip at or before it, and the stream, which sees all flips in order, finds out which
+that is: each flip claims the first open entry at or after it, and a later flip, if it too lies before that entry, takes
+it over and gives the earlier one an entry of its own.
 """
 
 from collections.abc import Iterable

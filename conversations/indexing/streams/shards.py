@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from botocore.exceptions import ClientError
-from django.conf import settings
 
-from console.dynamodb.client import make_client
+from console.dynamodb.client import client
 from console.dynamodb.connection import call
 from console.dynamodb.definition import STREAM_VIEW
 from console.dynamodb.registry import table_name
@@ -53,8 +52,6 @@ class Shards:
         self.arn = arn
         self.lost = False
         self._shards = {shard.shard_id: shard for shard in known}
-        self._client = make_client("dynamodbstreams")
-        self._made_for = settings.DYNAMODB_ENDPOINT
 
     def refresh(self) -> None:
         """Look which shards there are now. Raises the store's errors."""
@@ -116,7 +113,7 @@ class Shards:
 
     def _call(self, operation: str, **request: Any) -> dict[str, Any]:
         try:
-            answer: dict[str, Any] = self._client._make_api_call(operation, request)
+            answer: dict[str, Any] = client("dynamodbstreams")._make_api_call(operation, request)
         except TRANSLATED as error:
             code = error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""
             if code == "TrimmedDataAccessException":

@@ -32,24 +32,25 @@ def drops(store: Store, at: str, **more: Any) -> None:
 
 
 class Stream:
-    """The table's stream from now on, or (after `again`) from where this began."""
+    """The table's stream from now on: all changes since this began, each time they are asked for."""
 
     def __init__(self) -> None:
-        self.shards = Shards(stream_of_table())
-        self._skip = len(self._raw())
+        self._shards = Shards(stream_of_table())
+        self._found: list[dict[str, Any]] = []
+        self._read()
+        self._found.clear()
 
-    def _raw(self) -> list[dict[str, Any]]:
-        shards, found, quiet = Shards(self.shards.arn), [], 0
-        shards.refresh()
+    def _read(self) -> None:
+        quiet = 0
+        self._shards.refresh()
         while quiet < 2:
-            read = [record for shard in shards.ready() for record in shards.read(shard)]
-            found += read
+            read = [record for shard in self._shards.ready() for record in self._shards.read(shard)]
+            self._found += read
             quiet = 0 if read else quiet + 1
-        return found
 
     def records(self) -> list[dict[str, Any]]:
-        """All records since this began, oldest first within each item."""
-        return self._raw()[self._skip :]
+        self._read()
+        return list(self._found)
 
     def changes(self) -> list[Change]:
         return [change_of(each) for each in self.records()]

@@ -82,8 +82,8 @@ def requests_of(store: Store, conversation_id: str = KEY["conversation_id"]) -> 
     ]
 
 
-def times(store: Store) -> list[str]:
-    return [entry["ts_action_id"].partition("#")[0] for entry in requests_of(store)]
+def times(store: Store, conversation_id: str = KEY["conversation_id"]) -> list[str]:
+    return [entry["ts_action_id"].partition("#")[0] for entry in requests_of(store, conversation_id)]
 
 
 def indexed(store: Store, company: str = COMPANY) -> dict[str, set[str]]:

@@ -105,19 +105,20 @@ def test_only_commands_scan():
         for path in modules(app)
         if '"Scan"' in path.read_text() or ".scan(" in path.read_text()
     }
-    # discover, reconcile, type sampling before an index, the list of accounts, the archive, and the walk over tenants:
-    # each run by hand; the connection only names the operation, to check its answers
+    # discover, reconcile, the indexer's sweep, type sampling before an index, the list of accounts, the archive, and the
+    # walk over tenants: each run by hand or by the worker; the connection only names the operation, to check its answers
     assert scanning <= {
         "console/dynamodb/connection.py",
         "conversations/companies.py",
         "conversations/handoff/reconciliation.py",
+        "conversations/indexing/sweep.py",
         "console/dynamodb/provisioning.py",
         "console/dynamodb/sampling.py",
         "console/staff/services.py",
         "console/audit/archive/walk.py",
         "tenants/walking.py",
     }
-    callers = {"discover", "reconcile", "list_accounts", "sample", "walk"}
+    callers = {"discover", "reconcile", "Sweep", "list_accounts", "sample", "walk"}
     wrong = {
         f"{path.relative_to(ROOT)} calls {node.id}"
         for app in APPS

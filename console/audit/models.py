@@ -104,7 +104,7 @@ class IdempotencyRecord(ForeignModel):
     ts_action_id = UnicodeAttribute(null=True)
     attempts = NumberAttribute(null=True)
     reference = UnicodeAttribute(null=True)
-    # on hand-off actions, of the conversation as read just before: its status, and a keyed digest of the reason
+    # on hand-off actions while a service was at work: the conversation's status, and a keyed digest of the reason
     during_status = UnicodeAttribute(null=True)
     during_reason = UnicodeAttribute(null=True)
 

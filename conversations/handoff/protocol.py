@@ -142,7 +142,8 @@ def _record_of(act: Act, entry: AuditEntry, at: datetime) -> IdempotencyRecord:
         ts_action_id=entry.ts_action_id,
         attempts=1,
         reference=reference_of(act.primary_channel, act.conversation_id),
-        during_status=status_in(act.item) or None,
+        # What was read by a service at work may be written back over this action.
+        during_status=status_in(act.item) if is_processing(act.item) else None,
         during_reason=reason_digest(act.conversation_id, act.item) if is_processing(act.item) else None,
     )
 

@@ -1,0 +1,66 @@
+"""`manage.py index_handoffs`: what it says, what it does, and how it ends."""
+
+import io
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from conversations.indexing import sweep as sweeping
+from conversations.indexing.health import read_health
+from tests.conversations.handoff.kit import CONVERSATION, put
+from tests.conversations.indexing.kit import indexed, times
+
+T1 = "2026-01-31T10:01:00.000Z"
+
+
+def run(*arguments: str) -> str:
+    out = io.StringIO()
+    call_command("index_handoffs", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_a_sweep_says_what_it_did(store):
+    put(store, hand_off_to_human=True, updated_at=T1)
+    assert run("--sweep") == "1 read, 1 repaired, 1 requests recorded.\n"
+    assert run("--sweep") == "1 read.\n"
+    assert times(store) == [T1]
+    health = read_health()
+    assert (health.ran, health.backfilled, health.mode) == (True, True, "sweep")
+
+
+def test_a_sweep_that_could_not_do_everything_fails(store, monkeypatch):
+    put(store, hand_off_to_human=True)
+    monkeypatch.setattr(sweeping, "handle_item", lambda stored: 1 / 0)
+    with pytest.raises(CommandError, match="Not everything"):
+        run("--sweep")
+    assert not read_health().backfilled
+
+
+def test_once_does_what_is_there_and_ends(store):
+    put(store, hand_off_to_human=True, updated_at=T1)
+    said = run("--once")
+    assert "Indexing by stream, with a sweep of the whole table first." in said
+    assert "In all:" in said
+    assert indexed(store)["waiting"] == {CONVERSATION}
+    assert "Indexing by stream.\n" in run("--once")
+
+
+def test_once_while_another_worker_is_at_it(store):
+    from conversations.indexing.lease import Lease
+
+    put(store, hand_off_to_human=True)
+    assert Lease("another").take()
+    assert "Another worker is at it." in run("--once")
+    assert indexed(store)["waiting"] == set()
+
+
+def test_without_the_tables_of_the_trail_nothing_is_indexed(bare_store):
+    bare_store.create_tables("CONVERSATIONS", "CONSOLE")
+    with pytest.raises(CommandError, match="AUDIT, IDEMPOTENCY"):
+        run("--once")
+
+
+@pytest.mark.parametrize("interval", ["0", "x", "600"])
+def test_a_senseless_interval_is_refused(store, interval):
+    with pytest.raises(CommandError, match=r"from 0\.2 to 60"):
+        run("--interval", interval)

@@ -63,7 +63,8 @@ def fill_tables(now: datetime) -> dict[str, int]:
     counts: dict[str, int] = {}
     serializer = TypeSerializer()
     batch: list[tuple[str, dict[str, Any]]] = []
-    for items in _sources():
+    for demo in _demos():
+        items: DemoItems = demo.items
         for key, item in items(now):
             counts[key] = counts.get(key, 0) + 1
             batch.append((table_name(key), {name: serializer.serialize(value) for name, value in item.items()}))
@@ -75,10 +76,21 @@ def fill_tables(now: datetime) -> dict[str, int]:
     return counts
 
 
-def _sources() -> Iterator[DemoItems]:
+def start_services() -> Callable[[], None]:
+    """Start what apps run beside the console (`start()` of their `demo` package); returns what ends it."""
+    started = [demo.start() for demo in _demos() if hasattr(demo, "start")]
+
+    def stop() -> None:
+        for each in started:
+            each()
+
+    return stop
+
+
+def _demos() -> Iterator[Any]:
     for config in apps.get_app_configs():
         if config.name != "console" and find_spec(f"{config.name}.demo") is not None:
-            yield import_module(f"{config.name}.demo").items
+            yield import_module(f"{config.name}.demo")
 
 
 def _write(batch: list[tuple[str, dict[str, Any]]]) -> None:

@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
+from console import clock, system_sections
 from console.dynamodb import calls, provisioning
 from console.error_pages import render_status
 from console.errors import ConsoleError
@@ -33,14 +34,15 @@ def home(request: StaffRequest) -> HttpResponse:
 @requires(Permission.SYSTEM_READ)
 @require_safe
 def system(request: StaffRequest) -> HttpResponse:
-    """Tables of this environment against what the schemas ask, and what the last requests cost."""
+    """Tables of this environment against what the schemas ask, what apps say, and what the last requests cost."""
     costs = list(reversed(calls.recent_costs))[:COSTS_SHOWN]
     try:
         reports, failure = provisioning.inspect(), ""
     except ConsoleError as error:
         reports, failure = [], str(error) or "The tables could not be described."
-    context = {"reports": reports, "failure": failure, "costs": costs, "region": settings.AWS_REGION}
-    return render(request, "system.html", context)
+    sections = system_sections.sections(clock.now())
+    context = {"reports": reports, "failure": failure, "costs": costs, "sections": sections}
+    return render(request, "system.html", context | {"region": settings.AWS_REGION})
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:

@@ -12,19 +12,21 @@ class ConversationsConfig(AppConfig):
         """Register what the base asks apps for.
 
         Whose a trail's conversation is and where it has its page; what to release; which companies exist, and whether
-        anything is stored under an id; how many wait for a human.
+        anything is stored under an id; how many wait for a human, and how the queue's index is.
         """
-        from console import context
+        from console import context, system_sections
         from console.audit import links, scoping
         from console.staff import known_companies, services
         from conversations.companies import exists as company_exists
         from conversations.companies import names_for
+        from conversations.indexing.section import TITLE, section
         from conversations.listing import url_by_id
         from conversations.queue.counts import known_waiting
         from conversations.release import release_everything_of
         from conversations.scoping import companies_of
         from conversations.tenant_conversations.queries import exists as tenant_conversation_exists
 
+        system_sections.register(TITLE, section)
         scoping.register(companies_of)
         links.register(url_by_id)
         known_companies.register(names_for, known_companies.COMPANY)

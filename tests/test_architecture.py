@@ -105,8 +105,9 @@ def test_only_commands_scan():
         for path in modules(app)
         if '"Scan"' in path.read_text() or ".scan(" in path.read_text()
     }
-    # discover, reconcile, the indexer's sweep, type sampling before an index, the list of accounts, the archive, and the
-    # walk over tenants: each run by hand or by the worker; the connection only names the operation, to check its answers
+    # discover, reconcile, the indexer's sweep, type sampling before an index, the list of accounts, the archive, and
+    # the walk over tenants: each run by hand or by the worker; the connection only names the operation, to check its
+    # answers
     assert scanning <= {
         "console/dynamodb/connection.py",
         "conversations/companies.py",

@@ -3,7 +3,7 @@
 Everything was written for this project. The same `now` gives the same items, and all times lie relative to it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from random import Random
 from typing import Any
@@ -49,3 +49,10 @@ def items(now: datetime) -> Iterator[tuple[str, dict[str, Any]]]:
             yield from middleware.records(item, None, now, rng)
     for item in tenant_conversations.items(now):
         yield "TENANT_CONVERSATIONS", item
+
+
+def start() -> Callable[[], None]:
+    """Index the queue, then keep it indexed in a thread, as a worker does; returns what ends that."""
+    from conversations.demo.indexing import start_indexer
+
+    return start_indexer()

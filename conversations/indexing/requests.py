@@ -83,8 +83,9 @@ def settle(edge: Edge) -> bool:
                     candidates = _candidates(edge, marks_of(after(stored, repair)).requested_at, found)
                 else:
                     continue
-        if _record(edge, candidates):
-            return True
+        recorded = _record(edge, candidates)
+        if recorded is not None:
+            return recorded
     raise Throttled(TOO_BUSY)
 
 
@@ -127,13 +128,10 @@ def _repair(edge: Edge, stored: Raw, marks: Marks, *, renew: bool, is_over: bool
     return Repair(values) if values else None
 
 
-def _record(edge: Edge, candidates: list[Request]) -> bool:
-    """One step towards the entry; whether that was the last one."""
-    if not candidates:
-        return entries.ensure(edge.request)
-    first = candidates[0]
+def _record(edge: Edge, candidates: list[Request]) -> bool | None:
+    """Whether the entry had to be written, or an open one was there; None where somebody was faster: look again."""
+    first = candidates[0] if candidates else edge.request
     if first.edge_at == edge.at:
-        return entries.ensure(first)
-    if first.edge_at:
-        entries.ensure(entries.of_earlier_flip(first, edge.request))
-    return entries.claim(first, edge.request)
+        return entries.ensure(first) or None
+    is_new = bool(first.edge_at) and entries.ensure(entries.of_earlier_flip(first, edge.request))
+    return is_new if entries.claim(first, edge.request) else None

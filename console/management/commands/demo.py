@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from console import clock
-from console.demo import Announcement, announce, create_tables, fill_tables, serve
+from console.demo import Announcement, announce, create_tables, fill_tables, serve, start_services
 from console.dynamodb.calls import budget
 
 
@@ -39,6 +39,7 @@ class Command(BaseCommand):
                 create_tables()
                 counts = fill_tables(clock.now())
                 staff = create_demo_staff()
+                stop_services = start_services()
 
             def ready(url: str) -> None:
                 told = announce(url, staff)
@@ -53,6 +54,8 @@ class Command(BaseCommand):
                 raise CommandError(
                     f"Port {options['port']} cannot be used ({error.strerror}): try --port 0."
                 ) from error
+            finally:
+                stop_services()
 
 
 def _in_words(told: Announcement, counts: dict[str, int]) -> str:

@@ -65,8 +65,9 @@ def settle(edge: Edge) -> bool:
 
     Returns whether an entry was written for it just now. Raises the store's errors; to be repeated then.
     """
-    for _ in range(TRIES):
-        stored = read_raw(key_in(edge.image))
+    for number in range(TRIES):
+        # Most often the item still is as the record shows it: a write on that condition saves the read.
+        stored = edge.image if number == 0 else read_raw(key_in(edge.image))
         marks = marks_of(stored or {})
         live = stored is not None and marks.stamp == edge.request.previous
         bears = marks.requested_at if live else ""
@@ -75,14 +76,16 @@ def settle(edge: Edge) -> bool:
             return False
         stale = _is_stale(edge, bears, found)
         candidates = _candidates(edge, "" if stale else bears, found)
+        repair = None
         if stored is not None and live and marks.flag:
             repair = _repair(edge, stored, marks, renew=stale or not bears, is_over=bool(candidates))
-            if repair is not None:
-                if write(stored, repair):
-                    # Who stamps and dies before the entry is written left what a repetition, or a sweep, finds.
-                    candidates = _candidates(edge, marks_of(after(stored, repair)).requested_at, found)
-                else:
-                    continue
+        if repair is not None and stored is not None:
+            if not write(stored, repair):
+                continue
+            # Who stamps and dies before the entry is written left what a repetition, or a sweep, finds.
+            candidates = _candidates(edge, marks_of(after(stored, repair)).requested_at, found)
+        elif number == 0:
+            continue
         recorded = _record(edge, candidates)
         if recorded is not None:
             return recorded

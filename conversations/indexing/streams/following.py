@@ -1,12 +1,14 @@
 """Following the stream: each record handled in the order of its shard, positions noted, none passed over in silence."""
 
+import json
 import logging
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
+from console.dynamodb.calls import submit
+from conversations.handoff.effects import Raw
 from conversations.indexing.handling import Did, Tally, handle, is_passing
 from conversations.indexing.lease import Lease, positions
 from conversations.indexing.streams.records import change_of
@@ -71,38 +73,33 @@ class Following:
         """Handle what one read gives; what was done, and the time of the last record handled."""
         done, last = Counter[Did](), None
         records = self._shards.read(shard)
-        for record in records:
-            tally, last = self._handled(shard, record, last)
+        for record, outcome in zip(records, _all_handled(records), strict=True):
+            tally = self._passed(shard, record, outcome)
             if tally is None:
+                # What of other items was handled behind it is handled again, which changes nothing.
                 self.is_stuck = True
                 self._shards.stopped_at(shard)
                 break
             done += tally
+            last = outcome.at or last
         noted_at = self._noted.get(shard.shard_id)
         if records or shard.done or noted_at is None or self._now() - noted_at >= NOTE_EVERY:
             self._lease.note_position(self._shards.arn, shard)
             self._noted[shard.shard_id] = self._now()
         return done, last
 
-    def _handled(
-        self, shard: Shard, record: dict[str, Any], last: datetime | None
-    ) -> tuple[Tally | None, datetime | None]:
-        """One record; None for what was done where it has to be tried again later."""
+    def _passed(self, shard: Shard, record: Raw, outcome: "_Outcome") -> Tally | None:
+        """What was done for a record, which the position passes then; None where it has to be tried again later."""
         sequence = str(record.get("dynamodb", {}).get("SequenceNumber", ""))
-        try:
-            change = change_of(record)
-            done: Tally = handle(change)
-            last = change.at
-        except Exception as error:
-            # No message: it may quote a key.
-            logger.warning("A record of the stream could not be handled: %s", type(error).__name__)
-            if is_passing(error) and not self._is_given_up(shard, sequence):
-                return None, last
+        done = outcome.tally
+        if outcome.error is not None:
+            if is_passing(outcome.error) and not self._is_given_up(shard, sequence):
+                return None
             done = Counter({Did.READ: 1, Did.FAILED: 1})
-            self.owes_sweep = self.owes_sweep or is_passing(error)
+            self.owes_sweep = self.owes_sweep or is_passing(outcome.error)
         self._stuck.pop(shard.shard_id, None)
         shard.sequence = sequence or shard.sequence
-        return done, last
+        return done
 
     def _is_given_up(self, shard: Shard, sequence: str) -> bool:
         stuck = self._stuck.setdefault(shard.shard_id, _Stuck())
@@ -110,3 +107,46 @@ class Following:
             stuck.sequence, stuck.rounds = sequence, 0
         stuck.rounds += 1
         return stuck.rounds >= ROUNDS
+
+
+@dataclass(slots=True)
+class _Outcome:
+    tally: Tally
+    at: datetime | None = None
+    error: Exception | None = None
+
+
+def _all_handled(records: list[Raw]) -> list[_Outcome]:
+    """Handle records: those of one item in order, those of others beside them. An error ends the item's."""
+    by_item: dict[str, list[int]] = {}
+    for number, record in enumerate(records):
+        by_item.setdefault(json.dumps(record.get("dynamodb", {}).get("Keys"), sort_keys=True, default=str), []).append(
+            number
+        )
+    outcomes: list[_Outcome | None] = [None] * len(records)
+
+    def handle_item(numbers: list[int]) -> None:
+        error: Exception | None = None
+        for number in numbers:
+            outcome = _Outcome(Counter(), error=error) if error else _handled(records[number])
+            error = outcome.error if outcome.error is not None and is_passing(outcome.error) else None
+            outcomes[number] = outcome
+
+    chains = list(by_item.values())
+    if len(chains) < 2:
+        for numbers in chains:
+            handle_item(numbers)
+    else:
+        for future in [submit(handle_item, numbers) for numbers in chains]:
+            future.result()
+    return [outcome for outcome in outcomes if outcome is not None]
+
+
+def _handled(record: Raw) -> _Outcome:
+    try:
+        change = change_of(record)
+        return _Outcome(handle(change), change.at)
+    except Exception as error:
+        # No message: it may quote a key.
+        logger.warning("A record of the stream could not be handled: %s", type(error).__name__)
+        return _Outcome(Counter(), error=error)

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import urllib.request
 from pathlib import Path
 
@@ -70,6 +71,36 @@ def test_any_dynamodb_client_sees_the_data(demo):
     assert 350 <= count <= 500
     for key in ("AUDIT", "IDEMPOTENCY", "CONVERSATION_STATE", "CONSOLE", "STAFF"):
         assert client.scan(TableName=demo["tables"][key], Select="COUNT")["Count"] > 0
+
+
+def test_the_queue_is_indexed_and_stays_so(demo):
+    client, table = client_of(demo), demo["tables"]["CONVERSATIONS"]
+
+    def waiting(company):
+        answer = client.query(
+            TableName=table,
+            IndexName="hand-off-queue-index",
+            KeyConditionExpression="gsi_hand_off_queue = :key",
+            ExpressionAttributeValues={":key": {"S": f"waiting#{company}"}},
+        )
+        return {item["conversation_id"]["S"]: item for item in answer["Items"]}
+
+    items = client.scan(TableName=table)["Items"]
+    idle = next(
+        each for each in items if each.get("hand_off_to_human") == {"BOOL": False} and "S" in each["company_id"]
+    )
+    company = idle["company_id"]["S"]
+    assert len(waiting(company)) > 2
+    client.update_item(
+        TableName=table,
+        Key={name: idle[name] for name in ("primary_channel", "conversation_id")},
+        UpdateExpression="SET hand_off_to_human = :true",
+        ExpressionAttributeValues={":true": {"BOOL": True}},
+    )
+    deadline = time.monotonic() + 20
+    while idle["conversation_id"]["S"] not in waiting(company):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_passwords_are_stored_as_argon2(demo):

@@ -1,6 +1,10 @@
 """`manage.py index_handoffs`: what it says, what it does, and how it ends."""
 
 import io
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -10,6 +14,7 @@ from conversations.indexing.health import read_health
 from tests.conversations.handoff.kit import CONVERSATION, put
 from tests.conversations.indexing.kit import indexed, times
 
+ROOT = Path(__file__).resolve().parents[3]
 T1 = "2026-01-31T10:01:00.000Z"
 
 
@@ -64,3 +69,26 @@ def test_without_the_tables_of_the_trail_nothing_is_indexed(bare_store):
 def test_a_senseless_interval_is_refused(store, interval):
     with pytest.raises(CommandError, match=r"from 0\.2 to 60"):
         run("--interval", interval)
+
+
+def test_a_signal_ends_the_worker_and_gives_the_lease_back(store):
+    put(store, hand_off_to_human=True, updated_at=T1)
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "index_handoffs", "--interval", "0.2"],
+        cwd=ROOT,
+        env=store.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    # The second line comes when the sweep is over.
+    told = [process.stdout.readline(), process.stdout.readline()]
+    assert store.get("CONSOLE", pk="INDEXER", sk="LEASE")["owner"]
+    process.send_signal(signal.SIGTERM)
+    rest, _ = process.communicate(timeout=30)
+    assert process.returncode == 0, [*told, rest]
+    assert told[0].startswith("Indexing by stream")
+    assert told[1].startswith("Swept the table: 1 read, 1 repaired")
+    assert rest.startswith("In all:")
+    assert "owner" not in store.get("CONSOLE", pk="INDEXER", sk="LEASE")
+    assert indexed(store)["waiting"] == {CONVERSATION}

@@ -1,0 +1,37 @@
+"""The indexer on the system page."""
+
+import pytest
+
+from console import clock
+from conversations.indexing import lease
+from tests import faults
+from tests.people import admin, signed_in
+
+
+@pytest.fixture
+def page(store):
+    client = signed_in(admin())
+    return lambda: client.get("/system/").content.decode()
+
+
+def test_before_the_first_run_it_says_what_to_run(page):
+    text = page()
+    assert "Index of the queue" in text
+    assert "has never run" in text
+    assert "manage.py index_handoffs" in text
+
+
+def test_it_tells_how_the_indexer_is(page):
+    lease.note(beat_at=clock.now(), backfilled_at=clock.now(), lag=0.25, mode="stream", counts={"read": 12_345})
+    text = page()
+    assert "is up to date" in text
+    assert "a worker on the table&#x27;s stream" in text
+    assert "0.2 s" in text
+    assert "12,345" in text
+
+
+def test_what_cannot_be_read_is_said(page):
+    with faults.fail_before("GetItem", table_key="CONSOLE", where=lambda request: "INDEXER" in str(request)):
+        text = page()
+    assert "It could not be read just now." in text
+    assert "Tables and indexes of this environment" in text

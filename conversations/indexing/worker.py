@@ -25,6 +25,8 @@ BEAT_EVERY = timedelta(seconds=5)
 SWEEP_EVERY = timedelta(minutes=1)
 # A sweep that failed in part, or that records passed over ask for, is not begun again at once: it reads everything.
 SWEEP_AGAIN = timedelta(minutes=10)
+# Streams are switched on and off; one that is off can be read to its end, and tells nothing new.
+LOOK_FOR_STREAM = timedelta(minutes=1)
 STAND_BY_SECONDS = 5.0
 LONGEST_PAUSE_SECONDS = 30.0
 # A stream has no end that it tells: `--once` ends after so many rounds without news.
@@ -56,6 +58,7 @@ class Worker:
         self._sweep_owed = self._sweep_failed = False
         self._swept_at: datetime | None = None
         self._beat_at: datetime | None = None
+        self._arn, self._looked_at = "", now()
         self._errors = self._quiet = 0
 
     @property
@@ -92,8 +95,7 @@ class Worker:
             logger.warning("The indexer could not go on: %s", type(error).__name__)
             if isinstance(error, TableMissing):
                 # The stream or the table is another one: look again.
-                self._following, self.mode = None, ""
-                self.lease.epoch = 0
+                self._begin_anew()
             return self._pause()
         if self._following is not None and self._following.is_stuck:
             self._errors += 1
@@ -111,7 +113,8 @@ class Worker:
         if not self.lease.take():
             return False
         self._swept_at = clock.parse_instant(self.lease.state.get("last_sweep_at"))
-        arn = stream_of_table()
+        self._arn = arn = stream_of_table()
+        self._looked_at = self._now()
         self.mode = STREAM if arn else SWEEP
         self._following = Following(arn, self.lease, self._now) if arn else None
         self._sweep, self._beat_at = None, None
@@ -126,8 +129,18 @@ class Worker:
         self._say(f"Indexing by {self.mode}" + (", with a sweep of the whole table first." if self._sweep else "."))
         return True
 
+    def _begin_anew(self) -> None:
+        """The next round takes the lease again, and looks where to go on."""
+        self._following, self.mode = None, ""
+        self.lease.epoch = 0
+
     def _work(self) -> Tally:
         done: Tally = Counter()
+        if self._now() - self._looked_at >= LOOK_FOR_STREAM:
+            self._looked_at = self._now()
+            if stream_of_table() != self._arn:
+                self._begin_anew()
+                return done
         if self._sweep is None and self._is_sweep_due():
             self._sweep = Sweep()
         if self._sweep is not None:

@@ -54,25 +54,11 @@ def lease_item(store) -> dict:
 
 
 def begun(store, ticking: Clock) -> Worker:
-    """A worker that has done all there is, at the stream's head: what other tests left there is behind it."""
+    """A worker that has done all there is."""
     one = worker(ticking, "one")
     while one._quiet < QUIET_ROUNDS:
         ticking.wait(one.cycle())
-    store.empty_trail()
     return one
-
-
-@pytest.fixture(autouse=True)
-def _own_trail(store):
-    """On DynamoDB Local the stream remembers other tests: what a first start makes of that is put away."""
-
-    def empty_trail() -> None:
-        for entry in store.all("AUDIT"):
-            store.delete("AUDIT", conversation_id=entry["conversation_id"], ts_action_id=entry["ts_action_id"])
-
-    store.empty_trail = empty_trail
-    yield
-    del store.empty_trail
 
 
 def test_it_sweeps_first_and_then_follows(store, ticking):
@@ -263,6 +249,22 @@ def test_without_a_stream_it_sweeps_again_and_again(store, ticking, monkeypatch)
     assert times(store) == [T1]
     assert indexed(store)["waiting"] == {CONVERSATION}
     assert read_health(ticking.now()).mode == "sweep"
+
+
+def test_a_stream_that_is_switched_off_and_on_is_noticed(store, ticking, monkeypatch):
+    put(store)
+    one = begun(store, ticking)
+    with monkeypatch.context() as patch:
+        patch.setattr("conversations.indexing.worker.stream_of_table", lambda: "")
+        ticking.at += timedelta(minutes=2)
+        asks(store, T1)
+        rounds(one, ticking, 4)
+        assert one.mode == "sweep"
+        assert indexed(store)["waiting"] == {CONVERSATION}
+    ticking.at += timedelta(minutes=2)
+    rounds(one, ticking, 4)
+    assert one.mode == "stream"
+    assert times(store) == [T1]
 
 
 def test_children_are_read_after_their_parents(monkeypatch):

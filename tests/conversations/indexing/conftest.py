@@ -1,0 +1,31 @@
+"""DynamoDB Local keeps its stream through the session: workers of a test begin behind what earlier tests wrote."""
+
+import pytest
+
+from console import clock
+from conversations.indexing.streams.shards import Shards, stream_of_table
+from tests.store import Store
+
+_readers: dict[str, Shards] = {}
+
+
+@pytest.fixture(autouse=True)
+def _behind_earlier_tests(request: pytest.FixtureRequest) -> None:
+    if "store" not in request.fixturenames or not request.getfixturevalue("store").local:
+        return
+    store: Store = request.getfixturevalue("store")
+    arn = stream_of_table()
+    reader = _readers.setdefault(arn, Shards(arn))
+    reader.refresh()
+    while any(_read(reader, shard) for shard in reader.ready()):
+        pass
+    for shard in reader.ready():
+        position = {"arn": arn, "sequence": shard.sequence, "done": False, "noted_at": clock.to_iso(clock.now())}
+        store.put("CONSOLE", {"pk": "INDEXER", "sk": f"SHARD#{shard.shard_id}", **position})
+
+
+def _read(reader: Shards, shard) -> int:
+    records = reader.read(shard)
+    if records:
+        shard.sequence = records[-1]["dynamodb"]["SequenceNumber"]
+    return len(records)

@@ -61,7 +61,7 @@ class World:
 
 
 @given(steps=st.lists(STEPS, min_size=3, max_size=14))
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 def test_one_entry_for_each_request_whatever_sees_it_first(store, steps):
     store.empty()
     world = World(store)
@@ -77,7 +77,7 @@ def test_one_entry_for_each_request_whatever_sees_it_first(store, steps):
 
 
 @given(steps=st.lists(STEPS, min_size=2, max_size=8), data=st.data())
-@settings(max_examples=15, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, suppress_health_check=list(HealthCheck))
 def test_sweeps_in_the_middle_of_handling(store, steps, data):
     """Before one of the calls that handling a record makes, a whole sweep runs."""
     store.empty()

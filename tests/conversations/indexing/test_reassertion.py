@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from console import clock
-from conversations.handoff import perform
+from conversations.handoff import perform, settle
 from conversations.handoff.settling import trail_links
 from conversations.indexing import handling
 from conversations.indexing.reassertion import WINDOW, reassertion_id
@@ -24,6 +24,7 @@ from tests.conversations.handoff.kit import (
     trail,
 )
 from tests.conversations.indexing.kit import Stream, asks, drops, indexed, oracle, sweep, times
+from tests.tenants.kit import kill_at_each_call
 
 REASON = "wants a person"
 
@@ -186,3 +187,30 @@ def test_the_status_before_an_action_is_kept_with_its_record(store):
     assert record["during_status"] == "processing"
     assert REASON not in str(record)
     assert KEY["conversation_id"] == CONVERSATION
+
+
+@pytest.mark.parametrize("again", ["stream", "sweep"])
+def test_killed_before_and_after_every_call_then_started_again(store, again):
+    flips = []
+
+    def set_up() -> None:
+        stream = Stream()
+        acted(store, "take_over")
+        drops(store, soon())
+        flips[:] = stream.changes()
+
+    def check(finished: bool) -> None:
+        if again == "stream":
+            for flip in flips:
+                handling.handle(flip)
+        sweep()
+        # What died before it could say so is settled by the rules for every action.
+        settle(CONVERSATION)
+        assert stored(store)["hand_off_to_human"] is True
+        assert stored(store)["hand_off_agent"] == "ana"
+        assert [entry["result"] for entry in restored(store)] == ["success"]
+        assert set(results(store).values()) == {"success"}
+        assert times(store) == []
+        assert indexed(store) == oracle() == {"waiting": set(), "held": {CONVERSATION}}
+
+    assert kill_at_each_call(store, set_up, lambda: handling.handle(flips[-1]), check) > 3

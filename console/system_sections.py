@@ -13,9 +13,10 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One section: a line on how it is (`tone`: good, human for what needs a look, bad), and facts."""
+    """One section: a word on how it is (`tone`: good, human for what needs a look, bad), a line, and facts."""
 
     title: str
+    state: str
     words: str
     tone: str = ""
     facts: tuple[Fact, ...] = ()
@@ -41,5 +42,5 @@ def sections(now: datetime) -> list[Section]:
             found.append(source(now))
         except ConsoleError as error:
             logger.warning("A section of the system page could not be read: %s", type(error).__name__)
-            found.append(Section(title, "It could not be read just now.", tone="bad"))
+            found.append(Section(title, "unknown", "It could not be read just now.", tone="bad"))
     return found

@@ -1,6 +1,5 @@
 """What every page gets: environment banner, navigation by permission, who is signed in."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +21,6 @@ class NavItem:
     icon: str
     current: bool
     key: str = ""
-    count: str = ""
     count_url: str = ""
 
 
@@ -51,20 +49,13 @@ SECTIONS = (
 )
 
 
-# How many wait in a section, as far as that is known without a read ("" else), and where a page asks for it.
-_counts: dict[str, tuple[Callable[[Staff], str], str]] = {}
+# Where a page asks how many wait in a section of the navigation, by the section's name.
+_counted: dict[str, str] = {}
 
 
-def register_count(section: str, known: Callable[[Staff], str], route: str) -> None:
-    """Show a number beside a section of the navigation. `known` may not read: every page asks it."""
-    _counts[section] = (known, route)
-
-
-def _count_of(section: str, staff: Staff) -> tuple[str, str]:
-    if section not in _counts or staff.scope.is_empty:
-        return "", ""
-    known, route = _counts[section]
-    return known(staff), reverse(route)
+def register_count(section: str, route: str) -> None:
+    """Show a number beside a section of the navigation, which an open page asks for at that route."""
+    _counted[section] = route
 
 
 def page(request: HttpRequest) -> dict[str, Any]:
@@ -100,7 +91,7 @@ def navigation(path: str, staff: Staff) -> list[NavItem]:
         except NoReverseMatch:
             continue
         key = "/" if name == "conversation-find" else ""
-        count, count_url = _count_of(name, staff)
-        items.append(NavItem(url, label, icon, path.startswith(url), key, count, count_url))
+        count_url = reverse(_counted[name]) if name in _counted and not staff.scope.is_empty else ""
+        items.append(NavItem(url, label, icon, path.startswith(url), key, count_url))
     current = max((item.url for item in items if item.current), key=len, default="")
     return [replace(item, current=item.url == current) for item in items]

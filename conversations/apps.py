@@ -12,7 +12,7 @@ class ConversationsConfig(AppConfig):
         """Register what the base asks apps for.
 
         Whose a trail's conversation is and where it has its page; what to release; which companies exist, and whether
-        anything is stored under an id; how many wait for a human, and how the queue's index is.
+        anything is stored under an id; where pages ask how many wait for a human, and how the queue's index is.
         """
         from console import context, system_sections
         from console.audit import links, scoping
@@ -21,7 +21,6 @@ class ConversationsConfig(AppConfig):
         from conversations.companies import names_for
         from conversations.indexing.section import TITLE, section
         from conversations.listing import url_by_id
-        from conversations.queue.counts import known_waiting
         from conversations.release import release_everything_of
         from conversations.scoping import companies_of
         from conversations.tenant_conversations.queries import exists as tenant_conversation_exists
@@ -33,4 +32,4 @@ class ConversationsConfig(AppConfig):
         known_companies.register_existence(company_exists)
         known_companies.register_existence(tenant_conversation_exists)
         services.on_disabled.append(release_everything_of)
-        context.register_count("queue", known_waiting, "queue-count")
+        context.register_count("queue", "queue-count")

@@ -73,18 +73,10 @@ def companies_for(staff: Staff) -> tuple[Company, ...]:
 
     The registry is read at most every `REMEMBERED_SECONDS` by each worker; scope is the person's own, at once.
     """
-    return () if staff.scope.is_empty else _in_scope(staff, _registered())
-
-
-def known_companies(staff: Staff) -> tuple[Company, ...] | None:
-    """The same without a read; None where the registry is not remembered."""
-    registered = _registered.known()
-    return None if registered is None else _in_scope(staff, registered)
-
-
-def _in_scope(staff: Staff, registered: tuple[tuple[str, str], ...]) -> tuple[Company, ...]:
+    if staff.scope.is_empty:
+        return ()
     names = {company_id: company_id for company_id in staff.scope.ids}
-    for company_id, name in registered:
+    for company_id, name in _registered():
         if staff.scope.covers(company_id):
             names[company_id] = name or company_id
     companies = (Company(company_id, name) for company_id, name in names.items())

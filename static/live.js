@@ -10,6 +10,7 @@
   const EVERY_MS = 30000;
   const HIDDEN_FACTOR = 4;
   const WANTED = "console-notify";
+  const SHOWN = "console-waiting"; // the number of the page before, so that it does not come and go
   const button = document.getElementById("notify");
   const isLive = Boolean(document.querySelector("#queue[data-poll]")); // queue.js tells what it sees
   let tag = "";
@@ -26,6 +27,7 @@
       badge.hidden = !count;
     }
     last = count;
+    sessionStorage.setItem(SHOWN, count);
   }
 
   /* ---- Notifications ----------------------------------------------------------------------------------------- */
@@ -85,5 +87,7 @@
     timer = setTimeout(ask, EVERY_MS * (document.hidden ? HIDDEN_FACTOR : 1));
   }
 
-  timer = setTimeout(ask, 500);
+  show(sessionStorage.getItem(SHOWN) ?? "");
+  last = null;
+  timer = setTimeout(ask, 300);
 })();

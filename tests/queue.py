@@ -1,11 +1,13 @@
 """The queue's index as the indexer leaves it, for tests of what reads it."""
 
 from console import clock, remembering
+from conversations.indexing.lease import LEASE, PARTITION
 from tests.store import Store
 
 
 def filled(store: Store) -> None:
     """Say that a sweep of the indexer has filled the index and that it is alive; what is put must bear its keys."""
     now = clock.to_iso(clock.now())
-    store.put("CONSOLE", {"pk": "INDEXER", "sk": "LEASE", "beat_at": now, "last_sweep_at": now, "mode": "stream"})
+    lease = {"pk": PARTITION, "sk": LEASE, "mode": "stream", "beat_at": now, "last_sweep_at": now, "backfilled_at": now}
+    store.put("CONSOLE", lease)
     remembering.forget_everything()

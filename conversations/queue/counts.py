@@ -10,8 +10,6 @@ from console import clock
 from console.dynamodb.calls import parallel
 from console.dynamodb.connection import call
 from console.remembering import remembered
-from console.staff.permissions import Staff
-from conversations.companies import known_companies
 from conversations.models import held_in, waiting_in
 from conversations.queue.entries import COLLEAGUES, MINE, OVERRIDDEN, WAITING, entry_of
 from conversations.queue.filtered import COMPANIES_AT_ONCE, read_queue
@@ -75,19 +73,6 @@ def waiting(company_ids: Iterable[str]) -> Count:
     wanted = list(dict.fromkeys(company_ids))
     counts = parallel(*(partial(waiting_in_company, company_id) for company_id in wanted[:COMPANIES_AT_ONCE]))
     return sum(counts, Count(more=len(wanted) > COMPANIES_AT_ONCE))
-
-
-def known_waiting(staff: Staff) -> str:
-    """How many wait for a person, without a read: "" unless all of it is remembered, and where nobody waits."""
-    companies = known_companies(staff)
-    if companies is None:
-        return ""
-    counts = [waiting_in_company.known(company.company_id) for company in companies[:COMPANIES_AT_ONCE]]
-    known = [count for count in counts if count is not None]
-    if len(known) < len(counts):
-        return ""
-    total = sum(known, Count(more=len(companies) > COMPANIES_AT_ONCE))
-    return str(total) if total.number or total.more else ""
 
 
 def held(company_ids: Iterable[str], username: str, *, read: bool) -> dict[str, Count]:

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from console import clock
 from console.dynamodb.presence import index_ready
 from conversations.queue.indexed import INDEX
 from conversations.queue.pages import QueuePage
@@ -50,8 +49,7 @@ def of_indexer(*, indexed: bool, now: datetime) -> Notice | None:
             return Notice(f"Without the index {INDEX}, conversations are looked through one by one.", "")
         return Notice("The queue's index is not filled yet, so conversations are looked through one by one.", "")
     if health.is_stale:
-        since = "" if health.beat_at is None else f" for {clock.in_words(now - health.beat_at)}"
-        return Notice(f"The indexer has not reported{since}: who asked for a human since then is missing here.", "bad")
+        return Notice(health.in_words(now), "bad")
     if health.lag_seconds is not None and health.lag_seconds > LAG_SECONDS:
-        return Notice(f"The indexer is {int(health.lag_seconds // 60)} min behind: later requests are missing here.")
+        return Notice(health.in_words(now))
     return None

@@ -122,7 +122,7 @@ def build(endpoint: str, sizes: tuple[int, ...]) -> str:
     )
     client.put_item(TableName=table_name("CONVERSATIONS"), Item=to_dynamodb(long))
     now = clock.to_iso(clock.now())
-    beat = {"pk": "INDEXER", "sk": "LEASE", "mode": "stream", "beat_at": "2099-01-01T00:00:00Z", "last_sweep_at": now}
+    beat = {"pk": "INDEXER", "sk": "LEASE", "mode": "stream", "beat_at": "2099-01-01T00:00:00Z", "backfilled_at": now}
     client.put_item(TableName=table_name("CONSOLE"), Item=to_dynamodb(beat))
     return reference_of(long["primary_channel"], long["conversation_id"])
 

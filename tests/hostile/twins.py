@@ -21,7 +21,7 @@ REFERENCE_KINDS += ("user", "channel", "company", "tenant", "resolve", "tenant-c
 _KEPT = re.compile(r"(?:STAFF|TENANT|THREAD)#|SYSTEM\Z")
 KEPT_NAMES = {"list", "look", "channel", "tab", "filters", "status", "hand_off", "task", "since", "until", "before"}
 KEPT_NAMES |= {"at", "role", "time_zone", "display_name", "reason", "note", "what", "kind"}
-KEPT_NAMES |= {"group", "action", "result", "nobody", "format"}
+KEPT_NAMES |= {"waited", "order", "group", "action", "result", "nobody", "format"}
 KEPT_NAMES |= {"type", "version", "seen", "name", "token"}
 # Parameters of paths that choose what to do, and name nothing of anybody.
 WORDS_OF_PATHS = {"next", "previous", *STEPS, *Step}

@@ -13,7 +13,7 @@
   const HIDDEN_FACTOR = 8;
   const SLOWEST_MS = 120000;
   const FAILURES_TOLD = 2;
-  const every = Number(list.dataset.seconds) * 1000;
+  let every = Number(list.dataset.seconds) * 1000;
   const bar = document.getElementById("queue-news");
   const state = document.getElementById("queue-state");
   let tag = list.dataset.tag;
@@ -24,6 +24,11 @@
 
   function rowIds(root) {
     return new Set([...root.querySelectorAll("[data-row]")].map((row) => row.id));
+  }
+
+  /** What the rows show, in their order. */
+  function versions(root) {
+    return [...root.querySelectorAll("[data-row]")].map((row) => `${row.id} ${row.dataset.version}`).join();
   }
 
   function isBusy() {
@@ -47,23 +52,27 @@
     state.hidden = !words;
   }
 
-  /** Puts the parts of an answer in their places. */
-  function show(parts) {
+  /** Puts the parts of an answer in their places, the list only if it may move. */
+  function put(parts) {
     for (const part of parts) {
       const place = document.getElementById(part.id);
       place?.replaceChildren(...part.cloneNode(true).childNodes);
     }
+    document.dispatchEvent(new CustomEvent("console:refreshed"));
+  }
+
+  function show(parts) {
+    put(parts);
     known = rowIds(list);
     waiting = null;
     bar.hidden = true;
     window.htmx?.process(list);
-    document.dispatchEvent(new CustomEvent("console:refreshed"));
   }
 
   /** Marks what has left the list while it may not move; the rest of it waits. */
   function hold(parts, fresh, news) {
     waiting = parts;
-    for (const part of parts) if (part.id !== "queue") document.getElementById(part.id)?.replaceChildren(...part.cloneNode(true).childNodes);
+    put(parts.filter((part) => part.id !== "queue"));
     for (const row of list.querySelectorAll("[data-row]")) {
       const gone = !fresh.has(row.id);
       row.classList.toggle("gone", gone);
@@ -78,12 +87,14 @@
     const parts = [...answer.querySelectorAll("[data-live]")];
     const queue = parts.find((part) => part.id === "queue");
     if (!queue) return;
+    every = Number(queue.dataset.seconds) * 1000; // slower while there is no index
     const fresh = rowIds(queue);
     const news = [...fresh].filter((id) => !known.has(id)).length;
     const count = queue.dataset.waiting;
     document.title = document.title.replace(/^Queue( \(\S+\))?/, count ? `Queue (${count})` : "Queue");
     document.dispatchEvent(new CustomEvent("console:waiting", { detail: { count, news } }));
-    if (isBusy()) hold(parts, fresh, news);
+    if (versions(list) === versions(queue) && !waiting) put(parts.filter((part) => part !== queue));
+    else if (isBusy()) hold(parts, fresh, news);
     else show(parts);
     if (news) say(`${news} new. ${document.querySelector("#queue-head h1")?.textContent ?? ""}`);
   }

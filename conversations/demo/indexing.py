@@ -1,25 +1,28 @@
-"""The demo's indexer: a sweep before anybody looks, then a worker on the embedded stream."""
+"""The demo's indexer: everything is looked at before anybody looks, then a worker follows the embedded stream."""
 
 import threading
 from collections.abc import Callable
 
-from console import clock
-from conversations.indexing import lease
-from conversations.indexing.sweep import Sweep
-from conversations.indexing.worker import STREAM, Worker
+from conversations.indexing.health import read_health
+from conversations.indexing.worker import Worker
 
 END_SECONDS = 2.0
+# A round sweeps a page; the demo has a few.
+ROUNDS = 100
 
 
 def start_indexer() -> Callable[[], None]:
-    """Sweep at once, follow the stream in a thread; returns what ends the thread. Raises the store's errors."""
-    sweep = Sweep()
-    while not sweep.is_over:
-        sweep.step()
-    if sweep.is_complete:
-        lease.note_sweep(clock.now(), STREAM)
+    """Fill the index at once, then follow the stream in a thread; returns what ends the thread.
+
+    Raises the store's errors.
+    """
     ended = threading.Event()
-    thread = threading.Thread(target=Worker(wait=ended.wait).run, name="demo-indexer", daemon=True)
+    worker = Worker(wait=ended.wait)
+    for _ in range(ROUNDS):
+        worker.cycle()
+        if read_health().is_reliable:
+            break
+    thread = threading.Thread(target=worker.run, name="demo-indexer", daemon=True)
     thread.start()
 
     def stop() -> None:

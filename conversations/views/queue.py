@@ -36,14 +36,20 @@ from conversations.records import HandOffState
 TABS = ((WAITING, "Waiting"), (MINE, "Mine"), (COLLEAGUES, "With colleagues"), (OVERRIDDEN, "Overridden"))
 # How often an open page asks whether something changed. Without the index each answer costs a look through everything.
 POLL_SECONDS, THIN_POLL_SECONDS = 8, 60
+# So much of a tag tells the versions of one row apart.
+_VERSION = 10
 LONG_WAIT, MIDDLE_WAIT = timedelta(hours=2), timedelta(minutes=15)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of the queue. `wait_tone` is long, mid or empty; `button` is the action that fits in a row."""
+    """One row of the queue. `wait_tone` is long, mid or empty; `button` is the action that fits in a row.
+
+    `version` changes with whatever the row shows, but for its age.
+    """
 
     reference: str
+    version: str
     url: str
     who: str
     reason: str
@@ -199,6 +205,7 @@ def _row(entry: Entry, staff: Staff, now: datetime, unread: frozenset[str], quer
     url = reverse("conversation", args=[summary.reference])
     return Row(
         reference=summary.reference,
+        version=tag_of([entry], summary.reference in unread)[:_VERSION],
         url=url + query,
         who=summary.who,
         reason=hand_off.reason or "No reason given",

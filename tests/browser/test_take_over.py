@@ -13,6 +13,8 @@ def test_company_project_conversation_take_over_hand_back_trail(open_page):
     page.get_by_role("link", name="Billing").first.click()
     page.get_by_label("Hand-off").select_option(label="with the AI")
     page.wait_for_url(lambda url: "hand_off=" in url)
+    page.get_by_label("Status").select_option(label="reply sent")
+    page.wait_for_url(lambda url: "status=" in url)
     page.locator("[data-row] [data-open]").first.click()
     expect(page.locator("ol.talk")).to_be_visible()
     page.get_by_role("button", name="Take over").click()
@@ -30,7 +32,8 @@ def test_company_project_conversation_take_over_hand_back_trail(open_page):
 
 
 def test_two_agents_take_the_same_row_and_the_second_is_told_who_won(open_page):
-    first, second = open_page("agent"), open_page("admin")
+    # Without scripts a page stays as it was when it was opened.
+    first, second = open_page("agent"), open_page("admin", java_script_enabled=False)
     first.goto("/queue/?tab=waiting&company=ci-cuc-001")
     row = first.locator("[data-row]").first
     link = row.locator("[data-open]").get_attribute("href")

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 
+from console.remembering import forget_everything
 from conversations.indexing.health import read_health
 from conversations.indexing.worker import Worker
 
@@ -22,6 +23,8 @@ def start_indexer() -> Callable[[], None]:
         worker.cycle()
         if read_health().is_reliable:
             break
+    # Making the demo's staff has asked for the index already, when it was not there.
+    forget_everything()
     thread = threading.Thread(target=worker.run, name="demo-indexer", daemon=True)
     thread.start()
 

@@ -15,7 +15,7 @@ def test_company_project_conversation_take_over_hand_back_trail(open_page):
     page.wait_for_url(lambda url: "hand_off=" in url)
     page.get_by_label("Status").select_option(label="reply sent")
     page.wait_for_url(lambda url: "status=" in url)
-    page.locator("[data-row] [data-open]").first.click()
+    page.get_by_role("link", name="***-***-").nth(2).click()
     expect(page.locator("ol.talk")).to_be_visible()
     page.get_by_role("button", name="Take over").click()
     expect(page.get_by_text("You took over.")).to_be_visible()

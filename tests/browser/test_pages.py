@@ -49,6 +49,8 @@ PAGES = [
     ("agent", "queue-waiting", "/queue/", [], "waiting"),
     ("agent", "queue-mine", "/queue/?tab=mine", [], "waiting"),
     ("agent", "queue-colleagues", "/queue/?tab=colleagues", [], "waiting"),
+    ("agent", "queue-overridden", "/queue/?tab=overridden", [], "waiting"),
+    ("agent", "waiting-times", "/queue/waiting-times/", [], "Waiting times"),
     ("agent", "queue-filtered", "/queue/?company=ci-nwe-002&channel=whatsapp", [], "waiting"),
     ("agent", "queue-empty", "/queue/?company=ci-none", [], "Nobody is waiting"),
     ("agent", "conversations", "/conversations/", [], "Conversations"),

@@ -139,6 +139,25 @@ def sign_in(sizes: tuple[int, ...]) -> str:
     return f"{name}={client.cookies[name].value}"
 
 
+def environment_of(records: str, endpoint: str) -> dict[str, str]:
+    """What the benched console is started with; this process has it from now on, too."""
+    environment = {
+        "DJANGO_SETTINGS_MODULE": "tests.bench.settings",
+        "CONSOLE_ENV": "bench",
+        "SECRET_KEY": secrets.token_urlsafe(64),
+        "ALLOWED_HOSTS": "127.0.0.1,testserver",
+        "PLAIN_HTTP": "true",
+        "STATIC_MANIFEST": "false",
+        "AWS_REGION": "eu-west-2",
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "DYNAMODB_ENDPOINT": endpoint,
+        "BENCH_RECORDS": records,
+    }
+    os.environ.update(environment)
+    return environment
+
+
 @contextmanager
 def serving(environment: dict[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
     """gunicorn as README.md starts it, on this machine alone."""
@@ -281,23 +300,10 @@ def main() -> None:
     sizes = QUICK_SIZES if options.quick else SIZES
     repeats = options.repeats or (12 if options.quick else 40)
     with tempfile.TemporaryDirectory() as records:
-        environment = {
-            "DJANGO_SETTINGS_MODULE": "tests.bench.settings",
-            "CONSOLE_ENV": "bench",
-            "SECRET_KEY": secrets.token_urlsafe(64),
-            "ALLOWED_HOSTS": "127.0.0.1",
-            "PLAIN_HTTP": "true",
-            "STATIC_MANIFEST": "false",
-            "AWS_REGION": "eu-west-2",
-            "AWS_ACCESS_KEY_ID": "test",
-            "AWS_SECRET_ACCESS_KEY": "test",
-            "BENCH_RECORDS": records,
-        }
-        os.environ.update(environment)
         from tests.dynamodb_local import DynamoDBLocal
 
         with DynamoDBLocal() as local:
-            os.environ["DYNAMODB_ENDPOINT"] = environment["DYNAMODB_ENDPOINT"] = local.endpoint
+            environment = environment_of(records, local.endpoint)
             import django
 
             django.setup()

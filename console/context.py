@@ -88,10 +88,10 @@ def navigation(path: str, staff: Staff) -> list[NavItem]:
             continue
         try:
             url = reverse(name)
+            count_url = reverse(_counted[name]) if name in _counted and not staff.scope.is_empty else ""
         except NoReverseMatch:
             continue
         key = "/" if name == "conversation-find" else ""
-        count_url = reverse(_counted[name]) if name in _counted and not staff.scope.is_empty else ""
         items.append(NavItem(url, label, icon, path.startswith(url), key, count_url))
     current = max((item.url for item in items if item.current), key=len, default="")
     return [replace(item, current=item.url == current) for item in items]

@@ -109,7 +109,8 @@ def _seldom_collected() -> Iterator[None]:
     gc.set_threshold(100_000, 20, 20)
     yield
     gc.set_threshold(*thresholds)
-    gc.unfreeze()
+    # At the end pytest collects five times, which would take minutes with all that is kept.
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

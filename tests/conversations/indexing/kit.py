@@ -5,11 +5,11 @@ from typing import Any
 from console import clock
 from console.audit.actions import Action
 from console.dynamodb.registry import table_name
-from conversations import queue
 from conversations.indexing.handling import handle
 from conversations.indexing.streams.records import Change, change_of
 from conversations.indexing.streams.shards import Shards, stream_of_table
 from conversations.indexing.sweep import Sweep
+from conversations.queue import filtered as queue
 from conversations.records import HandOffState
 from tests.conversations.handoff.kit import COMPANY, KEY, conversation
 from tests.store import Store

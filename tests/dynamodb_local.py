@@ -73,9 +73,10 @@ def fetch() -> Path:
 
 
 class DynamoDBLocal:
-    """One in-memory DynamoDB Local process on a free loopback port. Context manager."""
+    """One in-memory DynamoDB Local process on a free loopback port, with so much `heap`. Context manager."""
 
-    def __init__(self) -> None:
+    def __init__(self, heap: str = "512m") -> None:
+        self._heap = heap
         self.endpoint = ""
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -86,7 +87,7 @@ class DynamoDBLocal:
             raise Unavailable("no java on the PATH")
         directory = fetch()
         port = _free_port()
-        command = [java, "-Xmx512m", f"-Djava.library.path={directory}", "-cp", f"{directory}/*", MAIN_CLASS]
+        command = [java, f"-Xmx{self._heap}", f"-Djava.library.path={directory}", "-cp", f"{directory}/*", MAIN_CLASS]
         self._process = subprocess.Popen(
             [*command, "-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(port)],
             stdin=subprocess.DEVNULL,

@@ -302,11 +302,15 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as records:
         from tests.dynamodb_local import DynamoDBLocal
 
-        with DynamoDBLocal() as local:
+        with DynamoDBLocal(heap="4g") as local:
             environment = environment_of(records, local.endpoint)
             import django
 
             django.setup()
+            from django.conf import settings
+
+            # In this process only, which looks through everything: DynamoDB Local takes seconds for a page of that.
+            settings.DYNAMODB_READ_TIMEOUT_SECONDS = 120
             reference = build(local.endpoint, sizes)
             browser = Browser(sign_in(sizes))
             with serving(environment) as process:

@@ -28,6 +28,10 @@ _ISO = re.compile(
 )
 
 
+# `2026-01-31T12:00:00Z` and with milliseconds or microseconds: what nearly every writer uses.
+_USUAL_LENGTHS = frozenset({20, 24, 27})
+
+
 def parse_instant(value: Any) -> datetime | None:
     """Read a timestamp in any of the spellings that real writers use; None if it is none.
 
@@ -40,6 +44,10 @@ def parse_instant(value: Any) -> datetime | None:
         return _from_epoch(value)
     if not isinstance(value, str) or len(value) > 64:
         return None
+    if len(value) in _USUAL_LENGTHS and (value[7], value[10], value[-1]) == ("-", "T", "Z"):
+        usual = _usual(value)
+        if usual is not None:
+            return usual
     if re.fullmatch(r"\s*-?\d+(\.\d+)?\s*", value, re.ASCII):
         return _from_epoch(float(value))
     if not (match := _ISO.fullmatch(value)):
@@ -62,6 +70,15 @@ def parse_instant(value: Any) -> datetime | None:
     except (ValueError, OverflowError):
         return None
     # Writers mean "never" by the ends of the calendar, and no time zone can be applied there.
+    return moment if 1 < moment.year < 9999 else None
+
+
+def _usual(value: str) -> datetime | None:
+    """The instant of the usual spelling; None where the other ones have to be tried: a leap second, a year of 9999."""
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        return None
     return moment if 1 < moment.year < 9999 else None
 
 

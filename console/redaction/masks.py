@@ -78,7 +78,9 @@ def mask_identifier(value: object) -> str:
         return text
     if "@" in text:
         return EMAIL_MASK
-    folded = "".join(str(unicodedata.decimal(char)) if char.isdecimal() else char for char in text[:64])
+    folded = text[:64]
+    if not folded.isascii():
+        folded = "".join(str(unicodedata.decimal(char)) if char.isdecimal() else char for char in folded)
     return mask_phone(text) if _PHONE_SHAPE.fullmatch(folded.replace("\u00a0", " ")) and len(text) <= 64 else FULL_MASK
 
 

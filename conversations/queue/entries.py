@@ -6,7 +6,7 @@ from typing import Any
 
 from console import clock
 from conversations.models import Conversation
-from conversations.reading import hand_off_of, is_gone, summary_of
+from conversations.reading import is_gone, summary_of
 from conversations.records import HandOff, HandOffState, Summary
 
 WAITING, MINE, COLLEAGUES, OVERRIDDEN = "waiting", "mine", "colleagues", "overridden"
@@ -56,10 +56,12 @@ class Entry:
 def entry_of(raw: dict[str, dict[str, Any]], now: datetime) -> Entry | None:
     """The row of a stored item; None where the AI has it, or it is past its TTL."""
     item = Conversation.from_raw_data(raw)
-    hand_off = hand_off_of(item)
-    if hand_off.state is HandOffState.AI or is_gone(item, now):
+    if is_gone(item, now):
         return None
-    return Entry(summary_of(item), item, hand_off, place_of(item, hand_off))
+    summary = summary_of(item)
+    if summary.hand_off.state is HandOffState.AI:
+        return None
+    return Entry(summary, item, summary.hand_off, place_of(item, summary.hand_off))
 
 
 def place_of(item: Conversation, hand_off: HandOff) -> str:

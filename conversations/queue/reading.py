@@ -13,7 +13,7 @@ from conversations.queue.filtered import COMPANIES_AT_ONCE, read_filtered
 from conversations.queue.filters import Place, QueueFilters
 from conversations.queue.indexed import INDEX, read_indexed
 from conversations.queue.pages import Asked, QueuePage
-from conversations.reading import hand_off_of, summary_of
+from conversations.reading import summary_of
 
 PAGE_SIZE = 25
 # How old what is said of the indexer may be.
@@ -72,6 +72,6 @@ def beside(
 
 
 def _place_of(item: Conversation) -> Place | None:
-    hand_off = hand_off_of(item)
-    since = place_of(item, hand_off)
-    return Place.of(Entry(summary_of(item), item, hand_off, since)) if since else None
+    summary = summary_of(item)
+    since = place_of(item, summary.hand_off)
+    return Place.of(Entry(summary, item, summary.hand_off, since)) if since else None

@@ -6,20 +6,23 @@ from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
-from django.urls import reverse
 from django.utils.cache import get_conditional_response
+from django.utils.html import format_html
 from django.utils.http import quote_etag, urlencode
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from console import clock
 from console.audit.recording import new_action_id, read_only_reason
+from console.escaping import escaped
 from console.refs import seal
 from console.staff.access import StaffRequest, requires
 from console.staff.middleware import POLL_HEADER
 from console.staff.permissions import Permission, Staff
+from console.templatetags.console import brief
 from conversations.companies import companies_for
 from conversations.forms import CHANNELS
-from conversations.listing import seal_list_context
+from conversations.listing import ConversationPath, seal_list_context
 from conversations.panel import Button, is_forgotten, primary_button
 from conversations.queue import counts, notices
 from conversations.queue.entries import COLLEAGUES, MINE, OVERRIDDEN, WAITING, Entry
@@ -31,11 +34,12 @@ from conversations.queue.reading import is_indexed, read_tab
 from conversations.queue.tallies import Count
 from conversations.queue.times import waits_of
 from conversations.queue.unread import unread_of
-from conversations.records import HandOffState
+from conversations.records import HandOff, HandOffState
 
 TABS = ((WAITING, "Waiting"), (MINE, "Mine"), (COLLEAGUES, "With colleagues"), (OVERRIDDEN, "Overridden"))
 # How often an open page asks whether something changed. Without the index each answer costs a look through everything.
 POLL_SECONDS, THIN_POLL_SECONDS = 8, 60
+_AT_LEAST = SafeString(' title="The platform notes no time of its own: since its last update"')
 # So much of a tag tells the versions of one row apart.
 _VERSION = 10
 LONG_WAIT, MIDDLE_WAIT = timedelta(hours=2), timedelta(minutes=15)
@@ -55,11 +59,9 @@ class Row:
     reason: str
     wait: str
     wait_tone: str
-    since: datetime | None
-    since_iso: str
-    at_least: bool
+    since: SafeString | str
     agent: str
-    taken_at: datetime | None
+    taken_at: SafeString | str
     company_name: str
     project_name: str
     channel: str
@@ -132,8 +134,8 @@ def _context(page: QueuePage, form: QueueForm, staff: Staff, shown: dict[str, An
     tab, numbers, now = form.chosen_tab, shown["numbers"], clock.now()
     list_context = seal_list_context({"list": "queue", "tab": tab, "filters": form.values()})
     query = "?" + urlencode({"in": list_context})
-    rows = [_row(entry, staff, now, shown["unread"], query) for entry in page.entries]
-    longest = rows[0] if rows and tab == WAITING and shown["is_first"] else None
+    path = ConversationPath()
+    rows = [_row(each, staff, now, shown["unread"], path.of(each.summary), query) for each in page.entries]
     return shown | {
         "tab": tab,
         "tabs": [Tab(name, label, numbers.get(name), form.url_of(name), name == tab) for name, label in TABS],
@@ -144,8 +146,7 @@ def _context(page: QueuePage, form: QueueForm, staff: Staff, shown: dict[str, An
         "first_url": form.url_of(tab),
         "poll_seconds": POLL_SECONDS if page.indexed else THIN_POLL_SECONDS,
         "list_context": list_context,
-        "longest": longest.wait if longest else "",
-        "longest_since": longest.since_iso if longest else "",
+        "longest": rows[0].wait if rows and tab == WAITING and shown["is_first"] and rows[0].since else "",
         "take_token": "" if read_only_reason() else seal("take", staff.username, new_action_id()),
     }
 
@@ -199,33 +200,39 @@ def _numbers(
     return numbers
 
 
-def _row(entry: Entry, staff: Staff, now: datetime, unread: frozenset[str], query: str) -> Row:
+def _row(entry: Entry, staff: Staff, now: datetime, unread: frozenset[str], url: str, query: str) -> Row:
     summary, hand_off = entry.summary, entry.hand_off
-    waited, since = hand_off.waited(now), hand_off.requested_at
-    url = reverse("conversation", args=[summary.reference])
     return Row(
         reference=summary.reference,
         version=tag_of([entry], summary.reference in unread)[:_VERSION],
-        url=url + query,
-        who=summary.who,
-        reason=hand_off.reason or "No reason given",
-        wait="unknown" if waited is None else clock.in_words(waited),
-        wait_tone=_wait_tone(waited),
-        since=since,
-        since_iso="" if since is None else clock.to_iso(since, "seconds"),
-        at_least=hand_off.wait_at_least,
+        url=escaped(url + query),
+        who=escaped(summary.who),
+        reason=escaped(hand_off.reason or "No reason given"),
+        wait=_wait(hand_off, now),
+        wait_tone=_wait_tone(hand_off.waited(now)),
+        since=brief(hand_off.requested_at, staff) if hand_off.requested_at else "",
         agent="you" if hand_off.agent == staff.username else hand_off.agent,
-        taken_at=hand_off.taken_at,
-        company_name=summary.company_name,
-        project_name=summary.project_name,
-        channel=CHANNELS.get(summary.channel, summary.channel),
+        taken_at=brief(hand_off.taken_at, staff) if hand_off.agent else "",
+        company_name=escaped(summary.company_name),
+        project_name=escaped(summary.project_name),
+        channel=escaped(CHANNELS.get(summary.channel, summary.channel)),
         flaws=", ".join(summary.drift),
         forgotten=is_forgotten(hand_off, now),
         overridden=hand_off.state is HandOffState.OVERRIDDEN,
         unread=summary.reference in unread,
         button=primary_button(entry.item, hand_off, staff),
-        action_url=f"{url}hand-off/",
+        action_url=escaped(f"{url}hand-off/"),
     )
+
+
+def _wait(hand_off: HandOff, now: datetime) -> SafeString | str:
+    """How long the customer has waited, in words that console.js keeps fresh."""
+    waited, since = hand_off.waited(now), hand_off.requested_at
+    if waited is None or since is None:
+        return "unknown"
+    age = '<time datetime="{}" data-relative="age"{}>{}</time>{}'
+    told, more = (_AT_LEAST, "+") if hand_off.wait_at_least else ("", "")
+    return format_html(age, clock.to_iso(since, "seconds"), told, clock.in_words(waited), more)
 
 
 def _wait_tone(waited: timedelta | None) -> str:

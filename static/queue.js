@@ -140,8 +140,16 @@
     if (waiting) show(waiting);
     list.querySelector("[data-row] [data-open]")?.focus();
   });
-  list.addEventListener("pointerleave", () => setTimeout(() => waiting && !isBusy() && show(waiting)));
-  list.addEventListener("focusout", () => setTimeout(() => waiting && !isBusy() && show(waiting)));
+  /** Once the list may move. On the way to the bar it stays: somebody is about to press that. */
+  function settle(event) {
+    if (event.relatedTarget === bar) return;
+    setTimeout(() => waiting && !isBusy() && show(waiting));
+  }
+
+  for (const element of [list, bar]) {
+    element.addEventListener("pointerleave", settle);
+    element.addEventListener("focusout", settle);
+  }
   document.addEventListener("visibilitychange", () => {
     if (timer < 0) return;
     if (document.hidden) plan();

@@ -23,6 +23,9 @@ WANTED = "hand_off_wanted"
 STAMP = "hand_off_action_id"
 QUEUE = "gsi_hand_off_queue"
 
+# What an item no longer has once the AI has it again.
+GONE_WITH_THE_AI = (AGENT, TAKEN_AT, REQUESTED_AT, QUEUE)
+
 # What is read of an item: our attributes, the flag and reason, what tells scope, age and expiry, and whether a service
 # is at work on it.
 ATTRIBUTES = (
@@ -84,10 +87,10 @@ def effect_of(intent: Intent, by: str, at: datetime, stored: Raw, *, reason: str
             _keep_timer(change, intent, now, stored)
         case HandOffAction.HAND_BACK:
             change.values |= {FLAG: {"BOOL": False}, REASON: {"NULL": True}}
-            change.removed = (AGENT, TAKEN_AT, REQUESTED_AT, QUEUE)
+            change.removed = GONE_WITH_THE_AI
         case HandOffAction.ACKNOWLEDGE:
             change.values[WANTED] = {"BOOL": intent.flag_seen}
-            change.removed = (AGENT, TAKEN_AT, REQUESTED_AT, QUEUE)
+            change.removed = GONE_WITH_THE_AI
     return change
 
 
@@ -115,11 +118,17 @@ def _keep_timer(change: Expression, intent: Intent, now: str, stored: Raw) -> No
 
 def update_of(intent: Intent, change: Expression, stored: Raw) -> dict[str, Any]:
     """The UpdateItem of an action: everything as seen, nothing but named attributes written."""
-    conditions = Conditions()
-    conditions.flag(intent.flag_seen, stored)
-    conditions.text(AGENT, intent.agent_seen, stored)
-    conditions.text(STAMP, intent.stamp_seen, stored)
+    conditions = as_seen(intent.flag_seen, intent.agent_seen, intent.stamp_seen, stored)
     return update_item(intent.primary_channel, intent.conversation_id, change, conditions)
+
+
+def as_seen(flag: bool, agent: str, stamp: str, stored: Raw) -> "Conditions":
+    """On condition that nobody acted since: flag, holder and stamp are as seen."""
+    conditions = Conditions()
+    conditions.flag(flag, stored)
+    conditions.text(AGENT, agent, stored)
+    conditions.text(STAMP, stamp, stored)
+    return conditions
 
 
 def fence_of(primary_channel: str, conversation_id: str, stamp: str, fence_id: str, stored: Raw) -> dict[str, Any]:
@@ -129,13 +138,19 @@ def fence_of(primary_channel: str, conversation_id: str, stamp: str, fence_id: s
     return update_item(primary_channel, conversation_id, Expression({STAMP: text(fence_id)}), conditions)
 
 
+def text_in(stored: Raw, attribute: str) -> str:
+    """An attribute's text; "" where it is absent or of another type."""
+    return str(stored.get(attribute, {}).get("S", ""))
+
+
+def reason_in(stored: Raw) -> str:
+    """The platform's reason for the flag, of whatever type; "" for none."""
+    return str(plain(stored[REASON]) or "") if REASON in stored else ""
+
+
 def stamp_of(stored: Raw) -> str:
     """Id of the console's last action on an item, "" for none."""
-    return _as_text(stored.get(STAMP))
-
-
-def _as_text(value: dict[str, Any] | None) -> str:
-    return str(value["S"]) if value is not None and "S" in value else ""
+    return text_in(stored, STAMP)
 
 
 class Conditions:

@@ -6,15 +6,14 @@ after the AI call, seconds later. What was true when a person acted in between i
 
 from django.utils.crypto import salted_hmac
 
-from console.dynamodb.values import plain
-from conversations.handoff.effects import REASON, Raw
+from conversations.handoff.effects import Raw, reason_in, text_in
 
 STATUS_LENGTH = 60
 
 
 def status_in(stored: Raw) -> str:
     """The conversation's status, "" where it is no text."""
-    return str(stored.get("conversation_status", {}).get("S", ""))[:STATUS_LENGTH]
+    return text_in(stored, "conversation_status")[:STATUS_LENGTH]
 
 
 def is_processing(stored: Raw) -> bool:
@@ -29,5 +28,4 @@ def says_processing(status: str) -> bool:
 
 def reason_digest(conversation_id: str, stored: Raw) -> str:
     """A keyed digest by which the reason can be compared later: reasons may hold what customers wrote."""
-    reason = str(plain(stored[REASON]) or "") if REASON in stored else ""
-    return salted_hmac(f"hand-off reason {conversation_id}", reason, algorithm="sha256").hexdigest()
+    return salted_hmac(f"hand-off reason {conversation_id}", reason_in(stored), algorithm="sha256").hexdigest()

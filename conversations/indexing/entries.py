@@ -18,8 +18,7 @@ from console.audit.actions import Action, conversation_trail
 from console.audit.models import AuditEntry
 from console.audit.recording import PLATFORM, Entry, build
 from console.dynamodb.translation import ConditionFailed
-from console.dynamodb.values import plain
-from conversations.handoff.effects import REASON, Raw
+from conversations.handoff.effects import Raw, reason_in
 from conversations.indexing.states import marks_of
 
 REASON_LENGTH = 2_000
@@ -40,9 +39,8 @@ class Request:
 def request_in(stored: Raw, at: str, edge_at: str = "") -> Request:
     """The request that an item, or an image of it, tells of."""
     marks = marks_of(stored)
-    reason = str(plain(stored[REASON]) or "") if REASON in stored else ""
-    conversation_id = stored["conversation_id"]["S"]
-    return Request(conversation_id, marks.company_id, marks.stamp, at, edge_at, reason[:REASON_LENGTH])
+    conversation_id, reason = stored["conversation_id"]["S"], reason_in(stored)[:REASON_LENGTH]
+    return Request(conversation_id, marks.company_id, marks.stamp, at, edge_at, reason)
 
 
 def sort_key(request: Request) -> str:

@@ -17,16 +17,15 @@ from console.audit.recording import PLATFORM
 from console.dynamodb.values import plain
 from console.errors import ConsoleError, NotFound
 from conversations.handoff.effects import (
-    AGENT,
     FLAG,
+    GONE_WITH_THE_AI,
     QUEUE,
     REASON,
     REQUESTED_AT,
     STAMP,
-    TAKEN_AT,
-    Conditions,
     Expression,
     Raw,
+    as_seen,
     stamp_of,
     text,
     update_item,
@@ -124,11 +123,8 @@ def _update(act: Act, stored: Raw) -> dict[str, object]:
             change.values[REQUESTED_AT] = text(platform_time(stored, clock.now()))
     else:
         change.values[REASON] = {"NULL": True}
-        change.removed = (AGENT, TAKEN_AT, REQUESTED_AT, QUEUE)
-    conditions = Conditions()
-    conditions.flag(marks.flag, stored)
-    conditions.text(AGENT, marks.agent, stored)
-    conditions.text(STAMP, marks.stamp, stored)
+        change.removed = GONE_WITH_THE_AI
+    conditions = as_seen(marks.flag, marks.agent, marks.stamp, stored)
     return update_item(act.primary_channel, act.conversation_id, change, conditions)
 
 

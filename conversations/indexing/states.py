@@ -5,7 +5,7 @@ from datetime import datetime
 
 from console import clock
 from console.dynamodb.values import plain
-from conversations.handoff.effects import AGENT, FLAG, QUEUE, REQUESTED_AT, STAMP, WANTED, Raw, text
+from conversations.handoff.effects import AGENT, FLAG, QUEUE, REQUESTED_AT, STAMP, WANTED, Raw, text, text_in
 from conversations.models import held_in, waiting_in
 from conversations.reading import is_true
 
@@ -43,11 +43,6 @@ def marks_of(stored: Raw) -> Marks:
         company_id=text_in(stored, "company_id"),
         requested_at=_normalised(text_in(stored, REQUESTED_AT)),
     )
-
-
-def text_in(stored: Raw, attribute: str) -> str:
-    """An attribute's text; "" where it is absent or of another type."""
-    return str(stored.get(attribute, {}).get("S", ""))
 
 
 def platform_time(stored: Raw, otherwise: datetime) -> str:

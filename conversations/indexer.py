@@ -58,6 +58,6 @@ def _note(lag: float, counts: dict[str, int]) -> None:
         return
     _beat[:] = [time.monotonic()]
     try:
-        lease.note(beat_at=clock.now(), lag=lag, mode="lambda", counts=counts)
+        lease.note(beat_at=clock.now(), lag=lag, mode=lease.LAMBDA, counts=counts)
     except ConsoleError as error:
         logger.warning("The heartbeat could not be written: %s", type(error).__name__)

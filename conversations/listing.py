@@ -96,17 +96,17 @@ def url_of(name: str, *parts: str) -> str:
         return reverse("conversations")
 
 
-class ConversationPath:
-    """The paths of many conversations, for which the address is looked up once."""
+class Paths:
+    """The paths of one route for many conversations: each row would look the same address up again."""
 
     _MARK = "reference"
 
-    def __init__(self) -> None:
-        self._before, _, self._after = reverse("conversation", args=[self._MARK]).rpartition(self._MARK)
+    def __init__(self, route: str) -> None:
+        self._before, _, self._after = reverse(route, args=[self._MARK]).rpartition(self._MARK)
 
-    def of(self, summary: Summary) -> str:
-        """The path of one."""
-        return f"{self._before}{summary.reference}{self._after}"
+    def of(self, reference: str) -> str:
+        """The path for one conversation."""
+        return f"{self._before}{reference}{self._after}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,24 +135,24 @@ class Row:
 def rows_of(summaries: tuple[Summary, ...], context: dict[str, Any], staff: Staff) -> tuple[Row, ...]:
     """The rows of a list, each linked with the list's context."""
     query = "?" + urlencode({"in": seal_list_context(context)})
-    path = ConversationPath()
-    project_urls: dict[tuple[str, str], str] = {}
-    for summary in summaries:
-        place = summary.company_id, summary.project_id
-        project_urls[place] = project_urls.get(place) or url_of("project", *place)
-    return tuple(
-        _row(summary, number, path.of(summary), query, project_urls[summary.company_id, summary.project_id], staff)
-        for number, summary in enumerate(summaries, 1)
-    )
+    paths = Paths("conversation"), Paths("conversation-last-message")
+    places = {(summary.company_id, summary.project_id) for summary in summaries}
+    projects = {place: url_of("project", *place) for place in places}
+    rows = []
+    for number, summary in enumerate(summaries, 1):
+        url, last_message_url = (path.of(summary.reference) + query for path in paths)
+        project_url = projects[summary.company_id, summary.project_id]
+        rows.append(_row(summary, number, url, last_message_url, project_url, staff))
+    return tuple(rows)
 
 
-def _row(summary: Summary, number: int, url: str, query: str, project_url: str, staff: Staff) -> Row:
+def _row(summary: Summary, number: int, url: str, last_message_url: str, project_url: str, staff: Staff) -> Row:
     state, tone, icon_name = _state(summary, staff)
     status, channel, hand_off = words(summary.status), summary.channel, summary.hand_off
     return Row(
         number=number,
-        url=escaped(url + query),
-        last_message_url=escaped(f"{url}last-message/{query}"),
+        url=escaped(url),
+        last_message_url=escaped(last_message_url),
         who=escaped(summary.who),
         short_id=escaped(summary.short_id),
         project_url=escaped(project_url) if summary.project_id else "",

@@ -10,13 +10,11 @@ from console.dynamodb.registry import table_name
 from console.dynamodb.values import plain_item
 from console.errors import TableMissing
 from conversations.handoff.effects import text
-from conversations.indexing.lease import LEASE, PARTITION
+from conversations.indexing.lease import LAMBDA, LEASE, PARTITION
 
 # A worker beats every five seconds. Who was not heard of for so long is dead, or cut off from the store. A Lambda runs
 # only when something changes, so that its silence says nothing.
 STALE_AFTER = timedelta(seconds=60)
-# Sweeps by hand or by a timer, without a worker: these count as beats too.
-EVENT_DRIVEN = "lambda"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +39,11 @@ class IndexerHealth:
         """Whether pages may rely on the index as it is now."""
         return self.ran and self.backfilled and not self.is_stale
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether people would notice the lag: they wait for a request that they know of."""
+        return self.lag_seconds is not None and self.lag_seconds >= STALE_AFTER.total_seconds()
+
     def in_words(self, now: datetime) -> str:
         """One line for people."""
         if not self.ran:
@@ -50,8 +53,8 @@ class IndexerHealth:
             return f"The indexer of the queue was not heard of{since}: new requests may be missing."
         if not self.backfilled:
             return "The indexer of the queue is looking through all conversations: older requests may be missing."
-        if self.lag_seconds is not None and self.lag_seconds >= STALE_AFTER.total_seconds():
-            return f"The indexer of the queue is {clock.in_words(timedelta(seconds=self.lag_seconds))} behind."
+        if self.is_behind:
+            return f"The indexer of the queue is {clock.in_words(timedelta(seconds=self.lag_seconds or 0))} behind."
         return "The indexer of the queue is up to date."
 
 
@@ -68,13 +71,14 @@ def read_health(now: datetime | None = None) -> IndexerHealth:
 def health_of(stored: dict[str, Any], now: datetime) -> IndexerHealth:
     """The health that the item of the lease tells, as plain Python."""
     swept_at = clock.parse_instant(stored.get("last_sweep_at"))
+    # Sweeps by hand or by a timer, without a worker, count as beats too.
     beats = [each for each in (clock.parse_instant(stored.get("beat_at")), swept_at) if each is not None]
     beat_at, mode, lag = max(beats, default=None), str(stored.get("mode") or ""), stored.get("lag")
     counts = stored.get("counts")
     return IndexerHealth(
         ran=beat_at is not None,
         backfilled=bool(stored.get("backfilled_at")),
-        is_stale=mode != EVENT_DRIVEN and beat_at is not None and now - beat_at > STALE_AFTER,
+        is_stale=mode != LAMBDA and beat_at is not None and now - beat_at > STALE_AFTER,
         beat_at=beat_at,
         lag_seconds=None if lag is None or isinstance(lag, str) else float(lag),
         mode=mode,

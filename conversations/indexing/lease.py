@@ -21,6 +21,8 @@ from conversations.handoff.packets import retried
 from conversations.indexing.streams.shards import Shard
 
 PARTITION, LEASE, SHARD = "INDEXER", "LEASE", "SHARD#"
+# How the index is kept: by a worker on the stream, by sweeps, by a Lambda on the stream.
+STREAM, SWEEP, LAMBDA = "stream", "sweep", "lambda"
 # Who does not renew it for so long has died, or is cut off.
 LEASE_SECONDS = 30
 # A position is of no use once the stream has forgotten it.

@@ -5,12 +5,13 @@ from datetime import datetime
 from console.facts import Fact, instant_fact
 from console.system_sections import Section
 from conversations.indexing.health import IndexerHealth, read_health
+from conversations.indexing.lease import LAMBDA, STREAM, SWEEP
 
 TITLE = "Index of the queue"
 _MODES = {
-    "stream": "a worker on the table's stream",
-    "sweep": "sweeps of the table",
-    "lambda": "a Lambda on the stream",
+    STREAM: "a worker on the table's stream",
+    SWEEP: "sweeps of the table",
+    LAMBDA: "a Lambda on the stream",
 }
 _COUNTS = {
     "read": "Records and items read",

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from console import clock
 from console.errors import ConsoleError, TableMissing
 from conversations.indexing.handling import Did, Tally
-from conversations.indexing.lease import Lease
+from conversations.indexing.lease import STREAM, SWEEP, Lease
 from conversations.indexing.streams.following import Following
 from conversations.indexing.streams.shards import stream_of_table
 from conversations.indexing.sweep import Sweep
@@ -31,8 +31,6 @@ STAND_BY_SECONDS = 5.0
 LONGEST_PAUSE_SECONDS = 30.0
 # A stream has no end that it tells: `--once` ends after so many rounds without news.
 QUIET_ROUNDS = 3
-
-STREAM, SWEEP, LAMBDA = "stream", "sweep", "lambda"
 
 
 class Worker:

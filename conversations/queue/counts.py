@@ -12,8 +12,9 @@ from console.dynamodb.connection import call
 from console.remembering import remembered
 from conversations.models import held_in, waiting_in
 from conversations.queue.entries import COLLEAGUES, MINE, OVERRIDDEN, WAITING, entry_of
-from conversations.queue.filtered import COMPANIES_AT_ONCE, read_queue
+from conversations.queue.filtered import FLAG_IS_TRUE, FLAG_VALUES, IS_TEXT, read_queue
 from conversations.queue.indexed import index_query
+from conversations.queue.pages import at_once
 from conversations.queue.reading import is_indexed
 from conversations.queue.tallies import COUNTED, Count, Held
 
@@ -22,10 +23,7 @@ SECONDS = 5
 # Without the index a count looks through a company as the queue's page does: not for every page of every person.
 THIN_SECONDS = 60
 _ATTRIBUTES = ("primary_channel", "conversation_id", "company_id", "hand_off_to_human", "hand_off_agent", "ttl")
-_WAITS = (
-    "#flag IN (:true, :text, :title, :one)"
-    " AND (attribute_not_exists(#ttl) OR attribute_type(#ttl, :string) OR #ttl > :now)"
-)
+_WAITS = f"{FLAG_IS_TRUE} AND (attribute_not_exists(#ttl) OR attribute_type(#ttl, :string) OR #ttl > :now)"
 
 
 @remembered(SECONDS)
@@ -38,14 +36,8 @@ def waiting_in_company(company_id: str) -> Count:
     query["Select"] = "COUNT"
     query["FilterExpression"] = _WAITS
     query["ExpressionAttributeNames"] |= {"#flag": "hand_off_to_human", "#ttl": "ttl"}
-    query["ExpressionAttributeValues"] |= {
-        ":true": {"BOOL": True},
-        ":text": {"S": "true"},
-        ":title": {"S": "True"},
-        ":one": {"N": "1"},
-        ":string": {"S": "S"},
-        ":now": {"N": str(clock.to_epoch(clock.now()))},
-    }
+    now = {":now": {"N": str(clock.to_epoch(clock.now()))}}
+    query["ExpressionAttributeValues"] |= FLAG_VALUES | IS_TEXT | now
     answer = call("Query", **query)
     return Count(int(answer["Count"]), bool(answer.get("LastEvaluatedKey")))
 
@@ -70,22 +62,21 @@ def _looked_through(company_id: str) -> tuple[Count, Held]:
 
 def waiting(company_ids: Iterable[str]) -> Count:
     """How many wait in all these companies; beyond `COMPANIES_AT_ONCE` of them it is "so many and more"."""
-    wanted = list(dict.fromkeys(company_ids))
-    counts = parallel(*(partial(waiting_in_company, company_id) for company_id in wanted[:COMPANIES_AT_ONCE]))
-    return sum(counts, Count(more=len(wanted) > COMPANIES_AT_ONCE))
+    asked, left_out = at_once(company_ids)
+    counts = parallel(*(partial(waiting_in_company, company_id) for company_id in asked))
+    return sum(counts, Count(more=bool(left_out)))
 
 
 def held(company_ids: Iterable[str], username: str, *, read: bool) -> dict[str, Count]:
     """How many the tabs of held conversations list for a person; empty unless remembered where it may not `read`."""
-    wanted = list(dict.fromkeys(company_ids))
-    asked = wanted[:COMPANIES_AT_ONCE]
+    asked, left_out = at_once(company_ids)
     if read:
         found = parallel(*(partial(held_in_company, company_id) for company_id in asked))
     else:
         found = [each for each in map(held_in_company.known, asked) if each is not None]
         if len(found) < len(asked):
             return {}
-    start = Count(more=len(wanted) > COMPANIES_AT_ONCE)
+    start = Count(more=bool(left_out))
     return {tab: sum((each.of_tab(tab, username) for each in found), start) for tab in (MINE, COLLEAGUES, OVERRIDDEN)}
 
 

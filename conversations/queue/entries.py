@@ -25,8 +25,24 @@ class Entry:
 
     summary: Summary
     item: Conversation
-    hand_off: HandOff
     since: str
+
+    @classmethod
+    def of(cls, item: Conversation) -> "Entry":
+        """The row of an item, whoever has it."""
+        summary = summary_of(item)
+        requested = summary.hand_off.requested_at
+        return cls(summary, item, item.hand_off_requested_at or ("" if requested is None else clock.to_iso(requested)))
+
+    @property
+    def hand_off(self) -> HandOff:
+        """Who has it, and since when."""
+        return self.summary.hand_off
+
+    @property
+    def order(self) -> tuple[str, str]:
+        """Longest wait first."""
+        return self.since, self.mark
 
     @property
     def mark(self) -> str:
@@ -58,13 +74,5 @@ def entry_of(raw: dict[str, dict[str, Any]], now: datetime) -> Entry | None:
     item = Conversation.from_raw_data(raw)
     if is_gone(item, now):
         return None
-    summary = summary_of(item)
-    if summary.hand_off.state is HandOffState.AI:
-        return None
-    return Entry(summary, item, summary.hand_off, place_of(item, summary.hand_off))
-
-
-def place_of(item: Conversation, hand_off: HandOff) -> str:
-    """Since when a human is wanted, as the queue's index has it; "" where nothing tells."""
-    requested = hand_off.requested_at
-    return item.hand_off_requested_at or ("" if requested is None else clock.to_iso(requested))
+    entry = Entry.of(item)
+    return None if entry.hand_off.state is HandOffState.AI else entry

@@ -7,6 +7,7 @@ companies in parallel; what was not looked at is said. DynamoDB filters, so that
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from console import clock
@@ -16,20 +17,15 @@ from console.dynamodb.registry import table_name
 from conversations.models import SUMMARY_ATTRIBUTES, CompanyProjectIndex
 from conversations.queue.entries import Entry, entry_of
 from conversations.queue.filters import Place
-from conversations.queue.pages import Asked, QueuePage
+from conversations.queue.pages import Asked, QueuePage, at_once
 from conversations.queue.tallies import totals
 
 READS_PER_COMPANY = 4
-COMPANIES_AT_ONCE = 20
 # Platform writers set the flag as boolean; a drifted one as text or number must not hide a waiting customer.
-_FILTER = "#flag IN (:true, :text, :title, :one) OR attribute_type(#agent, :string)"
-_FILTER_VALUES = {
-    ":true": {"BOOL": True},
-    ":text": {"S": "true"},
-    ":title": {"S": "True"},
-    ":one": {"N": "1"},
-    ":string": {"S": "S"},
-}
+FLAG_IS_TRUE = "#flag IN (:true, :text, :title, :one)"
+FLAG_VALUES = {":true": {"BOOL": True}, ":text": {"S": "true"}, ":title": {"S": "True"}, ":one": {"N": "1"}}
+IS_TEXT = {":string": {"S": "S"}}
+_FILTER = f"{FLAG_IS_TRUE} OR attribute_type(#agent, :string)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +54,14 @@ class Queue:
 
 def read_queue(company_ids: Iterable[str], reads_per_company: int = READS_PER_COMPANY) -> Queue:
     """Read the hand-offs of these companies within the budget. Raises the store's errors."""
-    wanted = list(dict.fromkeys(company_ids))
-    companies, left_out = wanted[:COMPANIES_AT_ONCE], wanted[COMPANIES_AT_ONCE:]
+    companies, left_out = at_once(company_ids)
     reads = parallel(*(partial(_read_company, company_id, reads_per_company) for company_id in companies))
-    entries = sorted((entry for read in reads for entry in read.entries), key=lambda entry: (entry.since, entry.mark))
+    entries = sorted((entry for read in reads for entry in read.entries), key=attrgetter("order"))
     return Queue(
         entries=tuple(entries),
         looked_at=sum(read.looked_at for read in reads),
         incomplete=tuple(read.company_id for read in reads if not read.complete),
-        left_out=tuple(left_out),
+        left_out=left_out,
     )
 
 
@@ -126,7 +121,7 @@ def _query(company_id: str, start: dict[str, Any] | None) -> dict[str, Any]:
         "FilterExpression": _FILTER,
         "ProjectionExpression": projection,
         "ExpressionAttributeNames": names,
-        "ExpressionAttributeValues": {**_FILTER_VALUES, ":company": {"S": company_id}},
+        "ExpressionAttributeValues": {**FLAG_VALUES, **IS_TEXT, ":company": {"S": company_id}},
         "ReturnConsumedCapacity": "TOTAL",
     }
     if start:

@@ -8,8 +8,9 @@ from console.dynamodb.calls import parallel
 from console.dynamodb.connection import call
 from conversations.models import held_in
 from conversations.queue.entries import MINE
-from conversations.queue.filtered import COMPANIES_AT_ONCE, READS_PER_COMPANY, read_queue
+from conversations.queue.filtered import READS_PER_COMPANY, read_queue
 from conversations.queue.indexed import index_query
+from conversations.queue.pages import COMPANIES_AT_ONCE
 from conversations.queue.reading import is_indexed
 
 # Rows of one read, 1 MB of them at most.

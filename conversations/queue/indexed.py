@@ -6,6 +6,7 @@ Rows whose flag and key disagree (a writer that knows the flag only) are dropped
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from console.dynamodb.calls import parallel
@@ -40,7 +41,7 @@ def read_indexed(company_ids: Iterable[str], asked: Asked) -> QueuePage:
     # Beyond the first instant at which a company was not read on, its rows would be missing among the others'.
     horizon = (max(ends) if asked.back else min(ends)) if ends else None
     entries = [entry for read in reads for entry in read.entries if _is_within(entry.since, horizon, asked.back)]
-    entries.sort(key=lambda entry: (entry.since, entry.mark), reverse=asked.back)
+    entries.sort(key=attrgetter("order"), reverse=asked.back)
     shown = entries[: asked.size]
     following = None
     if len(entries) > asked.size:

@@ -9,9 +9,6 @@ from conversations.queue.indexed import INDEX
 from conversations.queue.pages import QueuePage
 from conversations.queue.reading import indexer_health
 
-# A lag that people would notice: they wait for a request that they know of.
-LAG_SECONDS = 60
-
 
 @dataclass(frozen=True, slots=True)
 class Notice:
@@ -43,13 +40,11 @@ def of_page(page: QueuePage, names: Mapping[str, str]) -> Notice | None:
 
 def of_indexer(*, indexed: bool, now: datetime) -> Notice | None:
     """What to know of the index behind the page, which was read from it or not; None where all is well."""
-    health = indexer_health()
     if not indexed:
         if not index_ready("CONVERSATIONS", INDEX):
             return Notice(f"Without the index {INDEX}, conversations are looked through one by one.", "")
         return Notice("The queue's index is not filled yet, so conversations are looked through one by one.", "")
+    health = indexer_health()
     if health.is_stale:
         return Notice(health.in_words(now), "bad")
-    if health.lag_seconds is not None and health.lag_seconds > LAG_SECONDS:
-        return Notice(health.in_words(now))
-    return None
+    return Notice(health.in_words(now)) if health.is_behind else None

@@ -1,11 +1,21 @@
 """What is asked of the queue, and the page that a read found."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
 from conversations.queue.entries import WAITING, Entry
 from conversations.queue.filters import Place, QueueFilters
 from conversations.queue.tallies import Count
+
+# So many companies are read for one page, count or table, all at the same time.
+COMPANIES_AT_ONCE = 20
+
+
+def at_once(company_ids: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
+    """The companies that are read at the same time, each once, and those that are left out."""
+    wanted = list(dict.fromkeys(company_ids))
+    return wanted[:COMPANIES_AT_ONCE], tuple(wanted[COMPANIES_AT_ONCE:])
 
 
 @dataclass(frozen=True, slots=True)

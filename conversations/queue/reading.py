@@ -8,12 +8,11 @@ from console.dynamodb.presence import index_ready
 from console.remembering import remembered
 from conversations.indexing.health import IndexerHealth, read_health
 from conversations.models import Conversation
-from conversations.queue.entries import Entry, place_of
-from conversations.queue.filtered import COMPANIES_AT_ONCE, read_filtered
+from conversations.queue.entries import Entry
+from conversations.queue.filtered import read_filtered
 from conversations.queue.filters import Place, QueueFilters
 from conversations.queue.indexed import INDEX, read_indexed
-from conversations.queue.pages import Asked, QueuePage
-from conversations.reading import summary_of
+from conversations.queue.pages import Asked, QueuePage, at_once
 
 PAGE_SIZE = 25
 # How old what is said of the indexer may be.
@@ -46,15 +45,15 @@ def read_tab(
     One Query per company from the index, at most `COMPANIES_AT_ONCE` companies, the chosen one of the filters first.
     Raises the store's errors.
     """
-    wanted = sorted(dict.fromkeys(company_ids), key=lambda company_id: company_id != filters.company)
+    wanted = sorted(company_ids, key=lambda company_id: company_id != filters.company)
     if filters.company:
         wanted = wanted[:1] if wanted and wanted[0] == filters.company else []
-    companies, left_out = wanted[:COMPANIES_AT_ONCE], wanted[COMPANIES_AT_ONCE:]
+    companies, left_out = at_once(wanted)
     asked = Asked(tab, username, filters, size, clock.now(), place, back)
     if not companies:
         return QueuePage((), indexed=True)
     read = read_indexed(companies, asked) if is_indexed() else read_filtered(companies, asked)
-    return replace(read, left_out=tuple(left_out))
+    return replace(read, left_out=left_out)
 
 
 def beside(
@@ -64,14 +63,9 @@ def beside(
 
     After one that says nothing of a wait (handed back meanwhile), or is gone (None), comes the first.
     """
-    place = _place_of(item) if item else None
+    row = Entry.of(item) if item else None
+    place = Place.of(row) if row and row.since else None
     if place is None and back:
         return None
     found = read_tab(tab, company_ids, username, filters, place=place, back=back, size=1)
     return found.entries[0] if found.entries else None
-
-
-def _place_of(item: Conversation) -> Place | None:
-    summary = summary_of(item)
-    since = place_of(item, summary.hand_off)
-    return Place.of(Entry(summary, item, summary.hand_off, since)) if since else None

@@ -9,7 +9,7 @@ from conversations.handoff import HandOffAction, LostRace, intent_for, perform
 from conversations.queue import counts
 from conversations.queue.entries import MINE, WAITING, Entry
 from conversations.queue.filters import QueueFilters
-from conversations.queue.reading import PAGE_SIZE, read_tab
+from conversations.queue.reading import read_tab
 
 # How often the head of the queue is read anew when colleagues were faster with all that it held.
 ROUNDS = 3
@@ -28,7 +28,7 @@ def take_longest(company_ids: Iterable[str], filters: QueueFilters, action_id: s
     if taken is not None:
         return taken
     for _ in range(ROUNDS):
-        head = read_tab(WAITING, companies, staff.username, filters, size=PAGE_SIZE)
+        head = read_tab(WAITING, companies, staff.username, filters)
         for entry in head.entries:
             if _taken(entry, action_id, staff):
                 return entry

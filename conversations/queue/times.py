@@ -13,8 +13,9 @@ from console.dynamodb.connection import call
 from console.remembering import remembered
 from conversations.models import waiting_in
 from conversations.queue.entries import WAITING, Entry, entry_of
-from conversations.queue.filtered import COMPANIES_AT_ONCE, read_queue
+from conversations.queue.filtered import read_queue
 from conversations.queue.indexed import index_query
+from conversations.queue.pages import at_once
 from conversations.queue.reading import is_indexed
 
 # Of one company; those who wait longest.
@@ -84,7 +85,7 @@ def waits_in(company_id: str) -> CompanyWaits:
 
 def waits_of(company_ids: Iterable[str]) -> tuple[CompanyWaits, ...]:
     """The waits in these companies, at most `COMPANIES_AT_ONCE`, those first in which somebody waits longest."""
-    asked = list(dict.fromkeys(company_ids))[:COMPANIES_AT_ONCE]
+    asked, _ = at_once(company_ids)
     found = parallel(*(partial(waits_in, company_id) for company_id in asked))
     found.sort(key=lambda each: each.total.longest or timedelta(-1), reverse=True)
     return tuple(found)

@@ -22,7 +22,7 @@ from console.staff.permissions import Permission, Staff
 from console.templatetags.console import brief
 from conversations.companies import companies_for
 from conversations.forms import CHANNELS
-from conversations.listing import ConversationPath, seal_list_context
+from conversations.listing import Paths, seal_list_context
 from conversations.panel import Button, is_forgotten, primary_button
 from conversations.queue import counts, notices
 from conversations.queue.entries import COLLEAGUES, MINE, OVERRIDDEN, WAITING, Entry
@@ -94,10 +94,11 @@ def queue(request: StaffRequest) -> HttpResponseBase:
     staff = request.staff
     names = {company.company_id: company.name for company in companies_for(staff)}
     form = QueueForm(request.GET)
-    binding = ("queue", form.chosen_tab, repr(form.filters()), staff.username)
+    filters = form.filters()
+    binding = ("queue", form.chosen_tab, repr(filters), staff.username)
     place = Place.unsealed(request.GET.get("page", ""), *binding)
     polls = POLL_HEADER in request.headers
-    page = read_tab(form.chosen_tab, names, staff.username, form.filters(), place=place)
+    page = read_tab(form.chosen_tab, names, staff.username, filters, place=place)
     shown: dict[str, Any] = {
         "is_first": place is None,
         "numbers": _numbers(page, form, list(names), staff, first=place is None, polls=polls),
@@ -134,8 +135,11 @@ def _context(page: QueuePage, form: QueueForm, staff: Staff, shown: dict[str, An
     tab, numbers, now = form.chosen_tab, shown["numbers"], clock.now()
     list_context = seal_list_context({"list": "queue", "tab": tab, "filters": form.values()})
     query = "?" + urlencode({"in": list_context})
-    path = ConversationPath()
-    rows = [_row(each, staff, now, shown["unread"], path.of(each.summary), query) for each in page.entries]
+    paths = Paths("conversation"), Paths("conversation-hand-off")
+    rows = []
+    for entry in page.entries:
+        url, action_url = (path.of(entry.summary.reference) for path in paths)
+        rows.append(_row(entry, staff, now, shown["unread"], url + query, action_url))
     return shown | {
         "tab": tab,
         "tabs": [Tab(name, label, numbers.get(name), form.url_of(name), name == tab) for name, label in TABS],
@@ -200,12 +204,12 @@ def _numbers(
     return numbers
 
 
-def _row(entry: Entry, staff: Staff, now: datetime, unread: frozenset[str], url: str, query: str) -> Row:
+def _row(entry: Entry, staff: Staff, now: datetime, unread: frozenset[str], url: str, action_url: str) -> Row:
     summary, hand_off = entry.summary, entry.hand_off
     return Row(
         reference=summary.reference,
         version=tag_of([entry], summary.reference in unread)[:_VERSION],
-        url=escaped(url + query),
+        url=escaped(url),
         who=escaped(summary.who),
         reason=escaped(hand_off.reason or "No reason given"),
         wait=_wait(hand_off, now),
@@ -221,7 +225,7 @@ def _row(entry: Entry, staff: Staff, now: datetime, unread: frozenset[str], url:
         overridden=hand_off.state is HandOffState.OVERRIDDEN,
         unread=summary.reference in unread,
         button=primary_button(entry.item, hand_off, staff),
-        action_url=escaped(f"{url}hand-off/"),
+        action_url=escaped(action_url),
     )
 
 

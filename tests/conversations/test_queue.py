@@ -6,6 +6,7 @@ import pytest
 
 from console import clock
 from conversations.queue import filtered as queue
+from conversations.queue import pages
 from conversations.records import HandOffState
 from tests.items import conversation
 
@@ -99,7 +100,7 @@ def test_an_own_request_time_wins_over_the_platforms_last_update(store):
 
 
 def test_the_budget_bounds_the_read_and_says_what_was_left(store, monkeypatch):
-    monkeypatch.setattr(queue, "COMPANIES_AT_ONCE", 1)
+    monkeypatch.setattr(pages, "COMPANIES_AT_ONCE", 1)
     # With four local indexes that project everything, DynamoDB allows such an item a fifth of its 400 KB.
     heavy = [{"role": "user", "content": "x" * 75_000}]
     store.put_all("CONVERSATIONS", [waiting(number, request_id=f"r{number}", messages=heavy) for number in range(40)])

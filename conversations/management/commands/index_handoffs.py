@@ -16,7 +16,7 @@ from console.errors import ConsoleError
 from conversations.indexing import lease
 from conversations.indexing.handling import Did
 from conversations.indexing.sweep import Sweep
-from conversations.indexing.worker import SWEEP, Worker, in_words
+from conversations.indexing.worker import Worker, in_words
 
 # Without these nothing is written: what the indexer records goes there.
 NEEDED = frozenset({"CONVERSATIONS", "AUDIT", "IDEMPOTENCY", "CONSOLE"})
@@ -75,7 +75,7 @@ class Command(BaseCommand):
         self.stdout.write(f"{'' if sweep.is_over else 'Stopped: '}{in_words(sweep.tally)}.")
         if sweep.is_complete:
             now = clock.now()
-            lease.note_sweep(now, SWEEP)
+            lease.note_sweep(now, lease.SWEEP)
         return not sweep.is_complete
 
     def _work(self, ended: threading.Event, options: dict[str, Any]) -> bool:

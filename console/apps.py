@@ -13,7 +13,7 @@ class ConsoleConfig(AppConfig):
     def ready(self) -> None:
         """Refuse to start with another environment's tables, in production with what is for development, or with
         settings of the company's sign-in that cannot work."""
-        from console.dynamodb.registry import assert_environment
+        from console.dynamodb.environments import assert_environment
         from console.staff.oidc.configuration import assert_oidc
 
         assert_environment()
@@ -26,7 +26,7 @@ def assert_production() -> None:
 
     Each of them would give away sessions or show personal data on error pages.
     """
-    from console.dynamodb.registry import PRODUCTION
+    from console.dynamodb.environments import PRODUCTION
 
     if settings.CONSOLE_ENV not in PRODUCTION:
         return

@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 
 from console.audit.recording import read_only_reason
-from console.dynamodb.registry import DEVELOPMENT, PRODUCTION
+from console.dynamodb.environments import DEVELOPMENT, PRODUCTION
 from console.staff.permissions import Permission, Staff
 
 

@@ -9,8 +9,9 @@ from typing import Any
 
 from console.dynamodb.connection import call
 from console.dynamodb.definition import STREAM_VIEW, attribute_definitions, create_table_request, index_definition
+from console.dynamodb.environments import is_protected
 from console.dynamodb.inspection import Difference, TableReport, describe
-from console.dynamodb.registry import TABLES, TableSpec, is_protected
+from console.dynamodb.registry import TABLES, TableSpec
 from console.errors import ConsoleError
 
 

@@ -4,7 +4,8 @@ from typing import Any
 
 from django.conf import settings
 
-from console.dynamodb.registry import TABLES, IndexSpec, KeyAttribute, TableSpec, is_protected, table_name
+from console.dynamodb.environments import is_protected
+from console.dynamodb.registry import TABLES, IndexSpec, KeyAttribute, TableSpec, table_name
 
 STREAM_VIEW = "NEW_AND_OLD_IMAGES"
 

@@ -10,7 +10,8 @@ from typing import Any, Literal
 from console.dynamodb.calls import parallel
 from console.dynamodb.connection import call
 from console.dynamodb.definition import STREAM_VIEW, key_attributes
-from console.dynamodb.registry import TABLES, IndexSpec, KeyAttribute, TableSpec, is_protected, table_name
+from console.dynamodb.environments import is_protected
+from console.dynamodb.registry import TABLES, IndexSpec, KeyAttribute, TableSpec, table_name
 from console.errors import ConsoleError, TableMissing
 
 Severity = Literal["required", "advised", "optional"]

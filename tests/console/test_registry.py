@@ -6,16 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console.dynamodb.definition import create_table_request, index_definition
-from console.dynamodb.registry import (
-    DEVELOPMENT,
-    ENVIRONMENTS,
-    TABLES,
-    assert_environment,
-    is_local_endpoint,
-    is_protected,
-    key_of,
-    table_name,
-)
+from console.dynamodb.environments import DEVELOPMENT, ENVIRONMENTS, assert_environment, is_local_endpoint, is_protected
+from console.dynamodb.registry import TABLES, key_of, table_name
 
 # Key, type, sort key, type, TTL attribute: as the five schema documents say.
 KEYS = {

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from console.dynamodb.registry import PRODUCTION
+from console.dynamodb.environments import PRODUCTION
 from console.staff.permissions import Role
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})

@@ -2,6 +2,20 @@
    The number is asked for as polling: that does not keep a session alive. */
 "use strict";
 
+/** Asks for what may have changed since `tag`: as polling, and without following to the sign-in page. Null: no answer. */
+async function askAgain(url, tag) {
+  try {
+    return await fetch(url, { headers: { "X-Poll": "1", "If-None-Match": tag }, redirect: "manual", cache: "no-store" });
+  } catch {
+    return null;
+  }
+}
+
+/** Whether an answer says that nobody is signed in any more. */
+function isSignedOut(response) {
+  return response?.type === "opaqueredirect" || response?.status === 401;
+}
+
 (() => {
   const badges = [...document.querySelectorAll("[data-waiting-count]")];
   const url = badges[0]?.dataset.waitingCount;
@@ -66,13 +80,8 @@
   });
 
   async function ask() {
-    let response;
-    try {
-      response = await fetch(url, { headers: { "X-Poll": "1", "If-None-Match": tag }, redirect: "manual", cache: "no-store" });
-    } catch {
-      response = null;
-    }
-    if (response?.type === "opaqueredirect" || response?.status === 401 || response?.status === 403) return; // signed out
+    const response = await askAgain(url, tag);
+    if (isSignedOut(response) || response?.status === 403) return;
     if (response?.ok) {
       tag = response.headers.get("ETag") ?? "";
       const { waiting } = await response.json();

@@ -6,6 +6,8 @@
    - tells of new arrivals by a desktop notification where the person asked for that */
 "use strict";
 
+/* global askAgain, isSignedOut -- of live.js, which every page has */
+
 (() => {
   const list = document.getElementById("queue");
   if (!list?.dataset.poll) return; // a later page, which stays as it is
@@ -106,13 +108,8 @@
   }
 
   async function ask() {
-    let response;
-    try {
-      response = await fetch(list.dataset.poll, { headers: { "X-Poll": "1", "If-None-Match": tag }, redirect: "manual", cache: "no-store" });
-    } catch {
-      response = null;
-    }
-    if (response?.type === "opaqueredirect" || response?.status === 401) {
+    const response = await askAgain(list.dataset.poll, tag);
+    if (isSignedOut(response)) {
       return stop("You are signed out, so this list is no longer kept fresh.", { href: location.href, label: "Sign in again" });
     }
     if (response?.status === 403 || response?.status === 404) {

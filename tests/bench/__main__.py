@@ -11,28 +11,23 @@ hundredth and ends within a minute.
 import argparse
 import http.client
 import json
-import os
 import re
-import secrets
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+from tests.bench.gunicorn import PORT, environment_of, memory_of, serving
 
 SIZES, QUICK_SIZES = (1_000, 10_000, 100_000), (200, 1_000, 2_000)
 HELD, WAITING_BESIDE_HELD = 1_000, 10
 DEEP = 8
-PORT = 8799
 # Those of a conversation with so many messages.
 MESSAGES = 200
-ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 @dataclass
@@ -139,52 +134,6 @@ def sign_in(sizes: tuple[int, ...]) -> str:
     return f"{name}={client.cookies[name].value}"
 
 
-def environment_of(records: str, endpoint: str) -> dict[str, str]:
-    """What the benched console is started with; this process has it from now on, too."""
-    environment = {
-        "DJANGO_SETTINGS_MODULE": "tests.bench.settings",
-        "CONSOLE_ENV": "bench",
-        "SECRET_KEY": secrets.token_urlsafe(64),
-        "ALLOWED_HOSTS": "127.0.0.1,testserver",
-        "PLAIN_HTTP": "true",
-        "STATIC_MANIFEST": "false",
-        "AWS_REGION": "eu-west-2",
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "DYNAMODB_ENDPOINT": endpoint,
-        "BENCH_RECORDS": records,
-    }
-    os.environ.update(environment)
-    return environment
-
-
-@contextmanager
-def serving(environment: dict[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
-    """gunicorn as README.md starts it, on this machine alone."""
-    command = [sys.executable, "-m", "gunicorn", "tests.bench.served", "--worker-class", "gthread", "--workers", "2"]
-    options = ["--threads", "8", "--limit-request-line", "8190", "--bind", f"127.0.0.1:{PORT}", "--log-level", "error"]
-    process = subprocess.Popen([*command, *options], cwd=ROOT, env={**os.environ, **environment})
-    try:
-        wait_for_it()
-        yield process
-    finally:
-        process.terminate()
-        process.wait(20)
-
-
-def wait_for_it() -> None:
-    """Until it answers."""
-    for _ in range(300):
-        connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=5)
-        try:
-            connection.request("GET", "/healthz")
-            if connection.getresponse().status == 200:
-                return
-        except OSError:
-            time.sleep(0.1)
-    raise RuntimeError("gunicorn does not answer")
-
-
 def pages_of(browser: Browser, sizes: tuple[int, ...], reference: str) -> dict[str, Page]:
     """Every page that is measured, by name."""
     pages = {}
@@ -257,16 +206,6 @@ def by_filter_and_by_index(size: int, repeats: int) -> dict[str, Any]:
         "ratio": round(by_filter / by_index, 1),
         "same_rows": same,
     }
-
-
-def memory_of(process: "subprocess.Popen[bytes]") -> list[float]:
-    """Resident MB of each worker."""
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    found = []
-    for child in children:
-        status = Path(f"/proc/{child}/status").read_text()
-        found.append(round(int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024, 1))  # type: ignore[index]
-    return found
 
 
 def report(

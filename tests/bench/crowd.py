@@ -25,7 +25,7 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from tests.bench.__main__ import PORT, memory_of, serving
+from tests.bench.gunicorn import PORT, environment_of, memory_of, serving
 
 COMPANY = "ci-crowd"
 ASKED_PER_SECOND = 4
@@ -209,7 +209,6 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--json", action="store_true", help="print one object")
     options = parser.parse_args()
-    from tests.bench.__main__ import environment_of
     from tests.dynamodb_local import DynamoDBLocal
 
     with tempfile.TemporaryDirectory() as records, DynamoDBLocal() as local:

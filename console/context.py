@@ -1,6 +1,8 @@
 """What every page gets: environment banner, navigation by permission, who is signed in."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -39,14 +41,37 @@ SECTIONS = (
     ("queue", "Queue", "queue", Permission.HAND_OFF),
     ("conversations", "Conversations", "conversations", Permission.CONVERSATION_READ),
     ("conversation-find", "Find", "search", Permission.CONVERSATION_READ),
-    ("chats", "Chats", "chats", Permission.CONVERSATION_READ),
-    ("threads", "Threads", "threads", Permission.CONVERSATION_READ),
     ("audit", "Audit", "audit", Permission.AUDIT_READ),
     ("tenants", "Tenants", "tenants", Permission.TENANT_READ),
     ("channels-resolve", "Resolve a channel", "channels", Permission.TENANT_READ),
     ("staff", "Staff", "staff", Permission.STAFF_MANAGE),
     ("system", "System", "system", Permission.SYSTEM_READ),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section that an app brings: `address` gives its URL."""
+
+    label: str
+    icon: str
+    permission: Permission
+    address: Callable[[], str]
+
+
+# Sections that apps bring, by their labels, and after which of the others they stand.
+_brought: dict[str, Section] = {}
+_BROUGHT_AFTER = "conversation-find"
+
+
+def register_section(label: str, icon: str, permission: Permission, address: Callable[[], str]) -> None:
+    """Show a section of that label in the navigation, to whose role has the permission."""
+    _brought[label] = Section(label, icon, permission, address)
+
+
+def unregister_section(label: str) -> None:
+    """Take it away again."""
+    del _brought[label]
 
 
 # Where a page asks how many wait in a section of the navigation, by the section's name.
@@ -83,15 +108,23 @@ def environment() -> Environment:
 def navigation(path: str, staff: Staff) -> list[NavItem]:
     """The sections that the person's role allows."""
     items = []
-    for name, label, icon, permission in SECTIONS:
-        if not staff.can(permission):
+    for name, section in _sections():
+        if not staff.can(section.permission):
             continue
         try:
-            url = reverse(name)
+            url = section.address()
             count_url = reverse(_counted[name]) if name in _counted and not staff.scope.is_empty else ""
         except NoReverseMatch:
             continue
         key = "/" if name == "conversation-find" else ""
-        items.append(NavItem(url, label, icon, path.startswith(url), key, count_url))
+        items.append(NavItem(url, section.label, section.icon, path.startswith(url), key, count_url))
     current = max((item.url for item in items if item.current), key=len, default="")
     return [replace(item, current=item.url == current) for item in items]
+
+
+def _sections() -> Iterator[tuple[str, Section]]:
+    """Every section in order, by the name of its route where it is one of the console's own."""
+    for name, label, icon, permission in SECTIONS:
+        yield name, Section(label, icon, permission, partial(reverse, name))
+        if name == _BROUGHT_AFTER:
+            yield from (("", section) for section in _brought.values())

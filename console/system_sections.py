@@ -34,6 +34,11 @@ def register(title: str, source: Source) -> None:
     _sources[title] = source
 
 
+def unregister(title: str) -> None:
+    """Take it away again."""
+    del _sources[title]
+
+
 def sections(now: datetime) -> list[Section]:
     """All sections, in the order of registration. Never raises: one that cannot be read says so."""
     found = []

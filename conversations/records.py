@@ -5,6 +5,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
+from console.trees import Node
+
 
 class HandOffState(StrEnum):
     """Who has the conversation."""
@@ -74,7 +76,8 @@ class Speaker(StrEnum):
 class Block:
     """A part of a message. `kind`: text, code, image, tool_use, tool_result, function_call, data (unknown: a tree).
 
-    `text` is what is shown (already redacted where the reader must not see it raw); `data` is plain Python for trees.
+    `text` is what is shown (already redacted where the reader must not see it raw); `data` is a tree of the rest, or
+    the `Picture` of an image that can be loaded.
     """
 
     kind: str
@@ -84,8 +87,61 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
+class Picture:
+    """An image that lies elsewhere: the browser loads it only when a person asks for it.
+
+    `reference` is what the address then names, `uri` its https address, `host` where that is, `text` what it shows.
+    `shown`: the person has asked for it.
+    """
+
+    reference: str
+    uri: str
+    host: str
+    text: str = ""
+    shown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What an answer was made from. `url` is an http(s) address, "" for what is none; `text` is an excerpt."""
+
+    title: str
+    url: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """What its reader thought of an answer. `verdict` is up, down, another word that was stored, or ""."""
+
+    verdict: str = ""
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """What some stores keep of a message besides what it says.
+
+    `note` is a line in place of, or below, its text; `more` its other members, under `more_title`; `act` the name and
+    the parts of an action on this message, which `act_label` names.
+    """
+
+    note: str = ""
+    stop_reason: str = ""
+    feedback: Feedback | None = None
+    origins: tuple[Origin, ...] = ()
+    more: Node | None = None
+    more_title: str = "More of this message"
+    act: tuple[str, tuple[str, ...]] | None = None
+    act_label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
-    """One message. `number` counts from 1 in stored order; `anchor` is stable for permalinks."""
+    """One message. `number` counts from 1 in stored order; `anchor` is stable for permalinks.
+
+    Stores that are read in pieces do not know a message's number: 0.
+    """
 
     number: int
     anchor: str
@@ -99,6 +155,8 @@ class Message:
     tokens: dict[str, int] = field(default_factory=dict)
     processing_ms: int | None = None
     drift: tuple[str, ...] = ()
+    extra: Extra | None = None
+    is_message = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +168,7 @@ class Marker:
     at: datetime | None = None
     detail: str = ""
     tone: str = ""
+    is_message = False
 
 
 @dataclass(frozen=True, slots=True)

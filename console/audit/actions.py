@@ -28,6 +28,9 @@ class Action(StrEnum):
     AUDIT_ARCHIVED = "audit.archived"
     # Conversations of tenants, in the trails of tenants
     TENANT_CONVERSATION_CLEARED = "tenant_conversation.cleared"
+    # The other stores, in the trails of their chats and threads
+    CHAT_ENDED = "chat.ended"
+    FEEDBACK_CHANGED = "feedback.changed"
     # Staff
     SIGN_IN = "staff.sign_in"
     SIGN_IN_FAILED = "staff.sign_in_failed"
@@ -108,6 +111,16 @@ def staff_trail(username: str) -> str:
 def tenant_trail(tenant_id: str) -> str:
     """Partition of a tenant's trail."""
     return f"TENANT#{tenant_id}"
+
+
+def chat_trail(session_id: str) -> str:
+    """Partition of the trail of a chatbot's session, or of its user (schema chatbot-sessions)."""
+    return f"CHAT#{session_id}"
+
+
+def thread_trail(organisation: str, key: str) -> str:
+    """Partition of the trail of an organisation's thread; `key` is what follows the organisation in its own."""
+    return f"THREAD#{organisation}#{key}"
 
 
 SYSTEM_TRAIL = "SYSTEM"

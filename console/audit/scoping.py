@@ -28,8 +28,8 @@ def companies_of(conversation_id: str) -> frozenset[str]:
 
 
 def is_conversation_trail(trail: str) -> bool:
-    """Whether a partition is of a conversation, not of a tenant, a member of staff, a thread or the system."""
-    return trail != SYSTEM_TRAIL and not trail.startswith(("STAFF#", "TENANT#", "THREAD#"))
+    """Whether a partition is of the platform's conversation, not of a tenant, a member of staff or another store."""
+    return trail != SYSTEM_TRAIL and not trail.startswith(("STAFF#", "TENANT#", "THREAD#", "CHAT#"))
 
 
 def check_role(trail: str, staff: Staff) -> None:
@@ -55,6 +55,9 @@ def check_scope(trail: str, staff: Staff, named_by_entries: Iterable[str]) -> No
         return
     if trail.startswith("TENANT#"):
         owners = frozenset({trail.removeprefix("TENANT#")})
+    elif trail.startswith("THREAD#"):
+        # Its key begins with the organisation.
+        owners = frozenset({trail.split("#", 2)[1]})
     elif is_conversation_trail(trail):
         owners = frozenset(named_by_entries)
         if not _covers_all(owners, staff):

@@ -25,6 +25,8 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.AUDIT_EXPORTED: ("exported the trail", "export the trail"),
     Action.AUDIT_ARCHIVED: ("archived the trail", "archive the trail"),
     Action.TENANT_CONVERSATION_CLEARED: ("cleared the conversation[ {conversation}]", "clear the conversation"),
+    Action.CHAT_ENDED: ("ended the running session", "end the running session"),
+    Action.FEEDBACK_CHANGED: ("changed the feedback on an answer", "change the feedback on an answer"),
     Action.SIGN_IN: ("signed in", "sign in"),
     Action.SIGN_IN_FAILED: ("did not get in", "sign in"),
     Action.SIGN_OUT: ("signed out", "sign out"),

@@ -1,0 +1,36 @@
+"""The other stores of conversations, one adapter for each schema: what is registered here has its section."""
+
+from collections.abc import Callable
+from functools import partial
+
+from django.urls import reverse
+
+from console import context, system_sections
+from console.staff.permissions import Permission
+from conversations.sources.adapter import Adapter
+from conversations.sources.readiness import section
+
+_adapters: dict[str, Adapter] = {}
+
+
+def register(adapter: Adapter) -> Callable[[], None]:
+    """Give a store its pages, its place in the navigation and on the system page; returns what takes them back.
+
+    Called once at start-up for each.
+    """
+    _adapters[adapter.name] = adapter
+    address = partial(reverse, "source", args=[adapter.name])
+    context.register_section(adapter.title, adapter.icon, Permission.CONVERSATION_READ, address)
+    system_sections.register(adapter.title, partial(section, adapter))
+
+    def take_back() -> None:
+        del _adapters[adapter.name]
+        context.unregister_section(adapter.title)
+        system_sections.unregister(adapter.title)
+
+    return take_back
+
+
+def named(name: str) -> Adapter:
+    """The adapter of that name. Raises `KeyError`."""
+    return _adapters[name]

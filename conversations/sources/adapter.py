@@ -1,0 +1,108 @@
+"""What a store of conversations is to the console: an adapter answers these questions, the pages do the rest.
+
+Loading is apart from showing: between them the base puts on record who opened what, so that no adapter can show
+personal data that nobody knows was looked at.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from django import forms
+from django.http import QueryDict
+
+from console.forms import LookupForm
+from console.staff.permissions import Permission, Staff
+from conversations.sources.records import Done, Listing, Place, Question, RecordPage, Start
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What an address asks of a page besides its place; everything may be junk.
+
+    `cursor`: a page of a list; `before`: a window of messages; `at`: the anchor of a message; `show`: the picture to
+    load; `data`: the filters, for a form.
+    """
+
+    cursor: str = ""
+    before: str = ""
+    at: str = ""
+    show: str = ""
+    data: QueryDict = field(default_factory=QueryDict)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What of it an entry of the trail names: the trail, the company (or organisation) that it belongs to, and facts.
+
+    An empty `company_id` is of no known company, and only for whom all companies are in scope.
+    """
+
+    trail: str
+    company_id: str = ""
+    payload: dict[str, Any] = field(default_factory=dict)
+
+
+class Lookup(LookupForm):
+    """A look-up: a form that is POSTed. `title` stands above it, `nothing` is said where it finds nothing."""
+
+    title: ClassVar[str]
+    nothing: ClassVar[str] = "Check the spelling."
+
+    def find(self, staff: Staff) -> Place:
+        """Where that is, within the person's scope. Raises `NotFound` for nothing, and the store's errors."""
+        raise NotImplementedError
+
+
+class Action(ABC):
+    """Something that can be done to a record, after a page has asked for it."""
+
+    permission: ClassVar[Permission]
+
+    @abstractmethod
+    def ask(self, parts: tuple[str, ...], staff: Staff, data: QueryDict | None) -> Question:
+        """The question about a record as it is now; its form is bound to `data` where there is any.
+
+        Raises `NotFound` for what is not there or out of scope, `Conflict` for what can no longer be done.
+        """
+
+    @abstractmethod
+    def do(self, parts: tuple[str, ...], staff: Staff, form: forms.Form, seen: str) -> Done:
+        """Do it, with its entry in the trail. Raises `Conflict` for what changed since, and the store's errors."""
+
+
+class Adapter(ABC):
+    """One store: its section of the console under `/<name>/`.
+
+    `tables` are the keys of its tables; without the first of them there is no section. `about` says in one sentence
+    what is kept there.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    icon: ClassVar[str] = "conversations"
+    about: ClassVar[str] = ""
+    tables: ClassVar[tuple[str, ...]]
+    lookups: ClassVar[Mapping[str, type[Lookup]]] = {}
+    actions: ClassVar[Mapping[str, Action]] = {}
+
+    def start(self, staff: Staff) -> Start:
+        """What the first page has besides the look-ups. Reads as little as it can."""
+        return Start()
+
+    @abstractmethod
+    def listing(self, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Listing:
+        """One page of a list. Raises `NotFound` for parts that name none, or one out of the person's scope."""
+
+    @abstractmethod
+    def load(self, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Any:
+        """What a record is made of, as it is stored. Raises `NotFound` as `listing`."""
+
+    @abstractmethod
+    def subject(self, loaded: Any) -> Subject:
+        """Of what the entry is, that is written before anything of it is shown."""
+
+    @abstractmethod
+    def page(self, loaded: Any, staff: Staff, asked: Asked, *, raw: bool) -> RecordPage:
+        """The record as shown: everything in it redacted unless `raw`. Reads nothing and never raises."""

@@ -1,0 +1,183 @@
+"""What the pages of every store show: frozen, and already redacted for the person who looks.
+
+An adapter makes these of its items, and the pages are the same for all stores.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from django import forms
+
+from console.facts import Fact
+from console.forms import FilterForm
+from console.trees import Node
+from conversations.records import Marker, Message, Picture
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something of a store is: a list or a record, named by parts of its key. They are sealed in its address.
+
+    `at` is the anchor of a message, `query` what else the address asks for; neither may hold personal data.
+    """
+
+    kind: Literal["list", "record"]
+    parts: tuple[str, ...]
+    at: str = ""
+    query: tuple[tuple[str, str], ...] = ()
+
+
+def a_list(*parts: str, **query: str) -> Place:
+    """The place of a list."""
+    return Place("list", parts, query=tuple(query.items()))
+
+
+def a_record(*parts: str, at: str = "") -> Place:
+    """The place of a record, or of one message of it."""
+    return Place("record", parts, at)
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A place and what it is called. `current`: of tabs, the one that is shown; `note` are muted words after it."""
+
+    label: str
+    place: Place | None = None
+    current: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of a row: a text, or a time `at`. `tone` makes a tag of it (ai, human, good, bad), with `icon`."""
+
+    text: str = ""
+    at: datetime | None = None
+    tone: str = ""
+    icon: str = ""
+    mono: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of a list: what it is called, where it leads (None: nowhere), a second line, and its cells.
+
+    `flaws` say what of it is not as its schema says.
+    """
+
+    name: str
+    place: Place | None
+    cells: tuple[Cell, ...] = ()
+    detail: str = ""
+    flaws: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """One page of a list. `columns` head the rows' names and their cells.
+
+    `next` and `back` are sealed cursors ("" for none); `notices` say how far it looked and what could not be read;
+    `filters` is the bound form of GET filters; `crumbs` are the places above it, below the section itself.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    about: str = ""
+    next: str = ""
+    back: str = ""
+    notices: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    tabs: tuple[Link, ...] = ()
+    filters: FilterForm | None = None
+    crumbs: tuple[Link, ...] = ()
+    empty: str = "Nothing is there"
+    empty_text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """A window of messages with the markers between them, oldest first.
+
+    `earlier` and `later` are what `before` is to be for the windows next to it ("" for none): sealed cursors, or
+    numbers of messages. `earlier_text` and `later_text` are what their links say.
+    """
+
+    items: tuple[Message | Marker, ...] = ()
+    earlier: str = ""
+    later: str = ""
+    earlier_text: str = "Show earlier messages"
+    later_text: str = "Later messages"
+    empty: str = "No messages"
+    empty_text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """An action that the person may take on a record: a link to the page that asks before it is done."""
+
+    action: str
+    label: str
+    text: str = ""
+    danger: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPage:
+    """One record: a conversation, or another thing of the store (an image).
+
+    `state` is shown as a tag beside the title; `flaws` say what is not as the schema says; `unknown` are attributes
+    that no schema knows, redacted; `tables` are short lists that belong to it.
+    """
+
+    title: str
+    about: str = ""
+    state: Cell | None = None
+    facts: tuple[Fact, ...] = ()
+    talk: Talk | None = None
+    picture: Picture | None = None
+    notices: tuple[str, ...] = ()
+    flaws: tuple[str, ...] = ()
+    unknown: Node | None = None
+    config: Node | None = None
+    offers: tuple[Offer, ...] = ()
+    links: tuple[Link, ...] = ()
+    tables: tuple[Listing, ...] = ()
+    crumbs: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The section's first page, above its look-ups: where one can begin, and what cannot be done here and why."""
+
+    links: tuple[Link, ...] = ()
+    links_title: str = ""
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a page asks before an action is done: what it is about, what it will do, and what is typed for it.
+
+    `seen` is kept by the form: the state that the person decided on. `back` is where "Cancel" leads.
+    """
+
+    title: str
+    form: forms.Form
+    button: str
+    back: Place
+    about: str = ""
+    facts: tuple[Fact, ...] = ()
+    consequences: tuple[str, ...] = ()
+    seen: str = ""
+    danger: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What was done, in words, and where the person goes from there."""
+
+    message: str
+    place: Place

@@ -102,6 +102,11 @@ def _marked(message: Message, story: Story) -> Message:
     return replace(message, during_hand_off=during) if during else message
 
 
+def earlier_text(earlier: int) -> str:
+    """What the link to earlier messages says, of which there are so many."""
+    return f"Show {min(WINDOW, earlier)} earlier of {earlier}"
+
+
 def silence(span: timedelta) -> str:
     """A long silence in words: whole hours, then whole days."""
     return clock.in_words(timedelta(seconds=span.total_seconds() // 3600 * 3600))

@@ -1,8 +1,10 @@
-"""Routes of the queue, of finding conversations, of one, and of tenants'. Fixed prefixes come before `<ref>`."""
+"""Routes of the queue, of finding conversations, of one, of tenants' and of other stores. Fixed parts come first."""
 
-from django.urls import path
+from django.urls import path, register_converter
 
 import tenants.urls  # noqa: F401 registers <tenant:…>
+from conversations import sources as stores
+from conversations.sources.adapter import Adapter
 from conversations.views import (
     conversation,
     find,
@@ -10,10 +12,31 @@ from conversations.views import (
     lists,
     queue,
     queue_actions,
+    sources,
     steps,
     tenant_conversations,
     timeline,
 )
+
+
+class Source:
+    """The name of a registered store in an address."""
+
+    regex = "[a-z][a-z-]*"
+
+    def to_python(self, value: str) -> Adapter:
+        """Its adapter; `ValueError`, which leads on to other routes, for a name that no store has."""
+        try:
+            return stores.named(value)
+        except KeyError as error:
+            raise ValueError("no store of that name") from error
+
+    def to_url(self, value: str) -> str:
+        """As it stands in an address."""
+        return value
+
+
+register_converter(Source, "source")
 
 urlpatterns = [
     path("queue/", queue.queue, name="queue"),
@@ -45,4 +68,10 @@ urlpatterns = [
         tenant_conversations.clear,
         name="tenant-conversation-clear",
     ),
+    # Last: a store's name stands where other sections have theirs.
+    path("<source:source>/", sources.home, name="source"),
+    path("<source:source>/find/", sources.find, name="source-find"),
+    path("<source:source>/lists/<str:ref>/", sources.listing, name="source-list"),
+    path("<source:source>/<str:ref>/", sources.record, name="source-record"),
+    path("<source:source>/<str:ref>/<slug:action>/", sources.act, name="source-action"),
 ]

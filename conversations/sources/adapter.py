@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from django import forms
 from django.http import QueryDict
 
+from console.errors import Conflict
 from console.forms import LookupForm
 from console.staff.permissions import Permission, Staff
 from conversations.sources.records import Done, Listing, Place, Question, RecordPage, Start
@@ -55,6 +56,14 @@ class Lookup(LookupForm):
         raise NotImplementedError
 
 
+class NothingToDo(Conflict):
+    """There is nothing to do any more, as the message says; `place` is where the person is better off."""
+
+    def __init__(self, message: str, place: Place) -> None:
+        super().__init__(message)
+        self.place = place
+
+
 class Action(ABC):
     """Something that can be done to a record, after a page has asked for it."""
 
@@ -64,7 +73,7 @@ class Action(ABC):
     def ask(self, parts: tuple[str, ...], staff: Staff, data: QueryDict | None) -> Question:
         """The question about a record as it is now; its form is bound to `data` where there is any.
 
-        Raises `NotFound` for what is not there or out of scope, `Conflict` for what can no longer be done.
+        Raises `NotFound` for what is not there or out of scope, `NothingToDo` for what can no longer be done.
         """
 
     @abstractmethod

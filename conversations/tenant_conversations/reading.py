@@ -19,10 +19,11 @@ from console.trees import Node, clean, text_of, tree_of, well_formed
 from conversations.content import CONTENT, blocks_of
 from conversations.credentials import mask_credentials
 from conversations.facts import protected
-from conversations.records import Speaker
+from conversations.records import Extra, Message, Speaker
+from conversations.sources.records import Talk
 from conversations.tenant_conversations.models import TenantConversation
-from conversations.tenant_conversations.records import AsStored, Removal, Row, Summary, TenantMessage, Window
-from conversations.transcript import WINDOW
+from conversations.tenant_conversations.records import AsStored, Removal, Row, Summary
+from conversations.transcript import WINDOW, earlier_text
 
 KIND = "tenant-conversation"
 # Of messages that could not be read: nobody reads further in a page.
@@ -108,25 +109,37 @@ def as_stored(stored: Stored, *, raw: bool) -> AsStored | None:
     return AsStored(text[:TEXT_SHOWN], max(0, len(text) - TEXT_SHOWN))
 
 
-def window(stored: Stored, *, raw: bool, before: int | None = None) -> Window:
-    """The latest messages, or those before the message of number `before`. Redacted unless `raw`. Never raises."""
+def window(stored: Stored, *, raw: bool, before: int | None = None, at: str = "") -> Talk:
+    """The latest messages; or those before the message of number `before`; or those around the one of anchor `at`.
+
+    Anchors are numbers, counting from 1 in stored order. Redacted unless `raw`. Never raises.
+    """
     total = len(stored.entries)
     last = before - 1 if before is not None and 1 < before <= total + 1 else total
+    if at.isascii() and at.isdecimal() and len(at) < 9 and 1 <= int(at) <= total:
+        last = min(total, max(WINDOW, int(at) + WINDOW // 2))
     first = max(1, last - WINDOW + 1)
-    shown = tuple(message(number, stored.entries[number - 1], raw=raw) for number in range(first, last + 1))
-    return Window(shown, total, first, last)
+    return Talk(
+        tuple(message(number, stored.entries[number - 1], raw=raw) for number in range(first, last + 1)),
+        earlier=str(first) if first > 1 else "",
+        later=str(min(total, last + WINDOW) + 1) if last < total else "",
+        earlier_text=earlier_text(first - 1),
+        empty_text="The assistant remembers nothing of this conversation.",
+    )
 
 
-def message(number: int, entry: Any, *, raw: bool) -> TenantMessage:
+def message(number: int, entry: Any, *, raw: bool) -> Message:
     """One entry as a record; everything in it is redacted unless `raw`. Never raises."""
     entry = well_formed(entry)
     if not isinstance(entry, dict):
         blocks, _ = blocks_of({"content": entry}, raw=raw)
         flaws: tuple[str, ...] = ("not a message but a bare value",)
-        return TenantMessage(number, Speaker.UNKNOWN, "Unknown sender", blocks, flaws=flaws)
+        return Message(number, str(number), Speaker.UNKNOWN, "Unknown sender", None, blocks, drift=flaws)
     speaker, name, flaws = _speaker(entry.get("role"))
     blocks, of_content = blocks_of(entry, raw=raw)
-    return TenantMessage(number, speaker, name, blocks, _more(entry, raw=raw), (*flaws, *of_content))
+    more = _more(entry, raw=raw)
+    extra = Extra(more=more) if more is not None else None
+    return Message(number, str(number), speaker, name, None, blocks, drift=(*flaws, *of_content), extra=extra)
 
 
 def _speaker(role: Any) -> tuple[Speaker, str, tuple[str, ...]]:

@@ -5,7 +5,6 @@ from datetime import datetime
 
 from console.facts import Fact
 from console.trees import Node
-from conversations.records import Block, Speaker
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,38 +35,6 @@ class ListPage:
     rows: tuple[Row, ...]
     next: str = ""
     back: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class TenantMessage:
-    """One message. `number` counts from 1 in stored order; `more` are its members besides role and content."""
-
-    number: int
-    speaker: Speaker
-    speaker_name: str
-    blocks: tuple[Block, ...]
-    more: Node | None = None
-    flaws: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """Some of a conversation's messages, oldest first: those of `first` to `last`, counting from 1, of `total`."""
-
-    messages: tuple[TenantMessage, ...]
-    total: int
-    first: int
-    last: int
-
-    @property
-    def earlier(self) -> int:
-        """Messages before this window."""
-        return max(0, self.first - 1)
-
-    @property
-    def later(self) -> int:
-        """Messages after this window."""
-        return self.total - self.last
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from conversations.panel import panel_for
 from conversations.reading import summary_of
 from conversations.recipient import answer_of
 from conversations.records import Summary, Transcript
-from conversations.transcript import WINDOW, transcript
+from conversations.transcript import WINDOW, earlier_text, transcript
 
 View = Callable[..., HttpResponse]
 
@@ -117,7 +117,8 @@ def _window_links(ref: str, shown: Transcript, list_context: str) -> dict[str, A
     following = min(shown.total, shown.last_number + WINDOW) + 1
     return {
         "earlier_url": earlier,
-        "earlier_count": min(WINDOW, shown.earlier),
+        "earlier_text": earlier_text(shown.earlier),
+        "page_url": url,
         "later_url": f"{url}?{urlencode({'before': following, **kept})}" if shown.later else "",
         "latest_url": f"{url}?{urlencode(kept)}" if kept else url,
     }

@@ -18,12 +18,11 @@ from console.errors import Conflict, NotAccepted, NotFound, StoreUnavailable, Ta
 from console.refs import seal
 from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission
+from conversations.sources.records import Talk
 from conversations.tenant_conversations import services
 from conversations.tenant_conversations.forms import ClearForm
 from conversations.tenant_conversations.queries import list_conversations
 from conversations.tenant_conversations.reading import Stored, as_stored, summary_of, window
-from conversations.tenant_conversations.records import Window
-from conversations.transcript import WINDOW
 from conversations.views.conversation import message_number, not_for_prefetch
 from tenants.records import TenantRow
 from tenants.views.frame import ASKING, frame
@@ -55,12 +54,12 @@ def index(request: StaffRequest, tenant_id: str) -> HttpResponse:
 @not_for_prefetch
 def conversation(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     """The page; or, for htmx with `?before=N`, the messages before that one."""
-    staff, before = request.staff, message_number(request.GET.get("before", ""))
+    staff, before, at = request.staff, message_number(request.GET.get("before", "")), request.GET.get("at", "")[:40]
     opened = services.open_conversation(tenant_id, ref, staff)
-    shown = window(opened.stored, raw=opened.is_raw, before=before)
-    context: dict[str, Any] = {"window": shown, **_window_links(tenant_id, ref, shown)}
+    shown = window(opened.stored, raw=opened.is_raw, before=before, at=at)
+    context: dict[str, Any] = {"transcript": shown, "at": at, **_window_links(request.path, shown)}
     if before is not None and request.htmx:  # type: ignore[attr-defined]
-        return render(request, "tenants/_messages.html", context)
+        return render(request, "conversations/_transcript.html", context)
     summary = summary_of(opened.item, opened.stored, opened.now)
     context |= {
         "tenant_id": tenant_id,
@@ -147,13 +146,11 @@ def _crumbs(tenant_id: str) -> list[dict[str, str]]:
     ]
 
 
-def _window_links(tenant_id: str, ref: str, shown: Window) -> dict[str, Any]:
+def _window_links(url: str, shown: Talk) -> dict[str, Any]:
     """Where earlier and later messages are."""
-    url = reverse("tenant-conversation", args=[tenant_id, ref])
-    following = min(shown.total, shown.last + WINDOW) + 1
     return {
-        "url": url,
-        "earlier_url": f"{url}?{urlencode({'before': shown.first})}" if shown.earlier else "",
-        "earlier_count": min(WINDOW, shown.earlier),
-        "later_url": f"{url}?{urlencode({'before': following})}" if shown.later else "",
+        "page_url": url,
+        "earlier_url": f"{url}?{urlencode({'before': shown.earlier})}" if shown.earlier else "",
+        "earlier_text": shown.earlier_text,
+        "later_url": f"{url}?{urlencode({'before': shown.later})}" if shown.later else "",
     }

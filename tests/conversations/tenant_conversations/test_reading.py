@@ -50,8 +50,9 @@ def words_of(value: Any) -> str:
 def test_any_text_is_read_and_all_of_it_is_shown_or_counted(text):
     stored = Stored.of(read(messages=text))
     shown = window(stored, raw=True)
-    assert (shown.total, shown.earlier, shown.later) == (len(stored.entries), max(0, len(stored.entries) - 100), 0)
-    assert [each.number for each in shown.messages] == list(range(shown.first, shown.last + 1))
+    total = len(stored.entries)
+    assert [each.number for each in shown.items] == list(range(max(1, total - 99), total + 1))
+    assert (shown.earlier, shown.later) == (str(total - 99) if total > 100 else "", "")
     # What is no list of messages is there as its text, with words on why.
     assert bool(stored.text) == bool(stored.notice)
     assert bool(stored.text or stored.entries or not text.strip() or stored.drift) or json.loads(text) == []
@@ -72,7 +73,7 @@ def test_no_message_breaks_the_others(odd):
     stored = Stored.of(
         read(messages=json.dumps([{"role": "user", "content": "before"}, odd, {"role": "user", "content": "after"}]))
     )
-    before, _, after = window(stored, raw=True).messages
+    before, _, after = window(stored, raw=True).items
     assert [each.blocks[0].text for each in (before, after)] == ["before", "after"]
 
 
@@ -94,8 +95,8 @@ def test_no_message_breaks_the_others(odd):
 def test_who_wrote_it_is_told_and_what_is_odd_is_flagged(entry, speaker, name, flaw):
     shown = message(1, entry, raw=True)
     assert (shown.speaker, shown.speaker_name) == (speaker, name)
-    assert flaw in " ".join(shown.flaws)
-    assert bool(shown.flaws) == bool(flaw)
+    assert flaw in " ".join(shown.drift)
+    assert bool(shown.drift) == bool(flaw)
 
 
 def test_structured_content_is_parts_and_other_members_are_kept_beside_it():
@@ -115,15 +116,15 @@ def test_structured_content_is_parts_and_other_members_are_kept_beside_it():
         ("tool_use", "", "sprint_status"),
         ("function_call", "", "board"),
     ]
-    assert [node.key for node in shown.more.children] == ["usage", "api_key"]
-    assert "Zx81hQ0v" not in words_of(shown.more)
-    assert message(1, {"role": "user", "content": "x"}, raw=True).more is None
+    assert [node.key for node in shown.extra.more.children] == ["usage", "api_key"]
+    assert "Zx81hQ0v" not in words_of(shown.extra.more)
+    assert message(1, {"role": "user", "content": "x"}, raw=True).extra is None
 
 
 def test_content_under_another_name_is_the_content():
     shown = message(1, {"role": "user", "text": "and Saturday?", "at": "noon"}, raw=True)
     assert [block.text for block in shown.blocks] == ["and Saturday?"]
-    assert [node.key for node in shown.more.children] == ["at"]
+    assert [node.key for node in shown.extra.more.children] == ["at"]
 
 
 @pytest.mark.parametrize(
@@ -165,7 +166,7 @@ def test_binaries_are_shown_as_they_come():
 def test_a_list_of_maps_is_read_as_the_messages_it_holds():
     stored = stored_of({"L": [{"M": {"role": {"S": "user"}, "content": {"S": "hello"}}}, {"N": "5"}]})
     assert stored.drift == "list instead of text"
-    assert [each.blocks[0].text for each in window(stored, raw=True).messages] == ["hello", "5"]
+    assert [each.blocks[0].text for each in window(stored, raw=True).items] == ["hello", "5"]
 
 
 def test_what_is_as_large_as_an_item_can_be_is_cut_after_it_was_masked():
@@ -181,19 +182,32 @@ def test_what_is_as_large_as_an_item_can_be_is_cut_after_it_was_masked():
 def test_what_is_nested_as_deep_as_can_be_is_shown(depth):
     content = "[" * depth + "]" * depth
     stored = Stored.of(read(messages=f'[{{"role": "user", "content": {content}}}]'))
-    assert stored.text or window(stored, raw=False).messages
+    assert stored.text or window(stored, raw=False).items
     assert len(as_stored(stored, raw=False).text) <= reading.TEXT_SHOWN if stored.text else True
 
 
 @pytest.mark.parametrize(
-    ("before", "first", "last", "earlier", "later"),
-    [(None, 21, 120, 20, 0), (21, 1, 20, 0, 100), (2, 1, 1, 0, 119), (1, 21, 120, 20, 0), (999, 21, 120, 20, 0)],
+    ("asked", "first", "last", "earlier", "later"),
+    [
+        ({}, 21, 120, "21", ""),
+        ({"before": 21}, 1, 20, "", "121"),
+        ({"before": 2}, 1, 1, "", "102"),
+        ({"before": 1}, 21, 120, "21", ""),
+        ({"before": 999}, 21, 120, "21", ""),
+        ({"at": "3"}, 1, 100, "", "121"),
+        ({"at": "60"}, 11, 110, "11", "121"),
+        ({"at": "120"}, 21, 120, "21", ""),
+        ({"at": "121"}, 21, 120, "21", ""),
+        ({"at": "٣"}, 21, 120, "21", ""),
+        ({"at": "x"}, 21, 120, "21", ""),
+    ],
 )
-def test_windows(before, first, last, earlier, later):
+def test_windows(asked, first, last, earlier, later):
     stored = Stored.of(read(messages=[{"role": "user", "content": str(number)} for number in range(1, 121)]))
-    shown = window(stored, raw=True, before=before)
-    assert (shown.first, shown.last, shown.earlier, shown.later) == (first, last, earlier, later)
-    assert [shown.messages[0].blocks[0].text, shown.messages[-1].blocks[0].text] == [str(first), str(last)]
+    shown = window(stored, raw=True, **asked)
+    assert (shown.earlier, shown.later) == (earlier, later)
+    assert [shown.items[0].blocks[0].text, shown.items[-1].blocks[0].text] == [str(first), str(last)]
+    assert [each.anchor for each in shown.items] == [str(number) for number in range(first, last + 1)]
 
 
 @pytest.mark.parametrize(

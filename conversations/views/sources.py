@@ -1,0 +1,238 @@
+"""`/<store>/`: a store's section, its lists, its records, and what can be done to one. The same for every store."""
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+
+from console.answers import answer, in_words
+from console.audit.recording import read_only_reason
+from console.errors import Conflict, ConsoleError, NotFound, StoreUnavailable, Throttled
+from console.forms import lookup_forms
+from console.lookup_page import answer_lookup
+from console.refs import seal
+from console.staff.access import StaffRequest, requires
+from console.staff.permissions import Permission, Staff
+from conversations.records import Message, Picture
+from conversations.sources.adapter import Action, Adapter, Asked, Lookup, NothingToDo
+from conversations.sources.addresses import address_of, parts_of
+from conversations.sources.readiness import is_there
+from conversations.sources.records import Done, Link, RecordPage
+from conversations.sources.services import open_record
+from conversations.views.conversation import not_for_prefetch
+from tenants.views.frame import ASKING
+
+_ORIGIN = re.compile(r"[A-Za-z0-9.-]+(?::\d{1,5})?", re.ASCII)
+
+
+@requires(Permission.CONVERSATION_READ)
+@require_safe
+def home(request: StaffRequest, source: Adapter) -> HttpResponse:
+    """Where one begins: the store's own links, and its look-ups."""
+    return _home(request, source, None)
+
+
+@requires(Permission.CONVERSATION_READ)
+@require_http_methods(ASKING)
+def find(request: StaffRequest, source: Adapter) -> HttpResponse:
+    """POST `look`: one of the look-ups. What is found opens; nothing does not tell "none" from "not in your scope"."""
+    return answer_lookup(
+        request, source.lookups, partial(_found, request.staff, source), partial(_home, request, source)
+    )
+
+
+def _found(staff: Staff, source: Adapter, form: Lookup) -> str:
+    return address_of(source.name, form.find(staff))
+
+
+def _home(
+    request: StaffRequest,
+    source: Adapter,
+    bound: Lookup | None,
+    *,
+    nothing: NotFound | None = None,
+    status: int = HTTPStatus.OK,
+) -> HttpResponse:
+    there = _is_there(source)
+    context = {
+        "source": source,
+        "is_there": there,
+        "start": source.start(request.staff) if there else None,
+        "lookups": lookup_forms(source.lookups, bound) if there else {},
+        "nothing": bound.nothing if bound is not None and nothing is not None else "",
+    }
+    return render(request, "sources/home.html", context, status=status)
+
+
+def _is_there(source: Adapter) -> bool:
+    """Whether the section has its table; what DynamoDB does not answer is not taken for "absent"."""
+    try:
+        return is_there(source)
+    except ConsoleError:
+        return True
+
+
+@requires(Permission.CONVERSATION_READ)
+@require_safe
+def listing(request: StaffRequest, source: Adapter, ref: str) -> HttpResponse:
+    """One page of a list. `page` is a cursor; the filters are the store's."""
+    shown = source.listing(parts_of(source.name, "list", ref), request.staff, _asked(request))
+    filters = _filters(request)
+    context = {
+        "source": source,
+        "listing": shown,
+        "crumbs": _crumbs(source, shown.crumbs, shown.title),
+        "clear_url": request.path if filters else "",
+        "first_url": _with(request.path, filters) if shown.back else "",
+        "back_url": _with(request.path, filters | {"page": shown.back}) if shown.back else "",
+        "next_url": _with(request.path, filters | {"page": shown.next}) if shown.next else "",
+    }
+    return render(request, "sources/list.html", context)
+
+
+@requires(Permission.CONVERSATION_READ)
+@require_safe
+@not_for_prefetch
+def record(request: StaffRequest, source: Adapter, ref: str) -> HttpResponse:
+    """One record; or, for htmx with `before`, the messages before that place of it.
+
+    `at`: the message to show; `show`: the picture to load, whose host the page then may load pictures from.
+    """
+    asked = _asked(request)
+    opened = open_record(source, parts_of(source.name, "record", ref), request.staff, asked)
+    page = opened.page
+    context: dict[str, Any] = {
+        "source": source,
+        "page": page,
+        "reference": ref,
+        "page_url": request.path,
+        "at": asked.at,
+    }
+    if page.talk is not None:
+        talk = page.talk
+        context |= {
+            "transcript": talk,
+            "earlier_url": _with(request.path, {"before": talk.earlier}) if talk.earlier else "",
+            "earlier_text": talk.earlier_text,
+            "later_url": _with(request.path, {"before": talk.later}) if talk.later else "",
+        }
+    if talk is not None and asked.before and request.htmx:  # type: ignore[attr-defined]
+        return _allowing(render(request, "conversations/_transcript.html", context), page)
+    context |= {
+        "crumbs": _crumbs(source, page.crumbs, page.title),
+        "is_redacted": not opened.is_raw,
+        "trail_url": reverse("trail", args=[seal("trail", opened.subject.trail)]),
+    }
+    return _allowing(render(request, "sources/record.html", context), page)
+
+
+def _allowing(response: HttpResponse, page: RecordPage) -> HttpResponse:
+    """The page may load the pictures that a person asked for, from their hosts, and no other."""
+    hosts = {_origin(picture) for picture in _pictures(page) if picture.shown} - {""}
+    if hosts:
+        response._csp_update = {"img-src": sorted(hosts)}  # type: ignore[attr-defined]
+    return response
+
+
+def _pictures(page: RecordPage) -> Iterator[Picture]:
+    if page.picture is not None:
+        yield page.picture
+    for item in page.talk.items if page.talk is not None else ():
+        if isinstance(item, Message):
+            yield from (block.data for block in item.blocks if isinstance(block.data, Picture))
+
+
+def _origin(picture: Picture) -> str:
+    """Where a picture is, as a policy names it; "" for what is no plain https address."""
+    try:
+        parts = urlsplit(picture.uri)
+    except ValueError:
+        return ""
+    return f"https://{parts.netloc}" if parts.scheme == "https" and _ORIGIN.fullmatch(parts.netloc) else ""
+
+
+@requires(Permission.CONVERSATION_READ)
+@require_http_methods(ASKING)
+def act(request: StaffRequest, source: Adapter, ref: str, action: str) -> HttpResponse:
+    """Ask before something is done to a record, then do it to the record as it was shown."""
+    doing = source.actions.get(action)
+    if doing is None:
+        raise NotFound
+    request.staff.require(doing.permission)
+    parts = parts_of(source.name, "record", ref)
+    try:
+        return _do(request, source, doing, parts) if request.method == "POST" else _ask(request, source, doing, parts)
+    except NothingToDo as error:
+        messages.info(request, str(error))
+        return redirect(address_of(source.name, error.place))
+
+
+def _do(request: StaffRequest, source: Adapter, doing: Action, parts: tuple[str, ...]) -> HttpResponse:
+    seen = request.POST.get("seen", "")
+    form = doing.ask(parts, request.staff, request.POST).form
+    if not form.is_valid():
+        return _ask(request, source, doing, parts, bound=True, seen=seen, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+    try:
+        done: Done = doing.do(parts, request.staff, form, seen)
+    except Conflict as error:
+        return _ask(request, source, doing, parts, error=error)
+    except (StoreUnavailable, Throttled) as error:
+        return _ask(request, source, doing, parts, bound=True, seen=seen, error=error)
+    messages.success(request, done.message)
+    return redirect(address_of(source.name, done.place))
+
+
+def _ask(
+    request: StaffRequest,
+    source: Adapter,
+    doing: Action,
+    parts: tuple[str, ...],
+    *,
+    bound: bool = False,
+    seen: str = "",
+    error: Exception | None = None,
+    status: int = HTTPStatus.OK,
+) -> HttpResponse:
+    """The page that asks. `seen` is what the person saw; without it, what is shown now."""
+    question = doing.ask(parts, request.staff, request.POST if bound else None)
+    url = address_of(source.name, question.back)
+    context = {
+        "source": source,
+        "question": question,
+        "seen": seen or question.seen,
+        "problem": in_words(error, "the record") if error is not None else "",
+        "blocked": read_only_reason(),
+        "url": url,
+        "crumbs": [*_crumbs(source, (), ""), {"label": "Record", "url": url}, {"label": question.title}],
+    }
+    return answer(request, "sources/action.html", context, error, status)
+
+
+def _asked(request: StaffRequest) -> Asked:
+    get = request.GET
+    return Asked(
+        get.get("page", ""), get.get("before", ""), get.get("at", "")[:80], get.get("show", "")[:200], get.copy()
+    )
+
+
+def _filters(request: StaffRequest) -> dict[str, str]:
+    return {name: str(value) for name, value in request.GET.items() if name != "page" and value}
+
+
+def _with(url: str, query: dict[str, str]) -> str:
+    return f"{url}?{urlencode(query)}" if query else url
+
+
+def _crumbs(source: Adapter, above: tuple[Link, ...], here: str) -> list[dict[str, str]]:
+    crumbs = [{"label": source.title, "url": reverse("source", args=[source.name])}]
+    for link in above:
+        crumbs.append({"label": link.label, "url": address_of(source.name, link.place) if link.place else ""})
+    return [*crumbs, {"label": here}] if here else crumbs

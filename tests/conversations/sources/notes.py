@@ -1,0 +1,150 @@
+"""A sixth store, as small as one can be: notes on customers, by company. All that the console needs of it is here."""
+
+from typing import Any
+
+from django import forms
+from django.http import QueryDict
+from pynamodb.attributes import NumberAttribute, UnicodeAttribute
+
+from console.audit.actions import Action as Did
+from console.dynamodb.connection import call
+from console.dynamodb.keys import fits
+from console.dynamodb.models import ForeignModel, TableMeta
+from console.dynamodb.paging import Source, read_page
+from console.dynamodb.registry import KeyAttribute, TableSpec, table_name
+from console.errors import NotFound
+from console.facts import Fact
+from console.forms import KeyField, by_look
+from console.redaction import redact
+from console.staff.permissions import Permission, Staff
+from conversations.content import blocks_of
+from conversations.records import Extra, Message, Picture, Speaker
+from conversations.sources.adapter import Action, Adapter, Asked, Lookup, NothingToDo, Subject
+from conversations.sources.records import (
+    Cell,
+    Done,
+    Link,
+    Listing,
+    Offer,
+    Place,
+    Question,
+    RecordPage,
+    Row,
+    Start,
+    Talk,
+    a_list,
+    a_record,
+)
+from conversations.sources.services import carry_out
+
+TABLE = TableSpec("NOTES", "notes", "console", KeyAttribute("company"), KeyAttribute("note"), ttl="ttl")
+
+
+class Note(ForeignModel):
+    """What somebody wrote on a customer."""
+
+    class Meta(TableMeta):
+        table_key = "NOTES"
+
+    company = UnicodeAttribute(hash_key=True)
+    note = UnicodeAttribute(range_key=True)
+    text = UnicodeAttribute(null=True)
+    picture = UnicodeAttribute(null=True)
+    ttl = NumberAttribute(null=True)
+
+
+class ByCompany(Lookup):
+    """The notes of a company."""
+
+    look = "company"
+    title = "By company"
+    company = KeyField(label="Company id")
+
+    def find(self, staff: Staff) -> Place:
+        """The list of the company."""
+        company = self.cleaned_data["company"]
+        if not staff.scope.covers(company):
+            raise NotFound
+        return a_list(company)
+
+
+class Strike(Action):
+    """Removes what a note says."""
+
+    permission = Permission.CHAT_END
+
+    def ask(self, parts: tuple[str, ...], staff: Staff, data: QueryDict | None) -> Question:
+        """One line, and no field."""
+        note = NOTES.load(parts, staff, Asked())
+        if note.plain("text") is None:
+            raise NothingToDo("It is struck already.", a_record(*parts))
+        return Question("Strike this note?", forms.Form(data), "Strike", a_record(*parts), seen=note.text, danger=True)
+
+    def do(self, parts: tuple[str, ...], staff: Staff, form: forms.Form, seen: str) -> Done:
+        """One conditional update."""
+        note = NOTES.load(parts, staff, Asked())
+        carry_out(
+            NOTES.subject(note),
+            Did.CHAT_ENDED,
+            staff,
+            lambda: note.update(actions=[Note.text.remove()], condition=Note.text == seen),
+        )
+        return Done("It is struck.", a_record(*parts))
+
+
+class Notes(Adapter):
+    """The store."""
+
+    name, title, about, tables = "notes", "Notes", "What colleagues wrote on customers", ("NOTES",)
+    lookups = by_look(ByCompany)
+    actions = {"strike": Strike()}
+
+    def start(self, staff: Staff) -> Start:
+        """The companies in scope."""
+        return Start(tuple(Link(each, a_list(each)) for each in sorted(staff.scope.ids)), "Companies")
+
+    def listing(self, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Listing:
+        """A company's notes."""
+        [company] = self._within(parts, 1, staff)
+        source = Source(Note, company, ("text",))
+        page = read_page(source, staff.username, asked.cursor)
+        rows = tuple(
+            Row(redact(each.note), a_record(company, each.note), (Cell(redact(str(each.plain("text")))),))
+            for each in page.items
+        )
+        return Listing("Notes", ("Note", "Text"), rows, next=page.next, back=page.back)
+
+    def load(self, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Note:
+        """One note."""
+        company, note = self._within(parts, 2, staff)
+        key = {"company": {"S": company}, "note": {"S": note}}
+        found = call("GetItem", TableName=table_name("NOTES"), Key=key, ConsistentRead=True).get("Item")
+        if found is None:
+            raise NotFound
+        return Note.from_raw_data(found)
+
+    def subject(self, loaded: Note) -> Subject:
+        """Its own trail."""
+        return Subject(f"CHAT#{loaded.company}#{loaded.note}", loaded.company)
+
+    def page(self, loaded: Note, staff: Staff, asked: Asked, *, raw: bool) -> RecordPage:
+        """What it says, as one message."""
+        blocks, flaws = blocks_of({"text": loaded.plain("text")}, raw=raw)
+        said = Message(0, "only", Speaker.HUMAN, "Colleague", None, blocks, drift=flaws, extra=Extra(note="a note"))
+        uri: Any = loaded.plain("picture") if raw else None
+        return RecordPage(
+            redact(loaded.note),
+            facts=(Fact("Company", loaded.company),),
+            talk=Talk((said,)),
+            picture=Picture("p", uri, "images.example", "a picture", asked.show == "p") if uri else None,
+            offers=(Offer("strike", "Strike"),),
+        )
+
+    def _within(self, parts: tuple[str, ...], count: int, staff: Staff) -> tuple[str, ...]:
+        staff.require(Permission.CONVERSATION_READ)
+        if len(parts) != count or not all(map(fits, parts)) or not staff.scope.covers(parts[0]):
+            raise NotFound
+        return parts
+
+
+NOTES = Notes()

@@ -12,13 +12,18 @@ class ConsoleConfig(AppConfig):
 
     def ready(self) -> None:
         """Refuse to start with another environment's tables, in production with what is for development, or with
-        settings of the company's sign-in that cannot work."""
+        settings of the company's sign-in that cannot work. Register what the search box finds here."""
+        from console.audit.search import FINDER as EVENTS
         from console.dynamodb.environments import assert_environment
+        from console.search import finders
         from console.staff.oidc.configuration import assert_oidc
+        from console.staff.search import FINDER as STAFF
 
         assert_environment()
         assert_production()
         assert_oidc()
+        finders.register(EVENTS)
+        finders.register(STAFF)
 
 
 def assert_production() -> None:

@@ -36,11 +36,12 @@ class Environment:
     is_production: bool
 
 
-# Sections whose pages are not there (yet, or in a build without that app) are left out: no link leads nowhere.
-SECTIONS = (
+# By route: label, icon, and the permission that shows it (None: for everybody). Sections whose pages are not there (in
+# a build without that app) are left out: no link leads nowhere.
+SECTIONS: tuple[tuple[str, str, str, Permission | None], ...] = (
+    ("search", "Search", "search", None),
     ("queue", "Queue", "queue", Permission.HAND_OFF),
     ("conversations", "Conversations", "conversations", Permission.CONVERSATION_READ),
-    ("conversation-find", "Find", "search", Permission.CONVERSATION_READ),
     ("audit", "Audit", "audit", Permission.AUDIT_READ),
     ("tenants", "Tenants", "tenants", Permission.TENANT_READ),
     ("channels-resolve", "Resolve a channel", "channels", Permission.TENANT_READ),
@@ -51,17 +52,17 @@ SECTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section that an app brings: `address` gives its URL."""
+    """A section: `address` gives its URL, `permission` (None: everybody's) shows it."""
 
     label: str
     icon: str
-    permission: Permission
+    permission: Permission | None
     address: Callable[[], str]
 
 
 # Sections that apps bring, by their labels, and after which of the others they stand.
 _brought: dict[str, Section] = {}
-_BROUGHT_AFTER = "conversation-find"
+_BROUGHT_AFTER = "conversations"
 
 
 def register_section(label: str, icon: str, permission: Permission, address: Callable[[], str]) -> None:
@@ -109,14 +110,14 @@ def navigation(path: str, staff: Staff) -> list[NavItem]:
     """The sections that the person's role allows."""
     items = []
     for name, section in _sections():
-        if not staff.can(section.permission):
+        if section.permission is not None and not staff.can(section.permission):
             continue
         try:
             url = section.address()
             count_url = reverse(_counted[name]) if name in _counted and not staff.scope.is_empty else ""
         except NoReverseMatch:
             continue
-        key = "/" if name == "conversation-find" else ""
+        key = "/" if name == "search" else ""
         items.append(NavItem(url, section.label, section.icon, path.startswith(url), key, count_url))
     current = max((item.url for item in items if item.current), key=len, default="")
     return [replace(item, current=item.url == current) for item in items]

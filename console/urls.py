@@ -3,9 +3,11 @@
 from django.urls import include, path
 
 from console import views
+from console.search import views as search
 
 urlpatterns = [
     path("", views.home, name="home"),
+    path("search/", search.search, name="search"),
     path("", include("console.staff.urls")),
     path("", include("conversations.urls")),
     path("", include("tenants.urls")),

@@ -12,10 +12,12 @@ class ConversationsConfig(AppConfig):
         """Register what the base asks apps for.
 
         Whose a trail's conversation is and where it has its page; what to release; which companies exist, and whether
-        anything is stored under an id; where pages ask how many wait for a human, and how the queue's index is.
+        anything is stored under an id; where pages ask how many wait for a human, how the
+        queue's index is, and what the search box finds.
         """
         from console import context, system_sections
         from console.audit import links, scoping
+        from console.search import finders
         from console.staff import known_companies, services
         from conversations.companies import exists as company_exists
         from conversations.companies import names_for
@@ -23,8 +25,11 @@ class ConversationsConfig(AppConfig):
         from conversations.listing import url_by_id
         from conversations.release import release_everything_of
         from conversations.scoping import companies_of
+        from conversations.search import COMPANIES, CONVERSATIONS
         from conversations.tenant_conversations.queries import exists as tenant_conversation_exists
 
+        finders.register(CONVERSATIONS)
+        finders.register(COMPANIES)
         system_sections.register(TITLE, section)
         scoping.register(companies_of)
         links.register(url_by_id)

@@ -9,8 +9,12 @@ class TenantsConfig(AppConfig):
     name = "tenants"
 
     def ready(self) -> None:
-        """Register what the base asks apps for: which tenants there are."""
+        """Register what the base asks apps for: which tenants there are, and how they are found."""
+        from console.search import finders
         from console.staff import known_companies
         from tenants.queries import names_for
+        from tenants.search import FINDERS
 
         known_companies.register(names_for, known_companies.TENANT)
+        for finder in FINDERS:
+            finders.register(finder)

@@ -6,15 +6,17 @@ from functools import partial
 from django.urls import reverse
 
 from console import context, system_sections
+from console.search import finders
 from console.staff.permissions import Permission
 from conversations.sources.adapter import Adapter
+from conversations.sources.finding import finder_of
 from conversations.sources.readiness import section
 
 _adapters: dict[str, Adapter] = {}
 
 
 def register(adapter: Adapter) -> Callable[[], None]:
-    """Give a store its pages, its place in the navigation and on the system page; returns what takes them back.
+    """Give a store its pages, and its place in navigation, search and system page; returns what takes them back.
 
     Called once at start-up for each.
     """
@@ -22,11 +24,13 @@ def register(adapter: Adapter) -> Callable[[], None]:
     address = partial(reverse, "source", args=[adapter.name])
     context.register_section(adapter.title, adapter.icon, Permission.CONVERSATION_READ, address)
     system_sections.register(adapter.title, partial(section, adapter))
+    finders.register(finder_of(adapter))
 
     def take_back() -> None:
         del _adapters[adapter.name]
         context.unregister_section(adapter.title)
         system_sections.unregister(adapter.title)
+        finders.unregister(adapter.title)
 
     return take_back
 

@@ -14,6 +14,7 @@ from django.http import QueryDict
 
 from console.errors import Conflict
 from console.forms import LookupForm
+from console.search.meanings import Kind
 from console.staff.permissions import Permission, Staff
 from conversations.sources.records import Done, Listing, Place, Question, RecordPage, Start
 
@@ -46,9 +47,13 @@ class Subject:
 
 
 class Lookup(LookupForm):
-    """A look-up: a form that is POSTed. `title` stands above it, `nothing` is said where it finds nothing."""
+    """A look-up: a form that is POSTed.
+
+    `title` stands above it, `found` says what it finds, `nothing` is said where it finds nothing.
+    """
 
     title: ClassVar[str]
+    found: ClassVar[str]
     nothing: ClassVar[str] = "Check the spelling."
 
     def find(self, staff: Staff) -> Place:
@@ -85,7 +90,8 @@ class Adapter(ABC):
     """One store: its section of the console under `/<name>/`.
 
     `tables` are the keys of its tables; without the first of them there is no section. `about` says in one sentence
-    what is kept there.
+    what is kept there. `found_by` are the look-ups, and the field of each, by which the search box finds a kind of
+    identifier.
     """
 
     name: ClassVar[str]
@@ -95,6 +101,7 @@ class Adapter(ABC):
     tables: ClassVar[tuple[str, ...]]
     lookups: ClassVar[Mapping[str, type[Lookup]]] = {}
     actions: ClassVar[Mapping[str, Action]] = {}
+    found_by: ClassVar[Mapping[Kind, tuple[tuple[str, str], ...]]] = {}
 
     def start(self, staff: Staff) -> Start:
         """What the first page has besides the look-ups. Reads as little as it can."""

@@ -54,6 +54,7 @@ class Route:
 
 ROUTES = (
     Route("home", "", READ, SIGNED_IN),
+    Route("search", "search/", BOTH, SIGNED_IN),
     # Signing in and out
     Route("sign-in", "sign-in/", BOTH, PUBLIC),
     Route("sign-in-code", "sign-in/code/", BOTH, PUBLIC),
@@ -158,6 +159,19 @@ ROUTES = (
         "tenants/<tenant:tenant_id>/conversations/<str:ref>/clear/",
         BOTH,
         "admin",
+        elsewhere=404,
+    ),
+    # The other stores. What can be done to a record, its own permission allows
+    Route("source", "<source:source>/", READ, "agent auditor admin"),
+    Route("source-find", "<source:source>/find/", BOTH, "agent auditor admin"),
+    Route("source-list", "<source:source>/lists/<str:ref>/", READ, "agent auditor admin", elsewhere=404),
+    Route("source-record", "<source:source>/<str:ref>/", READ, "agent auditor admin", elsewhere=404),
+    Route(
+        "source-action",
+        "<source:source>/<str:ref>/<slug:action>/",
+        BOTH,
+        "agent auditor admin",
+        but="agent auditor",
         elsewhere=404,
     ),
     # The trail

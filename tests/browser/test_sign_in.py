@@ -24,8 +24,8 @@ def test_sign_in_leads_where_one_wanted_to_go_and_sign_out_ends_it(open_page, de
 def test_each_role_has_its_home(open_page, demo):
     for role, heading in (
         ("agent", "waiting"),
-        ("onboarding", "Audit"),
-        ("auditor", "Conversations"),
+        ("onboarding", "Tenants"),
+        ("auditor", "Audit"),
         ("admin", "waiting"),
     ):
         page = open_page(None)

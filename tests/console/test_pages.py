@@ -24,12 +24,12 @@ def test_readiness_follows_the_store(store):
     ("person", "url"),
     [
         (lambda: member(), "/queue/"),
-        (lambda: member("ola", "onboarding"), "/audit/"),
-        (lambda: auditor(), "/conversations/"),
+        (lambda: member("ola", "onboarding"), "/tenants/"),
+        (lambda: auditor(), "/audit/"),
         (lambda: admin(), "/queue/"),
     ],
 )
-def test_home_is_the_first_section_of_the_role(store, person, url):
+def test_home_is_where_the_work_of_the_role_begins(store, person, url):
     answer = signed_in(person()).get("/")
     assert (answer.status_code, answer["Location"]) == (302, url)
 

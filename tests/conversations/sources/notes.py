@@ -16,6 +16,7 @@ from console.errors import NotFound
 from console.facts import Fact
 from console.forms import KeyField, by_look
 from console.redaction import redact
+from console.search.meanings import Kind
 from console.staff.permissions import Permission, Staff
 from conversations.content import blocks_of
 from conversations.records import Extra, Message, Picture, Speaker
@@ -58,6 +59,7 @@ class ByCompany(Lookup):
 
     look = "company"
     title = "By company"
+    found = "Notes of the company"
     company = KeyField(label="Company id")
 
     def find(self, staff: Staff) -> Place:
@@ -98,6 +100,7 @@ class Notes(Adapter):
     name, title, about, tables = "notes", "Notes", "What colleagues wrote on customers", ("NOTES",)
     lookups = by_look(ByCompany)
     actions = {"strike": Strike()}
+    found_by = {Kind.COMPANY: (("company", "company"),)}
 
     def start(self, staff: Staff) -> Start:
         """The companies in scope."""

@@ -1,4 +1,4 @@
-"""A store that the console has never heard of: one adapter, one line in the registry, one to register it, no template."""
+"""A store that the console has never heard of: an adapter, a line in the registry, one to register it, no template."""
 
 import html
 import re

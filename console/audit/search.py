@@ -1,0 +1,19 @@
+"""What the search box finds among the middleware's records, for who reviews them."""
+
+from django.urls import reverse
+
+from console.audit.events.keys import decode
+from console.audit.events.queries import find_event
+from console.refs import seal
+from console.search.finders import Finder, Found, Hit
+from console.search.meanings import Kind
+from console.staff.permissions import Permission, Staff
+
+
+def _event(value: str, staff: Staff) -> Found:
+    find_event(value, staff)
+    decoded = decode(value)
+    return Found((Hit(decoded.in_words, reverse("event", args=[seal("event", value)]), decoded.shown),))
+
+
+FINDER = Finder("Idempotency records", Permission.AUDIT_REVIEW, {Kind.EVENT: _event})

@@ -1,0 +1,58 @@
+"""Who is asked for what: each app registers its finders at start-up, as the base knows none of the stores."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from console.search.meanings import Kind
+from console.staff.permissions import Permission, Staff
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """Something found: what it is called, without personal data, and its page. `note` are muted words after it."""
+
+    label: str
+    url: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one store has of it within the person's scope. `notices` say how far it looked, where not to the end."""
+
+    hits: tuple[Hit, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+# From the value as it was recognised and who asks: bounded reads within the person's scope. Raises the store's errors.
+Find = Callable[[str, Staff], Found]
+
+
+@dataclass(frozen=True, slots=True)
+class Finder:
+    """A store, or a part of one. `title` heads what it finds; `find` says of each kind how it is looked for.
+
+    Only people with the permission are shown anything of it.
+    """
+
+    title: str
+    permission: Permission
+    find: Mapping[Kind, Find] = field(default_factory=dict)
+
+
+_finders: dict[str, Finder] = {}
+
+
+def register(finder: Finder) -> None:
+    """Called once at start-up by an app that can find something."""
+    _finders[finder.title] = finder
+
+
+def unregister(title: str) -> None:
+    """Take it away again."""
+    del _finders[title]
+
+
+def finders() -> tuple[Finder, ...]:
+    """All of them, in the order of registration."""
+    return tuple(_finders.values())

@@ -1,0 +1,164 @@
+"""What a typed text can be: recognised by its form alone, without a read.
+
+A text can be several things (a word is the id of a tenant, of a company, or somebody's username); each is asked for.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from console.dynamodb.keys import PARTITION_KEY_BYTES
+
+
+class Kind(StrEnum):
+    """A kind of identifier, in the words of the page."""
+
+    PHONE = "a phone number"
+    EMAIL = "an email address"
+    CONVERSATION = "a conversation's id"
+    THREAD = "a thread's key"
+    SESSION = "a chatbot session's id"
+    DIGEST = "a SHA-256 id, of a chatbot user or an image"
+    EVENT = "an idempotency key"
+    TENANT = "a tenant's id"
+    COMPANY = "a company's id"
+    CHANNEL = "a channel"
+    CHANNEL_ID = "a channel's id without its type"
+    STAFF = "a username"
+    USER = "the id of a tenant's user"
+    MESSAGE = "a message's id"
+
+
+# Why what was recognised is not looked for.
+UNSEARCHED = {
+    Kind.MESSAGE: "A message is found within its thread only: open the thread, or look it up under Threads.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """One thing that the typed text can be. `value` is it without what people type around it."""
+
+    kind: Kind
+    value: str
+
+
+MAX_LENGTH = PARTITION_KEY_BYTES
+_SCHEME = re.compile(r"(?:whatsapp|tel|sms|smsto|mailto)\s*:\s*(?=\S)", re.IGNORECASE)
+_EMAIL = re.compile(r"[^\s@<>()\[\],;:\"]{1,64}@[^\s@<>()\[\],;:\"]+\.[^\s@<>()\[\],;:\".]{2,}")
+_PHONE = re.compile(r"(?:\+|00)?[\d\s().\-/‐-―·]+", re.ASCII)
+_SHA256 = re.compile(r"[0-9a-f]{64}", re.IGNORECASE | re.ASCII)
+_SESSION = re.compile(r"[0-9a-f]{64}:\d{1,19}(?:\.\d+)?", re.IGNORECASE | re.ASCII)
+_EVENT = re.compile(r"(?:evt|act):[a-z_]+:.+", re.DOTALL)
+_MESSAGE = re.compile(r"(?:MSG|LLM)#.+|(?:msg|wamid|mid|chatcmpl|run)[_.-].+", re.DOTALL)
+_CHANNEL = re.compile(r"(?:CHANNEL#)?([a-z0-9]+(?:[_-][a-z0-9]+)*)[#:]\s*([^#\s].*)", re.DOTALL)
+_CHANNEL_TYPES = frozenset({"whatsapp", "sms", "email", "teams", "slack", "telegram", "dashboard"})
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
+_SLACK = re.compile(r"[TCDGEAB][A-Z0-9]{6,20}", re.ASCII)
+_WORD = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._@+-]*[A-Za-z0-9])?", re.ASCII)
+_NAME = re.compile(r"[A-Za-z][A-Za-z'-]*(?: [A-Za-z][A-Za-z'-]*){1,3}")
+_HANDLE = re.compile(r"@[A-Za-z][A-Za-z0-9_]{3,31}", re.ASCII)
+_DIGITS = (7, 15)
+# Two ids of the platform have at least that many parts: company, project, request, and most often the recipient.
+_PARTS = 3
+
+
+def recognise(typed: str) -> tuple[Meaning, ...]:
+    """What a text can be, the likeliest first; nothing for what is no identifier. Never raises."""
+    text = tidied(typed)
+    if not text or len(text.encode("utf-8", "replace")) > MAX_LENGTH:
+        return ()
+    return tuple(dict.fromkeys(_meanings(text)))
+
+
+def tidied(typed: str) -> str:
+    """A typed text without what cannot be seen, which comes along when it is copied from a page or a chat."""
+    text = unicodedata.normalize("NFKC", typed.encode("utf-8", "replace").decode())
+    return "".join(char for char in text if unicodedata.category(char) not in ("Cf", "Cc", "Co", "Cs")).strip()
+
+
+def _meanings(text: str) -> Iterator[Meaning]:
+    """The forms that are certain come first, and leave nothing to ask of what they cannot be."""
+    if _EVENT.fullmatch(text):
+        yield Meaning(Kind.EVENT, text)
+    elif _SESSION.fullmatch(text):
+        yield Meaning(Kind.SESSION, text.lower())
+    elif _SHA256.fullmatch(text):
+        yield Meaning(Kind.DIGEST, text.lower())
+    elif _MESSAGE.fullmatch(text):
+        yield Meaning(Kind.MESSAGE, text)
+    elif (prefixed := _prefixed(text)) is not None:
+        yield prefixed
+    elif text.count("#") >= _PARTS - 1 and not text.startswith("CHANNEL#"):
+        yield Meaning(Kind.CONVERSATION, text)
+        yield Meaning(Kind.THREAD, text)
+    elif (channel := _channel(text)) is not None:
+        yield channel
+    elif (address := _address(text)) is not None:
+        yield Meaning(Kind.EMAIL, address)
+        yield Meaning(Kind.CHANNEL_ID, address)
+    elif (number := _number(text)) is not None:
+        yield Meaning(Kind.PHONE, number)
+        yield Meaning(Kind.CHANNEL_ID, number)
+    else:
+        yield from _words(text)
+
+
+_PREFIXES = {"TENANT#": Kind.TENANT, "STAFF#": Kind.STAFF, "COMPANY#": Kind.COMPANY, "USER#": Kind.USER}
+
+
+def _prefixed(text: str) -> Meaning | None:
+    """A key of the stores with one part behind its prefix."""
+    for prefix, kind in _PREFIXES.items():
+        rest = text.removeprefix(prefix)
+        if rest != text and rest and "#" not in rest:
+            return Meaning(kind, rest)
+    return None
+
+
+def _channel(text: str) -> Meaning | None:
+    """`CHANNEL#type#id`, or a known type and an id: `slack:T024BE7LD`."""
+    found = _CHANNEL.fullmatch(text)
+    if found is None:
+        return None
+    kind, channel_id = found.groups()
+    if not text.startswith("CHANNEL#") and (kind not in _CHANNEL_TYPES or _SCHEME.match(text)):
+        return None
+    return Meaning(Kind.CHANNEL, f"{kind}#{channel_id.strip()}")
+
+
+def _address(text: str) -> str | None:
+    text = text.removeprefix(found[0]) if (found := _SCHEME.match(text)) else text
+    if "<" in text and text.endswith(">"):
+        text = text[text.rfind("<") + 1 : -1].strip()
+    return text if _EMAIL.fullmatch(text) else None
+
+
+def _number(text: str) -> str | None:
+    """A phone number as typed, without what names the channel before it."""
+    text = text.removeprefix(found[0]) if (found := _SCHEME.match(text)) else text
+    digits = sum(char.isdigit() for char in text)
+    plain = "".join(str(unicodedata.digit(char)) if char.isdigit() else char for char in text)
+    return text if _DIGITS[0] <= digits <= _DIGITS[1] + 2 and _PHONE.fullmatch(plain) else None
+
+
+def _words(text: str) -> Iterator[Meaning]:
+    """What only the stores can tell: ids are words of whoever made them."""
+    if _UUID.fullmatch(text):
+        yield Meaning(Kind.CHANNEL_ID, text.lower())
+    elif _HANDLE.fullmatch(text) or _SLACK.fullmatch(text):
+        yield Meaning(Kind.CHANNEL_ID, text)
+    if _NAME.fullmatch(text):
+        yield Meaning(Kind.STAFF, text.lower().replace(" ", "."))
+        return
+    if not _WORD.fullmatch(text):
+        return
+    if text == text.lower() and not _UUID.fullmatch(text):
+        yield Meaning(Kind.STAFF, text)
+    yield Meaning(Kind.TENANT, text)
+    yield Meaning(Kind.COMPANY, text)
+    yield Meaning(Kind.USER, text)
+    if not _UUID.fullmatch(text) and not _SLACK.fullmatch(text):
+        yield Meaning(Kind.CHANNEL_ID, text)

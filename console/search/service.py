@@ -1,0 +1,133 @@
+"""Asking every store at once for what was typed, within a deadline; one that fails or is late is one line."""
+
+import contextvars
+import logging
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+
+from console.errors import ConsoleError, NotFound, TableMissing
+from console.search.finders import Find, Finder, Found, Hit, finders
+from console.search.meanings import UNSEARCHED, Kind, Meaning
+from console.staff.permissions import Staff
+
+logger = logging.getLogger(__name__)
+
+# What has not answered by then is said to be late: people wait for the rest no longer.
+DEADLINE_SECONDS = 3.0
+# Of its own, because a look-up makes calls on the shared one and would wait there for itself. It bounds what one
+# worker looks up at once; a search asks some ten stores.
+_pool = ThreadPoolExecutor(max_workers=24, thread_name_prefix="search")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What one store has."""
+
+    title: str
+    hits: tuple[Hit, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What was found. `groups` have hits; `quiet` are the stores that were asked and have nothing, `lines` what was not
+    searched and why. `complete`: every store that is there has answered."""
+
+    groups: tuple[Group, ...] = ()
+    quiet: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    complete: bool = True
+
+    @property
+    def hits(self) -> tuple[Hit, ...]:
+        """All of them, each page once."""
+        return tuple({hit.url: hit for group in self.groups for hit in group.hits}.values())
+
+
+def search(meanings: Sequence[Meaning], staff: Staff, deadline: float = DEADLINE_SECONDS) -> Results:
+    """Ask every store that may hold one of these, at once, within the person's scope and permissions.
+
+    `deadline` is in seconds. Never raises the store's errors: a store that fails is a line.
+    """
+    if staff.scope.is_empty:
+        return Results(lines=("No company or tenant is in your scope, so nothing was searched.",))
+    allowed = [each for each in finders() if staff.can(each.permission)]
+    asked = {finder.title: _start(finder, meanings, staff) for finder in allowed}
+    asked = {title: futures for title, futures in asked.items() if futures}
+    wait([future for futures in asked.values() for future in futures], timeout=deadline)
+    groups, quiet, lines, complete = [], [], [], True
+    for title, futures in asked.items():
+        found, problems, answered = _gathered(title, futures)
+        lines += problems
+        complete &= answered
+        hits = tuple({hit.url: hit for each in found for hit in each.hits}.values())
+        notices = tuple(dict.fromkeys(notice for each in found for notice in each.notices))
+        if hits:
+            groups.append(Group(title, hits, notices))
+        else:
+            lines += [f"{title}: {notice}" for notice in notices]
+            quiet += [] if problems else [title]
+    lines += [UNSEARCHED[meaning.kind] for meaning in meanings if meaning.kind in UNSEARCHED]
+    lines += _refused(meanings, staff)
+    return Results(tuple(groups), tuple(quiet), tuple(dict.fromkeys(lines)), complete)
+
+
+def _start(finder: Finder, meanings: Sequence[Meaning], staff: Staff) -> list[Future[Found]]:
+    return [
+        _pool.submit(contextvars.copy_context().run, _asked, finder.find[meaning.kind], meaning.value, staff)
+        for meaning in meanings
+        if meaning.kind in finder.find
+    ]
+
+
+def _asked(find: Find, value: str, staff: Staff) -> Found:
+    try:
+        return find(value, staff)
+    except TableMissing:
+        raise
+    except NotFound:
+        # Nothing there and nothing in scope are one answer.
+        return Found()
+
+
+def _gathered(title: str, futures: Sequence[Future[Found]]) -> tuple[list[Found], list[str], bool]:
+    """What the look-ups of one store found in time, a line on those that did not, and whether all have answered."""
+    found, problems, answered = [], [], True
+    for future in futures:
+        error = future.exception() if future.done() else TimeoutError()
+        if error is None:
+            found.append(future.result())
+        elif isinstance(error, TableMissing):
+            problems.append(f"{title}: not searched, because the tables are not there in this environment.")
+        else:
+            answered = False
+            future.cancel()
+            problems.append(f"{title}: {_in_words(title, error)}")
+    return found, problems, answered
+
+
+def _in_words(title: str, error: BaseException) -> str:
+    if isinstance(error, TimeoutError):
+        return "no answer in time. Search again, or look there."
+    if isinstance(error, ConsoleError):
+        return "could not be searched just now."
+    # A fault of the code, not of a store: told as one, and the other stores' answers stay.
+    logger.error("A search failed in %s", title, exc_info=error)
+    return "could not be searched: something went wrong here."
+
+
+def _refused(meanings: Sequence[Meaning], staff: Staff) -> list[str]:
+    """What the role does not allow, where the typed text may be such a thing."""
+    kinds = {meaning.kind for meaning in meanings}
+    titles = [each.title for each in finders() if not staff.can(each.permission) and kinds & each.find.keys()]
+    return [f"Not searched, because your role does not read them: {', '.join(titles)}."] if titles else []
+
+
+def taken_for(meanings: Sequence[Meaning]) -> str:
+    """What the typed text was taken for, in words; "" for nothing."""
+    kinds: list[Kind] = list(dict.fromkeys(meaning.kind for meaning in meanings))
+    if not kinds:
+        return ""
+    words = [kind.value for kind in kinds]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"

@@ -1,0 +1,51 @@
+"""What the search box finds among the platform's conversations and companies."""
+
+from django.urls import reverse
+
+from console.search.finders import Finder, Found, Hit
+from console.search.meanings import Kind
+from console.staff.permissions import Permission, Staff
+from conversations import companies
+from conversations.listing import conversation_url, url_of
+from conversations.lookups import Finding, find_by_id, find_recipient
+from conversations.records import Summary
+
+
+def _found(finding: Finding) -> Found:
+    """Lists under their recipient, single conversations by themselves."""
+    hits = []
+    for hit in finding.hits:
+        if hit.kind and (hit.more or len(hit.rows) > 1):
+            count = f"{len(hit.rows)}{'+' if hit.more else ''} conversations"
+            hits.append(Hit(hit.who, reverse(hit.kind, args=[hit.reference]), count))
+        else:
+            hits += [_hit(row) for row in hit.rows]
+    return Found(tuple(hits), (finding.notice,) if finding.notice else ())
+
+
+def _hit(row: Summary) -> Hit:
+    return Hit(f"{row.who}, {row.short_id}", conversation_url(row.reference), row.company_name)
+
+
+def _recipient(value: str, staff: Staff) -> Found:
+    return _found(find_recipient(value, staff))
+
+
+def _by_id(value: str, staff: Staff) -> Found:
+    return _found(find_by_id(value, staff))
+
+
+def _company(value: str, staff: Staff) -> Found:
+    """A company in scope of which anything is known. At most one GetItem and one Query."""
+    if not staff.scope.covers(value) or not companies.exists(value):
+        return Found()
+    named = companies.company_named(value)
+    return Found((Hit(named.name if named else value, url_of("company", value), value),))
+
+
+CONVERSATIONS = Finder(
+    "Conversations",
+    Permission.CONVERSATION_READ,
+    {Kind.PHONE: _recipient, Kind.EMAIL: _recipient, Kind.CONVERSATION: _by_id},
+)
+COMPANIES = Finder("Companies", Permission.CONVERSATION_READ, {Kind.COMPANY: _company})

@@ -1,0 +1,124 @@
+"""Users of tenants by what they are known by: an email address, a number, an id. Within scope, and bounded."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from console.dynamodb.calls import parallel
+from console.dynamodb.connection import call
+from console.dynamodb.keys import SORT_KEY_BYTES, fits
+from console.dynamodb.models import ForeignModel
+from console.dynamodb.presence import index_ready
+from console.dynamodb.registry import table_name
+from console.staff.permissions import Permission, Staff
+from tenants.channel_types import label_of
+from tenants.keys import USER, partition_of, tenant_of, user_key
+from tenants.models import TenantItem
+from tenants.queries import INDEX, list_tenants
+from tenants.reading import identities_of, shown_to, text
+
+# One Query each: users carry no index by address or number, and a tenant has some dozens of them.
+TENANTS_ASKED = 20
+USERS_PER_TENANT = 200
+_LEAST_DIGITS = 7
+
+
+@dataclass(frozen=True, slots=True)
+class KnownUser:
+    """A user of a tenant. `name` is shown as the person may see it; `by` says what they are known by."""
+
+    tenant_id: str
+    name: str
+    by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownUsers:
+    """The users found; `notices` say how far it looked."""
+
+    users: tuple[KnownUser, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+def users_known_by(spellings: Sequence[str], staff: Staff) -> KnownUsers:
+    """Users of the tenants in scope whose email or channel identity is one of these spellings.
+
+    One Query for each of the first `TENANTS_ASKED` tenants, at once. Raises `Forbidden` and the store's errors.
+    """
+    staff.require(Permission.TENANT_READ)
+    wanted = {form for each in spellings for form in _forms(each)}
+    tenants, more = _tenants_of(staff)
+    read = parallel(*(partial(_users_of, each) for each in tenants)) if tenants else []
+    found = tuple(
+        KnownUser(tenant_id, _name(item, staff), by)
+        for tenant_id, (items, _) in zip(tenants, read, strict=True)
+        for item in items
+        if (by := _known_by(item, wanted))
+    )
+    notices = []
+    if more:
+        notices.append(f"Users of the first {len(tenants)} tenants in your scope were looked at; there are more.")
+    if cut := [tenant_id for tenant_id, (_, is_cut) in zip(tenants, read, strict=True) if is_cut]:
+        notices.append(f"Only the first {USERS_PER_TENANT} users were looked at of: {', '.join(cut)}.")
+    return KnownUsers(found, tuple(notices))
+
+
+def users_of_id(user_id: str, staff: Staff) -> tuple[KnownUser, ...]:
+    """Users of that id in the tenants in scope: one Query of the inverted index; none where that is not there."""
+    staff.require(Permission.TENANT_READ)
+    if not fits(user_key(user_id), SORT_KEY_BYTES) or not index_ready("TENANTS", INDEX):
+        return ()
+    answer = call(
+        "Query",
+        TableName=table_name("TENANTS"),
+        IndexName=INDEX,
+        KeyConditionExpression="sk = :sk",
+        ExpressionAttributeValues={":sk": {"S": user_key(user_id)}},
+        Limit=USERS_PER_TENANT,
+        ReturnConsumedCapacity="TOTAL",
+    )
+    items = [TenantItem.from_raw_data(raw) for raw in answer["Items"]]
+    owners = ((tenant_of(item.plain("pk")), item) for item in items)
+    return tuple(
+        KnownUser(owner, _name(item, staff), ("id",)) for owner, item in owners if owner and staff.scope.covers(owner)
+    )
+
+
+def _tenants_of(staff: Staff) -> tuple[list[str], bool]:
+    page = list_tenants(staff)
+    ids = [row.tenant_id for row in page.rows]
+    return ids[:TENANTS_ASKED], len(ids) > TENANTS_ASKED or bool(page.next)
+
+
+def _users_of(tenant_id: str) -> tuple[list[ForeignModel], bool]:
+    answer = call(
+        "Query",
+        TableName=table_name("TENANTS"),
+        KeyConditionExpression="pk = :pk AND begins_with(sk, :user)",
+        ExpressionAttributeValues={":pk": {"S": partition_of(tenant_id)}, ":user": {"S": USER}},
+        ProjectionExpression="pk, sk, email, display_name, channel_identities",
+        Limit=USERS_PER_TENANT,
+        ReturnConsumedCapacity="TOTAL",
+    )
+    return [TenantItem.from_raw_data(raw) for raw in answer["Items"]], "LastEvaluatedKey" in answer
+
+
+def _known_by(item: ForeignModel, wanted: set[str]) -> tuple[str, ...]:
+    """In words, by which of its identifiers a user is meant."""
+    identities, _ = identities_of(item.plain("channel_identities"))
+    known = [("email", text(item, "email")), *((label_of(kind), each) for kind, each in identities)]
+    return tuple(dict.fromkeys(label for label, value in known if wanted & _forms(value)))
+
+
+def _forms(value: str) -> set[str]:
+    """What two spellings of one identifier share: its lower case, and of a number its digits."""
+    plain = value.strip().casefold()
+    digits = "".join(char for char in plain if char.isdecimal())
+    is_number = len(digits) >= _LEAST_DIGITS and not any(char.isalpha() or char == "@" for char in plain)
+    return ({plain} if plain else set()) | ({digits.removeprefix("00")} if is_number else set())
+
+
+def _name(item: ForeignModel, staff: Staff) -> str:
+    show = shown_to(staff)
+    named: Iterable[str] = (text(item, "display_name"), text(item, "email"), str(item.plain("sk")).removeprefix(USER))
+    return show(next((each for each in named if each), ""))

@@ -1,0 +1,195 @@
+"""The search box: straight to a single hit, all stores at once, nothing beyond scope, nothing typed in an address."""
+
+import html
+import logging
+import threading
+
+import pytest
+
+from console.dynamodb import presence
+from console.search import finders, service
+from console.search.finders import Finder, Found, Hit
+from console.search.meanings import Kind, Meaning
+from console.staff.permissions import Permission
+from tests import faults
+from tests.items import conversation
+from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, auditor, member, signed_in
+
+NUMBER = "+447700900123"
+EVENT = f"act:rp_reply:{COMPANY}#p#r#447700900123:msg-9"
+
+
+def text_of(answer) -> str:
+    return html.unescape(answer.content.decode())
+
+
+def found(client, typed):
+    """The page of results, and the address that led there."""
+    answer = client.post("/search/", {"typed": typed})
+    assert answer.status_code == 302, text_of(answer)
+    return answer["Location"], client.get(answer["Location"])
+
+
+@pytest.fixture
+def filled(store):
+    """Conversations, tenants, users, channels, staff and records of two companies; the tenants bear their ids."""
+    for company in (COMPANY, OTHER_COMPANY):
+        store.put("CONVERSATIONS", conversation(company_id=company, project_id="p", request_id="r"))
+        store.put("TENANTS", {"pk": f"TENANT#{company}", "sk": "META", "name": company.upper(), "status": "active"})
+        user = {"email": "Ana@example.com", "display_name": f"Ana of {company}", "role": "member"}
+        identities = '{"whatsapp": "+44 7700 900123", "slack": "U1"}'
+        store.put("TENANTS", {"pk": f"TENANT#{company}", "sk": "USER#u-77", **user, "channel_identities": identities})
+        key = "CHANNEL#slack#T024BE7LD"
+        owner = {"gsi1pk": key, "gsi1sk": f"TENANT#{company}"}
+        store.put("TENANTS", {"pk": f"TENANT#{company}", "sk": key, **owner})
+    store.put(
+        "IDEMPOTENCY",
+        {"event_id": EVENT, "conversation_id": f"{COMPANY}#p#r#447700900123", "expires_at": 4_000_000_000},
+    )
+    return store
+
+
+def test_a_single_hit_opens_at_once_and_nothing_typed_is_in_its_address(filled, caplog):
+    caplog.set_level(logging.DEBUG)
+    agent = signed_in(member())
+    for typed in (NUMBER, "0044 (0)7700 900123", f"{COMPANY}#p#r#447700900123"):
+        answer = agent.post("/search/", {"typed": typed})
+        assert answer.status_code == 302
+        assert answer["Location"].startswith("/conversations/"), typed
+        assert agent.get(answer["Location"]).status_code == 200
+        assert "7700900123" not in answer["Location"]
+    assert "900123" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("typed", "who", "where"),
+    [
+        (EVENT, "auditor", "/audit/events/"),
+        ("ada.admin", "admin", "/staff/ada.admin/"),
+        ("Ada Admin", "admin", "/staff/ada.admin/"),
+        (f"TENANT#{COMPANY}", "auditor", f"/tenants/{COMPANY}/"),
+        ("USER#u-77", "onboarding", f"/tenants/{COMPANY}/users/"),
+        ("slack:T024BE7LD", "onboarding", f"/tenants/{COMPANY}/channels/"),
+        ("T024BE7LD", "onboarding", f"/tenants/{COMPANY}/channels/"),
+        ("ana@example.com", "onboarding", f"/tenants/{COMPANY}/users/"),
+        (COMPANY, "agent", f"/conversations/companies/{COMPANY}/"),
+    ],
+)
+def test_each_kind_leads_to_its_page(filled, typed, who, where):
+    people = {"auditor": auditor, "admin": admin, "agent": member, "onboarding": lambda: member("olga", "onboarding")}
+    answer = signed_in(people[who]()).post("/search/", {"typed": typed})
+    assert (answer.status_code, answer["Location"][: len(where)]) == (302, where)
+
+
+def test_several_hits_are_grouped_and_the_link_holds_the_typed_text_sealed(filled):
+    where, page = found(signed_in(admin()), NUMBER)
+    text = text_of(page)
+    assert "7700900123" not in where
+    assert "900123" not in text
+    assert "Taken for a phone number or a channel's id without its type." in text
+    assert text.index('<h2 id="found-1">Users of tenants') < text.index("Ana of ci-aaa-001")
+    assert f"Ana of {OTHER_COMPANY} of {OTHER_COMPANY}" in text
+    assert ">Conversations</h2>" in text
+    assert "Searched without a hit:" in text
+
+
+def test_nothing_out_of_scope_is_a_hit(filled):
+    for person in (member(), member("olga", "onboarding"), auditor("aida", [COMPANY])):
+        client = signed_in(person)
+        for typed in (
+            NUMBER,
+            "ana@example.com",
+            "USER#u-77",
+            "slack:T024BE7LD",
+            OTHER_COMPANY,
+            f"TENANT#{OTHER_COMPANY}",
+        ):
+            answer = client.post("/search/", {"typed": typed}, follow=True)
+            assert answer.status_code == 200
+            assert OTHER_COMPANY not in text_of(answer).split("<main")[1], (person.role, typed)
+
+
+def test_what_the_role_does_not_read_is_said_not_searched(filled):
+    with filled.calls() as seen:
+        _, page = found(signed_in(member()), "ana@example.com")
+    assert "because your role does not read them: Users of tenants, Channels of tenants." in text_of(page)
+    assert not [each for each in seen if each.tables == ("TENANTS",)]
+
+
+def test_a_message_is_said_to_need_its_thread_and_nonsense_is_nothing(filled):
+    agent = signed_in(member())
+    assert "within its thread only" in text_of(found(agent, "msg_abc123")[1])
+    odd = agent.post("/search/", {"typed": "what is this?"})
+    assert (odd.status_code, "not recognised" in text_of(odd)) == (200, True)
+    assert agent.post("/search/", {"typed": " "}).status_code == 422
+    assert agent.post("/search/", {"typed": "x\x00"}).status_code == 422
+    assert agent.get("/search/?q=junk").status_code == 302
+
+
+def test_who_has_nothing_in_scope_searches_nothing(filled):
+    client = signed_in(member("nemo", "agent", []))
+    with filled.calls() as seen:
+        _, page = found(client, NUMBER)
+    assert "so nothing was searched" in text_of(page)
+    assert not [each for each in seen if not set(each.tables) <= {"STAFF", "STAFF_SESSIONS"}]
+
+
+def test_a_failing_store_and_a_missing_one_are_a_line_each(filled):
+    admin_client = signed_in(admin())
+    with faults.fail_before("Query", table_key="CONVERSATIONS", times=faults.ALWAYS):
+        where, page = found(admin_client, NUMBER)
+        assert "Conversations: could not be searched just now." in text_of(page)
+        assert "Ana of" in text_of(page)
+    filled.drop_table("TENANTS")
+    presence.forget()
+    try:
+        answer = admin_client.get(where)
+        assert "Users of tenants: not searched, because the tables are not there" in text_of(answer)
+    finally:
+        filled.create_tables("TENANTS")
+
+
+def test_a_single_hit_does_not_open_while_a_store_has_not_answered(filled):
+    agent = signed_in(member("olga", "onboarding"))
+    with faults.fail_before("Query", table_key="TENANTS", where=lambda request: "begins_with" in str(request)):
+        where, _ = found(agent, "ana@example.com")
+    assert where.startswith("/search/?q=")
+    assert agent.post("/search/", {"typed": "ana@example.com"})["Location"].startswith("/tenants/")
+
+
+def test_first_hits_come_within_the_deadline_and_a_late_store_is_a_line(store):
+    late = threading.Event()
+    finder = {Kind.TENANT: lambda value, staff: late.wait(30) and Found()}
+    at_once = {Kind.TENANT: lambda value, staff: Found((Hit("here", "/here/"),))}
+
+    def broken(value, staff):
+        raise ZeroDivisionError
+
+    added = [
+        Finder("Late", Permission.CONVERSATION_READ, finder),
+        Finder("Fast", Permission.CONVERSATION_READ, at_once),
+        Finder("Broken", Permission.CONVERSATION_READ, {Kind.TENANT: broken}),
+    ]
+    for each in added:
+        finders.register(each)
+    try:
+        results = service.search([Meaning(Kind.TENANT, "x")], as_staff(member()), deadline=0.05)
+    finally:
+        late.set()
+        for each in added:
+            finders.unregister(each.title)
+    assert [hit.url for hit in results.hits] == ["/here/"]
+    assert "Late: no answer in time. Search again, or look there." in results.lines
+    assert "Broken: could not be searched: something went wrong here." in results.lines
+
+
+def test_one_search_makes_a_bounded_number_of_calls(filled):
+    meta = {"sk": "META", "name": "T", "status": "active"}
+    filled.put_all("TENANTS", [{"pk": f"TENANT#t-{number:03}", **meta} for number in range(90)])
+    with filled.calls() as seen:
+        answer = signed_in(admin()).post("/search/", {"typed": NUMBER})
+    assert answer.status_code == 302
+    # Users of 20 tenants, three reads for each of three types of channel, two spellings of conversations and chats.
+    assert len([each for each in seen if each.operation != "DescribeTable"]) <= 50
+    page = text_of(signed_in(admin()).get(answer["Location"]))
+    assert "Users of the first 20 tenants in your scope were looked at; there are more." in page

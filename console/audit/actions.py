@@ -24,6 +24,7 @@ class Action(StrEnum):
     # Looking at personal data
     TRANSCRIPT_OPENED = "transcript.opened"
     RECIPIENT_REVEALED = "recipient.revealed"
+    PERSON_LOOKED_UP = "person.looked_up"
     AUDIT_EXPORTED = "audit.exported"
     AUDIT_ARCHIVED = "audit.archived"
     # Conversations of tenants, in the trails of tenants

@@ -72,9 +72,20 @@ def looks_of_person(username: str, staff: Staff) -> Looks:
         url = reverse("trail", args=[seal("trail", trail)])
         if is_conversation_trail(trail):
             return redact(trail), "", url
+        if trail.startswith(("THREAD#", "CHAT#")):
+            return name_of(trail), "", url
+        if entries[0].plain("action_type") == Action.PERSON_LOOKED_UP:
+            return "A person, in all stores", "recorded in their own trail", url
         return _in_tenant(entries[0]) or "Several conversations", f"recorded in the trail: {name_of(trail)}", url
 
-    return _looks(gathered, lambda entry: (_text(entry, "conversation_id"), _in_tenant(entry)), words, notices)
+    return _looks(gathered, lambda entry: (_text(entry, "conversation_id"), _about(entry)), words, notices)
+
+
+def _about(entry: AuditEntry) -> str:
+    """What of a trail of several things an entry is about: a person that was looked up, a tenant's conversation."""
+    if entry.plain("action_type") == Action.PERSON_LOOKED_UP:
+        return f"person {_word(_payload(entry).get('person'))}"
+    return _in_tenant(entry)
 
 
 def _in_tenant(entry: AuditEntry) -> str:
@@ -163,6 +174,8 @@ def what_of(entry: AuditEntry) -> str:
         case Action.RECIPIENT_REVEALED:
             fields = ", ".join(_listed(told.get("fields")))
             return (f"revealed: {fields}" if fields else "revealed") + failed
+        case Action.PERSON_LOOKED_UP:
+            return f"looked up in all stores{failed}"
         case Action.AUDIT_EXPORTED:
             made = _word(told.get("format"))
             return (f"exported as {made}" if made else "exported") + failed

@@ -17,7 +17,13 @@ from console.trees import text_of, tree_of, well_formed
 
 PLATFORM_NAMES = {"platform": "The platform", "command-line": "An operator", "unknown": "Somebody"}
 
-_MADE_ONCE = (Action.TRANSCRIPT_OPENED, Action.CODE_ASKED, Action.SIGN_IN_FAILED, Action.SIGN_IN_THROTTLED)
+_MADE_ONCE = (
+    Action.TRANSCRIPT_OPENED,
+    Action.PERSON_LOOKED_UP,
+    Action.CODE_ASKED,
+    Action.SIGN_IN_FAILED,
+    Action.SIGN_IN_THROTTLED,
+)
 
 
 def row_of_entry(

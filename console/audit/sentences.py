@@ -22,6 +22,10 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.HAND_OFF_REASSERT: ("restored what a person had decided", "restore what a person had decided"),
     Action.TRANSCRIPT_OPENED: ("opened the transcript[ of {conversation}]", "open the transcript[ of {conversation}]"),
     Action.RECIPIENT_REVEALED: ("looked at the recipient in full", "look at the recipient in full"),
+    Action.PERSON_LOOKED_UP: (
+        "looked up what all stores hold of one person",
+        "look up what all stores hold of one person",
+    ),
     Action.AUDIT_EXPORTED: ("exported the trail", "export the trail"),
     Action.AUDIT_ARCHIVED: ("archived the trail", "archive the trail"),
     Action.TENANT_CONVERSATION_CLEARED: ("cleared the conversation[ {conversation}]", "clear the conversation"),

@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from console.dynamodb.calls import submit
@@ -115,7 +116,11 @@ def recipient(request: StaffRequest, ref: str) -> HttpResponse:
     page = read_list(of_recipient(primary_channel, filters, staff), staff, request.GET.get("page", ""))
     if not page.rows and any_of(of_recipient(primary_channel, Filters(), staff), staff) is None:
         raise NotFound
-    context = {"who": mask_identifier(primary_channel), "list_title": "Conversations of this recipient"}
+    context = {
+        "who": mask_identifier(primary_channel),
+        "list_title": "Conversations of this recipient",
+        "elsewhere_url": reverse("recipient-elsewhere", args=[ref]) if staff.can(Permission.PII_REVEAL) else "",
+    }
     return _list(request, "recipient", form, page, {"list": "recipient", "reference": ref}, context)
 
 

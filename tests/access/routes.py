@@ -106,6 +106,15 @@ ROUTES = (
         elsewhere=404,
     ),
     Route("recipient", "conversations/recipients/<str:ref>/", READ, "agent auditor admin", elsewhere=404),
+    # Onboarding may reveal, but reads no conversations.
+    Route(
+        "recipient-elsewhere",
+        "conversations/recipients/<str:ref>/elsewhere/",
+        READ,
+        "agent onboarding admin",
+        but="onboarding",
+        elsewhere=404,
+    ),
     Route("replies", "conversations/replies/<str:ref>/", READ, "agent auditor admin", elsewhere=404),
     # One conversation
     Route("conversation", "conversations/<str:ref>/", READ, "agent auditor admin", elsewhere=404),

@@ -57,6 +57,7 @@ def urls(side: Side, world: World, by: StaffAccount | None = None) -> dict[str, 
     return {
         **staff_pages.urls(side, staff),
         "home": [reverse("home")],
+        "search": [reverse("search"), _with(reverse("search"), q=seal("search", side.recipient))],
         "sign-in": [reverse("sign-in"), _with(reverse("sign-in"), next=conversation)],
         "queue": [
             reverse("queue"),
@@ -116,6 +117,7 @@ def posts(side: Side, world: World, by: StaffAccount | None = None) -> dict[str,
         **tenant_conversations.posts(side),
         "queue-take": [(reverse("queue-take"), {"token": seal("take", by.username, TAKE_ID)})],
         "queue-release-mine": [(reverse("queue-release-mine"), {})],
+        "search": [(reverse("search"), {"typed": typed}) for typed in (side.recipient, side.conversation_id)],
         "conversation-find": [
             (reverse("conversation-find"), {"look": "recipient", "recipient": side.recipient}),
             (
@@ -171,6 +173,7 @@ def _lists(side: Side, staff: Staff) -> dict[str, list[str]]:
             _with(recipient, page=_cursor(of_recipient(side.recipient, everything, staff), staff)),
             email,
         ],
+        "recipient-elsewhere": [reverse("recipient-elsewhere", args=[side.recipient_ref])],
         "replies": [
             replies,
             _with(replies, page=_cursor(of_reply("whatsapp", side.our_number, side.recipient, staff), staff)),

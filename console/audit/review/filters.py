@@ -12,7 +12,7 @@ NOBODY = "middleware"
 
 MIDDLEWARE = (Action.ROUTE, Action.TAG, Action.AUTO_REPLY, Action.ESCALATE)
 HAND_OFF = tuple(action for action in Action if action.startswith(HAND_OFF_PREFIX))
-LOOKS = (Action.TRANSCRIPT_OPENED, Action.RECIPIENT_REVEALED, Action.AUDIT_EXPORTED)
+LOOKS = (Action.TRANSCRIPT_OPENED, Action.RECIPIENT_REVEALED, Action.PERSON_LOOKED_UP, Action.AUDIT_EXPORTED)
 SIGN_IN = (
     Action.SIGN_IN,
     Action.SIGN_OUT,
@@ -34,6 +34,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Signing in": SIGN_IN,
     "Accounts": ACCOUNTS,
     "Tenants": TENANTS,
+    "Chats and threads": (Action.CHAT_ENDED, Action.FEEDBACK_CHANGED),
     "Operations": (Action.COMPANIES_DISCOVERED, Action.CONVERSATIONS_LOADED, Action.AUDIT_ARCHIVED),
 }
 # What a review begins with: what happened in conversations, and who looked.

@@ -1,0 +1,41 @@
+"""One person across the stores: what each holds of a recipient's number or address. On record before it is shown."""
+
+from datetime import timedelta
+
+from django.conf import settings
+
+from console.audit.actions import Action, staff_trail
+from console.audit.recording import Actor, Entry, record_once
+from console.errors import NotFound, TableMissing
+from console.redaction import mask_identifier, pseudonym
+from console.refs import as_letters, unseal
+from console.search.meanings import Kind, Meaning
+from console.search.service import Results, search
+from console.staff.permissions import Permission, Staff
+from conversations.filters import Filters
+from conversations.queries import any_of, of_recipient
+from conversations.services import CannotBeRecorded
+
+HOUR = timedelta(hours=1)
+
+
+def look_up(reference: str, staff: Staff) -> tuple[str, Results]:
+    """The masked recipient of a sealed reference, and what every store that the person may read holds of it.
+
+    The entry (once per person, recipient and hour, in the person's own trail, under a keyed pseudonym) is written
+    first. Raises `Forbidden` without `pii:reveal`, `NotFound` for a recipient without a conversation in scope,
+    `CannotBeRecorded`, and the store's errors of what goes before the search.
+    """
+    staff.require(Permission.CONVERSATION_READ)
+    staff.require(Permission.PII_REVEAL)
+    (recipient,) = unseal("recipient", reference, 1)
+    if any_of(of_recipient(recipient, Filters(), staff), staff) is None:
+        raise NotFound
+    person = as_letters(bytes.fromhex(pseudonym(recipient, settings.SECRET_KEY.encode())))
+    entry = Entry(staff_trail(staff.username), Action.PERSON_LOOKED_UP, Actor.of(staff), payload={"person": person})
+    try:
+        record_once(entry, person, HOUR)
+    except TableMissing as missing:
+        raise CannotBeRecorded from missing
+    kind = Kind.EMAIL if "@" in recipient else Kind.PHONE
+    return mask_identifier(recipient), search([Meaning(kind, recipient)], staff)

@@ -7,6 +7,7 @@ from console.search import views as search
 
 urlpatterns = [
     path("", views.home, name="home"),
+    path("help/", views.help_page, name="help"),
     path("search/", search.search, name="search"),
     path("", include("console.staff.urls")),
     path("", include("conversations.urls")),

@@ -11,6 +11,7 @@ from console import clock, system_sections
 from console.dynamodb import calls, provisioning
 from console.error_pages import render_status
 from console.errors import ConsoleError
+from console.help import topics_for
 from console.staff.access import StaffRequest, requires, signed_in
 from console.staff.permissions import Permission, Role
 
@@ -28,6 +29,13 @@ HOMES = {Role.AGENT: "queue", Role.ONBOARDING: "tenants", Role.AUDITOR: "audit",
 def home(request: StaffRequest) -> HttpResponse:
     """The role's home."""
     return redirect(HOMES[request.staff.role])
+
+
+@signed_in
+@require_safe
+def help_page(request: StaffRequest) -> HttpResponse:
+    """What the person can do here, and how; the keys."""
+    return render(request, "help.html", {"topics": topics_for(request.staff)})
 
 
 @requires(Permission.SYSTEM_READ)

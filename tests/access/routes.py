@@ -54,6 +54,7 @@ class Route:
 
 ROUTES = (
     Route("home", "", READ, SIGNED_IN),
+    Route("help", "help/", READ, SIGNED_IN),
     Route("search", "search/", BOTH, SIGNED_IN),
     # Signing in and out
     Route("sign-in", "sign-in/", BOTH, PUBLIC),

@@ -57,6 +57,7 @@ def urls(side: Side, world: World, by: StaffAccount | None = None) -> dict[str, 
     return {
         **staff_pages.urls(side, staff),
         "home": [reverse("home")],
+        "help": [reverse("help")],
         "search": [reverse("search"), _with(reverse("search"), q=seal("search", side.recipient))],
         "sign-in": [reverse("sign-in"), _with(reverse("sign-in"), next=conversation)],
         "queue": [

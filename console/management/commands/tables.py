@@ -1,4 +1,4 @@
-"""`manage.py tables check | plan | apply`: the tables of this environment against what the schemas ask."""
+"""`manage.py tables check | plan | apply | policy`: this environment's tables against what the schemas ask."""
 
 import json
 from argparse import ArgumentParser
@@ -12,6 +12,7 @@ from tqdm import tqdm
 
 from console.dynamodb import provisioning
 from console.dynamodb.cloudformation import template
+from console.dynamodb.policies import POLICIES, document
 from console.dynamodb.provisioning import Difference, Step, TableReport
 from console.dynamodb.registry import TABLES
 from console.errors import ConsoleError
@@ -22,24 +23,31 @@ class Command(BaseCommand):
 
     help = (
         "check: is what is required there? (exit code 1 if not). plan: what apply would do. "
-        "apply: create and change it. Nothing is ever deleted."
+        "apply: create and change it. Nothing is ever deleted. policy: print what a process needs from IAM."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the command line."""
-        parser.add_argument("action", choices=("check", "plan", "apply"))
+        parser.add_argument("action", choices=("check", "plan", "apply", "policy"))
         parser.add_argument("--foreign", action="store_true", help="also change tables that other services own")
         parser.add_argument("--only", nargs="+", metavar="KEY", default=[], help="these tables only, such as AUDIT")
         parser.add_argument("--cloudformation", action="store_true", help="plan: print a CloudFormation template")
         parser.add_argument("--json", action="store_true", help="print the reports as JSON")
+        parser.add_argument(
+            "--for", dest="process", choices=tuple(POLICIES), default="web", help="policy: of which one"
+        )
+        parser.add_argument("--account", default="*", metavar="ID", help="policy: the AWS account of the tables")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run one of the three. Fails when something required is missing (check) or a change failed (apply)."""
+        """Run one of the four. Fails when something required is missing (check) or a change failed (apply)."""
         keys = tuple(key.upper() for key in options["only"])
         if unknown := sorted(set(keys) - set(TABLES)):
             raise CommandError(f"Unknown tables: {', '.join(unknown)}. Known are {', '.join(TABLES)}.")
         if options["cloudformation"] and (options["action"] != "plan" or options["json"]):
             raise CommandError("--cloudformation goes with plan, and without --json.")
+        if options["action"] == "policy":
+            self.stdout.write(json.dumps(document(options["process"], options["account"]), indent=2))
+            return
         actions = {"check": self._check, "plan": self._plan, "apply": self._apply}
         try:
             actions[options["action"]](keys, options)

@@ -1,0 +1,115 @@
+"""What README.md has of the code: `python -m tests.documentation` writes these parts, a test compares them."""
+
+import ast
+import html
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from console.dynamodb.policies import POLICIES
+from console.dynamodb.registry import TABLES
+
+ROOT = Path(__file__).resolve().parent.parent
+README, SETTINGS, EXAMPLE = ROOT / "README.md", ROOT / "console" / "settings.py", ROOT / ".env.example"
+_KINDS = {"str": "text", "int": "number", "float": "number", "bool": "true or false", "list": "list"}
+_LINE = re.compile(r"#?([A-Z][A-Z0-9_]+)=(.*)")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One setting of the environment: its default in Python (None: it has to be given), and what it is for."""
+
+    name: str
+    kind: str
+    default: object
+    words: str
+
+    @property
+    def row(self) -> str:
+        """Its row of the table."""
+        default = "**required**" if self.default is None else _shown(self.default)
+        return f"| `{self.name}` | {self.kind} | {default} | {html.escape(self.words, quote=False)} |"
+
+
+def _shown(default: object) -> str:
+    if isinstance(default, bool):
+        return f"`{str(default).lower()}`"
+    if isinstance(default, list):
+        default = ",".join(map(str, default))
+    return f"`{default}`" if default not in ("", ()) else ""
+
+
+def settings() -> list[Setting]:
+    """Every setting that settings.py reads from the environment, in its order."""
+    words = described()
+    found = []
+    for node in ast.walk(ast.parse(SETTINGS.read_text())):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+            continue
+        if not (isinstance(node.func.value, ast.Name) and node.func.value.id == "env") or node.func.attr not in _KINDS:
+            continue
+        [name] = (each.value for each in node.args if isinstance(each, ast.Constant))
+        given = [each.value for each in node.keywords if each.arg == "default"]
+        found.append((node.lineno, name, node.func.attr, _default(given)))
+    return [Setting(name, _KINDS[kind], default, words.get(name, "")) for _, name, kind, default in sorted(found)]
+
+
+def _default(given: list[ast.expr]) -> object:
+    if not given:
+        return None
+    try:
+        return ast.literal_eval(given[0])
+    except ValueError:
+        return ast.unparse(given[0])
+
+
+def described() -> dict[str, str]:
+    """What .env.example says of each setting, in the comment lines right above it."""
+    words, comment = {}, []
+    for line in EXAMPLE.read_text().splitlines():
+        if found := _LINE.fullmatch(line):
+            words[found[1]] = " ".join(comment)
+            comment = []
+        else:
+            comment = [*comment, line.removeprefix("#").strip()] if line.startswith("#") else []
+    return words
+
+
+def parts() -> dict[str, str]:
+    """Each part that is made, by the name of its markers."""
+    table = ["| setting | kind | default | what it is |", "|---|---|---|---|", *(each.row for each in settings())]
+    return {"settings": "\n".join(table), "policies": "\n".join(_policies())}
+
+
+def _policies() -> list[str]:
+    """What each process does with each table."""
+    rows = ["| table | web servers | indexer | reconcile |", "|---|---|---|---|"]
+    for key in TABLES:
+        cells = [_actions(name, key) for name in ("web", "indexer", "reconcile")]
+        rows.append(f"| {key} | {' | '.join(cells)} |")
+    return rows
+
+
+def _actions(process: str, key: str) -> str:
+    [*found] = (access for access in POLICIES[process] if access.table == key)
+    if not found:
+        return ""
+    actions = [each for each in found[0].actions if not each.startswith("Describe")]
+    more = [*(["Query on its indexes"] if found[0].indexes else []), *(["its stream"] if found[0].stream else [])]
+    described = ["Describe…"] if len(actions) < len(found[0].actions) else []
+    return ", ".join([*described, *actions, *more])
+
+
+def written(text: str) -> str:
+    """README's text with its made parts as they are to be."""
+    for name, part in parts().items():
+        pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
+        assert pattern.search(text), f"README.md has no markers for {name}"
+        text = pattern.sub(lambda found, part=part: f"{found[1]}{part}\n{found[2]}", text)
+    return text
+
+
+if __name__ == "__main__":
+    README.write_text(written(README.read_text()))
+    sys.stdout.write("README.md is written\n")

@@ -16,6 +16,8 @@ _MAX_DEPTH = 64
 # A number up to this is too short for a phone.
 _SMALL = 999_999
 _HARMLESS = (datetime.date, datetime.time, datetime.timedelta, uuid.UUID)
+# Python 3.11 is slow to reach the members of an Enum by name.
+_SAFE = Kind.SAFE
 _LEAVES = (str, int, float, type(None), Decimal, bytes, bytearray, *_HARMLESS)
 
 
@@ -84,11 +86,15 @@ class Redaction:
         if depth >= _MAX_DEPTH:
             self.masked.append((value, FULL_MASK))
             return FULL_MASK
+        kinds = key_kinds(key, kind)
         if isinstance(value, dict):
-            return self._object(value, key_kinds(key, kind), depth)
+            return self._object(value, kinds, depth)
         redacted = value
         for place, element in enumerate(value):
-            masked = self.of(element, kind, key, depth + 1)
+            if type(element) is dict and depth < _MAX_DEPTH - 1:
+                masked: object = self._object(element, kinds, depth + 1)
+            else:
+                masked = self.of(element, kind, key, depth + 1)
             if masked is not element:
                 redacted = list(value) if redacted is value else redacted
                 redacted[place] = masked
@@ -172,7 +178,7 @@ def _redacted_key(kinds: KeyKinds, name: object) -> tuple[Kind, object]:
 
 def _may_stay(value: int | float, kind: Kind) -> bool:
     """Whether the number is known to be harmless without a look at how it is written."""
-    return kind is Kind.SAFE or (isinstance(value, int) and -_SMALL <= value <= _SMALL and not kind.is_sensitive)
+    return kind is _SAFE or (isinstance(value, int) and -_SMALL <= value <= _SMALL and not kind.is_sensitive)
 
 
 def _redacted_number(value: int | float | Decimal, kind: Kind) -> object:

@@ -10,6 +10,14 @@ Claim = tuple[int, int, str | None]
 Rule = Callable[[str], Sequence[Claim]]
 
 
+def holds_any(text: str, pieces: Sequence[str]) -> bool:
+    """Whether one of the pieces stands in text. A loop, because any() over them takes twice as long."""
+    for piece in pieces:  # noqa: SIM110
+        if piece in text:
+            return True
+    return False
+
+
 def blank(text: str, claims: Sequence[Claim]) -> str:
     """Text of the same length in which claimed stretches can no longer match; claims are in order."""
     if len(claims) == 1:

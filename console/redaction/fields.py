@@ -44,19 +44,28 @@ _FEWEST_DIGITS = {Kind.PHONE: 4, Kind.TRACKING: 1, Kind.ORDER: 4}
 def mask_value(kind: Kind, value: str) -> str:
     """The mask of a value whose key is sensitive; masks and empty values stay."""
     plain = value.strip()
-    if not plain or is_mask(plain):
+    if not plain or is_mask(plain) or (plain.lower() in _NOT_ORDERS and kind is Kind.ORDER):
         return value
-    if kind is Kind.PHONE:
-        if "@" in plain:
-            return EMAIL_MASK
-        return mask_phone_digits(digits_of(plain)) if len(plain) <= _LONGEST_PHONE else FULL_MASK
-    if kind is Kind.EMAIL:
+    mask = _MASKS.get(kind)
+    return mask(plain) if mask else FULL_MASK
+
+
+def _phone_mask(plain: str) -> str:
+    if "@" in plain:
         return EMAIL_MASK
-    if kind is Kind.ORDER:
-        if plain.lower() in _NOT_ORDERS:
-            return value
-        return mask_order(plain) if len(plain) <= _LONGEST_ORDER else FULL_MASK
-    return FULL_MASK
+    return mask_phone_digits(digits_of(plain)) if len(plain) <= _LONGEST_PHONE else FULL_MASK
+
+
+def _email_mask(_: str) -> str:
+    return EMAIL_MASK
+
+
+def _order_mask(plain: str) -> str:
+    return mask_order(plain) if len(plain) <= _LONGEST_ORDER else FULL_MASK
+
+
+# What of a value survives, by the kind of its key; of one whose kind is not here, nothing.
+_MASKS = {Kind.PHONE: _phone_mask, Kind.EMAIL: _email_mask, Kind.ORDER: _order_mask}
 
 
 def field_pairs(text: str) -> list[Claim]:

@@ -2,7 +2,7 @@
 
 import re
 
-from console.redaction.claims import Claim
+from console.redaction.claims import Claim, holds_any
 from console.redaction.masks import EMAIL_MASK, FULL_MASK, MASK, mask_phone
 
 # `wamid.` and base64 of a phone number; some systems drop the prefix.
@@ -61,7 +61,7 @@ def existing_masks(text: str) -> list[Claim]:
 
 def credentials(text: str) -> list[Claim]:
     """Mask keys that open something: no personal data, and yet nothing to show to who may not see a text as it is."""
-    if not any(map(text.__contains__, _CREDENTIAL_BEGINNINGS)):
+    if not holds_any(text, _CREDENTIAL_BEGINNINGS):
         return []
     return [(*found.span(), FULL_MASK) for found in _CREDENTIAL.finditer(text)]
 

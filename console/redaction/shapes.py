@@ -6,7 +6,7 @@ A weak shape could be a phone number too, and gives way to a phone word near it.
 
 import re
 
-from console.redaction.claims import Claim
+from console.redaction.claims import Claim, holds_any
 
 _TIME = r"[0-9]{1,2}:[0-5][0-9](?::[0-6][0-9](?:[.,][0-9]{1,9})?)?(?:Z|[+\-][0-9]{2}:?[0-9]{2}(?![0-9]))?"
 _YEAR = r"(?:19|20)[0-9]{2}"
@@ -92,7 +92,7 @@ def phone_word_near(text: str, start: int, end: int) -> bool:
     # One character more, so that a word that begins before the window is no word in it.
     before = max(0, first - 1)
     window = text[before : end + _WINDOW_AFTER].lower()
-    return any(map(window.__contains__, _PHONE_STEMS)) and _phone_word(window, first - before) is not None
+    return holds_any(window, _PHONE_STEMS) and _phone_word(window, first - before) is not None
 
 
 # Whole values that occur everywhere; text that is one of them needs no further look. The most frequent come first.

@@ -83,7 +83,7 @@ def _read(text: str) -> tuple[str, bool]:
     """Redact once; also whether reading the redacted text again can find nothing more."""
     decoded = Decoded(text) if may_be_encoded(text) else None
     rest = decoded.text if decoded else text
-    word_rules, number_rules = _rules_for(frozenset(filter(rest.__contains__, _SIGNS)))
+    word_rules, number_rules = _rules_for(frozenset([sign for sign in _SIGNS if sign in rest]))
     claims: list[Claim] = []
     for rule in word_rules:
         if found := rule(rest):

@@ -1,6 +1,7 @@
 """Text made ready for templates, where each value of a page of rows would otherwise be asked anew what it is."""
 
 from html import escape
+from typing import Any
 
 from django.utils.safestring import SafeString
 
@@ -8,3 +9,16 @@ from django.utils.safestring import SafeString
 def escaped(text: str) -> SafeString:
     """Text as a template would write it."""
     return SafeString(escape(text))  # as Django's own escape does, which first looks for lazy texts  # nosec B703
+
+
+def filled(form: str, *values: Any, **named: Any) -> SafeString:
+    """HTML with values in its `{}` and `{name}`, as Django's format_html: what is not marked as safe is escaped.
+
+    Some times faster, because no value may be a lazy text. `form` is a constant.
+    """
+    made = form.format(*map(_safe, values), **{name: _safe(value) for name, value in named.items()})
+    return SafeString(made)  # nosec B703
+
+
+def _safe(value: Any) -> str:
+    return value if isinstance(value, SafeString) else escape(str(value))

@@ -1,76 +1,38 @@
 """`/queue/`: who waits for a human, longest wait first; what I hold; what colleagues hold; what was overridden."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
+from django.template.context_processors import csrf
 from django.utils.cache import get_conditional_response
-from django.utils.html import format_html
-from django.utils.http import quote_etag, urlencode
-from django.utils.safestring import SafeString
+from django.utils.http import quote_etag
 from django.views.decorators.http import require_safe
 
 from console import clock
 from console.audit.recording import new_action_id, read_only_reason
-from console.escaping import escaped
 from console.refs import seal
 from console.staff.access import StaffRequest, requires
 from console.staff.middleware import POLL_HEADER
 from console.staff.permissions import Permission, Staff
-from console.templatetags.console import brief
 from conversations.companies import companies_for
-from conversations.forms import CHANNELS
-from conversations.listing import Paths, seal_list_context
-from conversations.panel import Button, is_forgotten, primary_button
+from conversations.listing import seal_list_context
 from conversations.queue import counts, notices
-from conversations.queue.entries import COLLEAGUES, MINE, OVERRIDDEN, WAITING, Entry
+from conversations.queue.entries import COLLEAGUES, MINE, OVERRIDDEN, WAITING
 from conversations.queue.filters import Place
 from conversations.queue.form import QueueForm
 from conversations.queue.live import tag_of
 from conversations.queue.pages import QueuePage
 from conversations.queue.reading import is_indexed, read_tab
+from conversations.queue.rows import Rows, wait_in_words, wait_tone
 from conversations.queue.tallies import Count
 from conversations.queue.times import waits_of
 from conversations.queue.unread import unread_of
-from conversations.records import HandOff, HandOffState
 
 TABS = ((WAITING, "Waiting"), (MINE, "Mine"), (COLLEAGUES, "With colleagues"), (OVERRIDDEN, "Overridden"))
 # How often an open page asks whether something changed. Without the index each answer costs a look through everything.
 POLL_SECONDS, THIN_POLL_SECONDS = 8, 60
-_AT_LEAST = SafeString(' title="The platform notes no time of its own: since its last update"')
-# So much of a tag tells the versions of one row apart.
-_VERSION = 10
-LONG_WAIT, MIDDLE_WAIT = timedelta(hours=2), timedelta(minutes=15)
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One row of the queue. `wait_tone` is long, mid or empty; `button` is the action that fits in a row.
-
-    `version` changes with whatever the row shows, but for its age.
-    """
-
-    reference: str
-    version: str
-    url: str
-    who: str
-    reason: str
-    wait: str
-    wait_tone: str
-    since: SafeString | str
-    agent: str
-    taken_at: SafeString | str
-    company_name: str
-    project_name: str
-    channel: str
-    flaws: str
-    forgotten: bool
-    overridden: bool
-    unread: bool
-    button: Button | None
-    action_url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +73,7 @@ def queue(request: StaffRequest) -> HttpResponseBase:
         return unchanged
     form.offer(page.entries, names)
     following = page.following
-    context = _context(page, form, staff, shown) | {
+    context = _context(request, page, form, shown) | {
         "tag": tag,
         "next_url": form.url_of(form.chosen_tab, page=following.sealed(*binding)) if following else "",
     }
@@ -125,32 +87,27 @@ def queue(request: StaffRequest) -> HttpResponseBase:
 def _tag(page: QueuePage, shown: dict[str, Any]) -> str:
     """Of this address alone: what the filters are is no part of it."""
     now = clock.now()
-    tones = [_wait_tone(entry.hand_off.waited(now)) for entry in page.entries]
+    tones = [wait_tone(entry.hand_off.waited(now)) for entry in page.entries]
     numbers = {tab: str(count) for tab, count in shown["numbers"].items()}
     said = [str(shown["notice"]), str(shown["indexer"])]
     return tag_of(page.entries, numbers, tones, sorted(shown["unread"]), said)
 
 
-def _context(page: QueuePage, form: QueueForm, staff: Staff, shown: dict[str, Any]) -> dict[str, Any]:
-    tab, numbers, now = form.chosen_tab, shown["numbers"], clock.now()
+def _context(request: StaffRequest, page: QueuePage, form: QueueForm, shown: dict[str, Any]) -> dict[str, Any]:
+    staff, tab, numbers, now = request.staff, form.chosen_tab, shown["numbers"], clock.now()
     list_context = seal_list_context({"list": "queue", "tab": tab, "filters": form.values()})
-    query = "?" + urlencode({"in": list_context})
-    paths = Paths("conversation"), Paths("conversation-hand-off")
-    rows = []
-    for entry in page.entries:
-        url, action_url = (path.of(entry.summary.reference) for path in paths)
-        rows.append(_row(entry, staff, now, shown["unread"], url + query, action_url))
+    rows = Rows(tab, staff, now, shown["unread"], csrf(request)["csrf_token"], list_context)
+    longest = page.entries[0].hand_off if page.entries and tab == WAITING and shown["is_first"] else None
     return shown | {
         "tab": tab,
         "tabs": [Tab(name, label, numbers.get(name), form.url_of(name), name == tab) for name, label in TABS],
-        "rows": rows,
+        "rows": rows.drawn(page),
         "waiting": numbers.get(WAITING, Count()),
         "form": form,
         "page": page,
         "first_url": form.url_of(tab),
         "poll_seconds": POLL_SECONDS if page.indexed else THIN_POLL_SECONDS,
-        "list_context": list_context,
-        "longest": rows[0].wait if rows and tab == WAITING and shown["is_first"] and rows[0].since else "",
+        "longest": wait_in_words(longest, now) if longest and longest.requested_at else "",
         "take_token": "" if read_only_reason() else seal("take", staff.username, new_action_id()),
     }
 
@@ -202,44 +159,3 @@ def _numbers(
     if first and (page.is_whole or filtered):
         numbers[tab] = Count(len(page.entries), more=not page.is_whole)
     return numbers
-
-
-def _row(entry: Entry, staff: Staff, now: datetime, unread: frozenset[str], url: str, action_url: str) -> Row:
-    summary, hand_off = entry.summary, entry.hand_off
-    return Row(
-        reference=summary.reference,
-        version=tag_of([entry], summary.reference in unread)[:_VERSION],
-        url=escaped(url),
-        who=escaped(summary.who),
-        reason=escaped(hand_off.reason or "No reason given"),
-        wait=_wait(hand_off, now),
-        wait_tone=_wait_tone(hand_off.waited(now)),
-        since=brief(hand_off.requested_at, staff) if hand_off.requested_at else "",
-        agent="you" if hand_off.agent == staff.username else hand_off.agent,
-        taken_at=brief(hand_off.taken_at, staff) if hand_off.agent else "",
-        company_name=escaped(summary.company_name),
-        project_name=escaped(summary.project_name),
-        channel=escaped(CHANNELS.get(summary.channel, summary.channel)),
-        flaws=", ".join(summary.drift),
-        forgotten=is_forgotten(hand_off, now),
-        overridden=hand_off.state is HandOffState.OVERRIDDEN,
-        unread=summary.reference in unread,
-        button=primary_button(entry.item, hand_off, staff),
-        action_url=escaped(action_url),
-    )
-
-
-def _wait(hand_off: HandOff, now: datetime) -> SafeString | str:
-    """How long the customer has waited, in words that console.js keeps fresh."""
-    waited, since = hand_off.waited(now), hand_off.requested_at
-    if waited is None or since is None:
-        return "unknown"
-    age = '<time datetime="{}" data-relative="age"{}>{}</time>{}'
-    told, more = (_AT_LEAST, "+") if hand_off.wait_at_least else ("", "")
-    return format_html(age, clock.to_iso(since, "seconds"), told, clock.in_words(waited), more)
-
-
-def _wait_tone(waited: timedelta | None) -> str:
-    if waited is None or waited < MIDDLE_WAIT:
-        return ""
-    return "long" if waited >= LONG_WAIT else "mid"

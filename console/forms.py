@@ -7,11 +7,11 @@ from zoneinfo import ZoneInfo
 
 from django import forms
 from django.forms.utils import flatatt
-from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from console.dynamodb.keys import PARTITION_KEY_BYTES
 from console.errors import Invalid
+from console.escaping import filled, joined
 
 # Not kept by the browser, nor changed or sent anywhere for its spelling: it may be somebody's number or address.
 PLAIN_TEXT = {"autocomplete": "off", "autocapitalize": "none", "autocorrect": "off", "spellcheck": "false"}
@@ -47,17 +47,16 @@ class DrawnSelect(forms.Select):
     def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
         """As Django's."""
         widget = self.get_context(name, value, attrs)["widget"]
-        groups = format_html_join("", "{}", ((_group(label, options),) for label, options, _ in widget["optgroups"]))
-        return format_html('<select name="{}"{}>{}</select>', widget["name"], flatatt(widget["attrs"]), groups)
+        groups = joined(_group(label, options) for label, options, _ in widget["optgroups"])
+        return filled('<select name="{}"{}>{}</select>', widget["name"], flatatt(widget["attrs"]), groups)
 
 
 def _group(label: str | None, options: list[dict[str, Any]]) -> SafeString:
-    made = format_html_join("", "<option{}>{}</option>", ((_option(each), each["label"]) for each in options))
-    return format_html('<optgroup label="{}">{}</optgroup>', label, made) if label else made
+    made = joined(filled(_OPTION[option["selected"]], option["value"], option["label"]) for option in options)
+    return filled('<optgroup label="{}">{}</optgroup>', label, made) if label else made
 
 
-def _option(option: dict[str, Any]) -> SafeString:
-    return flatatt({"value": str(option["value"]), "selected": bool(option["selected"])})
+_OPTION = {False: '<option value="{}">{}</option>', True: '<option value="{}" selected>{}</option>'}
 
 
 class FilterForm(forms.Form):

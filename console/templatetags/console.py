@@ -5,10 +5,10 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from django import template
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from console import clock
+from console.escaping import filled
 from console.staff.permissions import Staff
 
 register = template.Library()
@@ -25,7 +25,7 @@ def zone_of(staff: Staff | None) -> ZoneInfo:
 def _time(moment: Any, text: str, *, relative: bool = False) -> SafeString | str:
     iso = clock.to_iso(moment, "seconds")
     exact = f"{iso[:10]} {iso[11:19]} UTC"
-    return format_html(
+    return filled(
         '<time datetime="{}" title="{}"{}>{}</time>', iso, exact, SafeString(" data-relative") if relative else "", text
     )
 

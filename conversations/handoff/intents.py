@@ -1,7 +1,8 @@
 """What may be done with a conversation's hand-off, by whom, and what a rendered form carries about it."""
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
+from operator import attrgetter
 
 from console import clock
 from console.audit.actions import Action
@@ -47,6 +48,10 @@ class Intent:
     agent_seen: str
     stamp_seen: str
     requested_seen: str
+
+
+# A page of rows seals many, and `dataclasses.astuple` copies each value.
+_SEALED = attrgetter(*(field.name for field in fields(Intent)))
 
 
 def allowed_actions(hand_off: HandOff, staff: Staff) -> tuple[HandOffAction, ...]:
@@ -107,7 +112,7 @@ def state_of(flag: bool, agent: str) -> HandOffState:
 
 def seal_intent(intent: Intent, staff: Staff) -> str:
     """The intent as a form carries it: sealed, and of use to this person only."""
-    return seal_data("action", [staff.username, *astuple(intent)])
+    return seal_data("action", [staff.username, *_SEALED(intent)])
 
 
 def unseal_intent(token: str, staff: Staff) -> Intent:

@@ -1,5 +1,6 @@
 """A conversation as one reads it: a window of messages with day breaks, gaps and hand-offs between them."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -43,6 +44,17 @@ def transcript(
     return Transcript(tuple(page.items), len(stored), first, last, notices)
 
 
+def with_breaks(messages: Iterable[Message | Marker], staff: Staff) -> tuple[Message | Marker, ...]:
+    """Messages and markers, which are in order, with the day breaks and gaps between them that a reader sees."""
+    page = _Page(staff, None)
+    for each in messages:
+        if isinstance(each, Message):
+            page.add_message(each)
+        else:
+            page.add_marker(each)
+    return tuple(page.items)
+
+
 class _Page:
     """Collects messages and events in order, with the breaks between them in the reader's time zone."""
 
@@ -54,9 +66,14 @@ class _Page:
         self.last_message = previous
 
     def add_event(self, event: Event) -> None:
-        """A change of the hand-off, after a day marker where it is the first of its day."""
-        self._pass_to(event.at)
-        self.items.append(event.marker())
+        """A change of the hand-off."""
+        self.add_marker(event.marker())
+
+    def add_marker(self, marker: Marker) -> None:
+        """What stands between messages, after a day marker where it is the first of its day."""
+        if marker.at is not None:
+            self._pass_to(marker.at)
+        self.items.append(marker)
 
     def add_message(self, message: Message) -> None:
         """A message, after a gap marker where a long silence went before it."""

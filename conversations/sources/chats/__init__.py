@@ -1,0 +1,1 @@
+"""The chatbot's sessions, chats, messages and images (schema chatbot-sessions): found by phone, read, and ended."""

@@ -1,0 +1,95 @@
+"""The chatbot's store as a section of the console: which list and which record is which."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from console.audit.actions import chat_trail
+from console.errors import NotFound
+from console.forms import by_look
+from console.staff.permissions import Permission, Staff
+from conversations.sources.adapter import Action, Adapter, Asked, Lookup, Subject
+from conversations.sources.chats.ending import EndSession
+from conversations.sources.chats.images import image_page, list_of_prompt, load_image
+from conversations.sources.chats.keys import check, is_usable, short, user_link
+from conversations.sources.chats.lookups import ByImage, ByPhone, ByPrompt, BySession, ByUser
+from conversations.sources.chats.models import Image
+from conversations.sources.chats.over_time import list_chats, list_images
+from conversations.sources.chats.queries import is_prompt
+from conversations.sources.chats.session import Loaded, load_session, session_page, subject_of
+from conversations.sources.chats.sessions import list_sessions
+from conversations.sources.records import Listing, RecordPage, Row, Start
+
+FOR_WHOM = "Chats belong to no company: they are for those whose scope is all companies."
+
+
+class Chats(Adapter):
+    """Sessions of people with the chatbot, and the images that it made (schema chatbot-sessions).
+
+    Lists: `sessions`, `chats` and `images` of a user, `users` of a number that two users have, `prompt`. Records:
+    `session` (its user's id and its own), `image`.
+    """
+
+    name: ClassVar[str] = "chats"
+    title: ClassVar[str] = "Chats"
+    icon: ClassVar[str] = "chats"
+    about: ClassVar[str] = (
+        "People's sessions with the chatbot, found by their phone numbers: texts for about three hours, times and "
+        "images for good."
+    )
+    tables: ClassVar[tuple[str, ...]] = ("SESSIONS", "CHATS", "CHAT_MESSAGES", "IMAGE_RESPONSES")
+    lookups: ClassVar[Mapping[str, type[Lookup]]] = by_look(ByPhone, ByUser, BySession, ByImage, ByPrompt)
+    actions: ClassVar[Mapping[str, Action]] = {"end": EndSession()}
+
+    def start(self, staff: Staff) -> Start:
+        """Nothing can be listed without a number or an id; reads nothing."""
+        staff.require(Permission.CONVERSATION_READ)
+        return Start() if staff.scope.everything else Start(notices=(FOR_WHOM,))
+
+    def listing(self, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Listing:
+        """One page of a list. Raises as `Adapter` says, and the store's errors where nothing could be read."""
+        check(staff)
+        match parts:
+            case ("sessions", user_id) if is_usable(user_id):
+                return list_sessions(user_id, staff, asked.cursor)
+            case ("chats", user_id) if is_usable(user_id):
+                return list_chats(user_id, staff, asked)
+            case ("images", user_id) if is_usable(user_id):
+                return list_images(user_id, staff, asked)
+            case ("users", *user_ids) if all(is_usable(each) for each in user_ids):
+                return _users(tuple(user_ids))
+            case ("prompt", prompt) if is_prompt(prompt):
+                return list_of_prompt(prompt, staff, asked)
+        raise NotFound
+
+    def load(self, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Loaded | Image:
+        """A session or an image. Raises as `Adapter` says."""
+        check(staff)
+        match parts:
+            case ("session", user_id, session_id):
+                return load_session(user_id, session_id, staff, asked)
+            case ("image", image_id) if is_usable(image_id):
+                return load_image(image_id)
+        raise NotFound
+
+    def subject(self, loaded: Loaded | Image) -> Subject:
+        """The trail of a session, or of an image."""
+        if isinstance(loaded, Loaded):
+            return subject_of(loaded.session_id)
+        return Subject(chat_trail(f"image {loaded.ImageId}"), payload={"image": short(loaded.ImageId)})
+
+    def page(self, loaded: Loaded | Image, staff: Staff, asked: Asked, *, raw: bool) -> RecordPage:
+        """The page of either."""
+        if isinstance(loaded, Loaded):
+            return session_page(loaded, staff, asked, raw=raw)
+        return image_page(loaded, asked, raw=raw)
+
+
+def _users(user_ids: tuple[str, ...]) -> Listing:
+    """The users of one number, which a writer stored with `+` and another without. Reads nothing."""
+    links = [user_link(each) for each in user_ids]
+    return Listing(
+        title="Users of this number",
+        columns=("User",),
+        rows=tuple(Row(link.label, link.place) for link in links),
+        about="The number was stored in several spellings, and each is a user of its own.",
+    )

@@ -1,0 +1,137 @@
+"""Ending a running session: `TimestampFinished` is set, if it still runs as the person saw it. Nothing else changes."""
+
+import hashlib
+import hmac
+import json
+from functools import partial
+from typing import Any, ClassVar
+
+from botocore.exceptions import ClientError
+from django import forms
+from django.conf import settings
+from django.http import QueryDict
+
+from console import clock
+from console.audit import actions
+from console.dynamodb.connection import call
+from console.dynamodb.registry import table_name
+from console.dynamodb.translation import ConditionFailed
+from console.dynamodb.values import sendable
+from console.errors import Conflict, NotFound
+from console.facts import Fact, instant_fact
+from console.refs import as_letters
+from console.staff.permissions import Permission, Staff
+from conversations.sources.adapter import Action
+from conversations.sources.chats import queries
+from conversations.sources.chats.keys import check, short
+from conversations.sources.chats.models import Session
+from conversations.sources.chats.session import subject_of
+from conversations.sources.chats.states import is_finished, quota_of
+from conversations.sources.records import Done, Question, a_record
+from conversations.sources.services import carry_out
+
+CHANGED = "The session changed since you looked, so nothing was done. Look at it again."
+FINISHED = "This session is finished already."
+EXPIRED = "This session has expired already."
+
+
+class EndSession(Action):
+    """End a session before its time."""
+
+    permission: ClassVar[Permission] = Permission.CHAT_END
+
+    def ask(self, parts: tuple[str, ...], staff: Staff, data: QueryDict | None) -> Question:
+        """As `Action`. One GetItem."""
+        item = _running(parts, staff)
+        now = clock.now()
+        return Question(
+            title="End this session?",
+            form=forms.Form(data),
+            button="End session",
+            back=a_record(*parts),
+            facts=(
+                Fact("User", short(item.UserId), mono=True),
+                instant_fact("Started", item.plain("TimestampCreated"), "ago", now),
+                instant_fact("Expires", item.plain("SessionTTL"), "in", now),
+                Fact("Quota", quota_of(item)),
+            ),
+            consequences=(
+                "The chatbot takes the session as finished from now on; the user's next message begins a new one.",
+                "It cannot be taken back.",
+                "Its messages stay until the session expires. Who ended it and when is in the trail.",
+            ),
+            seen=seen_of(item),
+            danger=True,
+        )
+
+    def do(self, parts: tuple[str, ...], staff: Staff, form: forms.Form, seen: str) -> Done:
+        """As `Action`. GetItem, the entry, UpdateItem, and the entry's outcome."""
+        item = _running(parts, staff)
+        if not hmac.compare_digest(seen_of(item).encode(), seen.encode("utf-8", "replace")):
+            raise Conflict(CHANGED)
+        carry_out(subject_of(item.SessionId), actions.Action.CHAT_ENDED, staff, partial(_end, item))
+        return Done("The session is ended.", a_record(*parts))
+
+
+def seen_of(item: Session) -> str:
+    """What a form keeps of a session as it was shown: another one for another value of what is written."""
+    text = json.dumps([item.SessionId, item.raw.get("TimestampFinished")], sort_keys=True)
+    digest = hmac.digest(settings.SECRET_KEY.encode(), text.encode("utf-8", "surrogatepass"), hashlib.sha256)
+    return as_letters(digest)[:32]
+
+
+def _running(parts: tuple[str, ...], staff: Staff) -> Session:
+    """The session, as it is now. Raises `Conflict` unless it runs, `NotFound` where nothing tells of it."""
+    check(staff)
+    staff.require(Permission.CHAT_END)
+    match parts:
+        case ("session", user_id, session_id):
+            item = queries.session(user_id, session_id)
+        case _:
+            raise NotFound
+    if item is None:
+        if not queries.has_events(session_id):
+            raise NotFound
+        raise Conflict(EXPIRED)
+    if is_finished(item):
+        raise Conflict(FINISHED)
+    return item
+
+
+def _end(item: Session) -> None:
+    """One UpdateItem: the session exists, has not expired, and is not finished, or as it was seen.
+
+    A writer's 0 or empty text for "not finished" counts only as seen. Raises `ConditionFailed` and the store's errors.
+    """
+    now = {"N": str(clock.to_epoch(clock.now()))}
+    is_open = ["attribute_not_exists(#finished)", "attribute_type(#finished, :null)"]
+    values: dict[str, Any] = {":now": now, ":null": {"S": "NULL"}, ":number": {"S": "N"}}
+    seen = item.raw.get("TimestampFinished")
+    if seen is not None and "NULL" not in seen:
+        is_open.append("#finished = :seen")
+        values[":seen"] = sendable(seen)
+    # A time to live that is no number was judged when the session was read.
+    alive = "attribute_not_exists(#ttl) OR NOT attribute_type(#ttl, :number) OR #ttl > :now"
+    try:
+        call(
+            "UpdateItem",
+            TableName=table_name("SESSIONS"),
+            Key={name: item.raw[name] for name in ("UserId", "SessionId")},
+            UpdateExpression="SET #finished = :now",
+            ConditionExpression=f"attribute_exists(UserId) AND ({alive}) AND ({' OR '.join(is_open)})",
+            ExpressionAttributeNames={"#finished": "TimestampFinished", "#ttl": "SessionTTL"},
+            ExpressionAttributeValues=values,
+            ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            ReturnConsumedCapacity="TOTAL",
+        )
+    except ConditionFailed as lost:
+        if not (_was_sent_again(lost) and (lost.item or {}).get("TimestampFinished") == now):
+            raise
+
+
+def _was_sent_again(lost: ConditionFailed) -> bool:
+    """Whether the refused write was a repetition, after an answer that never came: then what is there may be ours."""
+    refusal = lost.__cause__
+    if not isinstance(refusal, ClientError):
+        return False
+    return int(refusal.response.get("ResponseMetadata", {}).get("RetryAttempts", 0)) > 0

@@ -1,0 +1,149 @@
+"""Looking chats up: by phone number, user, session, image or prompt. What is typed is kept nowhere."""
+
+from collections.abc import Callable
+from functools import partial
+
+from console.dynamodb.calls import parallel
+from console.dynamodb.keys import SORT_KEY_BYTES
+from console.errors import NotAccepted, NotFound, TableMissing
+from console.forms import KeyField
+from console.staff.permissions import Staff
+from conversations.lookups import spellings
+from conversations.sources.adapter import Lookup
+from conversations.sources.chats import queries
+from conversations.sources.chats.keys import check, is_digest, is_usable, owner_of, user_id_of
+from conversations.sources.chats.models import PROMPT, USERS_LAST_MESSAGE
+from conversations.sources.chats.tolerance import attempt, index_absent
+from conversations.sources.records import Place, a_list, a_record
+
+
+class ByPhone(Lookup):
+    """A user, by the phone number whose digest is the user's id. The number itself goes nowhere."""
+
+    look = "phone"
+    title = "By phone number"
+    nothing = "No user with that number ever chatted. Check it, and give it with its country code."
+    phone = KeyField(label="Phone number", most=SORT_KEY_BYTES)
+
+    def find(self, staff: Staff) -> Place:
+        """The user's list: two small Queries for each spelling, at once."""
+        check(staff)
+        return _users(tuple(user_id_of(each) for each in spellings(self.cleaned_data["phone"])))
+
+
+class ByUser(Lookup):
+    """A user, by id."""
+
+    look = "user"
+    title = "By user id"
+    nothing = "No user of that id ever chatted. It is the SHA-256 digest of a phone number: 64 digits and letters."
+    user_id = KeyField(label="User id", most=SORT_KEY_BYTES)
+
+    def find(self, staff: Staff) -> Place:
+        """The user's list: two small Queries, at once; four where digits of a digest were typed in capitals."""
+        check(staff)
+        typed = self.cleaned_data["user_id"]
+        return _users(tuple(dict.fromkeys((typed, typed.lower()))) if is_digest(typed) else (typed,))
+
+
+class BySession(Lookup):
+    """A session, by id."""
+
+    look = "session"
+    title = "By session id"
+    nothing = "No session of that id is there. It is a user's id, a colon, and when it began in epoch seconds."
+    session_id = KeyField(label="Session id", most=SORT_KEY_BYTES)
+
+    def find(self, staff: Staff) -> Place:
+        """The session: a GetItem and a small Query, at once."""
+        check(staff)
+        session_id = self.cleaned_data["session_id"]
+        user_id = owner_of(session_id)
+        _which(
+            lambda: queries.session(user_id, session_id) is not None,
+            partial(queries.has_events, session_id),
+        )
+        return a_record("session", user_id, session_id)
+
+
+class ByImage(Lookup):
+    """An image, by id."""
+
+    look = "image"
+    title = "By image id"
+    nothing = "No image of that id is there. It is the SHA-256 digest of the image: 64 digits and letters."
+    image_id = KeyField(label="Image id", most=SORT_KEY_BYTES)
+
+    def find(self, staff: Staff) -> Place:
+        """The image: one GetItem."""
+        check(staff)
+        image_id = self.cleaned_data["image_id"]
+        if queries.image(image_id) is None:
+            raise NotFound
+        return a_record("image", image_id)
+
+
+class ByPrompt(Lookup):
+    """The images of a prompt, by its exact text."""
+
+    look = "prompt"
+    title = "Images by prompt"
+    nothing = "There is no image of exactly that prompt: every letter, capital and space counts."
+    # Spaces at its ends are part of a prompt, but also come along when one is copied.
+    prompt = KeyField(label="Exact prompt", strip=False)
+
+    def find(self, staff: Staff) -> Place:
+        """The prompt's list: one small Query, or two at once where there are spaces at its ends."""
+        check(staff)
+        typed = self.cleaned_data["prompt"]
+        candidates = [each for each in dict.fromkeys((typed, typed.strip())) if each]
+        found = _which(*(partial(_has_image_of, each) for each in candidates))
+        return a_list("prompt", candidates[found[0]])
+
+
+def _users(candidates: tuple[str, ...]) -> Place:
+    """The list of the first of these users who is there; of all, where spellings of a number are users of their own."""
+    usable = [each for each in candidates if is_usable(each)]
+    reads = [read for each in usable for read in (partial(queries.has_session, each), partial(_has_chatted, each))]
+    found = sorted({number // 2 for number in _which(*reads)})
+    if len(found) > 1:
+        return a_list("users", *(usable[number] for number in found))
+    return a_list("sessions", usable[found[0]])
+
+
+def _has_chatted(user_id: str) -> bool:
+    try:
+        return queries.has_chatted(user_id)
+    except (NotAccepted, TableMissing) as error:
+        raise _without_index(error, "CHATS", USERS_LAST_MESSAGE) from error
+
+
+def _has_image_of(prompt: str) -> bool:
+    try:
+        return queries.has_image_of(prompt)
+    except (NotAccepted, TableMissing) as error:
+        raise _without_index(error, "IMAGE_RESPONSES", PROMPT) from error
+
+
+def _without_index(error: NotAccepted | TableMissing, table_key: str, index: str) -> Exception:
+    """The index is not there: a designed state, not a fault."""
+    if not index_absent(table_key, index):
+        return error
+    missing = TableMissing(table_key)
+    missing.args = (f"The index {index} is not there in this environment.",)
+    return missing
+
+
+def _which(*reads: Callable[[], bool]) -> list[int]:
+    """Which of these find something, all tried at once. One that fails is passed over where another finds something.
+
+    Raises `NotFound` where nothing was found, but the store's error where that cannot be known.
+    """
+    answers = parallel(*(attempt(read, False) for read in reads))
+    found = [number for number, answer in enumerate(answers) if answer.value]
+    if found:
+        return found
+    for answer in answers:
+        if answer.error is not None:
+            raise answer.error
+    raise NotFound

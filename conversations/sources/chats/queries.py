@@ -1,0 +1,201 @@
+"""Reads of the chatbot's tables, each one call of a bounded size. Items past their `SessionTTL` are not there.
+
+None checks scope: whoever calls has (`keys.check`). All raise the store's errors.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Generic, Literal, TypeVar
+
+from pynamodb.expressions.condition import Condition
+
+from console import clock
+from console.dynamodb.batches import batch_get
+from console.dynamodb.connection import call
+from console.dynamodb.keys import PARTITION_KEY_BYTES, SORT_KEY_BYTES, fits
+from console.dynamodb.models import ForeignModel
+from console.dynamodb.registry import table_name
+from conversations.sources.chats.keys import is_usable
+from conversations.sources.chats.models import (
+    PROMPT,
+    USER_CONVERSATION,
+    USERS_LAST_MESSAGE,
+    ChatEvent,
+    ChatText,
+    Image,
+    Session,
+)
+
+M = TypeVar("M", bound=ForeignModel)
+Key = dict[str, dict[str, Any]]
+
+# A user has one session at a time, and each is removed within days: more than these are not by design.
+MOST_SESSIONS = 100
+# To find whether there is one that has not expired: DynamoDB may leave a few expired ones before it.
+PROBED = 5
+# Small items, 250 bytes or so: one call of some 16 read units.
+EVENTS_READ = 500
+# Compared to find when somebody last wrote: the index has no order.
+COMPARED = 100
+WINDOW = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Part(Generic[M]):
+    """What one Query gave, in its order. `last` is where DynamoDB stopped, None at the end."""
+
+    items: tuple[M, ...] = ()
+    last: Key | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where in a session's time a window lies: those before a time, after it, or up to it; None: the latest."""
+
+    way: Literal["before", "after", "to"] = "before"
+    position: Decimal | None = None
+
+
+def _first_part(
+    model: type[M],
+    partition: str,
+    condition: Condition | None = None,
+    *,
+    limit: int,
+    index: str = "",
+    forward: bool = False,
+    start: Key | None = None,
+    attributes: tuple[str, ...] = (),
+    consistent: bool = False,
+) -> Part[M]:
+    answer = next(
+        model.query(
+            partition,
+            condition,
+            consistent_read=consistent,
+            index_name=index or None,
+            scan_index_forward=forward,
+            page_size=limit,
+            last_evaluated_key=start,
+            attributes_to_get=list(attributes) or None,
+        ).page_iter
+    )
+    return Part(tuple(model.from_raw_data(raw) for raw in answer["Items"]), answer.get("LastEvaluatedKey"))
+
+
+def is_gone(item: ForeignModel) -> bool:
+    """Whether an item's `SessionTTL` lies in the past: DynamoDB may give it out for days."""
+    return clock.is_expired(item.plain("SessionTTL"), clock.now())
+
+
+# --- Sessions -------------------------------------------------------------------------------------------------------
+
+
+def session(user_id: str, session_id: str) -> Session | None:
+    """A session that has not expired, as it is now: one strongly consistent GetItem; none for what is no key."""
+    if not fits(user_id) or not fits(session_id, SORT_KEY_BYTES):
+        return None
+    answer = call(
+        "GetItem",
+        TableName=table_name("SESSIONS"),
+        Key={"UserId": {"S": user_id}, "SessionId": {"S": session_id}},
+        ConsistentRead=True,
+        ReturnConsumedCapacity="TOTAL",
+    )
+    found = Session.from_raw_data(answer["Item"]) if answer.get("Item") else None
+    return None if found is None or is_gone(found) else found
+
+
+def sessions_of(user_id: str, most: int = MOST_SESSIONS) -> Part[Session]:
+    """A user's sessions that have not expired, in the order of their ids, which is not that of time."""
+    part = _first_part(Session, user_id, limit=most)
+    return Part(tuple(item for item in part.items if not is_gone(item)), part.last)
+
+
+def has_session(user_id: str) -> bool:
+    """Whether a user has a session that has not expired."""
+    wanted = ("UserId", "SessionTTL")
+    part = _first_part(Session, user_id, limit=PROBED, attributes=wanted)
+    return any(not is_gone(item) for item in part.items)
+
+
+# --- Chats and their texts ------------------------------------------------------------------------------------------
+
+
+def has_chatted(user_id: str) -> bool:
+    """Whether a user ever wrote or was answered."""
+    return bool(_first_part(ChatEvent, user_id, limit=1, index=USERS_LAST_MESSAGE, attributes=("UserId",)).items)
+
+
+def last_messages(user_id: str) -> Part[ChatEvent]:
+    """Some of a user's messages, in no order."""
+    wanted = ("UserId", "TimestampCreated")
+    return _first_part(ChatEvent, user_id, limit=COMPARED, index=USERS_LAST_MESSAGE, attributes=wanted)
+
+
+def events_of(user_id: str, start: Key | None = None) -> Part[ChatEvent]:
+    """A user's chats over time, newest first, after `start`."""
+    return _first_part(ChatEvent, user_id, limit=EVENTS_READ, index=USER_CONVERSATION, start=start)
+
+
+def has_events(session_id: str) -> bool:
+    """Whether anything was ever written in a session."""
+    return bool(_first_part(ChatEvent, session_id, limit=1, attributes=("SessionId",)).items)
+
+
+def around(model: type[M], session_id: str, spot: Spot) -> Part[M]:
+    """A session's events or texts next to a spot, nearest first, one more than a window shows."""
+    attribute: Any = model.TimestampCreated  # type: ignore[attr-defined]
+    condition: Condition | None = None
+    if spot.position is not None:
+        condition = {
+            "before": lambda: attribute < spot.position,
+            "after": lambda: attribute > spot.position,
+            "to": lambda: attribute <= spot.position,
+        }[spot.way]()
+    forward = spot.way == "after"
+    return _first_part(model, session_id, condition, limit=WINDOW + 1, forward=forward, consistent=True)
+
+
+def texts_around(session_id: str, spot: Spot) -> Part[ChatText]:
+    """As `around`, of what is kept of the texts; expired ones are among them, for `last` to be right."""
+    return around(ChatText, session_id, spot)
+
+
+# --- Images ---------------------------------------------------------------------------------------------------------
+
+
+def image(image_id: str) -> Image | None:
+    """An image: one GetItem; none for what is no key."""
+    if not fits(image_id):
+        return None
+    answer = call(
+        "GetItem",
+        TableName=table_name("IMAGE_RESPONSES"),
+        Key={"ImageId": {"S": image_id}},
+        ConsistentRead=True,
+        ReturnConsumedCapacity="TOTAL",
+    )
+    return Image.from_raw_data(answer["Item"]) if answer.get("Item") else None
+
+
+def images(image_ids: Iterable[Any]) -> dict[str, Image]:
+    """Images by their ids, a hundred at most: one BatchGetItem, or none where there is nothing to ask for."""
+    wanted = list(dict.fromkeys(each for each in image_ids if is_usable(each)))[:WINDOW]
+    if not wanted:
+        return {}
+    found = [Image.from_raw_data(raw) for raw in batch_get("IMAGE_RESPONSES", [{"ImageId": each} for each in wanted])]
+    return {item.ImageId: item for item in found}
+
+
+def is_prompt(text: str) -> bool:
+    """Whether images can be found by that prompt: longer ones are in no index."""
+    return fits(text, PARTITION_KEY_BYTES)
+
+
+def has_image_of(prompt: str) -> bool:
+    """Whether there is an image of exactly that prompt."""
+    if not is_prompt(prompt):
+        return False
+    return bool(_first_part(Image, prompt, limit=1, index=PROMPT, attributes=("ImageId",)).items)

@@ -1,0 +1,114 @@
+"""What the tests of chats share: items as the chatbot writes them (schema chatbot-sessions), and who asks."""
+
+import hashlib
+import json
+from datetime import timedelta
+from typing import Any
+
+from django.http import QueryDict
+
+from console import clock
+from console.staff.permissions import Role, Scope, Staff
+from conversations.records import Message
+from conversations.sources.adapter import Asked
+from conversations.sources.chats.adapter import Chats
+from conversations.sources.records import Listing, Place, RecordPage
+
+PHONE = "+447700900123"
+USER = hashlib.sha256(PHONE.encode()).hexdigest()
+OTHER = hashlib.sha256(b"+447700900124").hexdigest()
+CHATS = Chats()
+IMAGE = hashlib.sha256(b"an image").hexdigest()
+PROMPT = "a lighthouse in a storm, oil on canvas"
+
+
+def staff(role: Role, *ids: str, username: str = "") -> Staff:
+    return Staff(
+        username or f"{role.value}.person", role.value.title(), role, Scope(everything=not ids, ids=frozenset(ids))
+    )
+
+
+ADMIN, AUDITOR, AGENT = staff(Role.ADMIN), staff(Role.AUDITOR), staff(Role.AGENT)
+
+
+def kept(item: dict[str, Any]) -> dict[str, Any]:
+    """An item without the attributes that are `...`."""
+    return {name: value for name, value in item.items() if value is not ...}
+
+
+def ago(**span: float) -> int:
+    """So long ago, in epoch seconds."""
+    return clock.to_epoch(clock.now() - timedelta(**span))
+
+
+def session_id(begun: Any, user: str = USER) -> str:
+    return f"{user}:{begun}"
+
+
+def session(begun: Any = None, **more: Any) -> dict[str, Any]:
+    """A running session, begun 20 minutes ago if nothing else is said."""
+    begun = ago(minutes=20) if begun is None else begun
+    return kept(
+        {
+            "UserId": USER,
+            "SessionId": session_id(begun),
+            "TimestampCreated": begun,
+            "MessagesQuota": 40,
+            "SessionConfig": json.dumps({"model": "gpt-4", "language": "en"}),
+            "SessionTTL": clock.to_epoch(clock.now() + timedelta(hours=2)),
+            **more,
+        }
+    )
+
+
+def event(begun: Any, at: Any, agent: Any = "user", **more: Any) -> dict[str, Any]:
+    return kept({"SessionId": session_id(begun), "UserId": USER, "TimestampCreated": at, "ChatAgent": agent, **more})
+
+
+def text(begun: Any, at: Any, said: Any = "hello", **more: Any) -> dict[str, Any]:
+    made = {"SessionId": session_id(begun), "TimestampCreated": at, "Message": said}
+    return kept({**made, "SessionTTL": clock.to_epoch(clock.now() + timedelta(hours=2)), **more})
+
+
+def image(image_id: str = IMAGE, **more: Any) -> dict[str, Any]:
+    made = {"ImageId": image_id, "UserId": USER, "Prompt": PROMPT, "ImageURI": "https://images.example/a.png"}
+    return kept({**made, "TimestampCreated": ago(minutes=15), **more})
+
+
+def listing(*parts: str, who: Staff = ADMIN, cursor: str = "", **data: str) -> Listing:
+    query = QueryDict(mutable=True)
+    query.update(data)
+    return CHATS.listing(parts, who, Asked(cursor=cursor, data=query))
+
+
+def sessions(who: Staff = ADMIN, cursor: str = "", user: str = USER) -> Listing:
+    return listing("sessions", user, who=who, cursor=cursor)
+
+
+def record(*parts: str, who: Staff = ADMIN, raw: bool = True, **asked: str) -> RecordPage:
+    wanted = Asked(**asked)
+    return CHATS.page(CHATS.load(parts, who, wanted), who, wanted, raw=raw)
+
+
+def opened(begun: Any, who: Staff = ADMIN, raw: bool = True, **asked: str) -> RecordPage:
+    return record("session", USER, session_id(begun), who=who, raw=raw, **asked)
+
+
+def messages(page: RecordPage) -> list[Message]:
+    return [each for each in page.talk.items if each.is_message]
+
+
+def said(page: RecordPage) -> list[str]:
+    return [" ".join(block.text for block in each.blocks) for each in messages(page)]
+
+
+def find(look: str, typed: str, who: Staff = ADMIN) -> Place:
+    form_class = CHATS.lookups[look]
+    form = form_class({next(iter(form_class.base_fields)): typed})
+    assert form.is_valid(), form.errors
+    return form.find(who)
+
+
+def states(page: Listing) -> list[tuple[str, str]]:
+    """The time that each row's session began, by its id, and its state."""
+    return [(row.place.parts[2].rpartition(":")[2], row.cells[0].text) for row in page.rows]

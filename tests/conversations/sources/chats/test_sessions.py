@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console import clock
+from console.dynamodb import presence
 from console.dynamodb.paging import PAGE_SIZE
 from console.errors import Forbidden, NotFound, StoreUnavailable, TableMissing
 from console.staff.permissions import Role
@@ -249,11 +250,12 @@ def test_an_id_too_long_to_be_opened_is_a_row_that_leads_nowhere(store):
 
 def test_whether_and_when_somebody_ever_chatted_is_told(store):
     assert fact(sessions(), "Ever chatted").value == "no"
-    store.put_all("CHATS", [event(1, ago(days=3)), event(1, Decimal(f"{ago(days=2)}.5")), event(1, ago(days=9))])
+    latest = ago(days=2, hours=1)
+    store.put_all("CHATS", [event(1, ago(days=3)), event(1, Decimal(f"{latest}.5")), event(1, ago(days=9))])
     page = sessions()
     assert fact(page, "Ever chatted").value == "yes"
     last = fact(page, "Last message")
-    assert (last.at.timestamp(), last.value, last.note) == (ago(days=2) + 0.5, "1 day ago", "")
+    assert (last.at.timestamp(), last.value, last.note) == (latest + 0.5, "2 days ago", "")
     assert fact(page, "User").value == f"{USER[:8]}…"
 
 
@@ -295,8 +297,9 @@ def test_absent_tables_and_indexes_are_said_by_name(bare_store):
     page = sessions()
     assert len(page.rows) == 1
     assert page.notices == ("Earlier sessions could not be read: the table Chats is not there in this environment.",)
+    presence.forget()
     create(bare_store, "CHATS", GlobalSecondaryIndexes=gsis("CHATS", "UserConverationGlobalIndex"))
-    bare_store.put("CHATS", event(5, ago(days=2)))
+    bare_store.put("CHATS", event(5, ago(days=2, hours=1)))
     page = sessions()
     assert page.notices == (
         "Earlier sessions could not be read: the index UserConverationGlobalIndex is not there in this environment.",

@@ -60,6 +60,10 @@ KEYS = {
     "CONVERSATION_STATE": ("conversation_id",),
     "AUDIT": ("conversation_id", "ts_action_id"),
     "TENANT_CONVERSATIONS": ("pk", "sk"),
+    "SESSIONS": ("UserId", "SessionId"),
+    "CHATS": ("SessionId", "TimestampCreated"),
+    "CHAT_MESSAGES": ("SessionId", "TimestampCreated"),
+    "IMAGE_RESPONSES": ("ImageId",),
 }
 
 

@@ -14,7 +14,7 @@ from console.clock import to_epoch, to_iso
 from console.dynamodb.attributes import PlainListAttribute, PlainMapAttribute
 from console.staff import password_links
 from conversations.models import Conversation
-from tests.world import tenant_conversations, tenants
+from tests.world import chats, tenant_conversations, tenants
 from tests.world.staff import account_items, session_item
 
 Item = dict[str, Any]
@@ -107,6 +107,8 @@ def side_items(side: str, company_id: str, holders: dict[str, str], texts: Texts
     made.by_table["STAFF_SESSIONS"].append(session_item(holders["colleague"], texts("session.user_agent"), now))
     made.by_table["STAFF"] += account_items(side, company_id, made.link, texts, now)
     made.by_table["TENANT_CONVERSATIONS"] += tenant_conversations.items(company_id, texts, now)
+    for table, written in chats.items(side, texts, now).items():
+        made.by_table[table] += written
     return made
 
 

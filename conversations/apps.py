@@ -12,13 +12,14 @@ class ConversationsConfig(AppConfig):
         """Register what the base asks apps for.
 
         Whose a trail's conversation is and where it has its page; what to release; which companies exist, and whether
-        anything is stored under an id; where pages ask how many wait for a human, how the
-        queue's index is, and what the search box finds.
+        anything is stored under an id; where pages ask how many wait for a human, how the queue's index is, what the
+        search box finds; and the other stores of conversations.
         """
         from console import context, system_sections
         from console.audit import links, scoping
         from console.search import finders
         from console.staff import known_companies, services
+        from conversations import sources
         from conversations.companies import exists as company_exists
         from conversations.companies import names_for
         from conversations.indexing.section import TITLE, section
@@ -26,6 +27,7 @@ class ConversationsConfig(AppConfig):
         from conversations.release import release_everything_of
         from conversations.scoping import companies_of
         from conversations.search import COMPANIES, CONVERSATIONS
+        from conversations.sources.chats.adapter import Chats
         from conversations.tenant_conversations.queries import exists as tenant_conversation_exists
 
         finders.register(CONVERSATIONS)
@@ -38,3 +40,4 @@ class ConversationsConfig(AppConfig):
         known_companies.register_existence(tenant_conversation_exists)
         services.on_disabled.append(release_everything_of)
         context.register_count("queue", "queue-count")
+        sources.register(Chats())

@@ -90,7 +90,7 @@ def _running(parts: tuple[str, ...], staff: Staff) -> Session:
         case _:
             raise NotFound
     if item is None:
-        if not queries.has_events(session_id):
+        if queries.user_in(session_id) is None:
             raise NotFound
         raise Conflict(EXPIRED)
     if is_finished(item):

@@ -1,7 +1,8 @@
 """Looking chats up: by phone number, user, session, image or prompt. What is typed is kept nowhere."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 from console.dynamodb.calls import parallel
 from console.dynamodb.keys import SORT_KEY_BYTES
@@ -13,7 +14,7 @@ from conversations.sources.adapter import Lookup
 from conversations.sources.chats import queries
 from conversations.sources.chats.keys import check, is_digest, is_usable, owner_of, user_id_of
 from conversations.sources.chats.models import PROMPT, USERS_LAST_MESSAGE
-from conversations.sources.chats.tolerance import attempt, index_absent
+from conversations.sources.chats.tolerance import Read, attempt, index_absent
 from conversations.sources.records import Place, a_list, a_record
 
 
@@ -58,11 +59,15 @@ class BySession(Lookup):
         """The session: a GetItem and a small Query, at once."""
         check(staff)
         session_id = self.cleaned_data["session_id"]
-        user_id = owner_of(session_id)
-        _which(
-            lambda: queries.session(user_id, session_id) is not None,
-            partial(queries.has_events, session_id),
+        by_id = owner_of(session_id)
+        nobody: str | None = None
+        running, named = parallel(
+            attempt(lambda: by_id if queries.session(by_id, session_id) else None, nobody),
+            attempt(partial(queries.user_in, session_id), nobody),
         )
+        _found((running, named))
+        # Writers drift: whom its events name is whose it is, unless it runs as the user's whom its id names.
+        user_id = by_id if running.value is not None else named.value or by_id
         return a_record("session", user_id, session_id)
 
 
@@ -135,12 +140,16 @@ def _without_index(error: NotAccepted | TableMissing, table_key: str, index: str
 
 
 def _which(*reads: Callable[[], bool]) -> list[int]:
-    """Which of these find something, all tried at once. One that fails is passed over where another finds something.
+    """Which of these find something, all tried at once; as `_found`."""
+    return _found(parallel(*(attempt(read, False) for read in reads)))
+
+
+def _found(answers: Sequence[Read[Any]]) -> list[int]:
+    """Which answers are something. One that failed is passed over where another is.
 
     Raises `NotFound` where nothing was found, but the store's error where that cannot be known.
     """
-    answers = parallel(*(attempt(read, False) for read in reads))
-    found = [number for number, answer in enumerate(answers) if answer.value]
+    found = [number for number, answer in enumerate(answers) if answer.value not in (None, False)]
     if found:
         return found
     for answer in answers:

@@ -107,9 +107,9 @@ def session(user_id: str, session_id: str) -> Session | None:
     return None if found is None or is_gone(found) else found
 
 
-def sessions_of(user_id: str, most: int = MOST_SESSIONS) -> Part[Session]:
+def sessions_of(user_id: str) -> Part[Session]:
     """A user's sessions that have not expired, in the order of their ids, which is not that of time."""
-    part = _first_part(Session, user_id, limit=most)
+    part = _first_part(Session, user_id, limit=MOST_SESSIONS)
     return Part(tuple(item for item in part.items if not is_gone(item)), part.last)
 
 
@@ -139,9 +139,13 @@ def events_of(user_id: str, start: Key | None = None) -> Part[ChatEvent]:
     return _first_part(ChatEvent, user_id, limit=EVENTS_READ, index=USER_CONVERSATION, start=start)
 
 
-def has_events(session_id: str) -> bool:
-    """Whether anything was ever written in a session."""
-    return bool(_first_part(ChatEvent, session_id, limit=1, attributes=("SessionId",)).items)
+def user_in(session_id: str) -> str | None:
+    """The user whom an event of a session names, "" where it names none; None where there is no event."""
+    found = _first_part(ChatEvent, session_id, limit=1, attributes=("SessionId", "UserId")).items
+    if not found:
+        return None
+    user_id = found[0].plain("UserId")
+    return user_id if isinstance(user_id, str) else ""
 
 
 def around(model: type[M], session_id: str, spot: Spot) -> Part[M]:

@@ -88,8 +88,19 @@ def test_a_session_is_found_alive_or_by_its_chats_by_two_calls(store):
     # An id that names no user is in no session's key.
     store.put("CHATS", event(expired, 5, SessionId="odd"))
     with store.calls() as seen:
-        assert find("session", "odd").parts == ("session", "", "odd")
+        assert find("session", "odd").parts == ("session", USER, "odd")
     assert [call.operation for call in seen] == ["Query"]
+
+
+def test_a_session_whose_id_names_another_user_is_its_events_users(store):
+    theirs = session_id(7, OTHER)
+    store.put("CHATS", event(7, 8, SessionId=theirs))
+    store.put("SESSIONS", session(7, SessionId=theirs))
+    assert find("session", theirs).parts == ("session", USER, theirs)
+    store.put("SESSIONS", session(7, SessionId=theirs, UserId=OTHER))
+    assert find("session", theirs).parts == ("session", OTHER, theirs)
+    store.put("CHATS", event(7, 8, SessionId="odd", UserId=7))
+    assert find("session", "odd").parts == ("session", "", "odd")
 
 
 def test_images_are_found_by_id_and_by_exact_prompt(store):

@@ -222,6 +222,16 @@ def test_a_page_has_fifty_ended_sessions_and_says_how_far_it_looked(store):
     assert not second.facts
 
 
+def test_of_more_sessions_than_are_read_at_once_nobody_claims_that_they_expired(store, monkeypatch):
+    monkeypatch.setattr(queries, "MOST_SESSIONS", 2)
+    begun = [ago(minutes=number) for number in (1, 2, 3)]
+    store.put_all("SESSIONS", [session(each) for each in begun])
+    store.put_all("CHATS", [event(each, each) for each in begun])
+    page = sessions()
+    assert [row.cells[0].text for row in page.rows] == ["running", "running", "not known"]
+    assert "more sessions in Sessions than are read at once: 2" in page.notices[0]
+
+
 def test_a_cursor_is_of_one_person_and_user(store):
     store.put_all("CHATS", [event(ago(days=number), ago(days=number)) for number in range(1, 61)])
     store.put_all(

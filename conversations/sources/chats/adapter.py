@@ -6,6 +6,7 @@ from typing import ClassVar
 from console.audit.actions import chat_trail
 from console.errors import NotFound
 from console.forms import by_look
+from console.search.meanings import Kind
 from console.staff.permissions import Permission, Staff
 from conversations.sources.adapter import Action, Adapter, Asked, Lookup, Subject
 from conversations.sources.chats.ending import EndSession
@@ -39,6 +40,11 @@ class Chats(Adapter):
     tables: ClassVar[tuple[str, ...]] = ("SESSIONS", "CHATS", "CHAT_MESSAGES", "IMAGE_RESPONSES")
     lookups: ClassVar[Mapping[str, type[Lookup]]] = by_look(ByPhone, ByUser, BySession, ByImage, ByPrompt)
     actions: ClassVar[Mapping[str, Action]] = {"end": EndSession()}
+    found_by: ClassVar[Mapping[Kind, tuple[tuple[str, str], ...]]] = {
+        Kind.PHONE: (("phone", "phone"),),
+        Kind.SESSION: (("session", "session_id"),),
+        Kind.DIGEST: (("user", "user_id"), ("image", "image_id")),
+    }
 
     def start(self, staff: Staff) -> Start:
         """Nothing can be listed without a number or an id; reads nothing."""

@@ -21,7 +21,7 @@ from console.errors import Conflict, NotFound
 from console.facts import Fact, instant_fact
 from console.refs import as_letters
 from console.staff.permissions import Permission, Staff
-from conversations.sources.adapter import Action
+from conversations.sources.adapter import Action, NothingToDo
 from conversations.sources.chats import queries
 from conversations.sources.chats.keys import check, short
 from conversations.sources.chats.models import Session
@@ -81,7 +81,7 @@ def seen_of(item: Session) -> str:
 
 
 def _running(parts: tuple[str, ...], staff: Staff) -> Session:
-    """The session, as it is now. Raises `Conflict` unless it runs, `NotFound` where nothing tells of it."""
+    """The session, as it is now. Raises `NothingToDo` unless it runs, `NotFound` where nothing tells of it."""
     check(staff)
     staff.require(Permission.CHAT_END)
     match parts:
@@ -92,9 +92,9 @@ def _running(parts: tuple[str, ...], staff: Staff) -> Session:
     if item is None:
         if queries.user_in(session_id) is None:
             raise NotFound
-        raise Conflict(EXPIRED)
+        raise NothingToDo(EXPIRED, a_record(*parts))
     if is_finished(item):
-        raise Conflict(FINISHED)
+        raise NothingToDo(FINISHED, a_record(*parts))
     return item
 
 

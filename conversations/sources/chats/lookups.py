@@ -23,6 +23,7 @@ class ByPhone(Lookup):
 
     look = "phone"
     title = "By phone number"
+    found = "A chatbot user of that number"
     nothing = "No user with that number ever chatted. Check it, and give it with its country code."
     phone = KeyField(label="Phone number", most=SORT_KEY_BYTES)
 
@@ -37,6 +38,7 @@ class ByUser(Lookup):
 
     look = "user"
     title = "By user id"
+    found = "A chatbot user"
     nothing = "No user of that id ever chatted. It is the SHA-256 digest of a phone number: 64 digits and letters."
     user_id = KeyField(label="User id", most=SORT_KEY_BYTES)
 
@@ -52,6 +54,7 @@ class BySession(Lookup):
 
     look = "session"
     title = "By session id"
+    found = "A chatbot session"
     nothing = "No session of that id is there. It is a user's id, a colon, and when it began in epoch seconds."
     session_id = KeyField(label="Session id", most=SORT_KEY_BYTES)
 
@@ -76,6 +79,7 @@ class ByImage(Lookup):
 
     look = "image"
     title = "By image id"
+    found = "An image"
     nothing = "No image of that id is there. It is the SHA-256 digest of the image: 64 digits and letters."
     image_id = KeyField(label="Image id", most=SORT_KEY_BYTES)
 
@@ -93,6 +97,7 @@ class ByPrompt(Lookup):
 
     look = "prompt"
     title = "Images by prompt"
+    found = "Images of that prompt"
     nothing = "There is no image of exactly that prompt: every letter, capital and space counts."
     # Spaces at its ends are part of a prompt, but also come along when one is copied.
     prompt = KeyField(label="Exact prompt", strip=False)

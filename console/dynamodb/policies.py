@@ -63,9 +63,9 @@ WEB = (
 )
 INDEXER = (
     Access("CONVERSATIONS", ("DescribeTable", "GetItem", "Scan", "UpdateItem"), stream=True),
-    Access("AUDIT", ("Query", "PutItem", "UpdateItem")),
-    Access("IDEMPOTENCY", ("GetItem", "PutItem", "UpdateItem")),
-    Access("CONSOLE", ("GetItem", "Query", "ConditionCheckItem", "PutItem", "UpdateItem")),
+    Access("AUDIT", ("DescribeTable", "Query", "PutItem", "UpdateItem")),
+    Access("IDEMPOTENCY", ("DescribeTable", "GetItem", "PutItem", "UpdateItem")),
+    Access("CONSOLE", ("DescribeTable", "Query", "ConditionCheckItem", "PutItem", "UpdateItem")),
 )
 RECONCILE = (
     Access("CONVERSATIONS", ("GetItem", "UpdateItem")),

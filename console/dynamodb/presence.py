@@ -5,12 +5,13 @@ A DescribeTable that fails says nothing about the table: it is never taken for "
 
 import threading
 import time
+from collections.abc import Collection
 
 from console.dynamodb import absence
 from console.dynamodb.absence import REMEMBER_SECONDS
 from console.dynamodb.calls import parallel
 from console.dynamodb.connection import call
-from console.dynamodb.registry import TABLES, table_name
+from console.dynamodb.registry import table_name
 from console.errors import TableMissing
 
 _lock = threading.Lock()
@@ -18,12 +19,11 @@ _lock = threading.Lock()
 _seen: dict[str, tuple[float, frozenset[str] | None]] = {}
 
 
-def missing_tables() -> frozenset[str]:
-    """Registry keys of the tables that are not there (or not ready yet). At most one DescribeTable per table a minute.
+def missing_tables(keys: Collection[str]) -> frozenset[str]:
+    """Those of these registry keys whose tables are not there (or not ready yet). One DescribeTable each a minute.
 
     Raises `StoreUnavailable` or `Throttled` when DynamoDB gives no answer for a table that is not remembered.
     """
-    keys = tuple(TABLES)
     stale = [key for key in keys if _remembered(table_name(key)) is None]
     found = parallel(*(lambda key=key: table_ready(key) for key in stale)) if stale else []
     fresh = dict(zip(stale, found, strict=True))

@@ -10,7 +10,7 @@ from tests import faults
 
 def test_only_absent_tables_are_missing(bare_store):
     bare_store.create_tables("STAFF", "CONVERSATIONS")
-    assert presence.missing_tables() == set(TABLES) - {"STAFF", "CONVERSATIONS"}
+    assert presence.missing_tables(TABLES) == set(TABLES) - {"STAFF", "CONVERSATIONS"}
     assert presence.table_ready("STAFF")
     assert not presence.table_ready("AUDIT")
 
@@ -46,15 +46,15 @@ def test_answers_are_remembered_for_a_minute_and_no_longer(store, monkeypatch):
     now = 1000.0
     monkeypatch.setattr(presence.time, "monotonic", lambda: now)
     with store.calls() as seen:
-        presence.missing_tables()
-        presence.missing_tables()
+        presence.missing_tables(TABLES)
+        presence.missing_tables(TABLES)
         presence.index_ready("CONVERSATIONS", "created-at-index")
         assert len(seen) == len(TABLES)
         now += presence.REMEMBER_SECONDS - 0.1
-        presence.missing_tables()
+        presence.missing_tables(TABLES)
         assert len(seen) == len(TABLES)
         now += 0.2
-        presence.missing_tables()
+        presence.missing_tables(TABLES)
         assert len(seen) == 2 * len(TABLES)
 
 
@@ -78,9 +78,9 @@ def test_a_table_created_meanwhile_is_seen_after_forgetting(bare_store):
 )
 def test_a_failed_description_is_an_error_and_never_absence(store, fault, error):
     with fault():
-        for ask in (presence.missing_tables, lambda: presence.table_ready("AUDIT")):
+        for ask in (lambda: presence.missing_tables(TABLES), lambda: presence.table_ready("AUDIT")):
             with pytest.raises(error) as caught:
                 ask()
             assert type(caught.value) is error
     # Nor is it remembered.
-    assert presence.missing_tables() == frozenset()
+    assert presence.missing_tables(TABLES) == frozenset()

@@ -572,8 +572,8 @@ def test_tenants_talk_with_their_assistant_about_everything_a_page_has_to_cope_w
     assert (len(talks), max(lengths), sum(is_gone(item) for item in talks)) == (9, 120, 1)
     assert [name for name, stored in found.items() if stored.drift] == ["conv-e27b-import"]
     assert not found["conv-c6f0-hello"].entries
-    shown = [each for stored in found.values() for each in window(stored, raw=True).messages]
-    assert any(each.more for each in shown)
+    shown = [each for stored in found.values() for each in window(stored, raw=True).items]
+    assert any(each.extra and each.extra.more for each in shown)
     assert {each.speaker for each in shown} == {Speaker.CUSTOMER, Speaker.AI, Speaker.SYSTEM, Speaker.UNKNOWN}
     # At home in the schema but for one item of each kind of drift.
     regular = [item for item in talks if set(item) == {"pk", "sk", "messages", "updated_at", "ttl"}]

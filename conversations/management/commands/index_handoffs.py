@@ -52,7 +52,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until told to end; fails when a sweep could not do everything."""
         try:
-            if absent := sorted(NEEDED & missing_tables()):
+            if absent := sorted(missing_tables(NEEDED)):
                 raise CommandError(f"Not there in this environment: {', '.join(absent)}. Nothing can be indexed.")
             with _until_signal() as ended:
                 failed = self._sweep(ended) if options["sweep"] else self._work(ended, options)

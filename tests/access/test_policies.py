@@ -1,0 +1,113 @@
+"""The IAM policies are sufficient and minimal: they are exactly what every page, every form and every job calls."""
+
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+
+import pytest
+from django.core.management import call_command
+
+from console import clock, remembering
+from console.dynamodb import presence, provisioning
+from console.dynamodb.policies import INDEXER, POLICIES, RECONCILE, WEB, Access, document
+from console.dynamodb.registry import key_of, table_name
+from console.errors import StoreUnavailable
+from console.staff.models import StaffAccount
+from conversations.handoff import HandOffAction, perform
+from tests import faults
+from tests.access.routes import in_order
+from tests.answers import body_of
+from tests.conversations.handoff.kit import ANA, WAITING, form, put
+from tests.conversations.indexing import kit as indexing
+from tests.people import signed_in
+from tests.store import SeenCall
+from tests.world import HTMX, build, posts, urls
+
+# What a transaction does, as IAM asks for it.
+INSIDE = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
+Needed = tuple[str, str, str]
+
+
+def needed(calls: Iterable[SeenCall]) -> Iterator[Needed]:
+    """Table, action and index of what IAM is asked for."""
+    for call in calls:
+        if call.operation == "TransactWriteItems":
+            for item in call.request["TransactItems"]:
+                yield from ((key_of(request["TableName"]), INSIDE[name], "") for name, request in item.items())
+        else:
+            yield from ((table, call.operation, call.index) for table in call.tables)
+
+
+def allowed(accesses: Iterable[Access]) -> set[Needed]:
+    found = {(access.table, action, "") for access in accesses for action in access.actions}
+    return found | {(access.table, "Query", index) for access in accesses for index in access.indexes}
+
+
+def fresh() -> None:
+    presence.forget()
+    remembering.forget_everything()
+
+
+def test_the_web_servers_may_do_what_pages_and_forms_do_and_nothing_else(store, settings):
+    found: set[Needed] = set()
+    for role in ("agent", "onboarding", "auditor", "admin"):
+        store.empty()
+        world = build(store)
+        person = world.people[role]
+        addresses, forms = urls(world.ours, world, person), posts(world.ours, world, person)
+        fresh()
+        with store.calls() as seen:
+            client = signed_in(person)
+            for url in (each for some in addresses.values() for each in some):
+                body_of(client.get(url))
+            body_of(client.get(addresses["conversation"][0], headers=HTMX))
+            for route in in_order(role):
+                for url, form in forms[route.name]:
+                    body_of(signed_in(StaffAccount.get(person.username, consistent_read=True)).post(url, form))
+        found |= set(needed(seen))
+    # The system page of an environment that is not for development.
+    settings.TABLE_NAMES = {access.table: table_name(access.table) for access in WEB}
+    settings.CONSOLE_ENV = "staging"
+    with store.calls() as seen:
+        provisioning.inspect()
+    found |= set(needed(seen))
+    assert found - allowed(WEB) == set(), "the policy lacks these"
+    assert allowed(WEB) - found == set(), "nothing needs these"
+
+
+def test_the_indexer_may_do_what_it_does_and_nothing_else(store):
+    build(store)
+    # What a person decided is written over by a reply that was being written: restored, on record.
+    put(store, conversation_status="processing")
+    perform(form("take_over"), ANA)
+    indexing.drops(store, clock.to_iso(clock.now() + timedelta(seconds=5)))
+    fresh()
+    with store.calls() as seen:
+        call_command("index_handoffs", "--once", verbosity=0)
+        call_command("index_handoffs", "--sweep", verbosity=0)
+    assert set(needed(seen)) - allowed(INDEXER) == set(), "the policy lacks these"
+    assert allowed(INDEXER) - set(needed(seen)) == set(), "nothing needs these"
+
+
+def test_reconcile_may_do_what_it_does_and_nothing_else(store):
+    put(store, **WAITING)
+    with faults.fail_before("UpdateItem", table_key="CONVERSATIONS"), pytest.raises(StoreUnavailable):
+        perform(form(HandOffAction.TAKE), ANA)
+    fresh()
+    with store.calls() as seen:
+        call_command("reconcile", "--older-than", "0s", verbosity=0)
+    assert set(needed(seen)) - allowed(RECONCILE) == set(), "the policy lacks these"
+    assert allowed(RECONCILE) - set(needed(seen)) == set(), "nothing needs these"
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_policy_names_this_environments_tables_and_no_star_but_a_streams(name, settings):
+    settings.AWS_REGION = "eu-west-1"
+    made = document(name, "123456789012")
+    for statement in made["Statement"]:
+        assert all(action.startswith("dynamodb:") and "*" not in action for action in statement["Action"])
+        for resource in statement["Resource"]:
+            assert resource.startswith("arn:aws:dynamodb:eu-west-1:123456789012:table/")
+            assert "*" not in resource or resource.endswith("/stream/*")
+    sids = [statement["Sid"] for statement in made["Statement"]]
+    assert len(set(sids)) == len(sids)
+    assert all(sid.isalnum() for sid in sids)

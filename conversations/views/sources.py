@@ -108,22 +108,18 @@ def record(request: StaffRequest, source: Adapter, ref: str) -> HttpResponse:
     """
     asked = _asked(request)
     opened = open_record(source, parts_of(source.name, "record", ref), request.staff, asked)
-    page = opened.page
+    page, talk = opened.page, opened.page.talk
     context: dict[str, Any] = {
         "source": source,
         "page": page,
         "reference": ref,
         "page_url": request.path,
         "at": asked.at,
+        "transcript": talk,
+        "earlier_url": _with(request.path, {"before": talk.earlier}) if talk and talk.earlier else "",
+        "earlier_text": talk.earlier_text if talk else "",
+        "later_url": _with(request.path, {"before": talk.later}) if talk and talk.later else "",
     }
-    if page.talk is not None:
-        talk = page.talk
-        context |= {
-            "transcript": talk,
-            "earlier_url": _with(request.path, {"before": talk.earlier}) if talk.earlier else "",
-            "earlier_text": talk.earlier_text,
-            "later_url": _with(request.path, {"before": talk.later}) if talk.later else "",
-        }
     if talk is not None and asked.before and request.htmx:  # type: ignore[attr-defined]
         return _allowing(render(request, "conversations/_transcript.html", context), page)
     context |= {

@@ -1,24 +1,15 @@
-"""Rows as templates show them, and the list context: the sealed note of which list a person came from."""
+"""Addresses of lists, and the list context: the sealed note of which list a person came from."""
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import NoReverseMatch, reverse
-from django.utils.safestring import SafeString
 
 from console.errors import BadReference
-from console.escaping import escaped
 from console.refs import seal_data, unseal_data
-from console.staff.permissions import Staff
-from console.templatetags.icons import icon, tag
-from conversations.forms import CHANNELS, words
-from conversations.records import HandOffState, Summary
 
 _KIND = "list"
-_CHANNEL_ICONS = {"whatsapp": "whatsapp", "sms": "sms", "email": "mail", "web": "web", "teams": "team", "slack": "team"}
-_STATUS_TONES = {"failed": "bad", "completed": "good"}
 
 
 def seal_list_context(context: dict[str, Any]) -> str:
@@ -107,80 +98,3 @@ class Paths:
     def of(self, reference: str) -> str:
         """The path for one conversation."""
         return f"{self._before}{reference}{self._after}"
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One row of a list: words, links and tags ready, for a page draws fifty of them. `state` says who has it.
-
-    What is not known is "".
-    """
-
-    number: int
-    url: str
-    last_message_url: str
-    who: str
-    short_id: str
-    project_url: str
-    project_name: str
-    channel: str
-    channel_icon: SafeString
-    status: SafeString | str
-    state: SafeString
-    reason: str
-    updated_at: datetime | None
-    flaws: str
-
-
-def rows_of(summaries: tuple[Summary, ...], context: dict[str, Any], staff: Staff) -> tuple[Row, ...]:
-    """The rows of a list, each linked with the list's context."""
-    query = "?" + urlencode({"in": seal_list_context(context)})
-    paths = Paths("conversation"), Paths("conversation-last-message")
-    places = {(summary.company_id, summary.project_id) for summary in summaries}
-    projects = {place: url_of("project", *place) for place in places}
-    rows = []
-    for number, summary in enumerate(summaries, 1):
-        url, last_message_url = (path.of(summary.reference) + query for path in paths)
-        project_url = projects[summary.company_id, summary.project_id]
-        rows.append(_row(summary, number, url, last_message_url, project_url, staff))
-    return tuple(rows)
-
-
-def _row(summary: Summary, number: int, url: str, last_message_url: str, project_url: str, staff: Staff) -> Row:
-    state, tone, icon_name = _state(summary, staff)
-    status, channel, hand_off = words(summary.status), summary.channel, summary.hand_off
-    return Row(
-        number=number,
-        url=escaped(url),
-        last_message_url=escaped(last_message_url),
-        who=escaped(summary.who),
-        short_id=escaped(summary.short_id),
-        project_url=escaped(project_url) if summary.project_id else "",
-        project_name=escaped(summary.project_name),
-        channel=CHANNELS.get(channel, channel),
-        channel_icon=icon(_CHANNEL_ICONS.get(channel.lower(), "conversations"), small=True),
-        status=tag(_cut(status, 28), _STATUS_TONES.get(summary.status, ""), title=status) if status else "",
-        state=tag(_cut(state, 40), tone, icon_name, state),
-        reason=_cut(hand_off.reason, 60) if hand_off.flag else "",
-        updated_at=summary.updated_at,
-        flaws="; ".join(summary.drift),
-    )
-
-
-def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else text[: length - 1] + "…"
-
-
-def _state(summary: Summary, staff: Staff) -> tuple[str, str, str]:
-    """Who has the conversation: words, tone and icon."""
-    agent = summary.hand_off.agent
-    whose = "you" if agent == staff.username else agent
-    match summary.hand_off.state:
-        case HandOffState.WAITING:
-            return "waiting for a human", "human", "clock"
-        case HandOffState.HELD:
-            return f"with {whose}", "human", "person"
-        case HandOffState.OVERRIDDEN:
-            return f"overridden ({whose})", "bad", "warning"
-        case _:
-            return "AI", "ai", "robot"

@@ -20,10 +20,11 @@ from console.templatetags.console import zone_of
 from conversations.companies import Company, companies_for, company_named, projects_of
 from conversations.filters import Filters
 from conversations.forms import CHANNELS, LOOKUPS, CompanyFilter, CompanyListFilter, ConversationFilter, RecipientFilter
-from conversations.listing import rows_of, url_of
+from conversations.listing import url_of
 from conversations.queries import any_of, of_company, of_recipient, of_reply, read_list
 from conversations.queue.times import waits_in
 from conversations.records import Page
+from conversations.rows import rows_of
 
 COMPANIES_SHOWN = 100
 
@@ -159,7 +160,7 @@ def _list(
     started = bool(page.back)
     context |= {
         "form": form,
-        "rows": rows_of(page.rows, place | {"filters": values}, request.staff),
+        "rows": rows_of(page.rows, place | {"filters": values}, request.staff, project=not context.get("project_id")),
         "notice": page.notice,
         "filtered": bool(values),
         "problems": form.problems if form and request.htmx else [],  # type: ignore[attr-defined]

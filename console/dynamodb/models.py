@@ -107,7 +107,7 @@ class ForeignModel(StoreModel):
                 )
                 continue
             try:
-                instance.attribute_values[name] = attribute.deserialize(attribute.get_value(value))
+                instance.attribute_values[name] = attribute.deserialize(value[found])
             except Exception:
                 # Foreign data: whatever a deserialiser may raise, the item is still shown, flagged.
                 instance.drift[attribute.attr_name] = "unreadable"

@@ -7,6 +7,9 @@ from typing import Any
 
 from conversations.queue.entries import Entry
 
+# Each row has a tag of its own; json.dumps would make an encoder for each.
+_written = json.JSONEncoder(sort_keys=True, default=str).encode
+
 
 def tag_of(entries: Iterable[Entry], *shown: Any) -> str:
     """A short digest of rows and of whatever else is shown (any JSON value); ages in words are left to the browser."""
@@ -23,5 +26,5 @@ def tag_of(entries: Iterable[Entry], *shown: Any) -> str:
         ]
         for entry in entries
     ]
-    text = json.dumps([rows, shown], sort_keys=True, default=str)
+    text = _written([rows, shown])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

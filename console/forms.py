@@ -41,6 +41,16 @@ class KeyField(forms.CharField):
             raise forms.ValidationError(f"It can be at most {self.most:,} bytes long.")
 
 
+class DrawnHidden(forms.HiddenInput):
+    """A hidden field that is drawn at once; Django's renders a template."""
+
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+        """As Django's."""
+        widget = self.get_context(name, value, attrs)["widget"]
+        given = "" if widget["value"] is None else filled(' value="{}"', widget["value"])
+        return filled('<input type="hidden" name="{}"{}{}>', widget["name"], given, flatatt(widget["attrs"]))
+
+
 class DrawnSelect(forms.Select):
     """A select that is drawn at once; Django's renders a template for each option."""
 

@@ -10,7 +10,7 @@ from django import forms
 from django.http import QueryDict
 from django.urls import reverse
 
-from console.forms import DrawnSelect
+from console.forms import DrawnHidden, DrawnSelect
 from conversations.forms import CHANNELS
 from conversations.queue.entries import TABS, Entry
 from conversations.queue.filters import NO_REASON, QueueFilters, mark_of_reason
@@ -29,7 +29,7 @@ _NAMES = ("company", "project", "channel", "reason", "waited")
 class QueueForm(forms.Form):
     """GET filters of the queue. Junk is dropped: an unknown company or project simply finds nothing."""
 
-    tab = forms.CharField(required=False, widget=forms.HiddenInput)
+    tab = forms.CharField(required=False, widget=DrawnHidden)
     company = forms.CharField(required=False, max_length=200, widget=DrawnSelect)
     project = forms.CharField(required=False, max_length=200, widget=DrawnSelect)
     channel = forms.CharField(required=False, max_length=40, widget=DrawnSelect)
@@ -39,6 +39,7 @@ class QueueForm(forms.Form):
     def __init__(self, data: QueryDict) -> None:
         super().__init__(data)
         self.is_valid()
+        self._address = reverse("queue")
         wanted = self.cleaned_data.get("tab", "")
         self.chosen_tab = wanted if wanted in TABS else TABS[0]
 
@@ -86,8 +87,8 @@ class QueueForm(forms.Form):
     @property
     def clear_url(self) -> str:
         """The queue's URL for this tab without filters, "" when none is set."""
-        return f"{reverse('queue')}?tab={self.chosen_tab}" if self.values() else ""
+        return f"{self._address}?tab={self.chosen_tab}" if self.values() else ""
 
     def url_of(self, tab: str, **more: str) -> str:
         """The queue's URL for a tab, filters kept."""
-        return f"{reverse('queue')}?{urlencode({'tab': tab, **self.values(), **more})}"
+        return f"{self._address}?{urlencode({'tab': tab, **self.values(), **more})}"

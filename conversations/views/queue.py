@@ -102,6 +102,8 @@ def _context(request: StaffRequest, page: QueuePage, form: QueueForm, shown: dic
         "tab": tab,
         "tabs": [Tab(name, label, numbers.get(name), form.url_of(name), name == tab) for name, label in TABS],
         "rows": rows.drawn(page),
+        # The whole page has one and the same.
+        "csrf_token": rows.csrf_token,
         "waiting": numbers.get(WAITING, Count()),
         "form": form,
         "page": page,

@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.test import RequestFactory
 
 from console.errors import NotFound
-from console.forms import DrawnSelect, KeyField, LookupForm, by_look, lookup_forms
+from console.forms import DrawnHidden, DrawnSelect, KeyField, LookupForm, by_look, lookup_forms
 from console.lookup_page import answer_lookup
 
 CHOICES = [("UTC", "UTC"), ("Europe <&>", [("a'b", "A & B"), ("c", "C")]), ("d", "D")]
@@ -37,6 +37,12 @@ def test_a_long_select_says_what_djangos_says(value):
     attrs = {"id": "id_zone", "required": True, "aria-describedby": "help"}
     ours = DrawnSelect(choices=CHOICES).render("zone", value, attrs)
     assert Tags(ours).found == Tags(forms.Select(choices=CHOICES).render("zone", value, attrs)).found
+
+
+@pytest.mark.parametrize("value", ['a"b<', "", None, 3])
+def test_a_hidden_field_says_what_djangos_says(value):
+    attrs = {"id": "id_tab"}
+    assert DrawnHidden().render("tab", value, attrs) == forms.HiddenInput().render("tab", value, attrs).strip()
 
 
 @pytest.mark.parametrize(

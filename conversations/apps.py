@@ -28,6 +28,7 @@ class ConversationsConfig(AppConfig):
         from conversations.scoping import companies_of
         from conversations.search import COMPANIES, CONVERSATIONS
         from conversations.sources.chats.adapter import Chats
+        from conversations.sources.threads.adapter import Threads
         from conversations.tenant_conversations.queries import exists as tenant_conversation_exists
 
         finders.register(CONVERSATIONS)
@@ -41,3 +42,4 @@ class ConversationsConfig(AppConfig):
         services.on_disabled.append(release_everything_of)
         context.register_count("queue", "queue-count")
         sources.register(Chats())
+        sources.register(Threads())

@@ -57,7 +57,7 @@ def thread(thread_id: str = THREAD, base: str = BASE, at: datetime | None = None
     )
 
 
-def message(kind: str, message_id: str, at: datetime | None = None, stamp: str = "", **more: Any) -> dict[str, Any]:
+def message(kind: str, name: str, /, at: datetime | None = None, stamp: str = "", **more: Any) -> dict[str, Any]:
     """A message; `stamp` is how its key writes the time, the schema's 19 digits if not given."""
     at = at or ago(hours=1)
     milliseconds = int(at.timestamp() * 1000)
@@ -66,13 +66,13 @@ def message(kind: str, message_id: str, at: datetime | None = None, stamp: str =
     return written(
         {
             "PK": pk,
-            "SK": f"{kind}#{stamp or f'{milliseconds:019d}'}#{message_id}",
-            "SKMessage": f"{kind}#{message_id}",
+            "SK": f"{kind}#{stamp or f'{milliseconds:019d}'}#{name}",
+            "SKMessage": f"{kind}#{name}",
             "ExpiryTime": kept(),
             "thread_id": pk.split("#")[-1],
-            "message_id": message_id,
+            "message_id": name,
             "timestamp": milliseconds,
-            "content": f"What {message_id} says",
+            "content": f"What {name} says",
             "role": "user" if kind == "MSG" else "assistant",
             "created_at": iso,
             "updated_at": iso,
@@ -81,9 +81,9 @@ def message(kind: str, message_id: str, at: datetime | None = None, stamp: str =
     )
 
 
-def msg(message_id: str, at: datetime | None = None, **more: Any) -> dict[str, Any]:
-    return message("MSG", message_id, at, **more)
+def msg(name: str, /, at: datetime | None = None, **more: Any) -> dict[str, Any]:
+    return message("MSG", name, at, **more)
 
 
-def llm(message_id: str, at: datetime | None = None, **more: Any) -> dict[str, Any]:
-    return message("LLM", message_id, at, **more)
+def llm(name: str, /, at: datetime | None = None, **more: Any) -> dict[str, Any]:
+    return message("LLM", name, at, **more)

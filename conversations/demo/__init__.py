@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from conversations.companies import PARTITION
-from conversations.demo import chats, hand_offs, middleware, tenant_conversations, usual
+from conversations.demo import chats, hand_offs, middleware, tenant_conversations, threads, usual
 from conversations.demo.companies import COMPANIES
 from conversations.demo.people import Population
 
@@ -22,7 +22,7 @@ def items(now: datetime) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every item of the demo as (table key, item), the item in plain Python as boto3's serializer takes it.
 
     `now` is aware. Table keys: CONSOLE, CONVERSATIONS, IDEMPOTENCY, CONVERSATION_STATE, AUDIT,
-    TENANT_CONVERSATIONS, and the four of the chatbot. Raises `ValueError` for a naive `now`.
+    TENANT_CONVERSATIONS, THREADS, and the four of the chatbot. Raises `ValueError` for a naive `now`.
     """
     if now.tzinfo is None:
         raise ValueError("now must be aware")
@@ -50,6 +50,7 @@ def items(now: datetime) -> Iterator[tuple[str, dict[str, Any]]]:
     for item in tenant_conversations.items(now):
         yield "TENANT_CONVERSATIONS", item
     yield from chats.items(now)
+    yield from threads.items(now)
 
 
 def start() -> Callable[[], None]:

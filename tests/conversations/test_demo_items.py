@@ -64,6 +64,7 @@ KEYS = {
     "CHATS": ("SessionId", "TimestampCreated"),
     "CHAT_MESSAGES": ("SessionId", "TimestampCreated"),
     "IMAGE_RESPONSES": ("ImageId",),
+    "THREADS": ("PK", "SK"),
 }
 
 
@@ -579,3 +580,30 @@ def test_tenants_talk_with_their_assistant_about_everything_a_page_has_to_cope_w
     regular = [item for item in talks if set(item) == {"pk", "sk", "messages", "updated_at", "ttl"}]
     assert len(regular) == 8
     assert all(isinstance(item["ttl"], int) and item["updated_at"].endswith("Z") for item in regular)
+
+
+# --- threads of the assistant
+
+
+def test_threads_are_of_the_demos_companies_and_show_what_pages_have_to_cope_with(tables):
+    found = tables["THREADS"]
+    threads = [item for item in found if item["SK"].startswith("THREAD#")]
+    messages = [item for item in found if not item["SK"].startswith("THREAD#")]
+    assert {item["org_id"] for item in threads} == {"ci-cuc-001", "ci-nwe-002", "ci-lum-003", "outlocks"}
+    assert 15 <= len(threads) <= 25
+    assert Counter(item["PK"] for item in messages).most_common(1)[0][1] >= 150
+    own = [item["PK"].endswith(item["SK"].removeprefix("THREAD#")) for item in threads]
+    assert True in own
+    assert False in own
+    assert sum(item["is_temporary"] is True for item in threads) == 3
+    assert sum(clock.is_expired(item["ExpiryTime"], NOW) for item in threads) == 1
+    verdicts = Counter(item.get("verso") for item in messages)
+    assert verdicts["down"] >= 8
+    assert verdicts["up"] >= 10
+    assert any(item.get("feedback") for item in messages if item.get("verso") == "down")
+    kinds = {part["type"] for item in messages if isinstance(item["content"], list) for part in item["content"]}
+    assert kinds == {"text", "code", "tool_use", "tool_result", "image_url"}
+    # At home in the schema, but for one thread of an older writer.
+    stamps = {re.sub(r"\d+", lambda digits: str(len(digits.group())), item["SK"].split("#")[1]) for item in messages}
+    assert stamps == {"19", "13", "10.3", ""}
+    assert len({item["PK"] for item in messages if not re.fullmatch(r"\d{19}", item["SK"].split("#")[1])}) == 1

@@ -59,7 +59,9 @@ def _plans() -> Iterator[Plan]:
     )
     yield Plan(sinead, "thr-lum-0120", "Letter: York closed", content.letter(), timedelta(days=3))
     yield Plan(greta, "thr-lum-0133", "Clinics with opening hours", content.cut_off(), timedelta(days=1), "whatsapp")
-    yield Plan(greta, "thr-lum-0097", "Recall of children", content.recall()[2:], timedelta(days=16), apart=False)
+    yield Plan(
+        greta, "thr-lum-0097", "Letter to patients, first draft", content.letter()[:2], timedelta(days=16), apart=False
+    )
     yield Plan(yusuf, "thr-nwe-2210", "October bill of 91.40", content.bill(), timedelta(minutes=9))
     yield Plan(
         yusuf,

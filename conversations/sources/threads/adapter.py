@@ -7,13 +7,13 @@ from django import forms
 from console import clock
 from console.audit.actions import thread_trail
 from console.audit.recording import read_only_reason
-from console.errors import NotFound
+from console.errors import ConsoleError, NotFound
 from console.forms import DaysForm, FilterForm
 from console.redaction import excerpt, redact
 from console.staff.permissions import Permission, Staff
 from console.templatetags.console import zone_of
 from console.trees import clean
-from conversations.companies import companies_for
+from conversations.companies import companies_for, names_for
 from conversations.records import Message
 from conversations.sources.adapter import Adapter, Asked, Subject
 from conversations.sources.records import Cell, Link, Listing, RecordPage, Start, Talk, a_list
@@ -89,7 +89,7 @@ class Threads(Adapter):
         filters, days = _days(asked, staff)
         page = queries.of_organisation(organisation, staff, days, asked.cursor)
         return Listing(
-            title=f"Threads of {redact(organisation)}",
+            title=f"Threads of {_called(organisation, staff)}",
             columns=reading.COLUMNS,
             rows=tuple(reading.row_of(item) for item in page.items),
             about="Latest activity first.",
@@ -108,7 +108,7 @@ class Threads(Adapter):
         filters.is_valid()
         found = triage.triage(organisation, staff, filters.chosen("show", triage.ALL), asked.cursor)
         return Listing(
-            title=f"Feedback in {redact(organisation)}",
+            title=f"Feedback in {_called(organisation, staff)}",
             columns=triage.COLUMNS,
             rows=found.rows,
             about="Thumbs-down with a comment first, then thumbs-down, comments and the rest.",
@@ -181,6 +181,14 @@ def _tabs(organisation: str, current: str) -> tuple[Link, ...]:
 
 def _organisation_link(organisation: str) -> Link:
     return Link(redact(organisation), a_list("org", organisation))
+
+
+def _called(organisation: str, staff: Staff) -> str:
+    """What an organisation is called: by the registry of companies, which a worker remembers; else its id."""
+    try:
+        return names_for(staff).get(organisation) or redact(organisation)
+    except ConsoleError:
+        return redact(organisation)
 
 
 def _unless(name: str, organisation: str) -> str:

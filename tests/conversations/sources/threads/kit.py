@@ -5,6 +5,7 @@ from typing import Any
 
 from console import clock
 from console.staff.permissions import Role, Scope, Staff
+from tests.store import SeenCall
 
 ORG, TENANT, USER, THREAD = "org123", "tenantA", "user456", "thread789"
 BASE = f"{ORG}#{TENANT}#{USER}"
@@ -87,3 +88,8 @@ def msg(name: str, /, at: datetime | None = None, **more: Any) -> dict[str, Any]
 
 def llm(name: str, /, at: datetime | None = None, **more: Any) -> dict[str, Any]:
     return message("LLM", name, at, **more)
+
+
+def of_threads(calls: list[SeenCall]) -> list[SeenCall]:
+    """Without the read of the registry of companies, which a worker remembers."""
+    return [call for call in calls if "THREADS" in call.tables]

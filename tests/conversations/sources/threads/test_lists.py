@@ -13,7 +13,7 @@ from conversations.sources.adapter import Asked
 from conversations.sources.records import a_list, a_record
 from conversations.sources.threads.adapter import Threads
 from tests import faults
-from tests.conversations.sources.threads.kit import ADMIN, BASE, ORG, TENANT, USER, ago, msg, staff, thread
+from tests.conversations.sources.threads.kit import ADMIN, BASE, ORG, TENANT, USER, ago, msg, of_threads, staff, thread
 
 adapter = Threads()
 ORG_INDEX, TIME_INDEX = "org-id-updated-at-index", "PK-SKTimestampThread-index-v1"
@@ -68,7 +68,7 @@ def test_an_organisations_threads_are_listed_newest_first_by_its_index(store):
     store.put("THREADS", msg("m1", org_id=ORG))
     with store.calls() as calls:
         listing = org()
-    assert [(call.operation, call.index) for call in calls] == [("Query", ORG_INDEX)]
+    assert [(call.operation, call.index) for call in of_threads(calls)] == [("Query", ORG_INDEX)]
     assert names(listing) == ["0 h ago", "1 h ago", "2 h ago", "3 h ago", "4 h ago"]
     assert [row.cells[2].text for row in listing.rows] == ["", "", "Temporary", "", ""]
     assert listing.rows[0].place == a_record(BASE, "t0")
@@ -303,3 +303,10 @@ def test_the_start_leads_to_the_organisations_in_scope_with_one_read(store):
     assert [link.label for link in adapter.start(staff(Role.ADMIN)).links] == ["Cucumber", "Zebra"]
     with pytest.raises(Forbidden):
         adapter.start(staff(Role.ONBOARDING))
+
+
+def test_a_list_has_the_name_of_its_organisation_where_the_registry_knows_it(store):
+    assert org().title == f"Threads of {ORG}"
+    companies.register(ORG, "Cucumber", "demo", clock.to_iso(clock.now()))
+    assert org().title == "Threads of Cucumber"
+    assert adapter.listing(("triage", ORG), ADMIN, Asked()).title == "Feedback in Cucumber"

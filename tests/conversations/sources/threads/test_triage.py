@@ -10,7 +10,7 @@ from conversations.sources.records import a_record
 from conversations.sources.threads.adapter import Threads
 from conversations.sources.threads.cursors import anchor_of
 from tests import faults
-from tests.conversations.sources.threads.kit import ADMIN, BASE, ORG, ago, llm, msg, staff, thread
+from tests.conversations.sources.threads.kit import ADMIN, BASE, ORG, ago, llm, msg, of_threads, staff, thread
 
 adapter = Threads()
 
@@ -83,8 +83,8 @@ def test_one_query_for_the_threads_and_one_for_each(store):
     store.put("THREADS", thread("t1", PK=BASE))
     with store.calls() as calls:
         listing = triage()
-    assert [call.operation for call in calls] == ["Query"] * 3
-    assert calls[0].index == "org-id-updated-at-index"
+    assert [call.operation for call in of_threads(calls)] == ["Query"] * 3
+    assert of_threads(calls)[0].index == "org-id-updated-at-index"
     assert "Looked through 2 threads" in listing.notices[0]
     assert len(listing.rows) == 7
 
@@ -97,7 +97,7 @@ def test_it_goes_on_with_the_next_threads(store):
     for expected in (25, 25, 10):
         with store.calls() as calls:
             listing = triage(cursor=cursor)
-        assert len(calls) == expected + 1
+        assert len(of_threads(calls)) == expected + 1
         assert f"Looked through {expected} threads" in listing.notices[0]
         found += [int(row.name) for row in listing.rows]
         cursor = listing.next
@@ -132,7 +132,7 @@ def test_a_thread_that_is_too_long_is_read_from_its_end_and_that_is_said(store):
     store.put_all("THREADS", [llm(f"m{n:02}", ago(minutes=n), content=long, feedback=f"{n}") for n in range(16)])
     with store.calls() as calls:
         listing = triage()
-    assert len(calls) == 4
+    assert len(of_threads(calls)) == 4
     assert "so long that only their latest messages" in listing.notices[1]
     names = [int(row.name) for row in listing.rows]
     assert names == sorted(names)
@@ -144,4 +144,4 @@ def test_expired_threads_are_not_looked_through(store):
     store.put("THREADS", llm("m", verso="down"))
     with store.calls() as calls:
         assert not triage().rows
-    assert len(calls) == 1
+    assert len(of_threads(calls)) == 1

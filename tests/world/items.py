@@ -14,7 +14,7 @@ from console.clock import to_epoch, to_iso
 from console.dynamodb.attributes import PlainListAttribute, PlainMapAttribute
 from console.staff import password_links
 from conversations.models import Conversation
-from tests.world import chats, tenant_conversations, tenants
+from tests.world import chats, tenant_conversations, tenants, threads
 from tests.world.staff import account_items, session_item
 
 Item = dict[str, Any]
@@ -109,6 +109,7 @@ def side_items(side: str, company_id: str, holders: dict[str, str], texts: Texts
     made.by_table["TENANT_CONVERSATIONS"] += tenant_conversations.items(company_id, texts, now)
     for table, written in chats.items(side, texts, now).items():
         made.by_table[table] += written
+    made.by_table["THREADS"] += threads.items(company_id, texts, now)
     return made
 
 

@@ -25,6 +25,9 @@ _SPEAKERS = {"user": Speaker.CUSTOMER, "assistant": Speaker.AI}
 _NAMES = {Speaker.CUSTOMER: "User", Speaker.AI: "Assistant", Speaker.SYSTEM: "System"}
 VERSOS = ("up", "down")
 SOURCES_SHOWN = 50
+_NOTHING: tuple[Any, ...] = (None, "", [], {})
+# Of whatever type they are.
+_SHOWN_ANYWAY = frozenset({"content", "role", "verso", "feedback", "sources", "stop_reason", "response_metadata"})
 # Of one source: an excerpt, not a document.
 EXCERPT = 600
 _URLS, _TITLES = ("url", "uri", "link", "href"), ("title", "name")
@@ -161,8 +164,11 @@ def _first(shown: dict[str, Any], inner: dict[str, Any], names: tuple[str, ...])
 
 
 def _inline(value: Any) -> str:
-    if isinstance(value, dict | list):
-        return ", ".join(text_of(each) for each in (value.values() if isinstance(value, dict) else value))[:300]
+    """Any value as one line."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {text_of(each)}" for name, each in value.items())[:300]
+    if isinstance(value, list):
+        return ", ".join(text_of(each) for each in value)[:300]
     return "" if value is None else text_of(value).strip()
 
 
@@ -180,17 +186,18 @@ def link_to(text: str) -> str:
 
 
 def _more(item: ThreadMessage, *, raw: bool) -> tuple[Node | None, str]:
-    """What the page shows on demand: the response's metadata, and attributes that no schema knows."""
+    """What the page shows on demand: the response's metadata, unknown attributes, and those of another type."""
     metadata = item.plain("response_metadata")
-    unknown = item.unknown()
-    members: Any = (
-        {"response_metadata": metadata, **unknown} if unknown and metadata is not None else metadata or unknown
-    )
-    if members in (None, "", [], {}):
-        return None, "Response metadata"
-    title = "Response metadata and unknown attributes" if unknown and metadata else "Response metadata"
-    if unknown and not metadata:
-        title = "Unknown attributes"
+    others = item.unknown() | {name: item.plain(name) for name in item.drift if name not in _SHOWN_ANYWAY}
+    members: Any
+    if metadata in _NOTHING:
+        members, title = others, "Other attributes"
+    elif others:
+        members, title = {"response_metadata": metadata, **others}, "Response metadata and other attributes"
+    else:
+        members, title = metadata, "Response metadata"
+    if members in _NOTHING:
+        return None, title
     shown = mask_credentials(well_formed(members))
     return tree_of(shown if raw else redact_value(shown)), title
 
@@ -205,7 +212,7 @@ def _line(value: Any, *, raw: bool) -> str:
 def _drift(entry: Dated[ThreadMessage]) -> tuple[str, ...]:
     item = entry.item
     # Content may be a list, and the rest is told in words of their own.
-    told = {"content", "role", "verso", "feedback", "sources"}
+    told = _SHOWN_ANYWAY - {"stop_reason", "response_metadata"}
     found = [f"{name}: {what}" for name, what in sorted(item.drift.items()) if name not in told]
     stamp = item.plain("timestamp")
     stamped = clock.parse_instant(stamp)

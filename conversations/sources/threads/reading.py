@@ -126,6 +126,6 @@ def facts_of(key: ThreadKey, item: Thread | None, now: datetime, *, raw: bool) -
 
 
 def unknown_of(item: Thread | None) -> Node | None:
-    """The attributes that no schema knows, without credentials and personal data."""
-    unknown = {} if item is None else item.unknown()
-    return tree_of(protected(unknown)) if unknown else None
+    """The attributes that no schema knows, and those of another type, without credentials and personal data."""
+    found = {} if item is None else item.unknown() | {name: item.plain(name) for name in item.drift}
+    return tree_of(protected(found)) if found else None

@@ -306,7 +306,7 @@ def test_sources_of_several_shapes_link_only_to_web_addresses(store):
         Origin("Policy", "", "javascript:alert(1)"),
         Origin("s3://bucket/key"),
         Origin("Nested", "http://example.com/n"),
-        Origin("3"),
+        Origin("score: 3"),
         Origin("Unnamed source"),
     )
 

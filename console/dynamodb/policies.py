@@ -26,40 +26,33 @@ class Access:
     stream: bool = False
 
 
-# Pages ask which tables and indexes are there, and the system page how they are kept.
-_DESCRIBE = ("DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups")
+def _of_web(key: str, *actions: str) -> Access:
+    """What the web servers do with a table, and that they query each of its indexes.
 
-
-def _of_schema(key: str) -> tuple[str, ...]:
-    """Every index of a table."""
-    return tuple(index.name for index in (*TABLES[key].gsis, *TABLES[key].lsis))
+    Pages ask which tables and indexes are there, and the system page how they are kept.
+    """
+    spec = TABLES[key]
+    ttl = ("DescribeTimeToLive",) if spec.ttl else ()
+    backups = ("DescribeContinuousBackups",) if spec.protected else ()
+    indexes = tuple(index.name for index in (*spec.gsis, *spec.lsis))
+    return Access(key, ("DescribeTable", *ttl, *backups, *actions), indexes)
 
 
 WEB = (
-    Access(
-        "CONVERSATIONS", (*_DESCRIBE, "GetItem", "BatchGetItem", "Query", "UpdateItem"), _of_schema("CONVERSATIONS")
-    ),
-    Access("AUDIT", (*_DESCRIBE, "GetItem", "Query", "PutItem", "UpdateItem"), _of_schema("AUDIT")),
-    Access("IDEMPOTENCY", (*_DESCRIBE, "GetItem", "BatchGetItem", "PutItem", "UpdateItem"), _of_schema("IDEMPOTENCY")),
-    Access("CONVERSATION_STATE", (*_DESCRIBE, "GetItem")),
-    Access("SESSIONS", (*_DESCRIBE, "GetItem", "Query", "UpdateItem")),
-    Access("CHATS", (*_DESCRIBE, "Query"), _of_schema("CHATS")),
-    Access("CHAT_MESSAGES", (*_DESCRIBE, "Query")),
-    Access("IMAGE_RESPONSES", (*_DESCRIBE, "GetItem", "BatchGetItem"), _of_schema("IMAGE_RESPONSES")),
-    Access("THREADS", (*_DESCRIBE, "GetItem", "BatchGetItem", "Query", "UpdateItem"), _of_schema("THREADS")),
-    Access(
-        "TENANTS",
-        (*_DESCRIBE, "GetItem", "BatchGetItem", "Query", "ConditionCheckItem", "PutItem", "UpdateItem", "DeleteItem"),
-        _of_schema("TENANTS"),
-    ),
-    Access("TENANT_CONVERSATIONS", (*_DESCRIBE, "GetItem", "Query", "DeleteItem")),
-    Access("STAFF", (*_DESCRIBE, "GetItem", "BatchGetItem", "PutItem", "UpdateItem"), _of_schema("STAFF")),
-    Access(
-        "STAFF_SESSIONS",
-        (*_DESCRIBE, "GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem"),
-        _of_schema("STAFF_SESSIONS"),
-    ),
-    Access("CONSOLE", (*_DESCRIBE, "GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem")),
+    _of_web("CONVERSATIONS", "GetItem", "BatchGetItem", "Query", "UpdateItem"),
+    _of_web("AUDIT", "GetItem", "Query", "PutItem", "UpdateItem"),
+    _of_web("IDEMPOTENCY", "GetItem", "BatchGetItem", "PutItem", "UpdateItem"),
+    _of_web("CONVERSATION_STATE", "GetItem"),
+    _of_web("SESSIONS", "GetItem", "Query", "UpdateItem"),
+    _of_web("CHATS", "Query"),
+    _of_web("CHAT_MESSAGES", "Query"),
+    _of_web("IMAGE_RESPONSES", "GetItem", "BatchGetItem"),
+    _of_web("THREADS", "BatchGetItem", "Query", "UpdateItem"),
+    _of_web("TENANTS", "GetItem", "BatchGetItem", "Query", "ConditionCheckItem", "PutItem", "UpdateItem", "DeleteItem"),
+    _of_web("TENANT_CONVERSATIONS", "GetItem", "Query", "DeleteItem"),
+    _of_web("STAFF", "GetItem", "BatchGetItem", "PutItem", "UpdateItem"),
+    _of_web("STAFF_SESSIONS", "GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem"),
+    _of_web("CONSOLE", "GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"),
 )
 INDEXER = (
     Access("CONVERSATIONS", ("DescribeTable", "GetItem", "Scan", "UpdateItem"), stream=True),

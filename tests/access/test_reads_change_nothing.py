@@ -17,8 +17,8 @@ from tests.store import SeenCall
 from tests.world import HTMX, World, posts, urls
 
 READING = {"GetItem", "BatchGetItem", "Query", "DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups"}
-# What a read may leave in the trail: that a transcript was opened, that somebody was refused.
-RECORDED = {"transcript.opened", "staff.denied"}
+# What a read may leave in the trail: that a transcript was opened or a person looked up, that somebody was refused.
+RECORDED = {"transcript.opened", "person.looked_up", "staff.denied"}
 POSTED = [route for route in ROUTES if "POST" in route.accepts]
 
 

@@ -23,7 +23,7 @@ from conversations.queries import ConversationList, of_company, of_recipient, of
 from conversations.reading import hand_off_of, reference_of
 from conversations.timeline.lines import Kind
 from conversations.timeline.reading import read_timeline
-from tests.world import audit, events, reports, tenant_conversations, tenants
+from tests.world import audit, events, reports, sources, tenant_conversations, tenants
 from tests.world import staff as staff_pages
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ def urls(side: Side, world: World, by: StaffAccount | None = None) -> dict[str, 
         **reports.urls(side, staff),
         **tenants.urls(side, staff),
         **tenant_conversations.urls(side, staff),
+        **sources.urls(side, staff),
         "system": [reverse("system")],
     }
 
@@ -116,6 +117,7 @@ def posts(side: Side, world: World, by: StaffAccount | None = None) -> dict[str,
         **reports.posts(side),
         **tenants.posts(side, by),
         **tenant_conversations.posts(side),
+        **sources.posts(side),
         "queue-take": [(reverse("queue-take"), {"token": seal("take", by.username, TAKE_ID)})],
         "queue-release-mine": [(reverse("queue-release-mine"), {})],
         "search": [(reverse("search"), {"typed": typed}) for typed in (side.recipient, side.conversation_id)],
@@ -171,6 +173,7 @@ def _lists(side: Side, staff: Staff) -> dict[str, list[str]]:
             recipient,
             _with(recipient, **FILTERS),
             _with(recipient, **dated),
+            *(_with(recipient, **{name: FILTERS[name]}) for name in ("channel", "task")),
             _with(recipient, page=_cursor(of_recipient(side.recipient, everything, staff), staff)),
             email,
         ],

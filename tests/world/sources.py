@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
 
 from console.staff.permissions import Staff
+from conversations.sources.adapter import Asked
 from conversations.sources.addresses import action_address, address_of, reference_of
-from conversations.sources.records import Place
+from conversations.sources.records import Place, a_list
+from conversations.sources.threads.adapter import Threads
 from tests.world import chats, threads
 
 if TYPE_CHECKING:
@@ -33,7 +36,14 @@ def urls(side: Side, staff: Staff) -> dict[str, list[str]]:
     for name, places in (("threads", threads.places(side)), ("chats", chats.places(side.name))):
         for place in places:
             found[ROUTES[place.kind]].append(address_of(name, place).partition("#")[0])
-    for name, cursors in (("threads", threads.cursors(side, staff)), ("chats", chats.cursors(side.name, staff))):
+    listed = ("org", side.company_id)
+    reader = replace(threads.READER, username=staff.username)
+    second = Threads().listing(listed, reader, Asked()).next
+    assert second, "the organisation's threads have to have a second page"
+    for name, cursors in (
+        ("threads", [(a_list(*listed), "cursor", second)]),
+        ("chats", chats.cursors(side.name, staff)),
+    ):
         for place, asked, cursor in cursors:
             found[ROUTES[place.kind]].append(f"{address_of(name, place)}?{urlencode({_NAMES[asked]: cursor})}")
     return found

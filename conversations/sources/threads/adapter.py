@@ -10,6 +10,7 @@ from console.audit.recording import read_only_reason
 from console.errors import ConsoleError, NotFound
 from console.forms import DaysForm, FilterForm
 from console.redaction import excerpt, redact
+from console.search.meanings import Kind
 from console.staff.permissions import Permission, Staff
 from console.templatetags.console import zone_of
 from console.trees import clean
@@ -51,6 +52,7 @@ class Threads(Adapter):
     tables = (TABLE,)
     lookups = {each.look: each for each in (ByOrganisation, ByUser, ByThread, ByMessage)}
     actions = {FEEDBACK: GiveFeedback()}
+    found_by = {Kind.THREAD: (("thread", "key"),)}
 
     def start(self, staff: Staff) -> Start:
         """The organisations that are known to be in scope, by name: at most one read, of the registry of companies."""
@@ -189,11 +191,6 @@ def _called(organisation: str, staff: Staff) -> str:
         return names_for(staff).get(organisation) or redact(organisation)
     except ConsoleError:
         return redact(organisation)
-
-
-def _unless(name: str, organisation: str) -> str:
-    """The id, unless it is the name already."""
-    return "" if name == organisation else organisation
 
 
 def _none(more: str) -> str:

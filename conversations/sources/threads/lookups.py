@@ -42,6 +42,7 @@ class ByOrganisation(Lookup):
 
     look = "organisation"
     title = "An organisation's threads"
+    found = "Threads of that organisation"
     organisation = organisation_field()
 
     def find(self, staff: Staff) -> Place:
@@ -56,6 +57,7 @@ class ByUser(Lookup):
 
     look = "user"
     title = "A user's threads"
+    found = "Threads of that user"
     nothing = "Check the spelling, and whether the key has a tenant."
     organisation = organisation_field()
     user = KeyField(label="User", help_text="The id, as the assistant has it.")
@@ -111,6 +113,7 @@ class ByThread(ThreadLookup):
 
     look = "thread"
     title = "A thread"
+    found = "A thread"
     nothing = "Check the spelling, and whether the key has a tenant."
 
     def find(self, staff: Staff) -> Place:
@@ -125,6 +128,7 @@ class ByMessage(ThreadLookup):
 
     look = "message"
     title = "A message of a thread"
+    found = "A message of a thread"
     nothing = "Check the spelling of the message's id and of its thread's."
     message = KeyField(label="Message", help_text="Its id, with or without MSG# or LLM# before it.")
     field_order = ("message", "key", "organisation", "tenant", "user", "thread")

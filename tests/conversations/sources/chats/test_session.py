@@ -12,6 +12,7 @@ from console.dynamodb.models import ForeignModel
 from console.errors import Forbidden, NotFound, StoreUnavailable, TableMissing, Throttled
 from console.staff.permissions import Role
 from conversations.records import Picture, Speaker
+from conversations.sources import services
 from conversations.sources.adapter import Asked
 from conversations.sources.chats.keys import anchor_of, position_at, reference_of
 from conversations.sources.chats.messages import EXPIRED, NOT_KEPT, NOT_READ, text_name
@@ -76,6 +77,7 @@ def test_a_running_session_is_read_by_three_calls_at_once_and_one_for_its_images
         ("Query", "CHAT_MESSAGES"),
     ]
     assert {call.request["Limit"] for call in seen if call.operation == "Query"} == {WINDOW + 1}
+    assert {call.request["ConsistentRead"] for call in seen if call.operation != "BatchGetItem"} == {True}
     assert [(each.speaker, each.speaker_name) for each in messages(page)] == [
         (Speaker.CUSTOMER, "User"),
         (Speaker.AI, "Assistant"),
@@ -353,6 +355,7 @@ def test_images_of_the_messages_are_a_short_table_with_redacted_prompts(store, r
     assert [row.name for row in table.rows] == ["Image gone", "a portrait of ***-***-0123"]
     assert [row.place and row.place.parts for row in table.rows] == [None, ("image", IMAGE)]
     assert said(opened(running))[2] == f"a portrait of {PHONE}"
+    assert said(opened(running, AUDITOR, raw=False))[2] == "a portrait of ***-***-0123"
 
 
 def test_a_hundred_images_are_one_call(store):
@@ -463,6 +466,16 @@ def test_the_trail_is_that_of_the_chat_and_of_no_company(running):
     assert (subject.trail, subject.company_id) == (f"CHAT#{session_id(running)}", "")
     subject = CHATS.subject(CHATS.load(("image", IMAGE), ADMIN, Asked()))
     assert (subject.trail, subject.company_id) == (f"CHAT#image {IMAGE}", "")
+
+
+def test_opening_one_is_on_record_before_it_is_shown(store, running):
+    parts = ("session", USER, session_id(running))
+    opened_by = [services.open_record(CHATS, parts, who, Asked()) for who in (ADMIN, AUDITOR, AUDITOR)]
+    assert [each.is_raw for each in opened_by] == [True, False, False]
+    assert said(opened_by[1].page)[0] == "I am ***-***-0123"
+    assert [(each["conversation_id"], each["action_type"], each["actor"]) for each in store.all("AUDIT")] == [
+        (f"CHAT#{session_id(running)}", "transcript.opened", who.username) for who in (ADMIN, AUDITOR)
+    ]
 
 
 HOSTILE = ["<b>x</b>", "‮abc", "\u2028", "a\x00b", "{{7*7}}", "🙂" * 50, "'; --", "#", "a:b"]

@@ -201,8 +201,8 @@ def _talk(loaded: Loaded, staff: Staff, *, raw: bool) -> Talk:
     window, binding = loaded.messages, binding_of(loaded.key, staff)
     may_act = staff.can(Permission.FEEDBACK_WRITE) and not read_only_reason()
     key = loaded.key
-    action = messages.Action(FEEDBACK, (key.base, key.thread_id), "Feedback") if may_act else messages.Action()
-    shown: list[Message] = [messages.message_of(entry, action, raw=raw) for entry in reversed(window.items)]
+    act = messages.Act(FEEDBACK, (key.base, key.thread_id), "Feedback") if may_act else messages.Act()
+    shown: list[Message] = [messages.message_of(entry, act, raw=raw) for entry in reversed(window.items)]
     later = loaded.later and bool(window.items)
     return Talk(
         items=with_breaks(shown, staff),

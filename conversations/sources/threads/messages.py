@@ -35,7 +35,7 @@ _TEXTS = ("text", "snippet", "excerpt", "content")
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class Act:
     """What the person may do to an answer: the action's name, and the parts that name the thread. "" for nothing."""
 
     name: str = ""
@@ -43,13 +43,13 @@ class Action:
     label: str = ""
 
 
-def message_of(entry: Dated[ThreadMessage], action: Action, *, raw: bool) -> Message:
+def message_of(entry: Dated[ThreadMessage], act: Act, *, raw: bool) -> Message:
     """A message as a record; everything in it is redacted unless `raw`. Never raises."""
     item = entry.item
     speaker, name, flaws = _speaker(item)
     content = well_formed(item.plain("content"))
     blocks, of_content = blocks_of({"content": content} if "content" in item.raw else {}, raw=raw)
-    may_act = action.name and is_answer(item)
+    may_act = act.name and is_answer(item)
     origins, of_origins = origins_of(item, raw=raw)
     feedback, of_feedback = feedback_of(item, raw=raw)
     more, title = _more(item, raw=raw)
@@ -67,8 +67,8 @@ def message_of(entry: Dated[ThreadMessage], action: Action, *, raw: bool) -> Mes
             origins=origins,
             more=more,
             more_title=title,
-            act=(action.name, (*action.parts, entry.sort_key)) if may_act else None,
-            act_label=action.label if may_act else "",
+            act=(act.name, (*act.parts, entry.sort_key)) if may_act else None,
+            act_label=act.label if may_act else "",
         ),
     )
 

@@ -32,7 +32,7 @@ ALWAYS: Days = (None, None)
 
 
 @dataclass(frozen=True, slots=True)
-class Threads:
+class ThreadPage:
     """One page of threads. `notices` say how far it looked, and what could not be read. `missing`: the index is not
     there, so that nothing was read.
     """
@@ -67,7 +67,7 @@ def key_of_thread(item: Thread) -> ThreadKey:
 
 def of_organisation(
     organisation: str, staff: Staff, days: Days = ALWAYS, cursor: str = "", size: int = PAGE_SIZE
-) -> Threads:
+) -> ThreadPage:
     """An organisation's threads, latest activity first: one Query of the organisation's index; filtered, a few.
 
     Raises `Forbidden`, `NotFound` for one out of scope, and the store's errors but for an absent index.
@@ -82,9 +82,9 @@ def of_organisation(
             f"An organisation's threads are listed by the index {ORGANISATION_INDEX}, which is not there in this "
             "environment. Look them up by user or by thread instead."
         )
-        return Threads((), notices=(words,), missing=True)
+        return ThreadPage((), notices=(words,), missing=True)
     items = tuple(sorted(read.items, key=_updated, reverse=True))
-    return Threads(items, read.next, read.back, _notices(read))
+    return ThreadPage(items, read.next, read.back, _notices(read))
 
 
 def _organisation_source(organisation: str, staff: Staff, days: Days) -> Source[Thread]:
@@ -138,7 +138,9 @@ def _notices(read: PageRead[Thread]) -> tuple[str, ...]:
 # --- A user's --------------------------------------------------------------------------------------------------------
 
 
-def of_user(organisation: str, tenant: str, user: str, staff: Staff, days: Days = ALWAYS, cursor: str = "") -> Threads:
+def of_user(
+    organisation: str, tenant: str, user: str, staff: Staff, days: Days = ALWAYS, cursor: str = ""
+) -> ThreadPage:
     """A user's threads, newest first: those under the user's partition key, and those under keys of their own.
 
     The first by the index of times: one Query, as a rule. The others only the organisation's index can tell: within
@@ -156,15 +158,14 @@ def of_user(organisation: str, tenant: str, user: str, staff: Staff, days: Days 
     apart = submit(read_page, source, staff.username, others) if wanted else None
     try:
         window, words = _by_time(base, organisation, staff, days, strands)
-    except (NotAccepted, ConsoleError) as error:
-        failed: ConsoleError | None = error
-        window, words = None, [f"The user's partition could not be read: {error or 'the database did not answer.'}"]
-    else:
-        failed = None
+        failed: ConsoleError | None = None
+    except ConsoleError as error:
+        failed, window = error, None
+        words = ["The threads under the user's own key could not be read just now."]
     found, more, told = _looked(apart.result if apart else None, failed, first=first)
     items = [entry.item for entry in window.items] if window else []
     left = packed(window.rest) if window else []
-    return Threads(
+    return ThreadPage(
         tuple(sorted((*items, *found), key=_started, reverse=True)),
         next=seal_cursor([left, more], *binding) if left or more else "",
         notices=(

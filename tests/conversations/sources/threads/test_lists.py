@@ -228,7 +228,9 @@ def test_a_users_threads_are_in_order_of_instants_whatever_the_spelling(store):
         )
     assert names(user()) == [f"{number}" for number in range(40)]
     since, until = ago(hours=30), ago(hours=10)
-    listing = user(since=f"{since:%Y-%m-%d}", until=f"{until:%Y-%m-%d}")
+    with store.calls() as calls:
+        listing = user(since=f"{since:%Y-%m-%d}", until=f"{until:%Y-%m-%d}")
+    assert {call.index for call in of_threads(calls)} == {TIME_INDEX, ORG_INDEX}
     within = [
         f"{number}"
         for number in range(40)

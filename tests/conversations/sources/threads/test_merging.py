@@ -195,3 +195,31 @@ def test_texts_of_a_lane_bound_the_seconds_that_they_name(second, bound, spellin
 
 def test_lanes_follow_on_each_other():
     assert [bounds(lane)[1] for lane in LANES][:-1] == [bounds(lane)[0] for lane in LANES][1:]
+
+
+def test_messages_of_hundreds_of_kilobytes_are_read_within_bounds_and_none_is_lost(store):
+    large = "x" * 350_000
+    store.put_all("THREADS", [msg(f"{n:02}", START + timedelta(seconds=n), content=large) for n in range(30)])
+    with store.calls() as calls:
+        first = merging.latest(reel(), 100)
+    assert len(calls) <= 6
+    assert first.thin
+    assert all_ids(reel(), 100) == [f"{n:02}" for n in reversed(range(30))]
+
+
+@pytest.mark.parametrize(
+    "drift", [{"timestamp": ..., "created_at": ..., "updated_at": ...}, {}, {"timestamp": 9 * 10**9}]
+)
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_torn_keys_among_others_hide_nothing_and_nothing_is_there_twice(store, size, drift):
+    items = [msg(f"{n:02}", START + timedelta(minutes=n)) for n in range(12)]
+    # Unreadable texts between those of a lane, of items that tell another time, or none.
+    items += [
+        msg(f"torn {n}", START + timedelta(days=n - 2), stamp=f"{item['SK'].split('#')[1]}x", **drift)
+        for n, item in enumerate(items[::3])
+    ]
+    items.append(msg("torn last", START - timedelta(days=9), stamp="0000009x", **drift))
+    store.put_all("THREADS", items)
+    found = all_ids(reel(), size)
+    assert sorted(found) == sorted(item["message_id"] for item in items)
+    assert [each for each in found if "torn" not in each] == [f"{n:02}" for n in reversed(range(12))]

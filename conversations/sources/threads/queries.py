@@ -164,7 +164,8 @@ def of_user(
         words = ["The threads under the user's own key could not be read just now."]
     found, more, told = _looked(apart.result if apart else None, failed, first=first)
     items = [entry.item for entry in window.items] if window else []
-    left = packed(window.rest) if window else []
+    # Where they could not be read just now, the next page tries again.
+    left = packed(window.rest if window else strands or ())
     return ThreadPage(
         tuple(sorted((*items, *found), key=_started, reverse=True)),
         next=seal_cursor([left, more], *binding) if left or more else "",

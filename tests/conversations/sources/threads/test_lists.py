@@ -289,6 +289,17 @@ def test_a_failing_index_leaves_what_the_other_one_gives(store, index, left):
         user()
 
 
+def test_a_page_that_could_not_be_read_is_not_left_out_by_the_next(store):
+    store.put_all("THREADS", [thread(f"s{n:03}", PK=BASE, title=f"s{n:03}", at=ago(minutes=n)) for n in range(120)])
+    store.put_all("THREADS", [thread(f"w{n:03}", title=f"w{n:03}", at=ago(days=1, minutes=n)) for n in range(120)])
+    first = user()
+    with faults.fail_before("Query", where=lambda r: r.get("IndexName") == TIME_INDEX, times=faults.ALWAYS):
+        second = user(cursor=first.next)
+    third = user(cursor=second.next)
+    told = [name for page in (first, second, third) for name in names(page) if name.startswith("s")]
+    assert len(set(told)) == len(told) == 100
+
+
 # --- Where they begin ------------------------------------------------------------------------------------------------
 
 

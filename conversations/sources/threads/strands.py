@@ -92,8 +92,9 @@ class Dated(Generic[M]):
 
     @property
     def order(self) -> tuple[int, str]:
-        """Among all items: by second, and within one by what the sort key says."""
-        return self.second, self.sort_key.partition("#")[2]
+        """Among all items: by second, and within one by what the sort key says; no two have the same."""
+        prefix, _, written = self.sort_key.partition("#")
+        return self.second, f"{written}\0{prefix}"
 
 
 @dataclass(frozen=True, slots=True)

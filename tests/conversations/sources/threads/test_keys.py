@@ -24,6 +24,8 @@ def test_a_thread_is_the_same_from_every_key_that_names_it(organisation, tenant,
 def test_a_user_whose_id_is_also_the_threads_is_told_by_the_item():
     key = ThreadKey("org#tenant#same", "same")
     assert [ThreadKey.of_metadata(*place, "same") for place in key.places] == [key, key]
+    # Without a tenant the key itself tells: there is no thread of an organisation without a user.
+    assert ThreadKey.of_metadata("org#same", "THREAD#same") == ThreadKey("org#same", "same")
 
 
 @pytest.mark.parametrize(

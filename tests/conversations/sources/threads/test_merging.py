@@ -200,11 +200,36 @@ def test_lanes_follow_on_each_other():
 def test_messages_of_hundreds_of_kilobytes_are_read_within_bounds_and_none_is_lost(store):
     large = "x" * 350_000
     store.put_all("THREADS", [msg(f"{n:02}", START + timedelta(seconds=n), content=large) for n in range(30)])
+    # Small ones between them must not run ahead of what was not read yet.
+    store.put_all("THREADS", [llm(f"{n:02} small", START + timedelta(seconds=n, milliseconds=500)) for n in range(30)])
     with store.calls() as calls:
         first = merging.latest(reel(), 100)
-    assert len(calls) <= 6
+    assert len(calls) <= 7
     assert first.thin
-    assert all_ids(reel(), 100) == [f"{n:02}" for n in reversed(range(30))]
+    assert all_ids(reel(), 100) == [f"{n:02}{kind}" for n in reversed(range(30)) for kind in (" small", "")]
+
+
+def test_a_long_thread_that_several_writers_went_on_with_is_in_order_of_time(store):
+    spellings = ("plain seconds", "seconds", "iso", "milliseconds", "decimal", "nanoseconds")
+    items, at = [], START
+    for spelling in spellings:
+        for number in range(50):
+            at += timedelta(seconds=11)
+            kind = "MSG" if number % 3 else "LLM"
+            items.append(message(kind, f"{len(items):03}", at, stamp=SPELLINGS[spelling](at)))
+    store.put_all("THREADS", items)
+    wanted = [f"{number:03}" for number in reversed(range(300))]
+    assert all_ids(reel(), 10) == wanted
+    assert all_ids(reel(), 100) == wanted
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_spellings_of_one_second_that_sort_in_another_order_are_in_order_of_time(store, size):
+    for number, spelling in enumerate(["plain milliseconds", "decimal", "milliseconds", "iso", "decimal"]):
+        at = START + timedelta(milliseconds=900 - 100 * number)
+        store.put("THREADS", message("MSG", f"{number}", at, stamp=SPELLINGS[spelling](at)))
+    store.put("THREADS", llm("before", START - timedelta(seconds=1)))
+    assert all_ids(reel(), size) == ["0", "1", "2", "3", "4", "before"]
 
 
 @pytest.mark.parametrize(
@@ -223,3 +248,10 @@ def test_torn_keys_among_others_hide_nothing_and_nothing_is_there_twice(store, s
     found = all_ids(reel(), size)
     assert sorted(found) == sorted(item["message_id"] for item in items)
     assert [each for each in found if "torn" not in each] == [f"{n:02}" for n in reversed(range(12))]
+
+
+@pytest.mark.parametrize("size", [1, 10])
+def test_of_many_with_the_same_time_and_id_none_is_lost(store, size):
+    items = [message(kind, f"{n:02}", START, message_id=f"{kind} {n:02}") for n in range(40) for kind in ("MSG", "LLM")]
+    store.put_all("THREADS", items)
+    assert sorted(all_ids(reel(), size)) == sorted(item["message_id"] for item in items)

@@ -49,7 +49,8 @@ def text_below(lane: int, second: int) -> str:
     """A text of the lane from which on no text of it names a second before that one."""
     _, high = bounds(lane)
     if lane == _ISO:
-        return _iso(second, _OFFSETS) or high
+        last_day = _iso(second, _OFFSETS)
+        return last_day + END if last_day else high
     # Unpadded epochs of nine digits are before 2001-09-09, and sort among the others.
     return high if lane == _PLAIN and second < _FIRST_OF_TEN_DIGITS else _written(lane, second) or high
 

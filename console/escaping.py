@@ -27,4 +27,9 @@ def joined(pieces: Iterable[SafeString]) -> SafeString:
 
 
 def _safe(value: Any) -> str:
-    return value if isinstance(value, SafeString) else escape(str(value))
+    if isinstance(value, SafeString):
+        return value
+    if isinstance(value, str):
+        return escape(value)
+    made: str = value.__html__() if hasattr(value, "__html__") else escape(str(value))
+    return made

@@ -67,11 +67,11 @@ def test_chats_are_listed_newest_first_by_one_query_of_the_index(store):
     ("zone", "since", "until", "shown"),
     [
         ("UTC", "2025-03-02", "2025-03-02", [2, 1]),
-        ("UTC", "2025-03-02", "", [3, 2, 1]),
+        ("UTC", "2025-03-02", "", [4, 3, 2, 1]),
         ("UTC", "", "2025-03-02", [2, 1, 0]),
         ("America/New_York", "2025-03-01", "2025-03-01", [1]),
-        ("UTC", "2025-03-03", "2025-03-02", [3]),
-        ("UTC", "soon", "", [3, 2, 1, 0]),
+        ("UTC", "2025-03-03", "2025-03-02", [4, 3]),
+        ("UTC", "soon", "", [4, 3, 2, 1, 0]),
     ],
 )
 def test_days_are_those_of_the_persons_zone_and_both_are_included(store, zone, since, until, shown):
@@ -79,6 +79,7 @@ def test_days_are_those_of_the_persons_zone_and_both_are_included(store, zone, s
         at(2025, 3, 1, 3),
         at(2025, 3, 2),
         Decimal(f"{at(2025, 3, 2, 23, 59, 59)}.75"),
+        at(2025, 3, 3),
         at(2025, 3, 3, 5),
     ]
     store.put_all("CHATS", [event(BEGUN, each) for each in stored])

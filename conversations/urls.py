@@ -4,7 +4,6 @@ from django.urls import path, register_converter
 
 import tenants.urls  # noqa: F401 registers <tenant:…>
 from conversations import sources as stores
-from conversations.sources.adapter import Adapter
 from conversations.views import (
     conversation,
     find,
@@ -25,12 +24,11 @@ class Source:
 
     regex = "[a-z][a-z-]*"
 
-    def to_python(self, value: str) -> Adapter:
-        """Its adapter; `ValueError`, which leads on to other routes, for a name that no store has."""
-        try:
-            return stores.named(value)
-        except KeyError as error:
-            raise ValueError("no store of that name") from error
+    def to_python(self, value: str) -> str:
+        """The name; `ValueError`, which leads on to other routes, for one that no store has."""
+        if not stores.is_registered(value):
+            raise ValueError("no store of that name")
+        return value
 
     def to_url(self, value: str) -> str:
         """As it stands in an address."""

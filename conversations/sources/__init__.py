@@ -35,6 +35,11 @@ def register(adapter: Adapter) -> Callable[[], None]:
     return take_back
 
 
+def is_registered(name: str) -> bool:
+    """Whether a store has that name."""
+    return name in _adapters
+
+
 def named(name: str) -> Adapter:
     """The adapter of that name. Raises `KeyError`."""
     return _adapters[name]

@@ -22,6 +22,7 @@ from console.refs import seal
 from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission, Staff
 from conversations.records import Message, Picture
+from conversations.sources import named
 from conversations.sources.adapter import Action, Adapter, Asked, Lookup, NothingToDo
 from conversations.sources.addresses import address_of, parts_of
 from conversations.sources.readiness import is_there
@@ -35,18 +36,17 @@ _ORIGIN = re.compile(r"[A-Za-z0-9.-]+(?::\d{1,5})?", re.ASCII)
 
 @requires(Permission.CONVERSATION_READ)
 @require_safe
-def home(request: StaffRequest, source: Adapter) -> HttpResponse:
+def home(request: StaffRequest, source: str) -> HttpResponse:
     """Where one begins: the store's own links, and its look-ups."""
-    return _home(request, source, None)
+    return _home(request, named(source), None)
 
 
 @requires(Permission.CONVERSATION_READ)
 @require_http_methods(ASKING)
-def find(request: StaffRequest, source: Adapter) -> HttpResponse:
+def find(request: StaffRequest, source: str) -> HttpResponse:
     """POST `look`: one of the look-ups. What is found opens; nothing does not tell "none" from "not in your scope"."""
-    return answer_lookup(
-        request, source.lookups, partial(_found, request.staff, source), partial(_home, request, source)
-    )
+    store = named(source)
+    return answer_lookup(request, store.lookups, partial(_found, request.staff, store), partial(_home, request, store))
 
 
 def _found(staff: Staff, source: Adapter, form: Lookup) -> str:
@@ -82,14 +82,15 @@ def _is_there(source: Adapter) -> bool:
 
 @requires(Permission.CONVERSATION_READ)
 @require_safe
-def listing(request: StaffRequest, source: Adapter, ref: str) -> HttpResponse:
+def listing(request: StaffRequest, source: str, ref: str) -> HttpResponse:
     """One page of a list. `page` is a cursor; the filters are the store's."""
-    shown = source.listing(parts_of(source.name, "list", ref), request.staff, _asked(request))
+    store = named(source)
+    shown = store.listing(parts_of(store.name, "list", ref), request.staff, _asked(request))
     filters = _filters(request)
     context = {
-        "source": source,
+        "source": store,
         "listing": shown,
-        "crumbs": _crumbs(source, shown.crumbs, shown.title),
+        "crumbs": _crumbs(store, shown.crumbs, shown.title),
         "clear_url": request.path if filters else "",
         "first_url": _with(request.path, filters) if shown.back else "",
         "back_url": _with(request.path, filters | {"page": shown.back}) if shown.back else "",
@@ -101,16 +102,16 @@ def listing(request: StaffRequest, source: Adapter, ref: str) -> HttpResponse:
 @requires(Permission.CONVERSATION_READ)
 @require_safe
 @not_for_prefetch
-def record(request: StaffRequest, source: Adapter, ref: str) -> HttpResponse:
+def record(request: StaffRequest, source: str, ref: str) -> HttpResponse:
     """One record; or, for htmx with `before`, the messages before that place of it.
 
     `at`: the message to show; `show`: the picture to load, whose host the page then may load pictures from.
     """
-    asked = _asked(request)
-    opened = open_record(source, parts_of(source.name, "record", ref), request.staff, asked)
+    store, asked = named(source), _asked(request)
+    opened = open_record(store, parts_of(store.name, "record", ref), request.staff, asked)
     page, talk = opened.page, opened.page.talk
     context: dict[str, Any] = {
-        "source": source,
+        "source": store,
         "page": page,
         "reference": ref,
         "page_url": request.path,
@@ -123,7 +124,7 @@ def record(request: StaffRequest, source: Adapter, ref: str) -> HttpResponse:
     if talk is not None and asked.before and request.htmx:  # type: ignore[attr-defined]
         return _allowing(render(request, "conversations/_transcript.html", context), page)
     context |= {
-        "crumbs": _crumbs(source, page.crumbs, page.title),
+        "crumbs": _crumbs(store, page.crumbs, page.title),
         "is_redacted": not opened.is_raw,
         "trail_url": reverse("trail", args=[seal("trail", opened.subject.trail)]),
     }
@@ -157,18 +158,19 @@ def _origin(picture: Picture) -> str:
 
 @requires(Permission.CONVERSATION_READ)
 @require_http_methods(ASKING)
-def act(request: StaffRequest, source: Adapter, ref: str, action: str) -> HttpResponse:
+def act(request: StaffRequest, source: str, ref: str, action: str) -> HttpResponse:
     """Ask before something is done to a record, then do it to the record as it was shown."""
-    doing = source.actions.get(action)
+    store = named(source)
+    doing = store.actions.get(action)
     if doing is None:
         raise NotFound
     request.staff.require(doing.permission)
-    parts = parts_of(source.name, "record", ref)
+    parts = parts_of(store.name, "record", ref)
     try:
-        return _do(request, source, doing, parts) if request.method == "POST" else _ask(request, source, doing, parts)
+        return _do(request, store, doing, parts) if request.method == "POST" else _ask(request, store, doing, parts)
     except NothingToDo as error:
         messages.info(request, str(error))
-        return redirect(address_of(source.name, error.place))
+        return redirect(address_of(store.name, error.place))
 
 
 def _do(request: StaffRequest, source: Adapter, doing: Action, parts: tuple[str, ...]) -> HttpResponse:

@@ -26,7 +26,7 @@ from tests.world.requests import ref
 
 # Tokens against forgery and signatures differ from one rendering to the next; where a page goes on is sealed.
 TOKENS = re.compile(
-    r"(csrfmiddlewaretoken\" value=\"|X-CSRFToken(?:\"|&quot;): (?:\"|&quot;)|\bcsrf=|\bpage="
+    r"(csrfmiddlewaretoken\" value=\"|X-CSRFToken(?:\"|&quot;): (?:\"|&quot;)|\bcsrf=|\bpage=|\bq="
     r"|\b(?:messages|notices)=[^:;]*:)[\w:-]+"
 )
 EXPIRY = re.compile(r"expires=[^;]+;")

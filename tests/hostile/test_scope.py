@@ -17,7 +17,7 @@ from tests.hostile.crawl import Crawler, Visit
 from tests.hostile.scene import SHARED, assert_same, is_theirs, known_pairs, put_back, scene, stored
 from tests.hostile.twins import KEPT_NAMES, malformed, twin, twin_url
 from tests.people import OTHER_COMPANY, member, signed_in
-from tests.world import Side, posts, tenant_conversations, tenants, urls
+from tests.world import Side, posts, sources, tenant_conversations, tenants, urls
 from tests.world.audit import entry_refs
 from tests.world.events import event_ref, key_of
 from tests.world.requests import hand_offs, ref
@@ -27,7 +27,7 @@ ROLES = ("agent", "onboarding", "auditor", "admin")
 OWN = ("sign-in", "sign-out", "oidc", "set-password", "account", "queue-release-mine", "queue-take")
 OF_TRAILS = ("trail", "audit-entry")
 # What was typed leads to a page about it, whatever it is.
-LEADING_ON = ("audit-find", "audit-looks", "channels-resolve")
+LEADING_ON = ("search", "audit-find", "audit-looks", "channels-resolve")
 # That an id or a channel is taken is told to who wants it, never by whom.
 TOLD = ("tenant-new", "channels-resolve")
 # Pages with a fresh secret each time, and nothing of a company.
@@ -89,7 +89,8 @@ def test_what_is_held_apart_is_there_for_who_may_see_it(store):
     other = Crawler(signed_in(member("scoped.other", "agent", [OTHER_COMPANY])))
     shown = urls(here.theirs, here.world, by=here.account)
     pages = ("queue", "conversations", "company", "recipient", "conversation", "conversation-timeline", "trail")
-    text = "".join(other.get(shown[route][0]).body for route in pages)
+    found = [*(shown[route][0] for route in pages), *shown["source-list"], *shown["source-record"]]
+    text = "".join(other.get(url).body for url in found)
     assert sum(canary in text for canary in here.theirs.canaries) > len(here.theirs.canaries) / 3
     assert "theirs.shared.reason" in text
 
@@ -116,6 +117,7 @@ def references(side: Side) -> dict[str, list[str]]:
         "audit-entry": entry_refs(side),
         **tenants.references(side),
         "tenant-conversation": tenant_conversations.refs(side),
+        **sources.refs(side),
         "trail": [
             side.trail_ref,
             seal("trail", f"STAFF#{side.username}"),
@@ -134,6 +136,7 @@ def of_route(kinds: dict[str, list[str]], route: str) -> list[str]:
 def address(route: str, parameters: list[str], reference: str, side: Side) -> str:
     """The URL of a route for a reference, whatever characters that has, in one side's tenant."""
     known = {"ref": "REFERENCE", "tenant_id": side.company_id, "direction": "next"}
+    known |= {"source": "threads", "action": "feedback"}
     marked = reverse(route, args=[known[name] for name in parameters])
     return marked.replace("REFERENCE", quote(reference, safe=""))
 

@@ -16,15 +16,18 @@ from tenants.views.onboarding import STEPS
 
 # How references are sealed: what a route's `ref` may be. A new kind of reference needs a word here.
 REFERENCE_KINDS = ("conversation", "recipient", "replies", "trail", "entry", "about", "event", "list")
-REFERENCE_KINDS += ("user", "channel", "company", "tenant", "resolve", "tenant-conversation")
+REFERENCE_KINDS += ("user", "channel", "company", "tenant", "resolve", "tenant-conversation", "search")
+REFERENCE_KINDS += tuple(f"{kind} of {source}" for kind in ("list", "record") for source in ("threads", "chats"))
 # What keeps its meaning in a twin: prefixes of trails, names of lists and channels, filters, words.
 _KEPT = re.compile(r"(?:STAFF|TENANT|THREAD)#|SYSTEM\Z")
 KEPT_NAMES = {"list", "look", "channel", "tab", "filters", "status", "hand_off", "task", "since", "until", "before"}
 KEPT_NAMES |= {"at", "role", "time_zone", "display_name", "reason", "note", "what", "kind"}
 KEPT_NAMES |= {"waited", "order", "group", "action", "result", "nobody", "format"}
-KEPT_NAMES |= {"type", "version", "seen", "name", "token"}
+KEPT_NAMES |= {"type", "version", "seen", "name", "token", "show", "verso", "comment"}
 # Parameters of paths that choose what to do, and name nothing of anybody.
-WORDS_OF_PATHS = {"next", "previous", *STEPS, *Step}
+WORDS_OF_PATHS = {"next", "previous", "threads", "chats", "feedback", "end", *STEPS, *Step}
+# The first part of a list's reference says which list it is of a store.
+_LISTS = {"org", "triage", "user", "users", "sessions", "session", "chats", "images", "image", "prompt"}
 _CHANNELS = {"whatsapp", "sms", "email"}
 _OTHERS = str.maketrans("0123456789aeiouAEIOU", "5678901234eiouaEIOUA")
 _SEALED = re.compile(r"[A-Za-z0-9_-]{22,}")
@@ -41,7 +44,7 @@ def twin(value: str, staff: Staff | None = None) -> str:
         if staff is not None and (intent := _twin_intent(value, staff)):
             return intent
     kept = found[0] if (found := _KEPT.match(value)) else ""
-    return value if value in _CHANNELS else kept + value.removeprefix(kept).translate(_OTHERS)
+    return value if value in _CHANNELS | _LISTS else kept + value.removeprefix(kept).translate(_OTHERS)
 
 
 def _twin_intent(token: str, staff: Staff) -> str:

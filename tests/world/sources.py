@@ -11,7 +11,7 @@ from django.urls import reverse
 from console.staff.permissions import Staff
 from conversations.sources.adapter import Asked
 from conversations.sources.addresses import action_address, address_of, reference_of
-from conversations.sources.records import Place, a_list
+from conversations.sources.records import a_list
 from conversations.sources.threads.adapter import Threads
 from tests.world import chats, threads
 
@@ -62,13 +62,9 @@ def posts(side: Side) -> dict[str, list[Post]]:
 
 
 def refs(side: Side) -> dict[str, list[str]]:
-    """Sealed references of that side's lists and records, by route."""
-    found: dict[str, list[str]] = {"source-list": [], "source-record": [], "source-action": []}
-    for name, places in (("threads", threads.places(side)), ("chats", chats.places(side.name))):
-        for place in places:
-            found[ROUTES[place.kind]].append(_reference(name, place))
-    return found
-
-
-def _reference(name: str, place: Place) -> str:
-    return reference_of(name, place.kind, place.parts)
+    """Sealed references of that side's threads, by route. Chats belong to no company."""
+    found: dict[str, list[str]] = {"source-list": [], "source-record": []}
+    for place in threads.places(side):
+        found[ROUTES[place.kind]].append(reference_of("threads", place.kind, place.parts))
+    acted = [reference_of("threads", "record", parts) for _, parts, _ in threads.acts(side)]
+    return {name: list(dict.fromkeys(each)) for name, each in found.items()} | {"source-action": acted}

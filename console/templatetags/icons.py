@@ -30,9 +30,15 @@ def _drawn(storage: object, name: str, small: bool, alt: str) -> SafeString:
     )
 
 
-@lru_cache(maxsize=4)
-def _address(storage: object) -> str:
-    return str(storage.url("icons.svg"))  # type: ignore[attr-defined]
+@register.simple_tag
+def asset(path: str) -> str:
+    """The address of a file of ours, as `{% static %}` has it; a page names a dozen, and each is looked up once."""
+    return _address(storages["staticfiles"], path)
+
+
+@lru_cache(maxsize=128)
+def _address(storage: object, path: str = "icons.svg") -> str:
+    return str(storage.url(path))  # type: ignore[attr-defined]
 
 
 @register.simple_tag

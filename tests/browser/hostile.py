@@ -18,7 +18,8 @@ SPACE = re.compile(r"\s+")
 
 # What a page is asked once it has settled: what of it is no template's doing, and the text it shows.
 LOOK = """HOST => {
-  const ours = /^(\\/(?!\\/)|\\?|#|$)/, outside = /^(mailto:|tel:\\+?[0-9]|sms:\\+?[0-9]|https:\\/\\/wa\\.me\\/)/;
+  const ours = /^(\\/(?!\\/)|\\?|#|$)/;
+  const outside = /^(mailto:|tel:\\+?[0-9]|sms:\\+?[0-9]|https:\\/\\/(wa\\.me|example\\.com)\\/)/;
   const strange = [...document.querySelectorAll('*')].filter(each =>
     each.matches('x-pwn, iframe, object, embed, base, style, img, video, audio, source, marquee, math, isindex, applet,'
       + 'plaintext, xmp, frame, frameset, foreignObject, animate, set, meta[http-equiv], script:not([src^="/static/"]),'

@@ -37,7 +37,9 @@ GROUP, LARGER_GROUP = 20, 67
 # Redirects, and fragments that are put into a page by pressing what is on it.
 LED_TO = {"home", "sign-in", "conversation-step", "conversation-last-message"}
 # Of these every address shows something else; of the others the first will do.
-WHOLE = {"queue", "conversations", "conversation-find", "trail"}
+WHOLE = {"queue", "conversations", "conversation-find", "trail", "source-list", "source-record"}
+# Of a store's texts its lists show parts, and its records many: that all is text is looked at, not that all is there.
+UNCOUNTED = {"source", "source-list", "source-record", "source-action"}
 # What is about conversations: their texts are many, and long.
 LONG = re.compile(r"queue|conversation|company|project|recipient|replies|trail|audit|event")
 
@@ -99,7 +101,8 @@ def tour(
         if kind.endswith(": company"):
             press_all(visitor.page, "td.last a[hx-get]")
         # A page that leads on to another is seen where it leads to.
-        visitor.look(kind, texts if urlsplit(visitor.page.url).path == urlsplit(url).path else None)
+        is_there = urlsplit(visitor.page.url).path == urlsplit(url).path
+        visitor.look(kind, texts if is_there and kind.partition(": ")[2] not in UNCOUNTED else None)
 
 
 def peek(visitor: Visitor, world: World, role: str, texts: Texts | None = None) -> None:

@@ -12,6 +12,8 @@ from tests.browser.looks import FEWER, LOOKS, check_looks, settle
 # One pixel, as PNG.
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 OPEN = "tbody [data-open]"
+FEEDBACK = ".tabs >> text=Feedback"
+LUMEN, NORTHWIND = (f"a[data-open]:has-text('{name}')" for name in ("Lumen", "Northwind"))
 CHATS, THREADS, SEARCH = "/chats/", "/threads/", "/search/"
 
 
@@ -43,6 +45,19 @@ PAGES = [
     ("admin", "chats-session-end", CHATS, [*phone(ROSA), OPEN, "a:has-text('End session')"], "End this session"),
     ("admin", "chats-image", CHATS, look_up("image", "image_id", image_id(ALLOTMENT, ROSA)), "Image"),
     ("admin", "chats-prompt", CHATS, look_up("prompt", "prompt", ALLOTMENT), "prompt"),
+    ("admin", "threads", THREADS, [], "Threads"),
+    ("agent", "threads-nothing", THREADS, look_up("organisation", "organisation", "ci-none"), "Threads"),
+    ("admin", "threads-organisation", THREADS, [LUMEN], "Threads of"),
+    ("admin", "threads-feedback", THREADS, [LUMEN, FEEDBACK], "Feedback in"),
+    ("auditor", "threads-feedback-redacted", THREADS, [LUMEN, FEEDBACK], "Feedback in"),
+    ("admin", "threads-user", THREADS, [LUMEN, f"{OPEN}:has-text('recall')", "text=All threads of"], "Threads of"),
+    ("admin", "threads-thread", THREADS, [LUMEN, f"{OPEN}:has-text('Cancellations')"], "Cancellations"),
+    ("auditor", "threads-thread-redacted", THREADS, [LUMEN, f"{OPEN}:has-text('Cancellations')"], "Cancellations"),
+    ("agent", "threads-thread-tools", THREADS, [NORTHWIND, f"{OPEN}:has-text('October')", ".more summary"], "October"),
+    ("agent", "threads-thread-long", THREADS, [NORTHWIND, f"{OPEN}:has-text('Portfolio')", ".earlier a"], "Portfolio"),
+    ("agent", "threads-thread-drifted", THREADS, [NORTHWIND, f"{OPEN}:has-text('Direct debits')"], "Direct debits"),
+    ("admin", "threads-message", THREADS, [LUMEN, FEEDBACK, OPEN], "recall"),
+    ("admin", "threads-feedback-given", THREADS, [LUMEN, FEEDBACK, OPEN, ".msg.at .feedback .btn"], "eedback"),
     ("agent", "search", SEARCH, [], "Search"),
     ("admin", "search-found", SEARCH, search("replies@cucumber.example"), "Search"),
     ("agent", "search-not-recognised", SEARCH, search("what is this?"), "Search"),

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
-from django.urls import NoReverseMatch, reverse
+from django.urls import NoReverseMatch, get_script_prefix, get_urlconf, reverse
 
 from console.audit.recording import read_only_reason
 from console.dynamodb.environments import DEVELOPMENT, PRODUCTION
@@ -91,10 +91,20 @@ def page(request: HttpRequest) -> dict[str, Any]:
         "environment": environment(),
         "nav": navigation(request.path, staff) if staff else [],
         "staff": staff,
-        "account_url": reverse("account"),
-        "sign_out_url": reverse("sign-out"),
+        "account_url": address_of("account"),
+        "sign_out_url": address_of("sign-out"),
         "read_only": read_only_reason() if staff else "",
     }
+
+
+def address_of(route: str, *args: str) -> str:
+    """The URL of a route, of which every page names a dozen: each is looked up once."""
+    return _address(route, args, get_urlconf(), get_script_prefix())
+
+
+@lru_cache(maxsize=128)
+def _address(route: str, args: tuple[str, ...], urlconf: str | None, prefix: str) -> str:
+    return reverse(route, urlconf, args)
 
 
 def environment() -> Environment:
@@ -114,7 +124,7 @@ def navigation(path: str, staff: Staff) -> list[NavItem]:
             continue
         try:
             url = section.address()
-            count_url = reverse(_counted[name]) if name in _counted and not staff.scope.is_empty else ""
+            count_url = address_of(_counted[name]) if name in _counted and not staff.scope.is_empty else ""
         except NoReverseMatch:
             continue
         key = "/" if name == "search" else ""
@@ -126,6 +136,6 @@ def navigation(path: str, staff: Staff) -> list[NavItem]:
 def _sections() -> Iterator[tuple[str, Section]]:
     """Every section in order, by the name of its route where it is one of the console's own."""
     for name, label, icon, permission in SECTIONS:
-        yield name, Section(label, icon, permission, partial(reverse, name))
+        yield name, Section(label, icon, permission, partial(address_of, name))
         if name == _BROUGHT_AFTER:
             yield from (("", section) for section in _brought.values())

@@ -1,8 +1,10 @@
-"""What README.md has of the code: `python -m tests.documentation` writes these parts, a test compares them."""
+"""What README.md has of the code: `python -m tests.documentation` writes these parts, and takes over
+the pictures that the browser tests took; a test compares them."""
 
 import ast
 import html
 import re
+import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -110,6 +112,28 @@ def written(text: str) -> str:
     return text
 
 
+# What README.md shows, of the pictures that the browser tests take.
+PICTURES = {
+    "queue": "queue-waiting-light",
+    "conversation": "conversation-held-light",
+    "thread": "threads-thread-tools-light",
+    "audit": "audit-light",
+}
+
+
+def copy_pictures() -> list[str]:
+    """Take over the pictures that the last run of the browser tests took; the names of those that it did not take."""
+    missing = []
+    for name, taken in PICTURES.items():
+        picture = ROOT / "tests" / "screenshots" / f"{taken}.png"
+        if picture.exists():
+            shutil.copyfile(picture, ROOT / "tests" / "browser" / "pictures" / f"{name}.png")
+        else:
+            missing.append(taken)
+    return missing
+
+
 if __name__ == "__main__":
     README.write_text(written(README.read_text()))
-    sys.stdout.write("README.md is written\n")
+    missing = copy_pictures()
+    sys.stdout.write(f"README.md is written{'; pictures not taken: ' + ', '.join(missing) if missing else ''}\n")

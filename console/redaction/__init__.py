@@ -31,6 +31,8 @@ from console.redaction.memo import RedactedMemo
 
 __all__ = [
     "RULESET_VERSION",
+    "RedactedMemo",
+    "cut",
     "excerpt",
     "mask_email",
     "mask_identifier",

@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from functools import partial
 
-from django.urls import reverse
-
 from console import context, system_sections
 from console.search import finders
 from console.staff.permissions import Permission
@@ -21,7 +19,7 @@ def register(adapter: Adapter) -> Callable[[], None]:
     Called once at start-up for each.
     """
     _adapters[adapter.name] = adapter
-    address = partial(reverse, "source", args=[adapter.name])
+    address = partial(context.address_of, "source", adapter.name)
     context.register_section(adapter.title, adapter.icon, Permission.CONVERSATION_READ, address)
     system_sections.register(adapter.title, partial(section, adapter))
     finders.register(finder_of(adapter))

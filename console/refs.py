@@ -7,6 +7,8 @@ SECRET_KEY and the environment's name; SECRET_KEY_FALLBACKS keep old links alive
 
 import base64
 import binascii
+import hashlib
+import hmac
 import json
 from functools import lru_cache
 from typing import Any
@@ -81,6 +83,13 @@ _HEX_AS_LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 def as_letters(digest: bytes) -> str:
     """A digest in letters a to p, two for each byte: hex digits can look like a phone number to people and rules."""
     return digest.hex().translate(_HEX_AS_LETTERS)
+
+
+def keyed_digest(text: str) -> str:
+    """A digest in 64 letters that only this console can make: for what forms keep of what was shown, and for ids that
+    hide what they are made of."""
+    key = settings.SECRET_KEY.encode()
+    return as_letters(hmac.digest(key, text.encode("utf-8", "surrogatepass"), hashlib.sha256))
 
 
 def seal_cursor(position: Any, *binding: str) -> str:

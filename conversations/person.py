@@ -5,7 +5,7 @@ from datetime import timedelta
 from django.conf import settings
 
 from console.audit.actions import Action, staff_trail
-from console.audit.recording import Actor, Entry, record_once
+from console.audit.recording import Actor, Entry, NoTrail, record_once
 from console.errors import NotFound, TableMissing
 from console.redaction import mask_identifier, pseudonym
 from console.refs import as_letters, unseal
@@ -14,7 +14,7 @@ from console.search.service import Results, search
 from console.staff.permissions import Permission, Staff
 from conversations.filters import Filters
 from conversations.queries import any_of, of_recipient
-from conversations.services import CannotBeRecorded
+from conversations.services import REVEALED
 
 HOUR = timedelta(hours=1)
 
@@ -24,7 +24,7 @@ def look_up(reference: str, staff: Staff) -> tuple[str, Results]:
 
     The entry (once per person, recipient and hour, in the person's own trail, under a keyed pseudonym) is written
     first. Raises `Forbidden` without `pii:reveal`, `NotFound` for a recipient without a conversation in scope,
-    `CannotBeRecorded`, and the store's errors of what goes before the search.
+    `NoTrail`, and the store's errors of what goes before the search.
     """
     staff.require(Permission.CONVERSATION_READ)
     staff.require(Permission.PII_REVEAL)
@@ -36,6 +36,6 @@ def look_up(reference: str, staff: Staff) -> tuple[str, Results]:
     try:
         record_once(entry, person, HOUR)
     except TableMissing as missing:
-        raise CannotBeRecorded from missing
+        raise NoTrail(*REVEALED) from missing
     kind = Kind.EMAIL if "@" in recipient else Kind.PHONE
     return mask_identifier(recipient), search([Meaning(kind, recipient)], staff)

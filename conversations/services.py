@@ -10,7 +10,7 @@ from typing import Any
 from console import clock
 from console.audit.actions import Action, conversation_trail
 from console.audit.queries import hand_off_entries
-from console.audit.recording import Actor, Entry, record, record_once_an_hour
+from console.audit.recording import Actor, Entry, NoTrail, record, record_once_an_hour
 from console.audit.records import HandOffEntry
 from console.audit.state import StatePanel, read_state, with_switches
 from console.audit.switches import read_switches
@@ -33,16 +33,8 @@ from conversations.records import HandOff
 from conversations.timeline.lines import Kind
 from conversations.timeline.reading import Timeline, read_timeline
 
-
-class CannotBeRecorded(TableMissing):
-    """The trail's table is not there, so that nobody may be shown what must be on record."""
-
-    def __init__(self) -> None:
-        super().__init__("AUDIT")
-        self.args = (
-            "Personal data is shown only with an entry in the trail. The trail's table is not there in this "
-            "environment, so nothing can be revealed.",
-        )
+# Of what is revealed where there is no trail.
+REVEALED = "Personal data is shown", "nothing can be revealed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +154,7 @@ def reveal(reference: str, staff: Staff) -> tuple[Conversation, Revealed]:
     try:
         record(_entry(item, staff, Action.RECIPIENT_REVEALED, {"fields": fields}))
     except TableMissing as missing:
-        raise CannotBeRecorded from missing
+        raise NoTrail(*REVEALED) from missing
     return item, shown
 
 

@@ -26,6 +26,16 @@ from console.staff.permissions import Staff
 logger = logging.getLogger(__name__)
 
 
+class NoTrail(TableMissing):
+    """The trail's table is not there, so that what has to be on record cannot be done."""
+
+    def __init__(self, what: str, so: str) -> None:
+        super().__init__("AUDIT")
+        self.args = (
+            f"{what} only with an entry in the trail. The trail's table is not there in this environment, so {so}.",
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Actor:
     """Who did it: a member of staff, a service, or an operator at the command line."""

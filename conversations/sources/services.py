@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from console import clock
 from console.audit.actions import Action, Result
 from console.audit.models import AuditEntry
-from console.audit.recording import Actor, Entry, build, record_once_an_hour
+from console.audit.recording import Actor, Entry, NoTrail, build, record_once_an_hour
 from console.dynamodb.translation import ConditionFailed
 from console.errors import Conflict, ConsoleError, NotAccepted, TableMissing
 from console.staff.permissions import Permission, Staff
@@ -15,17 +15,6 @@ from conversations.sources.adapter import Adapter, Asked, Subject
 from conversations.sources.records import RecordPage
 
 logger = logging.getLogger(__name__)
-
-
-class NoTrail(TableMissing):
-    """The trail's table is not there, so that nothing may be changed."""
-
-    def __init__(self) -> None:
-        super().__init__("AUDIT")
-        self.args = (
-            "Changes are made only with an entry in the trail. The trail's table is not there in this environment, so "
-            "nothing was changed.",
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +59,7 @@ def carry_out(subject: Subject, action: Action, staff: Staff, write: Callable[[]
     try:
         item.save()
     except TableMissing as missing:
-        raise NoTrail from missing
+        raise NoTrail("Changes are made", "nothing was changed") from missing
     try:
         write()
     except ConditionFailed as lost:

@@ -1,25 +1,23 @@
 """Opening a tenant's conversation, on record before anything is shown; and clearing it, together with its entry."""
 
-import hashlib
 import hmac
 import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.conf import settings
 from pynamodb.expressions.condition import Condition
 from pynamodb.expressions.operand import Path
 
 from console import clock
 from console.audit.actions import Action, tenant_trail
-from console.audit.recording import Actor, Entry, build, record_once
+from console.audit.recording import Actor, Entry, NoTrail, build, record_once
 from console.dynamodb.connection import transaction
 from console.dynamodb.presence import table_ready
 from console.dynamodb.translation import TransactionRefused
 from console.dynamodb.values import sendable
 from console.errors import Conflict, ConsoleError, NotFound, TableMissing
-from console.refs import as_letters
+from console.refs import keyed_digest
 from console.staff.permissions import Permission, Staff
 from conversations.tenant_conversations.models import TenantConversation
 from conversations.tenant_conversations.queries import conversation_id_of, load
@@ -32,17 +30,6 @@ class Gone(ConsoleError):
     """The conversation is not there any more: it was cleared, or its time to live ended."""
 
     status = 409
-
-
-class NoTrail(TableMissing):
-    """The trail's table is not there, so that nothing may be cleared."""
-
-    def __init__(self) -> None:
-        super().__init__("AUDIT")
-        self.args = (
-            "A conversation is cleared only with an entry in the trail. The trail's table is not there in this "
-            "environment, so nothing was cleared.",
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +58,7 @@ def _record_opened(item: TenantConversation, staff: Staff, *, raw: bool) -> bool
     """Put on record that it is opened; False where this environment has no trail."""
     entry = _entry(item, Action.TRANSCRIPT_OPENED, staff, {"shown": "raw" if raw else "redacted"})
     try:
-        record_once(entry, f"{_digest(item.sk)[:16]}.{staff.username}", HOUR)
+        record_once(entry, f"{keyed_digest(item.sk)[:16]}.{staff.username}", HOUR)
     except TableMissing:
         return False
     return True
@@ -79,7 +66,7 @@ def _record_opened(item: TenantConversation, staff: Staff, *, raw: bool) -> bool
 
 def seen_of(item: TenantConversation) -> str:
     """What a form keeps of a conversation as it was shown: another one for every change of it."""
-    return _digest(json.dumps([item.raw.get(name) for name in _AS_SEEN], sort_keys=True))
+    return keyed_digest(json.dumps([item.raw.get(name) for name in _AS_SEEN], sort_keys=True))
 
 
 def clear(item: TenantConversation, seen: str, staff: Staff) -> None:
@@ -110,7 +97,7 @@ def clear(item: TenantConversation, seen: str, staff: Staff) -> None:
     except TableMissing as missing:
         if table_ready("AUDIT"):
             raise
-        raise NoTrail from missing
+        raise NoTrail("A conversation is cleared", "nothing was cleared") from missing
 
 
 def load_to_clear(tenant_id: str, reference: str, staff: Staff) -> TenantConversation:
@@ -146,8 +133,3 @@ def _entry(item: TenantConversation, action: Action, staff: Staff, payload: dict
         company_id=item.pk,
         payload={"tenant_conversation": name_of(item.sk), **payload},
     )
-
-
-def _digest(text: str) -> str:
-    """Keyed, because ids may be telephone numbers in disguise; in letters, because digits look like one."""
-    return as_letters(hmac.digest(settings.SECRET_KEY.encode(), text.encode("utf-8", "surrogatepass"), hashlib.sha256))

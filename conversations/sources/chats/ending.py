@@ -1,6 +1,5 @@
 """Ending a running session: `TimestampFinished` is set, if it still runs as the person saw it. Nothing else changes."""
 
-import hashlib
 import hmac
 import json
 from functools import partial
@@ -8,7 +7,6 @@ from typing import Any, ClassVar
 
 from botocore.exceptions import ClientError
 from django import forms
-from django.conf import settings
 from django.http import QueryDict
 
 from console import clock
@@ -19,7 +17,7 @@ from console.dynamodb.translation import ConditionFailed
 from console.dynamodb.values import sendable
 from console.errors import Conflict, NotFound
 from console.facts import Fact, instant_fact
-from console.refs import as_letters
+from console.refs import keyed_digest
 from console.staff.permissions import Permission, Staff
 from conversations.sources.adapter import Action, NothingToDo
 from conversations.sources.chats import queries
@@ -76,8 +74,7 @@ class EndSession(Action):
 def seen_of(item: Session) -> str:
     """What a form keeps of a session as it was shown: another one for another value of what is written."""
     text = json.dumps([item.SessionId, item.raw.get("TimestampFinished")], sort_keys=True)
-    digest = hmac.digest(settings.SECRET_KEY.encode(), text.encode("utf-8", "surrogatepass"), hashlib.sha256)
-    return as_letters(digest)[:32]
+    return keyed_digest(text)[:32]
 
 
 def _running(parts: tuple[str, ...], staff: Staff) -> Session:

@@ -4,20 +4,17 @@ Writers drift: an id may be anything, a number in clear too, so that none is sho
 """
 
 import hashlib
-import hmac
 import re
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
-
-from django.conf import settings
 
 from console import clock
 from console.dynamodb.keys import SORT_KEY_BYTES, fits
 from console.dynamodb.models import ForeignModel
 from console.errors import NotFound
 from console.redaction import excerpt
-from console.refs import as_letters
+from console.refs import keyed_digest
 from console.staff.permissions import Permission, Staff
 from console.templatetags.console import day, zone_of
 from console.trees import clean
@@ -83,8 +80,7 @@ def is_usable(key: Any) -> bool:
 
 def reference_of(image_id: str) -> str:
     """What an address names an image by that is to be shown: a keyed digest."""
-    digest = hmac.digest(settings.SECRET_KEY.encode(), image_id.encode("utf-8", "surrogatepass"), hashlib.sha256)
-    return as_letters(digest)[:20]
+    return keyed_digest(image_id)[:20]
 
 
 # --- Times as keys --------------------------------------------------------------------------------------------------

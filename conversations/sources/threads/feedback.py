@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import json
 from dataclasses import dataclass
 from typing import Any, cast
 
 from django import forms
-from django.conf import settings
 from django.http import QueryDict
 
 from console import clock
@@ -23,7 +21,7 @@ from console.dynamodb.values import sendable
 from console.errors import Conflict, NotFound, TableMissing
 from console.facts import Fact
 from console.redaction import redact
-from console.refs import as_letters
+from console.refs import keyed_digest
 from console.staff.permissions import Permission, Staff
 from conversations.sources.adapter import Action, Subject
 from conversations.sources.records import Done, Place, Question, a_record
@@ -180,7 +178,7 @@ def seen_of(item: ThreadMessage) -> str:
     """What a form keeps of the feedback as it was shown; absent and NULL are the same. Keyed: it is on a page."""
     stored = [None if "NULL" in (value := item.raw.get(name) or {"NULL": True}) else value for name in _ATTRIBUTES]
     text = json.dumps([item.plain("PK"), item.plain("SK"), stored], sort_keys=True)
-    return as_letters(hmac.digest(settings.SECRET_KEY.encode(), text.encode("utf-8", "surrogatepass"), hashlib.sha256))
+    return keyed_digest(text)
 
 
 def _write(found: _Found, verso: str, comment: str) -> None:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from console.audit.recording import read_only_reason
+from console.audit.recording import NoTrail, read_only_reason
 from console.errors import Conflict, Forbidden, StoreUnavailable
 from console.refs import seal
 from console.staff.permissions import Role
@@ -181,7 +181,7 @@ def test_nothing_is_cleared_without_a_trail(bare_store):
     bare_store.create_tables("TENANT_CONVERSATIONS")
     bare_store.put("TENANT_CONVERSATIONS", item())
     found, seen = to_clear()
-    with pytest.raises(services.NoTrail, match="nothing was cleared"):
+    with pytest.raises(NoTrail, match="nothing was cleared"):
         services.clear(found, seen, ADMIN)
     assert bare_store.all("TENANT_CONVERSATIONS")
     assert read_only_reason().startswith("Read-only")

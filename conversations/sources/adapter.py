@@ -107,6 +107,10 @@ class Adapter(ABC):
         """What the first page has besides the look-ups. Reads as little as it can."""
         return Start()
 
+    def unsearched(self, staff: Staff) -> str:
+        """Why the search box does not search this store for that person, in words; "" where it does."""
+        return ""
+
     @abstractmethod
     def listing(self, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Listing:
         """One page of a list. Raises `NotFound` for parts that name none, or one out of the person's scope."""

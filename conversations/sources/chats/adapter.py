@@ -20,7 +20,7 @@ from conversations.sources.chats.session import Loaded, load_session, session_pa
 from conversations.sources.chats.sessions import list_sessions
 from conversations.sources.records import Listing, RecordPage, Row, Start
 
-FOR_WHOM = "Chats belong to no company: they are for those whose scope is all companies."
+FOR_WHOM = "They belong to no company, and are for those whose scope is all companies."
 
 
 class Chats(Adapter):
@@ -50,6 +50,10 @@ class Chats(Adapter):
         """Nothing can be listed without a number or an id; reads nothing."""
         staff.require(Permission.CONVERSATION_READ)
         return Start() if staff.scope.everything else Start(notices=(FOR_WHOM,))
+
+    def unsearched(self, staff: Staff) -> str:
+        """Chats have no company by which they could be in a limited scope."""
+        return "" if staff.scope.everything else FOR_WHOM
 
     def listing(self, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Listing:
         """One page of a list. Raises as `Adapter` says, and the store's errors where nothing could be read."""

@@ -81,7 +81,18 @@ def described() -> dict[str, str]:
 def parts() -> dict[str, str]:
     """Each part that is made, by the name of its markers."""
     table = ["| setting | kind | default | what it is |", "|---|---|---|---|", *(each.row for each in settings())]
-    return {"settings": "\n".join(table), "policies": "\n".join(_policies())}
+    return {"settings": "\n".join(table), "policies": "\n".join(_policies()), "indexes": "\n".join(_indexes())}
+
+
+def _indexes() -> list[str]:
+    """What the console adds to the tables of other services."""
+    rows = ["| table | index | keys | holds |", "|---|---|---|---|"]
+    for spec in (each for each in TABLES.values() if not each.ours):
+        for index in (each for each in spec.gsis if each.ours):
+            keys = ", ".join(key.name for key in (index.hash, index.range) if key)
+            holds = f"{len(index.include)} attributes" if index.include else "all"
+            rows.append(f"| {spec.key} | `{index.name}` | {keys} | {holds} |")
+    return rows
 
 
 def _policies() -> list[str]:

@@ -26,7 +26,7 @@ from conversations.sources import named
 from conversations.sources.adapter import Action, Adapter, Asked, Lookup, NothingToDo
 from conversations.sources.addresses import address_of, parts_of
 from conversations.sources.readiness import is_there
-from conversations.sources.records import Done, Link, RecordPage
+from conversations.sources.records import Done, Link, Listing, RecordPage
 from conversations.sources.services import open_record
 from conversations.views.conversation import not_for_prefetch
 from tenants.views.frame import ASKING
@@ -86,7 +86,7 @@ def listing(request: StaffRequest, source: str, ref: str) -> HttpResponse:
     """One page of a list. `page` is a cursor; the filters are the store's."""
     store = named(source)
     shown = store.listing(parts_of(store.name, "list", ref), request.staff, _asked(request))
-    filters = _filters(request)
+    filters = _filters(request, shown)
     context = {
         "source": store,
         "listing": shown,
@@ -221,8 +221,10 @@ def _asked(request: StaffRequest) -> Asked:
     )
 
 
-def _filters(request: StaffRequest) -> dict[str, str]:
-    return {name: str(value) for name, value in request.GET.items() if name != "page" and value}
+def _filters(request: StaffRequest, shown: Listing) -> dict[str, str]:
+    """What is set of the list's own filters, to be carried on to its other pages."""
+    names = shown.filters.fields if shown.filters is not None else ()
+    return {name: value for name in names if (value := str(request.GET.get(name, "")))}
 
 
 def _with(url: str, query: dict[str, str]) -> str:

@@ -108,7 +108,7 @@ class Adapter(ABC):
         return Start()
 
     def unsearched(self, staff: Staff) -> str:
-        """Why the search box does not search this store for that person, in words; "" where it does."""
+        """Why this store is not searched for that person, by its look-ups or the search box; "" where it is."""
         return ""
 
     @abstractmethod

@@ -62,12 +62,14 @@ def _home(
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
     there = _is_there(source)
+    # Where nothing can be found for that person, nothing is asked for.
+    is_open = there and not source.unsearched(request.staff)
     context = {
         "source": source,
         "is_there": there,
         "start": source.start(request.staff) if there else None,
-        "lookups": lookup_forms(source.lookups, bound) if there else {},
-        "nothing": bound.nothing if bound is not None and nothing is not None else "",
+        "lookups": lookup_forms(source.lookups, bound) if is_open else {},
+        "nothing": bound.nothing if is_open and bound is not None and nothing is not None else "",
     }
     return render(request, "sources/home.html", context, status=status)
 

@@ -72,6 +72,16 @@ def test_its_first_page_leads_to_lists_and_look_ups(notes):
     assert agent.post(f"{HOME}find/", {"look": "junk"}).status_code == 400
 
 
+def test_who_cannot_find_anything_in_it_is_told_why_and_asked_for_nothing(notes, monkeypatch):
+    monkeypatch.setattr(NOTES, "unsearched", lambda staff: "Only on Sundays.")
+    agent = signed_in(member())
+    for answer in (agent.get(HOME), agent.post(f"{HOME}find/", {"look": "company", "company": "nobody"})):
+        assert answer.status_code == 200
+        assert "<form" not in text_of(answer).split("<main")[1].split("</main>")[0]
+    searched = agent.post("/search/", {"typed": "nobody.there"}, follow=True)
+    assert "Notes: Only on Sundays." in text_of(searched)
+
+
 def test_its_list_has_pages_and_shows_what_it_finds_as_text(notes):
     agent = signed_in(member())
     page = text_of(agent.get(LIST))

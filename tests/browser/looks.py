@@ -100,6 +100,17 @@ def settle(page: Page) -> None:
     expect(page.locator(".htmx-request, .htmx-swapping, .htmx-settling, .htmx-added")).to_have_count(0)
 
 
+def walk(page: Page, path: str, steps: Iterable[str | tuple[str, str]]) -> None:
+    """Go there, then click each selector, or fill in what a pair says."""
+    page.goto(path)
+    for step in steps:
+        if isinstance(step, tuple):
+            page.locator(step[0]).fill(step[1])
+        else:
+            page.locator(step).first.click()
+            settle(page)
+
+
 def check_looks(page: Page, name: str, looks: Iterable[str] = tuple(LOOKS)) -> None:
     """The page as it is now, in every look, or in these."""
     settle(page)

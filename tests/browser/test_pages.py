@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.looks import FEWER, LOOKS, check_look, check_looks, settle
+from tests.browser.looks import FEWER, LOOKS, check_look, check_looks, walk
 
 COMPANY = "/conversations/companies/ci-cuc-001/"
 FIND = "/conversations/find/"
@@ -255,13 +255,7 @@ ALIKE = re.compile(
 @pytest.mark.parametrize(("role", "name", "path", "steps", "heading"), PAGES, ids=[page[1] for page in PAGES])
 def test_page_is_accessible_and_fits(kept_page, role, name, path, steps, heading):
     page = kept_page(role)
-    page.goto(path)
-    for step in steps:
-        if isinstance(step, tuple):
-            page.locator(step[0]).fill(step[1])
-        else:
-            page.locator(step).first.click()
-            settle(page)
+    walk(page, path, steps)
     expect(page.get_by_role("heading", level=1)).to_contain_text(re.compile(heading))
     check_looks(page, name, FEWER if ALIKE.fullmatch(name) else LOOKS)
 

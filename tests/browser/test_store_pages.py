@@ -4,10 +4,10 @@ import base64
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from conversations.demo.chats import ALLOTMENT, IVO, MEI, ROSA, TOM, image_id
-from tests.browser.looks import FEWER, LOOKS, check_looks, settle
+from tests.browser.looks import FEWER, LOOKS, check_looks, walk
 
 # One pixel, as PNG.
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
@@ -70,16 +70,6 @@ PAGES = [
 ]
 # Pages that say that there is nothing, or the same as another with fewer rights, or other words.
 ALIKE = re.compile(r".*-(nothing|redacted|finished|not-recognised|onboarding|auditor|agent|prompt|out-of-scope)")
-
-
-def walk(page: Page, path: str, steps: list) -> None:
-    page.goto(path)
-    for step in steps:
-        if isinstance(step, tuple):
-            page.locator(step[0]).fill(step[1])
-        else:
-            page.locator(step).first.click()
-            settle(page)
 
 
 @pytest.mark.parametrize(("role", "name", "path", "steps", "heading"), PAGES, ids=[page[1] for page in PAGES])

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from console import clock
+from console.dynamodb.models import ForeignModel
 from console.facts import Fact, instant_fact
 from console.redaction import mask_identifier, redact, redact_value
-from console.trees import Node, tail, text_of, tree_of, well_formed
+from console.trees import Node, clean, tail, text_of, tree_of, well_formed
 from conversations.credentials import mask_credentials
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
@@ -149,6 +150,19 @@ def _keys(item: Conversation) -> tuple[Fact, ...]:
 def protected(value: Any) -> Any:
     """Any plain value without credentials and personal data."""
     return redact_value(mask_credentials(well_formed(value)))
+
+
+def unknown_names(item: ForeignModel) -> tuple[str, ...]:
+    """One line that names the attributes that no schema knows; none where there are none."""
+    unknown = sorted(item.unknown())
+    names = ", ".join(redact(clean(name))[:60] for name in unknown[:20])
+    return (f"unknown attributes: {names}",) if unknown else ()
+
+
+def unknown_tree(item: ForeignModel) -> Node | None:
+    """The attributes that no schema knows, redacted whoever looks."""
+    unknown = item.unknown()
+    return tree_of(protected(unknown)) if unknown else None
 
 
 def value_of(item: Conversation, name: str) -> str:

@@ -12,6 +12,7 @@ from functools import partial
 from console.dynamodb.calls import parallel
 from console.dynamodb.keys import SORT_KEY_BYTES, fits
 from console.dynamodb.paging import Source, read_page
+from console.dynamodb.presence import index_absent
 from console.errors import NotAccepted, TableMissing
 from console.refs import seal
 from console.staff.permissions import Staff
@@ -20,7 +21,6 @@ from conversations.models import CompanyProjectIndex, Conversation, Conversation
 from conversations.queries import (
     ConversationList,
     first_page,
-    index_absent,
     is_visible,
     load_key,
     of_recipient,
@@ -144,7 +144,7 @@ def _keys_by_index(conversation_id: str, staff: Staff) -> list[str]:
     try:
         answer = next(query.page_iter)
     except (NotAccepted, TableMissing):
-        if not index_absent(ConversationIdIndex.Meta.index_name):
+        if not index_absent("CONVERSATIONS", ConversationIdIndex.Meta.index_name):
             raise
         return []
     items = [Conversation.from_raw_data(raw) for raw in answer["Items"]]

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from console import clock
 from console.dynamodb.paging import PAGE_SIZE, PageRead, Source, read_neighbour, read_page
-from console.dynamodb.presence import index_ready, table_ready
+from console.dynamodb.presence import index_absent
 from console.errors import NotAccepted, NotFound, StoreUnavailable, TableMissing
 from console.refs import unseal
 from console.staff.permissions import Staff
@@ -247,17 +247,12 @@ def _with_fallback(listed: ConversationList, read: Callable[[Source[Conversation
     except (NotAccepted, TableMissing) as error:
         # An absent index is refused by the call itself; asking only now keeps the usual page at one call.
         index = listed.source.index
-        if not index or not index_absent(index):
+        if not index or not index_absent("CONVERSATIONS", index):
             raise
         if listed.fallback is None:
             message = f"The index {index}, which this list needs, is not there in this environment."
             raise StoreUnavailable(message) from error
         return _with_fallback(listed.fallback, read)[0], listed.notice
-
-
-def index_absent(index: str) -> bool:
-    """Whether the conversations table is there, but that index is not (or not ready)."""
-    return table_ready("CONVERSATIONS") and not index_ready("CONVERSATIONS", index)
 
 
 def _notice(read: PageRead[Conversation], *, newest: bool) -> str:

@@ -40,6 +40,11 @@ def index_ready(table_key: str, index_name: str) -> bool:
     return index_name in (_indexes(table_key) or ())
 
 
+def index_absent(table_key: str, index_name: str) -> bool:
+    """Whether a table is there, but not that index of it (or not ready yet). Raises as `missing_tables`."""
+    return table_ready(table_key) and not index_ready(table_key, index_name)
+
+
 def forget() -> None:
     """Look anew at the next question: after a change of tables, and between tests."""
     with _lock:

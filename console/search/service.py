@@ -84,8 +84,6 @@ def _start(finder: Finder, meanings: Sequence[Meaning], staff: Staff) -> list[Fu
 def _asked(find: Find, value: str, staff: Staff) -> Found:
     try:
         return find(value, staff)
-    except TableMissing:
-        raise
     except NotFound:
         # Nothing there and nothing in scope are one answer.
         return Found()

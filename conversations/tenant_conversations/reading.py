@@ -18,7 +18,7 @@ from console.refs import seal
 from console.trees import Node, clean, text_of, tree_of, well_formed
 from conversations.content import CONTENT, blocks_of
 from conversations.credentials import mask_credentials
-from conversations.facts import protected
+from conversations.facts import unknown_names, unknown_tree
 from conversations.records import Extra, Message, Speaker
 from conversations.sources.records import Talk
 from conversations.tenant_conversations.models import TenantConversation
@@ -210,11 +210,7 @@ def _flaws(item: TenantConversation) -> tuple[str, ...]:
 def summary_of(item: TenantConversation, stored: Stored, now: datetime) -> Summary:
     """The facts of a conversation. Never raises."""
     removal = removal_of(item, now)
-    unknown = item.unknown()
     flaws = [*_flaws(item), *([f"messages: {stored.drift}"] if stored.drift else [])]
-    if unknown:
-        names = ", ".join(redact(clean(name))[:60] for name in sorted(unknown)[:20])
-        flaws.append(f"unknown attributes: {names}")
     return Summary(
         name=name_of(item.sk),
         facts=(
@@ -228,6 +224,6 @@ def summary_of(item: TenantConversation, stored: Stored, now: datetime) -> Summa
         ),
         removal=removal,
         messages=len(stored.entries),
-        flaws=tuple(flaws),
-        unknown=tree_of(protected(unknown)) if unknown else None,
+        flaws=(*flaws, *unknown_names(item)),
+        unknown=unknown_tree(item),
     )

@@ -10,9 +10,10 @@ from console.facts import Fact, instant_fact
 from console.redaction import excerpt, redact
 from console.staff.permissions import Staff
 from console.trees import text_of
+from conversations.facts import unknown_names, unknown_tree
 from conversations.sources.adapter import Asked
 from conversations.sources.chats import queries
-from conversations.sources.chats.flaws import flaws_of, unknown_names, unknown_tree
+from conversations.sources.chats.flaws import flaws_of
 from conversations.sources.chats.keys import image_place, short, user_link
 from conversations.sources.chats.models import PROMPT, Image
 from conversations.sources.chats.pictures import host_of, picture_of, prompt_in_list, prompt_of

@@ -11,9 +11,10 @@ from console.dynamodb.calls import parallel
 from console.errors import NotFound
 from console.facts import Fact, instant_fact
 from console.staff.permissions import Permission, Staff
+from conversations.facts import unknown_names, unknown_tree
 from conversations.sources.adapter import Asked, Subject
 from conversations.sources.chats import queries, window
-from conversations.sources.chats.flaws import flaws_of, unknown_names, unknown_tree
+from conversations.sources.chats.flaws import flaws_of
 from conversations.sources.chats.images import COLUMNS, image_row
 from conversations.sources.chats.keys import anchor_of, begun_at, is_usable, moment, short, short_session, user_link
 from conversations.sources.chats.messages import Context, messages_of

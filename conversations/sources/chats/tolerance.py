@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from console.dynamodb.presence import index_ready, table_ready
+from console.dynamodb import presence
 from console.dynamodb.registry import TABLES
 from console.errors import ConsoleError, NotAccepted, StoreUnavailable, TableMissing, Throttled
 
@@ -47,7 +47,7 @@ def told(error: ConsoleError | None, what: str, table_key: str, index: str = "")
 def index_absent(table_key: str, index: str) -> bool:
     """Whether a table is there, but not that index of it. Never raises: where nobody can say, it is not absent."""
     try:
-        return table_ready(table_key) and not index_ready(table_key, index)
+        return presence.index_absent(table_key, index)
     except ConsoleError:
         return False
 

@@ -13,6 +13,7 @@ from console import clock
 from console.dynamodb.batches import batch_get
 from console.dynamodb.calls import parallel, submit
 from console.dynamodb.keys import SORT_KEY_BYTES, fits
+from console.dynamodb.presence import index_absent
 from console.errors import NotAccepted, NotFound, TableMissing
 from console.staff.permissions import Staff
 from console.trees import text_of
@@ -22,7 +23,7 @@ from conversations.sources.threads.cursors import Position, sort_key_of
 from conversations.sources.threads.keys import MESSAGES, ThreadKey, key_of
 from conversations.sources.threads.lanes import instant_in, instant_of, second_of
 from conversations.sources.threads.models import TABLE, MessageIdIndex, Thread, ThreadMessage
-from conversations.sources.threads.queries import belongs, index_absent
+from conversations.sources.threads.queries import belongs
 from conversations.sources.threads.strands import READS, Reel
 from conversations.transcript import WINDOW
 
@@ -149,7 +150,7 @@ def find_message(key: ThreadKey, message_id: str, staff: Staff) -> str:
             for each in part
         ]
     except (NotAccepted, TableMissing):
-        if not index_absent(MESSAGE_INDEX):
+        if not index_absent(TABLE, MESSAGE_INDEX):
             raise
         found = [
             each

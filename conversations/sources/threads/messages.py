@@ -11,9 +11,10 @@ from urllib.parse import urlsplit
 
 from console import clock
 from console.redaction import redact, redact_value
-from console.trees import Node, clean, text_of, tree_of, well_formed
+from console.trees import Node, text_of, tree_of, well_formed
 from conversations.content import blocks_of
 from conversations.credentials import mask_credentials
+from conversations.facts import unknown_names
 from conversations.records import Extra, Feedback, Message, Origin, Speaker
 from conversations.sources.threads.cursors import anchor_of
 from conversations.sources.threads.keys import LLM
@@ -225,7 +226,4 @@ def _drift(entry: Dated[ThreadMessage]) -> tuple[str, ...]:
         found.append(f"its key and its timestamp differ: the latter says {clock.to_iso(stamped, 'seconds')}")
     if item.plain("message_id") in (None, ""):
         found.append("message_id: " + ("NULL or empty" if "message_id" in item.raw else "missing"))
-    if unknown := item.unknown():
-        names = ", ".join(redact(clean(name))[:60] for name in sorted(unknown)[:20])
-        found.append(f"unknown attributes: {names}")
-    return tuple(found)
+    return (*found, *unknown_names(item))

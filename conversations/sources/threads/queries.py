@@ -9,7 +9,7 @@ from console import clock
 from console.dynamodb.calls import submit
 from console.dynamodb.models import ForeignModel
 from console.dynamodb.paging import PAGE_SIZE, PageRead, Source, read_page
-from console.dynamodb.presence import index_ready, table_ready
+from console.dynamodb.presence import index_absent
 from console.errors import ConsoleError, NotAccepted, TableMissing
 from console.refs import seal_cursor, unseal_cursor
 from console.staff.permissions import Staff
@@ -44,11 +44,6 @@ class ThreadPage:
     missing: bool = False
 
 
-def index_absent(index: str) -> bool:
-    """Whether the table is there, but that index is not (or not ready)."""
-    return table_ready(TABLE) and not index_ready(TABLE, index)
-
-
 def belongs(item: ForeignModel, organisation: str, staff: Staff) -> bool:
     """Whether an item is the organisation's by its key, and by its attribute where it has one."""
     named = item.plain("org_id")
@@ -76,7 +71,7 @@ def of_organisation(
     try:
         read = read_page(_organisation_source(organisation, staff, days), staff.username, cursor, size)
     except (NotAccepted, TableMissing):
-        if not index_absent(ORGANISATION_INDEX):
+        if not index_absent(TABLE, ORGANISATION_INDEX):
             raise
         words = (
             f"An organisation's threads are listed by the index {ORGANISATION_INDEX}, which is not there in this "
@@ -201,7 +196,7 @@ def _by_time(
     try:
         return read(reel), []
     except (NotAccepted, TableMissing):
-        if not index_absent(TIME_INDEX):
+        if not index_absent(TABLE, TIME_INDEX):
             raise
     words = f"The index {TIME_INDEX} is not there in this environment: threads were read in the order of their ids."
     plain = Reel(Thread, base, (THREAD,), "SK", LIST_ATTRIBUTES, "", reel.visible, since, until)
@@ -245,7 +240,7 @@ def _looked(
     except ConsoleError as error:
         if failed is not None:
             raise failed from error
-        if isinstance(error, NotAccepted | TableMissing) and index_absent(ORGANISATION_INDEX):
+        if isinstance(error, NotAccepted | TableMissing) and index_absent(TABLE, ORGANISATION_INDEX):
             why = f"that needs the index {ORGANISATION_INDEX}, which is not there in this environment."
         else:
             why = "they could not be read just now."

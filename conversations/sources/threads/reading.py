@@ -9,7 +9,7 @@ from console import clock
 from console.facts import Fact, instant_fact
 from console.redaction import excerpt, redact
 from console.trees import Node, clean, text_of, tree_of
-from conversations.facts import protected
+from conversations.facts import protected, unknown_names
 from conversations.reading import is_true
 from conversations.sources.records import Cell, Row, a_record
 from conversations.sources.threads.keys import ThreadKey
@@ -91,10 +91,7 @@ def flaws_of(item: Thread, key: ThreadKey) -> tuple[str, ...]:
     for name, owner, by_key in (("org_id", "organisation", key.organisation), ("user_id", "user", key.user)):
         if name not in found and item.plain(name) != by_key:
             words.append(f"{name}: its key says another {owner}")
-    if unknown := item.unknown():
-        names = ", ".join(redact(clean(name))[:60] for name in sorted(unknown)[:20])
-        words.append(f"unknown attributes: {names}")
-    return tuple(words)
+    return (*words, *unknown_names(item))
 
 
 def _absent(item: Thread, name: str) -> str:

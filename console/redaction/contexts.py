@@ -33,8 +33,8 @@ _ORDER_ID = (
 )
 # A comma or a word between two of them.
 _AND = r"(?:,|[ ](?:and|und|et|y|e|en|i|og|och|&)(?![a-z])){1,2}[ ]?\#?"
-_ORDERS = re.compile(rf"{_ORDER_WORD}{_BETWEEN}(?P<ids>{_ORDER_ID}(?:{_AND}{_ORDER_ID})*)")
-_ONE_ORDER = re.compile(_ORDER_ID)
+_list_of_orders = re.compile(rf"{_ORDER_ID}(?:{_AND}{_ORDER_ID})*").match
+_orders = re.compile(_ORDER_ID).finditer
 # Three would be the status in "POST /orders 201", and the mask of a shorter number would show it all.
 _has_order_digits = re.compile(r"(?:[^0-9]*+[0-9]){4}").match
 # "#86125" alone; neither TS#171… nor &#64; nor a colour such as #a1b2c3.
@@ -50,20 +50,24 @@ _TRACKING_WORD = (
     r"|consignment(?: note)?|sendung(?:s(?:nummer|nr|verfolgung))?|paket(?:nummer)?|paquete|colis|env[ií]o|seguimiento"
     r"|suivi|pacco|package|pakket|trk(?:nbr)?|rastre(?:io|amento)|spedizione|przesyłk[aię]|sporing|трек|运单|快递)(?![a-z])"
 )
-_TRACKING = re.compile(rf"{_TRACKING_WORD}{_BETWEEN}(?=[a-z0-9])")
-_AND_ANOTHER = re.compile(rf"{_AND}(?=[a-z0-9])")
+_and_another = re.compile(rf"{_AND}(?=[a-z0-9])").match
 # In one piece, or in groups of digits and capitals: D 100 113 459 830 10
-_TRACKING_ID = re.compile(
+_tracking_id = re.compile(
     r"[A-Za-z0-9]{1,64}(?:-[A-Za-z0-9]{1,40}){0,6}"
     r"(?:[ ](?:[0-9]{1,40}[A-Z]{0,3}|[A-Z]{1,3}[0-9]{0,40})(?![A-Za-z0-9])){0,16}"
-)
-# The beginnings of all these words, by their first letter, and text up to the next word that begins so.
+).match
+# The beginnings of all these words, by their first letter; to look at the beginnings of words only is far faster.
 _BEGINNINGS = "|".join(
     f"{first}(?:{'|'.join(stem[1:] for stem in stems)})"
     for first, stems in groupby(sorted((*_ORDER_STEMS, *_TRACKING_STEMS)), key=itemgetter(0))
 )
 _NO_LETTERS = r"[\x00-`{-\x7f]*+"
-_up_to_a_word = re.compile(rf"{_NO_LETTERS}(?:(?!{_BEGINNINGS})(?:[a-z]++|[^\x00-\x7f]){_NO_LETTERS})*+").match
+# Text up to the next word that begins so, and that word with what is between it and the number, if it is one of them.
+_next_word = re.compile(
+    rf"{_NO_LETTERS}(?:(?!{_BEGINNINGS})(?:[a-z]++|[^\x00-\x7f]){_NO_LETTERS})*+"
+    rf"(?:(?P<orders>{_ORDER_WORD}{_BETWEEN}(?=(?:[a-z]{{1,6}}[\-/]?)?[0-9]))"
+    rf"|(?P<parcels>{_TRACKING_WORD}{_BETWEEN}(?=[a-z0-9]))|(?P<other>(?s:.)))"
+).match
 _has_tracking_digits = re.compile(r"(?:[^0-9]*+[0-9]){5}").match
 
 
@@ -72,8 +76,16 @@ def numbers_behind_words(text: str) -> list[Claim]:
     lowered = text.lower()
     if len(lowered) != len(text):  # a few capitals are one character and two in lower case
         lowered = "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
-    places = _places(lowered)
-    claims = [*_tracking_numbers(text, lowered, places), *_order_numbers(text, lowered, places)] if places else []
+    claims: list[Claim] = []
+    position = orders_end = parcels_end = 0
+    while found := _next_word(lowered, position):
+        kind, end = found.lastgroup or "", found.end()
+        start = found.start(kind)
+        position = start + 1
+        if kind == "orders" and start >= orders_end:
+            orders_end = _order_numbers(text, lowered, end, claims)
+        elif kind == "parcels" and start >= parcels_end:
+            parcels_end = _tracking_numbers(text, lowered, end, claims)
     return _apart(claims) if len(claims) > 1 else claims
 
 
@@ -82,34 +94,30 @@ def hash_numbers(text: str) -> list[Claim]:
     return [(*found.span("id"), mask_order(found["id"])) for found in _HASH_NUMBER.finditer(text)]
 
 
-def _order_numbers(text: str, lowered: str, places: list[int]) -> list[Claim]:
-    claims: list[Claim] = []
-    end = 0
-    for start in places:
-        found = _ORDERS.match(lowered, start) if start >= end else None
-        if found is None:
-            continue
+def _order_numbers(text: str, lowered: str, start: int, claims: list[Claim]) -> int:
+    """Claim the order numbers from start on; where the list of them ends."""
+    found = _list_of_orders(lowered, start)
+    if found is None:
+        return start
+    for order in _orders(lowered, start, found.end()):
+        first, last = order.span()
+        number = text[first:last]
+        if _has_order_digits(number):
+            claims.append((first, last, mask_order(number)))
+    return found.end()
+
+
+def _tracking_numbers(text: str, lowered: str, start: int, claims: list[Claim]) -> int:
+    """Claim the tracking numbers from start on; where the last of them ends."""
+    end = start
+    while (found := _tracking_id(text, start)) and _has_tracking_digits(found.group()):
         end = found.end()
-        for order in _ONE_ORDER.finditer(lowered, found.start("ids"), end):
-            first, last = order.span()
-            number = text[first:last]
-            if _has_order_digits(number):
-                claims.append((first, last, mask_order(number)))
-    return claims
-
-
-def _tracking_numbers(text: str, lowered: str, places: list[int]) -> list[Claim]:
-    claims: list[Claim] = []
-    end = 0
-    for start in places:
-        word = _TRACKING.match(lowered, start) if start >= end else None
-        while word and (found := _TRACKING_ID.match(text, word.end())):
-            end = found.end()
-            if not _has_tracking_digits(found.group()):
-                break
-            claims.append((found.start(), end, FULL_MASK))
-            word = _AND_ANOTHER.match(lowered, end)
-    return claims
+        claims.append((start, end, FULL_MASK))
+        another = _and_another(lowered, end)
+        if another is None:
+            break
+        start = another.end()
+    return end
 
 
 def _apart(claims: list[Claim]) -> list[Claim]:
@@ -121,13 +129,3 @@ def _apart(claims: list[Claim]) -> list[Claim]:
             apart.append(claim)
             end = claim[1]
     return apart
-
-
-def _places(lowered: str) -> list[int]:
-    """Where words begin as those above do; to look at the beginnings of words only is many times faster."""
-    places: list[int] = []
-    position = 0
-    while (before := _up_to_a_word(lowered, position)) and before.end() < len(lowered):
-        places.append(before.end())
-        position = before.end() + 1
-    return places

@@ -18,7 +18,9 @@ _ENCODED = re.compile(
       (?<=%)(?P<utf8>(?:25){{0,8}}[C-Fc-f][0-9A-Fa-f](?:%(?:25){{0,8}}[89ABab][0-9A-Fa-f]){{1,3}})
     | (?<=%)(?:25){{0,8}}(?P<url>[0-9A-Fa-f]{{2}})
     | (?<=&)(?:amp;){{0,8}}(?P<html>\#[0-9]{{1,7}};?|\#[xX][0-9A-Fa-f]{{1,6}};?|[A-Za-z]{{2,8}};)
-    | (?<=\\)\\{{0,31}}+(?:u(?P<unicode>[0-9A-Fa-f]{{4}})|x(?P<hex>[0-9A-Fa-f]{{2}})|(?P<short>[nrt]))?
+    # Before any other letter it is no escape, and parts what stands around it.
+    | (?<=\\)\\{{0,31}}+(?![A-Za-z](?<![unrtx]))
+      (?:u(?P<unicode>[0-9A-Fa-f]{{4}})|x(?P<hex>[0-9A-Fa-f]{{2}})|(?P<short>[nrt]))?
     | (?<=[{_INVISIBLE}])(?P<invisible>[{_INVISIBLE}]*)
     )""",
     re.VERBOSE,
@@ -113,5 +115,5 @@ def _decoded_char(match: re.Match[str]) -> str:
         return bytes.fromhex("".join(_URL_BYTE.findall(match.group()))).decode("utf-8", "replace")[:1]
     if found == "html":
         char = html.unescape("&" + value.rstrip(";") + ";")
-        return char if len(char) == 1 else match.group()
+        return char if len(char) == 1 and char != "\ufffd" else match.group()
     return "\n" if found == "short" else chr(int(value, 16))

@@ -17,6 +17,8 @@ from console.redaction.walk import NotJsonError, Walk
 # Where JSON may begin inside other text.
 _OPENING = re.compile(r'[{\[](?=\s{0,16}["{\[])|\A\s*\[(?=\s{0,16}(?:-?[0-9]|(?:true|false|null|NaN|-?Infinity)\b))')
 _PLAIN_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
+# Python 3.11 is slow to reach the members of an Enum by name.
+_SAFE = Kind.SAFE
 # Documents in strings in documents.
 _MAX_NESTING = 12
 # Each failed walk costs a reading of the text.
@@ -91,7 +93,7 @@ class _Strings:
 
     def redact(self, value: str, kind: Kind) -> str:
         """Mask a suspicious string whose key has this kind, which is no sensitive one."""
-        if kind is Kind.SAFE and _PLAIN_NUMBER.fullmatch(value):
+        if kind is _SAFE and _PLAIN_NUMBER.fullmatch(value):
             return value
         if "{" not in value and "[" not in value:
             return redact_suspicious(value)

@@ -10,8 +10,12 @@ from console.redaction.masks import EMAIL_MASK, FULL_MASK, digits_of, is_mask, m
 _KINDS = KeyKinds("", Kind.OTHER)
 _LONGEST_PHONE = 40
 _LONGEST_ORDER = 64
+# Python 3.11 is slow to reach the members of an Enum by name.
+_EMAIL, _ORDER, _PERSONAL, _SAFE = Kind.EMAIL, Kind.ORDER, Kind.PERSONAL, Kind.SAFE
 # `order` is also how a list is sorted.
 _NOT_ORDERS = frozenset({"asc", "desc", "ascending", "descending"})
+# What ends a value whatever stands before it.
+_ENDS = frozenset({"", " ", "\n", "\r", "\t", ",", ";", "&", ")", "]", "}"})
 _EMPTY = frozenset({"", "null", "none", "true", "false"})
 
 # `=`, `:`, `==` or `=>` behind a key, which is looked for backwards: one word, or two when the second is "name" …
@@ -44,7 +48,7 @@ _FEWEST_DIGITS = {Kind.PHONE: 4, Kind.TRACKING: 1, Kind.ORDER: 4}
 def mask_value(kind: Kind, value: str) -> str:
     """The mask of a value whose key is sensitive; masks and empty values stay."""
     plain = value.strip()
-    if not plain or is_mask(plain) or (plain.lower() in _NOT_ORDERS and kind is Kind.ORDER):
+    if not plain or is_mask(plain) or (kind is _ORDER and plain.lower() in _NOT_ORDERS):
         return value
     mask = _MASKS.get(kind)
     return mask(plain) if mask else FULL_MASK
@@ -79,7 +83,7 @@ def field_pairs(text: str) -> list[Claim]:
         start, end = sign.span()
         kind = _kind_before(text[max(position, start - _LONGEST_KEY) : start])
         position = end
-        if kind is Kind.SAFE:
+        if kind is _SAFE:
             number = _PLAIN_NUMBER.match(text, position)
             if number:
                 claims.append((*number.span("value"), None))
@@ -89,7 +93,7 @@ def field_pairs(text: str) -> list[Claim]:
             if claim:
                 claims.append(claim)
                 position = claim[1]
-            if claim is None or kind is Kind.PERSONAL:
+            if claim is None or kind is _PERSONAL or text[position : position + 1] not in _ENDS:
                 claims.append((position, position, None))
     return claims
 
@@ -120,13 +124,13 @@ def _kind(key: str) -> Kind:
 def _sensitive_claim(kind: Kind, sign: str, text: str, position: int) -> Claim | None:
     opening = text[position : position + 1]
     quoted = _QUOTED.get(opening)
-    if quoted and not (opening in "({" and kind is not Kind.PERSONAL):
+    if quoted and not (opening in "({" and kind is not _PERSONAL):
         found = quoted.match(text, position)
         value = found["value"] if found else ""
     else:
         found = _BARE[kind].match(text, position)
         value = found["value"] if found else ""
-        if len(digits_of(value)) < _FEWEST_DIGITS.get(kind, 0) or (kind is Kind.EMAIL and sign == ":"):
+        if len(digits_of(value)) < _FEWEST_DIGITS.get(kind, 0) or (kind is _EMAIL and sign == ":"):
             return None
     if found is None or value.strip(BLANK + " ").lower() in _EMPTY:
         return None

@@ -38,7 +38,9 @@ _LOCAL_BACKWARDS = re.compile(
     r"|\"{1,3}(?:[^\"@\n\0]{0,64}\")?"
 )
 _LONGEST_LOCAL = 256
-_IPV4_DOMAIN = re.compile(r"@[0-9]{1,3}(?:\.[0-9]{1,3}){3}")
+# The rest of a phone number of which the last group stands before the @.
+_GROUPS_BACKWARDS = re.compile(r"(?:[ .\-/()]{1,3}[0-9]{1,5}){1,5}\+")
+_IPV4_DOMAIN = re.compile(r"@[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?!\.?[0-9])")
 
 # The platform's own prefixes, or three named segments, and then a number.
 _CONVERSATION = re.compile(
@@ -59,9 +61,14 @@ def existing_masks(text: str) -> list[Claim]:
     return [(*found.span(), None) for found in MASK.finditer(text)]
 
 
+def may_hold_credentials(text: str) -> bool:
+    """Whether something in text begins as a credential does."""
+    return holds_any(text, _CREDENTIAL_BEGINNINGS)
+
+
 def credentials(text: str) -> list[Claim]:
     """Mask keys that open something: no personal data, and yet nothing to show to who may not see a text as it is."""
-    if not holds_any(text, _CREDENTIAL_BEGINNINGS):
+    if not may_hold_credentials(text):
         return []
     return [(*found.span(), FULL_MASK) for found in _CREDENTIAL.finditer(text)]
 
@@ -84,7 +91,7 @@ def tracking_links(text: str) -> list[Claim]:
 def emails(text: str) -> list[Claim]:
     """Mask email addresses, chat ids (`447…@c.us`) and addresses that a cut has left without a domain."""
     claims: list[Claim] = []
-    floor = 0
+    floor = ended = 0
     while (at := text.find("@", floor)) >= 0:
         domain = _DOMAIN.match(text, at)
         if domain is None:
@@ -92,15 +99,22 @@ def emails(text: str) -> list[Claim]:
             continue
         local = _LOCAL_BACKWARDS.match(text[max(floor, at - _LONGEST_LOCAL) : at][::-1])
         floor = domain.end()
-        if local and _is_host(domain.group()):
-            claims.append((at - local.end(), floor, EMAIL_MASK))
+        # Somebody can be mentioned by an address: @jo@example.com
+        is_address = local or "@" in domain.group().lstrip("@")
+        if is_address and _is_host(domain.group()):
+            start = at - local.end() if local else at
+            if text[start:at].isdigit():
+                groups = _GROUPS_BACKWARDS.match(text[max(ended, start - _LONGEST_LOCAL) : start][::-1])
+                start -= groups.end() if groups else 0
+            claims.append((start, floor, EMAIL_MASK))
+            ended = floor
     return claims
 
 
 def _is_host(domain: str) -> bool:
     """Whether what begins with an @ is a host or was cut off, rather than a version or an amount."""
     name = domain.strip("@")
-    return not name or "[" in name or any(map(str.isalpha, name)) or bool(_IPV4_DOMAIN.fullmatch(domain))
+    return not name or "[" in name or any(map(str.isalpha, name)) or bool(_IPV4_DOMAIN.search(domain))
 
 
 def conversation_ids(text: str) -> list[Claim]:

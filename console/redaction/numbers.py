@@ -57,7 +57,7 @@ def _claim_at_word(text: str, start: int, stop: int, floor: int, in_word: bool) 
     # "B12 0700 122 121": digits in a word are a group of their own.
     if first and (in_word or first.end() == stop):
         return _word_claim(text, start, first.end(), floor), first.end()
-    if text[stop : stop + 1] in _LETTERS:
+    if text[stop : stop + 1] in _LETTERS and len(digits_of(text[start:stop])) < _WHOLE.start:
         stop = _without_last_group(text, start, stop)
     return (_number_claim(text, start, stop, floor) if stop - start >= MIN_PHONE_DIGITS else None), stop
 

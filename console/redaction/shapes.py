@@ -20,8 +20,8 @@ _TWO_LETTERS = r"(?=[0-9]*[a-f][0-9]*[a-f])"
 EPOCH = re.compile(r"1[4-9][0-9]{8}(?:[0-9]{3}|[0-9]{6}|[0-9]{9})?")
 
 _EPOCH_WITH_FRACTION = rf"{EPOCH.pattern}(?:\.[0-9]{{1,9}})?"
-# A decimal fraction, unless it looks like 555.1234567.
-_FRACTION = r"(?![0-9]{3}\.[0-9]{7}(?![0-9]))(?:0|[1-9][0-9]{0,5})\.[0-9]{1,15}"
+# A decimal fraction (also a tiny one, as logarithms of probabilities are), unless it looks like 555.1234567.
+_FRACTION = r"(?![0-9]{3}\.[0-9]{7}(?![0-9]))(?:0|[1-9][0-9]{0,5})\.[0-9]{1,15}(?:[eE]-[0-9]{1,3}(?![0-9]))?"
 
 _STRONG = (
     _UUID,
@@ -70,7 +70,10 @@ _has_digit_behind_hex = re.compile(r"(?:[^0-9]*+(?<![A-Fa-f])(?<![A-Fa-f]-)[0-9]
 _has_number = re.compile(r"[0-9][ .\-/()+]{0,3}[0-9][ .\-/()+]{0,3}[0-9]").search
 _AN_EPOCH = re.compile(rf"1(?<![0-9A-Za-z+.].)(?<=(?=(?P<epoch>{_EPOCH_WITH_FRACTION})(?![0-9A-Za-z]|[.:][0-9])).)")
 _ARN = re.compile(r"arn:aws[a-z\-]{0,10}:[a-z0-9\-]{1,30}:[a-z0-9\-]{0,20}:[0-9]{12}(?![0-9])")
-_PACKAGE = re.compile(r"@[0-9]{1,4}\.[0-9]{1,4}(?:\.[0-9]{1,6})?(?![0-9.@])")
+# Not call me @555.123.4567, nor hi@555.123.4567
+_PACKAGE = re.compile(
+    r"@(?<=[A-Za-z0-9_\-.]@)(?![0-9]{3}\.[0-9]{3}\.[0-9]{3})[0-9]{1,4}\.[0-9]{1,4}(?:\.[0-9]{1,6})?(?![0-9.@])"
+)
 # A shape behind this is the rest of a phone number: +49 1715642626, 0049-1715642626.
 _DIALLING_CODE = re.compile(r"(?:\+|(?<![0-9.:])0)[0-9]{0,5}[ .\-()/]{1,3}\Z")
 _phone_word = re.compile(

@@ -13,6 +13,7 @@ from console.redaction.identifiers import (
     emails,
     existing_masks,
     is_conversation_id,
+    may_hold_credentials,
     tracking_links,
     whatsapp_ids,
 )
@@ -142,7 +143,9 @@ def _is_final(redacted: str, claims: list[Claim], keeps_something: bool) -> bool
     It could where two masks have met, where a credential has come to end at a mask, where a field's value or key ends
     elsewhere once there are masks, or where a phone word has moved nearer to what was kept.
     """
-    if "****" in redacted or credentials(redacted):
+    if "****" in redacted:
+        return False
+    if may_hold_credentials(redacted) and credentials(blank(redacted, existing_masks(redacted))):
         return False
     if "=" in redacted or ":" in redacted:
         if _has_key_at_mask(redacted):

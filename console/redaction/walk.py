@@ -174,7 +174,7 @@ class Walk:
 
     def _bare(self, token: re.Match[str], group: int, kind: Kind) -> None:
         value = token[group]
-        if value in LITERALS:
+        if value in LITERALS or (value == FULL_MASK and token.end() == len(self.text)):
             return
         if NUMBER.fullmatch(value):
             redacted = redact_number(value, kind)

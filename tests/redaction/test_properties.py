@@ -1,8 +1,11 @@
 """Properties that hold for any text."""
 
+import html
 import json
 import re
+from urllib.parse import unquote
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +25,12 @@ PIECES = st.sampled_from(
         *("wamid.HBgMMjQ0MjIy", "https://track.example.com/H209856121", "\u200b", "\u00a0", "٣٤", "é"),
     ]
 )
+EMAILS = st.builds(
+    "{}@{}".format,
+    st.sampled_from(["jo", "jo.smith", "user40.5e10", "o'brien", "info+tag-1", "JO_B", "1234567", "447123454821"]),
+    st.sampled_from(["example.com", "x.y", "mail.shop.co.uk", "example.photography", "10.0.0.1"]),
+)
+AROUND = st.sampled_from(["", *" \n\t,;:='\"()<>[]{}/|&?#-_.!*@~^$`…»—", "://", "=>", "\u00a0", "\u200b", "%20"])
 TEXTS = st.one_of(
     st.lists(PIECES, max_size=14).map("".join),
     st.text(max_size=60),
@@ -42,6 +51,27 @@ DOCUMENTS = st.recursive(
 def test_a_second_redaction_changes_nothing(text):
     once = redact(text)
     assert redact(once) == once
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SP0296925100parcel parcel \n\n1715642626315",
+        "tel: 1715642626AKIAABCDEFGHIJKLMNOP",
+        '{"ts": {"address": {"text": 1715642626.',
+        "orders10:10, 447123454821@example.com!me",
+        'order=>4915112345678"@types/node@20.1.0',
+    ],
+)
+def test_what_a_mask_uncovers_was_masked_before(text):
+    once = redact(text)
+    assert redact(once) == once
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(PIECES, max_size=5).map("".join), AROUND, EMAILS, AROUND, st.lists(PIECES, max_size=5).map("".join))
+def test_no_address_survives_whatever_stands_around_it(before, opening, email, closing, after):
+    assert email not in html.unescape(unquote(redact(before + opening + email + closing + after)))
 
 
 @settings(max_examples=200, deadline=None)

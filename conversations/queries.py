@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from console import clock
-from console.dynamodb.paging import PAGE_SIZE, PageRead, Source, read_neighbour, read_page
+from console.dynamodb.paging import PAGE_SIZE, RESTARTED, PageRead, Source, read_neighbour, read_page
 from console.dynamodb.presence import index_absent
 from console.errors import NotAccepted, NotFound, StoreUnavailable, TableMissing
 from console.refs import unseal
@@ -258,7 +258,7 @@ def _with_fallback(listed: ConversationList, read: Callable[[Source[Conversation
 def _notice(read: PageRead[Conversation], *, newest: bool) -> str:
     parts = []
     if read.restarted:
-        parts.append("That page is not there any more, or was another list's: this is the first page.")
+        parts.append(RESTARTED)
     if read.thin:
         which = ("newest" if newest else "first") if read.from_start else "next"
         found = len(read.items)

@@ -99,6 +99,11 @@ def outcome(result: str) -> str:
     return word if word in (Result.PENDING, Result.CONFLICT) else "unknown"
 
 
+# Trails that are not of a conversation: what their partition begins with.
+STAFF_TRAIL, TENANT_TRAIL, CHAT_TRAIL, THREAD_TRAIL = "STAFF#", "TENANT#", "CHAT#", "THREAD#"
+SYSTEM_TRAIL = "SYSTEM"
+
+
 def conversation_trail(conversation_id: str) -> str:
     """Partition of a conversation's trail."""
     return conversation_id
@@ -106,22 +111,19 @@ def conversation_trail(conversation_id: str) -> str:
 
 def staff_trail(username: str) -> str:
     """Partition of a member of staff's own trail (sign-ins, changes of the account)."""
-    return f"STAFF#{username}"
+    return f"{STAFF_TRAIL}{username}"
 
 
 def tenant_trail(tenant_id: str) -> str:
     """Partition of a tenant's trail."""
-    return f"TENANT#{tenant_id}"
+    return f"{TENANT_TRAIL}{tenant_id}"
 
 
 def chat_trail(session_id: str) -> str:
     """Partition of the trail of a chatbot's session, or of its user (schema chatbot-sessions)."""
-    return f"CHAT#{session_id}"
+    return f"{CHAT_TRAIL}{session_id}"
 
 
 def thread_trail(organisation: str, key: str) -> str:
     """Partition of the trail of an organisation's thread; `key` is what follows the organisation in its own."""
-    return f"THREAD#{organisation}#{key}"
-
-
-SYSTEM_TRAIL = "SYSTEM"
+    return f"{THREAD_TRAIL}{organisation}#{key}"

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from django.urls import reverse
 
 from console.audit import scoping
-from console.audit.actions import Action, outcome
+from console.audit.actions import CHAT_TRAIL, TENANT_TRAIL, THREAD_TRAIL, Action, outcome
 from console.audit.models import AuditEntry
 from console.audit.names import name_of
 from console.audit.queries import display_names
@@ -72,7 +72,7 @@ def looks_of_person(username: str, staff: Staff) -> Looks:
         url = reverse("trail", args=[seal("trail", trail)])
         if is_conversation_trail(trail):
             return redact(trail), "", url
-        if trail.startswith(("THREAD#", "CHAT#")):
+        if trail.startswith((THREAD_TRAIL, CHAT_TRAIL)):
             return name_of(trail), "", url
         if entries[0].plain("action_type") == Action.PERSON_LOOKED_UP:
             return "A person, in all stores", "recorded in their own trail", url
@@ -90,7 +90,7 @@ def _about(entry: AuditEntry) -> str:
 
 def _in_tenant(entry: AuditEntry) -> str:
     """The conversation of a tenant that an entry in the tenant's trail is about; "" for others."""
-    if not _text(entry, "conversation_id").startswith("TENANT#"):
+    if not _text(entry, "conversation_id").startswith(TENANT_TRAIL):
         return ""
     value = _payload(entry).get("tenant_conversation")
     return text_of(value)[:200] if isinstance(value, str) else ""

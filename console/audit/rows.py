@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from console import clock
-from console.audit.actions import Action, outcome, staff_trail
+from console.audit.actions import STAFF_TRAIL, Action, outcome, staff_trail
 from console.audit.events.keys import shown_key
 from console.audit.models import AuditEntry, IdempotencyRecord
 from console.audit.records import TrailRow
@@ -65,9 +65,9 @@ def reference_of(entry: AuditEntry) -> str:
 def _with_account(payload: Any, entry: AuditEntry, actor: str) -> Any:
     """The payload with the account that an entry is about, which its trail tells, where it is somebody else's."""
     trail = _text(entry.plain("conversation_id"))
-    if not trail.startswith("STAFF#") or trail == staff_trail(actor) or not isinstance(payload, dict | None):
+    if not trail.startswith(STAFF_TRAIL) or trail == staff_trail(actor) or not isinstance(payload, dict | None):
         return payload
-    return {"account": redact(trail.removeprefix("STAFF#"))} | (payload or {})
+    return {"account": redact(trail.removeprefix(STAFF_TRAIL))} | (payload or {})
 
 
 def _moment(action: str, at: datetime | None, payload: Any) -> datetime | None:

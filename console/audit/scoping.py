@@ -6,7 +6,7 @@ conversation belongs when the trail's own entries do not.
 
 from collections.abc import Callable, Iterable
 
-from console.audit.actions import SYSTEM_TRAIL, staff_trail
+from console.audit.actions import CHAT_TRAIL, STAFF_TRAIL, SYSTEM_TRAIL, TENANT_TRAIL, THREAD_TRAIL, staff_trail
 from console.errors import NotFound
 from console.staff.permissions import Permission, Staff
 
@@ -29,7 +29,7 @@ def companies_of(conversation_id: str) -> frozenset[str]:
 
 def is_conversation_trail(trail: str) -> bool:
     """Whether a partition is of the platform's conversation, not of a tenant, a member of staff or another store."""
-    return trail != SYSTEM_TRAIL and not trail.startswith(("STAFF#", "TENANT#", "THREAD#", "CHAT#"))
+    return trail != SYSTEM_TRAIL and not trail.startswith((STAFF_TRAIL, TENANT_TRAIL, THREAD_TRAIL, CHAT_TRAIL))
 
 
 def check_role(trail: str, staff: Staff) -> None:
@@ -37,9 +37,9 @@ def check_role(trail: str, staff: Staff) -> None:
     staff.require(Permission.AUDIT_READ)
     if trail == staff_trail(staff.username):
         return
-    if trail == SYSTEM_TRAIL or trail.startswith("STAFF#"):
+    if trail == SYSTEM_TRAIL or trail.startswith(STAFF_TRAIL):
         staff.require(Permission.AUDIT_REVIEW)
-    elif trail.startswith("TENANT#"):
+    elif trail.startswith(TENANT_TRAIL):
         staff.require(Permission.TENANT_READ)
     else:
         staff.require(Permission.CONVERSATION_READ)
@@ -53,9 +53,9 @@ def check_scope(trail: str, staff: Staff, named_by_entries: Iterable[str]) -> No
     """
     if staff.scope.everything or trail == staff_trail(staff.username):
         return
-    if trail.startswith("TENANT#"):
-        owners = frozenset({trail.removeprefix("TENANT#")})
-    elif trail.startswith("THREAD#"):
+    if trail.startswith(TENANT_TRAIL):
+        owners = frozenset({trail.removeprefix(TENANT_TRAIL)})
+    elif trail.startswith(THREAD_TRAIL):
         # Its key begins with the organisation.
         owners = frozenset({trail.split("#", 2)[1]})
     elif is_conversation_trail(trail):

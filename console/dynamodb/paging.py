@@ -24,6 +24,8 @@ PAGE_SIZE = 50
 READS_PER_PAGE = 4
 FILTERED_LIMIT = 200
 STEP_LIMIT = 50
+# What a list says when it was `restarted`.
+RESTARTED = "That page is not there any more, or was another list's: this is the first page."
 
 Key = dict[str, dict[str, Any]]
 

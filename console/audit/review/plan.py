@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from console.audit import scoping
-from console.audit.actions import staff_trail
+from console.audit.actions import TENANT_TRAIL, staff_trail
 from console.audit.history import read_entries
 from console.audit.models import IdempotencyRecord
 from console.audit.review import streams
@@ -71,8 +71,8 @@ def _is_in_scope(trail: str, staff: Staff) -> bool:
     """
     if staff.scope.everything or trail == staff_trail(staff.username):
         return True
-    if trail.startswith("TENANT#"):
-        return staff.scope.covers(trail.removeprefix("TENANT#"))
+    if trail.startswith(TENANT_TRAIL):
+        return staff.scope.covers(trail.removeprefix(TENANT_TRAIL))
     if not scoping.is_conversation_trail(trail):
         return False
     (recent, _), (epochs, _) = parallel(

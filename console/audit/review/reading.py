@@ -7,7 +7,7 @@ from typing import Any
 
 from console import clock, refs
 from console.audit import scoping
-from console.audit.actions import outcome, staff_trail
+from console.audit.actions import TENANT_TRAIL, outcome, staff_trail
 from console.audit.models import AuditEntry
 from console.audit.queries import instant_of
 from console.audit.review.filters import NOBODY, Review
@@ -200,7 +200,7 @@ class _Walk:
         trail = identity_of(entry)[0]
         if trail == staff_trail(self._staff.username):
             return True
-        if not trail.startswith("TENANT#") and not scoping.is_conversation_trail(trail):
+        if not trail.startswith(TENANT_TRAIL) and not scoping.is_conversation_trail(trail):
             return False
         return bool(owners) and all(self._staff.scope.covers(owner) for owner in owners)
 
@@ -210,8 +210,8 @@ class _Walk:
         if isinstance(named, str) and named:
             return frozenset({named})
         trail = identity_of(entry)[0]
-        if trail.startswith("TENANT#"):
-            return frozenset({trail.removeprefix("TENANT#")})
+        if trail.startswith(TENANT_TRAIL):
+            return frozenset({trail.removeprefix(TENANT_TRAIL)})
         if not scoping.is_conversation_trail(trail) or (self._staff.scope.everything and not self._review.company):
             return frozenset()
         if trail not in self._owners:

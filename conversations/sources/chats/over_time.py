@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from console import clock
-from console.dynamodb.paging import PageRead, Source, read_page
+from console.dynamodb.paging import RESTARTED, PageRead, Source, read_page
 from console.errors import ConsoleError, NotAccepted, TableMissing
 from console.forms import DaysForm
 from console.staff.permissions import Staff
@@ -112,8 +112,7 @@ def _absent(error: ConsoleError) -> tuple[str, ...]:
 
 
 def _restarted(read: PageRead[ChatEvent]) -> tuple[str, ...]:
-    words = "That page is not there any more, or was another list's: this is the first page."
-    return (words,) if read.restarted else ()
+    return (RESTARTED,) if read.restarted else ()
 
 
 def _looked(read: PageRead[ChatEvent]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import Any
 from console import clock
 from console.dynamodb.calls import parallel
 from console.dynamodb.models import key_of_item
+from console.dynamodb.paging import RESTARTED
 from console.facts import Fact, distance
 from console.refs import seal_cursor, unseal_cursor
 from console.staff.permissions import Staff
@@ -231,7 +232,7 @@ def _notices(
 ) -> tuple[str, ...]:
     notices = []
     if is_stale:
-        notices.append("That page is not there any more, or was another list's: this is the first page.")
+        notices.append(RESTARTED)
     notices += told(alive.error, "Which sessions still run could not be read", "SESSIONS")
     notices += told(events.error, "Earlier sessions could not be read", "CHATS", USER_CONVERSATION)
     if events.error is None:

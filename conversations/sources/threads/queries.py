@@ -8,7 +8,7 @@ from functools import partial
 from console import clock
 from console.dynamodb.calls import submit
 from console.dynamodb.models import ForeignModel
-from console.dynamodb.paging import PAGE_SIZE, PageRead, Source, read_page
+from console.dynamodb.paging import PAGE_SIZE, RESTARTED, PageRead, Source, read_page
 from console.dynamodb.presence import index_absent
 from console.errors import ConsoleError, NotAccepted, TableMissing
 from console.refs import seal_cursor, unseal_cursor
@@ -121,7 +121,7 @@ def _within(days: Days, at: datetime | None) -> bool:
 def _notices(read: PageRead[Thread]) -> tuple[str, ...]:
     words = []
     if read.restarted:
-        words.append("That page is not there any more, or was another list's: this is the first page.")
+        words.append(RESTARTED)
     if read.thin:
         which = "newest" if read.from_start else "next"
         words.append(

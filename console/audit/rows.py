@@ -6,7 +6,7 @@ from typing import Any
 
 from console import clock
 from console.audit.actions import STAFF_TRAIL, Action, outcome, staff_trail
-from console.audit.events.keys import shown_key
+from console.audit.events.keys import decode, shown_key
 from console.audit.models import AuditEntry, IdempotencyRecord
 from console.audit.records import TrailRow
 from console.audit.sentences import sentence, tone
@@ -98,17 +98,18 @@ def row_of_record(record: IdempotencyRecord) -> TrailRow | None:
         if record.plain(name) is not None
     }
     facts |= record.unknown()
-    words = "An event came in" if key.startswith("evt:") else "An action was noted"
+    decoded = decode(key, _text(record.plain("conversation_id")))
     drift = [f"{name}: {what}" for name, what in sorted(record.drift.items())]
     return TrailRow(
         at=at,
-        sentence=words,
+        sentence=decoded.meaning,
         who="Middleware",
         role="",
         action="idempotency record",
         outcome=status if status in ("pending", "processed") else outcome(status),
         tone="pending" if status == "pending" else "",
-        key=shown_key(key),
+        note=decoded.between,
+        key=decoded.shown,
         payload=tree_of(redact_value(well_formed(facts))),
         drift=tuple(drift),
     )

@@ -42,14 +42,24 @@ def moment(value: datetime | None, staff: Staff | None = None) -> SafeString | s
 @register.filter
 def brief(value: datetime | None, staff: Staff | None = None) -> SafeString | str:
     """As `moment` where there is little room: `16:02` of today, `19 Nov, 16:02` of this year."""
+    return _brief(value, staff, "%H:%M")
+
+
+@register.filter
+def to_the_second(value: datetime | None, staff: Staff | None = None) -> SafeString | str:
+    """As `brief`, with seconds: where the order of things within a minute tells something."""
+    return _brief(value, staff, "%H:%M:%S")
+
+
+def _brief(value: datetime | None, staff: Staff | None, clock_time: str) -> SafeString | str:
     if value is None:
         return "unknown"
     zone = zone_of(staff)
     local, today = value.astimezone(zone), clock.now().astimezone(zone)
     if local.date() == today.date():
-        return _time(value, f"{local:%H:%M}")
+        return _time(value, f"{local:{clock_time}}")
     year = f" {local.year}" if local.year != today.year else ""
-    return _time(value, f"{local.day} {local:%b}{year}, {local:%H:%M}")
+    return _time(value, f"{local.day} {local:%b}{year}, {local:{clock_time}}")
 
 
 @register.filter(name="clock")

@@ -15,7 +15,6 @@ from console.audit.models import AuditEntry, IdempotencyRecord
 from console.audit.records import TrailRow
 from console.audit.state import StateMoment, words_of
 from console.audit.switches import seen_at
-from console.bidi import isolated
 from console.redaction import excerpt, redact, redact_value
 from console.redaction.excerpts import cut
 from console.refs import as_letters, seal
@@ -144,10 +143,10 @@ def of_record(record: IdempotencyRecord) -> Line:
         kind=Kind.RECORD,
         at=at,
         anchor=_anchor("r", key),
-        words=decoded.format.meaning if decoded.format else "An event or action of a kind unknown here",
+        words=decoded.meaning,
         who=words_of(mode),
         # The conversation and the message are told elsewhere; which tag, team or the like, only here.
-        text=", ".join(f"{part.label}: {isolated(part.shown)}" for part in decoded.parts[1:-1]),
+        text=decoded.between,
         tone={"failed": "bad", "pending": "pending", "conflict": "bad"}.get(outcome(status), ""),
         outcome="" if status == "processed" else status[:40],
         key=decoded.shown,

@@ -6,7 +6,7 @@ import pytest
 from django.template import Context, Template
 
 from console import clock
-from console.templatetags.console import brief
+from console.templatetags.console import brief, to_the_second
 
 NOW = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
 
@@ -24,6 +24,7 @@ def test_brief_leaves_out_what_the_reader_knows(monkeypatch, at, words):
     shown = brief(at)
     assert f">{words}<" in shown
     assert f'title="{at:%Y-%m-%d %H:%M:%S} UTC"' in shown
+    assert f">{words}:00<" in to_the_second(at)
 
 
 def test_brief_of_an_unknown_moment():

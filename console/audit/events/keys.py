@@ -127,6 +127,16 @@ class DecodedKey:
         return redact(":".join((self.format.namespace, *(part.shown for part in self.parts))))
 
     @property
+    def meaning(self) -> str:
+        """Of what kind the event or action is."""
+        return self.format.meaning if self.format else "An event or action of a kind unknown here"
+
+    @property
+    def between(self) -> str:
+        """Which tag, team or the like: what stands between the conversation and the message."""
+        return ", ".join(f"{part.label}: {isolated(part.shown)}" for part in self.parts[1:-1])
+
+    @property
     def in_words(self) -> str:
         """What the key is about, as a sentence without personal data."""
         return self._words(_BRACKET.sub(r"\1", self.format.words) if self.format else "")

@@ -1,6 +1,7 @@
 """One page of a review as its template shows it: entries as sentences, with what they belong to and where that is."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.urls import reverse
 
@@ -43,6 +44,8 @@ class ReviewPage:
     rows: tuple[ReviewRow, ...]
     next: str
     thin: bool
+    looked_at: int
+    reaches: datetime | None
     covered: str
     notices: tuple[str, ...]
     trail_by_trail: bool
@@ -63,6 +66,8 @@ def review_page(review: Review, staff: Staff, cursor: str = "") -> ReviewPage:
         rows=tuple(rows),
         next=found.next,
         thin=found.thin,
+        looked_at=found.looked_at,
+        reaches=found.reaches,
         covered=covered_words(found, review),
         notices=(*found.notices, *trail.notices),
         trail_by_trail=trail_by_trail,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -28,14 +29,15 @@ OWNERS_PER_PAGE = 40
 class Found:
     """One page of a review, newest first.
 
-    `next` is a sealed cursor ("" at the end), `looked_at` how many entries were read for it; `thin`: the budget ended
-    before the page was full. `covered` are the action types that it looked at; empty: whatever is in the trail.
-    `notices` say what the review could not do.
+    `next` is a sealed cursor ("" at the end), `looked_at` how many entries were read for it and `reaches` when
+    the last of them was; `thin`: the budget ended before the page was full. `covered` are the action types that it
+    looked at; empty: whatever is in the trail. `notices` say what the review could not do.
     """
 
     entries: tuple[AuditEntry, ...]
     next: str = ""
     looked_at: int = 0
+    reaches: datetime | None = None
     thin: bool = False
     covered: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
@@ -57,6 +59,7 @@ def read_review(review: Review, staff: Staff, cursor: str = "", size: int = PAGE
         entries=tuple(entries),
         next=_seal(walk.place, review, staff) if more else "",
         looked_at=walk.looked_at,
+        reaches=instant_of(walk.last) if walk.last else None,
         thin=more and len(entries) < size,
         covered=plan.covered,
         notices=plan.notices,
@@ -96,6 +99,7 @@ class _Walk:
     def __init__(self, plan: Plan, review: Review, staff: Staff, place: Place) -> None:
         self.place = place
         self.looked_at = 0
+        self.last: AuditEntry | None = None
         self._review, self._staff = review, staff
         self._streams = [Stream(index, key, review.since, review.until) for index, key in plan.partitions]
         for stream in self._streams:
@@ -170,6 +174,7 @@ class _Walk:
     def _pass(self, entry: AuditEntry) -> None:
         self.place = self.place.after(entry)
         self.looked_at += 1
+        self.last = entry
 
     def _is_wanted(self, entry: AuditEntry, owners: frozenset[str]) -> bool:
         review = self._review

@@ -2,6 +2,7 @@
 
 from functools import partial
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -11,6 +12,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 from console.audit.links import conversation_url
 from console.audit.looks import check_conversation, is_a_name, looks_of_conversation, looks_of_person, person_url
 from console.audit.looks_forms import LOOKUPS, PersonLooks
+from console.audit.review.filters import LOOKS
+from console.audit.review.forms import CONVERSATION, About
 from console.errors import NotFound
 from console.forms import LookupForm, lookup_forms
 from console.lookup_page import answer_lookup
@@ -59,6 +62,7 @@ def person(request: StaffRequest, username: str) -> HttpResponse:
         "looks": looks_of_person(username, request.staff),
         "title": username,
         "by_person": True,
+        "entries_url": _entries_url(actor=username),
         "crumbs": [*_crumbs(), {"label": username}],
     }
     return render(request, "audit/looks_list.html", context)
@@ -74,11 +78,17 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
         "looks": looks_of_conversation(conversation_id, request.staff),
         "title": title,
         "by_person": False,
+        "entries_url": _entries_url(about=About(CONVERSATION, conversation_id).sealed),
         "trail_url": reverse("trail", args=[ref]),
         "conversation_url": conversation_url(conversation_id, request.staff),
         "crumbs": [*_crumbs(), {"label": title}],
     }
     return render(request, "audit/looks_list.html", context)
+
+
+def _entries_url(**filters: str) -> str:
+    """Where the entries stand one by one, and dates can be chosen."""
+    return f"{reverse('audit')}?{urlencode([*(('action', each) for each in LOOKS), *filters.items()])}"
 
 
 def _crumbs() -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from console import clock
 from console.audit.actions import staff_trail
-from console.audit.links import review_url
+from console.audit.links import conversation_url, review_url
 from console.audit.names import name_of
 from console.audit.queries import trail_page
 from console.audit.records import TrailPage
@@ -51,6 +51,7 @@ def trail(request: StaffRequest, ref: str) -> HttpResponse:
         "title": name_of(partition),
         # Paging replaces the list alone.
         "state": None if getattr(request, "htmx", False) else panel_beside(partition, clock.now()),
+        "conversation_url": conversation_url(partition, request.staff),
         "events_url": review_url("events-of-conversation", partition, request.staff),
         "looks_url": review_url("audit-looks-conversation", partition, request.staff),
         "first_url": url if request.GET.get("page") else "",

@@ -208,16 +208,27 @@ def test_out_of_scope_is_answered_as_what_is_not_there(store):
     assert look(client, conversation_id=CONVERSATION).status_code == 302
 
 
+def test_a_list_tells_no_switches_of_what_a_person_did(store, reviewer):
+    store.put("IDEMPOTENCY", event("act:hand_off:c:1", mode="console", safe_mode=False, automation_enabled=False))
+    text = text_of(reviewer.get(list_url()))
+    assert text.count("no switch was looked at") == 1
+    assert text.count("Safe mode") == 1
+
+
 # --- From a trail ---------------------------------------------------------------------------------------------------
 
 
 def test_a_conversation_s_trail_leads_reviewers_to_its_records(store):
     store.put("AUDIT", entry(NOW, company_id=OURS))
     trail = f"/audit/trails/{seal('trail', CONVERSATION)}/"
-    assert list_url() in text_of(signed_in(auditor()).get(trail))
+    of_conversation = text_of(signed_in(auditor()).get(trail))
+    assert list_url() in of_conversation
+    assert "Open the conversation" in of_conversation
     assert EVENTS not in text_of(signed_in(member()).get(trail))
     own = f"/audit/trails/{seal('trail', 'STAFF#aiko.mori')}/"
-    assert f"{EVENTS}conversations/" not in text_of(signed_in(auditor()).get(own))
+    of_person = text_of(signed_in(auditor()).get(own))
+    assert f"{EVENTS}conversations/" not in of_person
+    assert "Open the conversation" not in of_person
 
 
 def test_without_its_table_the_section_says_so(bare_store):

@@ -60,7 +60,7 @@ def client(store) -> Client:
 def test_the_page_says_beforehand_what_will_be_exported(client, settings):
     settings.AUDIT_EXPORT_LIMIT = 1234
     text = client.get(f"{URL}?action=route&since=2026-01-05&company={COMPANY}").content.decode()
-    for words in ("newest 1,234 entries", "Action types: route", "From 2026-01-05", f"Company: {COMPANY}", "redacted"):
+    for words in ("newest 1,234 entries", "Action types: route", "From 2026-01-05", f"Company: {COMPANY}", "Redacted"):
         assert words in text
     assert f'action="{URL}?action=route&amp;company={COMPANY}&amp;since=2026-01-05"' in text
 

@@ -173,7 +173,8 @@ def test_a_typed_conversation_leads_to_an_address_without_its_number(client):
     assert "447700900123" not in answer["Location"]
     page = client.get(answer["Location"]).content.decode()
     assert "Amira Haddad" in page
-    assert "2 people in 4 entries" in page
+    assert "2 people from 4 entries" in page
+    assert "action=transcript.opened" in page
     assert "7700900123" not in page
 
 
@@ -181,7 +182,8 @@ def test_a_typed_person_leads_to_their_page(client):
     answer = client.post(URL, {"look": "person", "username": " Amira.Haddad "})
     assert answer["Location"] == "/audit/looks/people/amira.haddad/"
     page = client.get(answer["Location"]).content.decode()
-    assert "2 conversations in 4 entries" in page
+    assert "2 lines from 4 entries" in page
+    assert "actor=amira.haddad" in page
     assert "opened, shown raw" in page
 
 

@@ -132,10 +132,12 @@ def test_pages_follow_each_other_by_one_cursor(store, reviewer):
 def test_a_thin_page_says_that_the_list_goes_on(store, reviewer, monkeypatch):
     monkeypatch.setattr("console.audit.review.reading.READS_PER_PAGE", 1)
     store.put_all("AUDIT", [entry(n, "route", f"c{n}", result="failed" if n == 3 else "success") for n in range(60)])
-    assert "few entries through: the list goes on" in text_of(reviewer, f"{AUDIT}?action=route&result=failed")
+    some = text_of(reviewer, f"{AUDIT}?action=route&result=failed")
+    # Back to the 50th minute.
+    assert re.search(r"few entries through: 1 of the 50 that were looked through, back to <time[^>]+>", some)
     nothing = text_of(reviewer, f"{AUDIT}?action=route&result=conflict")
-    assert "Nothing so far" in nothing
-    assert 'rel="next"' in nothing
+    assert re.search(r"No entry of the 50 that were looked through matches: searched back to <time[^>]+>", nothing)
+    assert nothing.count('rel="next"') == 1
 
 
 # --- Filters ----------------------------------------------------------------------------------------------------
@@ -193,6 +195,9 @@ def test_what_is_wrong_stands_at_its_field_and_the_rest_is_applied(lively, revie
     shown = text_of(reviewer, f"{AUDIT}?since=2026-05-02&until=2026-05-01&result=failed&since=2026-05-02")
     assert "The last day is before the first." in shown
     assert '<ul class="errorlist" id="id_until_error">' in shown
+    assert "To: The last day is before the first. It was left out." in shown
+    assert '<details class="menu types"><summary' in shown
+    assert '<details class="menu types" open><summary' in text_of(reviewer, f"{AUDIT}?group=nothing")
     fragment = text_of(reviewer, f"{AUDIT}?since=tomorrow", **HTMX)
     assert "From: Enter a valid date. It was left out." in fragment
 

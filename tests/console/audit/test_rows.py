@@ -139,7 +139,12 @@ def test_an_event_is_a_line_of_its_own_and_our_own_record_is_not():
         to_dynamodb({"event_id": "evt:rp:c1:m1", "received_at": "2026-03-02T09:00:00Z", "status": "processed"})
     )
     ours = IdempotencyRecord.from_raw_data(to_dynamodb({"event_id": "act:hand_off:c1:a1", "mode": "console"}))
-    assert (row_of_record(foreign).sentence, row_of_record(foreign).outcome) == ("An event came in", "processed")
+    assert (row_of_record(foreign).sentence, row_of_record(foreign).outcome) == (
+        "A message that came in",
+        "processed",
+    )
+    tag = IdempotencyRecord.from_raw_data(to_dynamodb({"event_id": "act:rp_tag:c1:vip:m1", "conversation_id": "c1"}))
+    assert (row_of_record(tag).sentence, row_of_record(tag).note) == ("A tag set", "Tag: vip")
     assert row_of_record(ours) is None
 
 

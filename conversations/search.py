@@ -2,8 +2,8 @@
 
 from django.urls import reverse
 
-from console.search.finders import Finder, Found, Hit
-from console.search.meanings import Kind
+from console.search.finders import HITS, Finder, Found, Hit
+from console.search.meanings import Kind, named_so
 from console.staff.permissions import Permission, Staff
 from conversations import companies
 from conversations.listing import conversation_url, url_of
@@ -43,9 +43,15 @@ def _company(value: str, staff: Staff) -> Found:
     return Found((Hit(named.name if named else value, url_of("company", value), value),))
 
 
+def _named(value: str, staff: Staff) -> Found:
+    """Companies in scope by a name. No read, as a worker remembers the registry; else one."""
+    known = [each for each in companies.companies_for(staff) if named_so(each.name, value)]
+    return Found(tuple(Hit(each.name, url_of("company", each.company_id), each.company_id) for each in known[:HITS]))
+
+
 CONVERSATIONS = Finder(
     "Conversations",
     Permission.CONVERSATION_READ,
     {Kind.PHONE: _recipient, Kind.EMAIL: _recipient, Kind.CONVERSATION: _by_id},
 )
-COMPANIES = Finder("Companies", Permission.CONVERSATION_READ, {Kind.COMPANY: _company})
+COMPANIES = Finder("Companies", Permission.CONVERSATION_READ, {Kind.COMPANY: _company, Kind.NAME: _named})

@@ -3,14 +3,15 @@
 from django.urls import reverse
 
 from console.errors import Invalid
-from console.search.finders import Finder, Found, Hit
-from console.search.meanings import Kind
+from console.search.finders import HITS, Finder, Found, Hit
+from console.search.meanings import Kind, named_so
 from console.staff.permissions import Permission, Staff
 from tenants.channel_types import TYPES, checked_channel, label_of
 from tenants.keys import Channel
 from tenants.people import KnownUser, users_known_by, users_of_id
-from tenants.queries import metas_of, owners_of
+from tenants.queries import list_tenants, metas_of, owners_of
 from tenants.reading import row_of, shown_to
+from tenants.records import TenantRow
 
 # Types whose ids have a form of their own: a bare id is asked for as each of those that take it.
 _TOLD_BY_FORM = tuple(name for name in TYPES if name != "dashboard")
@@ -22,8 +23,23 @@ def _tenant(value: str, staff: Staff) -> Found:
     meta = metas_of([value]).get(value)
     if meta is None:
         return Found()
-    row = row_of(meta, shown_to(staff))
-    return Found((Hit(row.name, reverse("tenant", args=[value]), f"{value}, {row.status or 'without a status'}"),))
+    return Found((_hit(row_of(meta, shown_to(staff))),))
+
+
+def _named(value: str, staff: Staff) -> Found:
+    """Tenants in scope by a name. At most two reads; a notice where there are more tenants than those tell of."""
+    pages = [list_tenants(staff)]
+    if pages[0].next:
+        pages.append(list_tenants(staff, cursor=pages[0].next))
+    rows = [row for page in pages for row in page.rows if named_so(row.name, value)]
+    read = sum(len(page.rows) for page in pages)
+    notices = (f"Of the tenants' names, the first {read} were looked at.",) if pages[-1].next else ()
+    return Found(tuple(_hit(row) for row in rows[:HITS]), notices)
+
+
+def _hit(row: TenantRow) -> Hit:
+    url = reverse("tenant", args=[row.tenant_id])
+    return Hit(row.name, url, f"{row.tenant_id}, {row.status or 'without a status'}")
 
 
 def _user(value: str, staff: Staff) -> Found:
@@ -78,7 +94,7 @@ def _owners(channels: tuple[Channel, ...], staff: Staff) -> Found:
 
 
 FINDERS = (
-    Finder("Tenants", Permission.TENANT_READ, {Kind.TENANT: _tenant}),
+    Finder("Tenants", Permission.TENANT_READ, {Kind.TENANT: _tenant, Kind.NAME: _named}),
     Finder(
         "Users of tenants", Permission.TENANT_READ, {Kind.EMAIL: _known_as, Kind.PHONE: _known_as, Kind.USER: _user}
     ),

@@ -34,6 +34,8 @@ _STRONG = (
     r"(?=(?:[0-9]*[A-F]){3})(?:[0-9A-F]{64}|[0-9A-F]{40}|[0-9A-F]{32})",
     # hex behind a prefix: thread_91001c2c9e0ef90542d8, sha256:…
     rf"(?<=[a-z]_){_TWO_LETTERS}[0-9a-f]{{14,64}}",
+    # a request of the platform: req-7398450f
+    r"(?<=req-)(?=[0-9]*[a-f])[0-9a-f]{8}",
     rf"(?<=sha(?:256|384|512):){_TWO_LETTERS}[0-9a-f]{{16,128}}",
     # ISO and European dates, with a time or without; years; times
     rf"{_YEAR}[\-/.]{_MONTH}[\-/.]{_DAY}(?:(?:T|[ ]{{1,2}}){_TIME})?",

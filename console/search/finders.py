@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from console.search.meanings import Kind
 from console.staff.permissions import Permission, Staff
 
+# Of what one name finds, in one store.
+HITS = 20
+
 
 @dataclass(frozen=True, slots=True)
 class Hit:

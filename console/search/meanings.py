@@ -29,11 +29,16 @@ class Kind(StrEnum):
     STAFF = "a username"
     USER = "the id of a tenant's user"
     MESSAGE = "a message's id"
+    REQUEST = "a request's id"
+    THREAD_ID = "a thread's own id"
+    NAME = "the name of a company or tenant"
 
 
 # Why what was recognised is not looked for.
 UNSEARCHED = {
     Kind.MESSAGE: "A message is found within its thread only: open the thread, or look it up under Threads.",
+    Kind.REQUEST: "No index holds a request's id alone: search for the whole id of the conversation, or its recipient.",
+    Kind.THREAD_ID: "No index holds a thread's own id alone: search for its whole key, organisation#user#thread.",
 }
 
 
@@ -58,7 +63,9 @@ _CHANNEL_TYPES = frozenset({"whatsapp", "sms", "email", "teams", "slack", "teleg
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
 _SLACK = re.compile(r"[TCDGEAB][A-Z0-9]{6,20}", re.ASCII)
 _WORD = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._@+-]*[A-Za-z0-9])?", re.ASCII)
-_NAME = re.compile(r"[A-Za-z][A-Za-z'-]*(?: [A-Za-z][A-Za-z'-]*){1,3}")
+_FULL_NAME = re.compile(r"[A-Za-z][A-Za-z'-]*(?: [A-Za-z][A-Za-z'-]*){1,3}")
+_NAME = re.compile(r"(?=.*[^\W\d_])\w[\w '’&.,()/+-]{1,79}")
+_REQUEST, _THREAD = re.compile(r"req[_-].+", re.IGNORECASE), re.compile(r"(?:thread|thr)[_-].+", re.IGNORECASE)
 _HANDLE = re.compile(r"@[A-Za-z][A-Za-z0-9_]{3,31}", re.ASCII)
 _DIGITS = (7, 15)
 # Two ids of the platform have at least that many parts: company, project, request, and most often the recipient.
@@ -71,6 +78,18 @@ def recognise(typed: str) -> tuple[Meaning, ...]:
     if not text or len(text.encode("utf-8", "replace")) > MAX_LENGTH:
         return ()
     return tuple(dict.fromkeys(_meanings(text)))
+
+
+def is_national(number: str) -> bool:
+    """Whether a typed phone number lacks its country code."""
+    digits = [char for char in number if char.isdigit() or char == "+"]
+    return digits[:1] == ["0"] and digits[:2] != ["0", "0"]
+
+
+def named_so(name: str, typed: str) -> bool:
+    """Whether every typed word begins a word of a name."""
+    words = name.casefold().split()
+    return all(any(word.startswith(part) for word in words) for part in typed.casefold().split())
 
 
 def tidied(typed: str) -> str:
@@ -150,14 +169,25 @@ def _words(text: str) -> Iterator[Meaning]:
         yield Meaning(Kind.CHANNEL_ID, text.lower())
     elif _HANDLE.fullmatch(text) or _SLACK.fullmatch(text):
         yield Meaning(Kind.CHANNEL_ID, text)
-    if _NAME.fullmatch(text):
+    if _REQUEST.fullmatch(text):
+        yield Meaning(Kind.REQUEST, text)
+    elif _THREAD.fullmatch(text):
+        yield Meaning(Kind.THREAD_ID, text)
+    if _FULL_NAME.fullmatch(text):
         yield Meaning(Kind.STAFF, text.lower().replace(" ", "."))
-        return
-    if not _WORD.fullmatch(text):
-        return
+    elif _WORD.fullmatch(text):
+        yield from _ids(text)
+    if _NAME.fullmatch(text) and not _UUID.fullmatch(text):
+        yield Meaning(Kind.NAME, text)
+
+
+def _ids(text: str) -> Iterator[Meaning]:
+    """A word is the id of whatever has one. Ids of tenants are in lower case, and typed as they are in a sentence."""
     if text == text.lower() and not _UUID.fullmatch(text):
         yield Meaning(Kind.STAFF, text)
     yield Meaning(Kind.TENANT, text)
+    if text != text.lower() and not _SLACK.fullmatch(text):
+        yield Meaning(Kind.TENANT, text.lower())
     yield Meaning(Kind.COMPANY, text)
     yield Meaning(Kind.USER, text)
     if not _UUID.fullmatch(text) and not _SLACK.fullmatch(text):

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from console.errors import ConsoleError, NotFound, TableMissing
 from console.search.finders import Find, Finder, Found, Hit, finders
-from console.search.meanings import UNSEARCHED, Kind, Meaning
+from console.search.meanings import UNSEARCHED, Kind, Meaning, is_national
 from console.staff.permissions import Staff
 
 logger = logging.getLogger(__name__)
 
+NATIONAL = "Numbers are stored with their country code: search for +44 7700 900600 rather than 07700 900600."
 # What has not answered by then is said to be late: people wait for the rest no longer.
 DEADLINE_SECONDS = 3.0
 # Of its own, because a look-up makes calls on the shared one and would wait there for itself. It bounds what one
@@ -70,6 +71,8 @@ def search(meanings: Sequence[Meaning], staff: Staff, deadline: float = DEADLINE
             quiet += [] if problems else [title]
     lines += [UNSEARCHED[meaning.kind] for meaning in meanings if meaning.kind in UNSEARCHED]
     lines += _refused(meanings, staff)
+    if not groups and any(meaning.kind is Kind.PHONE and is_national(meaning.value) for meaning in meanings):
+        lines.append(NATIONAL)
     return Results(tuple(groups), tuple(quiet), tuple(dict.fromkeys(lines)), complete)
 
 

@@ -145,6 +145,8 @@ def test_personal_data_is_masked_and_the_rest_stays(text, expected):
         "183.162.191.123",
         "10.3.145.7:8006",
         "logprob -7.484401639633797e-06",
+        "ci-aaa-001#pi-aaa-001#req-7398450f",
+        "req-7398450f",
         "gpt-4o-2024-08-06",
         "claude-3-5-sonnet-20241022",
         "@types/node@20.1.0",

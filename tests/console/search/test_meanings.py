@@ -4,15 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.search.meanings import MAX_LENGTH, Kind, recognise
+from console.search.meanings import _CHANNEL_TYPES, MAX_LENGTH, Kind, is_national, named_so, recognise
 from console.search.service import taken_for
+from tenants.channel_types import TYPES
 
 USER = "3f" * 32
 PHONE = [Kind.PHONE, Kind.CHANNEL_ID]
 EMAIL = [Kind.EMAIL, Kind.CHANNEL_ID]
 KEY = [Kind.CONVERSATION, Kind.THREAD]
-WORD = [Kind.STAFF, Kind.TENANT, Kind.COMPANY, Kind.USER, Kind.CHANNEL_ID]
-CASED = [Kind.TENANT, Kind.COMPANY, Kind.USER, Kind.CHANNEL_ID]
+WORD = [Kind.STAFF, Kind.TENANT, Kind.COMPANY, Kind.USER, Kind.CHANNEL_ID, Kind.NAME]
+CASED = [Kind.TENANT, Kind.TENANT, Kind.COMPANY, Kind.USER, Kind.CHANNEL_ID, Kind.NAME]
 NOTHING: list[Kind] = []
 
 TABLE = [
@@ -67,7 +68,7 @@ TABLE = [
     ("telegram: acme_bot", [Kind.CHANNEL]),
     ("email:help@example.com", [Kind.CHANNEL]),
     ("CHANNEL#web_widget#x1", [Kind.CHANNEL]),
-    ("T024BE7LD", [Kind.CHANNEL_ID, Kind.TENANT, Kind.COMPANY, Kind.USER]),
+    ("T024BE7LD", [Kind.CHANNEL_ID, Kind.TENANT, Kind.COMPANY, Kind.USER, Kind.NAME]),
     ("@acme_support_bot", [Kind.CHANNEL_ID]),
     ("2f6f0c2e-8a1b-4c59-9a52-0d2a4c1f7b11", [Kind.CHANNEL_ID, Kind.TENANT, Kind.COMPANY, Kind.USER]),
     # keys of the stores with one part
@@ -81,10 +82,16 @@ TABLE = [
     ("ci-cuc-001", WORD),
     ("ada.admin", WORD),
     ("Acme", CASED),
-    ("amira haddad", [Kind.STAFF]),
-    ("Amira Haddad", [Kind.STAFF]),
+    ("amira haddad", [Kind.STAFF, Kind.NAME]),
+    ("Amira Haddad", [Kind.STAFF, Kind.NAME]),
     ("u_5", WORD),
-    ("12345", WORD),
+    ("12345", WORD[:-1]),
+    # ids that are in no index, and names
+    ("req-68b0cbf0", [Kind.REQUEST, *WORD]),
+    ("thread_abc123xyz", [Kind.THREAD_ID, *WORD]),
+    ("thr-cuc-0770", [Kind.THREAD_ID, *WORD]),
+    ("Bluebird Books & Co. (UK)", [Kind.NAME]),
+    ("Café Zürich", [Kind.NAME]),
     # nothing that is an identifier
     ("", NOTHING),
     ("   ", NOTHING),
@@ -120,6 +127,32 @@ def test_the_table_has_every_kind_and_sixty_inputs():
 )
 def test_what_people_type_around_it_is_left_out(typed, value):
     assert recognise(typed)[0].value == value
+
+
+def test_the_types_of_channels_are_those_of_tenants():
+    assert set(TYPES) == _CHANNEL_TYPES
+
+
+@pytest.mark.parametrize(
+    ("number", "national"),
+    [("07700 900600", True), ("(020) 7946 0018", True), ("0044 7700 900123", False), ("+44 (0)7700", False)],
+)
+def test_a_number_without_its_country_code_is_known_as_one(number, national):
+    assert is_national(number) is national
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "so"),
+    [
+        ("Bluebird Books", "bluebird", True),
+        ("Bluebird Books", "book blue", True),
+        ("Bluebird Books", "bird", False),
+        ("Straße 7", "STRASSE", True),
+        ("Bluebird Books", "bluebird shoes", False),
+    ],
+)
+def test_a_name_is_found_by_the_beginnings_of_its_words(name, typed, so):
+    assert named_so(name, typed) is so
 
 
 @given(st.text(max_size=200))

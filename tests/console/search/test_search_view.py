@@ -11,6 +11,7 @@ from console.search import finders, service
 from console.search.finders import Finder, Found, Hit
 from console.search.meanings import Kind, Meaning
 from console.staff.permissions import Permission
+from conversations.companies import register
 from tests import faults
 from tests.items import conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, auditor, member, signed_in
@@ -121,6 +122,31 @@ def test_a_store_that_has_no_company_is_said_not_searched_for_who_has_some_compa
         _, page = found(signed_in(member()), "3f" * 32)
     assert "Chats: They belong to no company" in text_of(page)
     assert not [each for each in seen if each.tables in (("SESSIONS",), ("CHATS",), ("IMAGE_RESPONSES",))]
+
+
+def test_a_company_and_a_tenant_are_found_by_name_and_a_tenant_s_id_in_any_case(filled):
+    filled.put("TENANTS", {"pk": "TENANT#books", "sk": "META", "name": "Bluebird Books", "status": "active"})
+    register(OTHER_COMPANY, "Lumen Lamps", "test", "2026-03-02T09:00:00Z")
+    for typed, url in (
+        ("bluebird b", "/tenants/books/"),
+        ("BOOKS", "/tenants/books/"),
+        ("Lamps Lumen", f"/conversations/companies/{OTHER_COMPANY}/"),
+    ):
+        answer = signed_in(admin()).post("/search/", {"typed": typed})
+        assert answer["Location"] == url
+    _, page = found(signed_in(member()), "Lumen Lamps")
+    assert "Nothing was found" in text_of(page)
+
+
+def test_what_is_in_no_index_and_a_number_without_its_country_are_told(filled):
+    agent = signed_in(member())
+    for typed, words in (
+        ("req-68b0cbf0", "the whole id of the conversation"),
+        ("thr-cuc-0770", "organisation#user#thread"),
+        ("07700 900900", "search for +44 7700 900600 rather than"),
+    ):
+        _, page = found(agent, typed)
+        assert words in text_of(page), typed
 
 
 def test_a_message_is_said_to_need_its_thread_and_nonsense_is_nothing(filled):

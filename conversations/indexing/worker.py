@@ -110,6 +110,15 @@ class Worker:
         """Take the lease, and find out where to go on; False while another worker has it."""
         if not self.lease.take():
             return False
+        try:
+            self._find_place()
+        except ConsoleError:
+            # Half of a beginning would be gone on from for as long as the lease is held.
+            self._begin_anew()
+            raise
+        return True
+
+    def _find_place(self) -> None:
         self._swept_at = clock.parse_instant(self.lease.state.get("last_sweep_at"))
         self._arn = arn = stream_of_table()
         self._looked_at = self._now()
@@ -125,7 +134,6 @@ class Worker:
         if self._sweep_owed or self._following is None:
             self._sweep = Sweep()
         self._say(f"Indexing by {self.mode}" + (", with a sweep of the whole table first." if self._sweep else "."))
-        return True
 
     def _begin_anew(self) -> None:
         """The next round takes the lease again, and looks where to go on."""

@@ -186,6 +186,21 @@ def test_a_store_that_does_not_answer_is_waited_for(store, ticking):
     assert max(ticking.waits) > one.interval
 
 
+def test_a_beginning_that_failed_is_made_again(store, ticking):
+    put(store, hand_off_to_human=True, updated_at=T1)
+    one = worker(ticking)
+    # Where the stream was left off cannot be read.
+    with faults.fail_before("Query", table_key="CONSOLE", times=faults.ALWAYS):
+        rounds(one, ticking, 2)
+    rounds(one, ticking)
+    assert indexed(store)["waiting"] == {CONVERSATION}
+    drops(store, T2)
+    rounds(one, ticking)
+    assert indexed(store)["waiting"] == set()
+    health = read_health(ticking.now())
+    assert (health.backfilled, health.mode) == (True, "stream")
+
+
 def test_one_bad_record_does_not_stop_the_others(store, ticking, monkeypatch, caplog):
     put(store)
     one = begun(store, ticking)

@@ -132,7 +132,7 @@ class Worker:
             # Pages rely on the index again when the sweep is over.
             self.lease.renew(backfilled_at=None, sweep_owed=True)
         if self._sweep_owed or self._following is None:
-            self._sweep = Sweep()
+            self._start_sweep()
         self._say(f"Indexing by {self.mode}" + (", with a sweep of the whole table first." if self._sweep else "."))
 
     def _begin_anew(self) -> None:
@@ -148,7 +148,7 @@ class Worker:
                 self._begin_anew()
                 return done
         if self._sweep is None and self._is_sweep_due():
-            self._sweep = Sweep()
+            self._start_sweep()
         if self._sweep is not None:
             done += self._sweep.step()
             if self._sweep.is_over:
@@ -165,11 +165,16 @@ class Worker:
         every = SWEEP_AGAIN if self._following is not None else SWEEP_EVERY
         return self._swept_at is None or self._now() - self._swept_at >= every
 
+    def _start_sweep(self) -> None:
+        self._sweep = Sweep()
+        if self._following is not None:
+            # What is missed from here on, the sweep may have read before: it asks for another one.
+            self._following.owes_sweep = False
+
     def _end_sweep(self, sweep: Sweep) -> None:
         self._sweep, self._swept_at = None, self._now()
-        self._sweep_failed = self._sweep_owed = not sweep.is_complete
-        if self._following is not None:
-            self._following.owes_sweep = False
+        self._sweep_failed = not sweep.is_complete
+        self._sweep_owed = self._sweep_failed or (self._following is not None and self._following.owes_sweep)
         told = {"last_sweep_at": self._swept_at, "sweep_owed": self._sweep_owed}
         if sweep.is_complete:
             told["backfilled_at"] = self._swept_at

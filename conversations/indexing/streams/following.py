@@ -41,7 +41,8 @@ class Following:
         self.owes_sweep = latest is None or now() - latest > KEPT
         self.lag_seconds = 0.0
         self.is_stuck = False
-        self._shards = Shards(arn, (each.shard for each in known))
+        # Positions that old are of records that are gone: all that is left is read, and nothing more is lost.
+        self._shards = Shards(arn, () if self.owes_sweep else (each.shard for each in known))
         self._lease, self._now = lease, now
         self._looked_at: datetime | None = None
         self._noted: dict[str, datetime] = {}

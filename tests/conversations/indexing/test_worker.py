@@ -1,5 +1,6 @@
 """The worker: one at a time, on from where it was, a sweep where something was missed, and it tells how it goes."""
 
+from collections import Counter
 from datetime import timedelta
 
 import pytest
@@ -252,6 +253,44 @@ def test_a_sweep_that_failed_in_part_is_told_and_repeated(store, ticking, monkey
     rounds(one, ticking)
     assert not one.failed
     assert read_health(ticking.now()).backfilled
+
+
+def test_a_record_passed_over_while_a_sweep_ran_asks_for_another(store, ticking, monkeypatch):
+    put(store)
+    for number in range(3):
+        store.put("CONVERSATIONS", {**stored(store), "conversation_id": f"other-{number}"})
+    one = begun(store, ticking)
+
+    def never(change):
+        raise StoreUnavailable
+
+    asks(store, T1)
+    with monkeypatch.context() as patch:
+        # The sweep has read the conversation before it asks, the stream does not let its record be handled.
+        patch.setattr(sweeping, "PAGE", 1)
+        patch.setattr(sweeping, "handle_item", lambda stored: Counter({Did.READ: 1}))
+        patch.setattr(following, "ROUNDS", 1)
+        patch.setattr(following, "handle", never)
+        one._sweep_owed = True
+        ticking.at += timedelta(minutes=11)
+        rounds(one, ticking)
+        assert one._sweep is None
+    assert one.failed
+    assert lease_item(store)["sweep_owed"] is True
+    ticking.at += timedelta(minutes=11)
+    rounds(one, ticking, 20)
+    assert indexed(store)["waiting"] == {CONVERSATION}
+    assert not one.failed
+
+
+def test_what_was_trimmed_before_a_sweep_asks_for_no_other(store, ticking):
+    put(store)
+    one = begun(store, ticking)
+    one.lease.give_back()
+    store.put("CONSOLE", {"pk": "INDEXER", "sk": "SHARD#gone", "arn": one._arn, "sequence": "1", "done": False})
+    ticking.at += timedelta(hours=25)
+    two = begun(store, ticking)
+    assert not two.failed
 
 
 def test_without_a_stream_it_sweeps_again_and_again(store, ticking, monkeypatch):

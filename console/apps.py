@@ -12,10 +12,13 @@ class ConsoleConfig(AppConfig):
 
     def ready(self) -> None:
         """Refuse to start with another environment's tables, in production with what is for development, or with
-        settings of the company's sign-in that cannot work. Register what the search box finds here."""
+        settings of the company's sign-in that cannot work. Register what the search box finds here, and
+        that an id which the trail names is in use."""
+        from console.audit.queries import exists as is_in_trail
         from console.audit.search import FINDER as EVENTS
         from console.dynamodb.environments import assert_environment
         from console.search import finders
+        from console.staff import known_companies
         from console.staff.oidc.configuration import assert_oidc
         from console.staff.search import FINDER as STAFF
 
@@ -24,6 +27,7 @@ class ConsoleConfig(AppConfig):
         assert_oidc()
         finders.register(EVENTS)
         finders.register(STAFF)
+        known_companies.register_existence(is_in_trail)
 
 
 def assert_production() -> None:

@@ -66,9 +66,9 @@ def begin(tenant_id: str, name: str, token: str, staff: Staff) -> None:
     tenant_id, name = checked_tenant_id(tenant_id), checked_name(name)
     # The id becomes part of the person's scope: it must not open what somebody else has under it.
     gains = not staff.scope.covers(tenant_id)
-    if gains and known_companies.is_in_use(tenant_id):
-        raise Conflict(ID_TAKEN)
-    if read_partition(tenant_id).items and not _is_own(tenant_id, token):
+    in_use = (gains and known_companies.is_in_use(tenant_id)) or read_partition(tenant_id).items
+    # What a first sending of the same form wrote is in use too.
+    if in_use and not _is_own(tenant_id, token):
         raise Conflict(ID_TAKEN)
     text = settings_text.default_text()
     meta = TenantMeta(partition_of(tenant_id), META)

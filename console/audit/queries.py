@@ -10,13 +10,16 @@ from console import clock, refs
 from console.audit import scoping
 from console.audit.actions import HAND_OFF_ACTIONS, outcome
 from console.audit.history import read_entries
-from console.audit.models import AuditEntry, IdempotencyRecord
+from console.audit.models import AuditEntry, CompanyIndex, IdempotencyRecord
 from console.audit.records import HandOffEntry, TrailPage, TrailRow
 from console.audit.rows import as_payload, row_of_entry, row_of_record
 from console.dynamodb.batches import batch_get
 from console.dynamodb.calls import parallel
+from console.dynamodb.connection import call
 from console.dynamodb.keys import fits
-from console.errors import ConsoleError, TableMissing
+from console.dynamodb.presence import index_ready
+from console.dynamodb.registry import table_name
+from console.errors import ConsoleError, NotAccepted, TableMissing
 from console.redaction import redact
 from console.staff.models import StaffAccount
 from console.staff.permissions import Role, Staff
@@ -41,6 +44,29 @@ def trail_page(trail: str, staff: Staff, cursor: str = "") -> TrailPage:
     position.companies = sorted(companies.union(position.companies))
     scoping.check_scope(trail, staff, position.companies)
     return page_of(entries, next_cursor=_seal(position, trail, staff))
+
+
+def exists(company_id: str) -> bool:
+    """Whether any entry names a company, tenant or organisation: one Query of one key of the index of companies.
+
+    Without that index nothing is found by a company: False. Raises the store's errors.
+    """
+    try:
+        answer = call(
+            "Query",
+            TableName=table_name("AUDIT"),
+            IndexName=CompanyIndex.Meta.index_name,
+            KeyConditionExpression="gsi_company_id = :company",
+            ExpressionAttributeValues={":company": {"S": company_id}},
+            ProjectionExpression="conversation_id",
+            Limit=1,
+            ReturnConsumedCapacity="TOTAL",
+        )
+    except (NotAccepted, TableMissing):
+        if index_ready("AUDIT", CompanyIndex.Meta.index_name):
+            raise
+        return False
+    return bool(answer["Items"])
 
 
 def is_of(entry: AuditEntry, company_id: str) -> bool:

@@ -45,6 +45,11 @@ def register_existence(exists: Exists) -> None:
         _exist.append(exists)
 
 
+def unregister_existence(exists: Exists) -> None:
+    """Forget what `register_existence` was called with."""
+    _exist.remove(exists)
+
+
 def is_in_use(owner_id: str) -> bool:
     """Whether any app has something of that id, which whoever gets it as scope would see. Raises the store's errors."""
     return any(exists(owner_id) for exists in _exist)

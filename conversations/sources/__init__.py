@@ -5,6 +5,7 @@ from functools import partial
 
 from console import context, system_sections
 from console.search import finders
+from console.staff import known_companies
 from console.staff.permissions import Permission
 from conversations.sources.adapter import Adapter
 from conversations.sources.finding import finder_of
@@ -16,19 +17,22 @@ _adapters: dict[str, Adapter] = {}
 def register(adapter: Adapter) -> Callable[[], None]:
     """Give a store its pages, and its place in navigation, search and system page; returns what takes them back.
 
-    Called once at start-up for each.
+    Before an id becomes part of a scope, the store is asked whether it has anything under it. Called once at start-up
+    for each.
     """
     _adapters[adapter.name] = adapter
     address = partial(context.address_of, "source", adapter.name)
     context.register_section(adapter.title, adapter.icon, Permission.CONVERSATION_READ, address)
     system_sections.register(adapter.title, partial(section, adapter))
     finders.register(finder_of(adapter))
+    known_companies.register_existence(adapter.is_in_use)
 
     def take_back() -> None:
         del _adapters[adapter.name]
         context.unregister_section(adapter.title)
         system_sections.unregister(adapter.title)
         finders.unregister(adapter.title)
+        known_companies.unregister_existence(adapter.is_in_use)
 
     return take_back
 

@@ -112,6 +112,14 @@ class Adapter(ABC):
         return ""
 
     @abstractmethod
+    def is_in_use(self, owner_id: str) -> bool:
+        """Whether anything is stored under an id that would be shown to whoever gets the id as scope.
+
+        Asked before an id becomes part of a scope, whoever asks: at most one read. A store that no limited scope opens
+        says False. Raises `Conflict` where it cannot be told in this environment, and the store's errors.
+        """
+
+    @abstractmethod
     def listing(self, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Listing:
         """One page of a list. Raises `NotFound` for parts that name none, or one out of the person's scope."""
 

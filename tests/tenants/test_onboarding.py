@@ -6,6 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from console import clock
+from console.dynamodb import presence
+from console.dynamodb.provisioning import create_table_request
+from console.dynamodb.registry import TABLES
 from console.errors import Conflict, Forbidden, Invalid, NotFound, StoreUnavailable
 from tenants import channels, onboarding
 from tenants.keys import Channel
@@ -78,6 +82,53 @@ def test_an_id_with_conversations_of_an_assistant_is_never_gained(store):
         begin(who=OLGA)
     assert of(store, "bluebird") == {}
     assert store.all("STAFF")[0]["scope"] == ["acme"]
+
+
+def test_an_id_with_threads_of_an_organisation_is_never_gained(store):
+    member("olga.novak", "onboarding", ["acme"])
+    thread = {"PK": "bluebird#u-1", "SK": "THREAD#t-1", "org_id": "bluebird", "updated_at": "2026-01-31T10:00:00Z"}
+    store.put("THREADS", thread)
+    with pytest.raises(Conflict, match="This id is taken"):
+        begin(who=OLGA)
+    assert of(store, "bluebird") == {}
+    assert store.all("STAFF")[0]["scope"] == ["acme"]
+
+
+def test_an_id_that_the_trail_names_is_never_gained(store):
+    """Its entries outlive what they tell of: who gets the id would read them."""
+    member("olga.novak", "onboarding", ["acme"])
+    entry = {"conversation_id": "TENANT#bluebird", "ts_action_id": f"{clock.to_iso(clock.now())}#1"}
+    store.put("AUDIT", {**entry, "company_id": "bluebird", "gsi_company_id": "bluebird"})
+    with pytest.raises(Conflict, match="This id is taken"):
+        begin(who=OLGA)
+    assert of(store, "bluebird") == {}
+
+
+def test_an_id_is_not_gained_where_threads_cannot_be_told_by_it(bare_store):
+    bare_store.create_tables(*(key for key in TABLES if key != "THREADS"))
+    request = create_table_request("THREADS")
+    [index] = [each for each in request["GlobalSecondaryIndexes"] if each["IndexName"] == "org-id-updated-at-index"]
+    request["GlobalSecondaryIndexes"].remove(index)
+    of_index = {each["AttributeName"] for each in index["KeySchema"]}
+    request["AttributeDefinitions"] = [
+        each for each in request["AttributeDefinitions"] if each["AttributeName"] not in of_index
+    ]
+    bare_store.client.create_table(**request)
+    presence.forget()
+    member("olga.novak", "onboarding", ["acme"])
+    with pytest.raises(Conflict, match="org-id-updated-at-index"):
+        begin(who=OLGA)
+    assert of(bare_store, "bluebird") == {}
+    begin()
+    assert set(of(bare_store, "bluebird")) == {"META"}
+
+
+def test_the_first_step_sent_twice_is_one_tenant_for_who_gains_it(store):
+    member("olga.novak", "onboarding", ["acme"])
+    begin(who=OLGA)
+    begin(who=OLGA)
+    assert trail(store, "bluebird") == ["tenant.created"]
+    assert store.all("STAFF")[0]["scope"] == ["acme", "bluebird"]
 
 
 def test_an_id_is_not_gained_while_its_conversations_cannot_be_asked_for(store):

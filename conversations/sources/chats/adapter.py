@@ -55,6 +55,10 @@ class Chats(Adapter):
         """Chats have no company by which they could be in a limited scope."""
         return "" if staff.scope.everything else FOR_WHOM
 
+    def is_in_use(self, owner_id: str) -> bool:
+        """Chats belong to no company; reads nothing."""
+        return False
+
     def listing(self, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Listing:
         """One page of a list. Raises as `Adapter` says, and the store's errors where nothing could be read."""
         check(staff)

@@ -74,6 +74,10 @@ class Threads(Adapter):
         notices.append("Threads can be found by organisation, user or id, not by what was said in them.")
         return Start(links, "Organisations", tuple(notices))
 
+    def is_in_use(self, owner_id: str) -> bool:
+        """Whether an organisation of that id has threads. See `queries.exists`."""
+        return queries.exists(owner_id)
+
     def listing(self, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Listing:
         """("org", organisation), ("triage", organisation) or ("user", organisation, tenant, user)."""
         staff.require(Permission.CONVERSATION_READ)

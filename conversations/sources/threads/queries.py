@@ -1,4 +1,7 @@
-"""Reading threads: an organisation's, and a user's. Scope is checked before anything is read, and on each item."""
+"""Reading threads: an organisation's, and a user's. Scope is checked before anything is read, and on each item.
+
+`exists` alone knows no scope: by it an id is found to be free before anybody gets it as scope.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,10 +10,12 @@ from functools import partial
 
 from console import clock
 from console.dynamodb.calls import submit
+from console.dynamodb.connection import call
 from console.dynamodb.models import ForeignModel
 from console.dynamodb.paging import PAGE_SIZE, RESTARTED, PageRead, Source, read_page
-from console.dynamodb.presence import index_absent
-from console.errors import ConsoleError, NotAccepted, TableMissing
+from console.dynamodb.presence import index_absent, table_ready
+from console.dynamodb.registry import table_name
+from console.errors import Conflict, ConsoleError, NotAccepted, TableMissing
 from console.refs import seal_cursor, unseal_cursor
 from console.staff.permissions import Staff
 from console.trees import text_of
@@ -50,6 +55,35 @@ def belongs(item: ForeignModel, organisation: str, staff: Staff) -> bool:
     return organisation_of(text_of(item.plain("PK"))) == organisation and (
         named in (None, "") or (isinstance(named, str) and staff.scope.covers(named))
     )
+
+
+def exists(organisation: str) -> bool:
+    """Whether an organisation has any thread, whosever it is: one Query of one key of the organisation's index.
+
+    One that has expired counts, until it is removed. Raises `Conflict` where the index is not there, which alone can
+    tell, and the store's errors; without the table there is none.
+    """
+    try:
+        answer = call(
+            "Query",
+            TableName=table_name(TABLE),
+            IndexName=ORGANISATION_INDEX,
+            KeyConditionExpression="org_id = :organisation",
+            ExpressionAttributeValues={":organisation": {"S": organisation}},
+            ProjectionExpression="PK",
+            Limit=1,
+            ReturnConsumedCapacity="TOTAL",
+        )
+    except (NotAccepted, TableMissing) as error:
+        if not table_ready(TABLE):
+            return False
+        if not index_absent(TABLE, ORGANISATION_INDEX):
+            raise
+        raise Conflict(
+            f"Whether threads are kept under this id cannot be told: the index {ORGANISATION_INDEX} is not there in "
+            "this environment. Ask an administrator of all companies to create it."
+        ) from error
+    return bool(answer["Items"])
 
 
 def key_of_thread(item: Thread) -> ThreadKey:

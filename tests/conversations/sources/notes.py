@@ -109,6 +109,12 @@ class Notes(Adapter):
         """The companies in scope."""
         return Start(tuple(Link(each, a_list(each)) for each in sorted(staff.scope.ids)), "Companies")
 
+    def is_in_use(self, owner_id: str) -> bool:
+        """Whether there are notes on customers of a company of that id."""
+        key = {":company": {"S": owner_id}}
+        query = {"KeyConditionExpression": "noted_for = :company", "ExpressionAttributeValues": key, "Limit": 1}
+        return bool(call("Query", TableName=table_name("NOTES"), **query)["Items"])
+
     def listing(self, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Listing:
         """A company's notes."""
         [company] = self._within(parts, 1, staff)

@@ -1,5 +1,6 @@
 """Releasing what a person holds: at the person's wish, and when an account is disabled."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from console.audit.recording import PLATFORM, Actor
@@ -8,16 +9,21 @@ from console.staff import accounts
 from console.staff.permissions import Scope, Staff
 from conversations.companies import companies_for
 from conversations.handoff import ReleaseReport, release_all
+from conversations.queue.filtered import READS_PER_COMPANY
 from conversations.queue.held import keys_held_by
 
 # Nobody waits for a page when an account is disabled: look through a company to its end, within reason.
 THOROUGH_READS = 500
+# Companies that are looked through for a page, in batches one after the other.
+COMPANIES_OF_PAGE = 500
 
 
 def release_mine(staff: Staff) -> ReleaseReport:
-    """Release everything that a person holds, as far as the queue's bounded read finds it."""
-    keys, _ = next(keys_held_by(staff.username, (company.company_id for company in companies_for(staff))), ([], 0))
-    return release_all(staff.username, Actor.of(staff), keys)
+    """Release everything that a person holds in the companies of their scope, within what a page may read."""
+    companies = [company.company_id for company in companies_for(staff)]
+    asked = companies[:COMPANIES_OF_PAGE]
+    report = _release(staff.username, Actor.of(staff), asked, READS_PER_COMPANY)
+    return replace(report, unread=report.unread + len(companies) - len(asked))
 
 
 def release_everything_of(username: str) -> None:
@@ -28,8 +34,19 @@ def release_everything_of(username: str) -> None:
     staff = accounts.get(username).as_staff()
     anywhere = replace(staff, scope=Scope(everything=True, ids=staff.scope.ids))
     companies = [company.company_id for company in companies_for(anywhere)]
-    failed = 0
-    for keys, incomplete in keys_held_by(username, companies, THOROUGH_READS):
-        failed += len(release_all(username, PLATFORM, keys).failed) + incomplete
-    if failed:
+    report = _release(username, PLATFORM, companies, THOROUGH_READS)
+    if report.failed or report.unread:
         raise StoreUnavailable("Not everything that the account holds could be released.")
+
+
+def _release(username: str, actor: Actor, companies: Sequence[str], reads_per_company: int) -> ReleaseReport:
+    """Release what is found in these companies, as it is found. Raises the store's errors of the reads."""
+    released: list[tuple[str, str]] = []
+    failed: list[tuple[str, str]] = []
+    unread = 0
+    for keys, incomplete in keys_held_by(username, companies, reads_per_company):
+        report = release_all(username, actor, keys)
+        released += report.released
+        failed += report.failed
+        unread += incomplete
+    return ReleaseReport(tuple(released), tuple(failed), unread)

@@ -40,10 +40,14 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseReport:
-    """What became of the conversations that a person held, as (primary_channel, conversation_id)."""
+    """What became of the conversations that a person held, as (primary_channel, conversation_id).
+
+    `unread` companies were not looked through to their end, so that the person may hold more there.
+    """
 
     released: tuple[tuple[str, str], ...]
     failed: tuple[tuple[str, str], ...]
+    unread: int = 0
 
 
 class LostRace(Conflict):

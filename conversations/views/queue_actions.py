@@ -38,7 +38,7 @@ def take(request: StaffRequest) -> HttpResponse:
 @requires(Permission.HAND_OFF)
 @require_POST
 def release_mine(request: StaffRequest) -> HttpResponse:
-    """Release everything that I hold, as far as the queue's read finds it."""
+    """Release everything that I hold, and say where there may be more."""
     report = release_held(request.staff)
     released, failed = len(report.released), len(report.failed)
     if failed:
@@ -46,6 +46,11 @@ def release_mine(request: StaffRequest) -> HttpResponse:
     if released:
         what = "1 conversation is" if released == 1 else f"{released} conversations are"
         messages.success(request, f"{what} back in the queue; the waiting times go on.")
-    if not released and not failed:
+    if report.unread:
+        where = "1 company was" if report.unread == 1 else f"{report.unread:,} companies were"
+        messages.warning(
+            request, f"{where} not looked through to the end: release what else you hold there from the conversation."
+        )
+    elif not released and not failed:
         messages.info(request, "You hold no conversation.")
     return redirect("queue")

@@ -7,6 +7,7 @@ import pytest
 from console import clock
 from console.audit.recording import Actor
 from console.staff import services
+from conversations.queue import filtered
 from tests import faults
 from tests.conversations.test_queue import held, waiting
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
@@ -103,6 +104,30 @@ def test_release_all_of_mine_keeps_the_timers(store):
     assert mine["gsi_hand_off_queue"] == f"waiting#{COMPANY}"
     toms = store.get("CONVERSATIONS", **{name: items[1][name] for name in ("primary_channel", "conversation_id")})
     assert toms["hand_off_agent"] == "tom"
+
+
+def test_release_all_of_mine_reaches_every_company(store):
+    companies = [f"ci-{number:03}" for number in range(45)]
+    for company_id in (companies[0], companies[25], companies[44]):
+        store.put("CONVERSATIONS", held("amira.haddad", company_id=company_id))
+    text = html(signed_in(member(scope=companies)).post("/queue/release-mine/", follow=True))
+    assert "3 conversations are back in the queue" in text
+    assert "not looked through" not in text
+    assert not any("hand_off_agent" in each for each in store.all("CONVERSATIONS"))
+
+
+def test_release_all_of_mine_says_what_was_not_looked_through(store, monkeypatch):
+    monkeypatch.setattr("conversations.release.COMPANIES_OF_PAGE", 1)
+    client = signed_in(member(scope=[COMPANY, OTHER_COMPANY, "ci-000"]))
+    text = html(client.post("/queue/release-mine/", follow=True))
+    assert "2 companies were not looked through to the end" in text
+    assert "You hold no conversation" not in text
+
+
+def test_release_all_of_mine_says_where_the_reads_ended_early(store, monkeypatch):
+    monkeypatch.setattr(filtered, "call", lambda *_, **__: {"Items": [], "LastEvaluatedKey": {"any": {"S": "key"}}})
+    text = html(signed_in(member()).post("/queue/release-mine/", follow=True))
+    assert "1 company was not looked through to the end" in text
 
 
 def test_disabling_an_account_releases_what_it_holds(store):

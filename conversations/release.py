@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from console.audit.recording import PLATFORM, Actor
+from console.audit.recording import Actor
 from console.errors import StoreUnavailable
 from console.staff import accounts
 from console.staff.permissions import Scope, Staff
@@ -12,7 +12,8 @@ from conversations.handoff import ReleaseReport, release_all
 from conversations.queue.filtered import READS_PER_COMPANY
 from conversations.queue.held import keys_held_by
 
-# Nobody waits for a page when an account is disabled: look through a company to its end, within reason.
+# Nothing of a disabled account may be left: look through a company to its end, within reason. What the deadline of a
+# page keeps from being released is told there, to be repeated; the command has none.
 THOROUGH_READS = 500
 # Companies that are looked through for a page, in batches one after the other.
 COMPANIES_OF_PAGE = 500
@@ -26,15 +27,17 @@ def release_mine(staff: Staff) -> ReleaseReport:
     return replace(report, unread=report.unread + len(companies) - len(asked))
 
 
-def release_everything_of(username: str) -> None:
-    """Release what a disabled account holds in any known company. Raises `StoreUnavailable` if something is left.
+def release_everything_of(username: str, actor: Actor) -> None:
+    """Release, in the name of who disabled it, what an account holds in any known company.
+
+    Raises `StoreUnavailable` if something is left.
 
     Its scope may have been narrowed since it took something: every company of the registry is looked through too.
     """
     staff = accounts.get(username).as_staff()
     anywhere = replace(staff, scope=Scope(everything=True, ids=staff.scope.ids))
     companies = [company.company_id for company in companies_for(anywhere)]
-    report = _release(username, PLATFORM, companies, THOROUGH_READS)
+    report = _release(username, actor, companies, THOROUGH_READS)
     if report.failed or report.unread:
         raise StoreUnavailable("Not everything that the account holds could be released.")
 

@@ -27,8 +27,9 @@ from console.staff.permissions import ALL, Role
 
 logger = logging.getLogger(__name__)
 
-# Called with the username after an account was disabled: the apps release what the person holds.
-on_disabled: list[Callable[[str], None]] = []
+# Called after an account was disabled with its username and who disabled it, in whose name the apps release what the
+# person holds.
+on_disabled: list[Callable[[str, Actor], None]] = []
 
 
 class NotAllReleased(StoreUnavailable):
@@ -259,7 +260,7 @@ def disable(account: str | StaffAccount, *, actor: Actor) -> StaffAccount:
             StaffAccount.disabled_at.set(clock.to_iso(clock.now())),
         ]
         account = apply(account, actions, Action.STAFF_DISABLED, {"disabled": True}, actor, keeps_full_admin=False)
-    _release(account)
+    _release(account, actor)
     return account
 
 
@@ -295,11 +296,11 @@ def _check_has_password(account: StaffAccount) -> None:
         raise Invalid("This account signs in with the company's own sign-in and has no password here.")
 
 
-def _release(account: StaffAccount) -> None:
+def _release(account: StaffAccount, actor: Actor) -> None:
     failed = False
     for release in on_disabled:
         try:
-            release(account.username)
+            release(account.username, actor)
         except ConsoleError as error:
             failed = True
             logger.error("Releasing what a disabled account holds failed: %s", type(error).__name__)

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from console import clock
-from console.audit.recording import Actor
+from console.audit.recording import COMMAND_LINE, Actor
 from console.staff import services
 from conversations.queue import filtered
 from tests import faults
@@ -130,17 +130,18 @@ def test_release_all_of_mine_says_where_the_reads_ended_early(store, monkeypatch
     assert "1 company was not looked through to the end" in text
 
 
-def test_disabling_an_account_releases_what_it_holds(store):
+@pytest.mark.parametrize("actor", [Actor("ada.admin", "admin"), COMMAND_LINE])
+def test_disabling_an_account_releases_what_it_holds_in_the_name_of_who_did_it(store, actor):
     store.put("CONSOLE", {"pk": "COMPANIES", "sk": COMPANY, "name": "Cucumber"})
     item = held("amira.haddad")
     store.put("CONVERSATIONS", item)
     member()
-    services.disable("amira.haddad", actor=Actor("ada.admin", "admin"))
+    services.disable("amira.haddad", actor=actor)
     stored = store.get("CONVERSATIONS", **{name: item[name] for name in ("primary_channel", "conversation_id")})
     assert "hand_off_agent" not in stored
     assert stored["hand_off_to_human"] is True
     [entry] = [entry for entry in store.all("AUDIT") if entry["action_type"] == "hand_off.release"]
-    assert entry["result"] == "success"
+    assert (entry["result"], entry["actor"], entry["actor_role"]) == ("success", actor.name, actor.role)
 
 
 def test_an_admin_sees_every_company_of_the_registry(store):

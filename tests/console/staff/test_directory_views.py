@@ -8,6 +8,7 @@ import pytest
 from django.urls import reverse
 
 from console.audit.actions import staff_trail
+from console.audit.recording import Actor
 from console.dynamodb import presence
 from console.errors import Invalid, StoreUnavailable
 from console.refs import seal
@@ -615,13 +616,13 @@ def test_reset_voids_the_password_and_shows_the_link_once(store, ada, amira):
 
 def test_disabling_says_what_happens_and_does_it(store, ada, amira, monkeypatch):
     released = []
-    monkeypatch.setattr(services, "on_disabled", [released.append])
+    monkeypatch.setattr(services, "on_disabled", [lambda *told: released.append(told)])
     person = signed_in(amira)
     assert "goes back to the queue" in text_of(ada.get(url("staff-disable")))
     answer = ada.post(url("staff-disable"), seen(store))
     assert answer.url == url("staff-account")
     assert stored(store)["disabled"] is True
-    assert released == ["amira.haddad"]
+    assert released == [("amira.haddad", Actor("ada.admin", "admin"))]
     assert person.get("/queue/").status_code == 302
     assert entries(store)[-1][0] == "staff.disabled"
     assert "disabled since" in text_of(ada.get(url("staff-account")))
@@ -633,7 +634,7 @@ def test_disabling_says_what_happens_and_does_it(store, ada, amira, monkeypatch)
 def test_partial_release_is_told_with_a_button_that_tries_again(store, ada, amira, monkeypatch):
     tried = []
 
-    def release(username):
+    def release(username, actor):
         tried.append(username)
         if len(tried) == 1:
             raise StoreUnavailable

@@ -213,22 +213,22 @@ def test_enabled_account_has_its_password_and_no_trace_of_when_it_was_disabled(s
 def test_disabling_releases_what_the_person_holds(store, agent, monkeypatch):
     released = []
 
-    def release(username):
-        released.append((username, stored(store)["disabled"]))
+    def release(username, actor):
+        released.append((username, actor, stored(store)["disabled"]))
 
     monkeypatch.setattr(services, "on_disabled", [release])
     services.disable("Amira.Haddad", actor=ADMIN)
-    assert released == [("amira.haddad", True)]
+    assert released == [("amira.haddad", ADMIN, True)]
 
 
 def test_release_that_failed_is_said_and_can_be_repeated(store, agent, monkeypatch):
     released = []
 
-    def fail(username):
+    def fail(username, actor):
         if not released:
             raise StoreUnavailable
 
-    monkeypatch.setattr(services, "on_disabled", [fail, released.append])
+    monkeypatch.setattr(services, "on_disabled", [fail, lambda username, actor: released.append(username)])
     with pytest.raises(StoreUnavailable, match="is disabled, but"):
         services.disable("amira.haddad", actor=ADMIN)
     assert stored(store)["disabled"] is True

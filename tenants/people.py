@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
+from console.dynamodb.batches import batch_get
 from console.dynamodb.calls import parallel
 from console.dynamodb.connection import call
 from console.dynamodb.keys import SORT_KEY_BYTES, fits
@@ -20,6 +22,9 @@ from tenants.reading import identities_of, shown_to, text
 # One Query each: users carry no index by address or number, and a tenant has some dozens of them.
 TENANTS_ASKED = 20
 USERS_PER_TENANT = 200
+READS_OF_ID = 4
+# What a user's name is made of.
+NAMED_BY = ("pk", "sk", "email", "display_name")
 _LEAST_DIGITS = 7
 
 
@@ -63,25 +68,55 @@ def users_known_by(spellings: Sequence[str], staff: Staff) -> KnownUsers:
     return KnownUsers(found, tuple(notices))
 
 
-def users_of_id(user_id: str, staff: Staff) -> tuple[KnownUser, ...]:
-    """Users of that id in the tenants in scope: one Query of the inverted index; none where that is not there."""
+def users_of_id(user_id: str, staff: Staff) -> KnownUsers:
+    """Users of that id in the tenants in scope.
+
+    One BatchGetItem for each hundred ids of a scope; for scope "all" at most `READS_OF_ID` Queries of the inverted
+    index, and none where that is not there. Raises `Forbidden` and the store's errors.
+    """
     staff.require(Permission.TENANT_READ)
-    if not fits(user_key(user_id), SORT_KEY_BYTES) or not index_ready("TENANTS", INDEX):
-        return ()
-    answer = call(
-        "Query",
-        TableName=table_name("TENANTS"),
-        IndexName=INDEX,
-        KeyConditionExpression="sk = :sk",
-        ExpressionAttributeValues={":sk": {"S": user_key(user_id)}},
-        Limit=USERS_PER_TENANT,
-        ReturnConsumedCapacity="TOTAL",
-    )
-    items = [TenantItem.from_raw_data(raw) for raw in answer["Items"]]
+    if not fits(user_key(user_id), SORT_KEY_BYTES):
+        return KnownUsers()
+    more = False
+    if staff.scope.everything:
+        found, more = _everywhere(user_key(user_id))
+    else:
+        found = _within(staff.scope.ids, user_key(user_id))
+    items = [TenantItem.from_raw_data(raw) for raw in found]
     owners = ((tenant_of(item.plain("pk")), item) for item in items)
-    return tuple(
-        KnownUser(owner, _name(item, staff), ("id",)) for owner, item in owners if owner and staff.scope.covers(owner)
-    )
+    users = tuple(KnownUser(owner, _name(item, staff), ("id",)) for owner, item in owners if owner)
+    notice = f"The first {len(items):,} users of that id were looked at; there are more."
+    return KnownUsers(users, (notice,) if more else ())
+
+
+def _within(tenant_ids: Iterable[str], sort_key: str) -> list[dict[str, Any]]:
+    keys = [{"pk": partition_of(each), "sk": sort_key} for each in sorted(tenant_ids) if fits(partition_of(each))]
+    return sorted(batch_get("TENANTS", keys, NAMED_BY), key=lambda raw: str(raw["pk"]["S"]))
+
+
+def _everywhere(sort_key: str) -> tuple[list[dict[str, Any]], bool]:
+    """Items of that sort key, and whether there are more."""
+    if not index_ready("TENANTS", INDEX):
+        return [], False
+    found: list[dict[str, Any]] = []
+    start: dict[str, Any] = {}
+    for _ in range(READS_OF_ID):
+        answer = call(
+            "Query",
+            TableName=table_name("TENANTS"),
+            IndexName=INDEX,
+            KeyConditionExpression="sk = :sk",
+            ExpressionAttributeValues={":sk": {"S": sort_key}},
+            ProjectionExpression=", ".join(NAMED_BY),
+            Limit=USERS_PER_TENANT,
+            ReturnConsumedCapacity="TOTAL",
+            **start,
+        )
+        found += answer["Items"]
+        if not (last := answer.get("LastEvaluatedKey")):
+            return found, False
+        start = {"ExclusiveStartKey": last}
+    return found, True
 
 
 def _tenants_of(staff: Staff) -> tuple[list[str], bool]:

@@ -8,7 +8,7 @@ from console.search.meanings import Kind, named_so
 from console.staff.permissions import Permission, Staff
 from tenants.channel_types import TYPES, checked_channel, label_of
 from tenants.keys import Channel
-from tenants.people import KnownUser, users_known_by, users_of_id
+from tenants.people import KnownUsers, users_known_by, users_of_id
 from tenants.queries import list_tenants, metas_of, owners_of
 from tenants.reading import row_of, shown_to
 from tenants.records import TenantRow
@@ -43,23 +43,23 @@ def _hit(row: TenantRow) -> Hit:
 
 
 def _user(value: str, staff: Staff) -> Found:
-    return Found(_users(users_of_id(value, staff)))
+    return _found(users_of_id(value, staff))
 
 
 def _known_as(value: str, staff: Staff) -> Found:
-    known = users_known_by((value,), staff)
-    return Found(_users(known.users), known.notices)
+    return _found(users_known_by((value,), staff))
 
 
-def _users(known: tuple[KnownUser, ...]) -> tuple[Hit, ...]:
-    return tuple(
+def _found(known: KnownUsers) -> Found:
+    hits = tuple(
         Hit(
             f"{user.name} of {user.tenant_id}",
             reverse("tenant-users", args=[user.tenant_id]),
             f"by {', '.join(user.by)}",
         )
-        for user in known
+        for user in known.users
     )
+    return Found(hits, known.notices)
 
 
 def _channel(value: str, staff: Staff) -> Found:

@@ -54,14 +54,16 @@ WEB = (
     _of_web("STAFF_SESSIONS", "GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem"),
     _of_web("CONSOLE", "GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"),
 )
+# Where the record of an action has expired before its entry, its conversation is found by its id.
+_SETTLING = ("conversation-id-index",)
 INDEXER = (
-    Access("CONVERSATIONS", ("DescribeTable", "GetItem", "Scan", "UpdateItem"), stream=True),
+    Access("CONVERSATIONS", ("DescribeTable", "GetItem", "Scan", "UpdateItem"), _SETTLING, stream=True),
     Access("AUDIT", ("DescribeTable", "Query", "PutItem", "UpdateItem")),
     Access("IDEMPOTENCY", ("DescribeTable", "GetItem", "PutItem", "UpdateItem")),
     Access("CONSOLE", ("DescribeTable", "Query", "ConditionCheckItem", "PutItem", "UpdateItem")),
 )
 RECONCILE = (
-    Access("CONVERSATIONS", ("GetItem", "UpdateItem")),
+    Access("CONVERSATIONS", ("GetItem", "UpdateItem"), _SETTLING),
     Access("AUDIT", ("Query", "PutItem", "UpdateItem")),
     Access("IDEMPOTENCY", ("GetItem", "Scan", "PutItem", "UpdateItem")),
 )

@@ -9,21 +9,22 @@ from functools import partial
 from console import clock
 from console.dynamodb.calls import parallel
 from console.dynamodb.connection import call
+from console.dynamodb.values import plain_item
 from console.remembering import remembered
 from conversations.models import held_in, waiting_in
 from conversations.queue.entries import COLLEAGUES, MINE, OVERRIDDEN, WAITING, entry_of
-from conversations.queue.filtered import FLAG_IS_TRUE, FLAG_VALUES, IS_TEXT, read_queue
+from conversations.queue.filtered import read_queue
 from conversations.queue.indexed import index_query
 from conversations.queue.pages import at_once
 from conversations.queue.reading import is_indexed
 from conversations.queue.tallies import COUNTED, Count, Held
+from conversations.reading import is_true
 
 HELD_COUNTED = 200
 SECONDS = 5
 # Without the index a count looks through a company as the queue's page does: not for every page of every person.
 THIN_SECONDS = 60
 _ATTRIBUTES = ("primary_channel", "conversation_id", "company_id", "hand_off_to_human", "hand_off_agent", "ttl")
-_WAITS = f"{FLAG_IS_TRUE} AND (attribute_not_exists(#ttl) OR attribute_type(#ttl, :string) OR #ttl > :now)"
 
 
 @remembered(SECONDS)
@@ -31,15 +32,14 @@ def waiting_in_company(company_id: str) -> Count:
     """How many wait for a human in a company. Raises the store's errors."""
     if not is_indexed():
         return _looked_through(company_id)[0]
-    query = index_query(waiting_in(company_id), (), COUNTED)
-    del query["ProjectionExpression"]
-    query["Select"] = "COUNT"
-    query["FilterExpression"] = _WAITS
-    query["ExpressionAttributeNames"] |= {"#flag": "hand_off_to_human", "#ttl": "ttl"}
-    now = {":now": {"N": str(clock.to_epoch(clock.now()))}}
-    query["ExpressionAttributeValues"] |= FLAG_VALUES | IS_TEXT | now
-    answer = call("Query", **query)
-    return Count(int(answer["Count"]), bool(answer.get("LastEvaluatedKey")))
+    answer = call("Query", **index_query(waiting_in(company_id), ("hand_off_to_human", "ttl"), COUNTED))
+    now = clock.now()
+    # Neither what the platform has cleared meanwhile, nor what has expired.
+    items = map(plain_item, answer["Items"])
+    number = sum(
+        is_true(each.get("hand_off_to_human")) and not clock.is_expired(each.get("ttl"), now) for each in items
+    )
+    return Count(number, bool(answer.get("LastEvaluatedKey")))
 
 
 @remembered(SECONDS)

@@ -21,11 +21,10 @@ from conversations.queue.pages import Asked, QueuePage, at_once
 from conversations.queue.tallies import totals
 
 READS_PER_COMPANY = 4
-# Platform writers set the flag as boolean; a drifted one as text or number must not hide a waiting customer.
-FLAG_IS_TRUE = "#flag IN (:true, :text, :title, :one)"
-FLAG_VALUES = {":true": {"BOOL": True}, ":text": {"S": "true"}, ":title": {"S": "True"}, ":one": {"N": "1"}}
-IS_TEXT = {":string": {"S": "S"}}
-_FILTER = f"{FLAG_IS_TRUE} OR attribute_type(#agent, :string)"
+# Left out is what is false for certain; what a drifted flag says is judged by the rows as everywhere (`is_true`), so
+# that none hides a waiting customer.
+_FILTER = "(attribute_exists(#flag) AND NOT #flag IN (:false, :null, :zero)) OR attribute_type(#agent, :string)"
+_FALSE = {":false": {"BOOL": False}, ":null": {"NULL": True}, ":zero": {"N": "0"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +120,7 @@ def _query(company_id: str, start: dict[str, Any] | None) -> dict[str, Any]:
         "FilterExpression": _FILTER,
         "ProjectionExpression": projection,
         "ExpressionAttributeNames": names,
-        "ExpressionAttributeValues": {**FLAG_VALUES, **IS_TEXT, ":company": {"S": company_id}},
+        "ExpressionAttributeValues": {**_FALSE, ":string": {"S": "S"}, ":company": {"S": company_id}},
         "ReturnConsumedCapacity": "TOTAL",
     }
     if start:

@@ -70,13 +70,13 @@ def test_mine_and_with_colleagues_are_told_apart(store):
     assert states["overridden"] is HandOffState.OVERRIDDEN
 
 
-@pytest.mark.parametrize("flag", ["true", "True", 1])
+@pytest.mark.parametrize("flag", ["true", "True", "TRUE", " true ", 1, "1"])
 def test_a_drifted_flag_does_not_hide_a_waiting_customer(store, flag):
     store.put("CONVERSATIONS", waiting(3, request_id="drifted", hand_off_to_human=flag))
     assert short(queue.read_queue([COMPANY]).of_tab("waiting")) == ["drifted"]
 
 
-@pytest.mark.parametrize("flag", [None, False, "false", 0, ...])
+@pytest.mark.parametrize("flag", [None, False, "false", "False", "no", "", 0, 2, [], ...])
 def test_absent_null_and_false_are_not_waiting(store, flag):
     store.put("CONVERSATIONS", waiting(3, hand_off_to_human=flag))
     assert queue.read_queue([COMPANY]).entries == ()

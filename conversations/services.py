@@ -95,7 +95,8 @@ def open_conversation(reference: str, staff: Staff, *, with_state: bool = True) 
     item, messages = _load(reference, staff)
     now = clock.now()
     hand_off = hand_off_of(item)
-    work: list[Callable[[], Any]] = [partial(_record_opened, item, staff), partial(_hand_offs, item)]
+    may_see = staff.can(Permission.TRANSCRIPT_RAW)
+    work: list[Callable[[], Any]] = [partial(_record_opened, item, staff, raw=may_see), partial(_hand_offs, item)]
     if with_state:
         work += [partial(read, item.conversation_id, now) for read in (read_state, read_switches)]
     if hand_off.agent == staff.username:
@@ -111,14 +112,14 @@ def open_conversation(reference: str, staff: Staff, *, with_state: bool = True) 
         state=with_switches(*results[2:4]) if with_state else StatePanel(),
         now=now,
         is_recorded=results[0],
-        is_raw=results[0] and staff.can(Permission.TRANSCRIPT_RAW),
+        is_raw=results[0] and may_see,
         trail_notice=notice,
     )
 
 
-def _record_opened(item: Conversation, staff: Staff) -> bool:
+def _record_opened(item: Conversation, staff: Staff, *, raw: bool) -> bool:
     """Put on record that it is opened; False where this environment has no trail, and then nothing is shown raw."""
-    payload = {"shown": "raw" if staff.can(Permission.TRANSCRIPT_RAW) else "redacted"}
+    payload = {"shown": "raw" if raw else "redacted"}
     try:
         record_once_an_hour(_entry(item, staff, Action.TRANSCRIPT_OPENED, payload))
     except TableMissing:
@@ -159,10 +160,10 @@ def reveal(reference: str, staff: Staff) -> tuple[Conversation, Revealed]:
 
 
 def open_raw(reference: str, staff: Staff) -> tuple[Conversation, str]:
-    """The whole item as JSON text for admins, without personal data and credentials; on record like the transcript."""
+    """The whole item as JSON text for admins, without personal data and credentials; on record as opened redacted."""
     staff.require(Permission.SYSTEM_READ)
     item, messages = _load(reference, staff)
-    _record_opened(item, staff)
+    _record_opened(item, staff, raw=False)
     whole = {name: item.plain(name) for name in item.raw}
     if messages is not None:
         whole["messages"] = plain(messages)
@@ -180,5 +181,5 @@ def timeline(
     staff.require(Permission.AUDIT_READ)
     item, messages = _load(reference, staff)
     stored = StoredMessages.of(messages, recipients_of(item))
-    record_opened = partial(_record_opened, item, staff)
+    record_opened = partial(_record_opened, item, staff, raw=staff.can(Permission.TRANSCRIPT_RAW))
     return item, read_timeline(item, stored, staff, kinds, record_opened=record_opened, cursor=cursor, at=at)

@@ -165,5 +165,7 @@ def record_once(entry: Entry, about: str, period: timedelta, at: datetime | None
 
 
 def record_once_an_hour(entry: Entry, at: datetime | None = None) -> bool:
-    """As `record_once`, for each actor and hour."""
-    return record_once(entry, entry.actor.name, timedelta(hours=1), at)
+    """As `record_once`, for each actor and hour. What was `shown` redacted does not stand for what is shown raw."""
+    shown = entry.payload.get("shown", "raw")
+    about = entry.actor.name if shown == "raw" else f"{shown}:{entry.actor.name}"
+    return record_once(entry, about, timedelta(hours=1), at)

@@ -336,6 +336,10 @@ def test_the_raw_item_is_for_admins_redacted_and_on_record(store):
     for personal in ("jo@doe.example", "sk-abcdefghijklmnop", "Zebedee", "7700900123"):
         assert personal not in text
     assert [entry["actor"] for entry in opened(store)] == ["ada.admin"]
+    assert '"shown": "redacted"' in opened(store)[0]["action_payload_redacted"]
+    # It does not stand for a look at the transcript itself, later in the hour.
+    signed_in(admin()).get(url_of(item))
+    assert sorted('"shown": "raw"' in each["action_payload_redacted"] for each in opened(store)) == [False, True]
     assert signed_in(member()).get(url_of(item, "raw/")).status_code == 403
 
 

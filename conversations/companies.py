@@ -83,17 +83,19 @@ def companies_for(staff: Staff) -> tuple[Company, ...]:
     return tuple(sorted(companies, key=lambda company: (company.name.casefold(), company.company_id)))
 
 
-def exists(company_id: str) -> bool:
-    """Whether the registry or a conversation names a company of that id. At most one GetItem and one Query."""
+def find(company_id: str) -> Company | None:
+    """The company of that id that the registry or else a conversation names. At most one GetItem and one Query."""
+    if named := company_named(company_id):
+        return named
     try:
-        RegisteredCompany.get(PARTITION, company_id)
-        return True
-    except (NotFound, TableMissing):
-        pass
-    try:
-        return bool(_query(company_id, None, 1))
+        return Company(company_id, company_id) if _query(company_id, None, 1) else None
     except TableMissing:
-        return False
+        return None
+
+
+def exists(company_id: str) -> bool:
+    """Whether there is a company of that id. Costs what `find` does."""
+    return find(company_id) is not None
 
 
 def names_for(staff: Staff) -> dict[str, str]:

@@ -37,10 +37,8 @@ def _by_id(value: str, staff: Staff) -> Found:
 
 def _company(value: str, staff: Staff) -> Found:
     """A company in scope of which anything is known. At most one GetItem and one Query."""
-    if not staff.scope.covers(value) or not companies.exists(value):
-        return Found()
-    named = companies.company_named(value)
-    return Found((Hit(named.name if named else value, url_of("company", value), value),))
+    found = companies.find(value) if staff.scope.covers(value) else None
+    return Found((Hit(found.name, url_of("company", value), value),)) if found else Found()
 
 
 def _named(value: str, staff: Staff) -> Found:

@@ -6,9 +6,11 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from console import clock
+from console.search.meanings import Kind
 from console.staff.permissions import Role, Scope, Staff
 from conversations import companies
 from conversations.companies import companies_for, projects_of, register
+from conversations.search import COMPANIES
 from tests import faults
 from tests.items import conversation
 
@@ -38,6 +40,21 @@ def test_companies_in_scope_by_name_take_one_query_and_unknown_ones_are_shown_by
     ]
     assert [(call.operation, call.tables) for call in seen] == [("Query", ("CONSOLE",))]
     assert [each.company_id for each in companies_for(person("*"))] == [OTHER, "ci-ccc-003", COMPANY]
+
+
+def test_a_company_is_found_by_its_id_in_two_reads_at_most(store):
+    register(COMPANY, "Zebra", "demo", "2026-01-01T00:00:00Z")
+    store.put("CONVERSATIONS", conversation(company_id=OTHER))
+    told = []
+    for company_id in (COMPANY, OTHER, "ci-unknown"):
+        with store.calls() as seen:
+            found = COMPANIES.find[Kind.COMPANY](company_id, person("*"))
+        told.append(([hit.label for hit in found.hits], [call.operation for call in seen]))
+    both = ["GetItem", "Query"]
+    assert told == [(["Zebra"], ["GetItem"]), ([OTHER], both), ([], both)]
+    with store.calls() as seen:
+        assert not COMPANIES.find[Kind.COMPANY](COMPANY, person(OTHER)).hits
+    assert not seen
 
 
 def test_an_empty_scope_reads_nothing(store):

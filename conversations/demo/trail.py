@@ -11,7 +11,10 @@ from random import Random
 from typing import Any
 
 from console.audit.actions import Action, Result
+from console.audit.recording import PLATFORM
 from console.clock import parse_instant, to_epoch, to_iso
+from console.redaction import redact
+from conversations.indexing import entries
 
 Record = tuple[str, dict[str, Any]]
 
@@ -31,15 +34,11 @@ class HandOffTrail:
         """The platform's request as the indexer records it: one entry, and since when a human is wanted."""
         self.item["hand_off_requested_at"] = to_iso(at)
         self._queue("waiting")
-        key = f"act:hand_off:{self.item['conversation_id']}:platform-{to_iso(at)}"
+        request = entries.Request(self.item["conversation_id"], self.item["company_id"], "", to_iso(at), to_iso(at))
+        payload = {"reason": redact(self.item["hand_off_to_human_reason"])}
+        actor = PLATFORM.name, PLATFORM.role
         self._entry(
-            Action.HAND_OFF_REQUEST,
-            ("platform", "service"),
-            f"{self.rng.getrandbits(128):032x}",
-            key,
-            at,
-            Result.SUCCESS,
-            {},
+            Action.HAND_OFF_REQUEST, actor, entries.sort_key(request), at, Result.SUCCESS, payload, edge_at=to_iso(at)
         )
 
     def request(self, agent: str, reason: str, at: datetime) -> None:
@@ -139,7 +138,10 @@ class HandOffTrail:
         action_id = f"{self.rng.getrandbits(128):032x}"
         conversation_id = self.item["conversation_id"]
         key = f"act:hand_off:{conversation_id}:{action_id}"
-        sort_key = self._entry(action, (agent, "agent"), action_id, key, at, result, payload, previous)
+        sort_key = f"{to_iso(at)}#{action_id}"
+        own = {"action_id": action_id, "idempotency_key": key}
+        linked = {"previous_action_id": previous} if previous else {}
+        self._entry(action, (agent, "agent"), sort_key, at, result, payload, **own, **linked)
         text = json.dumps(payload, sort_keys=True).encode()
         self.records.append(
             (
@@ -169,20 +171,17 @@ class HandOffTrail:
         self,
         action: Action,
         actor: tuple[str, str],
-        action_id: str,
         key: str,
         at: datetime,
         result: str,
         payload: dict[str, Any],
-        previous: str | None = None,
-    ) -> str:
-        sort_key = f"{to_iso(at)}#{action_id}"
+        **more: str,
+    ) -> None:
         entry = {
             "conversation_id": self.item["conversation_id"],
-            "ts_action_id": sort_key,
+            "ts_action_id": key,
             "action_type": action.value,
             "action_payload_redacted": json.dumps(payload, sort_keys=True),
-            "idempotency_key": key,
             "result": str(result),
             "expires_at": to_epoch(at + timedelta(days=AUDIT_DAYS)),
             "actor": actor[0],
@@ -190,7 +189,5 @@ class HandOffTrail:
             "company_id": self.item["company_id"],
             "gsi_actor": actor[0],
             "gsi_company_id": self.item["company_id"],
-            "action_id": action_id,
         }
-        self.records.append(("AUDIT", entry | ({"previous_action_id": previous} if previous else {})))
-        return sort_key
+        self.records.append(("AUDIT", entry | more))

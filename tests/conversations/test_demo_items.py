@@ -19,6 +19,7 @@ from conversations.demo.content import asia, cucumber_english, europe, lumen_eng
 from conversations.demo.drift import KINDS, is_drifted
 from conversations.demo.facts import LANGUAGES
 from conversations.demo.script import fill, parse
+from conversations.indexing.entries import Request, sort_key
 from conversations.records import Speaker
 from conversations.tenant_conversations.models import TenantConversation
 from conversations.tenant_conversations.reading import Stored, window
@@ -396,6 +397,19 @@ def test_handed_back_ones_keep_what_was_wanted_and_the_stamp_only(regular):
         assert item["hand_off_to_human"] is False
         assert item["hand_off_to_human_reason"] is None
         assert OURS & set(item) == {"hand_off_wanted", "hand_off_action_id", "hand_off_note"}
+
+
+def test_what_the_platform_asked_for_is_as_the_indexer_writes_it(tables, regular):
+    stored = {item["conversation_id"]: item for item in regular}
+    asked = [each for each in tables["AUDIT"] if each.get("actor") == "platform"]
+    assert asked
+    for entry in asked:
+        item = stored[entry["conversation_id"]]
+        at = entry["edge_at"]
+        assert item.get("hand_off_requested_at", at) == at
+        assert entry["ts_action_id"] == sort_key(Request(item["conversation_id"], item["company_id"], "", at))
+        assert json.loads(entry["action_payload_redacted"])["reason"]
+        assert not {"action_id", "idempotency_key", "previous_action_id"} & set(entry)
 
 
 def test_every_stamp_has_its_trail_and_the_chain_is_unbroken(tables, regular):

@@ -18,8 +18,6 @@ TAG, TEAM, ORDER, ACTION = "Tag", "Team", "Order", "Action"
 
 _BRACKET = re.compile(r"\[(.*?)\]")
 _SHA256 = re.compile(r"[0-9a-f]{64}", re.IGNORECASE)
-# Requests of the platform, which the indexer records, have the moment in place of an action id: it holds colons.
-_BY_PLATFORM = "platform-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +186,6 @@ def _split(rest: str, found: Format, conversation: str) -> tuple[list[str], bool
             return [conversation, after], True
         middle, colon, last = after.rpartition(":")
         return ([conversation, middle, last] if colon else [conversation, after]), ":" not in middle
-    if found.last == ACTION and f":{_BY_PLATFORM}" in rest:
-        before, _, moment = rest.partition(f":{_BY_PLATFORM}")
-        return [before, _BY_PLATFORM + moment], True
     texts = rest.split(":")
     wanted = len(found.labels)
     if len(texts) <= wanted:
@@ -209,6 +204,4 @@ def _phrase(part: KeyPart) -> str:
     shown = isolated(part.shown)
     if part.label == HASH:
         return "a message (known by the hash of its text)"
-    if part.label == ACTION and part.text.startswith(_BY_PLATFORM):
-        return f"asked for by the platform at {isolated(part.shown.removeprefix(_BY_PLATFORM))}"
     return f"{part.label.lower()} {shown}"

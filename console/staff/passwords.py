@@ -1,6 +1,5 @@
 """Passwords: rules, hashing (Argon2) and checking in the same time whether or not there is an account."""
 
-import secrets
 import unicodedata
 from functools import cache
 
@@ -11,11 +10,10 @@ from django.core.exceptions import ValidationError
 from django.views.decorators.debug import sensitive_variables
 
 from console.errors import Invalid
+from console.staff.codes import new_code
 
 # Long enough for any passphrase; bounds what hashing one may cost.
 MAX_LENGTH = 256
-# Without characters that are taken for each other when read from a terminal or paper.
-_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 
 
 @cache
@@ -71,4 +69,4 @@ def verify(password: str, stored_hash: str | None) -> tuple[bool, bool]:
 
 def generate() -> str:
     """A random password of 4 × 5 characters, about 99 bits, easy to read out."""
-    return "-".join("".join(secrets.choice(_ALPHABET) for _ in range(5)) for _ in range(4))
+    return new_code(4)

@@ -7,7 +7,6 @@ each code is used up by a conditional write.
 
 import binascii
 import hashlib
-import secrets
 import unicodedata
 from collections.abc import Iterable
 from datetime import datetime
@@ -24,6 +23,7 @@ from console.audit.actions import Action, staff_trail
 from console.audit.recording import Actor, Entry, build, write_with_entry
 from console.dynamodb.translation import ConditionFailed, TransactionRefused
 from console.errors import BadReference, StoreUnavailable
+from console.staff.codes import ALPHABET, GROUP_LENGTH, new_code
 from console.staff.models import StaffAccount
 
 # What `verify` answers; "" for a code that opens nothing.
@@ -33,9 +33,8 @@ STEP_SECONDS, DIGITS = 30, 6
 # Clocks differ, and typing takes a while: the code before and the one after are good too.
 STEPS_AROUND = 1
 RECOVERY_CODES = 10
-# Without characters that are taken for each other. 3 × 5 of 31 characters: 74 bits.
-_ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
-_GROUPS, _GROUP_LENGTH = 3, 5
+# 3 × 5 of 31 characters: 74 bits.
+_GROUPS = 3
 _MAX_TYPED = 100
 UNREADABLE = (
     "The second factor of this account cannot be read here. Use one of the recovery codes, or ask an administrator to "
@@ -129,10 +128,7 @@ def qr_code(uri: str) -> SafeString:
 
 def new_recovery_codes() -> tuple[str, ...]:
     """Fresh codes, as people see them: `k7m2p-x9qrt-4hvwd`."""
-    return tuple(
-        "-".join("".join(secrets.choice(_ALPHABET) for _ in range(_GROUP_LENGTH)) for _ in range(_GROUPS))
-        for _ in range(RECOVERY_CODES)
-    )
+    return tuple(new_code(_GROUPS) for _ in range(RECOVERY_CODES))
 
 
 @sensitive_variables()
@@ -163,7 +159,7 @@ def _is_one_time_code(code: str) -> bool:
 
 
 def _is_recovery_code(code: str) -> bool:
-    return len(code) == _GROUPS * _GROUP_LENGTH and set(code) <= set(_ALPHABET)
+    return len(code) == _GROUPS * GROUP_LENGTH and set(code) <= set(ALPHABET)
 
 
 @sensitive_variables()

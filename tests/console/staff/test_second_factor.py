@@ -11,6 +11,7 @@ from console import clock, refs
 from console.audit.actions import staff_trail
 from console.errors import ConsoleError, StoreUnavailable
 from console.staff import accounts, second_factor, services
+from console.staff.codes import ALPHABET
 from console.staff.models import StaffAccount
 from tests import faults
 from tests.console.staff.conftest import ADMIN
@@ -295,7 +296,7 @@ def test_recovery_codes_are_ten_random_ones_of_letters_that_cannot_be_misread():
     assert all(second_factor._is_recovery_code(second_factor._normal(code)) for code in codes)
     assert not set("".join(codes)) & set("01ilo")
     # 31 characters, 15 of them: more than 64 bits.
-    assert len(second_factor._ALPHABET) ** 15 > 2**64
+    assert len(ALPHABET) ** 15 > 2**64
 
 
 def test_uri_of_the_app_names_console_environment_and_account():

@@ -15,7 +15,7 @@ from console.audit.names import name_of
 from console.audit.queries import display_names
 from console.audit.review.filters import LOOKS, NOBODY, Review
 from console.audit.review.gathering import Gathered, gather, happened_at, look_ahead
-from console.audit.rows import PLATFORM_NAMES, as_payload
+from console.audit.rows import PLATFORM_NAMES, as_payload, text_in
 from console.audit.scoping import is_conversation_trail
 from console.errors import NotFound
 from console.redaction import redact
@@ -68,7 +68,7 @@ def looks_of_person(username: str, staff: Staff) -> Looks:
     gathered = gather(review, staff, ENTRIES_READ, PIECES)
 
     def words(_: object, entries: list[AuditEntry]) -> tuple[str, str, str]:
-        trail = _text(entries[0], "conversation_id")
+        trail = text_in(entries[0], "conversation_id")
         url = reverse("trail", args=[seal("trail", trail)])
         if is_conversation_trail(trail):
             return redact(trail), "", url
@@ -78,7 +78,7 @@ def looks_of_person(username: str, staff: Staff) -> Looks:
             return "A person, in all stores", "recorded in their own trail", url
         return _in_tenant(entries[0]) or "Several conversations", f"recorded in the trail: {name_of(trail)}", url
 
-    return _looks(gathered, lambda entry: (_text(entry, "conversation_id"), _about(entry)), words, notices)
+    return _looks(gathered, lambda entry: (text_in(entry, "conversation_id"), _about(entry)), words, notices)
 
 
 def _about(entry: AuditEntry) -> str:
@@ -90,7 +90,7 @@ def _about(entry: AuditEntry) -> str:
 
 def _in_tenant(entry: AuditEntry) -> str:
     """The conversation of a tenant that an entry in the tenant's trail is about; "" for others."""
-    if not _text(entry, "conversation_id").startswith(TENANT_TRAIL):
+    if not text_in(entry, "conversation_id").startswith(TENANT_TRAIL):
         return ""
     value = _payload(entry).get("tenant_conversation")
     return text_of(value)[:200] if isinstance(value, str) else ""
@@ -103,13 +103,13 @@ def looks_of_conversation(conversation_id: str, staff: Staff) -> Looks:
     names = display_names(gathered.entries)
 
     def words(actor: str, entries: list[AuditEntry]) -> tuple[str, str, str]:
-        roles = dict.fromkeys(role for each in entries if (role := redact(_text(each, "actor_role"))))
+        roles = dict.fromkeys(role for each in entries if (role := redact(text_in(each, "actor_role"))))
         shown = PLATFORM_NAMES.get(actor) or redact(names.get(actor) or actor) or "Nobody named"
         username = redact(actor)
         note = " · ".join(part for part in (username if username != shown else "", ", ".join(roles)) if part)
         return shown, note, person_url(actor)
 
-    return _looks(gathered, lambda entry: _text(entry, "actor"), words)
+    return _looks(gathered, lambda entry: text_in(entry, "actor"), words)
 
 
 def check_conversation(conversation_id: str, staff: Staff) -> None:
@@ -119,7 +119,7 @@ def check_conversation(conversation_id: str, staff: Staff) -> None:
     scoping.check_role(conversation_id, staff)
     if not staff.scope.everything:
         found = gather(Review(conversation=conversation_id), staff, 1, 1).entries
-        named = [_text(each, "company_id") for each in found]
+        named = [text_in(each, "company_id") for each in found]
         scoping.check_scope(conversation_id, staff, [each for each in named if each])
 
 
@@ -168,7 +168,7 @@ class _Group:
 def what_of(entry: AuditEntry) -> str:
     """What a look was: "opened, shown redacted", "revealed: number, email", "exported as csv"."""
     told = _payload(entry)
-    result = outcome(_text(entry, "result"))
+    result = outcome(text_in(entry, "result"))
     failed = f" ({result})" if result in ("failed", "conflict", "pending") else ""
     match entry.plain("action_type"):
         case Action.RECIPIENT_REVEALED:
@@ -195,8 +195,3 @@ def _listed(value: Any) -> Iterator[str]:
 
 def _word(value: Any) -> str:
     return text_of(value)[:40] if isinstance(value, str) else ""
-
-
-def _text(entry: AuditEntry, name: str) -> str:
-    value = entry.plain(name)
-    return text_of(value) if value not in (None, "") and not isinstance(value, dict | list) else ""

@@ -218,6 +218,7 @@ def rows_and_records(entries: Sequence[AuditEntry]) -> tuple[list[TrailRow], Ite
 
 
 def key_of(entry: AuditEntry) -> str:
+    """The idempotency key that an entry names; "" where it names none that could be one."""
     key = entry.plain("idempotency_key")
     # Longer ones cannot be keys of the table, and one would fail the whole batch.
     return key if isinstance(key, str) and fits(key) else ""

@@ -140,6 +140,12 @@ def _note(result: str, state: str) -> str:
     return result if state == "unknown" else ""
 
 
+def text_in(entry: AuditEntry, name: str) -> str:
+    """An attribute of an entry as text, as it is stored; "" where it is absent, empty or no plain value."""
+    value = entry.plain(name)
+    return text_of(value) if value not in (None, "") and not isinstance(value, dict | list) else ""
+
+
 def _text(value: Any) -> str:
     return (
         ""

@@ -10,13 +10,12 @@ from console.audit.models import AuditEntry
 from console.audit.queries import instant_of, rows_of
 from console.audit.records import TrailRow
 from console.audit.review.changes import Change, changes_of
-from console.audit.rows import as_payload, reference_of
+from console.audit.rows import as_payload, reference_of, text_in
 from console.dynamodb.connection import call
 from console.dynamodb.registry import table_name
 from console.errors import NotFound
 from console.redaction import redact
 from console.staff.permissions import Staff
-from console.trees import text_of
 
 # How far back in its trail an entry's previous action is looked for.
 PREVIOUS_READ = 200
@@ -52,19 +51,19 @@ def load_entry(trail: str, sort_key: str, staff: Staff) -> EntryRecord:
     """
     scoping.check_role(trail, staff)
     entry = _read(trail, sort_key)
-    company = _text(entry, "company_id") if entry else ""
+    company = text_in(entry, "company_id") if entry else ""
     scoping.check_scope(trail, staff, [company] if company else [])
     if entry is None:
         raise NotFound
     page = rows_of([entry])
-    previous_id = _text(entry, "previous_action_id")
+    previous_id = text_in(entry, "previous_action_id")
     return EntryRecord(
         row=page.rows[0],
         trail=trail,
-        key=_text(entry, "idempotency_key"),
-        actor=redact(_text(entry, "actor")),
+        key=text_in(entry, "idempotency_key"),
+        actor=redact(text_in(entry, "actor")),
         company=redact(company),
-        action_id=redact(_text(entry, "action_id") or sort_key.partition("#")[2]),
+        action_id=redact(text_in(entry, "action_id") or sort_key.partition("#")[2]),
         previous_id=redact(previous_id),
         previous=_previous(trail, sort_key, previous_id) if previous_id else "",
         written_at=instant_of(entry),
@@ -80,11 +79,6 @@ def _read(trail: str, sort_key: str) -> AuditEntry | None:
     except NotFound:
         return None
     return None if clock.is_expired(entry.plain("expires_at"), clock.now()) else entry
-
-
-def _text(entry: AuditEntry, name: str) -> str:
-    value = entry.plain(name)
-    return text_of(value) if value not in (None, "") and not isinstance(value, dict | list) else ""
 
 
 def _previous(trail: str, sort_key: str, action_id: str) -> str:

@@ -82,7 +82,7 @@ class Shards:
     def read(self, shard: Shard) -> list[dict[str, Any]]:
         """The next records of a shard, as they are; none where there are none yet. Raises the store's errors.
 
-        The shard's `sequence` stays: `passed` moves it once the records are handled.
+        The shard's `sequence` stays: who handles the records moves it.
         """
         try:
             if not shard.iterator:

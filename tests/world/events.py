@@ -30,7 +30,7 @@ def event_ref(key: str) -> str:
 
 
 def urls(side: Side, staff: Staff) -> dict[str, list[str]]:
-    """Every GET: the look-ups, a record of the middleware's and one of the console's, and a conversation's records."""
+    """Every GET: the look-ups, records of the middleware's and the console's, a key without one, a conversation's."""
     listed = reverse("events-of-conversation", args=[side.trail_ref])
     page = read_page(records_of(side.conversation_id), staff.username, size=1).next
     assert page, "the conversation has to have a second record"
@@ -38,7 +38,11 @@ def urls(side: Side, staff: Staff) -> dict[str, list[str]]:
         "events": [reverse("events")],
         "event": [
             reverse("event", args=[event_ref(key)])
-            for key in (key_of(side), f"act:hand_off:{side.conversation_id}:{TAKEN}")
+            for key in (
+                key_of(side),
+                f"act:hand_off:{side.conversation_id}:{TAKEN}",
+                f"evt:rp:{side.conversation_id}:gone",
+            )
         ],
         "events-of-conversation": [listed, f"{listed}?{urlencode({'page': page})}"],
     }

@@ -1,13 +1,15 @@
 """Reading idempotency records: one by its key, those of a conversation, and the entries of the trail beside one."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from console import clock
 from console.audit import scoping
 from console.audit.events.keys import decode
-from console.audit.events.records import DIGESTS, Event, EventPage, record_of
+from console.audit.events.records import DIGESTS, Event, EventPage, UnrecordedKey, parts_of, record_of
 from console.audit.models import AuditEntry, ConversationEventsIndex, IdempotencyRecord
 from console.audit.names import name_of
 from console.audit.queries import display_names, instant_of
@@ -33,23 +35,33 @@ NO_INDEX = (
     "The idempotency table has no index by conversation here, so records are found by their event id only. "
     "An operator adds the index with manage.py tables apply --foreign."
 )
-NO_TRAIL = "The trail's table is not there in this environment: the record stands without its entries."
+NO_TRAIL = "The trail's table is not there in this environment: the entries are not shown."
 TRAIL_UNREADABLE = "The trail could not be read just now."
 ENTRY_GONE = "The entry of the trail that it names is not there (any more)."
 NO_ENTRY = "No entry of the conversation's trail bears this key (any more)."
 
 
-def read_event(key: str, staff: Staff) -> Event:
-    """A record and its entries in the trail. Raises as `find_event`; a trail that cannot be read is said."""
-    item = find_event(key, staff)
-    record = record_of(item, clock.now())
-    try:
-        rows, note = _entries_of(item, staff)
-    except TableMissing:
-        rows, note = (), NO_TRAIL
-    except ConsoleError:
-        rows, note = (), TRAIL_UNREADABLE
-    return Event(record, TrailPage(rows), note)
+def read_event(key: str, staff: Staff) -> Event | UnrecordedKey:
+    """A record, or what its key says alone where there is none, with the entries in the trail that bear the key.
+
+    Raises as `check_key`; a trail that cannot be read is said.
+    """
+    item = check_key(key, staff)
+    if item:
+        return Event(record_of(item, clock.now()), *_told(partial(_entries_of, item, staff)))
+    decoded = decode(key)
+    entries = partial(_entries_with, key, decoded.conversation, staff)
+    parts = parts_of(decoded)
+    return UnrecordedKey(decoded.shown, decoded.in_words, parts, decoded.certain, decoded.conversation, *_told(entries))
+
+
+def check_key(key: str, staff: Staff) -> IdempotencyRecord | None:
+    """As `find_event`, but None for a key that has no record and tells by itself of which conversation it is."""
+    item = _in_scope(key, staff)
+    told = decode(key).conversation
+    if item is None and not (fits(key) and fits(told) and scoping.is_conversation_trail(told)):
+        raise NotFound
+    return item
 
 
 def find_event(key: str, staff: Staff) -> IdempotencyRecord:
@@ -59,16 +71,28 @@ def find_event(key: str, staff: Staff) -> IdempotencyRecord:
     of scope (which costs the same), `TableMissing` and the store's other errors. A record that names no conversation is
     for scope "all" only.
     """
-    staff.require(Permission.AUDIT_REVIEW)
-    item = _stored(key)
-    conversation = _conversation_of(item) if item else ""
-    if not staff.scope.everything:
-        scoping.check_scope(conversation or decode(key).conversation or key, staff, ())
-        if not conversation:
-            raise NotFound
+    item = _in_scope(key, staff)
     if item is None:
         raise NotFound
     return item
+
+
+def _in_scope(key: str, staff: Staff) -> IdempotencyRecord | None:
+    """The record of a key, None where that person may know that it is not there."""
+    staff.require(Permission.AUDIT_REVIEW)
+    item = _stored(key)
+    if staff.scope.everything:
+        return item
+    named, told = _conversation_of(item) if item else "", decode(key).conversation
+    try:
+        scoping.check_scope(named or told or key, staff, ())
+    except NotFound:
+        if not told or named in ("", told):
+            raise
+        # Of two conversations that disagree the key's may still be theirs: for them it has no record.
+        scoping.check_scope(told, staff, ())
+        return None
+    return item if named else None
 
 
 def _stored(key: str) -> IdempotencyRecord | None:
@@ -127,10 +151,23 @@ def records_of(conversation_id: str) -> Source[IdempotencyRecord]:
     return Source(IdempotencyRecord, conversation_id, (*known, *DIGESTS), index=INDEX, descending=True)
 
 
-# --- The entries of the trail that bear a record's key ------------------------------------------------------------
+# --- The entries of the trail that bear a key ---------------------------------------------------------------------
+
+Rows = tuple[tuple[TrailRow, ...], str]
 
 
-def _entries_of(item: IdempotencyRecord, staff: Staff) -> tuple[tuple[TrailRow, ...], str]:
+def _told(read: Callable[[], Rows]) -> tuple[TrailPage, str]:
+    """The entries, and why there are none: what a key or record says stands without them."""
+    try:
+        rows, note = read()
+    except TableMissing:
+        rows, note = (), NO_TRAIL
+    except ConsoleError:
+        rows, note = (), TRAIL_UNREADABLE
+    return TrailPage(rows), note
+
+
+def _entries_of(item: IdempotencyRecord, staff: Staff) -> Rows:
     conversation, named = _conversation_of(item), item.plain("ts_action_id")
     if not conversation:
         return (), "The record names no conversation, and so no trail."
@@ -140,7 +177,15 @@ def _entries_of(item: IdempotencyRecord, staff: Staff) -> tuple[tuple[TrailRow, 
         except NotFound:
             return (), ENTRY_GONE
     else:
-        found, note = _search(item, conversation)
+        found, note = _search(str(item.plain("event_id")), conversation, _since(item))
+    return _rows(found, note, staff, item)
+
+
+def _entries_with(key: str, conversation: str, staff: Staff) -> Rows:
+    return _rows(*_search(key, conversation, None), staff, None)
+
+
+def _rows(found: list[AuditEntry], note: str, staff: Staff, item: IdempotencyRecord | None) -> Rows:
     now = clock.now()
     shown = [entry for entry in found if not clock.is_expired(entry.plain("expires_at"), now)]
     shown = [entry for entry in shown if _is_in_scope(entry, staff)][:ENTRIES_SHOWN]
@@ -154,16 +199,14 @@ def _is_in_scope(entry: AuditEntry, staff: Staff) -> bool:
     return not company or staff.scope.covers(str(company))
 
 
-def _search(item: IdempotencyRecord, conversation: str) -> tuple[list[AuditEntry], str]:
-    """Entries with the record's key among those made since its event came in, and what to say where there are none.
+def _search(key: str, conversation: str, since: datetime | None) -> tuple[list[AuditEntry], str]:
+    """Entries with the key among those made since its event came in, and what to say where there are none.
 
     Timestamps and epochs at once, in at most `ROUNDS` rounds; the first round that finds any is the last.
     """
-    since = _since(item)
-    walks = [
-        _Walk(conversation, str(item.plain("event_id")), *bounds(number, since, None))
-        for number in (TIMESTAMPS, EPOCHS)
-    ]
+    # Without a date the range of timestamps holds the epochs too.
+    ranges = (TIMESTAMPS, EPOCHS) if since else (TIMESTAMPS,)
+    walks = [_Walk(conversation, key, *bounds(number, since, None)) for number in ranges]
     for _ in range(ROUNDS):
         parallel(*(walk.read for walk in walks if not walk.ended))
         found = [entry for walk in walks for entry in walk.found]

@@ -80,6 +80,19 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
+class UnrecordedKey:
+    """What a key without a record says, and the entries of the trail of its conversation that bear it; as `Event`."""
+
+    key: str
+    words: str
+    parts: tuple[Fact, ...]
+    is_certain: bool
+    trail: str = field(repr=False)
+    entries: TrailPage
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class EventPage:
     """Some records of a conversation, newest first. `next` and `back` are sealed cursors ("" for none)."""
 
@@ -103,7 +116,7 @@ def record_of(item: IdempotencyRecord, now: datetime) -> EventRecord:
         key=decoded.shown,
         words=decoded.in_words,
         brief=decoded.in_brief,
-        parts=tuple(Fact(part.label, part.shown, mono=True) for part in decoded.parts),
+        parts=parts_of(decoded),
         is_known=decoded.format is not None,
         is_certain=decoded.certain,
         status=status or "unknown",
@@ -118,6 +131,11 @@ def record_of(item: IdempotencyRecord, now: datetime) -> EventRecord:
         other=tree_of(redact_value(well_formed(other))) if other else None,
         flaws=_flaws(item, decoded, conversation),
     )
+
+
+def parts_of(decoded: DecodedKey) -> tuple[Fact, ...]:
+    """The parts of a key as facts."""
+    return tuple(Fact(part.label, part.shown, mono=True) for part in decoded.parts)
 
 
 def _switches(item: IdempotencyRecord) -> tuple[Fact, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 from console import clock
 from console.audit import scoping
 from console.audit.models import AuditEntry
-from console.audit.queries import instant_of, rows_of
+from console.audit.queries import instant_of, rows_and_records
 from console.audit.records import TrailRow
 from console.audit.review.changes import Change, changes_of
 from console.audit.rows import as_payload, reference_of, text_in
@@ -27,11 +27,13 @@ class EntryRecord:
 
     `written_at` is the instant of its sort key, `row.at` when it happened, if that is told. `previous` is the sealed
     reference of the action before it, "" where it names none or it is gone. `changes`: before and after of settings.
+    `has_record`: the idempotency record of its key was found.
     """
 
     row: TrailRow
     trail: str = field(repr=False)
     key: str = field(repr=False)
+    has_record: bool
     actor: str
     company: str
     action_id: str
@@ -55,12 +57,13 @@ def load_entry(trail: str, sort_key: str, staff: Staff) -> EntryRecord:
     scoping.check_scope(trail, staff, [company] if company else [])
     if entry is None:
         raise NotFound
-    page = rows_of([entry])
+    rows, records, missing = rows_and_records([entry])
     previous_id = text_in(entry, "previous_action_id")
     return EntryRecord(
-        row=page.rows[0],
+        row=rows[0],
         trail=trail,
         key=text_in(entry, "idempotency_key"),
+        has_record=any(True for _ in records),
         actor=redact(text_in(entry, "actor")),
         company=redact(company),
         action_id=redact(text_in(entry, "action_id") or sort_key.partition("#")[2]),
@@ -69,7 +72,7 @@ def load_entry(trail: str, sort_key: str, staff: Staff) -> EntryRecord:
         written_at=instant_of(entry),
         expires_at=clock.parse_instant(entry.plain("expires_at")),
         changes=changes_of(as_payload(entry.plain("action_payload_redacted"))),
-        notices=page.notices,
+        notices=(missing,) if missing else (),
     )
 
 

@@ -65,7 +65,8 @@ class Review:
     `actions` are action types; none of them means any where one trail or one person is looked at, and `BEGINNING`
     elsewhere. `actor` is a username, a service's name or `NOBODY`; `result` one of
     `console.audit.actions.outcome`. `since` is included, `until` is not; both aware. `conversation` is a trail's
-    partition and `key` an idempotency key: both may hold personal data, and stay out of addresses.
+    partition, beside a key the trail where that is; `key` an idempotency key: both may hold personal data, and stay out
+    of addresses.
     """
 
     actions: tuple[str, ...] = ()

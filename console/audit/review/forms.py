@@ -20,7 +20,7 @@ from console.staff.permissions import Staff
 from console.templatetags.console import zone_of
 
 CONVERSATION, KEY = "conversation", "key"
-_KIND = "about"
+_KIND, _TRAIL = "about", "trail"
 # A number or address typed here by mistake stays out of the address bar where the browser checks patterns.
 _ACTOR = {"list": "actors", "pattern": r"(?!.*\d{7})[^@]*", "title": "A username or a service's name"}
 _RESULTS = {
@@ -35,10 +35,14 @@ _RESULTS = {
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """The one conversation or idempotency key that a review is of. `value` may hold personal data, `shown` not."""
+    """The one conversation or idempotency key that a review is of. `value` may hold personal data, `shown` not.
+
+    `trail` is where the key was seen, "" where nobody knows: its record, which tells otherwise, expires before entries.
+    """
 
     what: str
     value: str = field(repr=False)
+    trail: str = field(default="", repr=False)
 
     @property
     def shown(self) -> str:
@@ -48,7 +52,7 @@ class About:
     @property
     def sealed(self) -> str:
         """For the parameter `about` of an address."""
-        return seal_data(_KIND, {self.what: self.value})
+        return seal_data(_KIND, {self.what: self.value} | ({_TRAIL: self.trail} if self.trail else {}))
 
     @classmethod
     def opened(cls, reference: str) -> "About":
@@ -56,7 +60,7 @@ class About:
         data = unseal_data(_KIND, reference)
         for what in (CONVERSATION, KEY):
             if isinstance(data, dict) and isinstance(value := data.get(what), str) and value:
-                return cls(what, value)
+                return cls(what, value, str(data.get(_TRAIL, "")))
         raise BadReference
 
 
@@ -198,7 +202,7 @@ class ReviewForm(DaysForm):
             company=self.chosen("company"),
             since=since,
             until=until,
-            conversation=about.value if about and about.what == CONVERSATION else "",
+            conversation=(about.value if about.what == CONVERSATION else about.trail) if about else "",
             key=about.value if about and about.what == KEY else "",
         )
 

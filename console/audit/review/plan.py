@@ -5,6 +5,7 @@ from functools import partial
 
 from console.audit import scoping
 from console.audit.actions import TENANT_TRAIL, staff_trail
+from console.audit.events.keys import decode
 from console.audit.history import read_entries
 from console.audit.models import IdempotencyRecord
 from console.audit.review import streams
@@ -100,12 +101,12 @@ def _partitions_of_actor(review: Review, staff: Staff) -> tuple[tuple[str, str],
 
 
 def _trail_of_key(key: str) -> str:
-    """The conversation that an idempotency key is about, as its record says.
+    """The conversation that an idempotency key is about, as its record says or, for entries outlive records, the key.
 
     Else the key itself, whose trail is empty: a key of another company costs and shows what one that is not there does.
     """
     try:
         conversation = IdempotencyRecord.get(key).plain("conversation_id")
     except NotFound:
-        return key
-    return conversation if isinstance(conversation, str) and conversation else key
+        conversation = None
+    return conversation if isinstance(conversation, str) and conversation else decode(key).conversation or key

@@ -11,10 +11,10 @@ def filters_in_words(form: ReviewForm, review: Review, *, opened: bool = True) -
     `opened`: False does not name what the address holds sealed, for a page of whoever holds the link.
     """
     lines = []
-    if review.conversation:
-        lines.append(f"Conversation {redact(review.conversation)}" if opened else "One conversation")
     if review.key:
         lines.append(f"Idempotency key {redact(review.key)}" if opened else "One idempotency key")
+    elif review.conversation:
+        lines.append(f"Conversation {redact(review.conversation)}" if opened else "One conversation")
     if review.actions:
         lines.append(f"Action types: {actions_in_words(review.actions)}")
     if review.actor:

@@ -100,12 +100,12 @@ def _expiry(record: EntryRecord) -> dict[str, Any]:
 
 
 def _with_key(record: EntryRecord, staff: Staff) -> dict[str, str]:
-    """Where to find the record of the entry's idempotency key, and everything else that names it."""
+    """Where to find the record of the entry's idempotency key, if it is there, and everything else that names it."""
     if not (record.key and staff.can(Permission.AUDIT_REVIEW)):
         return {}
     return {
-        "event_url": reverse("event", args=[seal("event", record.key)]),
-        "same_key_url": f"{reverse('audit')}?{urlencode({'about': About(KEY, record.key).sealed})}",
+        "event_url": reverse("event", args=[seal("event", record.key)]) if record.has_record else "",
+        "same_key_url": f"{reverse('audit')}?{urlencode({'about': About(KEY, record.key, record.trail).sealed})}",
     }
 
 

@@ -10,7 +10,15 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from console.audit.events.forms import LOOKUPS, EventLookup
 from console.audit.events.keys import FORMATS
-from console.audit.events.queries import NO_INDEX, check_conversation, events_of, find_event, has_index, read_event
+from console.audit.events.queries import (
+    NO_INDEX,
+    check_conversation,
+    check_key,
+    events_of,
+    has_index,
+    read_event,
+)
+from console.audit.events.records import UnrecordedKey
 from console.audit.links import conversation_url, review_url
 from console.audit.review.forms import KEY, About
 from console.errors import NotFound
@@ -32,7 +40,7 @@ def _found(staff: Staff, form: LookupForm) -> str:
     """Where the look-up leads. Raises `NotFound`."""
     if isinstance(form, EventLookup):
         key = form.cleaned_data["event_id"]
-        find_event(key, staff)
+        check_key(key, staff)
         return reverse("event", args=[seal("event", key)])
     conversation_id = form.cleaned_data["conversation_id"]
     check_conversation(conversation_id, staff)
@@ -57,20 +65,30 @@ def _lookups(
 @requires(Permission.AUDIT_REVIEW)
 @require_safe
 def event(request: StaffRequest, ref: str) -> HttpResponse:
-    """One record, what its key says, and the entries of the trail that bear the key."""
+    """One record, what its key says, and the entries of the trail that bear the key; without a record the other two."""
     (key,) = unseal("event", ref, 1)
     found = read_event(key, request.staff)
-    trail = found.record.trail
+    if isinstance(found, UnrecordedKey):
+        crumbs = [*_crumbs(), {"label": "Key"}]
+        context = {"event": found, "crumbs": crumbs, **_leads(key, found.trail, request.staff)}
+        return render(request, "audit/events_key.html", context)
     context = {
         "event": found,
         "record": found.record,
-        "trail_url": reverse("trail", args=[seal("trail", trail)]) if trail else "",
-        "events_url": review_url("events-of-conversation", trail, request.staff),
-        "conversation_url": conversation_url(trail, request.staff),
-        "same_key_url": f"{reverse('audit')}?{urlencode({'about': About(KEY, key).sealed})}",
         "crumbs": [*_crumbs(), {"label": "Record"}],
+        **_leads(key, found.record.trail, request.staff),
     }
     return render(request, "audit/events_record.html", context)
+
+
+def _leads(key: str, trail: str, staff: Staff) -> dict[str, str]:
+    """From a key and the conversation that it is about to their other pages."""
+    return {
+        "trail_url": reverse("trail", args=[seal("trail", trail)]) if trail else "",
+        "events_url": review_url("events-of-conversation", trail, staff),
+        "conversation_url": conversation_url(trail, staff),
+        "same_key_url": f"{reverse('audit')}?{urlencode({'about': About(KEY, key, trail).sealed})}",
+    }
 
 
 @requires(Permission.AUDIT_REVIEW)

@@ -9,6 +9,7 @@ from console.audit import scoping
 from console.audit.actions import Action
 from console.audit.events import queries
 from console.audit.events.queries import check_conversation, events_of, find_event, read_event
+from console.audit.events.records import UnrecordedKey
 from console.clock import to_epoch, to_iso
 from console.dynamodb import calls
 from console.errors import Forbidden, NotFound, StoreUnavailable, TableMissing
@@ -70,6 +71,23 @@ def test_the_record_is_read_as_it_is_now(store):
     assert [(call.operation, call.request["ConsistentRead"]) for call in seen] == [("GetItem", True)]
 
 
+def test_a_key_without_a_record_tells_what_it_is_about_and_which_entries_bear_it(store):
+    at = NOW - timedelta(days=40)
+    for number, spelled in enumerate((to_iso(at), str(to_epoch(at)))):
+        store.put("AUDIT", entry(at, ts_action_id=f"{spelled}#e{number}"))
+    store.put("AUDIT", entry(at, "evt:rp:other", ts_action_id=f"{to_iso(at)}#x"))
+    found = read_event(KEY, AUDITOR)
+    assert found.words == "Message m1 of conversation ci-aaa-001#pi-aaa-001#req1#***-***-0123 came in"
+    assert sentences(found) == ["Routed to Returns"] * 2
+    assert [(part.label, part.value) for part in found.parts][1] == ("Message", "m1")
+
+
+@pytest.mark.parametrize("key", ["", "nobody", "k" * 2049, "evt:rp:", "evt:rp:STAFF#tom.becker:m1", "evt:rp:SYSTEM:m"])
+def test_a_key_that_names_no_conversation_and_has_no_record_is_nothing(store, key):
+    with pytest.raises(NotFound):
+        read_event(key, AUDITOR)
+
+
 # --- Scope ----------------------------------------------------------------------------------------------------------
 
 
@@ -93,9 +111,26 @@ def test_a_record_belongs_to_the_companies_of_its_conversation(store, owners):
         assert find_event(f"evt:rp:c{n}:m", AUDITOR)
 
 
+def test_a_key_without_a_record_belongs_to_the_companies_of_its_conversation(store, owners):
+    assert read_event(KEY, LIMITED).trail == CONVERSATION
+    for n in (2, 3, 4):
+        with pytest.raises(NotFound):
+            read_event(f"evt:rp:c{n}:m", LIMITED)
+        assert read_event(f"evt:rp:c{n}:m", AUDITOR)
+
+
 def test_a_record_without_a_conversation_is_for_scope_all_only(store, owners):
     store.put("IDEMPOTENCY", event(conversation_id=...))
     assert find_event(KEY, AUDITOR)
+    with pytest.raises(NotFound):
+        find_event(KEY, LIMITED)
+
+
+def test_a_record_of_another_conversation_than_its_key_s_is_as_none_for_who_sees_only_the_key_s(store, owners):
+    store.put("IDEMPOTENCY", event(conversation_id="c2"))
+    found = read_event(KEY, LIMITED)
+    assert isinstance(found, UnrecordedKey)
+    assert found.trail == CONVERSATION
     with pytest.raises(NotFound):
         find_event(KEY, LIMITED)
 
@@ -106,7 +141,7 @@ def test_what_is_not_there_costs_what_is_out_of_scope_costs(store, owners):
     for key in ("evt:rp:c2:m", "evt:rp:c9:m", "odd", "nothing"):
         owners.clear()
         with store.calls() as seen, pytest.raises(NotFound):
-            find_event(key, LIMITED)
+            read_event(key, LIMITED)
         costs.append(([call.operation for call in seen], len(owners)))
     assert costs == [(["GetItem"], 1)] * 4
 

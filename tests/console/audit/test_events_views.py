@@ -65,7 +65,8 @@ def test_what_was_typed_leads_to_a_sealed_address(reviewer, typed, url):
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ({"event_id": "evt:rp:nobody:m1"}, "Nothing was found."),
+        ({"event_id": "nobody"}, "Nothing was found."),
+        ({"event_id": "evt:rp:"}, "Nothing was found."),
         ({"event_id": ""}, "This field is required."),
         ({"event_id": "a\x00b"}, "characters"),
         ({"event_id": "é" * 1500}, "at most 2,048 bytes"),
@@ -186,9 +187,23 @@ def test_what_is_no_reference_of_a_record_is_nothing(reviewer, ref):
     assert reviewer.get(f"{EVENTS}{ref}/").status_code == 404
 
 
-def test_a_record_that_is_not_there_any_more_is_nothing(store, reviewer):
+def test_a_key_whose_record_has_expired_is_told_in_words_with_its_entries(store, reviewer):
     store.put("IDEMPOTENCY", event(expires_at=to_epoch(clock.now()) - 1))
-    assert reviewer.get(event_url()).status_code == 404
+    store.put("AUDIT", entry(NOW))
+    answer = look(reviewer, event_id=KEY)
+    assert (answer.status_code, answer.headers["Location"]) == (302, event_url())
+    text = text_of(reviewer.get(event_url()))
+    for words in (
+        f"Message m1 of conversation {MASKED} came in",
+        "There is no idempotency record",
+        "Routed to Returns",
+    ):
+        assert words in text
+    assert "447700900123" not in text
+    links = [link for link in re.findall(r'href="([^"]+)"', text) if link.startswith("/audit/") and link != EVENTS]
+    assert all(reviewer.get(link).status_code == 200 for link in links)
+    assert any(link.startswith("/audit/?about=") for link in links)
+    assert reviewer.get(event_url("nobody")).status_code == 404
 
 
 def test_out_of_scope_is_answered_as_what_is_not_there(store):

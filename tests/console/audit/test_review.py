@@ -164,6 +164,12 @@ def test_conversation_and_key_lead_to_one_trail(store):
     assert walk(Review(("route",), conversation="c1")) == ["1"]
     assert walk(Review(key=key)) == ["2"]
     assert walk(Review(key="evt:rp:nobody")) == []
+    store.delete("IDEMPOTENCY", event_id=key)
+    # The key says by itself of which conversation it is; where it does not, whoever asks may know.
+    assert walk(Review(key=key)) == ["2"]
+    store.put("AUDIT", entry(4, idempotency_key="odd"))
+    assert walk(Review(key="odd")) == []
+    assert walk(Review(key="odd", conversation="c1")) == ["4"]
 
 
 def test_expired_entries_are_nowhere(store):

@@ -113,7 +113,8 @@ def test_it_leads_to_trail_conversation_and_what_has_the_same_key(store, reviewe
     }
     assert links["Open the trail"] == f"/audit/trails/{seal('trail', ID)}/"
     assert reviewer.get(links["Open the conversation"]).status_code == 302
-    assert links["Everything with this key"] == f"/audit/?about={About(KEY, IDEMPOTENCY_KEY).sealed}"
+    assert links["Everything with this key"] == f"/audit/?about={About(KEY, IDEMPOTENCY_KEY, ID).sealed}"
+    assert "took it from the queue" in shown(reviewer, links["Everything with this key"])
     assert not any(PHONE in url for url in links.values())
     for url in ("?action=hand_off.take", "?actor=amira.haddad", f"?company={COMPANY}"):
         assert f'href="/audit/{url}"' in text
@@ -121,9 +122,33 @@ def test_it_leads_to_trail_conversation_and_what_has_the_same_key(store, reviewe
 
 def test_the_idempotency_record_is_linked_for_who_may_see_it(store, reviewer):
     url = put(store, idempotency_key=IDEMPOTENCY_KEY)
+    record = {"event_id": IDEMPOTENCY_KEY, "conversation_id": ID, "status": "success", "mode": "console"}
+    store.put("IDEMPOTENCY", record)
     link = f'href="{reverse("event", args=[seal("event", IDEMPOTENCY_KEY)])}"'
     assert link in shown(reviewer, url)
     assert link not in shown(signed_in(member()), url)
+
+
+@pytest.mark.parametrize("key", [IDEMPOTENCY_KEY, "of:a:kind:that:nobody:knows"])
+def test_once_the_record_has_expired_the_entry_is_still_found_by_its_key(store, reviewer, key):
+    expired = {"event_id": key, "conversation_id": ID, "expires_at": clock.to_epoch(clock.now()) - 5}
+    url = put(store, idempotency_key=key)
+    for there in (True, False):
+        if there:
+            store.put("IDEMPOTENCY", expired)
+        else:
+            store.delete("IDEMPOTENCY", event_id=key)
+        text = shown(reviewer, url)
+        assert "no idempotency record (any more)" in text
+        assert reverse("event", args=[seal("event", key)]) not in text
+        same = re.search(r'href="(/audit/\?about=[^"]*)"', text)[1]
+        assert f'href="{url}"' in shown(reviewer, same)
+
+
+def test_a_key_whose_trail_is_known_is_found_within_the_scope_only(store):
+    put(store, "c9", idempotency_key="k9", company_id=OTHER_COMPANY)
+    limited = signed_in(auditor("lea.limited", [COMPANY]))
+    assert "No entry" in shown(limited, f"/audit/?about={About(KEY, 'k9', 'c9').sealed}")
 
 
 def test_who_does_not_review_gets_no_links_to_the_review(store):

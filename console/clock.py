@@ -22,6 +22,11 @@ def to_epoch(moment: datetime) -> int:
     return int(moment.timestamp())
 
 
+def floored(moment: datetime, period: timedelta) -> datetime:
+    """Where the period began that an instant is in: periods follow one another from midnight in UTC."""
+    return moment.replace(microsecond=0) - timedelta(seconds=to_epoch(moment) % period.total_seconds())
+
+
 _ISO = re.compile(
     r"\s*(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?)?\s*(Z|[+-]\d\d:?\d\d)?Z?\s*",
     re.ASCII | re.IGNORECASE,

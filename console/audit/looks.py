@@ -12,9 +12,9 @@ from console.audit import scoping
 from console.audit.actions import CHAT_TRAIL, TENANT_TRAIL, THREAD_TRAIL, Action, outcome
 from console.audit.models import AuditEntry
 from console.audit.names import name_of
-from console.audit.queries import display_names
+from console.audit.queries import display_names, happened_at
 from console.audit.review.filters import LOOKS, NOBODY, Review
-from console.audit.review.gathering import Gathered, gather, happened_at, look_ahead
+from console.audit.review.gathering import Gathered, gather, look_ahead
 from console.audit.rows import PLATFORM_NAMES, as_payload, text_in
 from console.audit.scoping import is_conversation_trail
 from console.errors import NotFound

@@ -12,7 +12,7 @@ from console.audit.actions import HAND_OFF_ACTIONS, outcome
 from console.audit.history import read_entries
 from console.audit.models import AuditEntry, CompanyIndex, IdempotencyRecord
 from console.audit.records import HandOffEntry, TrailPage, TrailRow
-from console.audit.rows import as_payload, row_of_entry, row_of_record
+from console.audit.rows import as_payload, may_be_later, moment_of, row_of_entry, row_of_record
 from console.dynamodb.batches import batch_get
 from console.dynamodb.calls import parallel
 from console.dynamodb.connection import call
@@ -110,6 +110,14 @@ def _hand_off(entry: AuditEntry, now: datetime) -> HandOffEntry | None:
 def instant_of(entry: AuditEntry) -> datetime | None:
     """When an entry was made: the timestamp that its sort key begins with, in whichever spelling."""
     return clock.parse_instant(str(entry.plain("ts_action_id") or "").split("#", 1)[0])
+
+
+def happened_at(entry: AuditEntry) -> datetime | None:
+    """When it was, as its row shows it: the instant of its key, or a later one of the same period that it tells."""
+    at, action = instant_of(entry), entry.plain("action_type")
+    if at is None or not may_be_later(action, at):
+        return at
+    return moment_of(action, at, as_payload(entry.plain("action_payload_redacted")))
 
 
 @dataclass(slots=True)

@@ -153,7 +153,7 @@ def record_once(entry: Entry, about: str, period: timedelta, at: datetime | None
     entry; when it was is in the payload. `period` divides a day.
     """
     moment = at or clock.now()
-    began = moment.replace(microsecond=0) - timedelta(seconds=clock.to_epoch(moment) % period.seconds)
+    began = clock.floored(moment, period)
     told = replace(
         entry, action_id=f"{entry.action.value}.{about}", payload={**entry.payload, "at": clock.to_iso(moment)}
     )

@@ -1,7 +1,7 @@
 """From stored trail entries and idempotency records to rows: parsed tolerantly, redacted again, said in words."""
 
 import json
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from console import clock
@@ -17,6 +17,8 @@ from console.trees import text_of, tree_of, well_formed
 
 PLATFORM_NAMES = {"platform": "The platform", "command-line": "An operator", "unknown": "Somebody"}
 
+# Entries made once in a period have its beginning in their key; none is longer.
+LONGEST_PERIOD = timedelta(hours=1)
 _MADE_ONCE = (
     Action.TRANSCRIPT_OPENED,
     Action.PERSON_LOOKED_UP,
@@ -41,7 +43,7 @@ def row_of_entry(
     if at is None:
         drift.append("its time cannot be read")
     return TrailRow(
-        at=_moment(action, at, payload),
+        at=moment_of(action, at, payload),
         sentence=sentence(action, isolated(who), state, _with_account(payload, entry, actor)),
         who=who or "Middleware",
         role=redact(_text(entry.plain("actor_role"))),
@@ -70,11 +72,17 @@ def _with_account(payload: Any, entry: AuditEntry, actor: str) -> Any:
     return {"account": redact(trail.removeprefix(STAFF_TRAIL))} | (payload or {})
 
 
-def _moment(action: str, at: datetime | None, payload: Any) -> datetime | None:
-    """Entries made once an hour (or quarter) have its beginning in their key, and the exact time in the payload."""
-    if action not in _MADE_ONCE or not isinstance(payload, dict):
+def moment_of(action: Any, at: datetime | None, payload: Any) -> datetime | None:
+    """When it was: the instant of the key, or that of the payload where the key holds the beginning of its period."""
+    if at is None or not may_be_later(action, at) or not isinstance(payload, dict):
         return at
-    return clock.parse_instant(payload.get("at")) or at
+    told = clock.parse_instant(payload.get("at"))
+    return told if told and at <= told < at + LONGEST_PERIOD else at
+
+
+def may_be_later(action: Any, at: datetime) -> bool:
+    """Whether an entry is one made once in a period, so that its payload may tell a later time than its key."""
+    return action in _MADE_ONCE and not at.second and not at.microsecond
 
 
 def row_of_record(record: IdempotencyRecord) -> TrailRow | None:

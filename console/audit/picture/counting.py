@@ -7,8 +7,9 @@ from zoneinfo import ZoneInfo
 
 from console import clock
 from console.audit.actions import HAND_OFF_ACTIONS
+from console.audit.queries import happened_at
 from console.audit.review.filters import Review
-from console.audit.review.gathering import Gathered, gather, happened_at
+from console.audit.review.gathering import Gathered, gather
 from console.staff.permissions import Staff
 
 ENTRIES_READ = 2000

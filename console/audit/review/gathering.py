@@ -1,25 +1,21 @@
 """The newest entries of a review as one bounded list, for pages that count: pictures, and who looked."""
 
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.conf import settings
 
-from console import clock
 from console.audit.models import AuditEntry
 from console.audit.queries import instant_of
 from console.audit.review.filters import Review
 from console.audit.review.plan import TRAIL_BY_TRAIL, Plan, plan_for
 from console.audit.review.reading import every_page
-from console.audit.rows import as_payload
 from console.dynamodb.calls import current_budget
 from console.dynamodb.presence import table_ready
 from console.errors import TableMissing
 from console.staff.permissions import Permission, Staff
 
 PIECE = 200
-# Entries that the console makes once in a period have its beginning in their key: none is longer.
-LONGEST_PERIOD = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +61,3 @@ def look_ahead(review: Review, staff: Staff) -> Plan:
     if TRAIL_BY_TRAIL in plan.notices and not table_ready("AUDIT"):
         raise TableMissing("AUDIT")
     return plan
-
-
-def happened_at(entry: AuditEntry) -> datetime | None:
-    """When it was: the instant of its key, or a later one of the same period that the payload tells."""
-    at = instant_of(entry)
-    if at is None or at.microsecond or at.second:
-        return at
-    payload = as_payload(entry.plain("action_payload_redacted"))
-    told = clock.parse_instant(payload.get("at")) if isinstance(payload, dict) else None
-    return told if told and at <= told < at + LONGEST_PERIOD else at

@@ -10,7 +10,7 @@ from console import clock, refs
 from console.audit import scoping
 from console.audit.actions import TENANT_TRAIL, outcome, staff_trail
 from console.audit.models import AuditEntry
-from console.audit.queries import instant_of
+from console.audit.queries import happened_at, instant_of
 from console.audit.review.filters import NOBODY, Review
 from console.audit.review.plan import Plan, plan_for
 from console.audit.review.streams import EPOCHS, Place, Stream, identity_of, sort_key_of
@@ -194,7 +194,7 @@ class _Walk:
         since, until = self._review.since, self._review.until
         if since is None and until is None:
             return True
-        at = instant_of(entry)
+        at = happened_at(entry)
         return at is not None and (since is None or since <= at) and (until is None or at < until)
 
     # --- Whose entry it is --------------------------------------------------------------------------------------------

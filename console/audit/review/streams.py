@@ -12,6 +12,7 @@ from typing import Any
 from console import clock
 from console.audit.history import SPLIT
 from console.audit.models import ActionTypeIndex, ActorIndex, AuditEntry, CompanyIndex
+from console.audit.rows import LONGEST_PERIOD
 from console.dynamodb.connection import call
 from console.dynamodb.registry import table_name
 
@@ -102,7 +103,11 @@ class Stream:
 
     def fetch(self, limit: int) -> None:
         """One Query of at most `limit` further entries. Raises the store's errors."""
-        low, high = bounds(self.number, self.since, self.until)
+        since = self.since
+        if since and self.number == TIMESTAMPS:
+            # What is recorded once an hour has the hour's beginning in its key, and may have happened later.
+            since = clock.floored(since, LONGEST_PERIOD)
+        low, high = bounds(self.number, since, self.until)
         request: dict[str, Any] = {
             "TableName": table_name("AUDIT"),
             "KeyConditionExpression": (

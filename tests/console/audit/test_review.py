@@ -1,5 +1,6 @@
 """Reading across trails: merged by time, page by page, by the index that serves best, within the person's scope."""
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -96,6 +97,24 @@ def test_dates_bound_both_spellings_of_time(store):
     # From the seventh day to the fourth, the end not included.
     review = Review(("route",), since=NOW - timedelta(days=7), until=NOW - timedelta(days=3))
     assert walk(review, size=2) == ["4", "5", "6", "7", "24", "25", "26", "27"]
+
+
+def test_what_is_recorded_once_an_hour_is_of_the_day_on_which_it_happened(store):
+    # Midnight in Kolkata, in the middle of an hour of UTC.
+    midnight = datetime(2026, 11, 19, 18, 30, tzinfo=UTC)
+    hour = midnight - timedelta(minutes=30)
+    for n, minutes in enumerate((15, 45)):
+        happened = json.dumps({"at": to_iso(hour + timedelta(minutes=minutes))})
+        opened = ours(n, Action.TRANSCRIPT_OPENED, f"c{n}") | {"action_payload_redacted": happened}
+        store.put("AUDIT", opened | {"ts_action_id": f"{to_iso(hour)}#{n:05}"})
+        routed = entry(n, trail=f"c{n}") | {"ts_action_id": f"{to_iso(hour + timedelta(minutes=minutes))}#{n + 2:05}"}
+        store.put("AUDIT", routed)
+    kinds = ("route", Action.TRANSCRIPT_OPENED)
+    assert walk(Review(kinds, until=midnight), size=1) == ["2", "0"]
+    assert walk(Review(kinds, since=midnight), size=1) == ["3", "1"]
+    assert walk(Review(kinds, since=midnight, conversation="c1")) == ["3", "1"]
+    assert walk(Review(since=midnight, actor="amira.haddad")) == ["1"]
+    assert walk(Review(kinds, since=midnight, until=midnight + timedelta(days=1))) == ["3", "1"]
 
 
 def test_results_are_told_apart_as_services_spell_them(store):

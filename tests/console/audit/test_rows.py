@@ -132,6 +132,12 @@ def test_an_entry_made_once_an_hour_tells_its_minute():
         action_payload_redacted='{"at": "2026-03-02T09:47:11.000Z"}',
     )
     assert shown.at.isoformat() == "2026-03-02T09:47:11+00:00"
+    of_another_day = row(
+        action_type="transcript.opened",
+        ts_action_id="2026-03-02T09:00:00.000Z#transcript.opened.x",
+        action_payload_redacted='{"at": "2026-03-01T09:47:11.000Z"}',
+    )
+    assert of_another_day.at.isoformat() == "2026-03-02T09:00:00+00:00"
 
 
 def test_an_event_is_a_line_of_its_own_and_our_own_record_is_not():

@@ -1,7 +1,7 @@
 """One page of a review as its template shows it: entries as sentences, with what they belong to and where that is."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from django.urls import reverse
 
@@ -21,6 +21,10 @@ from console.redaction import redact
 from console.refs import seal
 from console.staff.permissions import Staff
 from console.trees import text_of
+
+# How far the order of pages and exports can be relied on.
+READ_LAST = "What some services key by epoch seconds is read last, after everything else."
+_NO_TIME = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,9 @@ def review_page(review: Review, staff: Staff, cursor: str = "") -> ReviewPage:
     if trail_by_trail and not table_ready("AUDIT"):
         raise TableMissing("AUDIT")
     trail = rows_of(found.entries)
-    rows = (_row(entry, row, staff) for entry, row in zip(found.entries, trail.rows, strict=True))
+    rows = [_row(entry, row, staff) for entry, row in zip(found.entries, trail.rows, strict=True)]
+    # They were read by their keys, which for some hold another time than is shown; the cursor goes on by the keys.
+    rows.sort(key=lambda row: row.entry.at or _NO_TIME, reverse=True)
     return ReviewPage(
         rows=tuple(rows),
         next=found.next,

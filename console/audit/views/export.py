@@ -16,7 +16,7 @@ from console.audit.export.streaming import export as export_entries
 from console.audit.review.filters import Review
 from console.audit.review.forms import ReviewForm, review_of
 from console.audit.review.gathering import look_ahead
-from console.audit.review.page import covered_words
+from console.audit.review.page import READ_LAST, covered_words
 from console.audit.review.plan import TRAIL_BY_TRAIL, Plan
 from console.audit.review.reading import Found
 from console.audit.review.words import filters_in_words
@@ -77,6 +77,7 @@ def _page(
         "covered": "" if review.actions and not plan.notices else covered_words(found, review),
         "notices": plan.notices,
         "possible": TRAIL_BY_TRAIL not in plan.notices,
+        "read_last": READ_LAST,
         "limit": f"{settings.AUDIT_EXPORT_LIMIT:,}",
         "columns": [name.replace("_", " ") for name in COLUMNS],
         "crumbs": [{"label": "Audit", "url": reverse("audit")}, {"label": "Export"}],

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from console.audit.actions import SYSTEM_TRAIL, staff_trail
 from console.audit.review.forms import AboutForm, ReviewForm, about_of, query_of, review_of
-from console.audit.review.page import review_page
+from console.audit.review.page import READ_LAST, review_page
 from console.audit.views.trails import overview
 from console.refs import seal
 from console.staff.access import StaffRequest, requires
@@ -33,6 +33,7 @@ def index(request: StaffRequest) -> HttpResponse:
     context = {
         **_filters(form, request),
         "page": page,
+        "read_last": "" if page.trail_by_trail else READ_LAST,
         "filtered": bool(form.values()),
         "query": query,
         "may_export": staff.can(Permission.AUDIT_EXPORT),

@@ -14,6 +14,7 @@ from console import clock
 from console.audit.actions import Action
 from console.audit.export import streaming
 from console.audit.review.forms import CONVERSATION, About
+from console.audit.review.page import READ_LAST
 from console.clock import to_iso
 from console.refs import seal
 from console.staff.models import StaffAccount
@@ -60,7 +61,14 @@ def client(store) -> Client:
 def test_the_page_says_beforehand_what_will_be_exported(client, settings):
     settings.AUDIT_EXPORT_LIMIT = 1234
     text = client.get(f"{URL}?action=route&since=2026-01-05&company={COMPANY}").content.decode()
-    for words in ("newest 1,234 entries", "Action types: route", "From 2026-01-05", f"Company: {COMPANY}", "Redacted"):
+    for words in (
+        "newest 1,234 entries",
+        "Action types: route",
+        "From 2026-01-05",
+        f"Company: {COMPANY}",
+        "Redacted",
+        READ_LAST,
+    ):
         assert words in text
     assert f'action="{URL}?action=route&amp;company={COMPANY}&amp;since=2026-01-05"' in text
 

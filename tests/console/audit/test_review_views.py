@@ -1,6 +1,7 @@
 """`/audit/` for those who review, and `/audit/find/`."""
 
 import html
+import json
 import re
 from datetime import timedelta
 from urllib.parse import parse_qsl, urlsplit
@@ -11,6 +12,7 @@ from console import clock
 from console.audit.actions import Action
 from console.audit.review import plan
 from console.audit.review.forms import CONVERSATION, KEY, About
+from console.audit.review.page import READ_LAST
 from console.dynamodb import presence
 from console.refs import seal
 from tests import faults
@@ -78,6 +80,39 @@ def test_entries_of_all_conversations_are_sentences_newest_first(store, reviewer
     shown = text_of(reviewer)
     assert "no such tag" in shown
     assert "Action types looked at: middleware, hand-off, looking at personal data." in shown
+
+
+def test_rows_of_a_page_stand_in_the_order_of_the_times_that_they_show(store, reviewer):
+    noon = clock.now().replace(hour=12, minute=0, second=0, microsecond=0) - timedelta(days=1)
+    opened = json.dumps({"at": clock.to_iso(noon + timedelta(minutes=45))})
+    epoch = clock.to_epoch(noon + timedelta(minutes=20))
+    store.put_all(
+        "AUDIT",
+        [
+            ours(0, Action.TRANSCRIPT_OPENED, ts_action_id=f"{clock.to_iso(noon)}#o", action_payload_redacted=opened),
+            *(entry(0, "route", ts_action_id=f"{clock.to_iso(noon + timedelta(minutes=n))}#r{n}") for n in (15, 30)),
+            entry(0, "tag", ts_action_id=f"{epoch}#t"),
+            entry(0, "escalate", ts_action_id="2026-13-13#whenever"),
+        ],
+    )
+    expected = ["amira.haddad opened the transcript", "Routed", "Tagged", "Routed", "Escalated"]
+    assert plain(sentences(reviewer)) == expected
+    assert READ_LAST in text_of(reviewer)
+
+
+def test_pages_go_on_where_reading_ended_whatever_the_order_of_rows(store, reviewer):
+    noon = clock.now().replace(hour=12, minute=0, second=0, microsecond=0) - timedelta(days=1)
+    for n in range(120):
+        opened = json.dumps({"at": clock.to_iso(noon + timedelta(minutes=n % 60))})
+        key = f"{clock.to_iso(noon)}#o{n:03}"
+        store.put("AUDIT", ours(0, Action.TRANSCRIPT_OPENED, ts_action_id=key, action_payload_redacted=opened))
+    seen, url = [], AUDIT
+    for _ in range(3):
+        shown = text_of(reviewer, url)
+        seen += re.findall(r'<a data-open href="([^"]+)"', shown)
+        following = re.search(r'rel="next" href="([^"]+)"', shown)
+        url = following[1] if following else ""
+    assert (len(seen), len(set(seen)), url) == (120, 120, "")
 
 
 def test_a_row_tells_conversation_company_role_key_and_payload_redacted(store, reviewer):

@@ -53,23 +53,29 @@ def check_scope(trail: str, staff: Staff, named_by_entries: Iterable[str]) -> No
     """
     if staff.scope.everything or trail == staff_trail(staff.username):
         return
-    if trail.startswith(TENANT_TRAIL):
-        owners = frozenset({trail.removeprefix(TENANT_TRAIL)})
-    elif trail.startswith(THREAD_TRAIL):
-        # Its key begins with the organisation.
-        owners = frozenset({trail.split("#", 2)[1]})
-    elif is_conversation_trail(trail):
-        owners = frozenset(named_by_entries)
-        if not _covers_all(owners, staff):
-            # Asked where the entries have answered too: a trail out of scope costs what one that is not there costs.
-            known = companies_of(trail)
-            owners = owners or known
-    else:
-        owners = frozenset()
-    if not _covers_all(owners, staff):
+    owners = owners_of_trail(trail, named_by_entries)
+    if is_conversation_trail(trail) and not covers_all(owners, staff):
+        # Asked where the entries have answered too: a trail out of scope costs what one that is not there costs.
+        known = companies_of(trail)
+        owners = owners or known
+    if not covers_all(owners, staff):
         raise NotFound
 
 
-def _covers_all(owners: frozenset[str], staff: Staff) -> bool:
+def owners_of_trail(trail: str, named: Iterable[str] = ()) -> frozenset[str]:
+    """Whose a trail is: the tenant's or organisation's in its key, a conversation's companies as its entries name them.
+
+    None for trails of staff, the system and chats, whoever their entries name. A conversation whose entries name nobody
+    may still be known to `companies_of`.
+    """
+    if trail.startswith(TENANT_TRAIL):
+        return frozenset(filter(None, (trail.removeprefix(TENANT_TRAIL),)))
+    if trail.startswith(THREAD_TRAIL):
+        # Its key begins with the organisation.
+        return frozenset(filter(None, (trail.split("#", 2)[1],)))
+    return frozenset(named) if is_conversation_trail(trail) else frozenset()
+
+
+def covers_all(owners: frozenset[str], staff: Staff) -> bool:
     """Whether a person may see what belongs to these; what belongs to nobody is out of scope."""
     return bool(owners) and all(staff.scope.covers(owner) for owner in owners)

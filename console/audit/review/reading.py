@@ -8,7 +8,7 @@ from typing import Any
 
 from console import clock, refs
 from console.audit import scoping
-from console.audit.actions import TENANT_TRAIL, outcome, staff_trail
+from console.audit.actions import outcome, staff_trail
 from console.audit.models import AuditEntry
 from console.audit.queries import happened_at, instant_of
 from console.audit.review.filters import NOBODY, Review
@@ -185,7 +185,7 @@ class _Walk:
             and (not review.actions or action in review.actions)
             and (not review.result or outcome(str(entry.plain("result") or "")) == review.result)
             and (not review.actor or (not actor if review.actor == NOBODY else actor == review.actor))
-            and (not review.company or review.company in owners)
+            and (not review.company or review.company in owners or entry.plain("company_id") == review.company)
             and (not review.key or entry.plain("idempotency_key") == review.key)
             and self._is_within(entry)
         )
@@ -202,22 +202,16 @@ class _Walk:
     def _may_see(self, entry: AuditEntry, owners: frozenset[str]) -> bool:
         if self._staff.scope.everything:
             return True
-        trail = identity_of(entry)[0]
-        if trail == staff_trail(self._staff.username):
-            return True
-        if not trail.startswith(TENANT_TRAIL) and not scoping.is_conversation_trail(trail):
-            return False
-        return bool(owners) and all(self._staff.scope.covers(owner) for owner in owners)
+        own = identity_of(entry)[0] == staff_trail(self._staff.username)
+        return own or scoping.covers_all(owners, self._staff)
 
     def _owners_of(self, entry: AuditEntry) -> frozenset[str] | None:
         """The companies that an entry belongs to; None where it is not known yet and the budget for asking is spent."""
-        named = entry.plain("company_id")
-        if isinstance(named, str) and named:
-            return frozenset({named})
-        trail = identity_of(entry)[0]
-        if trail.startswith(TENANT_TRAIL):
-            return frozenset({trail.removeprefix(TENANT_TRAIL)})
-        if not scoping.is_conversation_trail(trail) or (self._staff.scope.everything and not self._review.company):
+        trail, named = identity_of(entry)[0], entry.plain("company_id")
+        owners = scoping.owners_of_trail(trail, (named,) if isinstance(named, str) and named else ())
+        if owners or not scoping.is_conversation_trail(trail):
+            return owners
+        if self._staff.scope.everything and not self._review.company:
             return frozenset()
         if trail not in self._owners:
             self._ask_owners(trail)

@@ -6,12 +6,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from console.audit.actions import Action
+from console.audit.queries import trail_page
 from console.audit.review import plan, reading
 from console.audit.review.filters import NOBODY, Review, known_actions
 from console.audit.review.reading import every_page, read_review
 from console.clock import to_epoch, to_iso
 from console.dynamodb import calls
-from console.errors import Forbidden, StoreUnavailable
+from console.errors import Forbidden, NotFound, StoreUnavailable
 from console.staff.permissions import Role, Scope, Staff
 from tests import faults
 
@@ -156,6 +157,27 @@ def test_reviewer_of_some_companies_sees_theirs_and_their_own_trail(store, monke
     signed_in = [entry(30 + n, Action.SIGN_IN, f"STAFF#{who}") for n, who in enumerate(("aiko.mori", "tom.becker"))]
     store.put_all("AUDIT", [*signed_in, entry(40, Action.COMPANIES_DISCOVERED, "SYSTEM")])
     assert walk(Review(known_actions()), limited, size=3) == ["0", "4", "20", "22", "30"]
+
+
+def test_whose_trail_it_is_has_one_answer_for_lists_and_for_single_trails(store, monkeypatch):
+    monkeypatch.setattr(reading.scoping, "companies_of", lambda trail: frozenset())
+    limited = Staff("aiko.mori", "Aiko Mori", Role.AUDITOR, Scope(ids=frozenset({OURS})))
+    seen = {f"THREAD#{OURS}#t1": True, f"THREAD#{THEIRS}#t1": False, f"TENANT#{OURS}": True, f"TENANT#{THEIRS}": False}
+    seen |= {"STAFF#aiko.mori": True, "STAFF#tom.becker": False, "CHAT#s1": False, "SYSTEM": False, "c1": True}
+    for n, trail in enumerate(seen):
+        store.put("AUDIT", ours(n, Action.TRANSCRIPT_OPENED, trail))
+    expected = [str(n) for n, in_scope in enumerate(seen.values()) if in_scope]
+    assert walk(Review(), limited) == walk(Review(actor="amira.haddad"), limited) == expected
+    assert [str(n) for n, trail in enumerate(seen) if walk(Review(conversation=trail), limited)] == expected
+    for n, (trail, in_scope) in enumerate(seen.items()):
+        try:
+            trail_page(trail, limited)
+        except (NotFound, Forbidden):
+            assert not in_scope
+        else:
+            assert in_scope, n
+    # The company that an entry names is what it is filtered by, wherever it stands.
+    assert walk(Review((Action.TRANSCRIPT_OPENED,), company=OURS)) == [str(n) for n in range(len(seen))]
 
 
 def test_owners_that_are_asked_for_are_bounded_and_the_next_page_goes_on(store, monkeypatch):

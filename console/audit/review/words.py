@@ -1,5 +1,6 @@
 """The filters of a review in words without personal data: for the pages made of it, and for the trail."""
 
+from console.audit.events.keys import shown_key
 from console.audit.review.filters import NOBODY, Review, action_groups
 from console.audit.review.forms import ReviewForm
 from console.redaction import redact
@@ -12,7 +13,7 @@ def filters_in_words(form: ReviewForm, review: Review, *, opened: bool = True) -
     """
     lines = []
     if review.key:
-        lines.append(f"Idempotency key {redact(review.key)}" if opened else "One idempotency key")
+        lines.append(f"Idempotency key {shown_key(review.key)}" if opened else "One idempotency key")
     elif review.conversation:
         lines.append(f"Conversation {redact(review.conversation)}" if opened else "One conversation")
     if review.actions:

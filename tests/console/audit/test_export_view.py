@@ -13,7 +13,7 @@ from django.urls import reverse
 from console import clock
 from console.audit.actions import Action
 from console.audit.export import streaming
-from console.audit.review.forms import CONVERSATION, About
+from console.audit.review.forms import CONVERSATION, KEY, About
 from console.audit.review.page import READ_LAST
 from console.clock import to_iso
 from console.refs import seal
@@ -83,6 +83,18 @@ def test_csv_has_a_row_for_each_entry_newest_first_and_nothing_personal(store, c
     assert json.loads(rows[0]["payload"]) == {"team": "returns", "note": "ring ***-***-0123"}
     assert rows[0]["trail"] == f"{COMPANY}#pi-aaa-001#req1#***-***-0123"
     assert "7700900123" not in text
+
+
+def test_an_order_number_in_a_key_is_neither_on_the_page_nor_on_record(store, client):
+    key = "act:shopify_lookup:conv123:SO-48213"
+    store.put("AUDIT", entry(1, "conv123", "shopify_lookup", idempotency_key=key))
+    about = About(KEY, key).sealed
+    page = client.get(f"{URL}?about={about}").content.decode()
+    text = body(post(client, about=about))
+    (recorded,) = exports(store)
+    for shown in (page, text, json.dumps(recorded)):
+        assert "act:shopify_lookup:conv123:***8213" in shown
+        assert "48213" not in shown
 
 
 def test_the_answer_is_a_file_that_nobody_keeps(store, client):

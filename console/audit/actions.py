@@ -1,4 +1,4 @@
-"""Names of the actions in the trail: the middleware's four, and the console's own. An open set: others occur."""
+"""Names of the actions in the trail: the middleware's, and the console's own. An open set: others occur."""
 
 from enum import StrEnum
 
@@ -6,11 +6,16 @@ from enum import StrEnum
 class Action(StrEnum):
     """What an audit entry says was done (`action_type`)."""
 
-    # The middleware's (schema middleware-state-idempotency-audit, table C)
+    # The middleware's: those that the schema names as such (middleware-state-idempotency-audit, table C), and those of
+    # its keys of actions (section A.1)
     ROUTE = "route"
     TAG = "tag"
     AUTO_REPLY = "auto_reply"
     ESCALATE = "escalate"
+    RP_REPLY = "rp_reply"
+    RP_TAG = "rp_tag"
+    RP_ASSIGN = "rp_assign"
+    SHOPIFY_LOOKUP = "shopify_lookup"
     # The hand-off (console staff, and `platform` for what the platform asked)
     HAND_OFF_REQUEST = "hand_off.request"
     HAND_OFF_TAKE_OVER = "hand_off.take_over"

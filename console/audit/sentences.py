@@ -11,6 +11,10 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.TAG: ("tagged[ {tag}]", "tag[ {tag}]"),
     Action.AUTO_REPLY: ("sent an automatic reply[: {type}]", "send an automatic reply[: {type}]"),
     Action.ESCALATE: ("escalated[: {reason}]", "escalate[: {reason}]"),
+    Action.RP_REPLY: ("sent a reply[: {type}]", "send a reply[: {type}]"),
+    Action.RP_TAG: ("set a tag[: {tag}]", "set a tag[: {tag}]"),
+    Action.RP_ASSIGN: ("assigned[ to {team}]", "assign[ to {team}]"),
+    Action.SHOPIFY_LOOKUP: ("looked up an order[: {order}]", "look up an order[: {order}]"),
     Action.HAND_OFF_REQUEST: ("asked for a human", "ask for a human"),
     Action.HAND_OFF_TAKE_OVER: ("took over", "take over"),
     Action.HAND_OFF_TAKE: ("took it from the queue", "take it from the queue"),
@@ -77,6 +81,7 @@ _FIELDS = {
     "tag": ("tag", "tag_name", "tags", "name"),
     "type": ("type", "reply_type", "template", "template_id", "intent"),
     "reason": ("reason", "escalation_reason", "cause"),
+    "order": ("order", "order_id", "order_number"),
     "colleague": ("from", "colleague", "agent_seen", "previous_agent"),
     "account": ("username", "account", "name"),
     "browser": ("browser",),
@@ -91,6 +96,7 @@ _FALLBACKS = {"colleague": "a colleague"}
 _FAILURES = (Action.SIGN_IN_FAILED, Action.SIGN_IN_THROTTLED)
 _TONES = {
     Action.AUTO_REPLY: "ai",
+    Action.RP_REPLY: "ai",
     Action.HAND_OFF_HAND_BACK: "ai",
     Action.HAND_OFF_ACKNOWLEDGE: "ai",
     Action.ESCALATE: "human",

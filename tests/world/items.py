@@ -10,6 +10,7 @@ from typing import Any
 from pynamodb.attributes import UnicodeAttribute
 
 from console.audit.actions import SYSTEM_TRAIL, Action, staff_trail
+from console.audit.review.filters import MIDDLEWARE
 from console.clock import to_epoch, to_iso
 from console.dynamodb.attributes import PlainListAttribute, PlainMapAttribute
 from console.staff import password_links
@@ -277,7 +278,7 @@ def entry_item(
     partition: str, action: Action, number: int, username: str, company_id: str, texts: Texts, now: datetime
 ) -> Item:
     """One entry; without a username it is a service's."""
-    by_service = not username or action in (Action.ROUTE, Action.TAG, Action.AUTO_REPLY, Action.ESCALATE)
+    by_service = not username or action in MIDDLEWARE
     payload = {
         "reason": texts("entry.reason"),
         "team": texts("entry.team"),

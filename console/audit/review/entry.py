@@ -34,6 +34,7 @@ class EntryRecord:
     trail: str = field(repr=False)
     key: str = field(repr=False)
     has_record: bool
+    action_type: str
     actor: str
     company: str
     action_id: str
@@ -64,6 +65,7 @@ def load_entry(trail: str, sort_key: str, staff: Staff) -> EntryRecord:
         trail=trail,
         key=text_in(entry, "idempotency_key"),
         has_record=any(True for _ in records),
+        action_type=redact(text_in(entry, "action_type")),
         actor=redact(text_in(entry, "actor")),
         company=redact(company),
         action_id=redact(text_in(entry, "action_id") or sort_key.partition("#")[2]),

@@ -1,16 +1,27 @@
 """What a review looks for, and the action types that it covers."""
 
+import re
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.conf import settings
 
 from console.audit.actions import HAND_OFF_PREFIX, Action
+from console.redaction import redact
 
 # For `Review.actor`: entries that name nobody, which is how the middleware writes.
 NOBODY = "middleware"
 
-MIDDLEWARE = (Action.ROUTE, Action.TAG, Action.AUTO_REPLY, Action.ESCALATE)
+MIDDLEWARE = (
+    Action.ROUTE,
+    Action.TAG,
+    Action.AUTO_REPLY,
+    Action.ESCALATE,
+    Action.RP_REPLY,
+    Action.RP_TAG,
+    Action.RP_ASSIGN,
+    Action.SHOPIFY_LOOKUP,
+)
 HAND_OFF = tuple(action for action in Action if action.startswith(HAND_OFF_PREFIX))
 LOOKS = (Action.TRANSCRIPT_OPENED, Action.RECIPIENT_REVEALED, Action.PERSON_LOOKED_UP, Action.AUDIT_EXPORTED)
 SIGN_IN = (
@@ -41,8 +52,18 @@ GROUPS: dict[str, tuple[str, ...]] = {
 BEGINNING: tuple[str, ...] = (*MIDDLEWARE, *HAND_OFF, *LOOKS)
 
 
+# Types that no group has can be named one by one: each is a Query.
+MOST_NAMED = 10
+_WELL_FORMED = re.compile(r"[a-z][a-z0-9_.:-]{0,79}", re.IGNORECASE | re.ASCII)
+
+
+def is_action_type(name: str) -> bool:
+    """Whether a name can be an action type: spelled as services write them, and nothing of a customer's."""
+    return _WELL_FORMED.fullmatch(name) is not None and redact(name) == name
+
+
 def action_groups() -> dict[str, tuple[str, ...]]:
-    """Every action type that a review can ask for, by group: the console's, and those of `AUDIT_ACTION_TYPES`."""
+    """The action types that a review offers, by group: the schema's, the console's and `AUDIT_ACTION_TYPES`."""
     known = {action for actions in GROUPS.values() for action in actions}
     others = tuple(dict.fromkeys(name for name in settings.AUDIT_ACTION_TYPES if name and name not in known))
     return GROUPS | ({"Other services": others} if others else {})

@@ -10,7 +10,7 @@ from django.utils.text import slugify
 
 from console.audit.actions import Result
 from console.audit.events.keys import shown_key
-from console.audit.review.filters import NOBODY, Review, action_groups, known_actions
+from console.audit.review.filters import MOST_NAMED, NOBODY, Review, action_groups, is_action_type, known_actions
 from console.audit.sentences import label_of
 from console.errors import BadReference
 from console.forms import PLAIN_TEXT, DaysForm, KeyField
@@ -23,6 +23,7 @@ CONVERSATION, KEY = "conversation", "key"
 _KIND, _TRAIL = "about", "trail"
 # A number or address typed here by mistake stays out of the address bar where the browser checks patterns.
 _ACTOR = {"list": "actors", "pattern": r"(?!.*\d{7})[^@]*", "title": "A username or a service's name"}
+_TYPES = {"pattern": r"(?!.*\d{7})[A-Za-z0-9_.:, \-]*", "title": "Action types, with spaces between"}
 _RESULTS = {
     "": "Any",
     Result.SUCCESS: "success",
@@ -99,11 +100,13 @@ class ReviewForm(DaysForm):
         widget=forms.CheckboxSelectMultiple,
         error_messages={"invalid_choice": "There is no such group of action types."},
     )
-    action = forms.MultipleChoiceField(
+    action = forms.MultipleChoiceField(required=False, label="Action types", widget=forms.CheckboxSelectMultiple)
+    other = forms.CharField(
         required=False,
-        label="Action types",
-        widget=forms.CheckboxSelectMultiple,
-        error_messages={"invalid_choice": "There is no such action type."},
+        max_length=500,
+        label="Other types",
+        help_text="As services write them, with spaces between",
+        widget=forms.TextInput(attrs={**PLAIN_TEXT, **_TYPES}),
     )
     actor = forms.CharField(
         required=False, max_length=200, label="Who", widget=forms.TextInput(attrs={**PLAIN_TEXT, **_ACTOR})
@@ -117,10 +120,10 @@ class ReviewForm(DaysForm):
     company = forms.CharField(
         required=False, max_length=200, label="Company id", widget=forms.TextInput(attrs=dict(PLAIN_TEXT))
     )
-    field_order = ("group", "action", "actor", "nobody", "result", "company", "since", "until")
+    field_order = ("group", "action", "other", "actor", "nobody", "result", "company", "since", "until")
 
     def __init__(self, data: QueryDict, staff: Staff) -> None:
-        super().__init__(data)
+        super().__init__(_with_others_apart(data))
         self.staff = staff
         if staff.scope.ids:
             self.fields["company"].widget.attrs["list"] = "companies"
@@ -144,6 +147,15 @@ class ReviewForm(DaysForm):
         if company and not self.staff.scope.covers(company):
             raise forms.ValidationError("No company of that id is in your scope.")
         return company
+
+    def clean_other(self) -> list[str]:
+        """Action types that are not offered: those of services are an open set. Each costs a Query."""
+        typed = list(dict.fromkeys(self.cleaned_data["other"].replace(",", " ").split()))
+        if not all(map(is_action_type, typed)):
+            raise forms.ValidationError("No action type is spelled like this.")
+        if len(typed) > MOST_NAMED:
+            raise forms.ValidationError(f"At most {MOST_NAMED} that are not listed can be looked for at once.")
+        return typed
 
     def clean(self) -> None:
         """One does not look for somebody and for nobody."""
@@ -182,11 +194,16 @@ class ReviewForm(DaysForm):
         groups = action_groups()
         wanted = {*self.chosen("action", ())}
         wanted.update(*(groups[slugs[slug]] for slug in self.chosen("group", ())))
-        return tuple(name for name in known_actions() if name in wanted)
+        known = known_actions()
+        return (
+            *(each for each in known if each in wanted),
+            *(each for each in self.chosen("other", ()) if each not in known),
+        )
 
     def values(self) -> list[tuple[str, str]]:
         """The valid filters that are set, as an address has them."""
         found = [(name, each) for name in ("group", "action") for each in self.chosen(name, ())]
+        found += [("action", each) for each in self.chosen("other", ())]
         if self.chosen("nobody"):
             found.append(("nobody", "on"))
         names = ("actor", "result", "company", "since", "until")
@@ -205,6 +222,15 @@ class ReviewForm(DaysForm):
             conversation=(about.value if about.what == CONVERSATION else about.trail) if about else "",
             key=about.value if about and about.what == KEY else "",
         )
+
+
+def _with_others_apart(data: QueryDict) -> QueryDict:
+    """An address's action types that are not offered stand where they are typed."""
+    apart, known = data.copy(), known_actions()
+    named = data.getlist("action")
+    apart.setlist("action", [each for each in named if each in known])
+    apart["other"] = " ".join([*(each for each in named if each not in known), data.get("other", "")]).strip()
+    return apart
 
 
 def review_of(query: QueryDict, staff: Staff) -> tuple[ReviewForm, Review, str]:

@@ -99,7 +99,7 @@ def covered_words(found: Found, review: Review) -> str:
         return "" if TRAIL_BY_TRAIL in found.notices else _and_only(review.actions, "Action types looked at: all")
     words = actions_in_words(found.covered)
     if not review.actions and set(found.covered) == set(BEGINNING):
-        return f"Action types looked at: {words}. Choose some to see others."
+        return f"Action types looked at: {words}. Entries of other types are not shown unless these are named."
     return f"Action types looked at: {words}."
 
 

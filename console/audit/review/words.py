@@ -1,7 +1,7 @@
 """The filters of a review in words without personal data: for the pages made of it, and for the trail."""
 
 from console.audit.events.keys import shown_key
-from console.audit.review.filters import NOBODY, Review, action_groups
+from console.audit.review.filters import NOBODY, Review, action_groups, known_actions
 from console.audit.review.forms import ReviewForm
 from console.redaction import redact
 
@@ -33,11 +33,12 @@ def filters_in_words(form: ReviewForm, review: Review, *, opened: bool = True) -
 
 
 def actions_in_words(actions: tuple[str, ...]) -> str:
-    """Whole groups by their name, others one by one."""
+    """Whole groups by their name, others one by one, last those of no group."""
     wanted, words = set(actions), []
     for name, group in action_groups().items():
         if wanted.issuperset(group):
             words.append(f"{name[:1].lower()}{name[1:]}")
         else:
             words += [each for each in group if each in wanted]
-    return ", ".join(words)
+    known = known_actions()
+    return ", ".join([*words, *(redact(each) for each in actions if each not in known)])

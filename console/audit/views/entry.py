@@ -12,7 +12,7 @@ from console import clock
 from console.audit.links import conversation_url
 from console.audit.names import name_of
 from console.audit.review.entry import EntryRecord, load_entry
-from console.audit.review.filters import known_actions
+from console.audit.review.filters import is_action_type
 from console.audit.review.forms import KEY, About
 from console.refs import seal, unseal
 from console.staff.access import StaffRequest, requires
@@ -55,7 +55,7 @@ def _facts(record: EntryRecord, staff: Staff) -> list[dict[str, Any]]:
             "label": "Action type",
             "value": row.action,
             "mono": True,
-            "url": _review(action=row.action) if reviews and row.action in known_actions() else "",
+            "url": _review(action=record.action_type) if reviews and is_action_type(record.action_type) else "",
         },
         {
             "label": "Who",

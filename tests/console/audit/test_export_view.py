@@ -248,9 +248,9 @@ def test_each_piece_has_time_of_its_own_and_no_more_than_a_piece_is_read_ahead(s
 
 
 def test_a_filter_that_was_not_understood_is_never_left_out_of_a_file(store, client):
-    answer = post(client, action="no-such-action")
+    answer = post(client, action="no_action!")
     assert answer.status_code == 400
-    assert "There is no such action type" in answer.content.decode()
+    assert "No action type is spelled like this" in answer.content.decode()
     assert exports(store) == []
 
 

@@ -7,8 +7,10 @@ import pytest
 from django.http import QueryDict
 
 from console.audit.actions import Action
-from console.audit.review.filters import HAND_OFF, MIDDLEWARE, NOBODY, Review, action_groups
+from console.audit.events.keys import FORMATS
+from console.audit.review.filters import BEGINNING, HAND_OFF, MIDDLEWARE, NOBODY, Review, action_groups
 from console.audit.review.forms import CONVERSATION, KEY, About, AboutForm, group_slugs, review_of
+from console.audit.review.words import filters_in_words
 from console.errors import BadReference
 from console.refs import seal, seal_data
 from console.staff.permissions import Role, Scope, Staff
@@ -41,9 +43,29 @@ def test_every_group_can_be_chosen_and_covers_what_it_says():
 
 
 def test_action_types_of_other_services_can_be_chosen(settings):
-    settings.AUDIT_ACTION_TYPES = ["shopify_lookup"]
-    assert read("group=other-services")[1].actions == ("shopify_lookup",)
-    assert read("action=shopify_lookup")[1].actions == ("shopify_lookup",)
+    settings.AUDIT_ACTION_TYPES = ["crm_sync"]
+    assert read("group=other-services")[1].actions == ("crm_sync",)
+    assert read("action=crm_sync")[1].actions == ("crm_sync",)
+
+
+def test_the_middleware_s_types_are_those_that_the_schema_and_its_keys_name():
+    by_keys = {each.namespace.removeprefix("act:") for each in FORMATS if each.namespace.startswith("act:")}
+    assert set(MIDDLEWARE) == {"route", "tag", "auto_reply", "escalate"} | by_keys - {"hand_off"}
+    assert set(MIDDLEWARE) < set(BEGINNING)
+
+
+@pytest.mark.parametrize("query", ["action=crm_sync&action=Own.word:2", "other=crm_sync,+Own.word:2"])
+def test_any_type_can_be_looked_for_by_its_name(query):
+    form, review, again = read(f"action=route&{query}")
+    assert review.actions == ("route", "crm_sync", "Own.word:2")
+    assert form["other"].value().replace(",", "") == "crm_sync Own.word:2"
+    assert again == "action=route&action=crm_sync&action=Own.word%3A2"
+    assert read(again)[1] == review
+    assert filters_in_words(form, review) == ("Action types: route, crm_sync, Own.word:2",)
+
+
+def test_types_typed_twice_or_offered_count_once():
+    assert read("other=route+route+crm_sync+crm_sync&action=route&action=crm_sync")[1].actions == ("route", "crm_sync")
 
 
 @pytest.mark.parametrize(
@@ -90,7 +112,10 @@ def test_days_are_the_persons_own_and_both_included(zone, since, until):
         ("until=tomorrow", "until", "valid date"),
         ("since=9999-12-31", "since", "between 2000 and 2100"),
         ("until=0001-01-01", "until", "between 2000 and 2100"),
-        ("action=nonsense", "action", "no such action type"),
+        ("action=%2A%2A%2A", "other", "No action type is spelled like this"),
+        ("other=jo%40example.com", "other", "No action type is spelled like this"),
+        ("other=a447700900123", "other", "No action type is spelled like this"),
+        ("&".join(f"action=own{number}x" for number in range(11)), "other", "At most 10"),
         ("group=nonsense", "group", "no such group"),
         ("result=nonsense", "result", "no such result"),
         ("actor=%2B447700900123", "actor", "username or a service"),

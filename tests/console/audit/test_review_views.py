@@ -80,6 +80,25 @@ def test_entries_of_all_conversations_are_sentences_newest_first(store, reviewer
     shown = text_of(reviewer)
     assert "no such tag" in shown
     assert "Action types looked at: middleware, hand-off, looking at personal data." in shown
+    assert "Entries of other types are not shown unless these are named." in shown
+
+
+def test_look_ups_of_orders_are_listed_and_types_that_nobody_offers_where_they_are_named(store, reviewer):
+    looked = {"action_payload_redacted": '{"order": "***4821"}', "idempotency_key": "act:shopify_lookup:c1:104821"}
+    store.put_all("AUDIT", [entry(1, "shopify_lookup", "c1", **looked), entry(2, "own_word", "c1")])
+    assert sentences(reviewer) == ["Looked up an order: ***4821"]
+    assert sentences(reviewer, f"{AUDIT}?group=middleware") == ["Looked up an order: ***4821"]
+    assert (
+        sentences(reviewer, f"{AUDIT}?action=own_word")
+        == sentences(reviewer, f"{AUDIT}?other=own_word")
+        == ["Own word"]
+    )
+    shown = text_of(reviewer, f"{AUDIT}?action=own_word")
+    assert re.search(
+        r'<input[^>]*name="other"[^>]*value="own_word"|<input[^>]*value="own_word"[^>]*name="other"', shown
+    )
+    entry_url = re.search(r'<a data-open href="([^"]+)"', shown)[1]
+    assert f'href="{AUDIT}?action=own_word"' in text_of(reviewer, entry_url)
 
 
 def test_rows_of_a_page_stand_in_the_order_of_the_times_that_they_show(store, reviewer):

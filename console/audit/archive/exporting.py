@@ -42,8 +42,9 @@ class Days:
         """Until yesterday where no last day is named. Raises `Invalid`."""
         yesterday = clock.now().astimezone(UTC).date() - timedelta(days=1)
         last = last or yesterday
-        if last > yesterday:
-            raise Invalid(f"The last day has not ended in UTC: yesterday, {yesterday}, is the latest.")
+        for name, day in (("first", first), ("last", last)):
+            if day > yesterday:
+                raise Invalid(f"The {name} day, {day}, has not ended in UTC: yesterday, {yesterday}, is the latest.")
         if first > last:
             raise Invalid("The last day is before the first.")
         return cls(first, last)

@@ -4,6 +4,7 @@ Nothing that is there is ever written over, and a file has its name only once it
 """
 
 import os
+import re
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from django.conf import settings
 from console.errors import ConsoleError
 
 T = TypeVar("T")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://")
 
 
 class PlaceError(ConsoleError):
@@ -55,6 +57,9 @@ class Place(Protocol):
 def place_of(target: str, kms_key: str = "") -> Place:
     """The place that an operator named: `s3://bucket/prefix`, else a directory. Raises `PlaceError`."""
     if not target.startswith("s3://"):
+        if scheme := _SCHEME.match(target):
+            # A directory of such a name would keep what was meant to go elsewhere.
+            raise PlaceError(f"An archive lies in a directory or under s3://bucket/prefix, not under {scheme.group()}.")
         if kms_key:
             raise PlaceError("A KMS key goes with s3:// only.")
         return Directory(Path(target))

@@ -1,6 +1,6 @@
 """`manage.py audit export | verify`: the trail in files that outlive its table, and whether they are as made."""
 
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from datetime import date
 from typing import Any
 
@@ -15,6 +15,14 @@ from console.audit.archive.walk import Pace, size_of_table
 from console.errors import ConsoleError
 
 
+def _day(text: str) -> date:
+    """A day: `2026-01-31`. Raises `ArgumentTypeError`."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise ArgumentTypeError(f"{text!r} is no day: write it as 2026-01-31") from error
+
+
 class Command(BaseCommand):
     """See the package `console.audit.archive`."""
 
@@ -25,8 +33,8 @@ class Command(BaseCommand):
         """The two subcommands."""
         commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
         out = commands.add_parser("export", help="write an archive; reads the whole audit table once")
-        out.add_argument("--since", required=True, type=date.fromisoformat, metavar="DATE", help="first day, in UTC")
-        out.add_argument("--until", type=date.fromisoformat, metavar="DATE", help="last day (default: yesterday)")
+        out.add_argument("--since", required=True, type=_day, metavar="DATE", help="first day, in UTC")
+        out.add_argument("--until", type=_day, metavar="DATE", help="last day (default: yesterday)")
         out.add_argument("--to", required=True, metavar="TO", help="a new or empty directory, or s3://bucket/prefix")
         out.add_argument("--kms-key", default="", metavar="ID", help="of S3's encryption (default: the account's own)")
         out.add_argument("--segments", type=int, default=4, metavar="N", help="parts read at once (default: 4)")

@@ -133,6 +133,28 @@ def test_only_days_that_have_ended_are_archived(first, last):
         Days.checked(datetime.fromisoformat(first).date(), datetime.fromisoformat(last).date())
 
 
+@pytest.mark.parametrize("scheme", ["ftp", "file", "S3", "https", "gs"])
+def test_what_names_another_kind_of_place_is_no_directory(store, tmp_path, monkeypatch, scheme):
+    monkeypatch.chdir(tmp_path)
+    said = refused("export", "--since", "2026-11-01", "--to", f"{scheme}://x/y")
+    assert f"a directory or under s3://bucket/prefix, not under {scheme}://" in said
+    assert f"not under {scheme}://" in refused("verify", f"{scheme}://x/y")
+    assert (list(tmp_path.iterdir()), archived(store)) == ([], [])
+
+
+@pytest.mark.parametrize("name", ["--since", "--until"])
+def test_what_is_no_day_is_told(store, tmp_path, name):
+    days = {"--since": "2026-11-01", "--until": "2026-11-02"} | {name: "31.1.2026"}
+    said = refused("export", "--to", str(tmp_path), *(each for pair in days.items() for each in pair))
+    assert f"argument {name}: '31.1.2026' is no day: write it as 2026-01-31" in said
+
+
+def test_a_first_day_that_has_not_ended_is_told(store, tmp_path):
+    for day in ("2026-11-20", "2031-01-01"):
+        said = refused("export", "--since", day, "--to", str(tmp_path / "a"))
+        assert f"The first day, {day}, has not ended in UTC: yesterday, 2026-11-19, is the latest." in said
+
+
 def test_nothing_is_written_into_a_directory_that_holds_anything(store, tmp_path):
     (tmp_path / "x").touch()
     assert "not empty" in refused("export", "--since", "2026-11-01", "--to", str(tmp_path))

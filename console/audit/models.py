@@ -41,10 +41,15 @@ class CompanyIndex(GlobalSecondaryIndex["AuditEntry"]):
 
 
 class AuditEntry(ForeignModel):
-    """Table C, `rp_mw_audit_actions`, with what console entries add (data model, section 5)."""
+    """Table C, `rp_mw_audit_actions`, with what console entries add (data model, section 5).
+
+    `owner` is whose it is where reading found that out and the entry does not say: never stored.
+    """
 
     class Meta(TableMeta):
         table_key = "AUDIT"
+
+    owner: str = ""
 
     conversation_id = UnicodeAttribute(hash_key=True)
     ts_action_id = UnicodeAttribute(range_key=True)

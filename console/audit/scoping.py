@@ -45,21 +45,27 @@ def check_role(trail: str, staff: Staff) -> None:
         staff.require(Permission.CONVERSATION_READ)
 
 
-def check_scope(trail: str, staff: Staff, named_by_entries: Iterable[str]) -> None:
+def check_scope(trail: str, staff: Staff, named_by_entries: Iterable[str]) -> frozenset[str]:
     """Raise `NotFound` unless the trail lies in the person's scope; the role was checked before.
 
     `named_by_entries` are the company ids in the entries read. Trails of unknown owners, of staff and of the system
-    are for scope "all" only; one's own trail is for oneself.
+    are for scope "all" only; one's own trail is for oneself. Gives the owners as far as they had to be known.
     """
-    if staff.scope.everything or trail == staff_trail(staff.username):
-        return
     owners = owners_of_trail(trail, named_by_entries)
+    if staff.scope.everything or trail == staff_trail(staff.username):
+        return owners
     if is_conversation_trail(trail) and not covers_all(owners, staff):
         # Asked where the entries have answered too: a trail out of scope costs what one that is not there costs.
         known = companies_of(trail)
         owners = owners or known
     if not covers_all(owners, staff):
         raise NotFound
+    return owners
+
+
+def in_words(owners: Iterable[str]) -> str:
+    """Owners as a company is shown: most often one."""
+    return ", ".join(sorted(owners))
 
 
 def owners_of_trail(trail: str, named: Iterable[str] = ()) -> frozenset[str]:

@@ -66,7 +66,7 @@ def row_of(entry: AuditEntry, names: dict[str, str]) -> ExportRow:
         role=row.role,
         result=row.outcome,
         note=row.note,
-        company=redact(_text(entry, "company_id")),
+        company=redact(_text(entry, "company_id") or entry.owner),
         trail=redact(trail) if is_conversation_trail(trail) else name_of(trail),
         idempotency_key=row.key,
         payload=payload if payload not in (None, "", {}, []) else None,

@@ -13,7 +13,7 @@ from console.audit.review.changes import Change, changes_of
 from console.audit.rows import as_payload, reference_of, text_in
 from console.dynamodb.connection import call
 from console.dynamodb.registry import table_name
-from console.errors import NotFound
+from console.errors import ConsoleError, NotFound
 from console.redaction import redact
 from console.staff.permissions import Staff
 
@@ -27,7 +27,8 @@ class EntryRecord:
 
     `written_at` is the instant of its sort key, `row.at` when it happened, if that is told. `previous` is the sealed
     reference of the action before it, "" where it names none or it is gone. `changes`: before and after of settings.
-    `has_record`: the idempotency record of its key was found.
+    `has_record`: the idempotency record of its key was found. `names_company`: the entry says so itself, otherwise
+    `company` is whose conversation it is, if that is known.
     """
 
     row: TrailRow
@@ -37,6 +38,7 @@ class EntryRecord:
     action_type: str
     actor: str
     company: str
+    names_company: bool
     action_id: str
     previous_id: str
     previous: str
@@ -49,13 +51,14 @@ class EntryRecord:
 def load_entry(trail: str, sort_key: str, staff: Staff) -> EntryRecord:
     """The entry of that key: one strongly consistent GetItem, then in parallel its record and its actor's name.
 
-    A previous action costs one Query more. Raises `Forbidden` for a role that may not read trails of that kind,
-    `NotFound` where it is not there, past its TTL or out of scope, and the store's errors.
+    A previous action costs one Query more, and so does a conversation whose company it does not name. Raises
+    `Forbidden` for a role that may not read trails of that kind, `NotFound` where it is not there, past its TTL or out
+    of scope, and the store's errors.
     """
     scoping.check_role(trail, staff)
     entry = _read(trail, sort_key)
     company = text_in(entry, "company_id") if entry else ""
-    scoping.check_scope(trail, staff, [company] if company else [])
+    owners = scoping.check_scope(trail, staff, [company] if company else [])
     if entry is None:
         raise NotFound
     rows, records, missing = rows_and_records([entry])
@@ -67,7 +70,8 @@ def load_entry(trail: str, sort_key: str, staff: Staff) -> EntryRecord:
         has_record=any(True for _ in records),
         action_type=redact(text_in(entry, "action_type")),
         actor=redact(text_in(entry, "actor")),
-        company=redact(company),
+        company=redact(company or scoping.in_words(owners or _owners(trail))),
+        names_company=bool(company),
         action_id=redact(text_in(entry, "action_id") or sort_key.partition("#")[2]),
         previous_id=redact(previous_id),
         previous=_previous(trail, sort_key, previous_id) if previous_id else "",
@@ -84,6 +88,14 @@ def _read(trail: str, sort_key: str) -> AuditEntry | None:
     except NotFound:
         return None
     return None if clock.is_expired(entry.plain("expires_at"), clock.now()) else entry
+
+
+def _owners(trail: str) -> frozenset[str]:
+    """Of a conversation whose entry names none. The entry stands without them."""
+    try:
+        return scoping.companies_of(trail) if scoping.is_conversation_trail(trail) else frozenset()
+    except ConsoleError:
+        return frozenset()
 
 
 def _previous(trail: str, sort_key: str, action_id: str) -> str:

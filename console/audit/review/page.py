@@ -87,7 +87,7 @@ def _row(entry: AuditEntry, row: TrailRow, staff: Staff) -> ReviewRow:
         url=reverse("audit-entry", args=[row.reference]),
         place=redact(trail) if is_conversation_trail(trail) else name_of(trail),
         place_url=conversation_url(trail, staff) or reverse("trail", args=[seal("trail", trail)]),
-        company=redact(text_of(company)) if company else "",
+        company=redact(text_of(company) if company else entry.owner),
     )
 
 

@@ -138,6 +138,7 @@ class _Walk:
             stream.buffer.popleft()
             self._pass(entry)
             if self._is_wanted(entry, owners):
+                entry.owner = scoping.in_words(owners)
                 found.append(entry)
         return found
 

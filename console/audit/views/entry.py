@@ -72,7 +72,8 @@ def _facts(record: EntryRecord, staff: Staff) -> list[dict[str, Any]]:
             "label": "Company",
             "value": record.company,
             "mono": True,
-            "url": _review(company=record.company) if reviews and record.company else "",
+            "url": _review(company=record.company) if reviews and record.company and "," not in record.company else "",
+            "note": "" if record.names_company or not record.company else "the conversation's: the entry names none",
         },
         {"label": "Action id", "value": record.action_id, "mono": True},
     ]

@@ -19,6 +19,7 @@ from console.clock import to_iso
 from console.refs import seal
 from console.staff.models import StaffAccount
 from tests import faults
+from tests.items import conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, signed_in
 
 PHONE = "+447700900123"
@@ -95,6 +96,14 @@ def test_an_order_number_in_a_key_is_neither_on_the_page_nor_on_record(store, cl
     for shown in (page, text, json.dumps(recorded)):
         assert "act:shopify_lookup:conv123:***8213" in shown
         assert "48213" not in shown
+
+
+def test_the_company_of_an_entry_that_names_none_is_in_the_file_where_it_was_looked_up(store, client):
+    store.put("CONVERSATIONS", conversation(conversation_id=ID))
+    store.put("AUDIT", {name: value for name, value in entry(1).items() if "company" not in name})
+    for sender in (signed_in(auditor("lea.limited", scope=[COMPANY])), client):
+        (line,) = body(post(sender, "jsonl", action="route", company=COMPANY)).splitlines()
+        assert json.loads(line)["company"] == COMPANY
 
 
 def test_the_answer_is_a_file_that_nobody_keeps(store, client):

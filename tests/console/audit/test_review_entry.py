@@ -76,6 +76,18 @@ def test_it_says_what_when_who_and_until_when(store):
     assert PHONE not in text
 
 
+def test_the_company_of_an_entry_that_names_none_is_its_conversation_s(store, reviewer):
+    store.put("CONVERSATIONS", conversation(conversation_id=ID))
+    url = put(store, company_id=None)
+    for client in (reviewer, signed_in(auditor("lea.limited", [COMPANY]))):
+        text = shown(client, url)
+        assert f'href="/audit/?company={COMPANY}"' in text
+        assert "the entry names none" in text
+    assert "the entry names none" not in shown(reviewer, put(store))
+    with faults.refuse("Query", code="InternalServerError", table_key="CONVERSATIONS", times=faults.ALWAYS):
+        assert "took it" in shown(reviewer, put(store, company_id=None))
+
+
 def test_one_consistent_read_is_made_of_it(store, reviewer):
     url = put(store)
     reviewer.get(url)

@@ -146,6 +146,24 @@ def test_a_row_tells_conversation_company_role_key_and_payload_redacted(store, r
     assert PHONE not in shown
 
 
+@pytest.mark.parametrize(("scope", "query"), [([COMPANY], ""), (None, f"?company={COMPANY}")])
+def test_the_company_of_the_middleware_s_entries_is_told_where_it_was_looked_up(store, scope, query):
+    client = signed_in(auditor("lea.limited", scope) if scope else auditor())
+    store.put("CONVERSATIONS", conversation(conversation_id=ID))
+    store.put("AUDIT", entry(1))
+    assert f"<b><bdi>{COMPANY}</bdi></b>" in text_of(client, f"{AUDIT}{query}")
+
+
+def test_nothing_more_is_read_to_tell_the_company(store, reviewer):
+    store.put("CONVERSATIONS", conversation(conversation_id=ID))
+    store.put_all("AUDIT", [entry(1), entry(2, Action.TENANT_CHANGED, f"TENANT#{COMPANY}")])
+    with store.calls() as seen:
+        shown = text_of(reviewer, f"{AUDIT}?action=route&action=tenant.changed")
+    assert not any("CONVERSATIONS" in each.tables for each in seen)
+    # What the trail's own key tells costs nothing.
+    assert shown.count(f"<b><bdi>{COMPANY}</bdi></b>") == 1
+
+
 def test_a_row_leads_to_its_entry_and_its_conversation(store, reviewer):
     item = conversation(conversation_id=ID)
     store.put("CONVERSATIONS", item)

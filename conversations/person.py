@@ -2,13 +2,11 @@
 
 from datetime import timedelta
 
-from django.conf import settings
-
 from console.audit.actions import Action, staff_trail
 from console.audit.recording import Actor, Entry, NoTrail, record_once
 from console.errors import NotFound, TableMissing
-from console.redaction import mask_identifier, pseudonym
-from console.refs import as_letters, unseal
+from console.redaction import mask_identifier
+from console.refs import stand_in, unseal
 from console.search.meanings import Kind, Meaning
 from console.search.service import Results, search
 from console.staff.permissions import Permission, Staff
@@ -31,7 +29,7 @@ def look_up(reference: str, staff: Staff) -> tuple[str, Results]:
     (recipient,) = unseal("recipient", reference, 1)
     if any_of(of_recipient(recipient, Filters(), staff), staff) is None:
         raise NotFound
-    person = as_letters(bytes.fromhex(pseudonym(recipient, settings.SECRET_KEY.encode())))
+    person = stand_in(recipient)
     entry = Entry(staff_trail(staff.username), Action.PERSON_LOOKED_UP, Actor.of(staff), payload={"person": person})
     try:
         record_once(entry, person, HOUR)

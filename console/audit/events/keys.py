@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from console.bidi import isolated
 from console.redaction import redact
-from console.redaction.masks import mask_order
+from console.redaction.masks import FULL_MASK, mask_order
+from console.refs import stand_in
 from console.trees import clean
 
 CONVERSATION, MESSAGE, HASH, REST = "Conversation", "Message", "Hash of the text", "Rest"
@@ -93,9 +94,14 @@ class KeyPart:
 
     @property
     def shown(self) -> str:
-        """The part without personal data; of an order number the last four characters."""
+        """The part without personal data; of an order number the last four characters.
+
+        A message's id of which nothing is left has a keyed pseudonym, by which its events are told from others.
+        """
         text = clean(self.text)
-        return redact(mask_order(text) if self.label == ORDER and text else text)
+        shown = redact(mask_order(text) if self.label == ORDER and text else text)
+        is_gone = self.label == MESSAGE and shown != text and not any(map(str.isalnum, shown))
+        return f"{FULL_MASK}-{stand_in(self.text)}" if is_gone else shown
 
 
 @dataclass(frozen=True, slots=True)

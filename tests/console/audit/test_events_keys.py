@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.audit.events.keys import FORMATS, UNKNOWN, decode
+from console.audit.events.keys import FORMATS, UNKNOWN, decode, shown_key
+from console.redaction import redact
 from conversations.handoff.protocol import event_key
 
 PLATFORM = "ci-aaa-001#pi-aaa-001#req123#447700900123"
@@ -127,6 +128,23 @@ def test_a_key_that_lacks_a_part_says_so(key, parts):
     assert not decoded.complete
     assert "not as the schema writes it" in decoded.in_words
     assert decoded.shown == key
+
+
+@pytest.mark.parametrize("pattern", ["evt:rp:c1:{}", "act:rp_reply:c1:{}", "act:rp_tag:c1:vip:{}"])
+@pytest.mark.parametrize(
+    ("one", "other"), [("wamid.HBgMNDQ3NzAwOTAw", "wamid.HBgMNDQ3NzAwOTAx"), ("<a1@mail.example>", "<b2@mail.example>")]
+)
+def test_events_stay_different_where_nothing_is_left_of_the_message_s_id(pattern, one, other, settings):
+    key, of_other = pattern.format(one), pattern.format(other)
+    shown = shown_key(key)
+    assert re.fullmatch(re.escape(pattern.format("***-")) + "[a-p]{16}", shown)
+    assert redact(shown) == shown == shown_key(key) != shown_key(of_other)
+    assert decode(key).parts[-1].shown in decode(key).in_words
+    # What stands there already, and what is still to be told apart, stays.
+    assert shown_key(pattern.format("***")) == pattern.format("***")
+    assert shown_key(pattern.format("m1 447700900123")) == pattern.format("m1 ***-***-0123")
+    settings.SECRET_KEY = "another key, which nobody has, of some length"
+    assert shown_key(key) != shown
 
 
 # --- Any key --------------------------------------------------------------------------------------------------------

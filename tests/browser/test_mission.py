@@ -111,10 +111,10 @@ def test_an_auditor_finds_what_was_done_and_who_looked_and_sees_nothing_personal
     # A transcript, a chat and a thread: to be read, with nothing personal in them.
     page.goto("/conversations/companies/ci-cuc-001/")
     page.locator("[data-open]").first.click()
-    expect(page.get_by_text("Personal data in this conversation is masked")).to_be_visible()
+    expect(page.get_by_text("parcels are masked for your role")).to_be_visible()
     search(page, TOM)
     page.locator("tbody [data-open]").first.click()
-    expect(page.get_by_text("Personal data in this record is masked")).to_be_visible()
+    expect(page.get_by_text("parcels are masked for your role")).to_be_visible()
     assert not re.search(r"7700\s?900", page.locator("main").inner_text())
     to(page, "Audit")
     expect(page.locator(".entries, .timeline").get_by_text("exported the trail").first).to_be_visible()

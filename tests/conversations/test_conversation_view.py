@@ -60,7 +60,7 @@ def test_an_auditor_reads_it_masked(item):
     text = signed_in(auditor()).get(url_of(item)).content.decode()
     assert "Hello there" in text
     assert "900999" not in text
-    assert "Personal data in this conversation is masked" in text
+    assert "are masked for your role" in text
     assert "Reveal" not in text
     assert "Take over" not in text
 

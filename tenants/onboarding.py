@@ -137,16 +137,20 @@ def save_draft(tenant_id: str, draft: Draft, staff: Staff) -> None:
 
 
 def problems_of(tenant_id: str, draft: Draft, staff: Staff) -> dict[str, list[str]]:
-    """What keeps a draft from being finished, by step ("admin", "channels", "companies"), in words."""
+    """What keeps a draft from being finished, by step ("admin", "channels", "companies"), in words.
+
+    What the tenant has already need not be in the draft.
+    """
     found: dict[str, list[str]] = {"admin": [], "channels": [], "companies": []}
-    if draft.admin is None:
-        found["admin"].append("There is no first administrator yet.")
-    else:
+    users = read_users(tenant_id)
+    if draft.admin is not None:
         try:
-            check_unique(read_users(tenant_id), draft.admin, is_new=True)
+            check_unique(users, draft.admin, is_new=True)
         except Conflict as error:
             found["admin"].append(str(error))
-    if not draft.channels:
+    elif not users.admins():
+        found["admin"].append("There is no first administrator yet.")
+    if not draft.channels and not _ids(tenant_id, Kind.CHANNEL):
         found["channels"].append("There is no channel yet: no webhook would find this tenant.")
     for channel in draft.channels:
         try:
@@ -164,22 +168,24 @@ def finish(tenant_id: str, draft: Draft, staff: Staff) -> None:
     for permission in (Permission.TENANT_WRITE, Permission.USER_WRITE, Permission.CHANNEL_WRITE):
         check_writer(permission, tenant_id, staff)
     admin = draft.admin
-    if admin is None or not draft.channels:
-        raise Conflict("It is not complete yet: " + " ".join(_words(problems_of(tenant_id, draft, staff))))
+    if (admin is None or not draft.channels) and (found := problems_of(tenant_id, draft, staff)):
+        raise Conflict("It is not complete yet: " + " ".join(_words(found)))
     for company_id in draft.companies:
         check_company(company_id, staff)
     users = read_users(tenant_id)
-    check_unique(users, admin, is_new=True)
+    if admin is not None:
+        check_unique(users, admin, is_new=True)
     claims = {channel: _claims(tenant_id, channel, staff) for channel in draft.channels}
-    linked = _companies(tenant_id) if draft.companies else set()
+    linked = _ids(tenant_id, Kind.COMPANY) if draft.companies else set()
 
     def add(writes: TransactWrite) -> None:
         onboarding = (TenantMeta.status == ONBOARDING) & TenantMeta.pk.exists()
         writes.condition_check(TenantMeta, partition_of(tenant_id), META, condition=onboarding)
         stored = OnboardingDraft(partition_of(tenant_id))
         writes.delete(stored, condition=OnboardingDraft.version == draft.version)
-        add_user(writes, tenant_id, admin)
-        bump(writes, tenant_id, users.version)
+        if admin is not None:
+            add_user(writes, tenant_id, admin)
+            bump(writes, tenant_id, users.version)
         for channel, found in claims.items():
             add_claim(writes, tenant_id, channel, found)
         for company_id in draft.companies:
@@ -187,10 +193,9 @@ def finish(tenant_id: str, draft: Draft, staff: Staff) -> None:
                 add_company(writes, tenant_id, company_id)
 
     told = {
-        "user": admin.user_id,
         "channels": [f"{channel.type} {channel.id}" for channel in draft.channels],
         "companies": list(draft.companies),
-    }
+    } | ({"user": admin.user_id} if admin else {})
     try:
         write(add, entry_of(tenant_id, Action.TENANT_ONBOARDED, staff, **told))
     except TransactionRefused as error:
@@ -207,9 +212,10 @@ def _claims(tenant_id: str, channel: Channel, staff: Staff) -> Claims:
     return claims
 
 
-def _companies(tenant_id: str) -> set[str]:
+def _ids(tenant_id: str, wanted: Kind) -> set[str]:
+    """Keys of the tenant's items of a kind; of companies, their ids."""
     items = read_partition(tenant_id).items
-    return {str(item.plain("sk")).removeprefix(COMPANY) for kind, item in items if kind is Kind.COMPANY}
+    return {str(item.plain("sk")).removeprefix(COMPANY) for kind, item in items if kind is wanted}
 
 
 def _words(problems: Mapping[str, list[str]]) -> list[str]:

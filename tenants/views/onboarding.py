@@ -1,7 +1,7 @@
 """Onboarding a tenant, step by step. Each step is a page with an address of its own, and keeps what was typed."""
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from tenants.forms import CompaniesForm, IdentityForm
 from tenants.keys import Channel
 from tenants.onboarding import Draft, DraftChanged
 from tenants.queries import load_tenant
+from tenants.readiness import readiness_of
 from tenants.records import ONBOARDING, Tenant
 from tenants.row_forms import channel_rows
 from tenants.settings_form import SettingsForm
@@ -69,6 +70,22 @@ class _Page:
     step: str
 
     @property
+    def is_finished(self) -> bool:
+        """Whether what onboarding writes is written: the last step forgets the draft."""
+        return not self.draft.version and self.has_admin and bool(self.tenant.channels)
+
+    @property
+    def has_admin(self) -> bool:
+        """Whether the tenant has an administrator already."""
+        return any(user.role == "admin" for user in self.tenant.users)
+
+    @property
+    def missing(self) -> set[str]:
+        """Steps that have nothing yet, neither typed nor written."""
+        has = {"admin": self.draft.admin or self.has_admin, "channels": self.draft.channels or self.tenant.channels}
+        return {step for step, there in has.items() if not there}
+
+    @property
     def data(self) -> Any:
         """What was sent, None where nothing was."""
         return self.request.POST if self.request.method == "POST" else None
@@ -76,7 +93,7 @@ class _Page:
     def show(self, error: Exception | None = None, **more: Any) -> HttpResponse:
         """The page of the step, with what went wrong."""
         context = frame(self.tenant, self.request.staff, "tenant", "Onboarding") | {
-            "steps": _steps(self.tenant.tenant_id, self.step),
+            "steps": _steps("" if self.is_finished else self.tenant.tenant_id, self.step, self.missing),
             "step": self.step,
             "title": STEPS[self.step],
             "draft_version": self.draft.version,
@@ -124,7 +141,16 @@ def step(request: StaffRequest, tenant_id: str, step: str) -> HttpResponse:
         messages.info(request, "This tenant is not being onboarded: change it here.")
         return redirect("tenant", tenant_id)
     draft = onboarding.load_draft(tenant_id, request.staff)
-    return _ANSWERS[step](_Page(request, tenant, draft, step))
+    page = _Page(request, tenant, draft, step)
+    # Settings have an address of their own too, and what was typed of them is not lost.
+    if page.is_finished and step != "review" and (page.data is None or step != "settings"):
+        return _finished_already(page)
+    return _ANSWERS[step](page)
+
+
+def _finished_already(page: _Page) -> HttpResponse:
+    messages.info(page.request, "This tenant's onboarding was finished already: this is what was written.")
+    return redirect("tenant-onboarding", page.tenant.tenant_id, "review")
 
 
 def _settings(page: _Page) -> HttpResponse:
@@ -167,12 +193,14 @@ def _review(page: _Page) -> HttpResponse:
     shown: dict[str, Any] = {
         "draft": draft,
         "channels": [(label_of(channel.type), channel.id) for channel in draft.channels],
+        "admins": [user for user in page.tenant.users if user.role == "admin"],
     }
+    if page.is_finished and page.data is not None:
+        return _finished_already(page)
+    if page.is_finished:
+        return page.show(readiness=readiness_of(page.tenant), **shown)
     if page.data is None:
         return page.show(problems=onboarding.problems_of(tenant_id, draft, staff), **shown)
-    if not draft.version or (draft.admin is None and page.tenant.users):
-        messages.info(page.request, "This tenant's onboarding was finished already.")
-        return redirect("tenant", tenant_id)
     try:
         if page.data.get("version", "") != str(draft.version):
             raise DraftChanged
@@ -180,7 +208,9 @@ def _review(page: _Page) -> HttpResponse:
     except FAILURES as error:
         problems = onboarding.problems_of(tenant_id, draft, staff)
         return page.show(error, problems=problems, problem=in_words(error, "the tenant"), **shown)
-    messages.success(page.request, "Everything is there. Look at what is missing below, then activate the tenant.")
+    ready = readiness_of(load_tenant(tenant_id, staff)).complete
+    words = "Nothing is missing: you can activate the tenant." if ready else "What is still missing stands below."
+    messages.success(page.request, f"Everything is written. {words}")
     return redirect("tenant", tenant_id)
 
 
@@ -193,8 +223,8 @@ _ANSWERS: dict[str, Callable[[_Page], HttpResponse]] = {
 }
 
 
-def _steps(tenant_id: str, current: str) -> list[dict[str, Any]]:
-    """The steps with their addresses; without an id only the first one has begun."""
+def _steps(tenant_id: str, current: str, missing: Collection[str] = ()) -> list[dict[str, Any]]:
+    """The steps with their addresses; without an id none can be gone to. One before is done, unless it is `missing`."""
     names = list(STEPS)
     at = names.index(current) if current else -1
     first = {"label": "Identity", "url": "", "current": not current, "done": bool(current)}
@@ -205,7 +235,7 @@ def _steps(tenant_id: str, current: str) -> list[dict[str, Any]]:
                 "label": label,
                 "url": reverse("tenant-onboarding", args=[tenant_id, name]) if tenant_id else "",
                 "current": name == current,
-                "done": number < at,
+                "done": number < at and name not in missing,
             }
             for number, (name, label) in enumerate(STEPS.items())
         ),

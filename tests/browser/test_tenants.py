@@ -40,9 +40,18 @@ def test_a_whole_onboarding(open_page, scripts):
     expect(page.get_by_label("Email")).to_have_value("robin@customer.example")
     page.go_back()
     page.get_by_role("button", name="Finish").click()
-    expect(page.get_by_text("Everything is there.")).to_be_visible()
+    expect(page.get_by_text("Everything is written. Nothing is missing")).to_be_visible()
     expect(page.get_by_role("heading", level=1)).to_have_text(name)
-    page.get_by_role("link", name="Activate").click()
+    expect(page.get_by_text("Go on with onboarding")).to_have_count(0)
+    # The review, from a bookmark, knows what was written.
+    overview = page.url
+    page.goto(f"{overview}onboarding/review/")
+    expect(page.get_by_text("robin@customer.example")).to_be_visible()
+    expect(page.get_by_text(bot)).to_be_visible()
+    expect(page.get_by_role("button", name="Finish")).to_have_count(0)
+    expect(page.get_by_role("link", name="Activate")).to_be_visible()
+    page.goto(overview)
+    page.get_by_role("link", name="Activate it").click()
     page.get_by_role("button", name="Activate the tenant").click()
     expect(page.locator(".head").get_by_text("active")).to_be_visible()
     # What a webhook would carry leads to it.

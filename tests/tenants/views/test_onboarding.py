@@ -155,10 +155,77 @@ def test_rows_of_channels_are_checked_and_more_can_be_had(store, novak):
     assert 'name="channel-3-id"' in body(novak.get(url("channels")))
 
 
+def finished(store, browser, **typed):
+    """A tenant whose last step is sent; what it answers."""
+    begin(browser)
+    form = inputs(body(browser.get(url("settings")))) | {"enabled_channels": ["teams"]} | typed
+    assert browser.post(url("settings"), form).status_code == 302
+    browser.post(url("admin"), inputs(body(browser.get(url("admin")))) | FIRST)
+    form = hidden(body(browser.get(url("channels")))) | CHANNEL
+    browser.post(url("channels"), form | {"channel-0-type": "teams", "channel-0-id": "azure-bot-app-id"})
+    return browser.post(url("review"), hidden(body(browser.get(url("review")))), follow=True)
+
+
 def test_finished_twice_says_so(store, novak):
-    test_a_whole_onboarding(store, novak)
-    assert novak.post(url("review"), {"version": "3"})["Location"] == "/tenants/acme-ltd/"
+    form = {"version": "3"}
+    finished(store, novak)
+    assert novak.post(url("review"), form)["Location"] == url("review")
     assert trail(store, "acme-ltd").count("tenant.onboarded") == 1
+
+
+def test_once_finished_the_way_leads_to_activation(store, novak):
+    page = body(finished(store, novak))
+    assert "Everything is written. Nothing is missing: you can activate the tenant." in page
+    assert "Go on with onboarding" not in page
+    assert "/tenants/acme-ltd/status/activate/" in page
+
+
+def test_once_finished_what_is_missing_still_is_not_called_there(store, novak):
+    page = body(finished(store, novak, enabled_channels=["teams", "sms"]))
+    assert "Everything is written. What is still missing stands below." in page
+    assert "Go on with onboarding" in page
+    review = body(novak.get(url("review")))
+    assert "Enabled without a mapping: SMS." in review
+    assert "/tenants/acme-ltd/settings/change/" in review
+    assert "Activate" not in review
+
+
+def test_the_review_of_what_is_finished_says_what_was_written(store, novak):
+    finished(store, novak)
+    page = body(novak.get(url("review")))
+    assert "What was written" in page
+    for words in ("robin@acme.example", "azure-bot-app-id", "/tenants/acme-ltd/status/activate/"):
+        assert words in page
+    for words in ("There is no", "none yet", ">Finish<", url("admin")):
+        assert words not in page
+
+
+@pytest.mark.parametrize("step", ["admin", "channels", "companies"])
+def test_a_step_of_what_is_finished_leads_to_the_review(store, novak, step):
+    begin(novak)
+    old = inputs(body(novak.get(url("admin")))) | FIRST
+    finished(store, novak)
+    assert novak.get(url(step))["Location"] == url("review")
+    assert novak.post(url(step), old)["Location"] == url("review")
+    assert set(of(store, "acme-ltd")) == {"META", "USER#robin", "USERS", BOT.key}
+
+
+def test_what_was_added_by_hand_need_not_be_typed_again(store, novak):
+    begin(novak)
+    novak.post("/tenants/acme-ltd/users/new/", FIRST | {"role": "admin"})
+    page = body(novak.get(url("review")))
+    assert "written already" in page
+    assert "There is no first administrator yet." not in page
+    form = hidden(body(novak.get(url("channels")))) | CHANNEL
+    novak.post(url("channels"), form | {"channel-0-type": "teams", "channel-0-id": "azure-bot-app-id"})
+    assert novak.post(url("review"), hidden(body(novak.get(url("review")))))["Location"] == "/tenants/acme-ltd/"
+    assert set(of(store, "acme-ltd")) == {"META", "USER#robin", "USERS", BOT.key}
+
+
+def test_a_step_that_was_left_out_is_not_called_done(store, novak):
+    begin(novak)
+    page = body(novak.get(url("review")))
+    assert re.findall(r'<li class="done"><(?:a|span)[^>]*>([^<]+)<', page) == ["Identity", "Settings", "Companies"]
 
 
 @pytest.mark.parametrize("step", STEPS)

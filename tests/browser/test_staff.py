@@ -133,3 +133,13 @@ def second_factor_set_up(page: Page) -> tuple[str, list[str]]:
     codes = re.findall(r"^[a-z2-9]{5}(?:-[a-z2-9]{5}){2}$", shown, re.MULTILINE)
     assert len(codes) == 10
     return key, codes
+
+
+@pytest.mark.parametrize(
+    "path", ["/staff/", "/tenants/", "/tenants/lumen-dental/users/", "/tenants/lumen-dental/channels/"]
+)
+def test_headers_of_lists_stand_in_one_line(open_page, path):
+    page = open_page("admin")
+    page.goto(path)
+    heights = page.locator("thead th").evaluate_all("all => all.map(each => each.getBoundingClientRect().height)")
+    assert heights and max(heights) < 60

@@ -1,5 +1,6 @@
 """A tenant's status: onboarding to active behind the readiness list, suspended and reactivated with a reason."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 from pynamodb.transactions import TransactWrite
@@ -12,7 +13,7 @@ from tenants.channels import ChannelTaken, check_free, claims_of
 from tenants.keys import META, partition_of
 from tenants.models import TenantMeta
 from tenants.queries import load_tenant
-from tenants.readiness import readiness_of
+from tenants.readiness import Readiness, readiness_of
 from tenants.records import ACTIVE, ONBOARDING, SUSPENDED, Tenant
 from tenants.writing import check_writer, entry_of, write
 
@@ -29,12 +30,32 @@ class Step(StrEnum):
     REACTIVATE = "reactivate"
 
 
-class NotReady(Invalid):
-    """The tenant cannot become active. `obstacles` say why, in words."""
+@dataclass(frozen=True, slots=True)
+class Obstacles:
+    """Why a tenant cannot become active: what its readiness list misses, and channels that others claim too.
 
-    def __init__(self, obstacles: tuple[str, ...]) -> None:
+    True where there are any.
+    """
+
+    readiness: Readiness
+    clashes: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return not self.readiness.complete or bool(self.clashes)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """All of them."""
+        missing = (f"{point.label}: {point.words}" for point in self.readiness.points if not point.met)
+        return (*missing, *self.clashes)
+
+
+class NotReady(Invalid):
+    """The tenant cannot become active. `obstacles` say why."""
+
+    def __init__(self, obstacles: Obstacles) -> None:
         self.obstacles = obstacles
-        super().__init__("It is not ready. " + " ".join(obstacles))
+        super().__init__("It is not ready. " + " ".join(obstacles.words))
 
 
 _TO = {Step.ACTIVATE: ACTIVE, Step.SUSPEND: SUSPENDED, Step.REACTIVATE: ACTIVE}
@@ -59,10 +80,9 @@ def needs_reason(step: Step) -> bool:
     return step is not Step.ACTIVATE
 
 
-def obstacles(tenant: Tenant, staff: Staff) -> tuple[str, ...]:
-    """Why a tenant cannot become active, in words: the readiness list, and channels that others claim too."""
-    missing = [f"{point.label}: {point.words}" for point in readiness_of(tenant).points if not point.met]
-    return (*missing, *clashes(tenant, staff))
+def obstacles(tenant: Tenant, staff: Staff) -> Obstacles:
+    """Why a tenant cannot become active."""
+    return Obstacles(readiness_of(tenant), clashes(tenant, staff))
 
 
 def clashes(tenant: Tenant, staff: Staff) -> tuple[str, ...]:

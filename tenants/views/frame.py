@@ -17,6 +17,7 @@ from console.staff.access import StaffRequest
 from console.staff.permissions import Permission, Staff
 from tenants.keys import partition_of
 from tenants.records import Tenant, TenantRow
+from tenants.status import Obstacles
 
 View = Callable[..., HttpResponse]
 ASKING = ["GET", "HEAD", "POST"]
@@ -105,7 +106,7 @@ class Question:
     danger: bool = False
     seen: str = ""
     form: Any = None
-    obstacles: tuple[str, ...] = ()
+    obstacles: Obstacles | None = None
 
 
 def ask(

@@ -46,7 +46,7 @@ def change(request: StaffRequest, tenant_id: str, step: str) -> HttpResponse:
         seen=tenant.status,
         form=form,
         # Sent, it is the change itself that asks for them, and says what it found.
-        obstacles=status.obstacles(tenant, staff) if wanted is Step.ACTIVATE and request.method != "POST" else (),
+        obstacles=status.obstacles(tenant, staff) if wanted is Step.ACTIVATE and request.method != "POST" else None,
     )
 
     def act() -> str:

@@ -283,7 +283,11 @@ def test_activating_shows_what_is_missing_instead_of_a_button(store, olga):
     page = body(olga.get("/tenants/outlocks/status/activate/"))
     assert "It is not ready" in page
     assert "Activate the tenant" not in page
-    assert olga.post("/tenants/outlocks/status/activate/", {"seen": "onboarding"}).status_code == 422
+    refused = olga.post("/tenants/outlocks/status/activate/", {"seen": "onboarding"})
+    assert refused.status_code == 422
+    for each in (page, body(refused)):
+        assert '<a href="/tenants/outlocks/users/new/">Add a user</a>' in each
+        assert '<a href="/tenants/outlocks/channels/">Look at the channels</a>' in each
 
 
 def test_activating_asks_once_whose_the_channels_are_and_shows_it_when_refused(store, olga):

@@ -25,6 +25,7 @@ from tenants.writing import attempts, check_exists, check_writer, current_meta, 
 
 # A page of DynamoDB holds some 2,000 users.
 PAGES = 20
+LAST_ADMIN = "This is the tenant's last administrator. Make another user one first."
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ def change(tenant_id: str, values: UserValues, seen: str, staff: Staff) -> bool:
             return False
         check_unique(users, values)
         if users.admins() == [values.user_id] and values.role != "admin":
-            raise Invalid("This is the tenant's last administrator. Make another user one first.")
+            raise Invalid(LAST_ADMIN)
 
         def write(writes: TransactWrite, users: Users = users, item: TenantUser = item, wanted: Any = wanted) -> None:
             actions = [getattr(TenantUser, name).set(value) for name, value in wanted.items()]
@@ -164,7 +165,7 @@ def remove(tenant_id: str, user_id: str, seen: str, staff: Staff) -> None:
         if seen_of(item) != seen:
             raise UserChanged
         if users.admins() == [user_id]:
-            raise Invalid("This is the tenant's last administrator. Make another user one first.")
+            raise Invalid(LAST_ADMIN)
 
         def write(writes: TransactWrite, users: Users = users, item: TenantUser = item) -> None:
             writes.delete(_keyed(tenant_id, user_id), condition=_as_read(item))

@@ -16,7 +16,7 @@ from tenants.channels import GONE, NotMapped
 from tenants.forms import ChannelForm, TenantIdForm
 from tenants.keys import Channel
 from tenants.queries import guards_of, load_tenant
-from tenants.records import Tenant, TenantChannel
+from tenants.records import ACTIVE, Tenant, TenantChannel
 from tenants.views.frame import ASKING, FormPage, Gone, Question, ask, back_to, fill_in, frame, part_of
 
 
@@ -85,6 +85,7 @@ def move(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
         submit="Move the channel",
         back=reverse("tenant-channels", args=[tenant_id]),
         form=form,
+        warning=_warning(tenant),
     )
 
     def act() -> str:
@@ -115,6 +116,7 @@ def release(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
         submit="Release the channel",
         back=reverse("tenant-channels", args=[tenant_id]),
         danger=True,
+        warning=_warning(tenant),
     )
 
     def act() -> str:
@@ -122,6 +124,14 @@ def release(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
         return "The channel is released."
 
     return ask(request, frame(tenant, request.staff, "tenant-channels", "Release"), question, act)
+
+
+def _warning(tenant: Tenant) -> str:
+    """What losing a channel does to a tenant that has no other."""
+    if len(tenant.channels) > 1 or tenant.more:
+        return ""
+    served = ", though it is active" if tenant.status == ACTIVE else ""
+    return f"This is the last channel of {tenant.name}: without it no webhook finds the tenant{served}."
 
 
 def _channel(tenant_id: str, ref: str) -> Channel:

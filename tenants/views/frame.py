@@ -96,7 +96,8 @@ def back_to(route: str, words: str) -> Callable[[View], View]:
 class Question:
     """A page that asks before something is done. `form` is what else it wants to know.
 
-    `obstacles` say why it cannot be done: the page then has them instead of a button.
+    `warning` is what must not be overlooked. `hindered`, in words, and `obstacles` say why it cannot be done: the page
+    then has them instead of a button.
     """
 
     title: str
@@ -106,6 +107,8 @@ class Question:
     danger: bool = False
     seen: str = ""
     form: Any = None
+    warning: str = ""
+    hindered: str = ""
     obstacles: Obstacles | None = None
 
 

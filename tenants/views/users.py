@@ -73,9 +73,12 @@ def change(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
 def remove(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     """Remove a user."""
     tenant, user = _load(request, tenant_id, ref)
-    points = [f"{user.user_id} ({user.email or 'no email'}) is no longer a user of {tenant.name}."]
+    points = [f"{user.user_id} ({user.email or 'no email'}) will no longer be a user of {tenant.name}."]
     if user.future:
         points.append("What the platform keeps with the user goes too: preferences, properties, what it remembers.")
+    # Of a tenant that was not read to its end others may be administrators too.
+    admins = [each.user_id for each in tenant.users if each.role == "admin"]
+    is_last = admins == [user.user_id] and not tenant.more
     question = Question(
         title="Remove this user?",
         points=tuple(points),
@@ -83,6 +86,7 @@ def remove(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
         back=reverse("tenant-users", args=[tenant_id]),
         danger=True,
         seen=user.seen,
+        hindered=users.LAST_ADMIN if is_last else "",
     )
 
     def act() -> str:

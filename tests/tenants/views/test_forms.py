@@ -6,6 +6,7 @@ from html import unescape
 import pytest
 
 from tenants import channels
+from tenants.queries import load_tenant
 from tests import faults
 from tests.tenants.items import mapping, tenant, user
 from tests.tenants.kit import ADMIN, BOT, guard, mappers, of, put_tenants, trail
@@ -152,9 +153,40 @@ def test_removed_twice_leads_back_with_words(store, olga):
 def test_the_last_administrator_stays(store, olga):
     put_tenants(store)
     url = link(body(olga.get("/tenants/outlocks/users/")), "remove")
-    answer = olga.post(url, {"seen": seen(body(olga.get(url)))})
+    page = body(olga.get(url))
+    assert "last administrator" in page
+    assert "Remove the user" not in page
+    [admin] = load_tenant("outlocks", ADMIN).users
+    answer = olga.post(url, {"seen": admin.seen})
     assert answer.status_code == 422
-    assert "last administrator" in body(answer)
+    assert body(answer).count("last administrator") == 1
+    for words in ("no longer a user", "Remove the user"):
+        assert words not in body(answer)
+
+
+def test_one_of_two_administrators_can_be_removed(store, olga):
+    put_tenants(store)
+    store.put("TENANTS", user("second", role="admin"))
+    page = body(olga.get(link(body(olga.get("/tenants/outlocks/users/")), "remove")))
+    assert "will no longer be a user of Outlocks" in page
+    assert "Remove the user" in page
+
+
+@pytest.mark.parametrize("deed", ["release", "move"])
+@pytest.mark.parametrize(
+    ("status", "others", "words"),
+    [
+        ("active", [], "without it no webhook finds the tenant, though it is active."),
+        ("onboarding", [], "without it no webhook finds the tenant."),
+        ("active", [mapping("sms", "+442079460018")], ""),
+    ],
+)
+def test_what_the_last_channel_is_for_is_said_before_it_goes(store, olga, deed, status, others, words):
+    store.put_all("TENANTS", [tenant(status=status), mapping(), *others])
+    urls = re.findall(rf'href="([^"]*/{deed}/)"', body(olga.get("/tenants/outlocks/channels/")))
+    page = body(olga.get(urls[0]))
+    assert words in page
+    assert ("This is the last channel of Outlocks" in page) == bool(words)
 
 
 # --- Channels -------------------------------------------------------------------------------------------------------

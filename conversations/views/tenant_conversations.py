@@ -17,14 +17,15 @@ from console.audit.recording import read_only_reason
 from console.errors import Conflict, NotAccepted, NotFound, StoreUnavailable, TableMissing, Throttled
 from console.refs import seal
 from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission
+from console.staff.permissions import Permission, Staff
 from conversations.sources.records import Talk
 from conversations.tenant_conversations import services
 from conversations.tenant_conversations.forms import ClearForm
 from conversations.tenant_conversations.queries import list_conversations
 from conversations.tenant_conversations.reading import Stored, as_stored, summary_of, window
 from conversations.views.conversation import message_number, not_for_prefetch
-from tenants.records import TenantRow
+from tenants.queries import load_tenant
+from tenants.records import Tenant, TenantRow
 from tenants.views.frame import ASKING, frame
 
 # The item's type stays out of the views: they only hand it on.
@@ -39,8 +40,7 @@ BUSY = "Nothing was cleared. Wait a few seconds, then send it again."
 def index(request: StaffRequest, tenant_id: str) -> HttpResponse:
     """A tenant's conversations by their ids. `page` is a cursor."""
     page = list_conversations(tenant_id, request.staff, request.GET.get("page", ""))
-    # Named by its id: its item is not read for a page that lists none of it.
-    context = frame(TenantRow(tenant_id, tenant_id, "", None), request.staff, "tenant-conversations") | {
+    context = frame(_tenant(tenant_id, request.staff), request.staff, "tenant-conversations") | {
         "rows": page.rows,
         "first_url": request.path if page.back else "",
         "back_url": f"?{urlencode({'page': page.back})}" if page.back else "",
@@ -60,14 +60,14 @@ def conversation(request: StaffRequest, tenant_id: str, ref: str) -> HttpRespons
     context: dict[str, Any] = {"transcript": shown, "at": at, **_window_links(request.path, shown)}
     if before is not None and request.htmx:  # type: ignore[attr-defined]
         return render(request, "conversations/_transcript.html", context)
-    summary = summary_of(opened.item, opened.stored, opened.now)
+    summary, name = summary_of(opened.item, opened.stored, opened.now), _tenant(tenant_id, staff).name
     context |= {
-        "tenant_id": tenant_id,
+        "tenant_name": name,
         "summary": summary,
         "notice": opened.stored.notice,
         "as_stored": as_stored(opened.stored, raw=opened.is_raw),
         "is_redacted": not opened.is_raw,
-        "crumbs": [*_crumbs(tenant_id), {"label": summary.name}],
+        "crumbs": [*_crumbs(tenant_id, name), {"label": summary.name}],
         "clear_url": reverse("tenant-conversation-clear", args=[tenant_id, ref])
         if staff.can(Permission.TENANT_CONVERSATION_CLEAR) and not read_only_reason()
         else "",
@@ -124,24 +124,32 @@ def _ask(
 ) -> HttpResponse:
     """The page that asks. `seen` is what the person saw; without it, what is shown now."""
     tenant_id, summary = item.pk, summary_of(item, Stored.of(item), clock.now())
-    url = reverse("tenant-conversation", args=[tenant_id, ref])
+    url, name = reverse("tenant-conversation", args=[tenant_id, ref]), _tenant(tenant_id, request.staff).name
     context = {
-        "tenant_id": tenant_id,
+        "tenant_name": name,
         "summary": summary,
         "form": form or ClearForm(name=summary.name),
         "seen": seen or services.seen_of(item),
         "problem": problem,
         "blocked": read_only_reason(),
         "url": url,
-        "crumbs": [*_crumbs(tenant_id), {"label": summary.name, "url": url}, {"label": "Clear"}],
+        "crumbs": [*_crumbs(tenant_id, name), {"label": summary.name, "url": url}, {"label": "Clear"}],
     }
     return answer(request, "tenants/conversation_clear.html", context, error, status)
 
 
-def _crumbs(tenant_id: str) -> list[dict[str, str]]:
+def _tenant(tenant_id: str, staff: Staff) -> Tenant | TenantRow:
+    """The tenant, or its id alone: conversations outlive their tenant, and are shown where it cannot be read."""
+    try:
+        return load_tenant(tenant_id, staff)
+    except (NotFound, StoreUnavailable, Throttled):
+        return TenantRow(tenant_id, tenant_id, "", None)
+
+
+def _crumbs(tenant_id: str, name: str) -> list[dict[str, str]]:
     return [
         {"label": "Tenants", "url": reverse("tenants")},
-        {"label": tenant_id, "url": reverse("tenant", args=[tenant_id])},
+        {"label": name, "url": reverse("tenant", args=[tenant_id])},
         {"label": "Conversations", "url": reverse("tenant-conversations", args=[tenant_id])},
     ]
 

@@ -40,8 +40,15 @@ def frame(tenant: Tenant | TenantRow, staff: Staff, current: str, here: str = ""
         crumbs.append({"label": label, "url": reverse(current, args=[tenant.tenant_id])})
     if here:
         crumbs.append({"label": here, "url": ""})
+    titles = [here, label, tenant.name]
     may = {name: staff.can(getattr(Permission, f"{name.upper()}_WRITE")) for name in ("tenant", "user", "channel")}
-    return {"tenant": tenant, "tabs": _tabs(tenant, staff, current), "crumbs": crumbs, "may": may, "here": here}
+    return {
+        "tenant": tenant,
+        "tabs": _tabs(tenant, staff, current),
+        "crumbs": crumbs,
+        "may": may,
+        "page_title": " · ".join(filter(None, titles)),
+    }
 
 
 def _tabs(tenant: Tenant | TenantRow, staff: Staff, current: str) -> list[dict[str, Any]]:

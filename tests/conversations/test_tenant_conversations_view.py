@@ -1,5 +1,6 @@
 """The pages of tenants' conversations: who sees what, what is on record, and clearing one."""
 
+import contextlib
 import html
 import json
 import re
@@ -11,6 +12,7 @@ from conversations.tenant_conversations.reading import reference_of
 from tests import faults
 from tests.conversations.tenant_conversations.kit import CONVERSATION, KEY, REF, TENANT, item
 from tests.people import admin, auditor, member, signed_in
+from tests.tenants.items import tenant, user
 
 LIST = f"/tenants/{TENANT}/conversations/"
 URL = f"{LIST}{REF}/"
@@ -60,6 +62,30 @@ def test_the_list_names_conversations_and_when_they_go(store, talk):
         for absent in ("theirs", "900999", "sprint status"):
             assert absent not in text.replace("***-***-0999", "")
     assert trail(store) == []
+
+
+def test_the_tab_bears_the_tenant_as_the_other_tabs_do(store, talk):
+    store.put_all("TENANTS", [tenant(TENANT, name="Outlocks Ltd", status="suspended"), user("admin", TENANT)])
+    client = signed_in(admin())
+    text = text_of(client.get(LIST))
+    assert "<h1><bdi>Outlocks Ltd</bdi></h1>" in text
+    assert "suspended" in text
+    assert 'Users <span class="count">1</span>' in text
+    for url in (URL, CLEAR):
+        assert f'<a href="/tenants/{TENANT}/" dir="auto">Outlocks Ltd</a>' in text_of(client.get(url))
+
+
+@pytest.mark.parametrize("fault", ["gone", "unavailable"])
+def test_conversations_are_listed_without_their_tenant(store, talk, fault):
+    broken = (
+        faults.fail_before("Query", table_key="TENANTS", times=faults.ALWAYS)
+        if fault == "unavailable"
+        else contextlib.nullcontext()
+    )
+    with broken:
+        text = text_of(signed_in(admin()).get(LIST))
+    assert f"<h1><bdi>{TENANT}</bdi></h1>" in text
+    assert f'href="{URL}"' in text
 
 
 def test_pages_of_the_list_lead_on_and_back(store):

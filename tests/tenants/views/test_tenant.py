@@ -142,3 +142,20 @@ def test_memories_are_read_page_by_page(store, olga):
     assert "memory 050" not in first
     following = first.split('rel="next" href="')[1].split('"')[0].replace("&amp;", "&")
     assert "memory 050" in body(olga.get(following))
+
+
+@pytest.mark.parametrize(
+    ("path", "title"),
+    [
+        ("", "Overview"),
+        ("settings/", "Settings"),
+        ("settings/change/", "Change · Settings"),
+        ("users/", "Users"),
+        ("channels/", "Channels"),
+        ("history/", "History"),
+    ],
+)
+def test_a_tab_is_named_in_its_title(store, olga, path, title):
+    put_tenants(store)
+    page = olga.get(f"/tenants/outlocks/{path}").content.decode()
+    assert f"<title>{title} · Outlocks · " in page

@@ -36,20 +36,25 @@ class AsShown(forms.CharField):
 
     def has_changed(self, initial: Any, data: Any) -> bool:
         """Whether a person changed it."""
-        return self._as_sent(initial) != self._as_sent(data)
+        return self.as_sent(initial) != self.as_sent(data)
 
-    def _as_sent(self, value: Any) -> str:
+    def as_sent(self, value: Any) -> str:
+        """As a browser sends it back."""
         text = _line_feeds(value or "").replace("\0", "\ufffd")
         return text if isinstance(self.widget, forms.Textarea) else text.replace("\n", "")
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Where a form differs from what is stored now."""
+    """Where a form differs from what is stored now. `by` says whose change it is, "" where that is not known."""
 
     label: str
     stored: str
     typed: str
+    by: str = ""
+
+
+BY_OTHER, BY_YOU, BY_BOTH = "someone else", "you", "both of you"
 
 
 class SettingsForm(forms.Form):
@@ -63,6 +68,10 @@ class SettingsForm(forms.Form):
         """`stored` is what is there now; `mapped` are the types of the tenant's channels."""
         self.stored = stored
         self.keys = {_field_of(key): key for key in stored.settings.others}
+        # A key that was added meanwhile is in no field of the form: that is no wish to remove it.
+        if data is not None and (added := [name for name in self.keys if name not in data]):
+            data = data.copy()
+            data.update({name: clean(stored.settings.others[self.keys[name]]) for name in added})
         super().__init__(data, initial={"name": clean(stored.name)} | self._shown())
         for setting in KNOWN:
             self.fields[setting.name] = self._field(setting, mapped)
@@ -143,12 +152,31 @@ class SettingsForm(forms.Form):
         """The fields of all other keys."""
         return [self[name] for name in self.keys]
 
+    @property
+    def base(self) -> str:
+        """Digests of what is stored, by field: what the form carries, to tell later who changed what."""
+        return " ".join(f"{name}:{self._digest(name, self.initial.get(name))}" for name in self.fields)
+
     def differences(self) -> list[Difference]:
-        """Where what was typed differs from what is stored now, in the order of the fields."""
+        """Where what was typed differs from what is stored now, in the order of the fields, and by whose change."""
+        base = dict(each.split(":", 1) for each in self.data.get("base", "").split() if ":" in each)
         return [
-            Difference(str(self[name].label), _in_words(self.initial.get(name)), _in_words(self[name].value()))
+            Difference(str(self[name].label), _in_words(stored), _in_words(typed), self._by(name, base, stored, typed))
             for name in self.changed_data
+            for stored, typed in [(self.initial.get(name), self[name].value())]
         ]
+
+    def _by(self, name: str, base: Mapping[str, str], stored: Any, typed: Any) -> str:
+        if not base:
+            return ""
+        was = base.get(name, self._digest(name, None))
+        other, own = was != self._digest(name, stored), was != self._digest(name, typed)
+        return BY_BOTH if other and own else BY_OTHER if other else BY_YOU
+
+    def _digest(self, name: str, value: Any) -> str:
+        field = self.fields[name]
+        sent = field.as_sent(value) if isinstance(field, AsShown) else repr(sorted(map(str, value or ())))
+        return hashlib.sha256(sent.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def _field_of(key: str) -> str:

@@ -5,6 +5,8 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.looks import check_looks
+
 STEPS = ("Settings", "First administrator", "Channels", "Companies", "Review")
 
 
@@ -87,14 +89,20 @@ def test_two_people_who_change_the_settings_are_shown_both_versions(open_page):
     for page in (first, second):
         page.goto("/tenants/northwind-energy/settings/change/")
     first.get_by_label("Messages remembered").fill("31")
+    first.get_by_label("AI model").fill("theirs")
     first.get_by_role("button", name="Save").click()
     expect(first.get_by_text("The settings are saved.")).to_be_visible()
     second.get_by_label("Messages remembered").fill("47")
+    second.get_by_label("Messages per day").fill("48")
     second.get_by_role("button", name="Save").click()
     expect(second.get_by_text("Someone else changed these settings meanwhile.")).to_be_visible()
     table = second.locator("table.versions")
     expect(table).to_contain_text("31")
     expect(table).to_contain_text("47")
+    by = {"AI model": "someone else", "Messages per day": "you", "Messages remembered": "both of you"}
+    for setting, who in by.items():
+        expect(table.locator("tr", has_text=setting).get_by_role("cell").last).to_have_text(who)
+    check_looks(second, "settings-conflict")
     expect(second.get_by_label("Messages remembered")).to_have_value("47")
     second.get_by_role("button", name="Save").click()
     expect(second.get_by_text("The settings are saved.")).to_be_visible()

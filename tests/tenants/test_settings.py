@@ -229,3 +229,31 @@ def test_lists_are_lines_and_json_where_a_line_is_not_enough():
     form = SettingsForm(data, stored=stored)
     assert form.is_valid()
     assert form.known["custom_skills"] == ["plain", {"name": "x"}, 5, "true", "two\nlines", "last"]
+
+
+def test_where_a_form_differs_it_says_whose_change_that_is():
+    opened = SettingsForm(None, stored=stored_of('{"messages_per_day": 10, "ai_model": "m", "a": 1, "b": 1}'))
+    data = as_a_browser_sends(opened)
+    names = {key: name for name, key in opened.keys.items()}
+    typed = {"base": opened.base, "messages_per_day": "11", "ai_model": "mine", names["a"]: "2"}
+    for name, value in typed.items():
+        data[name] = value
+    now = stored_of('{"messages_per_day": 12, "ai_model": "m", "a": 1, "b": 7, "added": 1}')
+    form = SettingsForm(data, stored=now)
+    assert {each.label: each.by for each in form.differences()} == {
+        "Messages per day": "both of you",
+        "AI model": "you",
+        "a": "you",
+        "b": "someone else",
+    }
+    # What was added meanwhile is kept, though no field of the form had it.
+    assert form.is_valid()
+    assert form.others == {"a": "2", "b": "1", "added": "1"}
+
+
+@pytest.mark.parametrize("base", ["", "junk", "messages_per_day"])
+def test_a_form_that_does_not_say_what_it_was_made_of_blames_nobody(base):
+    stored = stored_of('{"messages_per_day": 10}')
+    data = as_a_browser_sends(SettingsForm(None, stored=stored))
+    data["messages_per_day"], data["base"] = "11", base
+    assert [each.by for each in SettingsForm(data, stored=stored).differences()] == [""]

@@ -32,6 +32,9 @@ def _phone(typed: str) -> str:
     number = typed.replace("(0)", "").translate(_MASKED)
     number = f"+{number[2:]}" if number.startswith("00") else number
     if not _E164.fullmatch(number):
+        # Added by us, a forgotten plus would make another country's number of a national one.
+        if _E164.fullmatch(f"+{number}"):
+            raise Invalid(f"The plus before the country code is missing. Should it be +{number}?")
         raise Invalid("Enter the number with its country code, such as +44 20 7946 0018.")
     return number
 

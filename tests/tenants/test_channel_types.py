@@ -33,6 +33,9 @@ def test_an_id_is_stored_as_webhooks_carry_it(kind, typed, stored):
     ("kind", "typed", "problem"),
     [
         ("whatsapp", "07700 900123", "country code"),
+        ("whatsapp", "447700 900821", r"plus .* is missing\. Should it be \+447700900821\?"),
+        ("sms", "7700900821", r"Should it be \+7700900821\?"),
+        ("sms", "44", "country code, such as"),
         ("whatsapp", "+0 7700 900123", "country code"),
         ("whatsapp", "+44 7700 900123 123456", "country code"),
         ("sms", "help@example.com", "country code"),

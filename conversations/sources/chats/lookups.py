@@ -1,8 +1,11 @@
 """Looking chats up: by phone number, user, session, image or prompt. What is typed is kept nowhere."""
 
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
+
+from django import forms
 
 from console.dynamodb.calls import parallel
 from console.dynamodb.keys import SORT_KEY_BYTES
@@ -17,6 +20,9 @@ from conversations.sources.chats.models import PROMPT, USERS_LAST_MESSAGE
 from conversations.sources.chats.tolerance import Read, attempt, index_absent
 from conversations.sources.records import Place, a_list, a_record
 
+# How a number's likeliest spelling looks.
+_NUMBER = re.compile(r"\+\d+", re.ASCII)
+
 
 class ByPhone(Lookup):
     """A user, by the phone number whose digest is the user's id. The number itself goes nowhere."""
@@ -26,6 +32,15 @@ class ByPhone(Lookup):
     found = "A chatbot user of that number"
     nothing = "No user with that number ever chatted. Check it, and give it with its country code."
     phone = KeyField(label="Phone number", most=SORT_KEY_BYTES)
+
+    def clean_phone(self) -> str:
+        """As typed, if it is a number in any spelling."""
+        typed: str = self.cleaned_data["phone"]
+        if not _NUMBER.fullmatch("".join(spellings(typed)[:1])):
+            raise forms.ValidationError(
+                "This is no phone number. Enter one with its country code, such as +44 20 7946 0018."
+            )
+        return typed
 
     def find(self, staff: Staff) -> Place:
         """The user's list: two small Queries for each spelling, at once."""

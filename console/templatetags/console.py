@@ -33,10 +33,13 @@ def _time(moment: Any, text: str, *, relative: bool = False) -> SafeString | str
 @register.filter
 def moment(value: datetime | None, staff: Staff | None = None) -> SafeString | str:
     """Date and time: `19 Nov 2026, 16:02`."""
-    if value is None:
-        return "unknown"
+    return "unknown" if value is None else _time(value, dated(value, staff))
+
+
+def dated(value: datetime, staff: Staff | None) -> str:
+    """As `moment`, for a sentence or a name."""
     local = value.astimezone(zone_of(staff))
-    return _time(value, f"{local.day} {local:%b %Y, %H:%M}")
+    return f"{local.day} {local:%b %Y, %H:%M}"
 
 
 @register.filter

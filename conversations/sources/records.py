@@ -161,13 +161,16 @@ class Start:
 class Question:
     """What a page asks before an action is done: what it is about, what it will do, and what is typed for it.
 
-    `seen` is kept by the form: the state that the person decided on. `back` is where "Cancel" leads.
+    `seen` is kept by the form: the state that the person decided on. `back` is where "Cancel" leads. `record` is what
+    the record is called, `crumbs` are the places above it.
     """
 
     title: str
     form: forms.Form
     button: str
     back: Place
+    record: str = "Record"
+    crumbs: tuple[Link, ...] = ()
     about: str = ""
     facts: tuple[Fact, ...] = ()
     consequences: tuple[str, ...] = ()

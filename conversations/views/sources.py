@@ -211,7 +211,7 @@ def _ask(
         "problem": in_words(error, "the record") if error is not None else "",
         "blocked": read_only_reason(),
         "url": url,
-        "crumbs": [*_crumbs(source, (), ""), {"label": "Record", "url": url}, {"label": question.title}],
+        "crumbs": _crumbs(source, (*question.crumbs, Link(question.record, question.back)), question.title),
     }
     return answer(request, "sources/action.html", context, error, status)
 

@@ -108,3 +108,15 @@ def test_the_slash_key_searches(open_page):
     page.keyboard.type("+44 7700 900011")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("***-***-0011")
+
+
+def test_crumbs_name_the_organisation_and_the_record(open_page):
+    page = open_page("admin")
+    page.goto("/threads/")
+    page.get_by_role("link", name="Cucumber Recruitment").click()
+    page.locator("[data-open]").first.click()
+    crumbs = page.get_by_label("Breadcrumbs").get_by_role("listitem")
+    expect(crumbs.nth(1)).to_have_text("Cucumber Recruitment")
+    title = page.get_by_role("heading", level=1).inner_text()
+    page.get_by_role("link", name="Feedback").first.click()
+    expect(crumbs).to_have_text(["Threads", "Cucumber Recruitment", title, "Feedback on an answer"])

@@ -20,7 +20,8 @@ from conversations.sources.chats.session import Loaded, load_session, session_pa
 from conversations.sources.chats.sessions import list_sessions
 from conversations.sources.records import Listing, RecordPage, Row, Start
 
-FOR_WHOM = "They belong to no company, and are for those whose scope is all companies."
+FOR_WHOM = "Chats belong to no company: only people whose scope is all companies read them."
+UNSEARCHED = "not searched, because they belong to no company, and your scope is some companies only."
 
 
 class Chats(Adapter):
@@ -53,7 +54,7 @@ class Chats(Adapter):
 
     def unsearched(self, staff: Staff) -> str:
         """Chats have no company by which they could be in a limited scope."""
-        return "" if staff.scope.everything else FOR_WHOM
+        return "" if staff.scope.everything else UNSEARCHED
 
     def is_in_use(self, owner_id: str) -> bool:
         """Chats belong to no company; reads nothing."""

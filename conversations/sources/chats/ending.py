@@ -21,9 +21,9 @@ from console.refs import keyed_digest
 from console.staff.permissions import Permission, Staff
 from conversations.sources.adapter import Action, NothingToDo
 from conversations.sources.chats import queries
-from conversations.sources.chats.keys import check, short
+from conversations.sources.chats.keys import check, short, user_link
 from conversations.sources.chats.models import Session
-from conversations.sources.chats.session import subject_of
+from conversations.sources.chats.session import name_of, subject_of
 from conversations.sources.chats.states import is_finished, quota_of
 from conversations.sources.records import Done, Question, a_record
 from conversations.sources.services import carry_out
@@ -47,6 +47,8 @@ class EndSession(Action):
             form=forms.Form(data),
             button="End session",
             back=a_record(*parts),
+            record=name_of(item.SessionId, item, staff),
+            crumbs=(user_link(item.UserId),),
             facts=(
                 Fact("User", short(item.UserId), mono=True),
                 instant_fact("Started", item.plain("TimestampCreated"), "ago", now),

@@ -11,12 +11,13 @@ from console.dynamodb.calls import parallel
 from console.errors import NotFound
 from console.facts import Fact, instant_fact
 from console.staff.permissions import Permission, Staff
+from console.templatetags.console import dated
 from conversations.facts import unknown_names, unknown_tree
 from conversations.sources.adapter import Asked, Subject
 from conversations.sources.chats import queries, window
 from conversations.sources.chats.flaws import flaws_of
 from conversations.sources.chats.images import COLUMNS, image_row
-from conversations.sources.chats.keys import anchor_of, begun_at, is_usable, moment, short, short_session, user_link
+from conversations.sources.chats.keys import anchor_of, begun_at, is_usable, short, short_session, user_link
 from conversations.sources.chats.messages import Context, messages_of
 from conversations.sources.chats.models import Image, Session
 from conversations.sources.chats.queries import Spot
@@ -95,9 +96,8 @@ def subject_of(session_id: str) -> Subject:
 def session_page(loaded: Loaded, staff: Staff, asked: Asked, *, raw: bool) -> RecordPage:
     """A session as shown, redacted unless `raw`. Reads nothing and never raises."""
     item, found = loaded.item.value, loaded.window
-    begun = (created_at(item) if item is not None else None) or begun_at(loaded.session_id)
     return RecordPage(
-        title=f"Session of {moment(begun, staff)}" if begun else f"Session {short(loaded.session_id)}",
+        title=name_of(loaded.session_id, item, staff),
         about=_about(loaded.state),
         state=state_cell(loaded.state),
         facts=_facts(loaded),
@@ -115,6 +115,12 @@ def session_page(loaded: Loaded, staff: Staff, asked: Asked, *, raw: bool) -> Re
         tables=_images(loaded),
         crumbs=(user_link(loaded.user_id),) if loaded.user_id else (),
     )
+
+
+def name_of(session_id: str, item: Session | None, staff: Staff) -> str:
+    """What a session is called: by when it began, with its date, since its page is kept and printed."""
+    begun = (created_at(item) if item is not None else None) or begun_at(session_id)
+    return f"Session of {dated(begun, staff)}" if begun else f"Session {short(session_id)}"
 
 
 def _about(state: State) -> str:

@@ -17,6 +17,7 @@ from console.dynamodb.paging import RESTARTED
 from console.facts import Fact, distance
 from console.refs import seal_cursor, unseal_cursor
 from console.staff.permissions import Staff
+from console.templatetags.console import dated
 from conversations.sources.chats import queries
 from conversations.sources.chats.flaws import flaws_of
 from conversations.sources.chats.keys import begun_at, is_digest, is_usable, moment, session_place, short, tabs
@@ -241,7 +242,7 @@ def _notices(
         notices.append(f"This user has more sessions in Sessions than are read at once: {queries.MOST_SESSIONS}.")
     if looked.key is not None:
         which = "next" if start.key else "latest"
-        since = f", back to {moment(looked.since, staff)}" if looked.since else ""
+        since = f", back to {dated(looked.since, staff)}" if looked.since else ""
         notices.append(f"Looked at the {which} {looked.count} messages{since}. Earlier sessions are on the next page.")
     elif looked.count:
         notices.append(f"Looked at {looked.count} messages, back to the first.")

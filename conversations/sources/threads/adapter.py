@@ -7,14 +7,14 @@ from django import forms
 from console import clock
 from console.audit.actions import thread_trail
 from console.audit.recording import read_only_reason
-from console.errors import ConsoleError, NotFound
+from console.errors import NotFound
 from console.forms import DaysForm, FilterForm
 from console.redaction import excerpt, redact
 from console.search.meanings import Kind
 from console.staff.permissions import Permission, Staff
 from console.templatetags.console import zone_of
 from console.trees import clean
-from conversations.companies import companies_for, names_for
+from conversations.companies import companies_for
 from conversations.records import Message
 from conversations.sources.adapter import Adapter, Asked, Subject
 from conversations.sources.records import Cell, Link, Listing, RecordPage, Start, Talk, a_list
@@ -25,6 +25,7 @@ from conversations.sources.threads.keys import check
 from conversations.sources.threads.loading import Loaded, binding_of, load
 from conversations.sources.threads.lookups import ByMessage, ByOrganisation, ByThread, ByUser
 from conversations.sources.threads.models import TABLE
+from conversations.sources.threads.naming import called, organisation_link
 from conversations.transcript import with_breaks
 
 ORGANISATIONS_SHOWN = 100
@@ -95,7 +96,7 @@ class Threads(Adapter):
         filters, days = _days(asked, staff)
         page = queries.of_organisation(organisation, staff, days, asked.cursor)
         return Listing(
-            title=f"Threads of {_called(organisation, staff)}",
+            title=f"Threads of {called(organisation, staff)}",
             columns=reading.COLUMNS,
             rows=tuple(reading.row_of(item) for item in page.items),
             about="Latest activity first.",
@@ -114,7 +115,7 @@ class Threads(Adapter):
         filters.is_valid()
         found = triage.triage(organisation, staff, filters.chosen("show", triage.ALL), asked.cursor)
         return Listing(
-            title=f"Feedback in {_called(organisation, staff)}",
+            title=f"Feedback in {called(organisation, staff)}",
             columns=triage.COLUMNS,
             rows=found.rows,
             about="Thumbs-down with a comment first, then thumbs-down, comments and the rest.",
@@ -139,7 +140,7 @@ class Threads(Adapter):
             next=page.next,
             notices=page.notices,
             filters=filters,
-            crumbs=(_organisation_link(organisation),),
+            crumbs=(organisation_link(organisation, staff),),
             empty="No threads",
             empty_text=_none(page.next),
         )
@@ -170,7 +171,7 @@ class Threads(Adapter):
             flaws=flaws,
             unknown=reading.unknown_of(item),
             links=(Link("All threads of this user", place, note=clean(user) if raw else redact(user)),),
-            crumbs=(_organisation_link(key.organisation),),
+            crumbs=(organisation_link(key.organisation, staff),),
         )
 
 
@@ -183,18 +184,6 @@ def _days(asked: Asked, staff: Staff) -> tuple[DaysForm, queries.Days]:
 def _tabs(organisation: str, current: str) -> tuple[Link, ...]:
     tabs = (("org", "Threads"), ("triage", "Feedback"))
     return tuple(Link(label, a_list(kind, organisation), current=kind == current) for kind, label in tabs)
-
-
-def _organisation_link(organisation: str) -> Link:
-    return Link(redact(organisation), a_list("org", organisation))
-
-
-def _called(organisation: str, staff: Staff) -> str:
-    """What an organisation is called: by the registry of companies, which a worker remembers; else its id."""
-    try:
-        return names_for(staff).get(organisation) or redact(organisation)
-    except ConsoleError:
-        return redact(organisation)
 
 
 def _none(more: str) -> str:

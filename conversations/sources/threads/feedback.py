@@ -32,6 +32,7 @@ from conversations.sources.threads.lanes import instant_of
 from conversations.sources.threads.loading import message_at
 from conversations.sources.threads.messages import VERSOS, comment_of, is_answer, verso_of
 from conversations.sources.threads.models import TABLE, ThreadMessage
+from conversations.sources.threads.naming import organisation_link, thread_name
 from conversations.sources.threads.reading import line
 
 AS_STORED = "as-stored"
@@ -83,7 +84,7 @@ class GiveFeedback(Action):
     permission = Permission.FEEDBACK_WRITE
 
     def ask(self, parts: tuple[str, ...], staff: Staff, data: QueryDict | None) -> Question:
-        """One read of the message. Raises `Conflict` for a message that is no answer."""
+        """One read of the message, and one for the thread's name. Raises `Conflict` for a message that is no answer."""
         found = _find(parts, staff)
         verso = verso_of(found.item)
         known = verso in VERSOS
@@ -96,6 +97,8 @@ class GiveFeedback(Action):
             ),
             button="Save the feedback",
             back=found.place,
+            record=thread_name(found.key, staff),
+            crumbs=(organisation_link(found.key.organisation, staff),),
             about="What its reader thought of this answer. An empty comment removes the one that is there.",
             facts=(
                 Fact("Message", line(found.item.plain("message_id")), mono=True),

@@ -53,7 +53,7 @@ def load(parts: tuple[str, ...], staff: Staff, asked: Asked) -> Loaded:
     all expired, out of scope) and the store's errors.
     """
     key = key_of(parts, staff)
-    reading = submit(_metadata, key, staff)
+    reading = submit(metadata_of, key, staff)
     try:
         window, later, notice = _messages(key, staff, asked)
     finally:
@@ -69,7 +69,7 @@ def binding_of(key: ThreadKey, staff: Staff) -> tuple[str, ...]:
     return ("messages of a thread", key.partition, staff.username)
 
 
-def _metadata(key: ThreadKey, staff: Staff) -> tuple[tuple[Thread, ...], bool]:
+def metadata_of(key: ThreadKey, staff: Staff) -> tuple[tuple[Thread, ...], bool]:
     """The living metadata items of a thread, latest first; and whether one says that it is out of scope."""
     places = [{"PK": partition, "SK": sort_key} for partition, sort_key in key.places]
     now = clock.now()

@@ -14,6 +14,7 @@ from console.dynamodb.calls import parallel
 from console.errors import ConsoleError
 from console.redaction import excerpt
 from console.staff.permissions import Staff
+from console.templatetags.console import dated
 from console.trees import text_of
 from conversations.sources.records import Cell, Row, a_record
 from conversations.sources.threads.cursors import anchor_of
@@ -100,7 +101,7 @@ def triage(organisation: str, staff: Staff, show: str = ALL, cursor: str = "") -
         tuple(_row(each) for each in given),
         threads.next,
         threads.back,
-        (*threads.notices, *_notices(threads.items, read, more=bool(threads.next))),
+        (*threads.notices, *_notices(threads.items, read, staff, more=bool(threads.next))),
     )
 
 
@@ -181,13 +182,13 @@ def _row(given: _Given) -> Row:
     )
 
 
-def _notices(threads: Sequence[Thread], read: Sequence[_Read], *, more: bool) -> list[str]:
+def _notices(threads: Sequence[Thread], read: Sequence[_Read], staff: Staff, *, more: bool) -> list[str]:
     words = []
     if threads:
         count = len(read)
         which = f"{count:,} threads" if count != 1 else "1 thread"
         until = clock.parse_instant(threads[-1].plain("updated_at"))
-        reach = f", back to {clock.to_iso(until, 'minutes')[:16].replace('T', ' ')} UTC" if until else ""
+        reach = f", back to {dated(until, staff)}" if until else ""
         tail = " There are more to look through." if more else ""
         words.append(f"Looked through {which}, by their latest activity{reach}.{tail}")
     if failed := sum(each.failed for each in read):

@@ -120,7 +120,7 @@ def test_what_the_role_does_not_read_is_said_not_searched(filled):
 def test_a_store_that_has_no_company_is_said_not_searched_for_who_has_some_companies_only(filled):
     with filled.calls() as seen:
         _, page = found(signed_in(member()), "3f" * 32)
-    assert "Chats: They belong to no company" in text_of(page)
+    assert "Chats: not searched, because they belong to no company" in text_of(page)
     assert not [each for each in seen if each.tables in (("SESSIONS",), ("CHATS",), ("IMAGE_RESPONSES",))]
 
 

@@ -159,3 +159,9 @@ def test_a_tab_is_named_in_its_title(store, olga, path, title):
     put_tenants(store)
     page = olga.get(f"/tenants/outlocks/{path}").content.decode()
     assert f"<title>{title} · Outlocks · " in page
+
+
+def test_who_has_no_name_is_called_by_the_id_once(store, olga):
+    store.put_all("TENANTS", [tenant(), user("robin", display_name=...)])
+    page = body(olga.get("/tenants/outlocks/users/"))
+    assert page.count("<bdi>robin</bdi>") + page.count("<code>robin</code>") == 1

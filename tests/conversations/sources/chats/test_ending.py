@@ -1,5 +1,6 @@
 """Ending a session: one attribute by one conditional write, once, by who may, with its entry in the trail."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
@@ -77,6 +78,8 @@ def test_the_question_says_what_it_is_about_and_what_it_does(begun):
     assert question.danger
     assert question.consequences
     assert question.back.parts == parts(begun)
+    assert re.fullmatch(r"Session of \d+ \w{3} \d{4}, \d\d:\d\d", question.record)
+    assert [link.label.partition(" ")[0] for link in question.crumbs] == ["User"]
     assert {fact.label for fact in question.facts} == {"User", "Started", "Expires", "Quota"}
 
 

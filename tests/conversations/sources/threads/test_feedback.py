@@ -27,7 +27,9 @@ from tests.conversations.sources.threads.kit import (
     ago,
     llm,
     msg,
+    of_threads,
     staff,
+    thread,
 )
 
 adapter = Threads()
@@ -151,7 +153,11 @@ def test_the_question_shows_what_is_stored_now(store):
     item = answer(store, verso="down", feedback="Wrong clinic")
     with store.calls() as calls:
         question = ask(item)
-    assert [call.operation for call in calls] == ["BatchGetItem"]
+    assert [call.operation for call in of_threads(calls)] == ["BatchGetItem", "BatchGetItem"]
+    assert question.record == "Untitled thread"
+    store.put("THREADS", thread(title="Call +447700900123 back"))
+    assert ask(item).record == "Call ***-***-0123 back"
+    assert [link.label for link in question.crumbs] == [ORG]
     assert question.form.initial == {"verso": "down", "comment": "Wrong clinic"}
     assert question.back == a_record(BASE, THREAD, at=anchor_of(item["SK"]))
 

@@ -205,7 +205,7 @@ def test_a_users_threads_are_found_under_both_shapes_of_keys(store):
     store.put("THREADS", thread("colleague", base=f"{ORG}#{TENANT}#other", title="another user's"))
     with store.calls() as calls:
         listing = user()
-    assert sorted(call.index for call in calls) == [TIME_INDEX, ORG_INDEX]
+    assert sorted(call.index for call in of_threads(calls)) == [TIME_INDEX, ORG_INDEX]
     assert names(listing) == ["under its own", "under the user's key"]
     assert [row.place for row in listing.rows] == [a_record(BASE, "whole"), a_record(BASE, "short")]
     # Without a tenant: those of any.

@@ -1,5 +1,7 @@
 """Feedback over an organisation's newest threads: the most telling first, within bounds that are told."""
 
+import re
+
 import pytest
 from django.http import QueryDict
 
@@ -86,6 +88,7 @@ def test_one_query_for_the_threads_and_one_for_each(store):
     assert [call.operation for call in of_threads(calls)] == ["Query"] * 3
     assert of_threads(calls)[0].index == "org-id-updated-at-index"
     assert "Looked through 2 threads" in listing.notices[0]
+    assert re.search(r"back to \d+ \w{3} \d{4}, \d\d:\d\d\.", listing.notices[0])
     assert len(listing.rows) == 7
 
 

@@ -23,6 +23,7 @@ from console.facts import Fact
 from console.redaction import redact
 from console.refs import keyed_digest
 from console.staff.permissions import Permission, Staff
+from console.trees import clean, text_of
 from conversations.sources.adapter import Action, Subject
 from conversations.sources.records import Done, Place, Question, a_record
 from conversations.sources.services import carry_out
@@ -33,7 +34,6 @@ from conversations.sources.threads.loading import message_at
 from conversations.sources.threads.messages import VERSOS, comment_of, is_answer, verso_of
 from conversations.sources.threads.models import TABLE, ThreadMessage
 from conversations.sources.threads.naming import organisation_link, thread_name
-from conversations.sources.threads.reading import line
 
 AS_STORED = "as-stored"
 COMMENT_LENGTH = 2000
@@ -65,12 +65,13 @@ class FeedbackForm(forms.Form):
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """An answer as it is now. `shown` is its comment as the form began with it."""
+    """An answer as it is now. `shown` is its comment as the form began with it, `message_id` its id as shown."""
 
     key: ThreadKey
     item: ThreadMessage
     sort_key: str
     shown: str
+    message_id: str
 
     @property
     def place(self) -> Place:
@@ -101,7 +102,7 @@ class GiveFeedback(Action):
             crumbs=(organisation_link(found.key.organisation, staff),),
             about="What its reader thought of this answer. An empty comment removes the one that is there.",
             facts=(
-                Fact("Message", line(found.item.plain("message_id")), mono=True),
+                Fact("Message", found.message_id, mono=True),
                 Fact("Written", at=instant_of(found.item, found.sort_key)),
                 Fact("Feedback now", _words(verso)),
                 Fact("Comment now", "there is one" if comment_of(found.item) else "none"),
@@ -140,14 +141,14 @@ def _find(parts: tuple[str, ...], staff: Staff) -> _Found:
     item = message_at(key, sort_key, staff)
     if not is_answer(item):
         raise Conflict("Feedback is given on answers of the assistant, and this is none.")
-    return _Found(key, item, sort_key, _shown(key, item, staff))
+    message_id = clean(text_of(item.plain("message_id") or ""))[:120]
+    return _Found(key, item, sort_key, *_shown(key, staff, comment_of(item), message_id))
 
 
-def _shown(key: ThreadKey, item: ThreadMessage, staff: Staff) -> str:
-    """The comment as the form shows it: redacted, unless it is on record that the person looks and their role may."""
-    comment = comment_of(item)
-    masked = redact(comment)
-    if comment == masked or not staff.can(Permission.TRANSCRIPT_RAW):
+def _shown(key: ThreadKey, staff: Staff, *texts: str) -> tuple[str, ...]:
+    """Texts as the page shows them: redacted, unless it is on record that the person looks and their role may."""
+    masked = tuple(map(redact, texts))
+    if texts == masked or not staff.can(Permission.TRANSCRIPT_RAW):
         return masked
     trail = thread_trail(key.organisation, key.rest)
     try:
@@ -156,7 +157,7 @@ def _shown(key: ThreadKey, item: ThreadMessage, staff: Staff) -> str:
         )
     except TableMissing:
         return masked
-    return comment
+    return texts
 
 
 def _wanted(found: _Found, form: forms.Form) -> tuple[str, str]:

@@ -170,6 +170,22 @@ def test_a_comment_with_personal_data_is_shown_raw_only_on_record(store):
     assert (entry["action_type"], entry["company_id"]) == ("transcript.opened", ORG)
 
 
+def test_the_message_is_named_as_it_is_only_on_record(store):
+    item = llm("447700900123", AT)
+    store.put("THREADS", item)
+    assert "447700900123" in item["message_id"]
+    facts = {fact.label: fact.value for fact in ask(item).facts}
+    assert facts["Message"] == item["message_id"]
+    assert [entry["action_type"] for entry in store.all("AUDIT")] == ["transcript.opened"]
+
+
+def test_without_a_record_the_message_is_not_named_as_it_is(bare_store):
+    bare_store.create_tables("THREADS")
+    item = llm("447700900123", AT)
+    bare_store.put("THREADS", item)
+    assert "447700900123" not in str(ask(item).facts)
+
+
 def test_a_masked_comment_that_is_left_alone_stays_as_it_is(bare_store):
     bare_store.create_tables("THREADS")
     item = answer(bare_store, feedback="Call +447700900123")

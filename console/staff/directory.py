@@ -5,7 +5,7 @@ scope lies within theirs, and gives only what they have; an account with nothing
 to the former alone. Nobody changes their own role or scope here, or locks themselves out: a second person must.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -49,13 +49,17 @@ class Deed(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AccountRow:
-    """One account of the list. `ids` are the first companies and tenants of its scope, `more` how many others."""
+    """One account of the list.
+
+    `companies` are the first companies and tenants of its scope, by id with the name ("" where it is not known); `more`
+    is how many others there are.
+    """
 
     username: str
     name: str
     role: str
     scope_label: str
-    ids: tuple[str, ...]
+    companies: tuple[tuple[str, str], ...]
     more: int
     state: State
     disabled_at: datetime | None
@@ -153,7 +157,7 @@ def state_of(account: StaffAccount) -> State:
 
 def read_page(staff: Staff, filters: Filters, cursor: str = "") -> DirectoryPage:
     """Accounts by username, 50 a page: one Query of the role index for each role, in parallel; up to four times that
-    where a filter or the administrator's own scope leaves accounts out.
+    where a filter or the administrator's own scope leaves accounts out. Names of companies and tenants come on top.
 
     A foreign or stale cursor gives the first page. Raises the store's errors.
     """
@@ -175,7 +179,9 @@ def read_page(staff: Staff, filters: Filters, cursor: str = "") -> DirectoryPage
             break
     if len(found) > PAGE_SIZE:
         found, after = found[:PAGE_SIZE], found[PAGE_SIZE - 1].username
-    rows = tuple(_row(account) for account in found)
+    limited = any(account.scope and not Scope.of(account.scope).everything for account in found)
+    names = known_companies.known_to(staff).names if limited else {}
+    rows = tuple(_row(account, names) for account in found)
     return DirectoryPage(rows, seal_cursor(after, *binding) if after else "", bool(after) and len(rows) < PAGE_SIZE)
 
 
@@ -219,7 +225,7 @@ def _query(role: str, low: str, high: str, limit: int) -> tuple[list[StaffAccoun
 IDS_SHOWN = 3
 
 
-def _row(account: StaffAccount) -> AccountRow:
+def _row(account: StaffAccount, names: Mapping[str, str]) -> AccountRow:
     scope = Scope.of(account.scope or [])
     ids = sorted(scope.ids) if not scope.everything else []
     return AccountRow(
@@ -227,7 +233,7 @@ def _row(account: StaffAccount) -> AccountRow:
         name=account.display_name or account.username,
         role=account.role,
         scope_label=scope.label,
-        ids=tuple(ids[:IDS_SHOWN]),
+        companies=tuple((each, names.get(each, "") if names.get(each) != each else "") for each in ids[:IDS_SHOWN]),
         more=max(0, len(ids) - IDS_SHOWN),
         state=state_of(account),
         disabled_at=clock.parse_instant(account.disabled_at),

@@ -191,7 +191,7 @@ def test_row_says_role_scope_state_and_ways_in(store):
     )
     row = next(row for row in read_page(ada, Filters()).rows if row.username == "amira.haddad")
     assert (row.name, row.role, row.state) == ("Amira Haddad", "agent", State.ENABLED)
-    assert (row.ids, row.more) == (("a", "b", "c"), 2)
+    assert (row.companies, row.more) == ((("a", ""), ("b", ""), ("c", "")), 2)
     assert (row.second_factor, row.company_sign_in) == (True, True)
     assert row.last_sign_in_at is not None
 
@@ -199,7 +199,7 @@ def test_row_says_role_scope_state_and_ways_in(store):
 def test_row_of_everything_and_of_nothing_says_so_in_words(store):
     ada = as_staff(admin())
     member("nowhere", scope=[])
-    labels = {row.username: (row.scope_label, row.ids) for row in read_page(ada, Filters()).rows}
+    labels = {row.username: (row.scope_label, row.companies) for row in read_page(ada, Filters()).rows}
     assert labels == {"ada.admin": ("all companies", ()), "nowhere": ("nothing in scope", ())}
 
 
@@ -354,3 +354,10 @@ def test_account_changed_between_look_and_write_is_left_alone(store):
     after = store.get("STAFF", username="amira.haddad")
     assert (after["role"], after["scope"], after["disabled"]) == ("admin", ["*"], False)
     assert "password_link_hash" not in after
+
+
+def test_rows_name_companies_that_are_known(store, monkeypatch):
+    monkeypatch.setattr(known_companies, "_sources", {lambda staff: {"a": "Alpha", "b": "b"}: known_companies.COMPANY})
+    member("amira.haddad", scope=["c", "b", "a"])
+    row = next(row for row in read_page(as_staff(admin()), Filters()).rows if row.username == "amira.haddad")
+    assert row.companies == (("a", "Alpha"), ("b", ""), ("c", ""))

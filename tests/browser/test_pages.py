@@ -210,7 +210,7 @@ PAGES = [
         [("#id_carried", "nothing at all"), ".form .btn.primary"],
         "Resolve a channel",
     ),
-    ("admin", "tenant-conversations", TALKS, [], "outlocks"),
+    ("admin", "tenant-conversations", TALKS, [], "Outlocks"),
     ("admin", "tenant-conversations-none", "/tenants/nobody/conversations/", [], "nobody"),
     ("admin", "tenant-conversation", TALKS, ["text=sprint-status", ".msg details > summary"], "sprint-status"),
     ("admin", "tenant-conversation-long", TALKS, ["text=on-call", ".earlier a"], "on-call"),

@@ -54,6 +54,7 @@ urlpatterns = [
     path("conversations/<str:ref>/last-message/", steps.conversation_last_message, name="conversation-last-message"),
     path("conversations/<str:ref>/step/<str:direction>/", steps.conversation_step, name="conversation-step"),
     path("conversations/<str:ref>/", conversation.conversation, name="conversation"),
+    path("conversations/<str:ref>/news/", conversation.conversation_news, name="conversation-news"),
     path("conversations/<str:ref>/reveal/", conversation.reveal, name="conversation-reveal"),
     path("conversations/<str:ref>/raw/", conversation.raw, name="conversation-raw"),
     path("conversations/<str:ref>/timeline/", timeline.timeline, name="conversation-timeline"),

@@ -1,5 +1,5 @@
 /* How many wait for a human, beside "Queue" in the navigation of every page, and told on the desktop if asked for.
-   The number is asked for as polling: that does not keep a session alive. */
+   The number is asked for as polling: that does not keep a session alive. How an open page is kept fresh (keepFresh). */
 "use strict";
 
 /** Asks for what may have changed since `tag`: as polling, and without following to the sign-in page. Null: no answer. */
@@ -14,6 +14,56 @@ async function askAgain(url, tag) {
 /** Whether an answer says that nobody is signed in any more. */
 function isSignedOut(response) {
   return response?.type === "opaqueredirect" || response?.status === 401;
+}
+
+/** Keeps an open page fresh: asks again and again, slower in a hidden tab and after failures, at once when it is seen
+    again. Ends, saying so, when nobody is signed in any more or what is shown is no longer theirs to see.
+    url, tag, every: functions, as all of these may change; receive: gets an answer that says something new;
+    tell: shows words ("" for none) and a link, {href, label}; what: the page in words; first: milliseconds. */
+function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
+  const HIDDEN_FACTOR = 8;
+  const SLOWEST_MS = 120000;
+  const FAILURES_TOLD = 2;
+  let failures = 0;
+  let timer = 0;
+
+  function stop(words, link) {
+    clearTimeout(timer);
+    timer = -1;
+    tell(words, link);
+  }
+
+  async function ask() {
+    const response = await askAgain(url(), tag());
+    if (timer < 0) return;
+    if (isSignedOut(response)) {
+      stop(`You are signed out, so this ${what} is no longer kept fresh.`, { href: location.href, label: "Sign in again" });
+      return;
+    }
+    if (response?.status === 403 || response?.status === 404) {
+      stop(`You may no longer see this ${what}.`, { href: "/", label: "To your start page" });
+      return;
+    }
+    if (response?.status === 200) receive(await response.text(), response);
+    const answered = response?.ok || response?.status === 304;
+    failures = answered ? 0 : failures + 1;
+    if (failures === FAILURES_TOLD) tell("Not live: the server does not answer. Trying again …");
+    else if (answered) tell("");
+    plan();
+  }
+
+  function plan() {
+    clearTimeout(timer);
+    const slow = (document.hidden ? HIDDEN_FACTOR : 1) * 2 ** failures;
+    timer = setTimeout(ask, Math.min(every() * slow, Math.max(SLOWEST_MS, every())));
+  }
+
+  document.addEventListener("visibilitychange", () => {
+    if (timer < 0) return;
+    if (document.hidden) plan();
+    else ask();
+  });
+  timer = setTimeout(ask, first);
 }
 
 (() => {

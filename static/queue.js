@@ -6,23 +6,18 @@
    - tells of new arrivals by a desktop notification where the person asked for that */
 "use strict";
 
-/* global askAgain, isSignedOut -- of live.js, which every page has */
+/* global keepFresh -- of live.js, which every page has */
 
 (() => {
   const list = document.getElementById("queue");
   if (!list?.dataset.poll) return; // a later page, which stays as it is
 
-  const HIDDEN_FACTOR = 8;
-  const SLOWEST_MS = 120000;
-  const FAILURES_TOLD = 2;
   let every = Number(list.dataset.seconds) * 1000;
   const bar = document.getElementById("queue-news");
   const state = document.getElementById("queue-state");
   let tag = list.dataset.tag;
   let waiting = null; // parts of an answer that is not shown yet
   let known = rowIds(list);
-  let failures = 0;
-  let timer = 0;
 
   function rowIds(root) {
     return new Set([...root.querySelectorAll("[data-row]")].map((row) => row.id));
@@ -101,38 +96,6 @@
     if (news) say(`${news} new. ${document.querySelector("#queue-head h1")?.textContent ?? ""}`);
   }
 
-  function stop(words, link) {
-    clearTimeout(timer);
-    timer = -1;
-    tell(words, link);
-  }
-
-  async function ask() {
-    const response = await askAgain(list.dataset.poll, tag);
-    if (isSignedOut(response)) {
-      return stop("You are signed out, so this list is no longer kept fresh.", { href: location.href, label: "Sign in again" });
-    }
-    if (response?.status === 403 || response?.status === 404) {
-      return stop("You may no longer see this list.", { href: "/", label: "To your start page" });
-    }
-    if (response?.ok) {
-      tag = response.headers.get("ETag") ?? "";
-      receive(await response.text());
-    }
-    const answered = response?.ok || response?.status === 304;
-    failures = answered ? 0 : failures + 1;
-    if (failures === FAILURES_TOLD) tell("Not live: the server does not answer. Trying again …");
-    else if (answered) tell("");
-    plan();
-  }
-
-  function plan() {
-    if (timer < 0) return;
-    clearTimeout(timer);
-    const slow = (document.hidden ? HIDDEN_FACTOR : 1) * 2 ** failures;
-    timer = setTimeout(ask, Math.min(every * slow, Math.max(SLOWEST_MS, every)));
-  }
-
   bar.addEventListener("click", () => {
     if (waiting) show(waiting);
     list.querySelector("[data-row] [data-open]")?.focus();
@@ -147,11 +110,17 @@
     element.addEventListener("pointerleave", settle);
     element.addEventListener("focusout", settle);
   }
-  document.addEventListener("visibilitychange", () => {
-    if (timer < 0) return;
-    if (document.hidden) plan();
-    else ask();
+
+  keepFresh({
+    url: () => list.dataset.poll,
+    tag: () => tag,
+    every: () => every,
+    receive(html, response) {
+      tag = response.headers.get("ETag") ?? "";
+      receive(html);
+    },
+    tell,
+    what: "list",
+    first: 300, // the counts of the other tabs come with the first answer
   });
-  // The counts of the other tabs come with the first answer.
-  timer = setTimeout(ask, 300);
 })();

@@ -1,4 +1,4 @@
-"""`/conversations/<ref>/`: the conversation, its earlier messages, the recipient, the raw item."""
+"""`/conversations/<ref>/`: the conversation, its earlier messages, what is new in it, the recipient, the raw item."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -17,6 +17,7 @@ from console.staff.permissions import Permission
 from conversations import services
 from conversations.facts import facts_of
 from conversations.listing import known_list_context, list_link, open_list_context
+from conversations.news import POLL_SECONDS, news_of, since_of
 from conversations.panel import panel_for
 from conversations.reading import summary_of
 from conversations.recipient import answer_of
@@ -44,15 +45,17 @@ def not_for_prefetch(view: View) -> View:
 @require_safe
 @not_for_prefetch
 def conversation(request: StaffRequest, ref: str) -> HttpResponse:
-    """The page; or, for htmx with `?before=N`, the messages before that one. `?at=<anchor>`: those around one."""
+    """The page; `?at=<anchor>`: with the messages around one. For htmx the messages alone: those before `?before=N`, or
+    with `?latest=1` the latest."""
     before, around = message_number(request.GET.get("before", "")), request.GET.get("at", "")[:40]
-    as_fragment = bool(getattr(request, "htmx", False)) and before is not None
+    template = _fragment(request, before)
+    as_fragment = bool(template)
     opened = services.open_conversation(ref, request.staff, with_state=not as_fragment)
     shown = transcript(opened.stored, opened.story, request.staff, raw=opened.is_raw, before=before, around=around)
     list_context = known_list_context(request.GET.get("in", ""))
     context = {"reference": ref, "transcript": shown, "at": around, **_window_links(ref, shown, list_context)}
     if as_fragment:
-        return render(request, "conversations/_transcript.html", context)
+        return render(request, template, context)
     summary = summary_of(opened.item)
     context |= {
         "summary": summary,
@@ -61,6 +64,9 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
         "facts": facts_of(opened.item, opened.stored),
         "state": opened.state,
         "trail_notice": opened.trail_notice,
+        "news_url": _with_list(reverse("conversation-news", args=[ref]), list_context),
+        "since": since_of(opened.item, opened.hand_off),
+        "poll_seconds": POLL_SECONDS,
         "list_context": list_context,
         "list_link": list_link(open_list_context(list_context)) if list_context else None,
         "crumbs": _crumbs(summary),
@@ -70,6 +76,28 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
         "trail_url": trail_url(opened.item.conversation_id),
     }
     return render(request, "conversations/conversation.html", context)
+
+
+def _fragment(request: HttpRequest, before: int | None) -> str:
+    """The template of the part that htmx asks for; "" for the whole page."""
+    if not getattr(request, "htmx", False):
+        return ""
+    if before is not None:
+        return "conversations/_transcript.html"
+    return "conversations/_talk.html" if request.GET.get("latest") else ""
+
+
+@requires(Permission.CONVERSATION_READ)
+@require_safe
+def conversation_news(request: StaffRequest, ref: str) -> HttpResponse:
+    """What is new since the page knew `?since=` and `?shown=` messages, as a fragment; 204 for nothing."""
+    shown = message_number(request.GET.get("shown", ""))
+    news = news_of(ref, request.staff, request.GET.get("since", ""), shown)
+    if news is None:
+        return HttpResponse(status=204)
+    list_context = known_list_context(request.GET.get("in", ""))
+    context = {"reference": ref, "news": news, "panel": news.panel, "list_context": list_context}
+    return render(request, "conversations/_news.html", context)
 
 
 @requires(Permission.PII_REVEAL)
@@ -120,8 +148,12 @@ def _window_links(ref: str, shown: Transcript, list_context: str) -> dict[str, A
         "earlier_text": earlier_text(shown.earlier),
         "page_url": url,
         "later_url": f"{url}?{urlencode({'before': following, **kept})}" if shown.later else "",
-        "latest_url": f"{url}?{urlencode(kept)}" if kept else url,
+        "latest_url": _with_list(url, list_context),
     }
+
+
+def _with_list(url: str, list_context: str) -> str:
+    return f"{url}?{urlencode({'in': list_context})}" if list_context else url
 
 
 def _crumbs(summary: Summary) -> list[dict[str, str]]:

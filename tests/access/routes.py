@@ -119,6 +119,7 @@ ROUTES = (
     Route("replies", "conversations/replies/<str:ref>/", READ, "agent auditor admin", elsewhere=404),
     # One conversation
     Route("conversation", "conversations/<str:ref>/", READ, "agent auditor admin", elsewhere=404),
+    Route("conversation-news", "conversations/<str:ref>/news/", READ, "agent auditor admin", elsewhere=404),
     Route("conversation-timeline", "conversations/<str:ref>/timeline/", READ, "agent auditor admin", elsewhere=404),
     Route("conversation-raw", "conversations/<str:ref>/raw/", READ, "admin", elsewhere=404),
     # Without scripts it leads to the conversation, which is then not there.

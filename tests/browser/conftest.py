@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import boto3
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
@@ -176,6 +177,14 @@ def sign_in(page: Page, demo: Demo, role: str) -> None:
     page.get_by_label("Password").fill(demo.staff[role]["password"])
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url(lambda url: "/sign-in/" not in url)
+
+
+@pytest.fixture
+def platform(demo: Demo):
+    """The conversations table as another service sees it: plain boto3."""
+    credentials = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
+    resource = boto3.resource("dynamodb", endpoint_url=demo.endpoint, region_name=demo.region, **credentials)
+    return resource.Table(demo.tables["CONVERSATIONS"])
 
 
 @pytest.fixture

@@ -3,21 +3,12 @@
 import uuid
 from datetime import UTC, datetime, timedelta
 
-import boto3
 import pytest
 from playwright.sync_api import Page, expect
 
 COMPANY = "ci-cuc-001"
 # The first answer of an open page comes within a second, the next ones every eight; then the indexer's own.
 SOON = 20_000
-
-
-@pytest.fixture
-def platform(demo):
-    """The conversations table as another service sees it: plain boto3."""
-    credentials = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
-    resource = boto3.resource("dynamodb", endpoint_url=demo.endpoint, region_name=demo.region, **credentials)
-    return resource.Table(demo.tables["CONVERSATIONS"])
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ REFERENCE_KINDS += tuple(f"{kind} of {source}" for kind in ("list", "record") fo
 # What keeps its meaning in a twin: prefixes of trails, names of lists and channels, filters, words.
 _KEPT = re.compile(r"(?:STAFF|TENANT|THREAD)#|SYSTEM\Z")
 KEPT_NAMES = {"list", "look", "channel", "tab", "filters", "status", "hand_off", "task", "since", "until", "before"}
-KEPT_NAMES |= {"at", "role", "time_zone", "display_name", "reason", "note", "what", "kind"}
+KEPT_NAMES |= {"at", "shown", "role", "time_zone", "display_name", "reason", "note", "what", "kind"}
 KEPT_NAMES |= {"waited", "order", "group", "action", "result", "nobody", "format"}
 KEPT_NAMES |= {"type", "version", "seen", "name", "token", "show", "verso", "comment"}
 # Parameters of paths that choose what to do, and name nothing of anybody.

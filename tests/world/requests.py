@@ -19,6 +19,7 @@ from conversations.handoff import HandOffAction, allowed_actions, intent_for, se
 from conversations.listing import seal_list_context
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
+from conversations.news import since_of
 from conversations.queries import ConversationList, of_company, of_recipient, of_reply
 from conversations.reading import hand_off_of, reference_of
 from conversations.timeline.lines import Kind
@@ -85,6 +86,7 @@ def urls(side: Side, world: World, by: StaffAccount | None = None) -> dict[str, 
             *(reverse("conversation", args=[ref(side, each)]) for each in ("ai", "waiting", "colleague", "overridden")),
             reverse("conversation", args=[ref(side, "email")]),
         ],
+        "conversation-news": _news(side, inside),
         "conversation-last-message": [_with(reverse("conversation-last-message", args=[ref(side, "ai")]), **inside)],
         "conversation-step": [
             _with(reverse("conversation-step", args=[side.conversation_ref, direction]), **{"in": context})
@@ -144,6 +146,15 @@ def hand_offs(side: Side, staff: Staff) -> list[Post]:
             form = {"intent": seal_intent(intent_for(action, item, state), staff), **typed}
             forms.append((reverse("conversation-hand-off", args=[ref(side, purpose)]), form))
     return forms
+
+
+def _news(side: Side, inside: dict[str, str]) -> list[str]:
+    """As a page asks that knows nothing, one that is up to date, and one that knew another hand-off and one message."""
+    address = reverse("conversation-news", args=[side.conversation_ref])
+    item = Conversation.get(*side.keys["mine"], consistent_read=True)
+    since = since_of(item, hand_off_of(item))
+    known = {"since": f"other-{since.partition('-')[2][::-1]}", "shown": "1"}
+    return [address, _with(address, since=since, shown="3", **inside), _with(address, **known, **inside)]
 
 
 def ref(side: Side, purpose: str) -> str:

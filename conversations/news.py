@@ -1,0 +1,82 @@
+"""What has changed in a conversation since a page of it was opened: told to the page, which asks again and again.
+
+Asking is no looking: nothing of a message is read but how many there are, and nothing is put on record.
+"""
+
+from dataclasses import dataclass
+
+from django.utils.crypto import salted_hmac
+
+from console import clock
+from console.staff.permissions import Staff
+from conversations.messages import StoredMessages
+from conversations.models import Conversation
+from conversations.panel import Panel, panel_for
+from conversations.queries import load_row
+from conversations.reading import hand_off_of
+from conversations.records import HandOff, HandOffState
+
+# How often an open page asks. Each answer costs one read of the item, which may be large.
+POLL_SECONDS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What is new. `since` is what the page then says that it knows; `messages` is how many came; `hand_off` is words.
+
+    `panel` is given where the hand-off has changed.
+    """
+
+    since: str
+    messages: int = 0
+    hand_off: str = ""
+    panel: Panel | None = None
+
+
+def since_of(item: Conversation, hand_off: HandOff) -> str:
+    """What a page knows of a conversation, in letters that tell nothing: the hand-off, and the item's last change."""
+    return f"{_digest(hand_off.state, hand_off.agent, hand_off.action_id)}-{_digest(str(item.plain('updated_at')))}"
+
+
+def news_of(reference: str, staff: Staff, since: str, shown: int | None) -> News | None:
+    """What came after `since`, for a page that knows of `shown` messages; None where nothing did.
+
+    Where `shown` is None, nothing is told of messages. One GetItem without the messages; one more, to count
+    them, where the item was changed. Raises as `load_row`.
+    """
+    item = load_row(reference, staff, "hand_off_note")
+    hand_off = hand_off_of(item)
+    now_known = since_of(item, hand_off)
+    if now_known == since:
+        return None
+    (known_hand_off, _, known_change), (state, _, change) = since.partition("-"), now_known.partition("-")
+    is_changed = state != known_hand_off
+    return News(
+        since=now_known,
+        messages=_came(reference, staff, shown) if shown is not None and change != known_change else 0,
+        hand_off=_words(hand_off, staff) if is_changed and known_hand_off else "",
+        panel=panel_for(item, hand_off, staff, clock.now()) if is_changed else None,
+    )
+
+
+def _came(reference: str, staff: Staff, shown: int) -> int:
+    stored = load_row(reference, staff, "messages").raw.get("messages")
+    return max(0, len(StoredMessages.of(stored)) - shown)
+
+
+def _words(hand_off: HandOff, staff: Staff) -> str:
+    is_mine = hand_off.agent == staff.username
+    match hand_off.state:
+        case HandOffState.HELD:
+            return "You took this conversation" if is_mine else f"{hand_off.agent} took this conversation"
+        case HandOffState.WAITING:
+            return "This conversation waits for a human"
+        case HandOffState.AI:
+            return "The AI has this conversation again"
+        case HandOffState.OVERRIDDEN:
+            whose = "your" if is_mine else f"{hand_off.agent}'s"
+            return f"The platform overrode {whose} take-over"
+
+
+def _digest(*parts: str) -> str:
+    return salted_hmac("conversations.news", "\0".join(parts), algorithm="sha256").hexdigest()[:16]

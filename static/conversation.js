@@ -1,0 +1,206 @@
+/* An open conversation, kept as it is now:
+   - asks what is new and says so in one line above the messages; what came is shown when it is asked for
+   - puts the hand-off panel up to date, but not while the pointer or the focus is in it or something is typed there
+   - puts messages in without touching those that are there: nobody who reads is moved, nothing that is open closes */
+"use strict";
+
+/* global isSignedOut, keepFresh -- of live.js, which every page has */
+
+(() => {
+  const place = document.getElementById("news");
+  if (!place) return;
+
+  const TROUBLE = "trouble";
+  const told = new Map(); // what the line says: of messages, of the hand-off, of trouble with asking
+  let since = place.dataset.since;
+  let link = null; // where the line leads, if not to what is new
+  let waiting = null; // a hand-off panel that may not be put in its place yet
+
+  const talk = () => document.getElementById("talk");
+  const panel = () => document.getElementById("hand-off");
+
+  /* ---- The line ---------------------------------------------------------------------------------------------- */
+
+  function anchor({ href, label, press }) {
+    const made = document.createElement("a");
+    made.href = href;
+    made.textContent = label;
+    if (press) made.addEventListener("click", press);
+    return made;
+  }
+
+  /** Writes the line, only if it says something else: it is read out each time. */
+  function draw() {
+    const words = [...told.values()].filter(Boolean).join(" · ");
+    const isNew = [...told].some(([name, text]) => text && name !== TROUBLE);
+    const leads = link ?? (isNew ? { href: place.dataset.latest, label: "Show", press: show } : null);
+    const key = `${words} ${leads?.label ?? ""} ${leads?.href ?? ""}`;
+    if (place.dataset.says === key) return;
+    place.dataset.says = key;
+    if (!words) return place.replaceChildren();
+    const line = document.createElement("div");
+    line.className = "news";
+    line.append(words, ...(leads ? [" · ", anchor(leads)] : []));
+    place.replaceChildren(line);
+  }
+
+  function tell(words, leads = null) {
+    told.set(TROUBLE, words);
+    link = leads ?? (link?.goes ? link : null);
+    draw();
+  }
+
+  /* ---- The hand-off panel ------------------------------------------------------------------------------------ */
+
+  function isTyped(field) {
+    return field.type !== "hidden" && field.value !== field.defaultValue;
+  }
+
+  function isBusy() {
+    const now = panel();
+    return now.matches(":hover") || now.contains(document.activeElement) || Boolean(now.querySelector("details[open], form[data-busy]")) ||
+      Boolean(document.querySelector("dialog[open]")) || [...now.querySelectorAll("input, textarea")].some(isTyped);
+  }
+
+  /** Once the panel may change; until then it says at least who has the conversation. A form of before is refused in words. */
+  function settle() {
+    if (!waiting || !panel()) return;
+    if (isBusy()) {
+      const [state, fresh] = [panel(), waiting].map((each) => each.querySelector(".state"));
+      if (state.textContent !== fresh.textContent) state.textContent = fresh.textContent;
+      return;
+    }
+    panel().replaceWith(waiting);
+    waiting = null;
+    document.dispatchEvent(new CustomEvent("console:refreshed"));
+  }
+
+  for (const name of ["pointerout", "focusout", "toggle", "input"]) {
+    document.addEventListener(name, (event) => waiting && event.target.closest?.("#hand-off") && setTimeout(settle), true);
+  }
+
+  /* ---- The messages ------------------------------------------------------------------------------------------ */
+
+  const messagesOf = (root) => [...root.querySelectorAll(".talk > .msg[id]")];
+
+  /** Brings a list of messages to what `fresh` has of its later part. Messages that are there are not touched. */
+  function merge(list, fresh) {
+    const known = new Map([...list.children].filter((each) => each.id).map((each) => [each.id, each]));
+    const items = [...fresh.children];
+    const first = items.findIndex((each) => known.has(each.id));
+    let at = known.get(items[first].id);
+    for (const item of items.slice(first)) {
+      const same = known.get(item.id);
+      if (same) {
+        while (at && at !== same) at = drop(at);
+        at = same.nextElementSibling;
+      } else if (at && !at.id && at.isEqualNode(item)) {
+        at = at.nextElementSibling;
+      } else {
+        list.insertBefore(item, at);
+      }
+    }
+    while (at) at = drop(at);
+  }
+
+  function drop(element) {
+    const next = element.nextElementSibling;
+    element.remove();
+    return next;
+  }
+
+  /** Puts the fresh messages in. Gives the first that is new, and whether the others stayed where they are. */
+  function put(fresh) {
+    const known = new Set(messagesOf(talk()).map((each) => each.id));
+    const [came, messages] = [Number(fresh.dataset.shown) - Number(talk().dataset.shown), messagesOf(fresh)];
+    const arrived = came > 0 ? messages.at(-Math.min(came, messages.length)) : null;
+    const [list, freshList] = [talk(), fresh].map((each) => each.querySelector(".talk"));
+    const isJoined = list && freshList && !talk().querySelector("[data-later]") && messages.some((each) => known.has(each.id));
+    if (isJoined) merge(list, freshList);
+    else talk().replaceChildren(...fresh.childNodes);
+    talk().dataset.shown = fresh.dataset.shown;
+    window.htmx?.process(talk());
+    return { arrived, isJoined };
+  }
+
+  function isInView(element) {
+    const { top, bottom } = element.getBoundingClientRect();
+    return bottom > 0 && top < innerHeight;
+  }
+
+  async function ask() {
+    const url = new URL(place.dataset.latest, location.href);
+    url.searchParams.set("latest", "1");
+    const response = await fetch(url, { headers: { "HX-Request": "true" }, cache: "no-store" });
+    if (isSignedOut(response) || !response.ok) throw new Error(String(response.status));
+    const answer = new DOMParser().parseFromString(await response.text(), "text/html");
+    return document.adoptNode(answer.getElementById("talk"));
+  }
+
+  async function show(event) {
+    event.preventDefault();
+    let fresh;
+    try {
+      fresh = await ask();
+    } catch {
+      tell("The messages could not be loaded: try again.");
+      return;
+    }
+    const last = messagesOf(talk()).at(-1);
+    const isAtEnd = !last || isInView(last);
+    const { arrived, isJoined } = put(fresh);
+    told.clear();
+    link = null;
+    if (arrived) {
+      arrived.tabIndex = -1;
+      arrived.focus({ preventScroll: true });
+      // Who reads at the end goes on reading; who reads further up stays there, and is told the way.
+      if (isAtEnd || !isJoined) arrived.scrollIntoView({ block: "nearest" });
+      else lead(arrived);
+    }
+    draw();
+  }
+
+  function lead(arrived) {
+    told.set("messages", "The new messages are below");
+    const press = () => {
+      told.delete("messages");
+      link = null;
+      draw();
+      arrived.focus({ preventScroll: true });
+    };
+    link = { href: `#${arrived.id}`, label: "Go there", press, goes: true };
+  }
+
+  /* ---- Asking ------------------------------------------------------------------------------------------------ */
+
+  function receive(html) {
+    const answer = new DOMParser().parseFromString(html, "text/html").getElementById("news");
+    if (!answer) return;
+    since = answer.dataset.since;
+    for (const each of answer.querySelectorAll("[data-news]")) {
+      told.set(each.dataset.news, each.textContent);
+      link = null;
+    }
+    const fresh = answer.querySelector("#hand-off");
+    if (fresh) {
+      waiting = document.importNode(fresh, true);
+      settle();
+    }
+    draw();
+  }
+
+  keepFresh({
+    url() {
+      const url = new URL(place.dataset.poll, location.href);
+      url.searchParams.set("since", since);
+      if (talk()) url.searchParams.set("shown", talk().dataset.shown);
+      return url;
+    },
+    every: () => Number(place.dataset.seconds) * 1000,
+    receive,
+    tell,
+    what: "conversation",
+    first: Number(place.dataset.seconds) * 1000,
+  });
+})();

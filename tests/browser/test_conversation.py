@@ -1,0 +1,246 @@
+"""An open conversation: what it tells by itself, what stays where it is, and where the focus goes."""
+
+import re
+import uuid
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from playwright.sync_api import Page, expect
+
+COMPANY = "ci-cuc-001"
+
+
+def instant(minutes_ago: float = 0) -> str:
+    moment = datetime.now(UTC) - timedelta(minutes=minutes_ago)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def said(number: int, minutes_ago: float = 0) -> dict[str, str]:
+    role = "assistant" if number % 2 else "user"
+    return {
+        "entry_id": f"e{number}",
+        "role": role,
+        "content": f"number {number}.",
+        "message_timestamp": instant(minutes_ago),
+    }
+
+
+class Talk:
+    """A conversation that the platform writes."""
+
+    def __init__(self, platform, messages: int, **more) -> None:
+        self.platform, self.count = platform, messages
+        number = f"4477009{uuid.uuid4().int % 100000:05}"
+        request = f"req-{uuid.uuid4().hex[:8]}"
+        self.key = {
+            "primary_channel": f"+{number}",
+            "conversation_id": f"{COMPANY}#pi-cuc-int#{request}#{number}",
+        }
+        self.item = {
+            **self.key,
+            "recipient_tel": f"+{number}",
+            "company_id": COMPANY,
+            "company_name": "Cucumber Recruitment",
+            "project_id": "pi-cuc-int",
+            "project_name": "Interviews",
+            "channel_method": "whatsapp",
+            "conversation_status": "reply_sent",
+            "request_id": request,
+            "messages": [said(n, 500 - n) for n in range(1, messages + 1)],
+            "created_at": instant(600),
+            "updated_at": instant(90),
+            "task_complete": 0,
+            "comms_consent": True,
+            "function_call": False,
+            "hand_off_to_human": False,
+            "hand_off_to_human_reason": None,
+        } | more
+        platform.put_item(Item=self.item)
+
+    def open(self, page: Page) -> Page:
+        """Find it by its id, as the address that leads there is sealed."""
+        page.goto("/conversations/find/")
+        page.locator("#id_id_conversation_id").fill(self.key["conversation_id"])
+        page.locator("section[aria-labelledby=look-id] button").click()
+        expect(page.get_by_role("heading", level=1)).to_contain_text("***")
+        return page
+
+    def say(self, number: int = 1) -> None:
+        """So many more messages come."""
+        new = [said(self.count + each) for each in range(1, number + 1)]
+        self.count += number
+        self.platform.update_item(
+            Key=self.key,
+            UpdateExpression="SET messages = list_append(messages, :new), updated_at = :now",
+            ExpressionAttributeValues={":new": new, ":now": instant()},
+        )
+
+    def change(self, **values) -> None:
+        """The platform, or a colleague's console, sets attributes."""
+        values |= {"updated_at": instant()}
+        self.platform.update_item(
+            Key=self.key,
+            UpdateExpression="SET " + ", ".join(f"#{name} = :{name}" for name in values),
+            ExpressionAttributeNames={f"#{name}": name for name in values},
+            ExpressionAttributeValues={f":{name}": value for name, value in values.items()},
+        )
+
+
+@pytest.fixture
+def talk(platform):
+    """`talk(messages=3)`: a conversation of its own; gone after the test."""
+    made: list[Talk] = []
+
+    def make(messages: int = 3, **more) -> Talk:
+        made.append(Talk(platform, messages, **more))
+        return made[-1]
+
+    yield make
+    for each in made:
+        platform.delete_item(Key=each.key)
+
+
+def look_again(page: Page) -> None:
+    """As when the tab is seen again: the page asks at once and not only in a while."""
+    page.wait_for_load_state()
+    with page.expect_response(re.compile("/news/")):
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+
+def scrolled(page: Page) -> float:
+    return page.evaluate("scrollY")
+
+
+def news(page: Page):
+    return page.locator("#news")
+
+
+# --- What it tells by itself --------------------------------------------------------------------------------------
+
+
+def test_a_new_message_is_told_and_shown_when_it_is_asked_for(open_page, talk):
+    one = talk(40)
+    page = one.open(open_page("agent"))
+    one.say()
+    look_again(page)
+    expect(news(page)).to_have_text("1 new message · Show")
+    expect(news(page)).to_have_attribute("role", "status")
+    expect(page.get_by_text("number 41.")).to_have_count(0)
+    one.say()
+    look_again(page)
+    expect(news(page)).to_have_text("2 new messages · Show")
+    news(page).get_by_role("link", name="Show").click()
+    expect(page.get_by_text("number 42.")).to_be_visible()
+    expect(page.locator(".msg:focus")).to_contain_text("number 41.")
+    expect(page.locator(".msg:focus")).to_be_in_viewport()
+    expect(news(page)).to_be_empty()
+    look_again(page)
+    expect(news(page)).to_be_empty()
+
+
+def test_the_page_asks_by_itself(open_page, talk):
+    one = talk()
+    page = one.open(open_page("agent"))
+    one.say()
+    expect(news(page)).to_contain_text("1 new message", timeout=20_000)
+
+
+def test_who_reads_further_up_is_not_moved_and_is_told_the_way(open_page, talk):
+    one = talk(60)
+    page = one.open(open_page("agent"))
+    page.evaluate("scrollTo(0, 900)")
+    page.locator(".msg").nth(9).locator("summary, a").first.focus()
+    page.evaluate("scrollTo(0, 900)")
+    one.say(2)
+    look_again(page)
+    expect(news(page)).to_be_in_viewport()
+    assert scrolled(page) == 900
+    news(page).get_by_role("link", name="Show").focus()
+    assert scrolled(page) == 900
+    page.keyboard.press("Enter")
+    expect(news(page)).to_have_text("The new messages are below · Go there")
+    assert scrolled(page) == 900
+    news(page).get_by_role("link", name="Go there").click()
+    expect(page.get_by_text("number 61.")).to_be_in_viewport()
+    expect(news(page)).to_be_empty()
+
+
+def test_who_took_it_is_told_and_the_panel_says_so(open_page, talk):
+    one = talk()
+    page = one.open(open_page("agent"))
+    expect(page.get_by_role("button", name="Take over")).to_be_visible()
+    taken = {"hand_off_to_human": True, "hand_off_agent": "tom.becker", "hand_off_action_id": "f" * 32}
+    one.change(**taken, hand_off_taken_at=instant())
+    look_again(page)
+    expect(news(page)).to_have_text("tom.becker took this conversation · Show")
+    expect(page.locator("#hand-off .state")).to_have_text("tom.becker has this conversation")
+    expect(page.get_by_role("button", name="Take over")).to_have_count(0)
+    news(page).get_by_role("link", name="Show").click()
+    expect(page.locator(".event", has_text="tom.becker took over")).to_be_visible()
+
+
+def test_a_half_typed_note_and_an_open_menu_survive_it_all(open_page, talk):
+    held = {"hand_off_to_human": True, "hand_off_agent": "amira.haddad", "hand_off_action_id": "e" * 32}
+    one = talk(30, **held, hand_off_requested_at=instant(60), hand_off_taken_at=instant(50))
+    page = one.open(open_page("agent"))
+    page.get_by_text("Leave a note").click()
+    page.locator("#note").fill("Half a sent")
+    page.locator(".msg .cost, .msg .link-here").first.focus()
+    page.locator("details.panel > summary").first.click()
+    opened = page.locator("details.panel[open]").count()
+    one.say()
+    one.change(hand_off_agent="tom.becker", hand_off_action_id="d" * 32)
+    look_again(page)
+    expect(news(page)).to_contain_text("1 new message · tom.becker took this conversation")
+    expect(page.locator("#hand-off .state")).to_have_text("tom.becker has this conversation")
+    news(page).get_by_role("link", name="Show").click()
+    expect(page.get_by_text("number 31.")).to_be_visible()
+    expect(page.locator("#note")).to_have_value("Half a sent")
+    expect(page.locator("#note")).to_be_visible()
+    assert page.locator("details.panel[open]").count() == opened
+
+
+def test_earlier_messages_stay_when_new_ones_are_shown(open_page, talk):
+    one = talk(230)
+    page = one.open(open_page("agent"))
+    page.locator(".earlier a").click()
+    expect(page.get_by_text("number 31.", exact=True)).to_have_count(1)
+    one.say()
+    look_again(page)
+    news(page).get_by_role("link", name="Show").click()
+    expect(page.get_by_text("number 231.")).to_have_count(1)
+    expect(page.locator(".msg")).to_have_count(201)
+    expect(page.locator(".earlier")).to_have_count(1)
+    expect(page.locator(".day")).to_have_count(page.locator(".day").count())
+
+
+def test_on_an_older_page_show_brings_the_latest_messages(open_page, talk):
+    one = talk(230)
+    page = one.open(open_page("agent"))
+    page.goto(page.locator(".earlier a").get_attribute("href"))
+    expect(page.get_by_text("number 130.", exact=True)).to_have_count(1)
+    one.say()
+    look_again(page)
+    expect(news(page)).to_have_text("1 new message · Show")
+    news(page).get_by_role("link", name="Show").click()
+    expect(page.get_by_text("number 231.")).to_be_in_viewport()
+    expect(page.get_by_role("link", name="Later messages")).to_have_count(0)
+
+
+def test_the_first_message_of_all_is_shown_too(open_page, talk):
+    one = talk(0)
+    page = one.open(open_page("agent"))
+    expect(page.get_by_text("No messages yet")).to_be_visible()
+    one.say()
+    look_again(page)
+    news(page).get_by_role("link", name="Show").click()
+    expect(page.get_by_text("number 1.")).to_be_visible()
+    expect(page.get_by_text("No messages yet")).to_have_count(0)
+
+
+def test_signed_out_it_ends_politely(open_page, talk):
+    page = talk().open(open_page("agent"))
+    page.context.clear_cookies()
+    look_again(page)
+    expect(news(page)).to_contain_text("You are signed out, so this conversation is no longer kept fresh.")
+    expect(news(page).get_by_role("link", name="Sign in again")).to_be_visible()

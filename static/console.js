@@ -4,7 +4,7 @@
    - copy buttons (data-copy, data-copy-from), self-submitting filters (form[data-autosubmit])
    - the code of a password link from its # into the form (data-from-fragment), letters for a field (data-letters)
    - the id that a name proposes (data-proposed-from)
-   - one submit per press (opt out: form[data-resubmit]), a transcript opened at its end (data-scroll-end)
+   - one submit per press (opt out: form[data-resubmit])
    - focus kept on its row when htmx replaces a list, and words when the server does not answer at all */
 "use strict";
 
@@ -283,17 +283,8 @@
 
   /* ---- Start ------------------------------------------------------------------------------------------------------- */
 
-  function scrollToEnd() {
-    const transcript = $("[data-scroll-end]");
-    // On small screens the hand-off panel stands first and stays in view; .latest leads to the end.
-    if (!transcript || location.hash || matchMedia("(max-width: 900px)").matches) return;
-    if (performance.getEntriesByType("navigation")[0]?.type === "back_forward") return; // the browser restores the place
-    transcript.lastElementChild?.scrollIntoView({ block: "end" });
-  }
-
   matchMedia("(max-width: 760px)").addEventListener("change", () => $("#rail:popover-open")?.hidePopover());
   refreshTimes();
   setInterval(refreshTimes, 15000);
   document.addEventListener("visibilitychange", refreshTimes);
-  scrollToEnd();
 })();

@@ -244,3 +244,29 @@ def test_signed_out_it_ends_politely(open_page, talk):
     look_again(page)
     expect(news(page)).to_contain_text("You are signed out, so this conversation is no longer kept fresh.")
     expect(news(page).get_by_role("link", name="Sign in again")).to_be_visible()
+
+
+# --- Where one is and what has the focus --------------------------------------------------------------------------
+
+
+def top_of(page: Page, text: str) -> float:
+    return page.get_by_text(text, exact=True).evaluate("each => each.getBoundingClientRect().top")
+
+
+@pytest.mark.parametrize("offset", [0, 40])
+def test_earlier_messages_do_not_move_the_reader(open_page, talk, offset):
+    page = talk(230).open(open_page("agent"))
+    page.evaluate(f"scrollTo(0, {offset})")
+    page.locator(".earlier a").evaluate("each => each.focus({ preventScroll: true })")
+    before = top_of(page, "number 131.")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("number 31.", exact=True)).to_have_count(1)
+    page.wait_for_timeout(200)
+    assert abs(top_of(page, "number 131.") - before) <= 1
+    expect(page.locator(".earlier a:focus")).to_have_text("Show 30 earlier of 30")
+    expect(page.locator("#live")).to_have_text("100 earlier messages are above")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("number 1.", exact=True)).to_have_count(1)
+    page.wait_for_timeout(200)
+    assert abs(top_of(page, "number 131.") - before) <= 1
+    expect(page.locator(".msg:focus")).to_contain_text("number 31.")

@@ -1,6 +1,7 @@
 /* Reading a conversation, whichever store it is of:
    - it is opened at its end (data-scroll-end)
-   - earlier messages come in above without moving what one reads, and the focus stays with who asked for them */
+   - earlier messages come in above without moving what one reads, and the focus stays with who asked for them
+   - what was revealed (data-revealed) gets the focus and is read out */
 "use strict";
 
 (() => {
@@ -33,9 +34,18 @@
     if (hadFocus) focusOn(list.querySelector(":scope > .earlier a") ?? first);
   }
 
-  document.addEventListener("htmx:afterSwap", () => {
+  /* ---- What was revealed ------------------------------------------------------------------------------------- */
+
+  function tellRevealed(panel) {
+    const values = [...panel.querySelectorAll("[data-revealed]")];
+    focusOn(values[0] ?? panel);
+    say(values.map((each) => `${each.closest("dd").previousElementSibling.textContent} ${each.textContent}`).join(", "));
+  }
+
+  document.addEventListener("htmx:afterSwap", ({ detail }) => {
     if (asked) keepPlace(asked);
     asked = null;
+    if (detail.target.id === "recipient") tellRevealed(document.getElementById("recipient"));
   });
 
   /* ---- Start ------------------------------------------------------------------------------------------------- */

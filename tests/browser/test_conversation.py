@@ -270,3 +270,13 @@ def test_earlier_messages_do_not_move_the_reader(open_page, talk, offset):
     page.wait_for_timeout(200)
     assert abs(top_of(page, "number 131.") - before) <= 1
     expect(page.locator(".msg:focus")).to_contain_text("number 31.")
+
+
+def test_what_is_revealed_has_the_focus_and_is_read_out(open_page, talk):
+    one = talk()
+    page = one.open(open_page("agent"))
+    page.get_by_role("button", name="Reveal").focus()
+    page.keyboard.press("Enter")
+    number = one.key["primary_channel"]
+    expect(page.locator("#recipient :focus")).to_have_text(number)
+    expect(page.locator("#live")).to_have_text(f"Number {number}")

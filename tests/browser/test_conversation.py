@@ -272,6 +272,18 @@ def test_earlier_messages_do_not_move_the_reader(open_page, talk, offset):
     expect(page.locator(".msg:focus")).to_contain_text("number 31.")
 
 
+@pytest.mark.parametrize("width", [1280, 360])
+def test_what_was_done_is_said_where_one_sees_it(open_page, talk, width):
+    page = talk(80).open(open_page("agent", width=width, height=740))
+    page.get_by_role("button", name="Take over").click()
+    expect(page.get_by_text("You took over. The customer is yours")).to_be_in_viewport(ratio=1)
+    if width == 1280:
+        expect(page.get_by_text("number 80.")).to_be_in_viewport()
+    expect(page.locator("#messages")).to_have_count(1)
+    page.get_by_role("button", name="Release").click()
+    expect(page.get_by_text("Released: it waits for a human again")).to_be_in_viewport(ratio=1)
+
+
 def test_what_is_revealed_has_the_focus_and_is_read_out(open_page, talk):
     one = talk()
     page = one.open(open_page("agent"))

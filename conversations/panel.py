@@ -25,6 +25,11 @@ class Button:
     asks_note: bool = False
     hint: str = ""
 
+    @property
+    def asks_first(self) -> bool:
+        """Whether its key asks before it acts: a key is easily hit, and what was given up may go to another."""
+        return self.action == HandOffAction.HAND_BACK
+
 
 @dataclass(frozen=True, slots=True)
 class Panel:

@@ -1,5 +1,5 @@
 /* Conversation Console, in the browser. Every page works without this file; it adds:
-   - keys: j k Enter t r / ? Esc, for elements marked data-row, data-open, data-key, data-dialog
+   - keys: j k Enter t r / ? Esc, for elements marked data-row, data-open, data-key, data-ask, data-dialog
    - fresh relative times (time[data-relative]), in the server's words
    - copy buttons (data-copy, data-copy-from), self-submitting filters (form[data-autosubmit])
    - the code of a password link from its # into the form (data-from-fragment), letters for a field (data-letters)
@@ -82,10 +82,20 @@
     if (target.matches(FIELDS)) {
       target.focus();
       target.select?.();
-    } else {
-      target.click();
-    }
+    } else if ("ask" in target.dataset) askFirst(target);
+    else target.click();
     return true;
+  }
+
+  /** A key is hit by mistake: what it presses may want to be asked for first (data-ask: words on what it does). */
+  function askFirst(target) {
+    const [dialog, label] = [$("#ask"), target.firstChild.textContent.trim()];
+    $("h2", dialog).textContent = `${label}?`;
+    $("p", dialog).textContent = target.dataset.ask;
+    $("[value=yes]", dialog).textContent = label;
+    dialog.returnValue = "";
+    dialog.onclose = () => dialog.returnValue === "yes" && isPressable(target) && target.click();
+    showDialog("ask");
   }
 
   function leave() {

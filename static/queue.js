@@ -29,7 +29,8 @@
   }
 
   function isBusy() {
-    return list.matches(":hover") || list.contains(document.activeElement) || Boolean(list.querySelector("form[data-busy], [open]"));
+    return list.matches(":hover") || list.contains(document.activeElement) || Boolean(list.querySelector("form[data-busy], [open]")) ||
+      Boolean(document.querySelector("dialog[open]"));
   }
 
   function say(words) {

@@ -48,7 +48,7 @@ _CHANNEL = " · <bdi>{}</bdi>"
 _FORM = """<form method="post" action="{url}" class="do">
 <input type="hidden" name="csrfmiddlewaretoken" value="{csrf_token}">
 <input type="hidden" name="intent" value="{intent}"><input type="hidden" name="in" value="{list_context}">
-<button class="btn{primary}"{key}>{label}<span class="visually-hidden"> {who}</span>{kbd}</button>
+<button class="btn{primary}"{key}{ask}>{label}<span class="visually-hidden"> {who}</span>{kbd}</button>
 </form>"""
 _NO_FORM = SafeString('<span class="do"></span>')
 
@@ -130,6 +130,7 @@ class Rows:
             list_context=self.list_context,
             primary=" primary" if is_primary else "",
             key=filled(' data-key="{}"', button.key) if button.key else "",
+            ask=filled(' data-ask="{}: {}"', entry.summary.who, button.hint) if button.asks_first else "",
             label=button.label,
             who=entry.summary.who,
             kbd=filled(" <kbd>{}</kbd>", button.key) if button.key else "",

@@ -292,3 +292,29 @@ def test_what_is_revealed_has_the_focus_and_is_read_out(open_page, talk):
     number = one.key["primary_channel"]
     expect(page.locator("#recipient :focus")).to_have_text(number)
     expect(page.locator("#live")).to_have_text(f"Number {number}")
+
+
+# --- Handing back -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mine(talk):
+    """A conversation that the agent holds, and has for longer than a day."""
+    held = {"hand_off_to_human": True, "hand_off_agent": "amira.haddad", "hand_off_action_id": uuid.uuid4().hex}
+    held |= {"hand_off_requested_at": instant(3000), "hand_off_taken_at": instant(2900)}
+    return talk(3, **held, hand_off_to_human_reason="Mine of this test", gsi_hand_off_queue=f"held#{COMPANY}")
+
+
+def test_the_key_asks_before_it_hands_back(open_page, mine):
+    page = mine.open(open_page("agent"))
+    dialog = page.get_by_role("dialog", name="Hand back to the AI")
+    page.keyboard.press("r")
+    expect(dialog).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    page.keyboard.press("r")
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("You have this conversation")).to_be_visible()
+    page.keyboard.press("r")
+    page.keyboard.press("Enter")
+    expect(page.locator("#messages")).to_contain_text("Handed back to the AI.")

@@ -55,6 +55,13 @@ def test_tabs_and_filters_live_in_the_url(store):
     assert "1 person is waiting" in html(client.get("/queue/?tab=junk&channel=sms"))
 
 
+def test_only_the_key_that_gives_up_a_conversation_asks_first(store):
+    store.put_all("CONVERSATIONS", [waiting(5), held("amira.haddad")])
+    client = signed_in(member())
+    assert "data-ask" not in html(client.get("/queue/"))
+    assert 'data-key="r" data-ask="***-***-0123: The AI goes on from here."' in html(client.get("/queue/?tab=mine"))
+
+
 def test_the_queue_holds_only_the_scope(store):
     store.put("CONVERSATIONS", waiting(5, company_id=OTHER_COMPANY, hand_off_to_human_reason="not yours"))
     assert "not yours" not in html(signed_in(member()).get("/queue/"))

@@ -47,7 +47,8 @@ _FLAWS = '<p class="flaw">Not as expected: <bdi>{}</bdi></p>'
 _CHANNEL = " · <bdi>{}</bdi>"
 _FORM = """<form method="post" action="{url}" class="do">
 <input type="hidden" name="csrfmiddlewaretoken" value="{csrf_token}">
-<input type="hidden" name="intent" value="{intent}"><input type="hidden" name="in" value="{list_context}">
+<input type="hidden" name="intent" value="{intent}"><input type="hidden" name="in" value="{list_context}">\
+<input type="hidden" name="stay" value="1">
 <button class="btn{primary}"{key}{ask}>{label}<span class="visually-hidden"> {who}</span>{kbd}</button>
 </form>"""
 _NO_FORM = SafeString('<span class="do"></span>')

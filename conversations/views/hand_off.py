@@ -7,10 +7,11 @@ from django.views.decorators.http import require_POST
 
 from console import clock
 from console.errors import Invalid, NotAccepted, NotFound, StoreUnavailable, TableMissing, Throttled
+from console.redaction import mask_identifier
 from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission
 from conversations.handoff import HandOffAction, LostRace, perform, unseal_intent
-from conversations.listing import conversation_url, known_list_context
+from conversations.listing import conversation_url, known_list_context, list_link, open_list_context
 from conversations.panel import panel_for
 from conversations.reading import hand_off_of, reference_of, summary_of
 from conversations.services import load_conversation
@@ -24,6 +25,8 @@ _DONE = {
     HandOffAction.HAND_BACK: "Handed back to the AI.",
     HandOffAction.ACKNOWLEDGE: "Left with the AI.",
 }
+# Who gives up a conversation from a row of a list (`stay`) goes on with the list, not with what is no longer theirs.
+_GIVEN_UP = frozenset({HandOffAction.RELEASE, HandOffAction.HAND_BACK, HandOffAction.ACKNOWLEDGE})
 
 
 @requires(Permission.HAND_OFF)
@@ -56,6 +59,10 @@ def hand_off(request: StaffRequest, ref: str) -> HttpResponse:
         response = render(request, "conversations/hand_off_unknown.html", context, status=error.status)
         response.headers["Retry-After"] = "5"
         return response
+    listed = open_list_context(request.POST.get("in", "")) if "stay" in request.POST else None
+    if listed and intent.action in _GIVEN_UP:
+        messages.success(request, f"{mask_identifier(intent.primary_channel)}: {_DONE[intent.action]}")
+        return redirect(list_link(listed).url)
     messages.success(request, _DONE[intent.action])
     return redirect(_back(request, ref))
 

@@ -318,3 +318,17 @@ def test_the_key_asks_before_it_hands_back(open_page, mine):
     page.keyboard.press("r")
     page.keyboard.press("Enter")
     expect(page.locator("#messages")).to_contain_text("Handed back to the AI.")
+
+
+def test_the_key_asks_in_a_row_and_one_stays_in_the_list(open_page, mine):
+    page = open_page("agent")
+    page.goto("/queue/?tab=mine")
+    row = page.locator("[data-row]", has_text="Mine of this test")
+    row.locator("[data-open]").focus()
+    page.keyboard.press("r")
+    dialog = page.get_by_role("dialog", name="Hand back to the AI")
+    expect(dialog).to_contain_text(f"***-***-{mine.key['primary_channel'][-4:]}")
+    dialog.get_by_role("button", name="Hand back to the AI").click()
+    page.wait_for_url("**/queue/?tab=mine")
+    expect(page.locator("#messages")).to_contain_text("Handed back to the AI.")
+    expect(row).to_have_count(0)

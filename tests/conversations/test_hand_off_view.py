@@ -188,3 +188,36 @@ def test_without_its_tables_nobody_is_asked_to_send_an_action_again(bare_store):
     assert answer.status_code == 503
     assert "nothing can be changed" in answer.content.decode()
     assert "Send it again" not in answer.content.decode()
+
+
+def row_form(client, item) -> dict[str, str]:
+    """The fields of the form in the conversation's row of "mine"."""
+    text = client.get("/queue/?tab=mine&channel=whatsapp").content.decode()
+    found = re.search(rf"<form[^>]*{page_of(item)}hand-off/.*?</form>", text, re.DOTALL)[0]
+    return dict(re.findall(r'<input type="hidden" name="(intent|in|stay)" value="([^"]*)"', found))
+
+
+def test_who_hands_back_from_a_row_stays_in_the_list(store):
+    item = held("amira.haddad")
+    store.put("CONVERSATIONS", item)
+    client = signed_in(member())
+    answer = client.post(page_of(item) + "hand-off/", row_form(client, item), follow=True)
+    assert answer.redirect_chain == [("/queue/?tab=mine&channel=whatsapp", 302)]
+    assert "***-***-0123: Handed back to the AI." in answer.content.decode()
+    assert "hand_off_agent" not in store.get("CONVERSATIONS", **key(item))
+
+
+def test_who_takes_from_a_row_is_led_to_the_conversation(store):
+    item = waiting(30)
+    store.put("CONVERSATIONS", item)
+    client = signed_in(member())
+    fields = form(client, item, "Take") | {"stay": "1"}
+    assert client.post(page_of(item) + "hand-off/", fields)["Location"] == page_of(item)
+
+
+def test_a_row_of_no_known_list_leads_to_the_conversation(store):
+    item = held("amira.haddad")
+    store.put("CONVERSATIONS", item)
+    client = signed_in(member())
+    fields = row_form(client, item) | {"in": "made-up"}
+    assert client.post(page_of(item) + "hand-off/", fields)["Location"] == page_of(item)

@@ -14,6 +14,7 @@ from console.facts import Fact, instant_fact
 from console.redaction import mask_identifier, redact, redact_value
 from console.trees import Node, clean, tail, text_of, tree_of, well_formed
 from conversations.credentials import mask_credentials
+from conversations.forms import CHANNELS, words
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.reading import is_true, short_id, summary_of
@@ -55,10 +56,10 @@ def _main(item: Conversation, stored: StoredMessages) -> Group:
     return Group(
         "Facts",
         (
-            Fact("Status", value_of(item, "conversation_status"), tone="plain"),
+            Fact("Status", words(value_of(item, "conversation_status")), tone="plain"),
             Fact("Recipient", mask_identifier(item.primary_channel)),
             Fact("Consent", _consent(item)),
-            Fact("Channel", value_of(item, "channel_method")),
+            Fact("Channel", CHANNELS.get(channel := value_of(item, "channel_method"), channel)),
             Fact("Task complete", yes_or_no(item.plain("task_complete"))),
             instant_fact("Created", item.plain("created_at")),
             instant_fact("Updated", item.plain("updated_at")),

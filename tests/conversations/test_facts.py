@@ -37,6 +37,13 @@ def lines(facts) -> dict[str, str]:
     }
 
 
+def test_status_and_channel_are_said_in_the_words_of_the_lists():
+    shown = lines(facts_of(*loaded(conversation_status="reply_sent", channel_method="whatsapp")))
+    assert (shown["Status"], shown["Channel"]) == ("reply sent", "WhatsApp")
+    shown = lines(facts_of(*loaded(conversation_status=["odd"], channel_method="carrier_pigeon")))
+    assert shown["Channel"] == "carrier_pigeon"
+
+
 def full_item() -> dict:
     """Every attribute of the schema with a value that can be found again."""
     marked = {

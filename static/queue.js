@@ -9,6 +9,22 @@
 /* global keepFresh -- of live.js, which every page has */
 
 (() => {
+  /** The row of tabs, which scrolls on a small screen. */
+  const tabs = () => document.querySelector("#queue-tabs ul");
+
+  /** How far the current tab is out of its row's view, to the end or (negative) to the beginning. */
+  function outOfView(row) {
+    const [tab, all] = [row.querySelector("[aria-current]"), row].map((each) => each?.getBoundingClientRect());
+    return tab ? Math.max(0, tab.right - all.right) + Math.min(0, tab.left - all.left) : 0;
+  }
+
+  function showTab() {
+    const row = tabs();
+    if (row) row.scrollLeft += outOfView(row);
+  }
+
+  showTab();
+
   const list = document.getElementById("queue");
   if (!list?.dataset.poll) return; // a later page, which stays as it is
 
@@ -52,10 +68,13 @@
 
   /** Puts the parts of an answer in their places, the list only if it may move. */
   function put(parts) {
+    const [at, isSeen] = [tabs().scrollLeft, Math.abs(outOfView(tabs())) < 1];
     for (const part of parts) {
       const place = document.getElementById(part.id);
-      place?.replaceChildren(...part.cloneNode(true).childNodes);
+      if (place && place.innerHTML !== part.innerHTML) place.replaceChildren(...part.cloneNode(true).childNodes);
     }
+    tabs().scrollLeft = at;
+    if (isSeen) showTab(); // with their numbers the tabs are wider
     document.dispatchEvent(new CustomEvent("console:refreshed"));
   }
 

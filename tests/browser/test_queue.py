@@ -134,3 +134,13 @@ def test_filters_and_pages_work_without_javascript(open_page):
     expect(page.get_by_text("among what the filters let through")).to_be_visible()
     page.get_by_role("link", name="Waiting times").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Waiting times")
+
+
+def test_on_a_narrow_screen_the_tab_that_one_is_in_is_in_view(open_page):
+    page = open_page("agent", width=360)
+    for tab in ("overridden", "colleagues"):
+        page.goto(f"/queue/?tab={tab}")
+        expect(page.locator("#queue-tabs [aria-current]")).to_be_in_viewport(ratio=0.99)
+    with page.expect_response(lambda response: "x-poll" in response.request.headers and "/queue/?" in response.url):
+        pass
+    expect(page.locator("#queue-tabs [aria-current]")).to_be_in_viewport(ratio=0.99)

@@ -1,13 +1,15 @@
-"""What the queue's page says of how far it looked, and of the indexer that it depends on: one line each."""
+"""What the queue's page says: its heading, how far it looked, and the indexer that it depends on: one line each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from console.dynamodb.presence import index_ready
+from conversations.queue.entries import COLLEAGUES, MINE, OVERRIDDEN, WAITING
 from conversations.queue.indexed import INDEX
 from conversations.queue.pages import QueuePage
 from conversations.queue.reading import indexer_health
+from conversations.queue.tallies import Count
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,35 @@ def of_page(page: QueuePage, names: Mapping[str, str]) -> Notice | None:
     if page.left_out:
         parts.append(f"{len(page.left_out)} more companies were not looked at: choose one in the filter.")
     return Notice(" ".join(parts)) if parts else None
+
+
+# Of no conversation in a tab, of one, and of several.
+_HEADINGS = {
+    WAITING: ("Nobody is waiting", "1 person is waiting", "{} people are waiting"),
+    MINE: ("You hold no conversation", "You hold 1 conversation", "You hold {} conversations"),
+    COLLEAGUES: (
+        "Colleagues hold no conversation",
+        "Colleagues hold 1 conversation",
+        "Colleagues hold {} conversations",
+    ),
+    OVERRIDDEN: ("Nothing was overridden", "1 take-over was overridden", "{} take-overs were overridden"),
+}
+_UNCOUNTED = {
+    WAITING: "Who is waiting",
+    MINE: "What you hold",
+    COLLEAGUES: "What colleagues hold",
+    OVERRIDDEN: "What was overridden",
+}
+
+
+def heading(tab: str, count: Count | None, *, partial: bool) -> str:
+    """How many a tab lists, in words; `partial`: not all was looked at, so that nothing found is no "nobody"."""
+    if count is None:
+        return _UNCOUNTED[tab]
+    none, one, several = _HEADINGS[tab]
+    if count.number == 0 and not count.more:
+        return ("Nobody found waiting" if tab == WAITING else "Nothing found") if partial else none
+    return one if count.number == 1 and not count.more else several.format(count)
 
 
 def of_indexer(*, indexed: bool, now: datetime) -> Notice | None:

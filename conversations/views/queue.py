@@ -104,6 +104,11 @@ def _context(request: StaffRequest, page: QueuePage, form: QueueForm, shown: dic
         "rows": rows.drawn(page),
         # The whole page has one and the same.
         "csrf_token": rows.csrf_token,
+        "heading": notices.heading(
+            tab,
+            numbers.get(tab, Count() if tab == WAITING else None),
+            partial=bool(shown["notice"] or page.incomplete),
+        ),
         "waiting": numbers.get(WAITING, Count()),
         "form": form,
         "page": page,

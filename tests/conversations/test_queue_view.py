@@ -1,5 +1,6 @@
 """`/queue/`: tabs, filters, taking from the row, releasing all of mine."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -53,6 +54,40 @@ def test_tabs_and_filters_live_in_the_url(store):
     assert "held by tom" not in mine
     assert "held by tom" in html(client.get("/queue/?tab=colleagues"))
     assert "1 person is waiting" in html(client.get("/queue/?tab=junk&channel=sms"))
+
+
+@pytest.mark.parametrize(
+    ("tab", "one", "two", "none"),
+    [
+        ("waiting", "1 person is waiting", "2 people are waiting", "Nobody is waiting"),
+        ("mine", "You hold 1 conversation", "You hold 2 conversations", "You hold no conversation"),
+        (
+            "colleagues",
+            "Colleagues hold 1 conversation",
+            "Colleagues hold 2 conversations",
+            "Colleagues hold no conversation",
+        ),
+        ("overridden", "1 take-over was overridden", "2 take-overs were overridden", "Nothing was overridden"),
+    ],
+)
+def test_each_tab_is_headed_by_what_it_lists(store, tab, one, two, none):
+    def listed(n: int) -> dict:
+        match tab:
+            case "waiting":
+                return waiting(n)
+            case "overridden":
+                return held("tom.becker", n, request_id=f"r{n}", hand_off_to_human=False)
+            case _:
+                return held("amira.haddad" if tab == "mine" else "tom.becker", n, request_id=f"r{n}")
+
+    client = signed_in(member())
+    store.put("CONVERSATIONS", waiting(90) if tab != "waiting" else held("amira.haddad", request_id="mine"))
+    headings = []
+    for n in range(3):
+        text = html(client.get(f"/queue/?tab={tab}"))
+        headings.append(re.search(r"<h1>(.*?)</h1>", text)[1])
+        store.put("CONVERSATIONS", listed(n + 1))
+    assert headings == [none, one, two]
 
 
 def test_only_the_key_that_gives_up_a_conversation_asks_first(store):

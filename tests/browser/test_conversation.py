@@ -332,3 +332,12 @@ def test_the_key_asks_in_a_row_and_one_stays_in_the_list(open_page, mine):
     page.wait_for_url("**/queue/?tab=mine")
     expect(page.locator("#messages")).to_contain_text("Handed back to the AI.")
     expect(row).to_have_count(0)
+
+
+def test_that_somebody_holds_it_for_long_is_not_cut_off(open_page, mine):
+    page = open_page("agent")
+    page.goto("/queue/?tab=mine")
+    mark = page.locator("[data-row]", has_text="Mine of this test").get_by_text("held overnight")
+    assert mark.evaluate(
+        "each => each.getBoundingClientRect().right <= each.closest('.what').getBoundingClientRect().right"
+    )

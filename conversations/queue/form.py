@@ -11,6 +11,7 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from console.forms import DrawnHidden, DrawnSelect
+from console.redaction import cut
 from conversations.forms import CHANNELS
 from conversations.queue.entries import TABS, Entry
 from conversations.queue.filters import NO_REASON, QueueFilters, mark_of_reason
@@ -65,7 +66,7 @@ class QueueForm(forms.Form):
         self._choices("project", "All projects", {row.project_id: row.project_name for row in here})
         channels = {row.summary.channel: CHANNELS.get(row.summary.channel, row.summary.channel) for row in rows}
         self._choices("channel", "Any channel", channels | CHANNELS)
-        reasons = {mark_of_reason(row.hand_off.reason): row.hand_off.reason[:REASON_LENGTH] for row in rows}
+        reasons = {mark_of_reason(row.hand_off.reason): cut(row.hand_off.reason, REASON_LENGTH) for row in rows}
         chosen = self.values().get("reason", "")
         if chosen and chosen not in reasons:
             reasons[chosen] = "the chosen reason"

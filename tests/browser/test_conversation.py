@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.looks import check_look, check_looks
+
 COMPANY = "ci-cuc-001"
 
 
@@ -238,6 +240,16 @@ def test_the_first_message_of_all_is_shown_too(open_page, talk):
     expect(page.get_by_text("No messages yet")).to_have_count(0)
 
 
+def test_the_line_is_accessible_in_every_look(open_page, talk):
+    one = talk(40)
+    page = one.open(open_page("agent"))
+    one.say()
+    one.change(hand_off_to_human=True, hand_off_agent="tom.becker", hand_off_action_id="f" * 32)
+    look_again(page)
+    expect(news(page)).to_contain_text("Show")
+    check_looks(page, "conversation-news")
+
+
 def test_signed_out_it_ends_politely(open_page, talk):
     page = talk().open(open_page("agent"))
     page.context.clear_cookies()
@@ -310,6 +322,7 @@ def test_the_key_asks_before_it_hands_back(open_page, mine):
     dialog = page.get_by_role("dialog", name="Hand back to the AI")
     page.keyboard.press("r")
     expect(dialog).to_be_visible()
+    check_look(page, "ask")
     page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
     page.keyboard.press("r")

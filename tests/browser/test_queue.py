@@ -144,3 +144,10 @@ def test_on_a_narrow_screen_the_tab_that_one_is_in_is_in_view(open_page):
     with page.expect_response(lambda response: "x-poll" in response.request.headers and "/queue/?" in response.url):
         pass
     expect(page.locator("#queue-tabs [aria-current]")).to_be_in_viewport(ratio=0.99)
+
+
+def test_on_a_narrow_screen_a_row_says_its_project_and_its_channel(open_page):
+    page = open_page("agent", width=360)
+    page.goto("/queue/")
+    for where in page.locator("[data-row] .where").all():
+        assert where.evaluate("each => each.scrollWidth <= each.clientWidth")

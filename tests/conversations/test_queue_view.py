@@ -90,6 +90,13 @@ def test_each_tab_is_headed_by_what_it_lists(store, tab, one, two, none):
     assert headings == [none, one, two]
 
 
+def test_a_long_reason_in_the_filter_ends_in_an_ellipsis(store):
+    reason = "The customer asked three times for somebody who can tell when the engineer is coming"
+    store.put("CONVERSATIONS", waiting(5, hand_off_to_human_reason=reason))
+    [option] = re.findall(r"<option[^>]*>(The customer[^<]*)</option>", html(signed_in(member()).get("/queue/")))
+    assert option == "The customer asked three times for somebody who can tell wh…"
+
+
 def test_only_the_key_that_gives_up_a_conversation_asks_first(store):
     store.put_all("CONVERSATIONS", [waiting(5), held("amira.haddad")])
     client = signed_in(member())

@@ -9,7 +9,7 @@ from console.audit.actions import Action, Result
 from console.audit.models import AuditEntry
 from console.audit.recording import Actor, Entry, NoTrail, build, record_once_an_hour
 from console.dynamodb.translation import ConditionFailed
-from console.errors import Conflict, ConsoleError, NotAccepted, TableMissing
+from console.errors import Conflict, ConsoleError, NotAccepted, TableMissing, Throttled
 from console.staff.permissions import Permission, Staff
 from conversations.sources.adapter import Adapter, Asked, Subject
 from conversations.sources.records import RecordPage
@@ -60,8 +60,15 @@ def carry_out(subject: Subject, action: Action, staff: Staff, write: Callable[[]
         item.save()
     except TableMissing as missing:
         raise NoTrail("Changes are made", "nothing was changed") from missing
+    except ConsoleError:
+        # It may be there all the same, and nothing was begun.
+        _settle(item, f"{Result.FAILED}: not begun")
+        raise
     try:
         write()
+    except Throttled:
+        _settle(item, f"{Result.FAILED}: the store was busy")
+        raise
     except ConditionFailed as lost:
         _settle(item, f"{Result.CONFLICT}: it had changed")
         raise Conflict("It changed meanwhile, so nothing was done.") from lost
@@ -72,11 +79,16 @@ def carry_out(subject: Subject, action: Action, staff: Staff, write: Callable[[]
 
 
 def _settle(item: AuditEntry, result: str) -> None:
-    """Write the outcome; where that fails the deed is done all the same, and the entry stays pending."""
-    try:
-        item.update(actions=[AuditEntry.result.set(result)], condition=AuditEntry.result == str(Result.PENDING))
-    except ConsoleError as error:
-        logger.warning("The outcome of %s could not be recorded: %s", item.action_type, type(error).__name__)
+    """Write the outcome, twice if need be; where that fails what was done is done, and the entry stays pending."""
+    for _ in range(2):
+        try:
+            item.update(actions=[AuditEntry.result.set(result)], condition=AuditEntry.result == str(Result.PENDING))
+            return
+        except ConditionFailed:  # the first one was carried out
+            return
+        except ConsoleError as error:
+            failure = type(error).__name__
+    logger.warning("The outcome of %s could not be recorded: %s", item.action_type, failure)
 
 
 def _entry(subject: Subject, action: Action, staff: Staff) -> Entry:

@@ -252,6 +252,8 @@ REPEATABLE = {
 }
 # Forms that count once, whatever came of it: a code of a second factor, which is used up before it is believed.
 ONE_TIME = {"sign-in-code"}
+# Forms about what other services own, which nothing reconciles: where no answer came, their entry says so for good.
+NOT_RECONCILED = {"source-action"}
 # Forms about several objects, of which some may be done and others not.
 OF_MANY = {"queue-release-mine"}
 # Forms that have something to act on only after those of another route.
@@ -413,6 +415,10 @@ class _Trial:
 
     def _unsettled(self, final: Counter[tuple[Any, ...]]) -> Iterator[str]:
         pending = [change for change in final if "pending" in change]
+        if self.route in NOT_RECONCILED:
+            if sum(_successes(final).values()) + len(pending) > max(1, sum(_successes(self.wanted).values())) + 1:
+                yield f"entries of one form: {_successes(final)}, {pending}"
+            return
         if self.strike.kind.refuses:
             # Told that the record is gone, the console closes the entry alone.
             pending = [change for change in pending if change[0] != "IDEMPOTENCY"]

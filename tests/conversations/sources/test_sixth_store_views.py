@@ -2,6 +2,7 @@
 
 import html
 import re
+from functools import partial
 
 import pytest
 
@@ -182,6 +183,29 @@ def test_where_no_answer_came_the_entry_stays_pending_and_the_person_sees_what_i
     # Carried out or not: it is asked again where it was not, and there is nothing left to ask where it was.
     assert ("is not known" in text_of(answer)) == (status == 503)
     assert trail(notes) == [("chat.ended", "pending")]
+
+
+@pytest.mark.parametrize(
+    ("fault", "operation", "table", "results"),
+    [
+        (faults.fail_before, "UpdateItem", "AUDIT", ["success"]),
+        (faults.fail_after, "UpdateItem", "AUDIT", ["success"]),
+        (faults.fail_after, "PutItem", "AUDIT", ["failed: not begun"]),
+        (
+            partial(faults.refuse, code="ThrottlingException", whole_calls=True),
+            "UpdateItem",
+            "NOTES",
+            ["failed: the store was busy"],
+        ),
+    ],
+    ids=["outcome lost", "its answer lost", "entry's answer lost", "throttled"],
+)
+def test_what_is_known_of_an_action_is_in_its_entry(notes, fault, operation, table, results):
+    client = signed_in(admin())
+    seen = html.unescape(re.search(r'name="seen" value="([^"]*)"', client.get(STRIKE).content.decode())[1])
+    with fault(operation, table_key=table):
+        client.post(STRIKE, {"seen": seen})
+    assert [result for _, result in trail(notes)] == results
 
 
 def test_without_its_table_the_section_says_so(notes):

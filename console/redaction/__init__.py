@@ -11,7 +11,8 @@ The rules, and where each is written:
  7. Decode before matching ....... decoding.py; keys of dictionaries are redacted in values.py and walk.py
  8. JSON cut off, or in text ..... walk.py (a walk over tokens.py), never parsed and never let through
  9. Keyed digests only ........... masks.py (pseudonym)
-10. Nothing worse than linear .... patterns with bounds or possessive quantifiers; the hostile inputs among the tests
+10. Nothing worse than linear .... patterns with bounds or possessive quantifiers (of single characters: Python before
+    3.11.5 repeats possessive groups wrongly); the hostile inputs among the tests
 11. Unknown objects fail closed .. values.py (Redaction.of)
 
 Emails, tracking links and credentials are in identifiers.py; order and tracking numbers behind words in contexts.py.

@@ -62,11 +62,12 @@ _BEGINNINGS = "|".join(
     for first, stems in groupby(sorted((*_ORDER_STEMS, *_TRACKING_STEMS)), key=itemgetter(0))
 )
 _NO_LETTERS = r"[\x00-`{-\x7f]*+"
-# Text up to the next word that begins so, and that word with what is between it and the number, if it is one of them.
-_next_word = re.compile(
-    rf"{_NO_LETTERS}(?:(?!{_BEGINNINGS})(?:[a-z]++|[^\x00-\x7f]){_NO_LETTERS})*+"
-    rf"(?:(?P<orders>{_ORDER_WORD}{_BETWEEN}(?=(?:[a-z]{{1,6}}[\-/]?)?[0-9]))"
-    rf"|(?P<parcels>{_TRACKING_WORD}{_BETWEEN}(?=[a-z0-9]))|(?P<other>(?s:.)))"
+# Text up to the next word that begins so.
+_up_to_a_word = re.compile(rf"{_NO_LETTERS}(?:(?!{_BEGINNINGS})(?:[a-z]++|[^\x00-\x7f]){_NO_LETTERS})*").match
+# One of the words, and what is between it and the number.
+_word = re.compile(
+    rf"(?P<orders>{_ORDER_WORD}{_BETWEEN}(?=(?:[a-z]{{1,6}}[\-/]?)?[0-9]))"
+    rf"|(?P<parcels>{_TRACKING_WORD}{_BETWEEN}(?=[a-z0-9]))"
 ).match
 _has_tracking_digits = re.compile(r"(?:[^0-9]*+[0-9]){5}").match
 
@@ -78,14 +79,16 @@ def numbers_behind_words(text: str) -> list[Claim]:
         lowered = "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
     claims: list[Claim] = []
     position = orders_end = parcels_end = 0
-    while found := _next_word(lowered, position):
-        kind, end = found.lastgroup or "", found.end()
-        start = found.start(kind)
+    while (before := _up_to_a_word(lowered, position)) and (start := before.end()) < len(lowered):
         position = start + 1
-        if kind == "orders" and start >= orders_end:
-            orders_end = _order_numbers(text, lowered, end, claims)
-        elif kind == "parcels" and start >= parcels_end:
-            parcels_end = _tracking_numbers(text, lowered, end, claims)
+        word = _word(lowered, start)
+        if word is None:
+            continue
+        if word.lastgroup == "orders":
+            if start >= orders_end:
+                orders_end = _order_numbers(text, lowered, word.end(), claims)
+        elif start >= parcels_end:
+            parcels_end = _tracking_numbers(text, lowered, word.end(), claims)
     return _apart(claims) if len(claims) > 1 else claims
 
 

@@ -38,7 +38,7 @@ _NEXT = (
 )
 _NUMBERS = re.compile(rf"(?P<value>{_ONE}{{1,400}}(?:{_NEXT}){{0,20}})")
 # Up to the end of the line or the next key.
-_PHRASE = re.compile(r"(?P<value>[^\s;&|<>\"'{}\[\]](?:[^\s;&|<>\"{}]|[^\S\n](?![^\S\n]{0,2}[\w.\-]{1,40}=)){0,120}+)")
+_PHRASE = re.compile(r"(?P<value>[^\s;&|<>\"'{}\[\]](?:[^\s;&|<>\"{}]|[^\S\n](?![^\S\n]{0,2}[\w.\-]{1,40}=)){0,120})")
 _PLAIN_NUMBER = re.compile(r"""["']?(?P<value>-?[0-9]+(?:\.[0-9]+)?)(?![0-9A-Za-z\-/+(@%]|[ .][0-9(])""")
 _QUOTED = {'"': _DOUBLE_QUOTED, "'": _SINGLE_QUOTED, "[": _BRACKETED, "(": _BRACKETED, "{": _BRACKETED}
 _BARE = {Kind.PHONE: _PHONE, Kind.EMAIL: _TOKEN, Kind.TRACKING: _NUMBERS, Kind.ORDER: _NUMBERS, Kind.PERSONAL: _PHRASE}

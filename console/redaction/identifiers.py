@@ -27,7 +27,7 @@ _URL_WITH_ID = re.compile(r"https?://[^/?#]*[/?#][^0-9]*[0-9]|https?://[^?]*\?[^
 # Letters of every script, with the vowel signs and accents that `\w` leaves out.
 _WORD = r"\w\u0300-\u036f\u0590-\u05c7\u0610-\u065f\u0900-\u0dff\u0e31-\u0eff\u1000-\u109f"
 _ATOM = rf"[{_WORD}.+\-]"
-_DOMAIN = re.compile(rf"(?:@{{1,3}}(?:[{_WORD}\-]++(?:\.[{_WORD}\-]++)*+|\[[^\]\s]{{1,64}}\]?|\Z))++")
+_DOMAIN = re.compile(rf"(?:@{{1,3}}(?:[{_WORD}\-]++(?:\.[{_WORD}\-]++)*|\[[^\]\s]{{1,64}}\]?|\Z))+")
 # Read backwards from the @, so that text without one costs nothing.
 _LOCAL_BACKWARDS = re.compile(
     # user+mailbox/department=shipping: a slash or an equals sign only behind a plus

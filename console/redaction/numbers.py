@@ -8,13 +8,14 @@ from console.redaction.shapes import EPOCH, phone_word_near
 
 _LONG = 7
 # At least five characters, since five digits are the shortest phone number.
-_NUMBER = re.compile(r"[0-9+](?=[0-9 .\-/()+]{4})[0-9]*+(?:[ .\-/()+]{1,3}+[0-9]++)*+")
+_NUMBER = re.compile(r"[0-9+](?=[0-9 .\-/()+]{4})[0-9]*+(?:[ .\-/()+]{1,3}+[0-9]++)*")
 # 00123 is no country code, but a number with leading zeros.
 _has_country_code = re.compile(r"\+|00[1-9][0-9]{0,2}[ .\-/(]").match
 # What a line break has cut from a number. One group with a number on the next line too is a row of a table.
 _REST = re.compile(
     r"[ ]{0,2}\r?\n[ ]{0,2}"
-    r"(?P<rest>[0-9]++(?:(?:[ .\-/()]{1,3}+[0-9]++)++|(?![ ]{0,2}\r?\n[ ]{0,2}[0-9])))(?![0-9A-Za-z])"
+    r"(?P<rest>[0-9]++(?:(?:[ .\-/()]{1,3}+[0-9]++)+(?![ .\-/()]{1,3}+[0-9])|(?![ ]{0,2}\r?\n[ ]{0,2}[0-9])))"
+    r"(?![0-9A-Za-z])"
 )
 # So many digits before the line break are no whole number with its country code, and so many with those behind it are.
 _CUT, _WHOLE = range(3, 10), range(10, MAX_PHONE_DIGITS + 1)

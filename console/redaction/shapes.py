@@ -67,7 +67,7 @@ _A_SHAPE = (
 _FROM_DIGIT = re.compile(rf"[0-9](?<![0-9A-Za-z+.].){_A_SHAPE}")
 _FROM_DIGIT_OR_HEX = re.compile(rf"[0-9A-Fa-f](?<![0-9A-Za-z+.].)(?:(?<=[0-9])|(?=[0-9A-Fa-f]{{7}})){_A_SHAPE}")
 # What a shape that begins with a letter must hold; asking for it first is cheap.
-_has_digit_behind_hex = re.compile(r"(?:[^0-9]*+(?<![A-Fa-f])(?<![A-Fa-f]-)[0-9]++)*+[^0-9]*+[0-9]").match
+_has_digit_behind_hex = re.compile(r"[0-9](?:(?<=[A-Fa-f].)|(?<=[A-Fa-f]-.))").search
 # Three digits, next to each other or nearly.
 _has_number = re.compile(r"[0-9][ .\-/()+]{0,3}[0-9][ .\-/()+]{0,3}[0-9]").search
 _AN_EPOCH = re.compile(rf"1(?<![0-9A-Za-z+.].)(?<=(?=(?P<epoch>{_EPOCH_WITH_FRACTION})(?![0-9A-Za-z]|[.:][0-9])).)")
@@ -130,7 +130,7 @@ _WHOLE = re.compile(
     )
 )
 # Text that is one of them, or has nothing in it that a rule could find.
-NOTHING_SUSPICIOUS = r"(?:[^0-9@%&\\=:w\u0080-\U0010ffff]++|w(?!amid))*+"
+NOTHING_SUSPICIOUS = r"(?:[^0-9@%&\\=:w\u0080-\U0010ffff]++|w(?!amid))*"
 is_plain_text = re.compile(rf"{NOTHING_SUSPICIOUS}|{_WHOLE.pattern}").fullmatch
 # A number that is a whole value: small, a fraction, or an epoch.
 WHOLE_NUMBER = rf"-?(?:[0-9]{{1,6}}|{_FRACTION}|{_EPOCH_WITH_FRACTION})(?![0-9.eE])"

@@ -35,7 +35,7 @@ DEALT = STRINGS[::EVERY]
 # Strings in a group for pages that show many texts, or show them in part; and for the others.
 GROUP, LARGER_GROUP = 20, 67
 # Redirects, and fragments that are put into a page by pressing what is on it.
-LED_TO = {"home", "sign-in", "conversation-step", "conversation-last-message"}
+LED_TO = {"home", "sign-in", "conversation-step", "conversation-last-message", "conversation-news"}
 # Of these every address shows something else; of the others the first will do.
 WHOLE = {"queue", "conversations", "conversation-find", "trail", "source-list", "source-record"}
 # Of a store's texts its lists show parts, and its records many: that all is text is looked at, not that all is there.

@@ -34,6 +34,7 @@ class HandOffTrail:
         """The platform's request as the indexer records it: one entry, and since when a human is wanted."""
         self.item["hand_off_requested_at"] = to_iso(at)
         self._queue("waiting")
+        self.rng.getrandbits(128)  # as for each other step: the rest of the story does not hang on who asked
         request = entries.Request(self.item["conversation_id"], self.item["company_id"], "", to_iso(at), to_iso(at))
         payload = {"reason": redact(self.item["hand_off_to_human_reason"])}
         actor = PLATFORM.name, PLATFORM.role

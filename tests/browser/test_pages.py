@@ -12,9 +12,9 @@ FIND = "/conversations/find/"
 EVENTS = "/audit/events/"
 TALKS = "/tenants/outlocks/conversations/"
 OPEN = "[data-open]"
-LONG = "ci-nwe-002#pi-nwe-mtr#req-c3626739#447700900144"
-HANDLED = "ci-lum-003#pi-lum-aft#req-5ea34695#447700900183"
-STRUCTURED = "ci-lum-003#pi-lum-apt#req-drift-structured-content#447700900387"
+LONG = "ci-nwe-002#pi-nwe-mtr#req-64e5dd56#447700900144"
+HANDLED = "ci-lum-003#pi-lum-aft#req-871cda4b#447700900399"
+STRUCTURED = "ci-nwe-002#pi-nwe-mtr#req-drift-structured-content#447700900387"
 
 
 def by_id(conversation_id: str) -> list:

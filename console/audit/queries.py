@@ -15,10 +15,9 @@ from console.audit.records import HandOffEntry, TrailPage, TrailRow
 from console.audit.rows import as_payload, may_be_later, moment_of, row_of_entry, row_of_record
 from console.dynamodb.batches import batch_get
 from console.dynamodb.calls import parallel
-from console.dynamodb.connection import call
+from console.dynamodb.existence import any_item
 from console.dynamodb.keys import fits
 from console.dynamodb.presence import index_ready
-from console.dynamodb.registry import table_name
 from console.errors import ConsoleError, NotAccepted, TableMissing
 from console.redaction import redact
 from console.staff.models import StaffAccount
@@ -52,21 +51,11 @@ def exists(company_id: str) -> bool:
     Without that index nothing is found by a company: False. Raises the store's errors.
     """
     try:
-        answer = call(
-            "Query",
-            TableName=table_name("AUDIT"),
-            IndexName=CompanyIndex.Meta.index_name,
-            KeyConditionExpression="gsi_company_id = :company",
-            ExpressionAttributeValues={":company": {"S": company_id}},
-            ProjectionExpression="conversation_id",
-            Limit=1,
-            ReturnConsumedCapacity="TOTAL",
-        )
+        return any_item("AUDIT", "gsi_company_id", company_id, CompanyIndex.Meta.index_name)
     except (NotAccepted, TableMissing):
         if index_ready("AUDIT", CompanyIndex.Meta.index_name):
             raise
         return False
-    return bool(answer["Items"])
 
 
 def is_of(entry: AuditEntry, company_id: str) -> bool:

@@ -5,6 +5,7 @@
 
 from console import clock
 from console.dynamodb.connection import call
+from console.dynamodb.existence import any_item
 from console.dynamodb.keys import fits
 from console.dynamodb.paging import PageRead, Source, read_page
 from console.dynamodb.registry import table_name
@@ -52,19 +53,9 @@ def exists(tenant_id: str) -> bool:
     One that has expired counts: until DynamoDB removes it, who has the id as scope is shown it.
     """
     try:
-        answer = call(
-            "Query",
-            TableName=table_name("TENANT_CONVERSATIONS"),
-            KeyConditionExpression="pk = :pk",
-            ExpressionAttributeValues={":pk": {"S": tenant_id}},
-            ProjectionExpression="pk",
-            Limit=1,
-            ConsistentRead=True,
-            ReturnConsumedCapacity="TOTAL",
-        )
+        return any_item("TENANT_CONVERSATIONS", "pk", tenant_id)
     except TableMissing:
         return False
-    return bool(answer["Items"])
 
 
 def conversation_id_of(tenant_id: str, reference: str, staff: Staff) -> str:

@@ -10,11 +10,10 @@ from functools import partial
 
 from console import clock
 from console.dynamodb.calls import submit
-from console.dynamodb.connection import call
+from console.dynamodb.existence import any_item
 from console.dynamodb.models import ForeignModel
 from console.dynamodb.paging import PAGE_SIZE, RESTARTED, PageRead, Source, read_page
 from console.dynamodb.presence import index_absent, table_ready
-from console.dynamodb.registry import table_name
 from console.errors import Conflict, ConsoleError, NotAccepted, TableMissing
 from console.refs import seal_cursor, unseal_cursor
 from console.staff.permissions import Staff
@@ -64,16 +63,7 @@ def exists(organisation: str) -> bool:
     tell, and the store's errors; without the table there is none.
     """
     try:
-        answer = call(
-            "Query",
-            TableName=table_name(TABLE),
-            IndexName=ORGANISATION_INDEX,
-            KeyConditionExpression="org_id = :organisation",
-            ExpressionAttributeValues={":organisation": {"S": organisation}},
-            ProjectionExpression="PK",
-            Limit=1,
-            ReturnConsumedCapacity="TOTAL",
-        )
+        return any_item(TABLE, "org_id", organisation, ORGANISATION_INDEX)
     except (NotAccepted, TableMissing) as error:
         if not table_ready(TABLE):
             return False
@@ -83,7 +73,6 @@ def exists(organisation: str) -> bool:
             f"Whether threads are kept under this id cannot be told: the index {ORGANISATION_INDEX} is not there in "
             "this environment. Ask an administrator of all companies to create it."
         ) from error
-    return bool(answer["Items"])
 
 
 def key_of_thread(item: Thread) -> ThreadKey:

@@ -5,9 +5,8 @@ Asking is no looking: nothing of a message is read but how many there are, and n
 
 from dataclasses import dataclass
 
-from django.utils.crypto import salted_hmac
-
 from console import clock
+from console.refs import keyed_digest
 from console.staff.permissions import Staff
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
@@ -79,4 +78,4 @@ def _words(hand_off: HandOff, staff: Staff) -> str:
 
 
 def _digest(*parts: str) -> str:
-    return salted_hmac("conversations.news", "\0".join(parts), algorithm="sha256").hexdigest()[:16]
+    return keyed_digest("\0".join(parts))[:16]

@@ -14,6 +14,7 @@ from django.http import QueryDict
 
 from console.errors import Invalid
 from console.forms import PLAIN_TEXT
+from console.refs import keyed_digest
 from console.trees import clean
 from tenants.channel_types import TYPES, label_of
 from tenants.keys import MAX_NAME, checked_name
@@ -176,7 +177,7 @@ class SettingsForm(forms.Form):
     def _digest(self, name: str, value: Any) -> str:
         field = self.fields[name]
         sent = field.as_sent(value) if isinstance(field, AsShown) else repr(sorted(map(str, value or ())))
-        return hashlib.sha256(sent.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+        return keyed_digest(sent)[:12]
 
 
 def _field_of(key: str) -> str:

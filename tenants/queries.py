@@ -67,11 +67,16 @@ def names_for(staff: Staff) -> dict[str, str]:
     """Names by id of the first tenants in a person's scope, for whoever gives scope to others. At most two reads."""
     if not staff.can(Permission.TENANT_READ):
         return {}
+    return {row.tenant_id: row.name for row in first_tenants(staff)[0]}
+
+
+def first_tenants(staff: Staff) -> tuple[tuple[TenantRow, ...], bool]:
+    """The first tenants in scope, and whether there are more: at most two reads. Raises as `list_tenants`."""
     page = list_tenants(staff)
-    rows = page.rows
-    if page.next:
-        rows += list_tenants(staff, cursor=page.next).rows
-    return {row.tenant_id: row.name for row in rows}
+    if not page.next:
+        return page.rows, False
+    second = list_tenants(staff, cursor=page.next)
+    return page.rows + second.rows, bool(second.next)
 
 
 def _of_scope(staff: Staff, status: str, cursor: str) -> TenantPage:

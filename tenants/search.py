@@ -9,7 +9,7 @@ from console.staff.permissions import Permission, Staff
 from tenants.channel_types import TYPES, checked_channel, label_of
 from tenants.keys import Channel
 from tenants.people import KnownUsers, users_known_by, users_of_id
-from tenants.queries import list_tenants, metas_of, owners_of
+from tenants.queries import first_tenants, metas_of, owners_of
 from tenants.reading import row_of, shown_to
 from tenants.records import TenantRow
 
@@ -28,13 +28,10 @@ def _tenant(value: str, staff: Staff) -> Found:
 
 def _named(value: str, staff: Staff) -> Found:
     """Tenants in scope by a name. At most two reads; a notice where there are more tenants than those tell of."""
-    pages = [list_tenants(staff)]
-    if pages[0].next:
-        pages.append(list_tenants(staff, cursor=pages[0].next))
-    rows = [row for page in pages for row in page.rows if named_so(row.name, value)]
-    read = sum(len(page.rows) for page in pages)
-    notices = (f"Of the tenants' names, the first {read} were looked at.",) if pages[-1].next else ()
-    return Found(tuple(_hit(row) for row in rows[:HITS]), notices)
+    first, more = first_tenants(staff)
+    named = [row for row in first if named_so(row.name, value)]
+    notices = (f"Of the tenants' names, the first {len(first)} were looked at.",) if more else ()
+    return Found(tuple(map(_hit, named[:HITS])), notices)
 
 
 def _hit(row: TenantRow) -> Hit:

@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.looks import check_look, check_looks
+from tests.items import conversation
 
 COMPANY = "ci-cuc-001"
 
@@ -32,31 +33,16 @@ class Talk:
 
     def __init__(self, platform, messages: int, **more) -> None:
         self.platform, self.count = platform, messages
-        number = f"4477009{uuid.uuid4().int % 100000:05}"
-        request = f"req-{uuid.uuid4().hex[:8]}"
-        self.key = {
-            "primary_channel": f"+{number}",
-            "conversation_id": f"{COMPANY}#pi-cuc-int#{request}#{number}",
-        }
-        self.item = {
-            **self.key,
-            "recipient_tel": f"+{number}",
-            "company_id": COMPANY,
-            "company_name": "Cucumber Recruitment",
-            "project_id": "pi-cuc-int",
-            "project_name": "Interviews",
-            "channel_method": "whatsapp",
-            "conversation_status": "reply_sent",
-            "request_id": request,
-            "messages": [said(n, 500 - n) for n in range(1, messages + 1)],
-            "created_at": instant(600),
-            "updated_at": instant(90),
-            "task_complete": 0,
-            "comms_consent": True,
-            "function_call": False,
-            "hand_off_to_human": False,
-            "hand_off_to_human_reason": None,
-        } | more
+        self.item = conversation(
+            primary_channel=f"+4477009{uuid.uuid4().int % 100000:05}",
+            company_id=COMPANY,
+            conversation_status="reply_sent",
+            messages=[said(n, 500 - n) for n in range(1, messages + 1)],
+            created_at=instant(600),
+            updated_at=instant(90),
+            **more,
+        )
+        self.key = {name: self.item[name] for name in ("primary_channel", "conversation_id")}
         platform.put_item(Item=self.item)
 
     def open(self, page: Page) -> Page:

@@ -1,10 +1,11 @@
 """An open queue: what appears in it by itself, what does not move, and who gets the longest waiting."""
 
-import uuid
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from playwright.sync_api import Page, expect
+
+from tests.items import conversation
 
 COMPANY = "ci-cuc-001"
 # The first answer of an open page comes within a second, the next ones every eight; then the indexer's own.
@@ -17,29 +18,13 @@ def asked(platform):
     keys = []
 
     def ask(reason: str, **more) -> dict[str, str]:
-        now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-        number = f"44770090{len(keys) + 5000}"
-        request = f"req-{uuid.uuid4().hex[:8]}"
-        item = {
-            "primary_channel": f"+{number}",
-            "conversation_id": f"{COMPANY}#pi-cuc-int#{request}#{number}",
-            "recipient_tel": f"+{number}",
-            "company_id": COMPANY,
-            "company_name": "Cucumber Recruitment",
-            "project_id": "pi-cuc-int",
-            "project_name": "Interviews",
-            "channel_method": "whatsapp",
-            "conversation_status": "awaiting_reply",
-            "request_id": request,
-            "messages": [],
-            "created_at": now,
-            "updated_at": now,
-            "task_complete": 0,
-            "comms_consent": True,
-            "function_call": False,
-            "hand_off_to_human": False,
-            "hand_off_to_human_reason": None,
-        } | more
+        item = conversation(
+            primary_channel=f"+44770090{len(keys) + 5000}",
+            company_id=COMPANY,
+            conversation_status="awaiting_reply",
+            messages=[],
+            **more,
+        )
         platform.put_item(Item=item)
         key = {name: item[name] for name in ("primary_channel", "conversation_id")}
         keys.append(key)

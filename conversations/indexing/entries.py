@@ -1,6 +1,7 @@
 """The trail's entries of what the platform asked for: one for each request, whoever comes to write it.
 
-An entry's key is made of the time since when a human is wanted, so that all who know that time write the same entry.
+An entry's key is made of the time since when a human is wanted and of the console's last action before that, so that
+all who read the item write the same entry, and a platform that does not move its time asks anew after a hand-back.
 `edge_at` says for which flip of the flag it stands, by the platform's time of that; a sweep, which sees no flips,
 leaves it open. Such an entry has no `action_id`: it is nothing that the console did, and no link of the chain by which
 actions are settled.
@@ -49,7 +50,7 @@ def sort_key(request: Request) -> str:
 
 
 def _id_of(request: Request) -> str:
-    named = f"{request.conversation_id}\n{request.at}".encode(errors="replace")
+    named = "\n".join(filter(None, (request.conversation_id, request.at, request.previous))).encode(errors="replace")
     return hashlib.sha256(named).hexdigest()[:32]
 
 

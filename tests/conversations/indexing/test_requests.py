@@ -139,6 +139,21 @@ def test_a_request_after_a_hand_back_names_the_hand_back_before_it(store, stream
     assert indexed(store)["waiting"] == {KEY["conversation_id"]}
 
 
+def test_a_request_after_a_hand_back_is_another_also_where_the_platforms_time_did_not_move(store, stream):
+    asks(store, T1)
+    stream.handle_all()
+    perform(form("take"), ANA)
+    back = form("hand_back")
+    perform(back, ANA)
+    asks(store, T1)
+    stream.handle_all()
+    stream.handle_all()
+    sweep()
+    assert times(store) == [T1, T1]
+    assert {entry.get("previous_action_id") for entry in requests_of(store)} == {None, back.action_id}
+    assert indexed(store)["waiting"] == {KEY["conversation_id"]}
+
+
 def test_a_new_request_frees_what_somebody_held_when_it_was_overridden(store):
     put(store, **held_by("ana", hand_off_to_human=False))
     stream = Stream()

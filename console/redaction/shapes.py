@@ -64,10 +64,7 @@ _PROMISING = r"(?:(?=[0-9A-Za-z]{7}|[0-9A-Za-z]*+(?:[\-/.:][0-9A-Fa-f]|[ ]?[bKkM
 _A_SHAPE = (
     rf"{_PROMISING}(?<=(?=(?:(?P<strong>{'|'.join(_STRONG)})|(?P<weak>{'|'.join(_WEAK)}))(?![0-9A-Za-z]|[.:][0-9])).)"
 )
-_FROM_DIGIT = re.compile(rf"[0-9](?<![0-9A-Za-z+.].){_A_SHAPE}")
-_FROM_DIGIT_OR_HEX = re.compile(rf"[0-9A-Fa-f](?<![0-9A-Za-z+.].)(?:(?<=[0-9])|(?=[0-9A-Fa-f]{{7}})){_A_SHAPE}")
-# What a shape that begins with a letter must hold; asking for it first is cheap.
-_has_digit_behind_hex = re.compile(r"[0-9](?:(?<=[A-Fa-f].)|(?<=[A-Fa-f]-.))").search
+_shape = re.compile(rf"[0-9A-Fa-f](?<![0-9A-Za-z+.].)(?:(?<=[0-9])|(?=[0-9A-Fa-f]{{7}})){_A_SHAPE}").search
 # Three digits, next to each other or nearly.
 _has_number = re.compile(r"[0-9][ .\-/()+]{0,3}[0-9][ .\-/()+]{0,3}[0-9]").search
 _AN_EPOCH = re.compile(rf"1(?<![0-9A-Za-z+.].)(?<=(?=(?P<epoch>{_EPOCH_WITH_FRACTION})(?![0-9A-Za-z]|[.:][0-9])).)")
@@ -142,9 +139,8 @@ def harmless_shapes(text: str) -> list[Claim]:
     claims: list[Claim] = []
     if not _has_number(text):
         return claims
-    search = _FROM_DIGIT_OR_HEX.search if _has_digit_behind_hex(text) else _FROM_DIGIT.search
     position = 0
-    while found := search(text, position):
+    while found := _shape(text, position):
         kind = "strong" if found["strong"] is not None else "weak"
         start, end = found.span(kind)
         position = found.end()

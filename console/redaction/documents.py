@@ -41,7 +41,7 @@ def _fraction(written: str) -> float:
 
 
 # How JSON is usually written: with spaces or without, in ASCII or not.
-_read = json.JSONDecoder(strict=False, parse_float=_fraction).decode
+_read = json.JSONDecoder(strict=False, parse_float=_fraction).raw_decode
 _WRITERS = {
     (is_compact, is_ascii): json.JSONEncoder(
         separators=(",", ":") if is_compact else (", ", ": "), ensure_ascii=is_ascii, check_circular=False
@@ -108,10 +108,10 @@ class _Strings:
 def _redact_whole(text: str, strings: _Strings) -> str | None:
     """Redact text that is one document; None where it is none, or writing it would not give back the same text."""
     try:
-        document = _read(text)
+        document, end = _read(text)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(document, dict | list):
+    if end < len(text):
         return None
     redaction = Redaction(strings.redact)
     redacted = redaction.of(document)
@@ -124,7 +124,7 @@ def _redact_whole(text: str, strings: _Strings) -> str | None:
     return written if write(document) == text else None
 
 
-def _unmasked(written: str, masked: list[tuple[object, object]], is_ascii: bool) -> str | None:
+def _unmasked(written: str, masked: list[tuple[object, str]], is_ascii: bool) -> str | None:
     """The document with its masks replaced by what they stand for; None where that cannot be told.
 
     Only if the text was written in the usual way is this the text again: to write the document too would take longer.
@@ -133,11 +133,11 @@ def _unmasked(written: str, masked: list[tuple[object, object]], is_ascii: bool)
     pieces: list[str] = []
     end = 0
     for value, mask in masked:
-        literal = quote(mask) if isinstance(mask, str) else ""
+        literal = quote(mask)
         start = written.find(literal, end)
-        if start < 0 or not literal:
+        if start < 0:
             return None
-        pieces += (written[end:start], quote(value) if isinstance(value, str) else repr(value))
+        pieces += (written[end:start], quote(value) if type(value) is str else repr(value))
         end = start + len(literal)
     pieces.append(written[end:])
     return "".join(pieces)

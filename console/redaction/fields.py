@@ -48,7 +48,7 @@ _FEWEST_DIGITS = {Kind.PHONE: 4, Kind.TRACKING: 1, Kind.ORDER: 4}
 def mask_value(kind: Kind, value: str) -> str:
     """The mask of a value whose key is sensitive; masks and empty values stay."""
     plain = value.strip()
-    if not plain or is_mask(plain) or (kind is _ORDER and plain.lower() in _NOT_ORDERS):
+    if not plain or (plain[0] == "*" and is_mask(plain)) or (kind is _ORDER and plain.lower() in _NOT_ORDERS):
         return value
     mask = _MASKS.get(kind)
     return mask(plain) if mask else FULL_MASK

@@ -18,6 +18,10 @@ _SMALL = 999_999
 _HARMLESS = (datetime.date, datetime.time, datetime.timedelta, uuid.UUID)
 # Python 3.11 is slow to reach the members of an Enum by name.
 _SAFE = Kind.SAFE
+# Names of steps, states and models come in every payload, and are recognised faster than read. Only what holds nothing
+# to mask is here; the longer, such as identifiers and times, are rarely the same. Forgotten all at once when too many.
+_LONGEST_KNOWN, _MAX_KNOWN = 19, 2048
+_known_words: set[str] = set()
 _LEAVES = (str, int, float, type(None), Decimal, bytes, bytearray, *_HARMLESS)
 
 
@@ -47,7 +51,7 @@ class Redaction:
     def __init__(self, redact_string: Callable[[str, Kind], str]) -> None:
         self._redact_string = redact_string
         self.members = 0  # of all the objects that were met
-        self.masked: list[tuple[object, object]] = []  # what was masked and its mask, in order
+        self.masked: list[tuple[object, str]] = []  # what was masked and its mask, in order
         self.has_masked_keys = False
 
     def of(self, value: object, kind: Kind = Kind.OTHER, key: str = "", depth: int = 0) -> object:
@@ -66,26 +70,26 @@ class Redaction:
 
     def _leaf(self, value: object, kind: Kind) -> object:
         if isinstance(value, str):
-            redacted: object = self._string(str.__str__(value), kind)
-            if redacted == value:
-                return value
-        elif value is None or isinstance(value, bool):
+            return self._noted(value, self._string(str.__str__(value), kind))
+        if value is None or isinstance(value, bool):
             return value
-        elif isinstance(value, (int, float, Decimal)):
-            redacted = _redacted_number(value, kind)
-        elif isinstance(value, (bytes, bytearray)):
-            redacted = self._bytes(bytes(value), kind)
-        else:
-            redacted = FULL_MASK if kind.is_sensitive else value
-        if redacted is value:
+        if isinstance(value, (int, float, Decimal)):
+            masked = _redacted_number(value, kind)
+            return self._noted(value, masked) if isinstance(masked, str) else value
+        if isinstance(value, (bytes, bytearray)):
+            return self._noted(value, self._bytes(bytes(value), kind))
+        return self._noted(value, FULL_MASK) if kind.is_sensitive else value
+
+    def _noted(self, value: object, masked: str) -> object:
+        """What a value is masked as, noted; the value itself where nothing is masked."""
+        if masked == value:
             return value
-        self.masked.append((value, redacted))
-        return redacted
+        self.masked.append((value, masked))
+        return masked
 
     def _container(self, value: dict[object, object] | list[object], kind: Kind, key: str, depth: int) -> object:
         if depth >= _MAX_DEPTH:
-            self.masked.append((value, FULL_MASK))
-            return FULL_MASK
+            return self._noted(value, FULL_MASK)
         kinds = key_kinds(key, kind)
         if isinstance(value, dict):
             return self._object(value, kinds, depth)
@@ -112,15 +116,16 @@ class Redaction:
             # By far the most frequent values come first.
             if type(element) is str:
                 if kind.is_sensitive:
-                    masked: object = mask_value(kind, element)
+                    masked: object = self._noted(element, mask_value(kind, element))
+                elif element in _known_words:
+                    continue
                 elif is_plain_text(element):
+                    if len(element) <= _LONGEST_KNOWN:
+                        _remember(element)
                     continue
                 else:
-                    masked = self._redact_string(element, kind)
-                if masked == element:
-                    continue
-                self.masked.append((element, masked))
-            elif element is None or (isinstance(element, (int, float)) and _may_stay(element, kind)):
+                    masked = self._noted(element, self._redact_string(element, kind))
+            elif element is None or (isinstance(element, (int, float)) and (kind is _SAFE or _may_stay(element, kind))):
                 continue
             elif type(element) is dict and depth < _MAX_DEPTH - 1:
                 masked = self._object(element, kinds.inside.get(name) or kinds.kinds_inside(name, kind), depth + 1)
@@ -177,8 +182,16 @@ def _redacted_key(kinds: KeyKinds, name: object) -> tuple[Kind, object]:
 
 
 def _may_stay(value: int | float, kind: Kind) -> bool:
-    """Whether the number is known to be harmless without a look at how it is written."""
-    return kind is _SAFE or (isinstance(value, int) and -_SMALL <= value <= _SMALL and not kind.is_sensitive)
+    """Whether a number may stay; one whose key is safe may anyway."""
+    if kind.is_sensitive:
+        return False
+    return -_SMALL <= value <= _SMALL if isinstance(value, int) else is_whole_number(repr(value)) is not None
+
+
+def _remember(word: str) -> None:
+    if len(_known_words) >= _MAX_KNOWN:
+        _known_words.clear()
+    _known_words.add(word)
 
 
 def _redacted_number(value: int | float | Decimal, kind: Kind) -> object:

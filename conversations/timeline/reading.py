@@ -85,11 +85,14 @@ def read_timeline(
 
     `record_opened` puts on record that messages are shown, before anything is returned: False where there is no trail,
     and then they are redacted. `cursor` is of a page before, `at` of a link to a line; one that is foreign or stale
-    gives the newest. One round of at most a PutItem, a GetItem and five Queries in parallel, then at most two
+    gives the newest, and a link says so. One round of at most a PutItem, a GetItem and five Queries in parallel, then at most two
     BatchGetItems in parallel; without the index of records and without entries one round of two Queries more. Raises
     the store's errors; what is absent is said.
     """
-    reader = _Reader(item, stored, staff, kinds, _places_of(item, staff, kinds, cursor, at))
+    places = _places_of(item, staff, kinds, cursor, at)
+    reader = _Reader(item, stored, staff, kinds, places or {})
+    if at and places is None:
+        reader.notices["This link leads to no line any more. These are the newest."] = None
     return reader.read(record_opened)
 
 
@@ -99,12 +102,12 @@ def _bindings(item: Conversation, staff: Staff, kinds: Sequence[Kind]) -> tuple[
     return ("timeline", *own, staff.username), ("timeline line", *own)
 
 
-def _places_of(item: Conversation, staff: Staff, kinds: Sequence[Kind], cursor: str, at: str) -> Places:
+def _places_of(item: Conversation, staff: Staff, kinds: Sequence[Kind], cursor: str, at: str) -> Places | None:
     for_pages, for_links = _bindings(item, staff, kinds)
     found = refs.unseal_cursor(cursor, *for_pages) if cursor else None
     if found is None and at:
         found = refs.unseal_cursor(at, *for_links)
-    return dict(found) if isinstance(found, dict) else {}
+    return dict(found) if isinstance(found, dict) else None
 
 
 class _Reader:

@@ -259,9 +259,19 @@ def test_a_link_to_a_line_leads_to_its_page_for_a_colleague_too(store, item):
         for here in re.findall(r'class="link-here" href="([^"]+)"', mine.get(page).content.decode()):
             address, _, anchor = html.unescape(here).partition("#")
             assert not re.search(r"\d{7}|%23|%2B", re.sub(r"[A-Za-z0-9_-]{40,}", "", address))
-            assert anchor in [each for each, _ in shown(colleagues.get(address))]
+            answer = colleagues.get(address)
+            assert anchor in [each for each, _ in shown(answer)]
+            assert "leads to no line" not in answer.content.decode()
             seen += 1
     assert seen > 80
+
+
+def test_a_link_that_is_not_valid_shows_the_newest_and_says_so(item):
+    client = signed_in(member())
+    newest = shown(client.get(url_of(item, "timeline/")))
+    answer = client.get(url_of(item, "timeline/?at=junk"))
+    assert shown(answer) == newest
+    assert "This link leads to no line any more." in answer.content.decode()
 
 
 def test_messages_lead_into_the_transcript_and_entries_and_records_to_their_pages(store, item):

@@ -1,10 +1,10 @@
 """The trail's entries of what the platform asked for: one for each request, whoever comes to write it.
 
-An entry's key is made of the time since when a human is wanted and of the console's last action before that, so that
-all who read the item write the same entry, and a platform that does not move its time asks anew after a hand-back.
+An entry's key is made of the time since when a human is wanted, so that all who know that time write the same entry.
 `edge_at` says for which flip of the flag it stands, by the platform's time of that; a sweep, which sees no flips,
-leaves it open. Such an entry has no `action_id`: it is nothing that the console did, and no link of the chain by which
-actions are settled.
+leaves it open. A platform that does not move its time can ask twice at the same one, before and after an action of the
+console: the key of the second, which only the stream can tell apart, is made of that action too. Such an entry has no
+`action_id`: it is nothing that the console did, and no link of the chain by which actions are settled.
 """
 
 import hashlib
@@ -27,7 +27,10 @@ REASON_LENGTH = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request of the platform. `at` and `edge_at` are ISO as `clock.to_iso` writes it, `edge_at` "" where open."""
+    """A request of the platform. `at` and `edge_at` are ISO as `clock.to_iso` writes it, `edge_at` "" where open.
+
+    `previous` is the console's last action before it; `key` the sort key of its entry, "" for the one of its time.
+    """
 
     conversation_id: str
     company_id: str
@@ -35,6 +38,41 @@ class Request:
     at: str
     edge_at: str = ""
     reason: str = ""
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a trail has of requests, oldest first, and from each fence the action before it.
+
+    A fence changes the item's stamp and nothing else, so that a request is the same before and behind it.
+    """
+
+    requests: list[Request]
+    fences: dict[str, str]
+
+    def after(self, action_id: str) -> list[Request]:
+        """The requests after one action of the console ("": before all of them)."""
+        return [each for each in self.requests if self.is_same(each.previous, action_id)]
+
+    def is_same(self, action_id: str, other: str) -> bool:
+        """Whether two actions are one, but for fences."""
+        return self._before_fences(action_id) == self._before_fences(other)
+
+    def to_write(self, request: Request) -> Request:
+        """A request that is not recorded, with a key that none after another action has."""
+        if not any(
+            each.key == sort_key(request) and not self.is_same(each.previous, request.previous)
+            for each in self.requests
+        ):
+            return request
+        return replace(request, key=f"{request.at}#{_digest(request.conversation_id, request.at, request.previous)}")
+
+    def _before_fences(self, action_id: str) -> str:
+        # Not followed for ever: entries are foreign data too.
+        for _ in self.fences:
+            action_id = self.fences.get(action_id, action_id)
+        return action_id
 
 
 def request_in(stored: Raw, at: str, edge_at: str = "") -> Request:
@@ -46,31 +84,31 @@ def request_in(stored: Raw, at: str, edge_at: str = "") -> Request:
 
 def sort_key(request: Request) -> str:
     """Key of a request's entry within its trail."""
-    return f"{request.at}#{_id_of(request)}"
+    return request.key or f"{request.at}#{_digest(request.conversation_id, request.at)}"
 
 
-def _id_of(request: Request) -> str:
-    named = "\n".join(filter(None, (request.conversation_id, request.at, request.previous))).encode(errors="replace")
-    return hashlib.sha256(named).hexdigest()[:32]
+def _digest(*named: str) -> str:
+    return hashlib.sha256("\n".join(named).encode(errors="replace")).hexdigest()[:32]
 
 
-def found_since(conversation_id: str, previous: str, since: str) -> list[Request]:
-    """The recorded requests after the console action `previous` ("" for none), from `since` on, oldest first.
-
-    Strongly consistent. Raises the store's errors.
-    """
-    entries = AuditEntry.query(
+def recorded_since(conversation_id: str, since: str) -> Recorded:
+    """What the trail has of requests from `since` on. Strongly consistent. Raises the store's errors."""
+    recorded = Recorded([], {})
+    is_request = (AuditEntry.action_type == Action.HAND_OFF_REQUEST.value) & (AuditEntry.actor == PLATFORM.name)
+    for entry in AuditEntry.query(
         conversation_trail(conversation_id),
         AuditEntry.ts_action_id >= since,
         consistent_read=True,
-        filter_condition=(AuditEntry.action_type == Action.HAND_OFF_REQUEST.value)
-        & (AuditEntry.actor == PLATFORM.name),
-    )
-    return [
-        Request(conversation_id, "", previous, entry.ts_action_id.partition("#")[0], entry.edge_at or "")
-        for entry in entries
-        if (entry.previous_action_id or "") == previous
-    ]
+        filter_condition=is_request | (AuditEntry.action_type == Action.HAND_OFF_FENCE.value),
+    ):
+        previous = entry.previous_action_id or ""
+        if entry.action_type == Action.HAND_OFF_FENCE.value:
+            recorded.fences[entry.action_id or ""] = previous
+        else:
+            at = entry.ts_action_id.partition("#")[0]
+            found = Request(conversation_id, "", previous, at, entry.edge_at or "", key=entry.ts_action_id)
+            recorded.requests.append(found)
+    return recorded
 
 
 def ensure(request: Request) -> bool:
@@ -86,7 +124,7 @@ def ensure(request: Request) -> bool:
             actor=PLATFORM,
             company_id=request.company_id,
             payload=payload,
-            action_id=_id_of(request),
+            action_id=sort_key(request).partition("#")[2],
             previous_action_id=request.previous,
         ),
         at,
@@ -119,4 +157,4 @@ def claim(found: Request, request: Request) -> bool:
 
 def of_earlier_flip(found: Request, request: Request) -> Request:
     """The entry that the flip gets for which `found` stood before `request` proved to be the one."""
-    return replace(request, at=found.edge_at, edge_at=found.edge_at, reason="")
+    return replace(request, at=found.edge_at, edge_at=found.edge_at, reason="", key="")

@@ -16,7 +16,7 @@ from console.errors import Throttled
 from conversations.handoff.effects import AGENT, QUEUE, REQUESTED_AT, TAKEN_AT, Raw, text
 from conversations.handoff.packets import read_raw
 from conversations.indexing import entries
-from conversations.indexing.entries import Request, request_in
+from conversations.indexing.entries import Recorded, Request, request_in
 from conversations.indexing.states import Marks, Repair, is_outside, marks_of, platform_time, queue_key, repair_of
 from conversations.indexing.streams.records import Change
 from conversations.indexing.writing import after, key_in, write
@@ -69,9 +69,11 @@ def settle(edge: Edge) -> bool:
         # Most often the item still is as the record shows it: a write on that condition saves the read.
         stored = edge.image if number == 0 else read_raw(key_in(edge.image))
         marks = marks_of(stored or {})
-        live = stored is not None and marks.stamp == edge.request.previous
+        since = min(edge.at, marks.requested_at or edge.at)
+        recorded = entries.recorded_since(edge.request.conversation_id, since)
+        live = stored is not None and recorded.is_same(marks.stamp, edge.request.previous)
         bears = marks.requested_at if live else ""
-        found = _found(edge, bears)
+        found = recorded.after(edge.request.previous)
         if any(each.edge_at == edge.at for each in found):
             return False
         stale = _is_stale(edge, bears, found)
@@ -86,15 +88,10 @@ def settle(edge: Edge) -> bool:
             candidates = _candidates(edge, marks_of(after(stored, repair)).requested_at, found)
         elif number == 0:
             continue
-        recorded = _record(edge, candidates)
-        if recorded is not None:
-            return recorded
+        is_new = _record(edge, candidates, recorded)
+        if is_new is not None:
+            return is_new
     raise Throttled(TOO_BUSY)
-
-
-def _found(edge: Edge, bears: str) -> list[Request]:
-    since = min(edge.at, bears or edge.at)
-    return entries.found_since(edge.request.conversation_id, edge.request.previous, since)
 
 
 def _is_stale(edge: Edge, bears: str, found: Iterable[Request]) -> bool:
@@ -131,10 +128,11 @@ def _repair(edge: Edge, stored: Raw, marks: Marks, *, renew: bool, is_over: bool
     return Repair(values) if values else None
 
 
-def _record(edge: Edge, candidates: list[Request]) -> bool | None:
+def _record(edge: Edge, candidates: list[Request], recorded: Recorded) -> bool | None:
     """Whether the entry had to be written, or an open one was there; None where somebody was faster: look again."""
     first = candidates[0] if candidates else edge.request
     if first.edge_at == edge.at:
-        return entries.ensure(first) or None
-    is_new = bool(first.edge_at) and entries.ensure(entries.of_earlier_flip(first, edge.request))
+        return entries.ensure(recorded.to_write(first)) or None
+    earlier = entries.of_earlier_flip(first, edge.request) if first.edge_at else None
+    is_new = earlier is not None and entries.ensure(recorded.to_write(earlier))
     return is_new if entries.claim(first, edge.request) else None

@@ -1,5 +1,6 @@
 """The platform, people, sweeps and the stream in any order: one entry for each request, and the index is right."""
 
+import contextlib
 import random
 from datetime import UTC, datetime, timedelta
 
@@ -8,8 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from console import clock
+from console.errors import ConsoleError
 from conversations.handoff import perform
 from conversations.handoff.intents import allowed_actions
+from conversations.handoff.reconciliation import settle
 from conversations.indexing.handling import handle
 from conversations.models import Conversation
 from conversations.reading import hand_off_of
@@ -138,6 +141,45 @@ def test_people_act_in_between(store, seed):
     assert indexed(store) == oracle()
     console = [entry for entry in trail(store) if entry["actor"] == "ana"]
     assert all(entry["result"] == "success" for entry in console)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_people_and_fences_in_the_middle_of_handling(store, seed):
+    """Before one of the calls that a sweep or the stream makes somebody acts, and now and then acts are fenced off."""
+    rng = random.Random(seed)
+    world = World(store)
+
+    def act() -> None:
+        item = Conversation.get(**{"hash_key": KEY["primary_channel"], "range_key": KEY["conversation_id"]})
+        if allowed := allowed_actions(hand_off_of(item), ANA):
+            with contextlib.suppress(ConsoleError):
+                perform(form(rng.choice(allowed)), ANA)
+
+    def lose() -> None:
+        with faults.fail_before("UpdateItem", table_key="CONVERSATIONS", times=faults.ALWAYS):
+            act()
+        settle(CONVERSATION, older_than=timedelta(0))
+
+    def hand() -> None:
+        world.step(rng.choice(["ask", "drop"]))
+
+    for _ in range(14):
+        match rng.choice(["platform", "platform", "person", "fence", "indexer", "indexer", "between", "between"]):
+            case "platform":
+                world.step(rng.choice(["ask", "ask", "drop", "message"]))
+            case "person":
+                act()
+            case "fence":
+                lose()
+            case "indexer":
+                world.step(rng.choice(["sweep", "stream", "all", "again"]))
+            case _:
+                nth = rng.randint(1, 9)
+                with faults.before("", rng.choice([act, hand]), nth=nth, where=lambda r: "ShardIterator" not in r):
+                    world.step(rng.choice(["sweep", "stream", "all"]))
+    world.settle()
+    assert len(times(store)) == len(world.asked)
+    assert indexed(store) == oracle()
 
 
 SITUATIONS = {

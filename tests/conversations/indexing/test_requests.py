@@ -1,12 +1,17 @@
 """What the platform asks for: the item waits since then, and the trail has one entry for each request."""
 
+from datetime import timedelta
+
 import pytest
 
 from console.audit.actions import Action
+from console.errors import StoreUnavailable
 from conversations.handoff import HandOffAction, perform
+from conversations.handoff.reconciliation import settle
 from conversations.handoff.settling import trail_links
 from conversations.indexing.handling import handle
 from conversations.indexing.streams.records import Change
+from tests import faults
 from tests.conversations.handoff.kit import ANA, COMPANY, KEY, conversation, form, held_by, put, results, stored, trail
 from tests.conversations.indexing.kit import Stream, asks, drops, indexed, requests_of, sweep, times
 from tests.store import to_dynamodb
@@ -151,6 +156,46 @@ def test_a_request_after_a_hand_back_is_another_also_where_the_platforms_time_di
     sweep()
     assert times(store) == [T1, T1]
     assert {entry.get("previous_action_id") for entry in requests_of(store)} == {None, back.action_id}
+    assert indexed(store)["waiting"] == {KEY["conversation_id"]}
+
+
+def fenced_off(store) -> None:
+    """A person's action whose write never arrives, until a fence closes it."""
+    with (
+        pytest.raises(StoreUnavailable),
+        faults.fail_before("UpdateItem", table_key="CONVERSATIONS", times=faults.ALWAYS),
+    ):
+        perform(form("take"), ANA)
+    before = stored(store).get("hand_off_action_id")
+    settle(KEY["conversation_id"], older_than=timedelta(0))
+    assert stored(store)["hand_off_action_id"] != before
+
+
+@pytest.mark.parametrize("then", ["sweep", "drop"])
+@pytest.mark.parametrize("earlier", [False, True])
+def test_a_fence_makes_no_other_request_of_it(store, stream, earlier, then):
+    if earlier:
+        asks(store, T1)
+        stream.handle_all()
+        perform(form("hand_back"), ANA)
+    asks(store, T2)
+    stream.handle_all()
+    fenced_off(store)
+    if then == "drop":
+        drops(store, T3)
+    stream.handle_all()
+    sweep()
+    assert times(store) == [T1, T2][not earlier :]
+
+
+def test_a_request_that_a_fence_came_before_is_recorded_once(store, stream):
+    asks(store, T1)
+    fenced_off(store)
+    store.update("CONVERSATIONS", KEY, updated_at=T3)
+    sweep()
+    stream.handle_all()
+    sweep()
+    assert [(entry["edge_at"]) for entry in requests_of(store)] == [T1]
     assert indexed(store)["waiting"] == {KEY["conversation_id"]}
 
 

@@ -64,7 +64,9 @@ _PROMISING = r"(?:(?=[0-9A-Za-z]{7}|[0-9A-Za-z]*+(?:[\-/.:][0-9A-Fa-f]|[ ]?[bKkM
 _A_SHAPE = (
     rf"{_PROMISING}(?<=(?=(?:(?P<strong>{'|'.join(_STRONG)})|(?P<weak>{'|'.join(_WEAK)}))(?![0-9A-Za-z]|[.:][0-9])).)"
 )
-_shape = re.compile(rf"[0-9A-Fa-f](?<![0-9A-Za-z+.].)(?:(?<=[0-9])|(?=[0-9A-Fa-f]{{7}})){_A_SHAPE}").search
+# A word of hex letters is no shape: it has no digits that must survive.
+_HEX_AHEAD = r"(?=[0-9A-Fa-f]{7})(?=[A-Fa-f\-]{0,40}[0-9])"
+_shape = re.compile(rf"[0-9A-Fa-f](?<![0-9A-Za-z+.].)(?:(?<=[0-9])|{_HEX_AHEAD}){_A_SHAPE}").search
 # Three digits, next to each other or nearly.
 _has_number = re.compile(r"[0-9][ .\-/()+]{0,3}[0-9][ .\-/()+]{0,3}[0-9]").search
 _AN_EPOCH = re.compile(rf"1(?<![0-9A-Za-z+.].)(?<=(?=(?P<epoch>{_EPOCH_WITH_FRACTION})(?![0-9A-Za-z]|[.:][0-9])).)")

@@ -92,6 +92,9 @@ ORDERS_AND_PARCELS = [
     ("see https://parcelsapp.com/en/tracking/H209856121.", "see ***."),
     ("[track](https://tools.usps.com/go/Confirm?tLabels=9400111206206)", "[track](***)"),
     ("id wamid.HBgMMjQ0MjIyMTIxNTExFQIAEhgUREZBREEx end", "id *** end"),
+    # hex letters alone are no id that must survive
+    ("c5 tracking abcdefabcdefabcd 12345", "c5 tracking ***"),
+    ("b2 parcel req-deadbeef 123456", "b2 parcel ***"),
 ]
 CONVERSATIONS = [
     ("ci-aaa-001#pi-aaa-001#req123#447123456789", "ci-aaa-001#pi-aaa-001#req123#***-***-6789"),

@@ -85,9 +85,9 @@ def read_timeline(
 
     `record_opened` puts on record that messages are shown, before anything is returned: False where there is no trail,
     and then they are redacted. `cursor` is of a page before, `at` of a link to a line; one that is foreign or stale
-    gives the newest, and a link says so. One round of at most a PutItem, a GetItem and five Queries in parallel, then at most two
-    BatchGetItems in parallel; without the index of records and without entries one round of two Queries more. Raises
-    the store's errors; what is absent is said.
+    gives the newest, and a link says so. One round of at most a PutItem, a GetItem and five Queries in parallel, then
+    at most two BatchGetItems in parallel; without the index of records and without entries one round of two Queries
+    more. Raises the store's errors; what is absent is said.
     """
     places = _places_of(item, staff, kinds, cursor, at)
     reader = _Reader(item, stored, staff, kinds, places or {})

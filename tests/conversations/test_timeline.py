@@ -268,9 +268,11 @@ def test_a_link_to_a_line_leads_to_its_page_for_a_colleague_too(store, item):
 
 def test_a_link_that_is_not_valid_shows_the_newest_and_says_so(item):
     client = signed_in(member())
+    # That the transcript was opened is a line itself, from the second time on.
+    client.get(url_of(item, "timeline/"))
     newest = shown(client.get(url_of(item, "timeline/")))
     answer = client.get(url_of(item, "timeline/?at=junk"))
-    assert shown(answer) == newest
+    assert [anchor for anchor, _ in shown(answer)] == [anchor for anchor, _ in newest]
     assert "This link leads to no line any more." in answer.content.decode()
 
 

@@ -61,12 +61,10 @@ class Recorded:
 
     def to_write(self, request: Request) -> Request:
         """A request that is not recorded, with a key that none after another action has."""
-        if not any(
-            each.key == sort_key(request) and not self.is_same(each.previous, request.previous)
-            for each in self.requests
-        ):
+        taken = {each.key for each in self.requests if not self.is_same(each.previous, request.previous)}
+        if sort_key(request) not in taken:
             return request
-        return replace(request, key=f"{request.at}#{_digest(request.conversation_id, request.at, request.previous)}")
+        return replace(request, key=_key(request.conversation_id, request.at, request.previous))
 
     def _before_fences(self, action_id: str) -> str:
         # Not followed for ever: entries are foreign data too.
@@ -84,11 +82,12 @@ def request_in(stored: Raw, at: str, edge_at: str = "") -> Request:
 
 def sort_key(request: Request) -> str:
     """Key of a request's entry within its trail."""
-    return request.key or f"{request.at}#{_digest(request.conversation_id, request.at)}"
+    return request.key or _key(request.conversation_id, request.at)
 
 
-def _digest(*named: str) -> str:
-    return hashlib.sha256("\n".join(named).encode(errors="replace")).hexdigest()[:32]
+def _key(conversation_id: str, at: str, *more: str) -> str:
+    named = "\n".join((conversation_id, at, *more)).encode(errors="replace")
+    return f"{at}#{hashlib.sha256(named).hexdigest()[:32]}"
 
 
 def recorded_since(conversation_id: str, since: str) -> Recorded:
@@ -157,4 +156,4 @@ def claim(found: Request, request: Request) -> bool:
 
 def of_earlier_flip(found: Request, request: Request) -> Request:
     """The entry that the flip gets for which `found` stood before `request` proved to be the one."""
-    return replace(request, at=found.edge_at, edge_at=found.edge_at, reason="", key="")
+    return replace(request, at=found.edge_at, edge_at=found.edge_at, reason="")

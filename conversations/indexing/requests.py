@@ -133,6 +133,5 @@ def _record(edge: Edge, candidates: list[Request], recorded: Recorded) -> bool |
     first = candidates[0] if candidates else edge.request
     if first.edge_at == edge.at:
         return entries.ensure(recorded.to_write(first)) or None
-    earlier = entries.of_earlier_flip(first, edge.request) if first.edge_at else None
-    is_new = earlier is not None and entries.ensure(recorded.to_write(earlier))
+    is_new = bool(first.edge_at) and entries.ensure(recorded.to_write(entries.of_earlier_flip(first, edge.request)))
     return is_new if entries.claim(first, edge.request) else None

@@ -7,6 +7,7 @@ import pytest
 from console.audit.actions import Action
 from console.errors import StoreUnavailable
 from conversations.handoff import HandOffAction, perform
+from conversations.handoff.intents import Intent
 from conversations.handoff.reconciliation import settle
 from conversations.handoff.settling import trail_links
 from conversations.indexing.handling import handle
@@ -130,12 +131,18 @@ def test_what_the_console_does_is_no_request_of_the_platform(store, stream):
     assert times(store) == []
 
 
-def test_a_request_after_a_hand_back_names_the_hand_back_before_it(store, stream):
+def asked_and_handed_back(store, stream) -> Intent:
+    """A request at `T1` that a person took and handed back: what they did last."""
     asks(store, T1)
     stream.handle_all()
     perform(form("take"), ANA)
     back = form("hand_back")
     perform(back, ANA)
+    return back
+
+
+def test_a_request_after_a_hand_back_names_the_hand_back_before_it(store, stream):
+    back = asked_and_handed_back(store, stream)
     later = "2030-01-31T10:00:00.000Z"
     asks(store, later)
     stream.handle_all()
@@ -145,11 +152,7 @@ def test_a_request_after_a_hand_back_names_the_hand_back_before_it(store, stream
 
 
 def test_a_request_after_a_hand_back_is_another_also_where_the_platforms_time_did_not_move(store, stream):
-    asks(store, T1)
-    stream.handle_all()
-    perform(form("take"), ANA)
-    back = form("hand_back")
-    perform(back, ANA)
+    back = asked_and_handed_back(store, stream)
     asks(store, T1)
     stream.handle_all()
     stream.handle_all()

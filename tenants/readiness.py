@@ -65,7 +65,7 @@ def _provider(tenant: Tenant) -> Point:
 
 
 def _admin(tenant: Tenant) -> Point:
-    admins = [user for user in tenant.users if user.role == "admin" and user.email]
+    admins = [user for user in tenant.admins if user.email]
     words = f"{len(admins)} with an email" if admins else "There is no administrator with an email."
     return Point("Administrator", bool(admins), words, "users")
 

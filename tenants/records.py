@@ -118,3 +118,8 @@ class Tenant:
     more: bool = False
     flaws: tuple[str, ...] = ()
     unknown: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def admins(self) -> tuple[User, ...]:
+        """Its administrators, as far as its users were read."""
+        return tuple(user for user in self.users if user.role == "admin")

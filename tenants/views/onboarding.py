@@ -72,17 +72,12 @@ class _Page:
     @property
     def is_finished(self) -> bool:
         """Whether what onboarding writes is written: the last step forgets the draft."""
-        return not self.draft.version and self.has_admin and bool(self.tenant.channels)
-
-    @property
-    def has_admin(self) -> bool:
-        """Whether the tenant has an administrator already."""
-        return any(user.role == "admin" for user in self.tenant.users)
+        return not self.draft.version and bool(self.tenant.admins and self.tenant.channels)
 
     @property
     def missing(self) -> set[str]:
         """Steps that have nothing yet, neither typed nor written."""
-        has = {"admin": self.draft.admin or self.has_admin, "channels": self.draft.channels or self.tenant.channels}
+        has = {"admin": self.draft.admin or self.tenant.admins, "channels": self.draft.channels or self.tenant.channels}
         return {step for step, there in has.items() if not there}
 
     @property
@@ -193,7 +188,7 @@ def _review(page: _Page) -> HttpResponse:
     shown: dict[str, Any] = {
         "draft": draft,
         "channels": [(label_of(channel.type), channel.id) for channel in draft.channels],
-        "admins": [user for user in page.tenant.users if user.role == "admin"],
+        "admins": page.tenant.admins,
     }
     if page.is_finished and page.data is not None:
         return _finished_already(page)

@@ -77,8 +77,7 @@ def remove(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     if user.future:
         points.append("What the platform keeps with the user goes too: preferences, properties, what it remembers.")
     # Of a tenant that was not read to its end others may be administrators too.
-    admins = [each.user_id for each in tenant.users if each.role == "admin"]
-    is_last = admins == [user.user_id] and not tenant.more
+    is_last = [each.user_id for each in tenant.admins] == [user.user_id] and not tenant.more
     question = Question(
         title="Remove this user?",
         points=tuple(points),

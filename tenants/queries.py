@@ -104,6 +104,15 @@ def metas_of(ids: Sequence[str]) -> dict[str, TenantMeta]:
     return {tenant_of(raw["pk"]["S"]): TenantMeta.from_raw_data(raw) for raw in found}
 
 
+def row_for(tenant_id: str, staff: Staff) -> TenantRow | None:
+    """A tenant as the list has it, None where it is not there: one small read. The caller has checked the scope.
+
+    Raises the store's errors.
+    """
+    meta = metas_of([tenant_id]).get(tenant_id) if fits(partition_of(tenant_id)) else None
+    return row_of(meta, shown_to(staff)) if meta else None
+
+
 # --- One tenant -----------------------------------------------------------------------------------------------------
 
 

@@ -9,8 +9,7 @@ from console.staff.permissions import Permission, Staff
 from tenants.channel_types import TYPES, checked_channel, label_of
 from tenants.keys import Channel
 from tenants.people import KnownUsers, users_known_by, users_of_id
-from tenants.queries import first_tenants, metas_of, owners_of
-from tenants.reading import row_of, shown_to
+from tenants.queries import first_tenants, owners_of, row_for
 from tenants.records import TenantRow
 
 # Types whose ids have a form of their own: a bare id is asked for as each of those that take it.
@@ -18,12 +17,8 @@ _TOLD_BY_FORM = tuple(name for name in TYPES if name != "dashboard")
 
 
 def _tenant(value: str, staff: Staff) -> Found:
-    if not staff.scope.covers(value):
-        return Found()
-    meta = metas_of([value]).get(value)
-    if meta is None:
-        return Found()
-    return Found((_hit(row_of(meta, shown_to(staff))),))
+    row = row_for(value, staff) if staff.scope.covers(value) else None
+    return Found((_hit(row),)) if row else Found()
 
 
 def _named(value: str, staff: Staff) -> Found:

@@ -24,7 +24,7 @@ from conversations.tenant_conversations.forms import ClearForm
 from conversations.tenant_conversations.queries import list_conversations
 from conversations.tenant_conversations.reading import Stored, as_stored, summary_of, window
 from conversations.views.conversation import message_number, not_for_prefetch
-from tenants.queries import load_tenant
+from tenants.queries import load_tenant, row_for
 from tenants.records import Tenant, TenantRow
 from tenants.views.frame import ASKING, frame
 
@@ -60,7 +60,7 @@ def conversation(request: StaffRequest, tenant_id: str, ref: str) -> HttpRespons
     context: dict[str, Any] = {"transcript": shown, "at": at, **_window_links(request.path, shown)}
     if before is not None and request.htmx:  # type: ignore[attr-defined]
         return render(request, "conversations/_transcript.html", context)
-    summary, name = summary_of(opened.item, opened.stored, opened.now), _tenant(tenant_id, staff).name
+    summary, name = summary_of(opened.item, opened.stored, opened.now), _name(tenant_id, staff)
     context |= {
         "tenant_name": name,
         "summary": summary,
@@ -124,7 +124,7 @@ def _ask(
 ) -> HttpResponse:
     """The page that asks. `seen` is what the person saw; without it, what is shown now."""
     tenant_id, summary = item.pk, summary_of(item, Stored.of(item), clock.now())
-    url, name = reverse("tenant-conversation", args=[tenant_id, ref]), _tenant(tenant_id, request.staff).name
+    url, name = reverse("tenant-conversation", args=[tenant_id, ref]), _name(tenant_id, request.staff)
     context = {
         "tenant_name": name,
         "summary": summary,
@@ -144,6 +144,15 @@ def _tenant(tenant_id: str, staff: Staff) -> Tenant | TenantRow:
         return load_tenant(tenant_id, staff)
     except (NotFound, StoreUnavailable, Throttled):
         return TenantRow(tenant_id, tenant_id, "", None)
+
+
+def _name(tenant_id: str, staff: Staff) -> str:
+    """What the tenant is called; its id where that cannot be read. All of it would be far more than a name."""
+    try:
+        row = row_for(tenant_id, staff)
+    except (StoreUnavailable, Throttled):
+        row = None
+    return row.name if row else tenant_id
 
 
 def _crumbs(tenant_id: str, name: str) -> list[dict[str, str]]:

@@ -182,21 +182,18 @@ def measured(engines: dict[str, ModuleType], repeats: int) -> dict[str, dict[str
     """Row → engine → median milliseconds. Engines take turns, and every repeat has texts that none has seen."""
     times: dict[str, dict[str, list[float]]] = {}
 
-    def note(row: str, texts: list[str], cold: bool = True) -> None:
+    def note(row: str, *turns: list[str], cold: bool = True) -> None:
+        """A figure for each of the turns, which an engine has one after another."""
         for name, engine in engines.items():
-            times.setdefault(row, {}).setdefault(name, []).append(milliseconds(engine, texts, cold))
-
-    def note_each(row: str, texts: list[str]) -> None:
-        for name, engine in engines.items():
-            each = [milliseconds(engine, [text], cold=True) for text in texts]
-            times.setdefault(row, {}).setdefault(name, []).extend(each)
+            figures = [milliseconds(engine, texts, cold) for texts in turns]
+            times.setdefault(row, {}).setdefault(name, []).extend(figures)
 
     for repeat in range(repeats):
         payloads = Payloads(repeat)
         for kind in ("harmless", "usual", "dense"):
             make = getattr(payloads, kind)
             note(f"the first 4 KB payload, {kind}", [make(PAYLOAD)])
-            note_each(f"4 KB payload, {kind}", [make(PAYLOAD) for _ in range(IN_A_ROW)])
+            note(f"4 KB payload, {kind}", *([make(PAYLOAD)] for _ in range(IN_A_ROW)))
             page = [make(PAGE // PER_PAGE) for _ in range(PER_PAGE)]
             note(f"page of 50, cold, {kind}", page)
             note(f"page of 50, warm, {kind}", page, cold=False)

@@ -48,6 +48,7 @@ _FEWEST_DIGITS = {Kind.PHONE: 4, Kind.TRACKING: 1, Kind.ORDER: 4}
 def mask_value(kind: Kind, value: str) -> str:
     """The mask of a value whose key is sensitive; masks and empty values stay."""
     plain = value.strip()
+    # Most are no mask, as their first character tells.
     if not plain or (plain[0] == "*" and is_mask(plain)) or (kind is _ORDER and plain.lower() in _NOT_ORDERS):
         return value
     mask = _MASKS.get(kind)

@@ -109,7 +109,8 @@ CHANCE = (
     (re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|\+00:00|\b)"), "<instant>"),
     (re.compile(r"\b[0-9a-f]{64}\b"), "<digest>"),
     (re.compile(r"\b[0-9a-f]{32}\b"), "<id>"),
-    (re.compile(r"\b1[5-9]\d{8}(?:\d{3})?\b"), "<epoch>"),
+    # Sort keys of threads have them padded with zeros.
+    (re.compile(r"\b0*1[5-9]\d{8}(?:\d{3})?\b"), "<epoch>"),
 )
 SECRET = {"password_hash", "totp_secret", "totp_last_step"}
 
@@ -161,7 +162,7 @@ def run(store, browser_of, role: str, *, extras: bool) -> tuple[dict[str, list[d
 def test_fields_that_a_form_does_not_have_change_nothing(store, browser_of, role):
     before, plainly = run(store, browser_of, role, extras=False)
     before_again, injected = run(store, browser_of, role, extras=True)
-    assert before == before_again
+    assert not list(differences(before, before_again))
     found = list(differences(plainly, injected))
     assert not found, "\n".join(found[:20])
     assert INJECTED not in str(injected)

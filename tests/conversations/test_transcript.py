@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from console import clock
 from console.audit.records import HandOffEntry
 from conversations.events import ANNOUNCEMENT, Event, Story, story_of
 from conversations.messages import StoredMessages
@@ -93,23 +94,29 @@ def test_ten_thousand_messages_are_not_all_read(monkeypatch):
 # --- Days and gaps ------------------------------------------------------------------------------------------------
 
 
-def test_a_new_day_and_a_long_silence_have_a_marker():
+@pytest.fixture
+def same_year(monkeypatch):
+    """Days of another year are told with it."""
+    monkeypatch.setattr(clock, "now", lambda: START + timedelta(days=30))
+
+
+def test_a_new_day_and_a_long_silence_have_a_marker(same_year):
     shown = transcript(messages(minutes(0), minutes(10), minutes(10 + 17 * 60 + 4)), Story(), AGENT)
     assert outline(shown) == [
         "day: Monday 2 March", "m1", "m2", "gap: 17 h without a message", "day: Tuesday 3 March", "m3",
     ]  # fmt: skip
 
 
-def test_days_are_those_of_the_readers_zone():
+def test_days_are_those_of_the_readers_zone(same_year):
     late = datetime(2026, 3, 2, 23, 30, tzinfo=UTC)
     stored = messages(late, late + timedelta(hours=1))
     in_utc = transcript(stored, Story(), AGENT)
-    in_london_summer = transcript(stored, Story(), replace(AGENT, time_zone="Asia/Karachi"))
+    in_karachi = transcript(stored, Story(), replace(AGENT, time_zone="Asia/Karachi"))
     assert outline(in_utc) == ["day: Monday 2 March", "m1", "day: Tuesday 3 March", "m2"]
-    assert outline(in_london_summer) == ["day: Tuesday 3 March", "m1", "m2"]
+    assert outline(in_karachi) == ["day: Tuesday 3 March", "m1", "m2"]
 
 
-def test_the_first_day_of_an_earlier_window_is_not_told_twice():
+def test_the_first_day_of_an_earlier_window_is_not_told_twice(same_year):
     stored = many(150)
     assert outline(transcript(stored, Story(), AGENT))[0] == "m51"
     assert outline(transcript(stored, Story(), AGENT, before=51))[0] == "day: Monday 2 March"

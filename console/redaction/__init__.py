@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 # Stored with what was redacted, so that a reader knows by which rules.
-RULESET_VERSION = "7"
+RULESET_VERSION = "8"
 
 _remembered = RedactedMemo(redact_document, capacity=2048, shortest=128, longest=65536)
 

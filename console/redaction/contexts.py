@@ -6,16 +6,19 @@ from operator import itemgetter
 
 from console.redaction.claims import Claim
 from console.redaction.masks import FULL_MASK, mask_order
+from console.redaction.numbers import NUMBER_IN_GROUPS
 
 # The patterns match text in lower case. Between the word and the number:
 _FILLER = (
     r"(?:[\s:#=№°º./\-*_(\"'>]|</?[a-z]{1,10}>"
-    r"|(?<![a-z])(?:no|nr|num|n|number|numbers|nummer|numer|numero|número|numéro|id|ids|ref|reference|code|codes|kod|código"
-    r"|is|was|are|de|номер)(?![a-z])|号|編號|番号|番號|编号)"
+    # What stands for º when it is decoded is an o.
+    r"|(?<![a-z])(?:n\.o|no|nr|num|núm|n|number|numbers|nummer|numer|numero|número|numéro|id|ids|ref|reference|code|codes"
+    r"|kod|código|confirmation|is|was|are|ist|est|es|lautet|de|номер)(?![a-z])|号|編號|番号|番號|编号)"
 )
 # Or nothing at all: order48213, 订单48213
 _BETWEEN = rf"(?:{_FILLER}{{1,12}}|(?=[0-9]{{5}}))"
 _ORDER_STEMS = (
+    *("best.-", "po ?#", "po ?n[oru]"),
     *("order", "ordre", "ordin", "bestell", "beställ", "bestil", "auftrag", "pedido", "commande", "encomenda"),
     *("comand", "zamowieni", "zamówieni", "objedn", "rendel", "tilau", "sipari", "заказ", "замовл"),
     *("订单", "訂單", "注文"),
@@ -23,13 +26,14 @@ _ORDER_STEMS = (
 _ORDER_WORD = (
     r"(?<![a-z])(?:orders?(?:id|no|nr|number)?|ordrer?|ordin[ei]|best(?:ell|äll|il)[a-zäöüß]{0,12}(?:-nr)?"
     r"|auftr(?:ag|ags)(?:nummer|nr)?|pedidos?|commandes?|encomendas?|comand[aăeiz]{1,3}|zam[oó]wieni[ea]"
+    r"|best\.(?=-(?:nr|no))|po(?=[ ]?(?:#|n(?:o|r|um)))"
     r"|objedn[aáeéiívkuy]{2,6}|rendelés[a-záéíóöőúüű]{0,10}|tilau[a-zäö]{1,8}|sipari[sş][a-zığüşöç]{0,6}"
     r"|заказ[а-я]{0,3}|замовлення|订单|訂單|注文)(?![a-z])"
 )
-# 8315, WC-20155, INV/9104/62605, GB-36954-A, 030-3177705-9234649
+# 8315, WC-20155, INV/9104/62605, GB-36954-A, 030-3177705-9234649; 07924 129923 where no path is before it
 _ORDER_ID = (
-    r"(?:[a-z]{1,6}[\-/]?)?[0-9][a-z0-9]{0,40}"
-    r"(?:[\-/](?:[a-z]?[0-9][a-z0-9]{0,40}|[a-z]{1,2}(?![a-z]))){0,6}"
+    rf"(?:(?<!/){NUMBER_IN_GROUPS}|(?:[a-z]{{1,6}}[\-/]?)?[0-9][a-z0-9]{{0,40}}"
+    r"(?:[\-/](?:[a-z]?[0-9][a-z0-9]{0,40}|[a-z]{1,2}(?![a-z]))){0,6})"
 )
 # A comma or a word between two of them.
 _AND = r"(?:,|[ ](?:and|und|et|y|e|en|i|og|och|&)(?![a-z])){1,2}[ ]?\#?"
@@ -69,7 +73,8 @@ _word = re.compile(
     rf"(?P<orders>{_ORDER_WORD}{_BETWEEN}(?=(?:[a-z]{{1,6}}[\-/]?)?[0-9]))"
     rf"|(?P<parcels>{_TRACKING_WORD}{_BETWEEN}(?=[a-z0-9]))"
 ).match
-_has_tracking_digits = re.compile(r"(?:[^0-9]*+[0-9]){5}").match
+# Five digits, or four among eight capitals or more.
+_is_tracking_id = re.compile(r"(?:[^0-9]*+[0-9]){5}|(?=[A-Z0-9]{8})(?:[A-Z]*[0-9]){4}").match
 
 
 def numbers_behind_words(text: str) -> list[Claim]:
@@ -113,7 +118,7 @@ def _order_numbers(text: str, lowered: str, start: int, claims: list[Claim]) -> 
 def _tracking_numbers(text: str, lowered: str, start: int, claims: list[Claim]) -> int:
     """Claim the tracking numbers from start on; where the last of them ends."""
     end = start
-    while (found := _tracking_id(text, start)) and _has_tracking_digits(found.group()):
+    while (found := _tracking_id(text, start)) and _is_tracking_id(found.group()):
         end = found.end()
         claims.append((start, end, FULL_MASK))
         another = _and_another(lowered, end)

@@ -5,6 +5,7 @@ import re
 from console.redaction.claims import BLANK, Claim
 from console.redaction.keys import KeyKinds, Kind, words_of
 from console.redaction.masks import EMAIL_MASK, FULL_MASK, digits_of, is_mask, mask_order, mask_phone_digits
+from console.redaction.numbers import NUMBER_IN_GROUPS
 
 # Not those of JSON, where a key that is known is not looked at again.
 _KINDS = KeyKinds("", Kind.OTHER)
@@ -36,7 +37,7 @@ _NEXT = (
     r"(?:,[ ]?|[ ](?:and|und|et|y|e|en|&)[ ])#?(?!(?:19|20)[0-9]{2}[\-/.])"
     r"(?=[A-Za-z\-/]{0,8}[0-9\-/]{4})[0-9A-Za-z\-/]{4,40}(?![=:])"
 )
-_NUMBERS = re.compile(rf"(?P<value>{_ONE}{{1,400}}(?:{_NEXT}){{0,20}})")
+_NUMBERS = re.compile(rf"(?P<value>(?:{NUMBER_IN_GROUPS}|{_ONE}{{1,400}})(?:{_NEXT}){{0,20}})")
 # Up to the end of the line or the next key.
 _PHRASE = re.compile(r"(?P<value>[^\s;&|<>\"'{}\[\]](?:[^\s;&|<>\"{}]|[^\S\n](?![^\S\n]{0,2}[\w.\-]{1,40}=)){0,120})")
 _PLAIN_NUMBER = re.compile(r"""["']?(?P<value>-?[0-9]+(?:\.[0-9]+)?)(?![0-9A-Za-z\-/+(@%]|[ .][0-9(])""")

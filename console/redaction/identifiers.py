@@ -16,6 +16,9 @@ _CREDENTIAL = re.compile(
     re.ASCII,
 )
 
+# LaserShip's have too few digits in a row to be known as a long number: 1LSCXVE005BUEFX
+_COURIER_NUMBER = re.compile(r"1(?<![0-9A-Za-z].)LS[0-9A-Z]{9,12}(?![0-9A-Za-z])")
+
 _URL = re.compile(r"https?://[^\s\"'<>()\[\]{}|\\^`\0]+")
 _TRACKING_URL = re.compile(
     r"track|trk|parcel|shipment|consignment|waybill|awb|sendung|suivi|seguimiento|dhl\.|fedex\.|ups\.com|usps\.|dpd\."
@@ -27,15 +30,19 @@ _URL_WITH_ID = re.compile(r"https?://[^/?#]*[/?#][^0-9]*[0-9]|https?://[^?]*\?[^
 # Letters of every script, with the vowel signs and accents that `\w` leaves out.
 _WORD = r"\w\u0300-\u036f\u0590-\u05c7\u0610-\u065f\u0900-\u0dff\u0e31-\u0eff\u1000-\u109f"
 _ATOM = rf"[{_WORD}.+\-]"
-_DOMAIN = re.compile(rf"(?:@{{1,3}}(?:[{_WORD}\-]++(?:\.[{_WORD}\-]++)*|\[[^\]\s]{{1,64}}\]?|\Z))+")
+# Allowed in a local part, and seldom there.
+_ODD = "~{|}`*^!$%&#?"
+_DOMAIN = re.compile(rf"(?:@{{1,3}}(?:[{_WORD}\-]++(?:\.[{_WORD}\-]++)*|\[[^\]\s]{{1,64}}(?:\]|(?=\s)|\Z)|\Z))+")
 # Read backwards from the @, so that text without one costs nothing.
 _LOCAL_BACKWARDS = re.compile(
     # user+mailbox/department=shipping: a slash or an equals sign only behind a plus
     rf"(?:{_ATOM}{{1,64}}[/=]){{1,3}}{_ATOM}{{0,64}}\+{_ATOM}{{1,64}}"
     # james.smith, o'brien
-    rf"|{_ATOM}{{1,256}}(?:'{_ATOM}{{1,64}}){{0,2}}"
+    rf"|{_ATOM}{{1,256}}(?:['’]{_ATOM}{{1,64}}){{0,2}}"
     # "james smith"
-    r"|\"{1,3}(?:[^\"@\n\0]{0,64}\")?"
+    r"|\"{1,3}(?! )[^\"@\n\0]{1,64}(?<! )\""
+    # {jo~}, or a quote that was opened before the text was cut: no local part of an address unless a host is behind
+    rf"|(?P<odd>[{_ODD}](?=[{_ODD}='.+\-]*+\w)[{_WORD}{_ODD}='.+\-]{{1,64}}|\"{{1,3}})"
 )
 _LONGEST_LOCAL = 256
 # The rest of a phone number of which the last group stands before the @.
@@ -78,6 +85,11 @@ def whatsapp_ids(text: str) -> list[Claim]:
     return [(*found.span(), FULL_MASK) for found in _WAMID.finditer(text)]
 
 
+def courier_numbers(text: str) -> list[Claim]:
+    """Mask tracking numbers that show what they are."""
+    return [(*found.span(), FULL_MASK) for found in _COURIER_NUMBER.finditer(text)]
+
+
 def tracking_links(text: str) -> list[Claim]:
     """Mask links to a courier's page of one parcel."""
     claims: list[Claim] = []
@@ -101,7 +113,8 @@ def emails(text: str) -> list[Claim]:
         floor = domain.end()
         # Somebody can be mentioned by an address: @jo@example.com
         is_address = local or "@" in domain.group().lstrip("@")
-        if is_address and _is_host(domain.group()):
+        needs_dot = local is not None and local["odd"] is not None
+        if is_address and _is_host(domain.group()) and not (needs_dot and "." not in domain.group()):
             start = at - local.end() if local else at
             if text[start:at].isdigit():
                 groups = _GROUPS_BACKWARDS.match(text[max(ended, start - _LONGEST_LOCAL) : start][::-1])

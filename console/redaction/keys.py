@@ -37,8 +37,8 @@ def _words(text: str) -> frozenset[str]:
 
 _PHONE = _words(
     "phone phones telephone telephones tel tels telefon telefono teléfono telefone telephonenumber mobile mobiles "
-    "móvil movil msisdn waid fax handy cellphone cellular cellnumber mobilenumber mobileno mobiel telnumber telnr "
-    "whatsappnumber celular"
+    "móvil movil msisdn waid fax handy mobilephone cellphone cellular cellnumber mobilenumber mobileno mobiel "
+    "telnumber telno telnr whatsappnumber celular"
 )
 # Words that begin so are phones in many languages: phoneNumber, Telefonnummer, téléphone, Handynummer, mobilnr.
 _PHONE_BEGINNINGS = ("phonen", "telefo", "téléph", "handyn", "mobiln")

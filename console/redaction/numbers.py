@@ -7,6 +7,8 @@ from console.redaction.masks import FULL_MASK, MAX_PHONE_DIGITS, MIN_PHONE_DIGIT
 from console.redaction.shapes import EPOCH, phone_word_near
 
 _LONG = 7
+# 07924 129923: one number where a word before it says which, and its groups are neither a date, a time nor a field.
+NUMBER_IN_GROUPS = r"(?=(?:[0-9][ ]?){7})[0-9]{2,5}(?:[ ][0-9]{2,6}){1,5}(?![0-9A-Za-z]|[\-/.:=][0-9A-Za-z])"
 # At least five characters, since five digits are the shortest phone number.
 _NUMBER = re.compile(r"[0-9+](?=[0-9 .\-/()+]{4})[0-9]*+(?:[ .\-/()+]{1,3}+[0-9]++)*")
 # 00123 is no country code, but a number with leading zeros.
@@ -22,6 +24,10 @@ _CUT, _WHOLE = range(3, 10), range(10, MAX_PHONE_DIGITS + 1)
 _GROUP = re.compile(r"\+?[0-9]+")
 _EXTENSION = re.compile(r"(?:x|ext\.?) ?[0-9]", re.IGNORECASE)
 _LETTERS_AFTER = re.compile(r"[A-Za-z0-9]+(?:-[0-9]{1,3}(?![0-9A-Za-z]))?")
+# What a number may stand at without a space, and be no part of a word.
+_names_a_number = re.compile(
+    r"(?:phone|(?<![a-z])(?:tel|mob|cell|fax|sms|nr|no)|mobile?|whats ?app)\Z", re.IGNORECASE
+).search
 _LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
 
@@ -38,7 +44,7 @@ def long_numbers(text: str) -> list[Claim]:
     end = 0
     while found := _NUMBER.search(text, end):
         start, stop = found.span()
-        in_word, after_word = text[start - 1 : start] in _LETTERS, text[stop : stop + 1] in _LETTERS
+        in_word, after_word = _is_in_word(text, start), text[stop : stop + 1] in _LETTERS
         claim: Claim | None = None
         if in_word or after_word:
             claim, stop = _claim_at_word(text, start, stop, end, in_word)
@@ -58,9 +64,17 @@ def _claim_at_word(text: str, start: int, stop: int, floor: int, in_word: bool) 
     # "B12 0700 122 121": digits in a word are a group of their own.
     if first and (in_word or first.end() == stop):
         return _word_claim(text, start, first.end(), floor), first.end()
-    if text[stop : stop + 1] in _LETTERS and len(digits_of(text[start:stop])) < _WHOLE.start:
+    is_short = len(digits_of(text[start:stop])) < _WHOLE.start
+    if text[stop : stop + 1] in _LETTERS and is_short and not phone_word_near(text, start, stop):
         stop = _without_last_group(text, start, stop)
     return (_number_claim(text, start, stop, floor) if stop - start >= MIN_PHONE_DIGITS else None), stop
+
+
+def _is_in_word(text: str, start: int) -> bool:
+    """Whether a number begins in a word; with a plus it does not."""
+    if text[start - 1 : start] not in _LETTERS or text[start] == "+":
+        return False
+    return _names_a_number(text, max(0, start - 9), start) is None
 
 
 def _number_claim(text: str, start: int, stop: int, floor: int) -> Claim | None:

@@ -14,6 +14,7 @@ _MONTH = r"(?:0[1-9]|1[0-2])"
 _DAY = r"(?:0[1-9]|[12][0-9]|3[01])"
 _OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
 _UUID = r"[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}"
+_UNIT = r"(?:bytes|KB|kB|MB|GB|ms|us|ns|tokens|rows|records|chars|characters)(?![A-Za-z])"
 _TWO_LETTERS = r"(?=[0-9]*[a-f][0-9]*[a-f])"
 
 # Seconds, milliseconds, microseconds or nanoseconds since 1970, between 2014 and 2033.
@@ -37,6 +38,8 @@ _STRONG = (
     # a request of the platform: req-7398450f
     r"(?<=req-)(?=[0-9]*[a-f])[0-9a-f]{8}",
     rf"(?<=sha(?:256|384|512):){_TWO_LETTERS}[0-9a-f]{{16,128}}",
+    # ULIDs of our years
+    r"(?=(?:[0-9]*[A-Z]){6})01[E-N][0-9A-HJKMNP-TV-Z]{23}",
     # ISO and European dates, with a time or without; years; times
     rf"{_YEAR}[\-/.]{_MONTH}[\-/.]{_DAY}(?:(?:T|[ ]{{1,2}}){_TIME})?",
     rf"{_YEAR}{_MONTH}{_DAY}T[0-9]{{4,6}}(?:\.[0-9]{{1,9}})?Z?",
@@ -44,7 +47,9 @@ _STRONG = (
     rf"{_YEAR}[\-/]{_YEAR}",
     _TIME,
     # a price behind its currency sign
-    r"(?<=[$€£¥₹])[0-9]{1,9}(?:[.,][0-9]{2})?",
+    r"(?<=[$€£¥₹])(?:[0-9]{1,3}(?:,[0-9]{3}){1,3}|[0-9]{1,9})(?:[.,][0-9]{2})?",
+    # a fraction with its unit
+    rf"(?:0|[1-9][0-9]{{0,5}})\.[0-9]{{1,6}}(?=[ ]?{_UNIT})",
 )
 _WEAK = (
     # IPv4 with mask or port
@@ -55,7 +60,7 @@ _WEAK = (
     # a date at the end of a name: claude-3-5-sonnet-20241022
     rf"(?<=[A-Za-z][\-_]){_YEAR}{_MONTH}{_DAY}",
     # a quantity with its unit
-    r"[0-9]{1,12}(?=[ ]?(?:bytes|KB|kB|MB|GB|ms|us|ns|tokens|rows|records|chars|characters)(?![A-Za-z]))",
+    rf"[0-9]{{1,12}}(?=[ ]?{_UNIT})",
 )
 
 # What every shape has near its first character. Most numbers have it not, and need not be tried for each shape.
@@ -78,13 +83,14 @@ _PACKAGE = re.compile(
 # A shape behind this is the rest of a phone number: +49 1715642626, 0049-1715642626.
 _DIALLING_CODE = re.compile(r"(?:\+|(?<![0-9.:])0)[0-9]{0,5}[ .\-()/]{1,3}\Z")
 _phone_word = re.compile(
-    r"phone|(?<![a-z])tel(?:[.:= ]|e[fp]|éf)|mobile|m[oó]vil|whats ?app|msisdn|wa[_ ]?id"
-    r"|(?<![a-z])(?:cell|fax|sms|handy)(?![a-z])|(?:call|ring|reach|text) (?:me|us|him|her|them|back)"
+    # not as user agents have them: Mobile Safari, Mobile/15E148, WhatsApp/2.24
+    r"phone|(?<![a-z])tel(?:[.:= ]|e[fp]|éf)|mobile(?! safari|/)|m[oó]vil|whats ?app(?!/)|msisdn|wa[_ ]?id"
+    r"|contact:? ?\(|(?<![a-z])(?:cell|fax|sms|handy)(?![a-z])|(?:call|ring|reach|text) (?:me|us|him|her|them|back)"
     r"|my number|wa\.me/|☎|телефон|电话|電話|手机|携帯"
 ).search
 # No phone word is without one of these, and most texts are without any.
 _PHONE_STEMS = (
-    *("phone", "tel", "mob", "mov", "móv", "what", "msisdn", "wa", "cell", "fax", "sms", "handy"),
+    *("phone", "tel", "mob", "mov", "móv", "what", "msisdn", "wa", "contact", "cell", "fax", "sms", "handy"),
     *("call ", "ring ", "reach ", "text ", "my number", "☎", "телефон", "电话", "電話", "手机", "携帯"),
 )
 _WINDOW_BEFORE, _WINDOW_AFTER = 32, 20

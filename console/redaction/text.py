@@ -9,6 +9,7 @@ from console.redaction.decoding import Decoded, may_be_encoded
 from console.redaction.fields import field_pairs
 from console.redaction.identifiers import (
     conversation_ids,
+    courier_numbers,
     credentials,
     emails,
     existing_masks,
@@ -35,6 +36,7 @@ WORD_RULES: tuple[tuple[Rule, tuple[str, ...]], ...] = (
     (credentials, ("-", "_", "AKIA", "ASIA")),
     (whatsapp_ids, ("wamid.", "HBg")),
     (field_pairs, ("=", ":")),
+    (courier_numbers, ("1LS",)),
     (tracking_links, ("://",)),
     (package_versions, ("@",)),
     (emails, ("@",)),

@@ -62,6 +62,8 @@ class Redaction:
             return self._leaf(value, kind)
         if isinstance(value, Mapping):
             return self._container(dict(value), kind, key, depth)
+        if isinstance(value, tuple) and hasattr(value, "_asdict"):
+            return self._container(value._asdict(), kind, key, depth)
         if isinstance(value, (tuple, set, frozenset)):
             elements = self._container(list(value), kind, key, depth)
             shape = next(shape for shape in (tuple, set, frozenset) if isinstance(value, shape))
@@ -175,10 +177,12 @@ def _redacted_key(kinds: KeyKinds, name: object) -> tuple[Kind, object]:
     """The kind of a key of any type, and the key redacted."""
     if isinstance(name, str):
         return kind_of_key(kinds, str.__str__(name))
-    kind = kinds.inherited
     if name is None or isinstance(name, bool):
-        return kind, name
-    return kind, _redacted_number(name, Kind.OTHER) if isinstance(name, (int, float, Decimal)) else FULL_MASK
+        return kinds.inherited, name
+    if isinstance(name, (int, float, Decimal)):
+        return kinds.inherited, _redacted_number(name, Kind.OTHER)
+    # What such a key says of its value is not known.
+    return Kind.PERSONAL, FULL_MASK
 
 
 def _may_stay(value: int | float, kind: Kind) -> bool:

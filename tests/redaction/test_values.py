@@ -1,12 +1,15 @@
 """Structured values."""
 
 import datetime
+from collections import namedtuple
 from decimal import Decimal
 from types import MappingProxyType
 
 import pytest
 
 from console.redaction import redact_value
+
+Person = namedtuple("Person", "first_name phone")
 
 
 @pytest.mark.parametrize(
@@ -29,6 +32,8 @@ from console.redaction import redact_value
         ({"email": None, "mobile": False}, {"email": None, "mobile": False}),
         ({447123454821: {"x": 1}}, {"***-***-4821": {"x": 1}}),
         (MappingProxyType({"email": "jo@x.com"}), {"email": "***@***"}),
+        (Person("Ottilie", 57859), {"first_name": "***", "phone": "***-***-7859"}),
+        ({b"first_name": "Ottilie", ("a", "b"): [1, "x"]}, {"***": "***", "*** (2)": ["***", "***"]}),
     ],
 )
 def test_values_are_masked_and_keep_their_shape(value, expected):
@@ -62,7 +67,7 @@ class Unknown:
 
 
 def test_unknown_objects_fail_closed():
-    assert redact_value({"a": Unknown(), "b": [Unknown()], Unknown(): 1}) == {"a": "***", "b": ["***"], "***": 1}
+    assert redact_value({"a": Unknown(), "b": [Unknown()], Unknown(): 1}) == {"a": "***", "b": ["***"], "***": "***"}
 
 
 def test_what_contains_itself_ends():

@@ -52,11 +52,21 @@ WITH_COMPANY_SIGN_IN = Person("jonas.weber", "Jonas Weber", Role.AUDITOR, (NORTH
 LEFT = Person("marco.ricci", "Marco Ricci", Role.AGENT, (CUCUMBER,), "Europe/Rome")
 OTHERS = (COLLEAGUE, LOCAL_ADMIN, LEFT)
 # How many hours ago they last signed in.
-SEEN = {PEOPLE[0]: 0.4, PEOPLE[1]: 4.3, PEOPLE[2]: 72.0, COLLEAGUE: 1.2, LOCAL_ADMIN: 27.0, LEFT: 24.0 * 41}
-EMPLOYED = timedelta(days=96)
-ADA, NADIA = PEOPLE[3], LOCAL_ADMIN
+SEEN = {
+    PEOPLE[0]: 0.4,
+    PEOPLE[1]: 4.3,
+    PEOPLE[2]: 72.0,
+    PEOPLE[3]: 26.4,
+    COLLEAGUE: 1.2,
+    LOCAL_ADMIN: 27.0,
+    LEFT: 24.0 * 41,
+}
+# Longer than anything that a trail tells of them.
+EMPLOYED = timedelta(days=196)
+AMIRA, ADA, NADIA = PEOPLE[0], PEOPLE[3], LOCAL_ADMIN
 FIREFOX, SAFARI = "Firefox on Linux", "Safari on iPhone"
-# What the trail tells of the last days: how many hours ago, who did what to whose account, and its payload.
+# What the trail tells of the last days: how many hours ago, who did what to whose account, and its payload. A change of
+# role or scope lies before the first thing that the person did with it.
 PAST: tuple[tuple[float, Person, Action, Person, dict[str, Any]], ...] = (
     (0.4, PEOPLE[0], Action.SIGN_IN, PEOPLE[0], {"browser": FIREFOX, "with": "password"}),
     (1.2, COLLEAGUE, Action.SIGN_IN, COLLEAGUE, {"browser": FIREFOX, "with": "password"}),
@@ -66,14 +76,18 @@ PAST: tuple[tuple[float, Person, Action, Person, dict[str, Any]], ...] = (
         26.2,
         NADIA,
         Action.STAFF_CHANGED,
-        COLLEAGUE,
-        {"changed": "time_zone", "from": {"time_zone": "Europe/London"}, "to": {"time_zone": "Europe/Berlin"}},
+        AMIRA,
+        {"changed": "time_zone", "from": {"time_zone": "UTC"}, "to": {"time_zone": "Europe/London"}},
     ),
+    (26.4, ADA, Action.SIGN_IN, ADA, {"browser": FIREFOX, "with": "password and code"}),
     (27.0, NADIA, Action.SIGN_IN, NADIA, {"browser": FIREFOX, "with": "password and code"}),
     (49.5, COLLEAGUE, Action.SESSION_ENDED, COLLEAGUE, {"browser": SAFARI}),
     (72.0, PEOPLE[2], Action.SIGN_IN, PEOPLE[2], {"browser": FIREFOX, "with": "password"}),
+    (121.3, ADA, Action.PASSWORD_LINK, LEFT, {}),
+    (121.6, ADA, Action.SIGN_IN, ADA, {"browser": FIREFOX, "with": "password and code"}),
+    (166.0, NADIA, Action.SECOND_FACTOR_ADDED, NADIA, {}),
     (
-        97.6,
+        337.6,
         ADA,
         Action.STAFF_CHANGED,
         COLLEAGUE,
@@ -83,9 +97,7 @@ PAST: tuple[tuple[float, Person, Action, Person, dict[str, Any]], ...] = (
             "to": {"role": "agent", "scope": [CUCUMBER, LUMEN, NORTHWIND]},
         },
     ),
-    (98.0, ADA, Action.SIGN_IN, ADA, {"browser": FIREFOX, "with": "password and code"}),
-    (121.3, ADA, Action.PASSWORD_LINK, LEFT, {}),
-    (166.0, NADIA, Action.SECOND_FACTOR_ADDED, NADIA, {}),
+    (338.0, ADA, Action.SIGN_IN, ADA, {"browser": FIREFOX, "with": "password and code"}),
 )
 
 

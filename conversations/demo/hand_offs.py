@@ -13,7 +13,8 @@ from conversations.demo.script import BACK, CALL, HUMAN, TAKEN, Dialogue, Step, 
 from conversations.demo.timeline import backward, forward
 from conversations.demo.trail import HandOffTrail, Record
 
-AMIRA, TOM = "amira.haddad", "tom.becker"
+# What Amira acts on is of the two companies in her scope; what is of Lumen is for Tom, and for Ada, who may do all.
+AMIRA, TOM, ADA = "amira.haddad", "tom.becker", "ada.admin"
 
 _MINUTE, _HOUR, _DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 # How long each dialogue of `content.waiting` waits, in its order: what cannot wait has not waited long.
@@ -29,7 +30,7 @@ _RELEASED = {
         "Meter point numbers are swapped in the network data, ticket with the operator is open. Needs a call to the customer.",
     ),
     3: (TOM, "She would rather talk to a woman. Free after 4 pm."),
-    7: (AMIRA, "Practice manager is back tomorrow, please remind her."),
+    7: (TOM, "Practice manager is back tomorrow, please remind her."),
 }
 _REQUESTED = {13: TOM, 16: AMIRA}
 
@@ -44,7 +45,9 @@ _HELD = (
     (2 * _HOUR, 76 * _HOUR, AMIRA),
     (9 * _MINUTE, 55 * _MINUTE, TOM),
 )
-_LOST_RACE, _FROM_COLLEAGUE, _SECOND_HOLDER, _OVERRIDDEN = 1, 5, 6, 7
+_LOST_RACE, _FROM_COLLEAGUE, _SECOND_HOLDER, _OVERRIDDEN = 3, 5, 6, 7
+# After this one the generator is moved on by an action's id, so that conversations after it keep theirs.
+_MOVED_ON = 1
 
 # Which of those that were handed back had called the customer.
 _CALLED_BACK = (0, 1, 3, 4)
@@ -60,7 +63,7 @@ _HANDED_BACK = (
     ),
     (2 * _HOUR, 50 * _MINUTE, 30 * _HOUR, TOM, "Client promised not to move it again."),
     (40 * _MINUTE, 12 * _MINUTE, 50 * _HOUR, AMIRA, "Last digit is after the point on this meter type."),
-    (3 * _HOUR, 70 * _MINUTE, 76 * _HOUR, AMIRA, "Polish contract is in the document store now."),
+    (3 * _HOUR, 70 * _MINUTE, 76 * _HOUR, TOM, "Polish contract is in the document store now."),
     (7 * _HOUR, 20 * _HOUR, 4 * _DAY, TOM, "Statutory declaration accepted by compliance."),
     (20 * _MINUTE, 100 * _MINUTE, 5 * _DAY, AMIRA, "Generator delivered; claim form sent."),
 )
@@ -119,7 +122,7 @@ def _held(
     trail = HandOffTrail(item, rng)
     trail.platform_asked(asked + timedelta(seconds=2))
     if place == _FROM_COLLEAGUE:
-        trail.take(AMIRA, took)
+        trail.take(ADA, took)
         trail.take_from_colleague(agent, took + 3 * _HOUR)
         item["hand_off_note"] = "Finance partner answers by email only; case number is in the shared mailbox."
     elif place == _SECOND_HOLDER:
@@ -135,6 +138,8 @@ def _held(
         trail.take(agent, took)
         if place == _LOST_RACE:
             trail.take_too_late(AMIRA, agent, previous, took + timedelta(milliseconds=380))
+        if place == _MOVED_ON:
+            rng.getrandbits(128)
     if place == _OVERRIDDEN:
         trail.override()
     return item, trail.records, asked

@@ -3,11 +3,13 @@
 import base64
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from random import Random
 from typing import Any
 
+from console.audit.actions import Action, Result
 from console.clock import parse_instant, to_epoch, to_iso
 from conversations.demo.conversation import Item, new_id
 from conversations.demo.trail import AUDIT_DAYS, IDEMPOTENCY_DAYS, Record
@@ -16,6 +18,8 @@ STATE_DAYS = 90
 _LATEST_EVENTS = 3
 # DynamoDB removes an item some time after its TTL; what is longer past is not there any more.
 _REMOVED_AFTER = timedelta(days=2)
+# How long after a message its reply is sent, and after a request for a human that is recorded.
+_REPLIED, _ESCALATED = timedelta(seconds=1.6), timedelta(seconds=1)
 
 _TEAMS = {
     "pi-cuc-cv": ("recruiting", "cv_question"), "pi-cuc-int": ("scheduling", "interview_date"),
@@ -42,25 +46,53 @@ _EXCERPTS = (
 )
 
 
+@dataclass(slots=True)
+class _Latest:
+    """What the state of a conversation goes by: the latest message, what was decided about it, and what was done."""
+
+    message_id: str
+    at: datetime
+    event: Item
+    route: Item
+    # An automatic reply that was sent, when, and for which message
+    reply: tuple[Item, datetime, str] | None
+    escalation: tuple[Item, datetime] | None = None
+
+
 def records(item: Item, asked: datetime | None, now: datetime, rng: Random) -> Iterator[Record]:
     """All records of one conversation; `asked` is when its assistant asked for a human, if it did."""
-    events = _events(item, rng)
+    events, latest = _events(item, rng), None
     for at, message_id in events:
-        yield from _kept("IDEMPOTENCY", _event(item, at, message_id, "evt:rp", rng), now)
-        yield from _kept("AUDIT", _route(item, at, message_id, rng), now)
+        event = _event(item, at, message_id, "evt:rp", rng)
+        yield from _kept("IDEMPOTENCY", event, now)
+        route = _route(item, at, message_id, rng)
+        yield from _kept("AUDIT", route, now)
+        latest = _Latest(message_id, at, event, route, latest.reply if latest else None)
         for entry in _side_effects(item, at, message_id, rng):
             yield from _action(item, entry, at, message_id, now, rng)
+            if entry["action_type"] == Action.AUTO_REPLY and entry["result"] == Result.SUCCESS:
+                latest.reply = entry, at + _REPLIED, message_id
+    if latest is None:
+        return
     if asked is not None:
-        message_id = events[-1][1]
+        message_id = _asking(item, events, asked)
         payload = {
             "team": "human",
             "flags": rng.sample(_RISKS, rng.randint(0, 2)),
             "priority": rng.choice(("normal", "high")),
         }
         key = f"act:rp_assign:{item['conversation_id']}:human:{message_id}"
-        entry = _entry(item, asked + timedelta(seconds=1), "escalate", payload, key, rng)
+        entry = _entry(item, asked + _ESCALATED, Action.ESCALATE, payload, key, rng)
         yield from _action(item, entry, asked, message_id, now, rng)
-    yield from _kept("CONVERSATION_STATE", _state(item, events[-1], rng), now)
+        latest.escalation = entry, asked + _ESCALATED
+    yield from _kept("CONVERSATION_STATE", _state(item, latest, rng), now)
+
+
+def _asking(item: Item, events: list[tuple[datetime, str]], asked: datetime) -> str:
+    """The message after which a human was asked for: the latest until then, or one before all that are on record."""
+    until = [message_id for at, message_id in events if at <= asked]
+    # Its own generator: nothing else moves with it.
+    return until[-1] if until else _message_id(item, Random(item["conversation_id"]))  # nothing secret  # nosec B311
 
 
 def _action(item: Item, entry: Item, at: datetime, message_id: str, now: datetime, rng: Random) -> Iterator[Record]:
@@ -100,7 +132,8 @@ def _event(item: Item, at: datetime, message_id: str, key: str, rng: Random) -> 
     record: Item = {
         "event_id": f"{key}:{conversation_id}:{message_id}" if key == "evt:rp" else key,
         "created_at": to_iso(at + timedelta(milliseconds=rng.randint(80, 900))),
-        "last_processed_at": to_iso(at + timedelta(milliseconds=rng.randint(950, 2400))),
+        # After all that was done about it
+        "last_processed_at": to_iso(at + timedelta(milliseconds=700 + rng.randint(950, 2400))),
         "received_at": to_iso(at),
         "expires_at": to_epoch(at + timedelta(days=IDEMPOTENCY_DAYS)),
         "status": "processed",
@@ -147,7 +180,7 @@ def _side_effects(item: Item, at: datetime, message_id: str, rng: Random) -> Ite
             "template": rng.choice(("order_status", "opening_hours", "next_steps", "received")),
             "excerpt": excerpt,
         }
-        yield _entry(item, at + timedelta(seconds=1.6), "auto_reply", payload, f"act:rp_reply:{cid}:{message_id}", rng)
+        yield _entry(item, at + _REPLIED, Action.AUTO_REPLY, payload, f"act:rp_reply:{cid}:{message_id}", rng)
     if item["project_id"] == "pi-lum-aft" and rng.random() < 0.2:
         order = rng.randint(1000, 9999)
         yield _entry(
@@ -166,7 +199,7 @@ def _entry(item: Item, at: datetime, action: str, payload: dict[str, Any], key: 
     return {
         "conversation_id": item["conversation_id"],
         "ts_action_id": f"{moment}#{new_id(rng)}",
-        "action_type": action,
+        "action_type": str(action),
         "action_payload_redacted": json.dumps(payload, ensure_ascii=False),
         "idempotency_key": key,
         "result": rng.choice(_FAILURES) if rng.random() < 0.05 else "success",
@@ -174,33 +207,45 @@ def _entry(item: Item, at: datetime, action: str, payload: dict[str, Any], key: 
     }
 
 
-def _state(item: Item, latest: tuple[datetime, str], rng: Random) -> Item:
-    """The item of table B."""
-    at, message_id = latest
-    team, intent = _TEAMS[item["project_id"]]
+def _state(item: Item, latest: _Latest, rng: Random) -> Item:
+    """The item of table B: it repeats what the latest entries and the record of the latest message say.
+
+    What is drawn for what entries say is not used, but for risks that were seen without asking for a human: each
+    conversation needs as many draws as ever, so that those after it keep their records.
+    """
+    route = json.loads(latest.route["action_payload_redacted"])
+    processed = latest.event["last_processed_at"]
+    updated = max(latest.at + timedelta(seconds=2), latest.escalation[1] if latest.escalation else latest.at)
+    rng.randint(41, 99)
     state: Item = {
         "conversation_id": item["conversation_id"],
-        "updated_at": to_iso(at + timedelta(seconds=2)),
-        "expires_at": to_epoch(at + timedelta(days=STATE_DAYS)),
-        "last_processed_at": to_iso(at + timedelta(seconds=2)),
-        "last_processed_message_id": message_id,
-        "last_routed_team": team,
-        "last_routing_confidence": Decimal(rng.randint(41, 99)) / 100,
-        "last_intent": intent,
+        "updated_at": max(to_iso(updated), processed),
+        "expires_at": to_epoch(latest.at + timedelta(days=STATE_DAYS)),
+        "last_processed_at": processed,
+        "last_processed_message_id": latest.message_id,
+        "last_routed_team": route["team"],
+        "last_routing_confidence": Decimal(str(route["confidence"])),
+        "last_intent": route["intent"],
         "version": rng.randint(1, 14),
     }
-    if item["hand_off_to_human"] or rng.random() < 0.15:
-        state["risk_flags"] = set(rng.sample(_RISKS, rng.randint(1, 3)))
+    flags = rng.sample(_RISKS, rng.randint(1, 3)) if item["hand_off_to_human"] or rng.random() < 0.15 else []
+    if latest.escalation:
+        flags = json.loads(latest.escalation[0]["action_payload_redacted"])["flags"]
+    if flags:
+        state["risk_flags"] = set(flags)
     if rng.random() < 0.25:
         state["pending_flow"] = {
             "type": rng.choice(_PENDING),
-            "requested_at": to_iso(at),
+            "requested_at": to_iso(latest.at),
             "attempts": rng.randint(1, 3),
         }
     if rng.random() < 0.4:
+        rng.choice(range(3))
+    if latest.reply:
+        entry, sent, message_id = latest.reply
         state["last_auto_reply"] = {
-            "type": rng.choice(("order_status", "next_steps", "received")),
-            "sent_at": to_iso(at),
+            "type": json.loads(entry["action_payload_redacted"])["template"],
+            "sent_at": to_iso(sent),
             "source_message_id": message_id,
         }
     return state

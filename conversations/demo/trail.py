@@ -14,6 +14,7 @@ from console.audit.actions import Action, Result
 from console.audit.recording import PLATFORM
 from console.clock import parse_instant, to_epoch, to_iso
 from console.redaction import redact
+from console.staff.demo import OTHERS, PEOPLE
 from conversations.indexing import entries
 
 Record = tuple[str, dict[str, Any]]
@@ -21,10 +22,15 @@ Record = tuple[str, dict[str, Any]]
 AUDIT_DAYS = 60
 IDEMPOTENCY_DAYS = 30
 
+_ROLES = {person.username: person.role.value for person in (*PEOPLE, *OTHERS)}
+
 
 @dataclass(slots=True)
 class HandOffTrail:
-    """The actions on one conversation item, in order. Each changes the item and appends to `records`."""
+    """The actions on one conversation item, in order. Each changes the item and appends to `records`.
+
+    Whoever acts has the item's company in scope (`console.staff.demo`).
+    """
 
     item: dict[str, Any]
     rng: Random
@@ -68,7 +74,11 @@ class HandOffTrail:
     def take_too_late(self, agent: str, winner: str, previous: str | None, at: datetime) -> None:
         """An agent's take that a colleague's was faster than: an entry and a record, no change of the item."""
         payload = {"from": "waiting", "to": agent}
-        self._record(Action.HAND_OFF_TAKE, agent, at, payload, f"{Result.CONFLICT}: taken by {winner}", previous)
+        result = f"{Result.CONFLICT}: taken by {winner}"
+        # Its own generator: who loses a race, and where, moves nothing else.
+        seed = f"{self.item['conversation_id']} {to_iso(at)}"
+        rng = Random(seed)  # nothing secret  # nosec B311
+        self._record(Action.HAND_OFF_TAKE, agent, at, payload, result, previous, rng)
 
     def release(self, agent: str, note: str, at: datetime) -> None:
         """The holder gives it back to the queue; the customer's wait goes on."""
@@ -114,7 +124,7 @@ class HandOffTrail:
             "result": Result.SUCCESS.value,
             "expires_at": to_epoch(at + timedelta(days=AUDIT_DAYS)),
             "actor": agent,
-            "actor_role": "agent",
+            "actor_role": _ROLES[agent],
             "company_id": self.item["company_id"],
             "gsi_actor": agent,
             "gsi_company_id": self.item["company_id"],
@@ -127,22 +137,29 @@ class HandOffTrail:
 
     def _act(self, action: Action, agent: str, at: datetime, payload: dict[str, Any]) -> None:
         previous = self.item.get("hand_off_action_id")
-        self.item["hand_off_action_id"] = self._record(action, agent, at, payload, Result.SUCCESS, previous)
+        self.item["hand_off_action_id"] = self._record(action, agent, at, payload, Result.SUCCESS, previous, self.rng)
         self.item["hand_off_wanted"] = self.item["hand_off_to_human"]
         updated = parse_instant(self.item["updated_at"])
         if updated is None or updated < at:
             self.item["updated_at"] = to_iso(at)
 
     def _record(
-        self, action: Action, agent: str, at: datetime, payload: dict[str, Any], result: str, previous: str | None
+        self,
+        action: Action,
+        agent: str,
+        at: datetime,
+        payload: dict[str, Any],
+        result: str,
+        previous: str | None,
+        rng: Random,
     ) -> str:
-        action_id = f"{self.rng.getrandbits(128):032x}"
+        action_id = f"{rng.getrandbits(128):032x}"
         conversation_id = self.item["conversation_id"]
         key = f"act:hand_off:{conversation_id}:{action_id}"
         sort_key = f"{to_iso(at)}#{action_id}"
         own = {"action_id": action_id, "idempotency_key": key}
         linked = {"previous_action_id": previous} if previous else {}
-        self._entry(action, (agent, "agent"), sort_key, at, result, payload, **own, **linked)
+        self._entry(action, (agent, _ROLES[agent]), sort_key, at, result, payload, **own, **linked)
         text = json.dumps(payload, sort_keys=True).encode()
         self.records.append(
             (

@@ -12,7 +12,11 @@ import pytest
 from boto3.dynamodb.types import TypeSerializer
 
 from console import clock
+from console.audit.actions import HAND_OFF_PREFIX, Action
 from console.audit.events.keys import FORMATS, decode
+from console.staff import demo as staff
+from console.staff.directory import within
+from console.staff.permissions import ROLE_PERMISSIONS, Permission, Role, Scope, Staff
 from conversations import demo
 from conversations.demo.companies import COMPANIES, PROJECTS
 from conversations.demo.content import asia, cucumber_english, europe, lumen_english, northwind_english, right_to_left
@@ -107,6 +111,33 @@ def text_of(item):
 
 def waiting_for_human(regular):
     return [item for item in regular if item["hand_off_to_human"] and "hand_off_agent" not in item]
+
+
+def moment_of(entry):
+    """When an entry of the trail was written: its sort key begins with an instant, or with an epoch."""
+    text = entry["ts_action_id"].partition("#")[0]
+    return datetime.fromtimestamp(int(text) / 1000, UTC) if text.isdigit() else clock.parse_instant(text)
+
+
+def of_middleware(tables, action, result=""):
+    """The middleware's entries of one kind by conversation, in order."""
+    found = defaultdict(list)
+    for entry in sorted(tables["AUDIT"], key=moment_of):
+        if "actor" not in entry and entry["action_type"] == action and entry["result"].startswith(result):
+            found[entry["conversation_id"]].append(entry)
+    return found
+
+
+def access_at(person, at):
+    """Role and scope of a demo person at that time, as the trail of their account tells; None before there was one."""
+    if at < NOW - staff.EMPLOYED:
+        return None
+    role, scope = person.role, Scope.of(person.scope)
+    for hours, _, action, about, payload in sorted(staff.PAST, key=lambda each: each[0]):
+        if about is person and action == Action.STAFF_CHANGED and at < NOW - timedelta(hours=hours):
+            role = Role(payload["from"].get("role", role))
+            scope = Scope.of(payload["from"]["scope"]) if "scope" in payload["from"] else scope
+    return role, scope
 
 
 def is_gone(item):
@@ -544,6 +575,129 @@ def test_states_hold_what_the_schema_recommends(tables):
     assert any(isinstance(state.get("risk_flags"), set) for state in states)
     assert any(set(state.get("pending_flow", ())) == {"type", "requested_at", "attempts"} for state in states)
     assert any(set(state.get("last_auto_reply", ())) == {"type", "sent_at", "source_message_id"} for state in states)
+
+
+def test_states_are_what_the_latest_route_decided(tables):
+    routes, compared = of_middleware(tables, "route"), 0
+    for state in tables["CONVERSATION_STATE"]:
+        if not (found := routes[state["conversation_id"]]):
+            # An entry is kept for 60 days, a state for 90.
+            assert NOW - clock.parse_instant(state["last_processed_at"]) > timedelta(days=59)
+            continue
+        latest, compared = found[-1], compared + 1
+        decided = json.loads(latest["action_payload_redacted"])
+        assert (state["last_routed_team"], state["last_intent"]) == (decided["team"], decided["intent"])
+        assert float(state["last_routing_confidence"]) == decided["confidence"], state["conversation_id"]
+        assert latest["idempotency_key"].endswith(f":{state['last_processed_message_id']}")
+    assert compared > 200
+
+
+def test_times_of_states_fit_the_records_of_their_message(tables):
+    records = {record["event_id"]: record for record in tables["IDEMPOTENCY"]}
+    entries = defaultdict(list)
+    for entry in tables["AUDIT"]:
+        if "actor" not in entry:
+            entries[entry["conversation_id"]].append(moment_of(entry))
+    compared = 0
+    for state in tables["CONVERSATION_STATE"]:
+        conversation_id = state["conversation_id"]
+        processed, updated = (clock.parse_instant(state[name]) for name in ("last_processed_at", "updated_at"))
+        assert processed <= updated
+        assert all(at <= updated for at in entries[conversation_id])
+        if record := records.get(f"evt:rp:{conversation_id}:{state['last_processed_message_id']}"):
+            compared += 1
+            assert record["last_processed_at"] == state["last_processed_at"]
+            others = [each for key, each in records.items() if key.startswith(f"evt:rp:{conversation_id}:")]
+            assert record["received_at"] == max(each["received_at"] for each in others)
+    assert compared > 150
+
+
+def test_states_and_escalations_tell_the_same_risks(tables):
+    escalated, compared = of_middleware(tables, "escalate"), 0
+    for state in tables["CONVERSATION_STATE"]:
+        for entry in escalated[state["conversation_id"]]:
+            compared += 1
+            flags = json.loads(entry["action_payload_redacted"])["flags"]
+            assert state.get("risk_flags", set()) == set(flags), state["conversation_id"]
+    assert compared > 30
+
+
+def test_automatic_replies_of_states_are_the_latest_in_the_trail(tables):
+    sent, compared = of_middleware(tables, "auto_reply", "success"), 0
+    for state in tables["CONVERSATION_STATE"]:
+        told, found = state.get("last_auto_reply"), sent[state["conversation_id"]]
+        if found:
+            compared += 1
+            assert told["type"] == json.loads(found[-1]["action_payload_redacted"])["template"]
+            assert abs(clock.parse_instant(told["sent_at"]) - moment_of(found[-1])) < timedelta(milliseconds=2)
+            assert found[-1]["idempotency_key"].endswith(f":{told['source_message_id']}")
+        elif told:
+            assert NOW - clock.parse_instant(told["sent_at"]) > timedelta(days=59)
+    assert compared > 50
+
+
+def test_escalations_name_a_message_that_was_there(tables):
+    records = {record["event_id"]: record for record in tables["IDEMPOTENCY"]}
+    for conversation_id, found in of_middleware(tables, "escalate").items():
+        for entry in found:
+            message_id = entry["idempotency_key"].rpartition(":")[2]
+            if record := records.get(f"evt:rp:{conversation_id}:{message_id}"):
+                assert clock.parse_instant(record["received_at"]) <= moment_of(entry), conversation_id
+
+
+# --- colleagues
+
+
+NEEDED = {Action.TRANSCRIPT_OPENED: Permission.TRANSCRIPT_RAW, Action.RECIPIENT_REVEALED: Permission.PII_REVEAL}
+
+
+def test_whoever_acts_has_the_company_in_scope_at_that_time(tables):
+    people = {
+        each.username: each
+        for each in (*staff.PEOPLE, *staff.OTHERS, staff.INVITED, staff.WITH_COMPANY_SIGN_IN)
+        if each is not staff.LEFT
+    }
+    owners = {item["conversation_id"]: item.get("company_id") for item in tables["CONVERSATIONS"]}
+    acted = Counter()
+    for entry in tables["AUDIT"]:
+        if (name := entry.get("actor")) in (None, "platform"):
+            continue
+        told = (name, entry["action_type"], entry["conversation_id"], entry["ts_action_id"])
+        # Opened transcripts have the hour in their key.
+        at = clock.parse_instant(json.loads(entry["action_payload_redacted"]).get("at")) or moment_of(entry)
+        access = access_at(people[name], at)
+        assert access is not None, told
+        role, scope = access
+        assert scope.covers(entry["company_id"]), told
+        assert owners.get(entry["conversation_id"], entry["company_id"]) == entry["company_id"], told
+        assert entry["actor_role"] == role, told
+        needed = Permission.HAND_OFF if told[1].startswith(HAND_OFF_PREFIX) else NEEDED.get(told[1])
+        assert needed is None or needed in ROLE_PERMISSIONS[role], told
+        acted[name] += 1
+    assert acted["amira.haddad"] > 10
+    assert acted["tom.becker"] > 10
+
+
+def test_whoever_is_named_by_an_item_has_its_company_in_scope(tables, regular):
+    scopes = {each.username: Scope.of(each.scope) for each in (*staff.PEOPLE, *staff.OTHERS)}
+    for item in regular:
+        if holder := item.get("hand_off_agent"):
+            assert scopes[holder].covers(item["company_id"]), item["conversation_id"]
+    for entry in tables["AUDIT"]:
+        # From whom it went to whom, and who was faster.
+        told = json.loads(entry["action_payload_redacted"]) if "actor" in entry else {}
+        named = {told.get("from"), told.get("to"), entry["result"].rpartition(" ")[2]} if "from" in told else set()
+        for name in scopes.keys() & {each for each in named if isinstance(each, str)}:
+            assert scopes[name].covers(entry["company_id"]), (name, entry["conversation_id"])
+
+
+def test_administrators_change_only_accounts_within_their_scope():
+    for hours, who, action, about, _ in staff.PAST:
+        at = NOW - timedelta(hours=hours)
+        (role, scope), (_, theirs) = access_at(who, at), access_at(about, at - timedelta(seconds=1))
+        if who is not about:
+            assert role == Role.ADMIN, (action, who)
+            assert within(theirs, Staff(who.username, who.display_name, role, scope)), (action, who, about)
 
 
 # --- DynamoDB takes them

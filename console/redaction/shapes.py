@@ -76,6 +76,8 @@ _shape = re.compile(rf"[0-9A-Fa-f](?<![0-9A-Za-z+.].)(?:(?<=[0-9])|{_HEX_AHEAD})
 _has_number = re.compile(r"[0-9][ .\-/()+]{0,3}[0-9][ .\-/()+]{0,3}[0-9]").search
 _AN_EPOCH = re.compile(rf"1(?<![0-9A-Za-z+.].)(?<=(?=(?P<epoch>{_EPOCH_WITH_FRACTION})(?![0-9A-Za-z]|[.:][0-9])).)")
 _ARN = re.compile(r"arn:aws[a-z\-]{0,10}:[a-z0-9\-]{1,30}:[a-z0-9\-]{0,20}:[0-9]{12}(?![0-9])")
+# A message of Twilio's: SMa119b9c78124375b5e0183f147e06066
+_MESSAGE_ID = re.compile(rf"[SM]M(?<![0-9A-Za-z]..){_TWO_LETTERS}[0-9a-f]{{32}}(?![0-9A-Za-z])")
 # Not call me @555.123.4567, nor hi@555.123.4567
 _PACKAGE = re.compile(
     r"@(?<=[A-Za-z0-9_\-.]@)(?![0-9]{3}\.[0-9]{3}\.[0-9]{3})[0-9]{1,4}\.[0-9]{1,4}(?:\.[0-9]{1,6})?(?![0-9.@])"
@@ -175,6 +177,11 @@ def _behind_dialling_code(text: str, start: int) -> bool:
 def amazon_resources(text: str) -> list[Claim]:
     """Claim an ARN up to its account number."""
     return [(*found.span(), None) for found in _ARN.finditer(text)]
+
+
+def message_ids(text: str) -> list[Claim]:
+    """Claim a text message's id, of which letters before it make no hex digest."""
+    return [(*found.span(), None) for found in _MESSAGE_ID.finditer(text)]
 
 
 def package_versions(text: str) -> list[Claim]:

@@ -25,6 +25,7 @@ from console.redaction.shapes import (
     epochs,
     harmless_shapes,
     is_plain_text,
+    message_ids,
     package_versions,
     phone_word_near,
 )
@@ -45,6 +46,7 @@ NUMBER_RULES: tuple[tuple[Rule, tuple[str, ...]], ...] = (
     # The phone number in a conversation id can look like an epoch: before the harmless shapes.
     (conversation_ids, ("#",)),
     (amazon_resources, ("arn:",)),
+    (message_ids, ("SM", "MM")),
     (harmless_shapes, ()),
     # A date is no order number, but what looks like an epoch can be one.
     (numbers_behind_words, ()),

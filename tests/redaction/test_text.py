@@ -159,6 +159,7 @@ def test_personal_data_is_masked_and_the_rest_stays(text, expected):
         "01HE57ST26DZFWBKGDFJJG3GQS",
         "01HTQG51YTP4H2058211GWZ7MG",
         "thread_91001c2c9e0ef90542d8",
+        "SMa119b9c78124375b5e0183f147e06066",
         "Root=1-49875203-4a9dc706ae9cb5bd00bdc069",
         "arn:aws:sqs:eu-west-1:846224980068:queue-main",
         "2023-04-26T08:20:48.775Z",

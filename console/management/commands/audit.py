@@ -65,7 +65,7 @@ class Command(BaseCommand):
 
             manifest = export(place, days, options["segments"], Pace(options["units"]), progress)
         self.stdout.write(
-            f"{manifest.lines} entries from {days.first} to {days.last} (UTC) in {len(manifest.files)} files.\n"
+            f"{_entries(manifest.lines)} from {days.first} to {days.last} (UTC) in {_files(manifest)}.\n"
             f"head {manifest.head}\n"
             "The head is in the trail of the system. Note it elsewhere too: the trail's entry expires."
         )
@@ -78,13 +78,25 @@ class Command(BaseCommand):
             self.stderr.write(str(finding))
         # Without a manifest there are findings: it is the first thing that is looked for.
         if report.findings or report.manifest is None:
-            raise CommandError(f"Not as it was made: {len(report.findings)} findings.")
+            raise CommandError(f"Not as it was made: {_so_many(len(report.findings), 'finding', 'findings')}.")
         self.stdout.write(_words(report, report.manifest))
 
 
 def _words(report: Report, manifest: Manifest) -> str:
     header = manifest.header
     return (
-        f"As it was made: {report.lines} entries of {header.environment} in {len(manifest.files)} files, "
+        f"As it was made: {_entries(report.lines)} of {header.environment} in {_files(manifest)}, "
         f"from {header.since} until {header.until}.\nhead {manifest.head}"
     )
+
+
+def _entries(number: int) -> str:
+    return _so_many(number, "entry", "entries")
+
+
+def _files(manifest: Manifest) -> str:
+    return _so_many(len(manifest.files), "file", "files")
+
+
+def _so_many(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"

@@ -225,7 +225,7 @@ def test_an_edit_is_named_with_file_and_line_and_makes_the_command_fail(store, t
     file.write_bytes(gzip.compress(gzip.decompress(file.read_bytes()).replace(b'"route"', b'"Route"', 1)))
     said = refused("verify", str(tmp_path))
     assert "audit-000001.jsonl.gz, line 1: entry 1 was changed" in said
-    assert "Not as it was made: 1 findings." in said
+    assert "Not as it was made: 1 finding." in said
 
 
 def test_a_link_to_elsewhere_is_no_file_of_an_archive(store, tmp_path):

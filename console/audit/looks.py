@@ -9,12 +9,14 @@ from typing import Any, TypeVar
 from django.urls import reverse
 
 from console.audit import scoping
-from console.audit.actions import CHAT_TRAIL, TENANT_TRAIL, THREAD_TRAIL, Action, outcome
+from console.audit.actions import CHAT_TRAIL, STAFF_TRAIL, TENANT_TRAIL, THREAD_TRAIL, Action, outcome
+from console.audit.looks_exports import NOWHERE, Across, exports_across
 from console.audit.models import AuditEntry
 from console.audit.names import name_of
 from console.audit.queries import display_names, happened_at
 from console.audit.review.filters import LOOKS, NOBODY, Review
 from console.audit.review.gathering import Gathered, gather, look_ahead
+from console.audit.review.plan import TRAIL_BY_TRAIL
 from console.audit.rows import PLATFORM_NAMES, as_payload, text_in
 from console.audit.scoping import is_conversation_trail
 from console.errors import NotFound
@@ -46,13 +48,25 @@ class Looked:
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """Latest first. `read` entries were read; `reaches` is the instant back to which, None where that is all."""
+    """Latest first. `read` entries were read; `reaches` is the instant back to which, None where that is all.
+
+    `why_not`: nothing could be read, and why. `across`: at one conversation, the exports that are in other trails, and
+    in `rows` too. `is_unknown`: nothing at all is recorded under that id.
+    """
 
     rows: tuple[Looked, ...]
     read: int
     is_all: bool
     reaches: datetime | None
     notices: tuple[str, ...] = ()
+    why_not: str = ""
+    across: Across = NOWHERE
+    is_unknown: bool = False
+
+    @property
+    def times(self) -> int:
+        """Of all rows."""
+        return sum(row.times for row in self.rows)
 
 
 def looks_of_person(username: str, staff: Staff) -> Looks:
@@ -64,7 +78,9 @@ def looks_of_person(username: str, staff: Staff) -> Looks:
     review = Review(LOOKS, actor="" if username == NOBODY else username)
     if not review.actor:
         return Looks((), 0, is_all=True, reaches=None)
-    notices = look_ahead(review, staff).notices
+    plan = look_ahead(review, staff)
+    if TRAIL_BY_TRAIL in plan.notices and not plan.partitions:
+        return Looks((), 0, is_all=False, reaches=None, why_not=TRAIL_BY_TRAIL)
     gathered = gather(review, staff, ENTRIES_READ, PIECES)
 
     def words(_: object, entries: list[AuditEntry]) -> tuple[str, str, str]:
@@ -76,9 +92,21 @@ def looks_of_person(username: str, staff: Staff) -> Looks:
             return name_of(trail), "", url
         if entries[0].plain("action_type") == Action.PERSON_LOOKED_UP:
             return "A person, in all stores", "recorded in their own trail", url
-        return _in_tenant(entries[0]) or "Several conversations", f"recorded in the trail: {name_of(trail)}", url
+        note = f"recorded in the trail of {_whose(trail)}"
+        if entries[0].plain("action_type") == Action.AUDIT_EXPORTED:
+            return f"Export{'s' if len(entries) > 1 else ''} across conversations", note, url
+        return _in_tenant(entries[0]) or "Several conversations", note, url
 
-    return _looks(gathered, lambda entry: (text_in(entry, "conversation_id"), _about(entry)), words, notices)
+    rows = _rows(gathered.entries, lambda entry: (text_in(entry, "conversation_id"), _about(entry)), words, what_of)
+    return _looks(rows, gathered, notices=plan.notices)
+
+
+def _whose(trail: str) -> str:
+    """Of whom a trail is, within a sentence: people by their username alone."""
+    if trail.startswith(STAFF_TRAIL):
+        return redact(trail.removeprefix(STAFF_TRAIL))
+    name = name_of(trail)
+    return f"{name[:1].lower()}{name[1:]}"
 
 
 def _about(entry: AuditEntry) -> str:
@@ -97,10 +125,15 @@ def _in_tenant(entry: AuditEntry) -> str:
 
 
 def looks_of_conversation(conversation_id: str, staff: Staff) -> Looks:
-    """Who looked at one conversation, person by person. Raises `NotFound` out of scope, and as `read_review`."""
+    """Who looked at one conversation, person by person, and who exported what may hold it.
+
+    Raises `NotFound` out of scope, and as `read_review`.
+    """
     check_conversation(conversation_id, staff)
     gathered = gather(Review(LOOKS, conversation=conversation_id), staff, ENTRIES_READ, PIECES)
-    names = display_names(gathered.entries)
+    across = exports_across(conversation_id, staff, gathered.entries)
+    entries = (*gathered.entries, *across.entries)
+    names = display_names(entries)
 
     def words(actor: str, entries: list[AuditEntry]) -> tuple[str, str, str]:
         roles = dict.fromkeys(role for each in entries if (role := redact(text_in(each, "actor_role"))))
@@ -109,7 +142,19 @@ def looks_of_conversation(conversation_id: str, staff: Staff) -> Looks:
         note = " · ".join(part for part in (username if username != shown else "", ", ".join(roles)) if part)
         return shown, note, person_url(actor)
 
-    return _looks(gathered, lambda entry: text_in(entry, "actor"), words)
+    def what(entry: AuditEntry) -> str:
+        elsewhere = text_in(entry, "conversation_id") != conversation_id
+        return what_of(entry) + (" across conversations: may contain it" if elsewhere else "")
+
+    rows = _rows(entries, lambda entry: text_in(entry, "actor"), words, what)
+    is_unknown = not rows and gathered.is_all and _is_unknown(conversation_id, staff)
+    return _looks(rows, gathered, across=across, is_unknown=is_unknown)
+
+
+def _is_unknown(conversation_id: str, staff: Staff) -> bool:
+    """Whether nothing stands in its trail and nobody knows a conversation of that id: most often it was mistyped."""
+    is_there = gather(Review(conversation=conversation_id), staff, 1, 1).entries
+    return not is_there and not scoping.companies_of(conversation_id)
 
 
 def check_conversation(conversation_id: str, staff: Staff) -> None:
@@ -137,17 +182,22 @@ def is_a_name(username: str) -> bool:
 Words = Callable[[K, list[AuditEntry]], tuple[str, str, str]]
 
 
-def _looks(gathered: Gathered, by: Callable[[AuditEntry], K], words: Words[K], notices: tuple[str, ...] = ()) -> Looks:
+def _looks(rows: tuple[Looked, ...], gathered: Gathered, **more: Any) -> Looks:
+    return Looks(rows, len(gathered.entries), gathered.is_all, gathered.reaches, **more)
+
+
+def _rows(
+    entries: Iterable[AuditEntry], by: Callable[[AuditEntry], K], words: Words[K], what: Callable[[AuditEntry], str]
+) -> tuple[Looked, ...]:
     groups: dict[K, _Group] = {}
-    for entry in gathered.entries:
-        groups.setdefault(by(entry), _Group()).add(entry)
+    for entry in entries:
+        groups.setdefault(by(entry), _Group()).add(entry, what(entry))
     rows = (
         Looked(*words(name, group.entries), len(group.entries), tuple(group.what.most_common()), group.last)
         for name, group in groups.items()
     )
-    # Entries come newest first, and so do groups; those that are kept once an hour have their time within.
-    latest = sorted(rows, key=lambda row: row.last.timestamp() if row.last else 0.0, reverse=True)
-    return Looks(tuple(latest), len(gathered.entries), gathered.is_all, gathered.reaches, notices)
+    # By when last, for entries that are kept once an hour have their time within, and exports are read apart.
+    return tuple(sorted(rows, key=lambda row: row.last.timestamp() if row.last else 0.0, reverse=True))
 
 
 @dataclass(slots=True)
@@ -156,10 +206,10 @@ class _Group:
     what: Counter[str] = field(default_factory=Counter)
     last: datetime | None = None
 
-    def add(self, entry: AuditEntry) -> None:
+    def add(self, entry: AuditEntry, what: str) -> None:
         """One look more."""
         self.entries.append(entry)
-        self.what[what_of(entry)] += 1
+        self.what[what] += 1
         at = happened_at(entry)
         if at and (self.last is None or at > self.last):
             self.last = at

@@ -9,6 +9,9 @@ from console.audit.picture.counting import DAYS_SHOWN, count_days
 from console.audit.picture.drawing import draw
 from console.audit.review.forms import review_of
 from console.audit.review.gathering import look_ahead
+from console.audit.review.page import covered_words
+from console.audit.review.plan import TRAIL_BY_TRAIL
+from console.audit.review.reading import Found
 from console.audit.review.words import filters_in_words
 from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission
@@ -21,12 +24,14 @@ def picture(request: StaffRequest) -> HttpResponse:
     """The picture with its numbers: a page, or for htmx the part of it that a review can show. Filters as there."""
     form, review, query = review_of(request.GET, request.staff)
     zone = zone_of(request.staff)
-    notices = look_ahead(review, request.staff).notices
+    plan = look_ahead(review, request.staff)
     counted = count_days(review, request.staff, zone)
     context = {
         "problems": form.problems,
         "filters": filters_in_words(form, review, opened=form.staff.scope.everything),
-        "notices": notices,
+        "notices": plan.notices,
+        "covered": covered_words(Found((), covered=plan.covered, notices=plan.notices), review),
+        "possible": bool(plan.partitions) or TRAIL_BY_TRAIL not in plan.notices,
         "counted": counted,
         "picture": draw(counted.days),
         "days": tuple(reversed(counted.days)),

@@ -16,6 +16,7 @@ from console.audit.picture import counting
 from console.audit.picture.counting import DAYS_SHOWN, DayCount, counted
 from console.audit.picture.drawing import HEIGHT, Rect, draw, scale
 from console.audit.review.filters import Review
+from console.audit.review.forms import CONVERSATION, About
 from console.audit.review.gathering import Gathered
 from console.clock import to_iso
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
@@ -208,7 +209,36 @@ def test_who_does_not_review_has_no_picture(store, role):
     assert signed_in(member("x.y", role)).get("/audit/picture/").status_code == 403
 
 
-def test_without_the_index_the_page_says_so(store, monkeypatch):
+def test_without_the_index_the_page_says_that_it_cannot_be_drawn(store, monkeypatch):
+    put(store, 2)
     monkeypatch.setattr("console.audit.review.plan.index_ready", lambda *_: False)
-    text = signed_in(auditor()).get("/audit/picture/").content.decode()
-    assert "no index by action type" in text
+    client = signed_in(auditor())
+    for query in ("", "?actor=amira.haddad", f"?company={COMPANY}"):
+        text = client.get(f"/audit/picture/{query}").content.decode()
+        assert "The picture cannot be drawn here" in text
+        assert "no index by action type" in text
+        assert "Nothing to draw" not in text
+        assert "newest entries only" not in text
+
+
+def test_a_company_is_drawn_from_its_own_index(store, monkeypatch):
+    put(store, 2, "hand_off.take")
+    monkeypatch.setattr("console.audit.review.plan.index_ready", lambda _, name: name == "company-index")
+    text = signed_in(auditor()).get(f"/audit/picture/?company={COMPANY}").content.decode()
+    assert "2 entries read" in text
+    assert "Action types looked at: hand-off, looking at personal data." in text
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("", "Entries of other types are not shown unless these are named"),
+        ("?group=hand-off", "Action types looked at: hand-off."),
+        (f"?about={About(CONVERSATION, COMPANY).sealed}", "Action types looked at: all that are in the trail."),
+    ],
+)
+def test_page_says_which_action_types_it_counts(store, query, words):
+    put(store, 2, "hand_off.take")
+    client = signed_in(auditor())
+    for headers in ({}, {"HX-Request": "true"}):
+        assert words in client.get(f"/audit/picture/{query}", headers=headers).content.decode()

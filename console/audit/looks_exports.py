@@ -1,0 +1,150 @@
+"""Exports across conversations that may hold one of them: they stand in the trails of those who exported.
+
+Such an entry tells its filters in words (`console.audit.review.words`) and not which conversations were in the file.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from console.audit import scoping
+from console.audit.actions import Action
+from console.audit.history import SPLIT
+from console.audit.models import AuditEntry
+from console.audit.queries import happened_at, instant_of
+from console.audit.review.filters import Review
+from console.audit.review.gathering import PIECE, gather, look_ahead
+from console.audit.rows import as_payload, text_in
+from console.clock import parse_instant
+from console.dynamodb.calls import parallel
+from console.dynamodb.connection import call
+from console.dynamodb.registry import table_name
+from console.redaction import redact
+from console.staff.permissions import Staff
+
+# With the one that tells that there are more it is a piece: one Query, but for expired entries.
+EXPORTS_READ = PIECE - 1
+PIECES = 2
+# Days are those of the zone of whoever exported, which the entry does not tell.
+DAY = timedelta(days=1)
+NOT_HERE = "Exports across conversations are not counted here"
+NO_INDEX = (
+    f"{NOT_HERE}: the audit table has no index by action type. An operator adds it with manage.py tables apply "
+    "--foreign."
+)
+NOT_IN_SCOPE = f"{NOT_HERE}: they are for who has all companies in scope."
+
+
+@dataclass(frozen=True, slots=True)
+class Across:
+    """The exports that may hold the conversation, newest first. `why_not` says why they were not read, if so.
+
+    `read` exports were looked through; `is_all`: none lies behind them that could hold it, else `reaches` is the
+    instant back to which.
+    """
+
+    entries: tuple[AuditEntry, ...] = field(default=(), repr=False)
+    why_not: str = ""
+    read: int = 0
+    is_all: bool = True
+    reaches: datetime | None = None
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether every export was looked at that could hold it."""
+        return not self.why_not and self.is_all
+
+
+NOWHERE = Across()
+
+
+def exports_across(conversation_id: str, staff: Staff, looks: Iterable[AuditEntry]) -> Across:
+    """The exports across conversations whose filters let through anything that is in its trail today.
+
+    `looks` are entries of its trail, whose companies are known by them. At most five Queries in the usual case: four of
+    one entry side by side, and the exports. One more where only the conversation itself tells its company. Raises the
+    store's errors.
+    """
+    if not staff.scope.everything:
+        return Across(why_not=NOT_IN_SCOPE)
+    ends = _ends(conversation_id)
+    times = sorted(at for each in ends if (at := instant_of(each)))
+    if not times:
+        return NOWHERE
+    review = Review((Action.AUDIT_EXPORTED,))
+    if not look_ahead(review, staff).partitions:
+        return Across(why_not=NO_INDEX)
+    gathered = gather(review, staff, EXPORTS_READ, PIECES)
+    reaches = gathered.reaches
+    near = [each for each in gathered.entries if _may_hold(each, conversation_id, times[0], times[-1])]
+    return Across(
+        entries=_of_its_company(near, conversation_id, (*ends, *looks)),
+        read=len(gathered.entries),
+        # What was exported before its first entry holds nothing of it.
+        is_all=gathered.is_all or (reaches is not None and reaches < times[0]),
+        reaches=reaches,
+    )
+
+
+def _ends(trail: str) -> list[AuditEntry]:
+    """The first and the last entry of both ranges of a trail's keys, timestamps and epochs."""
+    ranges = ((SPLIT, ":"), ("0", SPLIT))
+    asked = (partial(_end, trail, *each, newest=newest) for each in ranges for newest in (False, True))
+    return [entry for entries in parallel(*asked) for entry in entries]
+
+
+def _end(trail: str, low: str, high: str, *, newest: bool) -> list[AuditEntry]:
+    request: dict[str, Any] = {
+        "TableName": table_name("AUDIT"),
+        "KeyConditionExpression": "conversation_id = :trail AND ts_action_id BETWEEN :low AND :high",
+        "ExpressionAttributeValues": {":trail": {"S": trail}, ":low": {"S": low}, ":high": {"S": high}},
+        "ScanIndexForward": not newest,
+        "ConsistentRead": True,
+        "Limit": 1,
+        "ReturnConsumedCapacity": "TOTAL",
+    }
+    return [AuditEntry.from_raw_data(raw) for raw in call("Query", **request).get("Items", [])]
+
+
+def _may_hold(export: AuditEntry, conversation_id: str, first: datetime, last: datetime) -> bool:
+    """Whether an export is one across conversations, and its time and dates let anything from first to last through."""
+    if scoping.is_conversation_trail(text_in(export, "conversation_id")):
+        return False
+    lines = _filters(export)
+    chosen = _after("Conversation ", lines)
+    if chosen and chosen != redact(conversation_id):
+        return False
+    at = happened_at(export)
+    since, until = _day(_after("From ", lines)), _day(_after("To ", lines))
+    return (
+        (at is None or first <= at)
+        and (since is None or since - DAY <= last)
+        and (until is None or first < until + 2 * DAY)
+    )
+
+
+def _of_its_company(
+    exports: list[AuditEntry], conversation_id: str, entries: Iterable[AuditEntry]
+) -> tuple[AuditEntry, ...]:
+    """Those of no company or of the conversation's; all of them where nobody knows whose it is."""
+    known = {company for each in entries if (company := text_in(each, "company_id"))}
+    if {text_in(each, "company_id") for each in exports} - known - {""}:
+        known |= scoping.companies_of(conversation_id)
+    return tuple(each for each in exports if not known or text_in(each, "company_id") in {"", *known})
+
+
+def _filters(export: AuditEntry) -> list[str]:
+    payload = as_payload(export.plain("action_payload_redacted"))
+    lines = payload.get("filters") if isinstance(payload, dict) else None
+    return [each for each in lines if isinstance(each, str)] if isinstance(lines, list) else []
+
+
+def _after(word: str, lines: list[str]) -> str:
+    return next((each.removeprefix(word) for each in lines if each.startswith(word)), "")
+
+
+def _day(value: str) -> datetime | None:
+    """Midnight of a day in UTC, None for what is none."""
+    return parse_instant(f"{value}T00:00:00Z")

@@ -4,6 +4,7 @@ The base knows nothing of conversations: the app that does registers a resolver,
 conversation belongs when the trail's own entries do not.
 """
 
+import re
 from collections.abc import Callable, Iterable
 
 from console.audit.actions import CHAT_TRAIL, STAFF_TRAIL, SYSTEM_TRAIL, TENANT_TRAIL, THREAD_TRAIL, staff_trail
@@ -14,6 +15,8 @@ from console.staff.permissions import Permission, Staff
 Resolver = Callable[[str], frozenset[str]]
 
 _resolvers: list[Resolver] = []
+# ci-aaa-001#pi-aaa-001#req123#447123456789 (schema of the platform's conversations)
+_ID_OF_PLATFORM = re.compile(r"(ci-[0-9A-Za-z\-]{1,64})#pi-")
 
 
 def register(resolver: Resolver) -> None:
@@ -61,6 +64,12 @@ def check_scope(trail: str, staff: Staff, named_by_entries: Iterable[str]) -> fr
     if not covers_all(owners, staff):
         raise NotFound
     return owners
+
+
+def companies_in(conversation_id: str) -> frozenset[str]:
+    """The company that a conversation's id begins with, as the platform makes ids; none of another form."""
+    found = _ID_OF_PLATFORM.match(conversation_id)
+    return frozenset(found.groups()) if found else frozenset()
 
 
 def in_words(owners: Iterable[str]) -> str:

@@ -100,6 +100,11 @@ class Review:
     key: str = field(default="", repr=False)
 
     @property
+    def actors(self) -> tuple[str, ...]:
+        """The actor as typed and, as usernames are, in small letters."""
+        return tuple(dict.fromkeys((self.actor, self.actor.lower())))
+
+    @property
     def binding(self) -> tuple[str, ...]:
         """What a cursor of this review belongs to."""
         dates = tuple(moment.isoformat() if moment else "" for moment in (self.since, self.until))

@@ -9,7 +9,7 @@ from django.http import QueryDict
 from django.utils.text import slugify
 
 from console.audit.actions import Result
-from console.audit.events.keys import shown_key
+from console.audit.events.keys import decode, shown_key
 from console.audit.review.filters import MOST_NAMED, NOBODY, Review, action_groups, is_action_type, known_actions
 from console.audit.sentences import label_of
 from console.errors import BadReference
@@ -30,7 +30,7 @@ _RESULTS = {
     Result.PENDING: "pending",
     Result.CONFLICT: "conflict",
     Result.FAILED: "failed",
-    "unknown": "something else",
+    "unknown": "unknown",
 }
 
 
@@ -54,6 +54,16 @@ class About:
     def sealed(self) -> str:
         """For the parameter `about` of an address."""
         return seal_data(_KIND, {self.what: self.value} | ({_TRAIL: self.trail} if self.trail else {}))
+
+    @property
+    def hint(self) -> str:
+        """What explains that nothing is found under it; "" for nothing special."""
+        if self.what == KEY and not self.trail and not decode(self.value).conversation:
+            return (
+                "A key of this form tells no conversation, so what bears it is found by its record only, while that "
+                "lives, or from an entry's page."
+            )
+        return ""
 
     @classmethod
     def opened(cls, reference: str) -> "About":
@@ -139,7 +149,7 @@ class ReviewForm(DaysForm):
         actor: str = self.cleaned_data["actor"]
         if redact(actor) != actor:
             raise forms.ValidationError("Type a username or a service's name: no number or address is one.")
-        return actor
+        return NOBODY if actor.lower() == NOBODY else actor
 
     def clean_company(self) -> str:
         """A company in scope; whether there is one of that id is not told."""
@@ -150,7 +160,7 @@ class ReviewForm(DaysForm):
 
     def clean_other(self) -> list[str]:
         """Action types that are not offered: those of services are an open set. Each costs a Query."""
-        typed = list(dict.fromkeys(self.cleaned_data["other"].replace(",", " ").split()))
+        typed = list(dict.fromkeys(_typed(self.cleaned_data["other"])))
         if not all(map(is_action_type, typed)):
             raise forms.ValidationError("No action type is spelled like this.")
         if len(typed) > MOST_NAMED:
@@ -225,12 +235,16 @@ class ReviewForm(DaysForm):
 
 
 def _with_others_apart(data: QueryDict) -> QueryDict:
-    """An address's action types that are not offered stand where they are typed."""
+    """Action types that are offered are ticked, and others stand where they are typed, whichever an address has where."""
     apart, known = data.copy(), known_actions()
-    named = data.getlist("action")
+    named = [*data.getlist("action"), *_typed(data.get("other", ""))]
     apart.setlist("action", [each for each in named if each in known])
-    apart["other"] = " ".join([*(each for each in named if each not in known), data.get("other", "")]).strip()
+    apart["other"] = " ".join(each for each in named if each not in known)
     return apart
+
+
+def _typed(types: str) -> list[str]:
+    return types.replace(",", " ").split()
 
 
 def review_of(query: QueryDict, staff: Staff) -> tuple[ReviewForm, Review, str]:

@@ -60,7 +60,8 @@ def plan_for(review: Review, staff: Staff) -> Plan:
             notices.append(NO_COMPANY_INDEX)
     if by_type and not index_ready("AUDIT", streams.ACTION_TYPE):
         covered = tuple(ours) if by_company else ()
-        return Plan(tuple(by_company), covered, (*notices, TRAIL_BY_TRAIL))
+        # What is said of the newest entries holds only where there are some to look through.
+        return Plan(tuple(by_company), covered, (*(notices if by_company else ()), TRAIL_BY_TRAIL))
     return Plan((*by_company, *((streams.ACTION_TYPE, each) for each in by_type)), actions, tuple(notices))
 
 
@@ -89,8 +90,8 @@ def _partitions_of_actor(review: Review, staff: Staff) -> tuple[tuple[str, str],
 
     Who sees some companies only looks through these: how much somebody did elsewhere is not theirs to know.
     """
-    if staff.scope.everything or review.actor == staff.username:
-        return ((streams.ACTOR, review.actor),) if index_ready("AUDIT", streams.ACTOR) else ()
+    if staff.scope.everything or staff.username in review.actors:
+        return tuple((streams.ACTOR, each) for each in review.actors) if index_ready("AUDIT", streams.ACTOR) else ()
     companies = [review.company] if review.company else sorted(staff.scope.ids)
     if not 0 < len(companies) <= COMPANIES_AT_ONCE or not index_ready("AUDIT", streams.COMPANY):
         return ()

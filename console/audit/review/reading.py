@@ -8,9 +8,10 @@ from typing import Any
 
 from console import clock, refs
 from console.audit import scoping
-from console.audit.actions import outcome, staff_trail
+from console.audit.actions import staff_trail
 from console.audit.models import AuditEntry
 from console.audit.queries import happened_at, instant_of
+from console.audit.results import outcome_of
 from console.audit.review.filters import NOBODY, Review
 from console.audit.review.plan import Plan, plan_for
 from console.audit.review.streams import EPOCHS, Place, Stream, identity_of, sort_key_of
@@ -184,8 +185,8 @@ class _Walk:
             not clock.is_expired(entry.plain("expires_at"), self._now)
             and self._may_see(entry, owners)
             and (not review.actions or action in review.actions)
-            and (not review.result or outcome(str(entry.plain("result") or "")) == review.result)
-            and (not review.actor or (not actor if review.actor == NOBODY else actor == review.actor))
+            and (not review.result or outcome_of(entry) == review.result)
+            and (not review.actor or (not actor if review.actor == NOBODY else actor in review.actors))
             and (not review.company or review.company in owners or entry.plain("company_id") == review.company)
             and (not review.key or entry.plain("idempotency_key") == review.key)
             and self._is_within(entry)
@@ -213,7 +214,8 @@ class _Walk:
         if owners or not scoping.is_conversation_trail(trail):
             return owners
         if self._staff.scope.everything and not self._review.company:
-            return frozenset()
+            # Only to be shown: nothing is decided by it.
+            return scoping.companies_in(trail)
         if trail not in self._owners:
             self._ask_owners(trail)
         return self._owners.get(trail)

@@ -27,6 +27,8 @@ _PARTITION_KEYS = {
 TIMESTAMPS, EPOCHS = 0, 1
 # The first characters of each, and the first after those.
 _BOUNDS = ((SPLIT, ":"), ("0", SPLIT))
+# Without dates, also what begins with no time at all: such entries have drifted, and are none the less there.
+_ANYTHING = (" ", "\U0010ffff")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +61,10 @@ def identity_of(entry: AuditEntry) -> tuple[str, str]:
 
 def bounds(number: int, since: datetime | None, until: datetime | None) -> tuple[str, str]:
     """The sort keys between which a range lies; `until` itself is not in it."""
-    low, high = _BOUNDS[number]
-    if number == TIMESTAMPS and since is None and until is None:
+    if since is None and until is None:
         # Without dates the two are one: in descending order the epochs come after the timestamps.
-        return _BOUNDS[EPOCHS][0], high
+        return _ANYTHING[0], _ANYTHING[1] if number == TIMESTAMPS else SPLIT
+    low, high = _BOUNDS[number]
     if number == TIMESTAMPS:
         return _iso(since) if since else low, _iso(until) if until else high
     # Seconds are the beginning of milliseconds and finer, so that one text bounds all of them.

@@ -9,17 +9,18 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from console import clock
+from console.audit.actions import TENANT_TRAIL
 from console.audit.links import conversation_url
 from console.audit.names import name_of
 from console.audit.review.entry import EntryRecord, load_entry
-from console.audit.review.filters import is_action_type
-from console.audit.review.forms import KEY, About
+from console.audit.review.filters import BEGINNING, action_groups, is_action_type
+from console.audit.review.forms import KEY, About, group_slugs
 from console.refs import seal, unseal
 from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission, Staff
 from console.templatetags.console import zone_of
 
-_TONES = {"success": "good", "pending": "human", "conflict": "bad", "failed": "bad"}
+_TONES = {"success": "good", "pending": "human", "conflict": "bad", "failed": "bad", "refused": "bad"}
 
 
 @requires(Permission.AUDIT_READ)
@@ -69,10 +70,10 @@ def _facts(record: EntryRecord, staff: Staff) -> list[dict[str, Any]]:
         facts.append({"label": "Reason", "value": row.note})
     facts += [
         {
-            "label": "Company",
+            "label": "Tenant" if record.trail.startswith(TENANT_TRAIL) else "Company",
             "value": record.company,
             "mono": True,
-            "url": _review(company=record.company) if reviews and record.company and "," not in record.company else "",
+            "url": _of_company(record) if reviews and record.company and "," not in record.company else "",
             "note": "" if record.names_company or not record.company else "the conversation's: the entry names none",
         },
         {"label": "Action id", "value": record.action_id, "mono": True},
@@ -108,6 +109,15 @@ def _with_key(record: EntryRecord, staff: Staff) -> dict[str, str]:
         "event_url": reverse("event", args=[seal("event", record.key)]) if record.has_record else "",
         "same_key_url": f"{reverse('audit')}?{urlencode({'about': About(KEY, record.key, record.trail).sealed})}",
     }
+
+
+def _of_company(record: EntryRecord) -> str:
+    """What else is of that company, with the entry's group where a review does not begin with that."""
+    if record.action_type in BEGINNING:
+        return _review(company=record.company)
+    groups = action_groups()
+    group = next((slug for slug, name in group_slugs().items() if record.action_type in groups[name]), "")
+    return _review(company=record.company, **({"group": group} if group else {"action": record.action_type}))
 
 
 def _review(**filters: str) -> str:

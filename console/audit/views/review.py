@@ -9,10 +9,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.audit.actions import SYSTEM_TRAIL, staff_trail
-from console.audit.review.forms import AboutForm, ReviewForm, about_of, query_of, review_of
+from console.audit.review.forms import About, AboutForm, ReviewForm, about_of, query_of, review_of
 from console.audit.review.page import READ_LAST, review_page
 from console.audit.views.trails import overview
+from console.redaction import redact
 from console.refs import seal
+from console.staff import known_companies
 from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission, Staff
 
@@ -35,6 +37,7 @@ def index(request: StaffRequest) -> HttpResponse:
         "page": page,
         "read_last": "" if page.trail_by_trail else READ_LAST,
         "filtered": bool(form.values()),
+        "hints": _hints(form, about_of(request.GET)) if not page.rows else (),
         "query": query,
         "may_export": staff.can(Permission.AUDIT_EXPORT),
         "first_url": _url(query) if cursor else "",
@@ -73,6 +76,20 @@ def _filters(form: ReviewForm, request: StaffRequest) -> dict[str, Any]:
         "start_url": _url(kept),
         "without_about_url": _url(query_of(form, None)) if about else "",
     }
+
+
+def _hints(form: ReviewForm, about: About | None) -> tuple[str, ...]:
+    """What may be wrong with filters that let nothing through."""
+    hints = []
+    company = form.chosen("company")
+    if company and company not in known_companies.known_to(form.staff).names and not known_companies.is_in_use(company):
+        hints.append(f"No company or tenant of the id {redact(company)} is known here.")
+    if form.chosen("actor"):
+        hints.append("People are looked for by username, as in amira.haddad, not by name.")
+    # A sealed key is not spoken of to whoever holds its link.
+    if about and about.hint and form.staff.scope.everything:
+        hints.append(about.hint)
+    return tuple(hints)
 
 
 def _trails(staff: Staff) -> dict[str, str]:

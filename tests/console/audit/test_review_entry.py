@@ -88,6 +88,21 @@ def test_the_company_of_an_entry_that_names_none_is_its_conversation_s(store, re
         assert "took it" in shown(reviewer, put(store, company_id=None))
 
 
+@pytest.mark.parametrize(
+    ("action", "query"),
+    [
+        (Action.TENANT_CHANGED, f"company={COMPANY}&group=tenants"),
+        ("crm_sync", f"company={COMPANY}&action=crm_sync"),
+    ],
+)
+def test_the_company_s_review_has_entries_of_that_kind(store, reviewer, action, query):
+    url = put(store, f"TENANT#{COMPANY}", action_type=action, gsi_company_id=COMPANY)
+    text = shown(reviewer, url)
+    assert f'href="/audit/?{query}"' in text
+    assert ">Tenant<" in text
+    assert f'href="{url}"' in shown(reviewer, f"/audit/?{query}")
+
+
 def test_one_consistent_read_is_made_of_it(store, reviewer):
     url = put(store)
     reviewer.get(url)

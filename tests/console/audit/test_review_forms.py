@@ -54,6 +54,22 @@ def test_the_middleware_s_types_are_those_that_the_schema_and_its_keys_name():
     assert set(MIDDLEWARE) < set(BEGINNING)
 
 
+def test_a_type_that_is_offered_can_be_typed_as_well_and_is_then_ticked():
+    form, review, query = read("action=tag&other=route,+crm_sync")
+    assert review.actions == ("route", "tag", "crm_sync")
+    assert [each.value for group in form.groups for each in group.single if each.checked] == ["route", "tag"]
+    assert read(query)[1] == review
+
+
+@pytest.mark.parametrize(("typed", "looked_for"), [("AMIRA.Haddad", "amira.haddad"), ("Acme-Bot", "Acme-Bot")])
+def test_an_actor_is_found_as_typed_and_in_small_letters(typed, looked_for):
+    assert looked_for in read(f"actor={typed}")[1].actors
+
+
+def test_the_middleware_is_nobody_however_it_is_typed():
+    assert read("actor=Middleware")[1].actor == NOBODY
+
+
 @pytest.mark.parametrize("query", ["action=crm_sync&action=Own.word:2", "other=crm_sync,+Own.word:2"])
 def test_any_type_can_be_looked_for_by_its_name(query):
     form, review, again = read(f"action=route&{query}")

@@ -156,12 +156,12 @@ def test_the_company_of_the_middleware_s_entries_is_told_where_it_was_looked_up(
 
 def test_nothing_more_is_read_to_tell_the_company(store, reviewer):
     store.put("CONVERSATIONS", conversation(conversation_id=ID))
-    store.put_all("AUDIT", [entry(1), entry(2, Action.TENANT_CHANGED, f"TENANT#{COMPANY}")])
+    store.put_all("AUDIT", [entry(1), entry(2, Action.TENANT_CHANGED, f"TENANT#{COMPANY}"), entry(3, trail="c3")])
     with store.calls() as seen:
         shown = text_of(reviewer, f"{AUDIT}?action=route&action=tenant.changed")
     assert not any("CONVERSATIONS" in each.tables for each in seen)
-    # What the trail's own key tells costs nothing.
-    assert shown.count(f"<b><bdi>{COMPANY}</bdi></b>") == 1
+    # What the trail's own key tells costs nothing: a tenant's, or a conversation's id of the platform's form.
+    assert shown.count(f"<b><bdi>{COMPANY}</bdi></b>") == 2
 
 
 def test_a_row_leads_to_its_entry_and_its_conversation(store, reviewer):
@@ -169,7 +169,8 @@ def test_a_row_leads_to_its_entry_and_its_conversation(store, reviewer):
     store.put("CONVERSATIONS", item)
     store.put_all("AUDIT", [entry(1), entry(2, Action.STAFF_CHANGED, "STAFF#tom.becker")])
     shown = text_of(reviewer, f"{AUDIT}?action=route&action=staff.changed")
-    links = [html.unescape(each) for each in re.findall(r'<(?:a data-open|div class="where"><a) href="([^"]+)"', shown)]
+    found = re.findall(r'<(?:a data-open|div class="where">(?:<b>.*?</b>)?<a) href="([^"]+)"', shown)
+    links = [html.unescape(each) for each in found]
     assert len(links) == 4
     assert [reviewer.get(link).status_code for link in links] == [200, 302, 200, 200]
     assert reviewer.get(links[1])["Location"].startswith("/conversations/")
@@ -279,6 +280,42 @@ def test_htmx_gets_the_list_alone(lively, reviewer):
     assert "<html" not in fragment
     assert 'id="filters"' not in fragment
     assert "ried to tag" in fragment
+
+
+@pytest.mark.parametrize(
+    ("query", "hint"),
+    [
+        ("company=ci-nope", "No company or tenant of the id ci-nope is known here."),
+        ("actor=Amira", "People are looked for by username"),
+    ],
+)
+def test_a_filter_that_can_match_nothing_is_said(lively, reviewer, query, hint):
+    assert hint in text_of(reviewer, f"{AUDIT}?{query}")
+    assert hint not in text_of(reviewer, f"{AUDIT}?company={COMPANY}&actor=AMIRA.HADDAD")
+
+
+def test_a_company_without_entries_is_not_called_unknown(store, reviewer):
+    store.put("CONVERSATIONS", conversation(company_id="ci-quiet"))
+    assert "is known here" not in text_of(reviewer, f"{AUDIT}?company=ci-quiet")
+
+
+def test_a_key_that_tells_no_conversation_is_explained(store, reviewer):
+    store.put("AUDIT", entry(1, idempotency_key="@SUM(1+1)"))
+    assert "A key of this form tells no conversation" in text_of(
+        reviewer, f"{AUDIT}?about={About(KEY, '@SUM(1+1)').sealed}"
+    )
+    assert "tells no conversation" not in text_of(reviewer, f"{AUDIT}?about={About(KEY, KEY_OF_TAG).sealed}")
+
+
+def test_an_entry_without_a_time_is_listed_last_and_flagged(store, reviewer):
+    garbage = {"conversation_id": ID, "ts_action_id": "garbage", "action_type": "tag", "result": "success"}
+    store.put_all("AUDIT", [entry(1), entry(2, "tag"), garbage, garbage | {"ts_action_id": "#1"}])
+    for query in ("", "action=tag&action=route", f"about={About(CONVERSATION, ID).sealed}"):
+        page = text_of(reviewer, f"{AUDIT}?{query}")
+        assert page.count("data-row") == 4
+        assert page.index("no time") > page.rindex("<time")
+    today = clock.now().date()
+    assert text_of(reviewer, f"{AUDIT}?since={today - timedelta(days=1)}").count("data-row") == 2
 
 
 def test_empty_says_what_to_do(store, reviewer):

@@ -1,5 +1,6 @@
 """Names of the actions in the trail: the middleware's, and the console's own. An open set: others occur."""
 
+import re
 from enum import StrEnum
 
 
@@ -81,7 +82,7 @@ class Action(StrEnum):
 
 
 class Result(StrEnum):
-    """First word of an entry's `result`; a reason may follow after a colon."""
+    """First word of an entry's `result`; a reason may follow: after a colon where we write it."""
 
     PENDING = "pending"
     SUCCESS = "success"
@@ -94,12 +95,22 @@ HAND_OFF_PREFIX = "hand_off."
 HAND_OFF_ACTIONS = frozenset(action for action in Action if action.startswith(HAND_OFF_PREFIX))
 
 
+FIRST_WORD = re.compile(r"[\s(\[]*([^\W\d_]+)")
+_SUCCESSES, _FAILURES = ("success", "succeeded", "ok"), ("fail", "fails", "failed", "failure", "failing", "error")
+# The words that say an outcome and nothing else.
+RESULT_WORDS = frozenset((*_SUCCESSES, *_FAILURES, Result.PENDING, Result.CONFLICT))
+
+
 def outcome(result: str) -> str:
-    """One of pending, success, conflict, failed or unknown: services write `fail`, `failure` and `failed` for one."""
-    word = result.split(":", 1)[0].strip().lower()
-    if word.startswith("fail") or word == "error":
+    """One of pending, success, conflict, failed or unknown: services write `fail`, `failure` and `failed` for one.
+
+    The first word decides, whatever parts it from the rest.
+    """
+    found = FIRST_WORD.match(result)
+    word = found[1].lower() if found else ""
+    if word.startswith("fail") or word in _FAILURES:
         return Result.FAILED
-    if word in ("success", "succeeded", "ok"):
+    if word in _SUCCESSES:
         return Result.SUCCESS
     return word if word in (Result.PENDING, Result.CONFLICT) else "unknown"
 

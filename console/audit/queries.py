@@ -8,11 +8,12 @@ from typing import Any
 
 from console import clock, refs
 from console.audit import scoping
-from console.audit.actions import HAND_OFF_ACTIONS, outcome
+from console.audit.actions import HAND_OFF_ACTIONS
 from console.audit.history import read_entries
 from console.audit.models import AuditEntry, CompanyIndex, IdempotencyRecord
 from console.audit.records import HandOffEntry, TrailPage, TrailRow
-from console.audit.rows import as_payload, may_be_later, moment_of, row_of_entry, row_of_record
+from console.audit.results import outcome_of
+from console.audit.rows import as_payload, colleagues_in, may_be_later, moment_of, row_of_entry, row_of_record
 from console.dynamodb.batches import batch_get
 from console.dynamodb.calls import parallel
 from console.dynamodb.existence import any_item
@@ -90,7 +91,7 @@ def _hand_off(entry: AuditEntry, now: datetime) -> HandOffEntry | None:
         action=action,
         actor=redact(text_of(entry.plain("actor") or "")),
         is_staff=entry.plain("actor_role") in STAFF_ROLES,
-        outcome=outcome(str(entry.plain("result") or "")),
+        outcome=outcome_of(entry),
         action_id=entry.action_id or "",
         reason=redact(text_of(reason))[:300] if isinstance(reason, str) else "",
     )
@@ -241,7 +242,9 @@ def _records(keys: list[str]) -> tuple[dict[str, IdempotencyRecord], str]:
 
 def display_names(entries: Iterable[AuditEntry]) -> dict[str, str]:
     """Names of the staff in these entries by username; a trail reads without them too."""
-    wanted = {clean(str(entry.plain("actor"))) for entry in entries if entry.plain("actor_role") in STAFF_ROLES}
+    of_staff = [entry for entry in entries if entry.plain("actor_role") in STAFF_ROLES]
+    wanted = {clean(str(entry.plain("actor"))) for entry in of_staff}
+    wanted.update(who for entry in of_staff for who in colleagues_in(entry))
     usernames = sorted(name for name in wanted if fits(name))
     try:
         found = batch_get("STAFF", [{"username": name} for name in usernames], ("username", "display_name"))

@@ -10,10 +10,10 @@ from console.trees import Node
 class TrailRow:
     """One line of a trail: what was done (an audit entry) or noted (an idempotency record).
 
-    `sentence` says it in words; `who` and `role` are those of the actor ("" for a service without a name). `outcome` is
-    pending, success, conflict, failed or unknown; `note` is why. `key` is the idempotency key and `record` what its
-    record says, both masked. `payload` is a tree. `drift` names what could not be read. `reference` is the sealed one
-    of the entry's own page, "" for a record.
+    `sentence` says it in words; `who` and `role` are those of the actor (no role: a service without a name). `outcome`
+    is pending, success, conflict, failed, refused (a denial) or unknown; `note` is why. `key` is the idempotency key
+    and `record` what its record says, both masked. `payload` is a tree. `drift` names what could not be read.
+    `reference` is the sealed one of the entry's own page, "" for a record.
     """
 
     at: datetime | None

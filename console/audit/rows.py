@@ -9,13 +9,16 @@ from console.audit.actions import STAFF_TRAIL, Action, outcome, staff_trail
 from console.audit.events.keys import decode, shown_key
 from console.audit.models import AuditEntry, IdempotencyRecord
 from console.audit.records import TrailRow
-from console.audit.sentences import sentence, tone
+from console.audit.results import REFUSED, outcome_of, reason_of
+from console.audit.sentences import COLLEAGUES, sentence, tone
 from console.bidi import isolated
 from console.redaction import redact, redact_value
 from console.refs import seal
 from console.trees import text_of, tree_of, well_formed
 
 PLATFORM_NAMES = {"platform": "The platform", "command-line": "An operator", "unknown": "Somebody"}
+# Who acted where an entry names nobody.
+NO_ACTOR = "Middleware"
 
 # Entries made once in a period have its beginning in their key; none is longer.
 LONGEST_PERIOD = timedelta(hours=1)
@@ -33,8 +36,7 @@ def row_of_entry(
 ) -> TrailRow:
     """One audit entry. `names` are display names by username; `record` is that of its key, if any."""
     action = redact(_text(entry.plain("action_type"))) or "unknown"
-    result = _text(entry.plain("result"))
-    state = outcome(result)
+    state = outcome_of(entry)
     payload = as_payload(entry.plain("action_payload_redacted"))
     actor = _text(entry.plain("actor"))
     who = PLATFORM_NAMES.get(actor) or redact(names.get(actor) or actor)
@@ -44,12 +46,12 @@ def row_of_entry(
         drift.append("its time cannot be read")
     return TrailRow(
         at=moment_of(action, at, payload),
-        sentence=sentence(action, isolated(who), state, _with_account(payload, entry, actor)),
-        who=who or "Middleware",
+        sentence=sentence(action, isolated(who), state, _with_people(payload, entry, actor, names)),
+        who=who or NO_ACTOR,
         role=redact(_text(entry.plain("actor_role"))),
         action=action,
-        outcome=state,
-        note=redact(_note(result, state))[:300],
+        outcome=REFUSED if action == Action.ACCESS_DENIED else state,
+        note=reason_of(entry.plain("result"))[:300],
         tone=tone(action, state),
         key=shown_key(key),
         record=_record_words(record) if key else "",
@@ -62,6 +64,26 @@ def row_of_entry(
 def reference_of(entry: AuditEntry) -> str:
     """The sealed reference of an entry's page."""
     return seal("entry", _text(entry.plain("conversation_id")), _text(entry.plain("ts_action_id")))
+
+
+def _with_people(payload: Any, entry: AuditEntry, actor: str, names: dict[str, str]) -> Any:
+    """The payload with the account that it is about, and with the name of the colleague whose username it holds."""
+    if entry.plain("action_type") == Action.HAND_OFF_TAKE_FROM_COLLEAGUE and isinstance(payload, dict):
+        named = {field: redact(names[who]) for field, who in _colleagues(payload) if who in names}
+        return payload | named
+    return _with_account(payload, entry, actor)
+
+
+def _colleagues(payload: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(field, who) for field in COLLEAGUES if isinstance(who := payload.get(field), str) and who]
+
+
+def colleagues_in(entry: AuditEntry) -> list[str]:
+    """The usernames of those that an entry says something was taken from."""
+    if entry.plain("action_type") != Action.HAND_OFF_TAKE_FROM_COLLEAGUE:
+        return []
+    payload = as_payload(entry.plain("action_payload_redacted"))
+    return [who for _, who in _colleagues(payload)] if isinstance(payload, dict) else []
 
 
 def _with_account(payload: Any, entry: AuditEntry, actor: str) -> Any:
@@ -111,7 +133,7 @@ def row_of_record(record: IdempotencyRecord) -> TrailRow | None:
     return TrailRow(
         at=at,
         sentence=decoded.meaning,
-        who="Middleware",
+        who=NO_ACTOR,
         role="",
         action="idempotency record",
         outcome=status if status in ("pending", "processed") else outcome(status),
@@ -138,14 +160,6 @@ def _record_words(record: IdempotencyRecord | None) -> str:
         return "no idempotency record (any more)"
     status, mode = _text(record.plain("status")) or "unknown", _text(record.plain("mode"))
     return redact(f"{status}, {mode}" if mode else status)[:120]
-
-
-def _note(result: str, state: str) -> str:
-    """Why: what follows the first word of a result; an unknown result is shown as it is."""
-    _word, colon, rest = result.partition(":")
-    if colon and state != "unknown":
-        return rest.strip()
-    return result if state == "unknown" else ""
 
 
 def text_in(entry: AuditEntry, name: str) -> str:

@@ -3,18 +3,20 @@
 from typing import Any
 
 from console.audit.actions import HAND_OFF_PREFIX, Action, Result
+from console.audit.causes import MAX_WORDS, causes_of
+from console.bidi import isolated
 from console.trees import text_of
 
 # What was done, what was tried. {…} is filled from the payload; a part in [] falls away when its value is missing.
 _PHRASES: dict[str, tuple[str, str]] = {
     Action.ROUTE: ("routed[ to {team}]", "route[ to {team}]"),
     Action.TAG: ("tagged[ {tag}]", "tag[ {tag}]"),
-    Action.AUTO_REPLY: ("sent an automatic reply[: {type}]", "send an automatic reply[: {type}]"),
-    Action.ESCALATE: ("escalated[: {reason}]", "escalate[: {reason}]"),
-    Action.RP_REPLY: ("sent a reply[: {type}]", "send a reply[: {type}]"),
+    Action.AUTO_REPLY: ("sent an automatic reply", "send an automatic reply"),
+    Action.ESCALATE: ("escalated[ to {team}]", "escalate[ to {team}]"),
+    Action.RP_REPLY: ("sent a reply", "send a reply"),
     Action.RP_TAG: ("set a tag[: {tag}]", "set a tag[: {tag}]"),
     Action.RP_ASSIGN: ("assigned[ to {team}]", "assign[ to {team}]"),
-    Action.SHOPIFY_LOOKUP: ("looked up an order[: {order}]", "look up an order[: {order}]"),
+    Action.SHOPIFY_LOOKUP: ("looked up an order", "look up an order"),
     Action.HAND_OFF_REQUEST: ("asked for a human", "ask for a human"),
     Action.HAND_OFF_TAKE_OVER: ("took over", "take over"),
     Action.HAND_OFF_TAKE: ("took it from the queue", "take it from the queue"),
@@ -75,14 +77,13 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.COMPANY_LINKED: ("linked the company[ {company}]", "link the company[ {company}]"),
     Action.COMPANY_UNLINKED: ("unlinked the company[ {company}]", "unlink the company[ {company}]"),
 }
+# Under which names a payload has the username of whom something was taken from; those of ours, and of older ones.
+COLLEAGUES = ("held by", "from", "colleague", "agent_seen", "previous_agent")
 # The payload's names for what a phrase tells; writers differ.
 _FIELDS = {
     "team": ("team", "routed_team", "to_team", "destination_team", "destination", "to", "assignee", "queue"),
     "tag": ("tag", "tag_name", "tags", "name"),
-    "type": ("type", "reply_type", "template", "template_id", "intent"),
-    "reason": ("reason", "escalation_reason", "cause"),
-    "order": ("order", "order_id", "order_number"),
-    "colleague": ("from", "colleague", "agent_seen", "previous_agent"),
+    "colleague": COLLEAGUES,
     "account": ("username", "account", "name"),
     "browser": ("browser",),
     "why": ("reason",),
@@ -93,7 +94,7 @@ _FIELDS = {
 }
 _FALLBACKS = {"colleague": "a colleague"}
 # Entries that are of a failure: the words say so already.
-_FAILURES = (Action.SIGN_IN_FAILED, Action.SIGN_IN_THROTTLED)
+_FAILURES = (Action.SIGN_IN_FAILED, Action.SIGN_IN_THROTTLED, Action.ACCESS_DENIED)
 _TONES = {
     Action.AUTO_REPLY: "ai",
     Action.RP_REPLY: "ai",
@@ -108,7 +109,7 @@ _TONES = {
 
 
 def sentence(action: str, who: str, outcome: str, payload: Any) -> str:
-    """What an entry says: "Amira Haddad took over", "Routed to Returns team", "Amira Haddad tried to take over".
+    """What an entry says: "Amira Haddad took over", "Routed to Returns team: reschedule, 56 %", "Tried to tag vip".
 
     `payload` is the redacted payload; `who` is "" for a service without a name.
     """
@@ -123,6 +124,8 @@ def sentence(action: str, who: str, outcome: str, payload: Any) -> str:
         words = f"is about to {_fill(attempted, fields)}" if who else f"about to {_fill(attempted, fields)}"
     else:
         words = _fill(done, fields)
+    if causes := causes_of(action, fields):
+        words += f"{', ' if ': ' in words else ': '}{causes}"
     return f"{who} {words}" if who else _capital(words)
 
 
@@ -166,4 +169,4 @@ def _words(value: Any) -> str:
         value = ", ".join(text_of(each) for each in value[:5] if not isinstance(each, dict | list))
     if value is None or isinstance(value, bool | dict):
         return ""
-    return text_of(value)[:80]
+    return isolated(text_of(value)[:MAX_WORDS])

@@ -3,13 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from decimal import Decimal, InvalidOperation
 from functools import partial
 from typing import Any
 
 from console import clock
 from console.audit import scoping
+from console.audit.events.keys import shown_message
 from console.audit.models import ConversationState
+from console.audit.shares import per_cent, share_of
 from console.audit.switches import Switches, read_switches
 from console.bidi import isolated
 from console.dynamodb.calls import parallel
@@ -91,7 +92,7 @@ def panel_of(item: ConversationState, now: datetime) -> StatePanel:
         *_pending(item.plain("pending_flow"), now),
         *_auto_reply(item.plain("last_auto_reply"), now),
         instant_fact("Last processed", item.plain("last_processed_at"), "ago", now),
-        *_if_set(Fact("… message", _line(item.plain("last_processed_message_id")), mono=True)),
+        *_if_set(Fact("Last processed message", _message(item.plain("last_processed_message_id")), mono=True)),
         instant_fact("Updated", item.plain("updated_at"), "ago", now),
         instant_fact("Expires", item.plain("expires_at"), "in", now),
         Fact("Version", _line(item.plain("version"))),
@@ -136,22 +137,8 @@ def _confidence(value: Any) -> tuple[Fact, ...]:
         return ()
     share = share_of(value)
     if share is None:
-        return (Fact("… confidence", _line(value)),)
-    return (Fact("… confidence", per_cent(share), note=f"stored as {_line(value)}"),)
-
-
-def share_of(value: Any) -> Decimal | None:
-    """A confidence between 0 and 1; None for anything else."""
-    try:
-        share = Decimal(str(value)) if not isinstance(value, bool | dict | list) else None
-    except InvalidOperation:
-        return None
-    return share if share is not None and share.is_finite() and 0 <= share <= 1 else None
-
-
-def per_cent(share: Decimal) -> str:
-    """A share of one in per cent, with one decimal at most: `87 %`, `99.5 %`."""
-    return f"{round(float(share) * 100, 1):g} %"
+        return (Fact("Routing confidence", _line(value)),)
+    return (Fact("Routing confidence", per_cent(share), note=f"stored as {_line(value)}"),)
 
 
 def _pending(value: Any, now: datetime) -> tuple[Fact, ...]:
@@ -160,9 +147,9 @@ def _pending(value: Any, now: datetime) -> tuple[Fact, ...]:
         return (Fact("Pending flow", _line(value)),)
     return (
         Fact("Pending flow", words_of(value.get("type")) or "of no type"),
-        *_if_set(instant_fact("… asked", value.get("requested_at"), "ago", now)),
-        *_if_set(Fact("… attempts", _line(value.get("attempts")))),
-        *_others(value, "type", "requested_at", "attempts"),
+        *_if_set(instant_fact("Pending flow asked", value.get("requested_at"), "ago", now)),
+        *_if_set(Fact("Pending flow attempts", _line(value.get("attempts")))),
+        *_others("Pending flow", value, "type", "requested_at", "attempts"),
     )
 
 
@@ -171,16 +158,16 @@ def _auto_reply(value: Any, now: datetime) -> tuple[Fact, ...]:
         return (Fact("Last auto reply", _line(value)),)
     return (
         Fact("Last auto reply", words_of(value.get("type")) or "of no type"),
-        *_if_set(instant_fact("… sent", value.get("sent_at"), "ago", now)),
-        *_if_set(Fact("… answers", _line(value.get("source_message_id")), mono=True)),
-        *_others(value, "type", "sent_at", "source_message_id"),
+        *_if_set(instant_fact("Auto reply sent", value.get("sent_at"), "ago", now)),
+        *_if_set(Fact("Auto reply to message", _message(value.get("source_message_id")), mono=True)),
+        *_others("Auto reply", value, "type", "sent_at", "source_message_id"),
     )
 
 
-def _others(value: dict[str, Any], *known: str) -> list[Fact]:
+def _others(of: str, value: dict[str, Any], *known: str) -> list[Fact]:
     """What else an object holds: its names decide what is masked, such as an order number."""
     return [
-        replace(fact, label=f"… {fact.label}")
+        replace(fact, label=f"{of}: {fact.label}")
         for name, each in value.items()
         if name not in known and (fact := _unknown(name, each)).value
     ]
@@ -229,6 +216,11 @@ def _drift(item: ConversationState) -> tuple[str, ...]:
 def _check_instant(found: dict[str, str], name: str, value: Any) -> None:
     if value is not None and clock.parse_instant(value) is None:
         found.setdefault(name, "not a time")
+
+
+def _message(value: Any) -> str:
+    """A message's id as idempotency keys show it, so that the two can be compared."""
+    return shown_message(value)[:300] if isinstance(value, str) else _line(value)
 
 
 def _line(value: Any) -> str:

@@ -5,6 +5,7 @@ factor is asked for it after the password; until then there is no session and no
 """
 
 import logging
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
@@ -167,10 +168,15 @@ def begin(account: StaffAccount, visit: Visit, method: str) -> str:
     return token
 
 
-def record_denial(staff: Staff, route: str, method: str) -> None:
-    """Note in the person's trail that their role was refused a route (its pattern, never the URL). Never raises."""
+def record_denial(staff: Staff, route: str, method: str, lacking: Collection[str] = ()) -> None:
+    """Note in the person's trail that their role was refused a route (its pattern, never the URL). Never raises.
+
+    `lacking` are the permissions of which it would have needed one, as far as that is known.
+    """
     payload = {"route": route, "method": method}
-    entry = Entry(staff_trail(staff.username), Action.ACCESS_DENIED, Actor.of(staff), payload=payload)
+    lacks = f" lacks {' or '.join(sorted(lacking))}" if lacking else " may not"
+    result = f"{Result.FAILED}: the role {staff.role.value}{lacks}"
+    entry = Entry(staff_trail(staff.username), Action.ACCESS_DENIED, Actor.of(staff), result=result, payload=payload)
     try:
         record(entry)
     except ConsoleError as error:

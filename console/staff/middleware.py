@@ -84,7 +84,10 @@ def _zone(staff: Staff) -> tzinfo:
 
 def _note_denial(request: HttpRequest, staff: Staff) -> None:
     match = request.resolver_match
-    record_denial(staff, match.route if match else "", request.method or "")
+    needed = getattr(match.func, "required_permissions", ()) if match else ()
+    # A view that the role may open refuses for reasons of its own.
+    lacking = () if any(staff.can(each) for each in needed) else needed
+    record_denial(staff, match.route if match else "", request.method or "", lacking)
 
 
 def _ask_to_sign_in(request: HttpRequest) -> HttpResponseBase:

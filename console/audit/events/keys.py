@@ -165,6 +165,11 @@ def shown_key(key: str, conversation: str = "") -> str:
     return decode(key, conversation).shown
 
 
+def shown_message(message_id: str) -> str:
+    """A message's id as the keys that name it show it, without personal data."""
+    return KeyPart(MESSAGE, message_id).shown
+
+
 def decode(key: str, conversation: str = "") -> DecodedKey:
     """Take a key apart. Total: never raises.
 

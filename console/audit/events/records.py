@@ -6,7 +6,7 @@ from typing import Any
 
 from console import clock, refs
 from console.audit.actions import Result, outcome
-from console.audit.events.keys import DecodedKey, decode
+from console.audit.events.keys import DecodedKey, decode, shown_message
 from console.audit.models import IdempotencyRecord
 from console.audit.names import name_of
 from console.audit.records import TrailPage
@@ -174,12 +174,12 @@ def _facts(item: IdempotencyRecord, now: datetime) -> tuple[Fact, ...]:
         Fact("Mode", _mode(item)),
         Fact("Intent", _line(item, "intent"), mono=True),
         Fact("Conversation", _line(item, "conversation_id"), mono=True),
-        Fact("Source message", _line(item, "source_message_id"), mono=True),
+        Fact("Source message", _message(item), mono=True),
         *_digests(item),
         Fact("Payload size", _amount(item, "payload_bytes", "byte")),
     ]
     if _is_ours(item) or item.plain("attempts") is not None:
-        facts.append(Fact("Sent", _amount(item, "attempts", "time")))
+        facts.append(Fact("Attempts", _amount(item, "attempts")))
     if _is_ours(item) or item.plain("ts_action_id") is not None:
         facts.append(Fact("Trail entry", _line(item, "ts_action_id"), mono=True))
     if item.plain("reference") is not None:
@@ -208,13 +208,19 @@ def _mode(item: IdempotencyRecord) -> str:
     return _MODES.get(mode, mode)
 
 
-def _amount(item: IdempotencyRecord, name: str, unit: str) -> str:
+def _amount(item: IdempotencyRecord, name: str, unit: str = "") -> str:
     value = item.plain(name)
     shown = _shown(name, value)
     # Masked, of another type, or no amount that there could be.
     if shown != value or type(value) is not int or not 0 <= value < 10**12:
         return _line(item, name)
-    return f"{int(value):,} {unit}{'' if value == 1 else 's'}"
+    return f"{value:,} {unit}{'' if value == 1 else 's'}" if unit else f"{value:,}"
+
+
+def _message(item: IdempotencyRecord) -> str:
+    """The source message's id as the record's key shows it, so that the two can be compared."""
+    value = item.plain("source_message_id")
+    return shown_message(value)[:_LONGEST] if isinstance(value, str) else _line(item, "source_message_id")
 
 
 def _line(item: IdempotencyRecord, name: str) -> str:

@@ -11,7 +11,7 @@ from console import clock
 from console.audit.models import AuditEntry
 from console.audit.names import name_of
 from console.audit.queries import display_names, instant_of
-from console.audit.rows import as_payload, row_of_entry
+from console.audit.rows import NO_ACTOR, as_payload, row_of_entry
 from console.audit.scoping import is_conversation_trail
 from console.redaction import redact
 from console.trees import text_of
@@ -62,7 +62,7 @@ def row_of(entry: AuditEntry, names: dict[str, str]) -> ExportRow:
         time=_iso(row.at),
         action=row.action,
         sentence=_ISOLATES.sub("", row.sentence),
-        actor=redact(_text(entry, "actor")),
+        actor=redact(_text(entry, "actor")) or NO_ACTOR,
         role=row.role,
         result=row.outcome,
         note=row.note,

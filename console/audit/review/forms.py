@@ -235,7 +235,7 @@ class ReviewForm(DaysForm):
 
 
 def _with_others_apart(data: QueryDict) -> QueryDict:
-    """Action types that are offered are ticked, and others stand where they are typed, whichever an address has where."""
+    """Action types that are offered are ticked, others stand where they are typed, wherever an address has them."""
     apart, known = data.copy(), known_actions()
     named = [*data.getlist("action"), *_typed(data.get("other", ""))]
     apart.setlist("action", [each for each in named if each in known])

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from console import clock
 from console.audit.events.records import record_of
-from console.audit.models import IdempotencyRecord
+from console.audit.models import ConversationState, IdempotencyRecord
+from console.audit.state import panel_of
 from console.clock import to_iso
 from console.refs import seal, unseal
 from tests import items
@@ -66,6 +67,15 @@ def test_a_record_shows_every_attribute_of_the_schema():
     assert unseal("event", found.reference, 1) == (KEY,)
 
 
+@pytest.mark.parametrize("message", ["wamid.HBgMNDQ3NzAwOTAwMTIzFQIAEhgU", "SMa119b9c78124375b5e0183f147e06066"])
+def test_the_source_message_is_shown_as_the_key_shows_it(message):
+    found = record(event_id=f"evt:rp:{CONVERSATION}:{message}", source_message_id=message)
+    shown = facts(found)["Source message"].value
+    assert found.key == f"evt:rp:{MASKED}:{shown}"
+    state = panel_of(ConversationState.from_raw_data(to_dynamodb({"last_processed_message_id": message})), NOW)
+    assert shown in [fact.value for fact in state.facts]
+
+
 def test_the_digest_is_shown_in_either_spelling_and_a_difference_said():
     older = facts(record(payload_sha256=..., payload_hash="cd" * 32))["Payload digest"]
     assert (older.value, older.note) == ("cd" * 32, "payload_hash")
@@ -87,7 +97,7 @@ def test_what_the_console_adds_is_shown():
         status="pending",
     )
     told = facts(found)
-    assert (told["Sent"].value, told["Reference"].value) == ("2 times", "sealed, of the conversation")
+    assert (told["Attempts"].value, told["Reference"].value) == ("2", "sealed, of the conversation")
     assert told["Trail entry"].value == f"{to_iso(NOW)}#{'a1' * 16}"
     assert "no switch was looked at" in told["Automation"].note
     assert (found.tone, found.mode, found.flaws) == ("human", "console: a person acted", ())

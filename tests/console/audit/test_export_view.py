@@ -84,6 +84,15 @@ def test_csv_has_a_row_for_each_entry_newest_first_and_nothing_personal(store, c
     assert json.loads(rows[0]["payload"]) == {"team": "returns", "note": "ring ***-***-0123"}
     assert rows[0]["trail"] == f"{COMPANY}#pi-aaa-001#req1#***-***-0123"
     assert "7700900123" not in text
+    assert {row["actor"] for row in rows} == {"Middleware"}
+
+
+def test_the_reason_of_a_failure_and_a_refusal_are_in_the_file(store, client):
+    denied = entry(2, "STAFF#tom.becker", Action.ACCESS_DENIED, actor="tom.becker", gsi_actor="tom.becker")
+    store.put_all("AUDIT", [entry(1, result="fail (timeout)"), denied, entry(3, action=Action.SIGN_IN)])
+    lines = body(post(client, "jsonl", result="failed", action=f"route&action={Action.ACCESS_DENIED.value}"))
+    told = [(each["result"], each["note"]) for each in map(json.loads, lines.splitlines())]
+    assert told == [("failed", "timeout"), ("refused", "")]
 
 
 def test_an_order_number_in_a_key_is_neither_on_the_page_nor_on_record(store, client):

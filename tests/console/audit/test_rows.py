@@ -39,6 +39,14 @@ def row(**attributes):
             {"action_type": "recipient.revealed", "actor": "amira.haddad"},
             "Amira Haddad looked at the recipient in full",
         ),
+        (
+            {
+                "action_type": "hand_off.take_from_colleague",
+                "actor": "amira.haddad",
+                "action_payload_redacted": '{"held by": "tom.becker"}',
+            },
+            "Amira Haddad took it from tom.becker",
+        ),
         ({"action_type": "warm_up", "actor": "worker"}, "worker: warm up"),
         ({"action_type": "warm_up"}, "Warm up"),
         ({}, "Unknown"),
@@ -64,6 +72,71 @@ def test_the_outcome_decides_the_tense(result, outcome, words, tone, note):
     shown = row(action_type="hand_off.take_over", actor="amira.haddad", result=result)
     assert (shown.outcome, shown.sentence, shown.tone, shown.note) == (outcome, words, tone, note)
     assert shown.is_pending is (outcome == "pending")
+
+
+def test_a_colleague_is_named_as_the_actor_is():
+    taken = {"action_type": "hand_off.take_from_colleague", "actor": "tom.becker"}
+    for payload in ({"from": "amira.haddad"}, {"held by": "amira.haddad"}):
+        shown = row(**taken, action_payload_redacted=json.dumps(payload))
+        assert shown.sentence == "tom.becker took it from Amira Haddad"
+    for payload in ({"from": ["amira.haddad"]}, {"from": {"amira.haddad": 1}}, "amira.haddad", None):
+        assert row(**taken, action_payload_redacted=json.dumps(payload)).sentence
+
+
+@pytest.mark.parametrize(
+    ("action", "payload", "words"),
+    [
+        ("route", {"team": "desk", "intent": "reschedule", "confidence": 0.56}, "to desk: reschedule, 56 %"),
+        ("route", {"team": "x", "intent": "bill_too_high", "confidence": "0.9"}, "to x: bill too high, 90 %"),
+        ("route", {"intent": "reschedule"}, "Routed: reschedule"),
+        ("route", {"team": "x", "confidence": True, "intent": {"a": 1}, "priority": 3, "flags": {"a": 1}}, "to x"),
+        ("route", {"team": "x", "confidence": 56, "intent": "", "priority": None, "flags": []}, "to x"),
+        ("escalate", {"team": "human", "flags": [], "priority": "high"}, "Escalated to human: high priority"),
+        (
+            "escalate",
+            {"team": "human", "flags": ["chargeback", "legal_threat"], "priority": "high priority"},
+            "Escalated to human: high priority, chargeback, legal threat",
+        ),
+        ("escalate", {"reason": "angry", "risk_flags": "chargeback"}, "Escalated: angry, chargeback"),
+        ("auto_reply", {"template": "order_status", "excerpt": "x"}, "Sent an automatic reply: order status"),
+        (
+            "auto_reply",
+            {"type": "next_steps", "intent": "reschedule", "confidence": 0.995},
+            "Sent an automatic reply: next steps, reschedule, 99.5 %",
+        ),
+        ("auto_reply", {"template_id": 12}, "Sent an automatic reply: 12"),
+        ("auto_reply", {"intent": "reschedule"}, "Sent an automatic reply: reschedule"),
+        ("tag", {"tag": "vip", "reason": "third order"}, "Tagged vip: third order"),
+        ("rp_assign", {"team": "human", "priority": "low"}, "Assigned to human: low priority"),
+        ("rp_tag", {"tag": "vip"}, "Set a tag: vip"),
+        ("shopify_lookup", {"order": "***4821", "found": False}, "Looked up an order: ***4821, not found"),
+        ("shopify_lookup", {"order": "***4821", "found": "no"}, "Looked up an order: ***4821"),
+    ],
+)
+def test_what_the_middleware_did_says_why(action, payload, words):
+    shown = row(action_type=action, action_payload_redacted=json.dumps(payload)).sentence
+    assert shown == (f"Routed {words}" if words.startswith("to ") else words)
+
+
+def test_what_was_tried_says_why_too():
+    payload = json.dumps({"team": "front-desk", "intent": "reschedule", "confidence": 0.56})
+    shown = row(action_type="route", action_payload_redacted=payload, result="fail (timeout)")
+    assert (shown.sentence, shown.note) == ("Tried to route to front-desk: reschedule, 56 %", "timeout")
+
+
+@pytest.mark.parametrize("name", ["team", "intent", "priority", "flags", "reason", "type", "tag", "confidence"])
+@pytest.mark.parametrize("value", ["+447700900123", "order_10482133", "ring_44_7700_900123", ["+44 7700 900123"]])
+@pytest.mark.parametrize("action", ["route", "escalate", "auto_reply", "tag", "rp_assign", "shopify_lookup"])
+def test_no_reason_tells_what_is_masked(action, name, value):
+    shown = row(action_type=action, action_payload_redacted=json.dumps({name: value})).sentence
+    assert "7700900123" not in shown.replace(" ", "")
+    assert "10482133" not in shown
+
+
+def test_who_is_the_middleware_where_nobody_is_named():
+    for actor in (None, ""):
+        shown = row(action_type="route", actor=actor)
+        assert (shown.who, shown.sentence) == ("Middleware", "Routed")
 
 
 @pytest.mark.parametrize("action", list(Action))

@@ -7,7 +7,8 @@ import pytest
 from console import clock
 from console.audit.history import has_record_index
 from console.audit.models import ConversationState
-from console.audit.state import NOTHING, panel_beside, panel_of, per_cent, read_state, share_of
+from console.audit.shares import per_cent, share_of
+from console.audit.state import NOTHING, panel_beside, panel_of, read_state
 from tests import faults
 from tests.store import to_dynamodb
 
@@ -51,18 +52,18 @@ def test_every_attribute_of_the_schema_is_said_in_words():
     facts = {fact.label: (fact.value, fact.note) for fact in shown.facts}
     assert facts == {
         "Routed to": ("Returns team", ""),
-        "… confidence": ("87 %", "stored as 0.87"),
+        "Routing confidence": ("87 %", "stored as 0.87"),
         "Intent": ("Document question", ""),
         "Pending flow": ("Need order number", ""),
-        "… asked": ("12 min ago", ""),
-        "… attempts": ("2", ""),
-        "… order number": ("***5899", ""),
-        "… step": ("asked", ""),
+        "Pending flow asked": ("12 min ago", ""),
+        "Pending flow attempts": ("2", ""),
+        "Pending flow: order number": ("***5899", ""),
+        "Pending flow: step": ("asked", ""),
         "Last auto reply": ("Order status", ""),
-        "… sent": ("1 h ago", ""),
-        "… answers": ("SM1", ""),
+        "Auto reply sent": ("1 h ago", ""),
+        "Auto reply to message": ("SM1", ""),
         "Last processed": ("5 min ago", ""),
-        "… message": ("***-***-0123", ""),
+        "Last processed message": ("***-***-0123", ""),
         "Updated": ("4 min ago", ""),
         "Expires": ("in 12 days", ""),
         "Version": ("7", ""),
@@ -95,20 +96,20 @@ def test_what_the_state_dates_are_moments():
         (
             {"pending_flow": {"type": "x", "requested_at": "soon"}},
             "pending_flow.requested_at: not a time",
-            ("… asked", "soon"),
+            ("Pending flow asked", "soon"),
         ),
         ({"last_auto_reply": ["x"]}, "last_auto_reply: list instead of map", ("Last auto reply", "x")),
         (
             {"last_auto_reply": {"type": "x", "sent_at": "then"}},
             "last_auto_reply.sent_at: not a time",
-            ("… sent", "then"),
+            ("Auto reply sent", "then"),
         ),
         (
             {"last_routing_confidence": "high"},
             "last_routing_confidence: text instead of number",
-            ("… confidence", "high"),
+            ("Routing confidence", "high"),
         ),
-        ({"last_routing_confidence": 87}, "last_routing_confidence: not between 0 and 1", ("… confidence", "87")),
+        ({"last_routing_confidence": 87}, "last_routing_confidence: not between 0 and 1", ("Routing confidence", "87")),
         ({"expires_at": "later"}, "expires_at: text instead of number", ("Expires", "later")),
         ({"expires_at": ...}, "expires_at: missing", ("Expires", "")),
         ({"updated_at": None}, "updated_at: missing", ("Updated", "")),

@@ -91,6 +91,7 @@ def test_role_without_the_permission_is_refused_and_that_is_in_the_trail(store, 
     [entry] = denials(store)
     assert entry["conversation_id"] == staff_trail("amira.haddad")
     assert '"system/"' in entry["action_payload_redacted"]
+    assert entry["result"] == "failed: the role agent lacks system:read"
 
 
 def test_refusal_by_a_view_is_in_the_trail_by_its_route_not_its_url(store, client, sign_in):
@@ -99,6 +100,7 @@ def test_refusal_by_a_view_is_in_the_trail_by_its_route_not_its_url(store, clien
     [entry] = denials(store)
     assert "refused-inside/<str:ref>/" in entry["action_payload_redacted"]
     assert "personal-key" not in str(entry)
+    assert entry["result"].startswith("failed: the role agent")
 
 
 def test_refusal_stands_when_it_cannot_be_recorded(store, client, sign_in):

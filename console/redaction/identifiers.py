@@ -32,7 +32,7 @@ _WORD = r"\w\u0300-\u036f\u0590-\u05c7\u0610-\u065f\u0900-\u0dff\u0e31-\u0eff\u1
 _ATOM = rf"[{_WORD}.+\-]"
 # Allowed in a local part, and seldom there.
 _ODD = "~{|}`*^!$%&#?"
-_DOMAIN = re.compile(rf"(?:@{{1,3}}(?:[{_WORD}\-]++(?:\.[{_WORD}\-]++)*|\[[^\]\s]{{1,64}}(?:\]|(?=\s)|\Z)|\Z))+")
+_DOMAIN = re.compile(rf"(?:@{{1,3}}(?:[{_WORD}\-]++(?:\.[{_WORD}\-]++)*|\[[^\]\s@\0]{{1,64}}(?:\]|(?=\s)|\Z)|\Z))+")
 # Read backwards from the @, so that text without one costs nothing.
 _LOCAL_BACKWARDS = re.compile(
     # user+mailbox/department=shipping: a slash or an equals sign only behind a plus
@@ -110,11 +110,12 @@ def emails(text: str) -> list[Claim]:
             floor = at + 1
             continue
         local = _LOCAL_BACKWARDS.match(text[max(floor, at - _LONGEST_LOCAL) : at][::-1])
+        if local and local["odd"] and "." not in domain.group():
+            local = None
         floor = domain.end()
         # Somebody can be mentioned by an address: @jo@example.com
         is_address = local or "@" in domain.group().lstrip("@")
-        needs_dot = local is not None and local["odd"] is not None
-        if is_address and _is_host(domain.group()) and not (needs_dot and "." not in domain.group()):
+        if is_address and _is_host(domain.group()):
             start = at - local.end() if local else at
             if text[start:at].isdigit():
                 groups = _GROUPS_BACKWARDS.match(text[max(ended, start - _LONGEST_LOCAL) : start][::-1])

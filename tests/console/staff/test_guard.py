@@ -85,6 +85,14 @@ def test_stale_cookie_is_forgotten(store, client, sign_in):
     assert client.cookies["session"].value == ""
 
 
+@pytest.mark.parametrize("headers", [{"HX-Request": "true"}, {"X-Poll": "1"}])
+def test_what_a_page_asks_by_itself_leaves_the_cookie_which_may_be_a_newer_session_s(store, client, sign_in, headers):
+    sign_in(client)
+    services.end_sessions("amira.haddad", actor=ADMIN)
+    assert client.get("/queue/", headers=headers).status_code in (302, 401)
+    assert client.cookies["session"].value
+
+
 def test_role_without_the_permission_is_refused_and_that_is_in_the_trail(store, client, sign_in):
     sign_in(client)
     assert client.get("/system/").status_code == 403

@@ -103,8 +103,7 @@ def _ask_to_sign_in(request: HttpRequest) -> HttpResponseBase:
         url = sign_in_url(request, _path_of_ours(request, request.headers.get("Referer", "")))
         response = render(request, "staff/signed_out.html", {"sign_in_url": url}, status=HTTPStatus.UNAUTHORIZED)
     # What a page asked by itself may be answered after the browser got another session's cookie: it stays.
-    by_itself = bool(htmx) or POLL_HEADER in request.headers
-    if settings.SESSION_COOKIE_NAME in request.COOKIES and not by_itself:
+    if settings.SESSION_COOKIE_NAME in request.COOKIES and POLL_HEADER not in request.headers:
         delete_session_cookie(response)
     return response
 

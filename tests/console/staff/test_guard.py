@@ -85,7 +85,7 @@ def test_stale_cookie_is_forgotten(store, client, sign_in):
     assert client.cookies["session"].value == ""
 
 
-@pytest.mark.parametrize("headers", [{"HX-Request": "true"}, {"X-Poll": "1"}])
+@pytest.mark.parametrize("headers", [{"X-Poll": "1"}, {"X-Poll": "1", "HX-Request": "true"}])
 def test_what_a_page_asks_by_itself_leaves_the_cookie_which_may_be_a_newer_session_s(store, client, sign_in, headers):
     sign_in(client)
     services.end_sessions("amira.haddad", actor=ADMIN)

@@ -7,6 +7,7 @@ is not there, or not of the type that it should be, is left out.
 from typing import Any
 
 from console.audit.actions import Action
+from console.audit.code_names import in_words
 from console.audit.shares import per_cent, share_of
 from console.bidi import isolated
 from console.redaction import redact
@@ -48,11 +49,7 @@ def plain_words(value: Any) -> str:
     """A text as words, redacted: a name in code without its underscores. "" for what is no text."""
     if not isinstance(value, str):
         return ""
-    text = text_of(value).strip()
-    if text.replace("_", "").replace("-", "").isalnum():
-        text = text.replace("_", " ").strip()
-    # Again: with blanks, what was a name in code may be a number.
-    return isolated(redact(text)[:MAX_WORDS])
+    return isolated(in_words(text_of(value).strip())[:MAX_WORDS])
 
 
 def _told(kind: str, payload: dict[str, Any]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from console import clock
 from console.audit import scoping
+from console.audit.code_names import in_words, is_code_name
 from console.audit.events.keys import shown_message
 from console.audit.models import ConversationState
 from console.audit.shares import per_cent, share_of
@@ -125,10 +126,8 @@ def _type(value: dict[str, Any]) -> str:
 def words_of(value: Any) -> str:
     """A name in code as words, redacted: `need_order_number` is "Need order number"."""
     text = _line(value)
-    if not text or not text.replace("_", "").replace("-", "").isalnum():
-        return text
-    text = text.replace("_", " ").strip()
-    return text[:1].upper() + text[1:]
+    words = in_words(text)
+    return words[:1].upper() + words[1:] if is_code_name(text) else words
 
 
 def _confidence(value: Any) -> tuple[Fact, ...]:

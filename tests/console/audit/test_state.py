@@ -75,6 +75,11 @@ def test_every_attribute_of_the_schema_is_said_in_words():
     assert named <= set(WHOLE), "an attribute of the schema is not told"
 
 
+def test_a_number_in_a_name_in_code_is_masked_in_words_too():
+    shown = panel(last_intent="ring_44_7700_900123")
+    assert [fact.value for fact in shown.facts if fact.label == "Intent"] == ["Ring ***-***-0123"]
+
+
 def test_what_the_state_dates_are_moments():
     moments = {each.name: (each.at, each.words, each.note) for each in panel().moments}
     assert moments == {

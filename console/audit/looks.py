@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 from django.urls import reverse
 
 from console.audit import scoping
-from console.audit.actions import CHAT_TRAIL, STAFF_TRAIL, TENANT_TRAIL, THREAD_TRAIL, Action, outcome
+from console.audit.actions import CHAT_TRAIL, STAFF_TRAIL, TENANT_TRAIL, THREAD_TRAIL, Action
 from console.audit.looks_exports import NOWHERE, Across, exports_across
 from console.audit.models import AuditEntry
 from console.audit.names import name_of
 from console.audit.queries import display_names, happened_at
+from console.audit.results import outcome_of
 from console.audit.review.filters import LOOKS, NOBODY, Review
 from console.audit.review.gathering import Gathered, gather, look_ahead
 from console.audit.review.plan import TRAIL_BY_TRAIL
@@ -218,7 +219,7 @@ class _Group:
 def what_of(entry: AuditEntry) -> str:
     """What a look was: "opened, shown redacted", "revealed: number, email", "exported as csv"."""
     told = _payload(entry)
-    result = outcome(text_in(entry, "result"))
+    result = outcome_of(entry)
     failed = f" ({result})" if result in ("failed", "conflict", "pending") else ""
     match entry.plain("action_type"):
         case Action.RECIPIENT_REVEALED:

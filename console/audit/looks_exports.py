@@ -11,11 +11,11 @@ from typing import Any
 
 from console.audit import scoping
 from console.audit.actions import Action
-from console.audit.history import SPLIT
 from console.audit.models import AuditEntry
 from console.audit.queries import happened_at, instant_of
 from console.audit.review.filters import Review
 from console.audit.review.gathering import PIECE, gather, look_ahead
+from console.audit.review.streams import RANGES
 from console.audit.rows import as_payload, text_in
 from console.clock import parse_instant
 from console.dynamodb.calls import parallel
@@ -90,8 +90,7 @@ def exports_across(conversation_id: str, staff: Staff, looks: Iterable[AuditEntr
 
 def _ends(trail: str) -> list[AuditEntry]:
     """The first and the last entry of both ranges of a trail's keys, timestamps and epochs."""
-    ranges = ((SPLIT, ":"), ("0", SPLIT))
-    asked = (partial(_end, trail, *each, newest=newest) for each in ranges for newest in (False, True))
+    asked = (partial(_end, trail, *each, newest=newest) for each in RANGES for newest in (False, True))
     return [entry for entries in parallel(*asked) for entry in entries]
 
 

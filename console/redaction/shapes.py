@@ -180,7 +180,7 @@ def amazon_resources(text: str) -> list[Claim]:
 
 
 def message_ids(text: str) -> list[Claim]:
-    """Claim a text message's id, of which letters before it make no hex digest."""
+    """Claim a text message's id, which is no hex digest for the letters before it."""
     return [(*found.span(), None) for found in _MESSAGE_ID.finditer(text)]
 
 

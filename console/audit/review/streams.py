@@ -26,7 +26,7 @@ _PARTITION_KEYS = {
 }
 TIMESTAMPS, EPOCHS = 0, 1
 # The first characters of each, and the first after those.
-_BOUNDS = ((SPLIT, ":"), ("0", SPLIT))
+RANGES = ((SPLIT, ":"), ("0", SPLIT))
 # Without dates, also what begins with no time at all: such entries have drifted, and are none the less there.
 _ANYTHING = (" ", "\U0010ffff")
 
@@ -64,7 +64,7 @@ def bounds(number: int, since: datetime | None, until: datetime | None) -> tuple
     if since is None and until is None:
         # Without dates the two are one: in descending order the epochs come after the timestamps.
         return _ANYTHING[0], _ANYTHING[1] if number == TIMESTAMPS else SPLIT
-    low, high = _BOUNDS[number]
+    low, high = RANGES[number]
     if number == TIMESTAMPS:
         return _iso(since) if since else low, _iso(until) if until else high
     # Seconds are the beginning of milliseconds and finer, so that one text bounds all of them.

@@ -32,12 +32,13 @@ def index(request: StaffRequest) -> HttpResponse:
     cursor = request.GET.get("page", "")
     form, review, query = review_of(request.GET, staff)
     page = review_page(review, staff, cursor)
+    filters = _filters(form, request)
     context = {
-        **_filters(form, request),
+        **filters,
         "page": page,
         "read_last": "" if page.trail_by_trail else READ_LAST,
         "filtered": bool(form.values()),
-        "hints": _hints(form, about_of(request.GET)) if not page.rows else (),
+        "hints": _hints(form, filters["about"]) if not page.rows else (),
         "query": query,
         "may_export": staff.can(Permission.AUDIT_EXPORT),
         "first_url": _url(query) if cursor else "",

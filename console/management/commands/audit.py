@@ -5,6 +5,7 @@ from datetime import date
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from django.template.defaultfilters import pluralize
 from tqdm import tqdm
 
 from console.audit.archive.exporting import Days, export
@@ -78,7 +79,7 @@ class Command(BaseCommand):
             self.stderr.write(str(finding))
         # Without a manifest there are findings: it is the first thing that is looked for.
         if report.findings or report.manifest is None:
-            raise CommandError(f"Not as it was made: {_so_many(len(report.findings), 'finding', 'findings')}.")
+            raise CommandError(f"Not as it was made: {len(report.findings)} finding{pluralize(report.findings)}.")
         self.stdout.write(_words(report, report.manifest))
 
 
@@ -91,12 +92,8 @@ def _words(report: Report, manifest: Manifest) -> str:
 
 
 def _entries(number: int) -> str:
-    return _so_many(number, "entry", "entries")
+    return f"{number} entr{pluralize(number, 'y,ies')}"
 
 
 def _files(manifest: Manifest) -> str:
-    return _so_many(len(manifest.files), "file", "files")
-
-
-def _so_many(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
+    return f"{len(manifest.files)} file{pluralize(manifest.files)}"

@@ -36,4 +36,4 @@ TOKEN = re.compile(
 )
 NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+\-]?[0-9]+)?")
 LITERALS = frozenset({"true", "false", "null", "NaN", "Infinity", "-Infinity"})
-CUT_LITERAL = re.compile(r"t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?|-|-?[0-9]+(?:\.|\.?[0-9]*[eE][+\-]?)")
+CUT_LITERAL = re.compile(r"t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?|-|-?[0-9]++(?:\.|(?:\.[0-9]*+)?[eE][+\-]?)")

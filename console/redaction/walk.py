@@ -39,7 +39,8 @@ _MAX_DEPTH = 200
 # The last word of a string that was cut may be the beginning of a phone number or an address, not so a date's.
 _CUT_WORD = re.compile(
     r"(?<![^\s*])(?!(?:19|20)[0-9]{2}-)[+(]?[0-9](?:[ .\-/()]{0,3}[0-9]){4,5}[ .\-/()]{0,3}\Z"
-    r"|(?<!\S)[^\s*]*(?:@|%40)[^\s*]*\Z"
+    # Only a word that the text ends with is looked into: a customer may send a hundred thousand @.
+    r"|(?<!\S)(?=[^\s*]*+\Z)[^\s*]*(?:@|%40)[^\s*]*+\Z"
 )
 
 

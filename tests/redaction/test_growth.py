@@ -1,0 +1,65 @@
+"""Redaction takes time in proportion to what strangers send, never to its square: growth is asserted, not time."""
+
+import json
+import random
+import time
+
+import pytest
+
+from console.redaction import redact
+from console.redaction.documents import redact_document
+from tests.redaction.hostile import REPEATED
+
+SIZE = 12_000
+# The time for four times the text: 4 where it is linear, 16 where it is quadratic. The allowance is for noise.
+MOST = 9.0
+# Below this a measurement says more about the machine than about the text.
+SHORTEST_SECONDS = 0.02
+
+CUT = {
+    "an at sign among many in a cut string": lambda n: '{"a":"' + "@" * n + " x",
+    "digits that end in a letter": lambda n: '{"a":' + "1" * n + "x",
+    "digits that end in a letter, negative": lambda n: '{"a":-' + "1" * n + "x",
+    "a fraction that ends in a letter": lambda n: '{"a":1.' + "1" * n + "x",
+    "an encoded at sign among many": lambda n: '{"a":"' + "%40" * n + " x",
+    "groups of digits": lambda n: '{"a":"' + "1 - " * n + "x",
+    "a cut word behind stars": lambda n: '{"a":"' + "*@" * n + " x",
+    "an escape at the end": lambda n: '{"a":"' + "a\\" * n,
+    "a cut array": lambda n: '["' + "@" * n + " x",
+}
+
+
+def seconds(text: str) -> float:
+    """CPU seconds for one reading, the fastest of three."""
+    taken = []
+    for _ in range(3):
+        start = time.process_time()
+        redact_document(text)
+        taken.append(time.process_time() - start)
+    return min(taken)
+
+
+def check_growth(make, size=SIZE):
+    """Assert that four times the input takes less than quadratic time; `make` gives text of about n characters."""
+    while (first := seconds(make(size))) < SHORTEST_SECONDS and size < 400_000:
+        size *= 2
+        if first * 4 * 4 < SHORTEST_SECONDS:
+            size *= 2
+    if first < SHORTEST_SECONDS:
+        return
+    twice, four_times = seconds(make(2 * size)), seconds(make(4 * size))
+    assert four_times < MOST * first, (size, first, twice, four_times)
+
+
+@pytest.mark.parametrize("name", CUT)
+def test_cut_json_takes_time_in_proportion_to_its_length(name):
+    check_growth(CUT[name])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_mixed_pieces_take_time_in_proportion_to_their_length(seed):
+    pick = random.Random(seed)
+    pieces = pick.choices(REPEATED, k=7)
+    pattern = "".join(piece * pick.randint(1, 3) for piece in pieces)
+    check_growth(lambda n: pattern * (n // len(pattern) + 1), 4_000)
+    check_growth(lambda n: '{"a":"' + pattern * (n // len(pattern) + 1) + " x", 4_000)

@@ -17,9 +17,9 @@ The rules, and where each is written:
 
 Emails, tracking links and credentials are in identifiers.py; order and tracking numbers behind words in contexts.py.
 
-A text goes through documents.py: whole JSON is parsed, redacted as a value (values.py) and written again; other JSON is
-rewritten in place (walk.py); strings and plain text are read by the rules of text.py, in the order of the tables there,
-and each mask is put into the original text, so that everything around it keeps its characters.
+A text goes through documents.py: JSON is rewritten in place (walk.py); strings and plain text are read by the rules of
+text.py, in the order of the tables there, and each mask is put into the original text, so that everything around it
+keeps its characters. Values, such as items, are redacted as they are (values.py).
 
 To change what is masked, change a word in keys.py, a shape in shapes.py or a pattern in identifiers.py or contexts.py,
 and raise RULESET_VERSION.
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 # Stored with what was redacted, so that a reader knows by which rules.
-RULESET_VERSION = "8"
+RULESET_VERSION = "9"
 
 _remembered = RedactedMemo(redact_document, capacity=2048, shortest=128, longest=65536)
 

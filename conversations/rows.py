@@ -26,9 +26,10 @@ _ROW = """<tr data-row id="row-{id}"{mark}>
 {project}<td class="status">{status}</td>
 <td class="hand-off"><span class="nowrap">{state}</span>{reason}</td>
 <td class="updated">{updated}</td>
-<td class="last"><a class="btn small quiet" href="{last_message_url}" hx-get="{last_message_url}" hx-swap="outerHTML"\
- title="Show the last message">{chevron}<span class="word">Show<span class="visually-hidden"> the last message of {who}\
-</span></span></a></td>
+<td class="last"><a class="btn small quiet" href="{last_message_url}" hx-get="{last_message_url}"\
+ hx-target="closest tr" hx-swap="afterend" hx-sync="this:drop" title="Show the last message">\
+{chevron}<span class="word">Show\
+<span class="visually-hidden"> the last message of {who}</span></span></a></td>
 </tr>
 """
 _FLAWS = '<span class="flaw">Some attributes are not as expected: <bdi>{}</bdi></span>'

@@ -61,7 +61,7 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
         "summary": summary,
         "panel": panel_for(opened.item, opened.hand_off, request.staff, opened.now),
         "answer": answer_of(opened.item),
-        "facts": facts_of(opened.item, opened.stored),
+        "facts": facts_of(opened.item, opened.stored, raw=opened.is_raw),
         "state": opened.state,
         "trail_notice": opened.trail_notice,
         "news_url": _with_list(reverse("conversation-news", args=[ref]), list_context),

@@ -65,6 +65,28 @@ def test_an_auditor_reads_it_masked(item):
     assert "Take over" not in text
 
 
+def test_project_data_is_for_who_answers_and_is_on_record_like_the_transcript(store):
+    data = {"candidate": "Zebedee Quackenbush", "call": "+447700900777", "api_key": "sk-abcdefghijklmnop"}
+    item = conversation(project_data=data)
+    store.put("CONVERSATIONS", item)
+    for who in (member(), admin()):
+        text = signed_in(who).get(url_of(item)).content.decode()
+        assert "+447700900777" in text
+        assert "Zebedee Quackenbush" in text
+        assert "sk-abcdefghijklmnop" not in text
+    masked = signed_in(auditor()).get(url_of(item)).content.decode()
+    assert "7700900777" not in masked
+    shown = {entry["actor"]: json.loads(entry["action_payload_redacted"])["shown"] for entry in opened(store)}
+    assert shown == {"amira.haddad": "raw", "ada.admin": "raw", "aiko.mori": "redacted"}
+
+
+def test_without_a_trail_project_data_is_redacted_too(bare_store):
+    bare_store.create_tables("CONVERSATIONS", "STAFF", "STAFF_SESSIONS", "CONSOLE")
+    item = conversation(project_data={"call": "+447700900777"})
+    bare_store.put("CONVERSATIONS", item)
+    assert "7700900777" not in signed_in(member()).get(url_of(item)).content.decode()
+
+
 def test_the_note_between_colleagues_is_for_those_who_hand_off(store):
     item = conversation(hand_off_note="her sister Bettina called", hand_off_to_human=True)
     store.put("CONVERSATIONS", item)

@@ -278,7 +278,8 @@ def test_a_recipients_filters_use_their_local_index(store, agent, query, index):
     with store.calls() as seen:
         assert agent.get(recipient_url(), query).status_code == 200
     assert index in [call.index for call in seen]
-    assert {call.operation for call in seen} == {"BatchGetItem", "Query"}
+    # The session, the list, and that it was opened.
+    assert {call.operation for call in seen} == {"BatchGetItem", "Query", "PutItem"}
 
 
 @pytest.mark.parametrize("url", [recipient_url, replies_url])

@@ -8,8 +8,9 @@ from urllib.parse import urlencode
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import NoReverseMatch, reverse
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
+from console.answers import form_on
 from console.audit.actions import conversation_trail
 from console.audit.recording import read_only_reason
 from console.refs import seal, unseal
@@ -111,7 +112,7 @@ def conversation_news(request: StaffRequest, ref: str) -> HttpResponse:
 
 
 @requires(Permission.PII_REVEAL)
-@require_POST
+@form_on("conversation", "ref")
 def reveal(request: StaffRequest, ref: str) -> HttpResponse:
     """The recipient in full, on record: as a fragment for htmx, as a page of its own without. Never cached."""
     item, revealed = services.reveal(ref, request.staff)

@@ -6,6 +6,7 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.test import Client
 
 from console import clock
 from console.dynamodb.presence import index_ready
@@ -130,10 +131,25 @@ def test_roles_without_conversations_are_refused(item):
 
 
 @pytest.mark.parametrize(
-    ("part", "method"), [("", "post"), ("timeline/", "post"), ("raw/", "post"), ("reveal/", "get")]
+    ("part", "method"),
+    [("", "post"), ("timeline/", "post"), ("raw/", "post"), ("reveal/", "put"), ("hand-off/", "put")],
 )
 def test_other_methods_are_refused(item, part, method):
     assert getattr(signed_in(admin()), method)(url_of(item, part)).status_code == 405
+
+
+@pytest.mark.parametrize("part", ["reveal/", "hand-off/"])
+@pytest.mark.parametrize("method", ["get", "head"])
+def test_who_opens_the_address_of_a_form_is_led_back_and_nothing_is_done(store, item, part, method):
+    before, client = store.all("CONVERSATIONS"), signed_in(member())
+    form = {"intent": re.search(r'name="intent" value="([^"]+)"', client.get(url_of(item)).content.decode())[1]}
+    entries = store.all("AUDIT")
+    answer = getattr(client, method)(url_of(item, part), form)
+    assert (answer.status_code, answer["Location"]) == (302, url_of(item))
+    assert (store.all("CONVERSATIONS"), store.all("AUDIT")) == (before, entries)
+    nobody = Client().get(url_of(item, part))
+    assert nobody["Location"].startswith("/sign-in/")
+    assert signed_in(auditor()).get(url_of(item, part)).status_code == 403
 
 
 # --- On record ----------------------------------------------------------------------------------------------------

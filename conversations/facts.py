@@ -1,6 +1,7 @@
 """Every attribute of a conversation item, grouped, for the panels beside the transcript and for the raw view.
 
-Values are redacted whoever looks; the recipient's are revealed one by one, audited (`conversations.recipient`).
+Values are redacted whoever looks, but for `project_data`: it is there for who answers, and read like the transcript.
+The recipient's are revealed one by one, audited (`conversations.recipient`).
 Credential references in configurations are never shown in full.
 """
 
@@ -38,9 +39,12 @@ class Facts:
     drift: tuple[str, ...]
 
 
-def facts_of(item: Conversation, stored: StoredMessages) -> Facts:
-    """The facts of an item (schema platform-conversations, every attribute). Never raises."""
-    return Facts(main=_main(item, stored), groups=tuple(_groups(item)), drift=drift_of(item, stored))
+def facts_of(item: Conversation, stored: StoredMessages, *, raw: bool = False) -> Facts:
+    """The facts of an item (schema platform-conversations, every attribute). Never raises.
+
+    `raw`: the person reads the transcript as it is, and so the project's data too, without its credentials.
+    """
+    return Facts(main=_main(item, stored), groups=tuple(_groups(item, raw=raw)), drift=drift_of(item, stored))
 
 
 def drift_of(item: Conversation, stored: StoredMessages) -> tuple[str, ...]:
@@ -57,13 +61,19 @@ def _main(item: Conversation, stored: StoredMessages) -> Group:
         "Facts",
         (
             Fact("Status", words(value_of(item, "conversation_status")), tone="plain"),
+            *([Fact("Why it failed", failure)] if (failure := value_of(item, "failure_reason")) else []),
             Fact("Recipient", mask_identifier(item.primary_channel)),
             Fact("Consent", _consent(item)),
             Fact("Channel", CHANNELS.get(channel := value_of(item, "channel_method"), channel)),
             Fact("Task complete", yes_or_no(item.plain("task_complete"))),
             instant_fact("Created", item.plain("created_at")),
             instant_fact("Updated", item.plain("updated_at")),
-            Fact("Processing", in_milliseconds(item.plain("processing_time_ms"))),
+            Fact("Processing", _milliseconds(item, "processing_time_ms")),
+            *(
+                [Fact("First message took", first)]
+                if (first := _milliseconds(item, "initial_processing_time_ms"))
+                else []
+            ),
             Fact("First answer after", _latency(item, stored)),
             instant_fact("Expires", item.plain("ttl"), relative="in"),
             Fact("Thread", value_of(item, "thread_id"), mono=True),
@@ -71,8 +81,8 @@ def _main(item: Conversation, stored: StoredMessages) -> Group:
     )
 
 
-def _groups(item: Conversation) -> Iterable[Group]:
-    yield Group("Project data", trees=_trees(item, "project_data"))
+def _groups(item: Conversation, *, raw: bool) -> Iterable[Group]:
+    yield Group("Project data", trees=_trees(item, "project_data", raw=raw))
     yield Group(
         "Company and project",
         (
@@ -171,11 +181,11 @@ def value_of(item: Conversation, name: str) -> str:
     return _line(_guarded(item, name))
 
 
-def _guarded(item: Conversation, name: str) -> Any:
+def _guarded(item: Conversation, name: str, *, raw: bool = False) -> Any:
     value = item.plain(name)
     if value is None or isinstance(value, bool):
         return value
-    shown = protected({name: value})
+    shown = mask_credentials(well_formed({name: value})) if raw else protected({name: value})
     return next(iter(shown.values()), "") if isinstance(shown, dict) else ""
 
 
@@ -203,10 +213,10 @@ def _texts(item: Conversation, name: str) -> tuple[str, ...]:
     return tuple(redact(tail(each) if isinstance(each, dict | list) else text_of(each))[:200] for each in shown)
 
 
-def _trees(item: Conversation, *names: str) -> tuple[tuple[str, Node], ...]:
+def _trees(item: Conversation, *names: str, raw: bool = False) -> tuple[tuple[str, Node], ...]:
     """Values of free shape; one that drifted to text or anything else is a tree of one leaf."""
     return tuple(
-        (name.replace("_", " "), tree_of(_guarded(item, name)))
+        (name.replace("_", " "), tree_of(_guarded(item, name, raw=raw)))
         for name in names
         if item.plain(name) not in (None, "", {}, [])
     )
@@ -226,6 +236,10 @@ def in_milliseconds(value: Any) -> str:
     if not 0 <= milliseconds < 1e12:
         return ""
     return f"{milliseconds:.0f} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"
+
+
+def _milliseconds(item: Conversation, name: str) -> str:
+    return in_milliseconds(item.plain(name))
 
 
 def _consent(item: Conversation) -> str:

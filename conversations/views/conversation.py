@@ -65,6 +65,7 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
         "answer": answer_of(opened.item),
         "facts": facts_of(opened.item, opened.stored, raw=opened.is_raw),
         "state": opened.state,
+        "shows_technical": any(map(request.staff.can, (Permission.SYSTEM_READ, Permission.AUDIT_REVIEW))),
         "trail_notice": opened.trail_notice,
         "news_url": _with_list(reverse("conversation-news", args=[ref]), list_context),
         "since": since_of(opened.item, opened.hand_off),

@@ -395,3 +395,20 @@ def test_that_somebody_holds_it_for_long_is_not_cut_off(open_page, mine):
     assert mark.evaluate(
         "each => each.getBoundingClientRect().right <= each.closest('.what').getBoundingClientRect().right"
     )
+
+
+def test_talk_stands_in_the_middle_of_a_large_screen(open_page):
+    """No half of it is empty, and no line is too long to read."""
+    page = open_page("agent", width=1920)
+    page.goto("/queue/?tab=mine")
+    page.locator("[data-open]").first.click()
+    expect(page.locator(".talk")).to_be_visible()
+    left, right, width, longest = page.evaluate("""() => {
+      const boxOf = selector => document.querySelector(selector).getBoundingClientRect();
+      const [main, talk] = [boxOf('.split > .main'), boxOf('.talk')];
+      const longest = Math.max(...[...document.querySelectorAll('.msg')].map(each => each.clientWidth));
+      return [talk.left - main.left, main.right - talk.right, talk.width, longest];
+    }""")
+    assert abs(left - right) <= 1
+    assert left < width / 3
+    assert longest <= 640

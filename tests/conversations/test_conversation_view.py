@@ -81,6 +81,49 @@ def test_project_data_is_for_who_answers_and_is_on_record_like_the_transcript(st
     assert shown == {"amira.haddad": "raw", "ada.admin": "raw", "aiko.mori": "redacted"}
 
 
+def test_agents_see_what_helps_to_answer_and_others_how_it_is_stored_too(store):
+    item = conversation(
+        gsi_company_email="desk@us.example",
+        project_data={"start_date": "1 March", "language": "Polish", "ok": False},
+        odd_one=1,
+    )
+    store.put("CONVERSATIONS", item)
+    technical = (
+        "Technical details",
+        "Hand-off as stored",
+        "Index: our email",
+        "hand_off_to_human",
+        "Not as the schema",
+    )
+    agents = html.unescape(signed_in(member()).get(url_of(item)).content.decode())
+    rail = agents[agents.index('class="side"') : agents.index('class="main"')]
+    titles = ("Hand-off</h2>", "What the customer wants</h2>", "<dt>Language</dt>", "Project data</h2>", "Start date")
+    places = [rail.index(title) for title in titles]
+    assert places == sorted(places)
+    assert "<dt>Ok</dt><dd><bdi>no</bdi>" in rail
+    assert not [words for words in (*technical, "odd_one") if words in agents]
+    for who in (auditor(), admin()):
+        page = html.unescape(signed_in(who).get(url_of(item)).content.decode())
+        assert not [words for words in (*technical, "odd_one") if words not in page]
+        assert '<details class="panel technical"><summary>' in page, "folded"
+
+
+def test_the_instruction_to_the_ai_is_folded_and_said_to_be_one(store):
+    item = conversation(
+        messages=[message(1, "Be brief. Ask for the visa.", "user"), message(2, "Hello"), message(3, "hi", "user")]
+    )
+    store.put("CONVERSATIONS", item)
+    page = signed_in(member()).get(url_of(item)).content.decode()
+    folded = re.search(
+        r"<b [^>]*>Instruction to the AI</b>.*?<details><summary>Show.*?Be brief.*?</details>", page, re.DOTALL
+    )
+    assert folded
+    assert "Hello" not in folded[0]
+    assert page.count("Instruction to the AI") == 1
+    link = re.search(r'href="([^"]+)#m-[^"]+" aria-label="Link to message 1"', page)[1]
+    assert "<details open><summary>Show" in signed_in(member()).get(html.unescape(link)).content.decode()
+
+
 def test_without_a_trail_project_data_is_redacted_too(bare_store):
     bare_store.create_tables("CONVERSATIONS", "STAFF", "STAFF_SESSIONS", "CONSOLE")
     item = conversation(project_data={"call": "+447700900777"})

@@ -1,14 +1,38 @@
-"""Answers of forms that could not do what they were sent for: what went wrong, with what was typed kept."""
+"""Answers of forms that could not do what they were sent for, and to who opens the address of a form."""
 
+from collections.abc import Callable
+from functools import wraps
 from http import HTTPStatus
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
 
 from console.errors import Conflict, Invalid, NotAccepted, StoreUnavailable, TableMissing, Throttled
 
 FAILURES = (Conflict, Invalid, StoreUnavailable, Throttled)
+View = Callable[..., HttpResponse]
+
+
+def form_on(page: str, *arguments: str) -> Callable[[View], View]:
+    """Declare that a view only takes a form, which stands on the route `page` with these of the view's arguments.
+
+    Who opens the address of the form itself (from the address bar after a lost race, or by "back") is led to that
+    page, and nothing is done. Other methods are not allowed.
+    """
+
+    def declare(view: View) -> View:
+        @require_http_methods(["GET", "HEAD", "POST"])
+        @wraps(view)
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if request.method == "POST":
+                return view(request, *args, **kwargs)
+            return redirect(page, **{name: kwargs[name] for name in arguments})
+
+        return guarded
+
+    return declare
 
 
 def answer(

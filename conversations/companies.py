@@ -1,25 +1,26 @@
 """The companies that people may choose among, and a company's projects.
 
 The conversations table cannot list its companies without a walk over all of it. The console therefore keeps a
-registry in its own table (`pk = COMPANIES`, `sk` = company id), filled by `manage.py companies discover`.
+registry in its own table (`pk = COMPANIES`, `sk` = company id). The indexer adds what it sees; `manage.py companies
+discover` finds what was there before.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pynamodb.attributes import UnicodeAttribute
-from pynamodb.expressions.update import Action
 
 from console import clock
 from console.dynamodb.connection import call
+from console.dynamodb.keys import SORT_KEY_BYTES, fits
 from console.dynamodb.models import StoreModel, TableMeta
 from console.dynamodb.registry import table_name
 from console.dynamodb.translation import ConditionFailed
-from console.dynamodb.values import plain_item
+from console.dynamodb.values import plain, plain_item
 from console.errors import NotFound, TableMissing
 from console.remembering import remembered
-from console.staff.permissions import Staff
+from console.staff.permissions import ALL, Staff
 from conversations.models import CompanyProjectIndex, Conversation
 from conversations.reading import is_gone, text_of
 
@@ -27,8 +28,11 @@ PARTITION = "COMPANIES"
 PROJECTS_SHOWN = 50
 # A read of the registry holds some 7,000 companies; this many reads bound the list.
 REGISTRY_READS = 4
-# A company that was found meanwhile may take so long to appear.
+# A name that changed meanwhile may take so long to appear to those whose scope names the company.
 REMEMBERED_SECONDS = 30
+# By each worker of the indexer, and of each company: a write for every message would cost more than the queue itself.
+NOTED_SECONDS = 60
+_REVISION = {"pk": {"S": "COMPANIES_REVISION"}, "sk": {"S": "REVISION"}}
 
 
 class RegisteredCompany(StoreModel):
@@ -53,6 +57,15 @@ class Company:
 
 
 @dataclass(frozen=True, slots=True)
+class Sighting:
+    """A company as an item names it, and since when (ISO 8601). Those of one company are equal, whatever they say."""
+
+    company_id: str
+    name: str = field(compare=False)
+    seen_at: str = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Project:
     """A project of a company; without a known name it is shown by its id."""
 
@@ -71,12 +84,13 @@ class Projects:
 def companies_for(staff: Staff) -> tuple[Company, ...]:
     """The companies in a person's scope by name. An absent registry leaves those that the scope names.
 
-    The registry is read at most every `REMEMBERED_SECONDS` by each worker; scope is the person's own, at once.
+    The registry is read at most every `REMEMBERED_SECONDS` by each worker; scope is the person's own, at once. Who sees
+    all companies sees a new one at once too: one GetItem tells whether there is any.
     """
     if staff.scope.is_empty:
         return ()
     names = {company_id: company_id for company_id in staff.scope.ids}
-    for company_id, name in _registered():
+    for company_id, name in _registered(_revision() if staff.scope.everything else ""):
         if staff.scope.covers(company_id):
             names[company_id] = name or company_id
     companies = (Company(company_id, name) for company_id, name in names.items())
@@ -103,13 +117,25 @@ def names_for(staff: Staff) -> dict[str, str]:
     return {company.company_id: company.name for company in companies_for(staff)}
 
 
+def _revision() -> str:
+    """Differs after each new company and new name; "" before the first, or without the registry."""
+    try:
+        answer = call("GetItem", TableName=table_name("CONSOLE"), Key=_REVISION, ReturnConsumedCapacity="TOTAL")
+    except TableMissing:
+        return ""
+    return str(plain_item(answer.get("Item") or {}).get("revision", ""))
+
+
 @remembered(REMEMBERED_SECONDS)
-def _registered() -> tuple[tuple[str, str], ...]:
-    """Id and name of every company of the registry; none where the registry is absent."""
+def _registered(revision: str) -> tuple[tuple[str, str], ...]:
+    """Id and name of every company of the registry; none where the registry is absent.
+
+    Strongly consistent, so that what is remembered for a revision has all that it counts.
+    """
     found: list[tuple[str, str]] = []
     start: dict[str, Any] | None = None
     for _ in range(REGISTRY_READS):
-        pages = RegisteredCompany.query(PARTITION, last_evaluated_key=start).page_iter
+        pages = RegisteredCompany.query(PARTITION, consistent_read=True, last_evaluated_key=start).page_iter
         try:
             answer = next(pages)
         except TableMissing:
@@ -217,17 +243,55 @@ def discover(max_items: int, progress: Callable[[int], object] = lambda _: None)
 
 
 def register(company_id: str, name: str, source: str, seen_at: str) -> bool:
-    """Note a company in the registry. False if a later sighting is there already; who named it first stays."""
-    actions: list[Action] = [
-        RegisteredCompany.seen_at.set(seen_at),
-        RegisteredCompany.source.set(RegisteredCompany.source | source),
-    ]
+    """Note a company in the registry. False if a later sighting is there already; who named it first stays.
+
+    False too for an id that no key can hold, and for one that would read as all companies. Raises the store's errors.
+    """
+    if not fits(company_id, SORT_KEY_BYTES) or company_id == ALL:
+        return False
+    sets, values = ["seen_at = :at", "#source = if_not_exists(#source, :source)"], {":at": seen_at, ":source": source}
     if name:
-        actions.append(RegisteredCompany.name.set(name))
-    unseen = RegisteredCompany.seen_at.does_not_exist() | (RegisteredCompany.seen_at < seen_at)
+        sets.append("#name = :name")
+        values[":name"] = name
     try:
-        RegisteredCompany(pk=PARTITION, sk=company_id).update(actions=actions, condition=unseen)
+        answer = call(
+            "UpdateItem",
+            TableName=table_name("CONSOLE"),
+            Key={"pk": {"S": PARTITION}, "sk": {"S": company_id}},
+            UpdateExpression=f"SET {', '.join(sets)}",
+            ConditionExpression="attribute_not_exists(seen_at) OR seen_at < :at",
+            ExpressionAttributeNames={"#source": "source"} | ({"#name": "name"} if name else {}),
+            ExpressionAttributeValues={each: {"S": value} for each, value in values.items()},
+            ReturnValues="UPDATED_OLD",
+            ReturnConsumedCapacity="TOTAL",
+        )
     except ConditionFailed:
         return False
-    _registered.forget()
+    before = plain_item(answer.get("Attributes") or {})
+    if not before or (name and before.get("name") != name):
+        # Where this fails, the company is seen when the workers' memories run out.
+        one = {":one": {"N": "1"}}
+        update = {"UpdateExpression": "ADD revision :one", "ExpressionAttributeValues": one}
+        call("UpdateItem", TableName=table_name("CONSOLE"), Key=_REVISION, ReturnConsumedCapacity="TOTAL", **update)
+    _registered.forget_all()
     return True
+
+
+@remembered(NOTED_SECONDS, entries=10_000)
+def note(sighting: Sighting) -> bool:
+    """As `register`, for the indexer: at most once in `NOTED_SECONDS` for each company. Raises the store's errors."""
+    return register(sighting.company_id, sighting.name, "indexer", sighting.seen_at)
+
+
+def note_company_of(stored: dict[str, dict[str, Any]]) -> None:
+    """See that the company of an item, or of an image of it, is registered. Raises the store's errors.
+
+    An item bears the name that its company had when it was created: the latest created has the name of today.
+    """
+    company_id = stored.get("company_id", {}).get("S")
+    if not isinstance(company_id, str) or not company_id:
+        return
+    now = clock.now()
+    created = clock.parse_instant(plain(stored["created_at"])) if "created_at" in stored else None
+    name = text_of(stored.get("company_name", {}).get("S"), 120)
+    note(Sighting(company_id, name, clock.to_iso(min(created or now, now))))

@@ -1,11 +1,12 @@
 """Every attribute of a conversation item, grouped, for the panels beside the transcript and for the raw view.
 
-Values are redacted whoever looks; the recipient's are revealed one by one, audited (`conversations.recipient`).
+Values are redacted whoever looks, but for `project_data`: it is there for who answers, and read like the transcript.
+The recipient's are revealed one by one, audited (`conversations.recipient`).
 Credential references in configurations are never shown in full.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from console import clock
@@ -19,28 +20,48 @@ from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.reading import is_true, short_id, summary_of
 
+# So many values of a project stand each on a line of their own.
+MAX_PLAIN = 40
+
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Some facts under one heading; `trees` are values of free shape, each with its name."""
+    """Some facts under one heading; `trees` are values of free shape, each with its name.
+
+    `is_technical`: how it is stored and sent, which helps nobody to answer.
+    """
 
     title: str
     facts: tuple[Fact, ...] = ()
     trees: tuple[tuple[str, Node], ...] = ()
+    is_technical: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """All facts of a conversation. `main` stands open; `groups` are folded. `drift` is what was wrong."""
+    """All facts of a conversation: `main` and the `groups`. `drift` is what was wrong."""
 
     main: Group
     groups: tuple[Group, ...]
     drift: tuple[str, ...]
 
+    @property
+    def helpful(self) -> tuple[Group, ...]:
+        """The groups that help to answer."""
+        return tuple(group for group in self.groups if not group.is_technical)
 
-def facts_of(item: Conversation, stored: StoredMessages) -> Facts:
-    """The facts of an item (schema platform-conversations, every attribute). Never raises."""
-    return Facts(main=_main(item, stored), groups=tuple(_groups(item)), drift=drift_of(item, stored))
+    @property
+    def technical(self) -> tuple[Group, ...]:
+        """The others, for who looks after the platform."""
+        return tuple(group for group in self.groups if group.is_technical)
+
+
+def facts_of(item: Conversation, stored: StoredMessages, *, raw: bool = False) -> Facts:
+    """The facts of an item (schema platform-conversations, every attribute). Never raises.
+
+    `raw`: the person reads the transcript as it is, and so the project's data too, without its credentials.
+    """
+    return Facts(main=_main(item), groups=tuple(_groups(item, stored, raw=raw)), drift=drift_of(item, stored))
 
 
 def drift_of(item: Conversation, stored: StoredMessages) -> tuple[str, ...]:
@@ -52,34 +73,73 @@ def drift_of(item: Conversation, stored: StoredMessages) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*wrong, *summary_of(item).drift, *messages, *listed)))
 
 
-def _main(item: Conversation, stored: StoredMessages) -> Group:
+def _main(item: Conversation) -> Group:
+    failure, language = value_of(item, "failure_reason"), _language(item)
     return Group(
         "Facts",
         (
             Fact("Status", words(value_of(item, "conversation_status")), tone="plain"),
+            *([Fact("Why it failed", failure)] if failure else []),
             Fact("Recipient", mask_identifier(item.primary_channel)),
-            Fact("Consent", _consent(item)),
             Fact("Channel", CHANNELS.get(channel := value_of(item, "channel_method"), channel)),
+            *([Fact("Language", language)] if language else []),
+            Fact("Consent", _consent(item)),
             Fact("Task complete", yes_or_no(item.plain("task_complete"))),
             instant_fact("Created", item.plain("created_at")),
             instant_fact("Updated", item.plain("updated_at")),
-            Fact("Processing", in_milliseconds(item.plain("processing_time_ms"))),
-            Fact("First answer after", _latency(item, stored)),
-            instant_fact("Expires", item.plain("ttl"), relative="in"),
-            Fact("Thread", value_of(item, "thread_id"), mono=True),
         ),
     )
 
 
-def _groups(item: Conversation) -> Iterable[Group]:
-    yield Group("Project data", trees=_trees(item, "project_data"))
+def _language(item: Conversation) -> str:
+    """What a project or its AI is told of the language; "" where nobody says it."""
+    told = [shown for name in ("project_data", "ai_config") if isinstance(shown := _guarded(item, name), dict)]
+    found = (each.get(name) for each in told for name in ("language", "locale", "lang"))
+    return next((_line(value) for value in found if isinstance(value, str) and value), "")
+
+
+def _groups(item: Conversation, stored: StoredMessages, *, raw: bool) -> Iterable[Group]:
+    yield _project_data(item, raw=raw)
     yield Group(
         "Company and project",
         (
-            *_lines(item, "company_name", "company_id", "project_name", "project_id", "project_status"),
+            *_lines(item, "company_name", "project_name", "project_status"),
             Fact("Allowed channels", list=_texts(item, "allowed_channels")),
         ),
         _trees(item, "company_rep"),
+    )
+    for group in _technical_groups(item, stored):
+        yield replace(group, is_technical=True)
+
+
+def _project_data(item: Conversation, *, raw: bool) -> Group:
+    """What the project knows of the customer's matter: a fact for each value, a tree of what has a form of its own."""
+    data = _guarded(item, "project_data", raw=raw)
+    if not isinstance(data, dict):
+        return Group("Project data", trees=_trees(item, "project_data", raw=raw))
+    plain = [name for name, value in data.items() if not isinstance(value, dict | list)][:MAX_PLAIN]
+    rest = {name: value for name, value in data.items() if name not in plain}
+    return Group(
+        "Project data",
+        tuple(Fact(_label(text_of(name)), _plain(data[name])) for name in plain),
+        (("more" if plain else "project data", tree_of(rest)),) if rest else (),
+    )
+
+
+def _plain(value: Any) -> str:
+    return "" if value is None else yes_or_no(value) if isinstance(value, bool) else text_of(value)
+
+
+def _technical_groups(item: Conversation, stored: StoredMessages) -> Iterable[Group]:
+    first = _milliseconds(item, "initial_processing_time_ms")
+    yield Group(
+        "Processing",
+        (
+            Fact("Processing", _milliseconds(item, "processing_time_ms")),
+            *([Fact("First message took", first)] if first else []),
+            Fact("First answer after", _latency(item, stored)),
+            instant_fact("Expires", item.plain("ttl"), relative="in"),
+        ),
     )
     yield Group(
         "Recipient",
@@ -132,6 +192,7 @@ def _hand_off(item: Conversation) -> tuple[Fact, ...]:
 def _keys(item: Conversation) -> tuple[Fact, ...]:
     return (
         Fact("Conversation", short_id(item.conversation_id), mono=True),
+        *(Fact(_label(name), value_of(item, name), mono=True) for name in ("company_id", "project_id", "thread_id")),
         Fact("Request", value_of(item, "request_id"), mono=True),
         instant_fact("Requested", item.plain("initial_request_timestamp")),
         *_lines(item, "router_version", "processor_version"),
@@ -171,11 +232,11 @@ def value_of(item: Conversation, name: str) -> str:
     return _line(_guarded(item, name))
 
 
-def _guarded(item: Conversation, name: str) -> Any:
+def _guarded(item: Conversation, name: str, *, raw: bool = False) -> Any:
     value = item.plain(name)
     if value is None or isinstance(value, bool):
         return value
-    shown = protected({name: value})
+    shown = mask_credentials(well_formed({name: value})) if raw else protected({name: value})
     return next(iter(shown.values()), "") if isinstance(shown, dict) else ""
 
 
@@ -193,7 +254,13 @@ def _identifier(item: Conversation, name: str) -> str:
 
 
 def _lines(item: Conversation, *names: str) -> tuple[Fact, ...]:
-    return tuple(Fact(name.replace("_", " ").capitalize(), value_of(item, name)) for name in names)
+    return tuple(Fact(_label(name), value_of(item, name)) for name in names)
+
+
+def _label(name: str) -> str:
+    """A name in code as the label of a fact: `start_date` is "Start date"."""
+    spaced = name.replace("_", " ")
+    return spaced[:1].upper() + spaced[1:]
 
 
 def _texts(item: Conversation, name: str) -> tuple[str, ...]:
@@ -203,10 +270,10 @@ def _texts(item: Conversation, name: str) -> tuple[str, ...]:
     return tuple(redact(tail(each) if isinstance(each, dict | list) else text_of(each))[:200] for each in shown)
 
 
-def _trees(item: Conversation, *names: str) -> tuple[tuple[str, Node], ...]:
+def _trees(item: Conversation, *names: str, raw: bool = False) -> tuple[tuple[str, Node], ...]:
     """Values of free shape; one that drifted to text or anything else is a tree of one leaf."""
     return tuple(
-        (name.replace("_", " "), tree_of(_guarded(item, name)))
+        (name.replace("_", " "), tree_of(_guarded(item, name, raw=raw)))
         for name in names
         if item.plain(name) not in (None, "", {}, [])
     )
@@ -226,6 +293,10 @@ def in_milliseconds(value: Any) -> str:
     if not 0 <= milliseconds < 1e12:
         return ""
     return f"{milliseconds:.0f} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"
+
+
+def _milliseconds(item: Conversation, name: str) -> str:
+    return in_milliseconds(item.plain(name))
 
 
 def _consent(item: Conversation) -> str:

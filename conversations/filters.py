@@ -17,12 +17,23 @@ HAND_OFF_STATES = {
 }
 
 
+# The schema's word for what its services write as `failed_…`, each with what failed.
+FAILED = "failed"
+
+
+def is_of_status(stored: Any, status: str) -> bool:
+    """Whether a stored status is the one that is asked for; `failed` is all that begin with it as a word."""
+    if stored == status:
+        return True
+    return status == FAILED and isinstance(stored, str) and stored.startswith(f"{FAILED}_")
+
+
 @dataclass(frozen=True, slots=True)
 class Filters:
     """What a list is narrowed to; the defaults let everything through.
 
-    `status` and `channel` are compared as stored; `hand_off` is a key of HAND_OFF_STATES; `since` (included) and
-    `until` (not included) are instants of creation.
+    `status` (see `is_of_status`) and `channel` are compared as stored; `hand_off` is a key of HAND_OFF_STATES; `since`
+    (included) and `until` (not included) are instants of creation.
     """
 
     status: str = ""
@@ -49,7 +60,7 @@ class Filters:
     def matches(self, item: Conversation) -> bool:
         """Whether an item passes. Timestamps are compared as instants; one that cannot be read matches no range."""
         return (
-            (not self.status or item.plain("conversation_status") == self.status)
+            (not self.status or is_of_status(item.plain("conversation_status"), self.status))
             and (not self.channel or item.plain("channel_method") == self.channel)
             and (not self.hand_off or hand_off_of(item).state in HAND_OFF_STATES[self.hand_off])
             and (self.task is None or self.task == is_true(item.plain("task_complete")))

@@ -13,13 +13,16 @@ from django.http import QueryDict
 from console.dynamodb.keys import SORT_KEY_BYTES
 from console.forms import DaysForm, DrawnSelect, FilterForm, KeyField, LookupForm, bind_lookup, by_look
 from console.staff.permissions import Staff
-from conversations.filters import Filters
+from conversations.filters import FAILED, Filters
 from conversations.lookups import Finding, find_by_id, find_recipient, find_replies, spellings
 from conversations.records import Summary
 
 CHANNELS = {"whatsapp": "WhatsApp", "sms": "SMS", "email": "Email"}
 # The schema names some, writers use others: an open set, to which a page adds what occurs on it.
-STATUSES = ("processing", "initial_message_sent", "awaiting_reply", "reply_sent", "completed", "failed")
+STATUSES = (
+    *("processing", "initial_message_sent", "awaiting_reply", "processing_reply", "reply_sent", "retry", "completed"),
+    *(FAILED, "failed_to_process_ai", "failed_to_send_message", "failed_secrets_fetch", "failed_unknown"),
+)
 _WORD = RegexValidator(re.compile(r"[\w .:/-]+\Z"), "That is no such value.")
 
 
@@ -61,7 +64,9 @@ class ConversationFilter(FilterForm):
         shown = list(rows)
         statuses = dict.fromkeys((*STATUSES, *(row.status for row in shown), self.chosen("status")))
         channels = dict.fromkeys((*CHANNELS, *(row.channel for row in shown), self.chosen("channel")))
-        self._choices("status", [(each, words(each)) for each in statuses if each])
+        self._choices(
+            "status", [(each, "failed, for any reason" if each == FAILED else words(each)) for each in statuses if each]
+        )
         self._choices("channel", [(each, CHANNELS.get(each, each)) for each in channels if each])
 
     def _choices(self, name: str, choices: list[tuple[str, str]]) -> None:

@@ -39,6 +39,7 @@ _SPEAKERS = {
     **dict.fromkeys(("system", "developer", "tool", "function", "platform", "event"), Speaker.SYSTEM),
 }
 _LOOKED_BACK = 50
+INSTRUCTION = "Instruction to the AI"
 _NAMES = {Speaker.CUSTOMER: "Customer", Speaker.AI: "AI", Speaker.HUMAN: "Human", Speaker.SYSTEM: "System"}
 
 
@@ -166,14 +167,19 @@ class StoredMessages:
         if at is None:
             flaws += ("its time cannot be read" if first_of(entry, _TIME) is not None else "it has no time",)
         blocks, content_flaws = blocks_of(entry, raw=raw)
+        is_prompt = self._is_prompt(number, entry, speaker)
+        if is_prompt:
+            name = INSTRUCTION
+        else:
+            name = _NAMES.get(speaker) or redact(name)[:80] or "Unknown sender"
         return Message(
             number=number,
             anchor=self.anchor(number),
             speaker=speaker,
-            speaker_name=_NAMES.get(speaker) or redact(name)[:80] or "Unknown sender",
+            speaker_name=name,
             at=at,
             blocks=blocks,
-            is_initial_prompt=self._may_be_prompt(number, speaker),
+            is_initial_prompt=is_prompt,
             tokens=_tokens(entry),
             processing_ms=_whole(first_of(entry, ("processing_time_ms", "processing_ms", "latency_ms"))),
             drift=tuple(protect(flaw) for flaw in (*flaws, *content_flaws)),
@@ -191,11 +197,11 @@ class StoredMessages:
             drift=("not a message but a bare value",),
         )
 
-    def _may_be_prompt(self, number: int, speaker: Speaker) -> bool:
-        """What stands as the user's before the AI first spoke may be the prompt that the platform began with."""
-        if speaker is not Speaker.CUSTOMER:
+    def _is_prompt(self, number: int, entry: dict[str, Any], speaker: Speaker) -> bool:
+        """The platform begins with a prompt, as the user's. What came over a channel bears its provider's id."""
+        if number != 1 or speaker is not Speaker.CUSTOMER or "message_id" in entry:
             return False
-        return number < self.first_by_ai if self.first_by_ai else number == 1
+        return text_of(first_of(entry, _ROLE)).strip().lower() == "user"
 
     def _speaker(self, value: Any, kind: Any) -> tuple[Speaker, str, tuple[str, ...]]:
         """Who wrote an entry, the name where that is nobody known, and what was odd about it.

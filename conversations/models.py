@@ -194,6 +194,10 @@ class Conversation(ForeignModel):
     gsi_company_sms_number = UnicodeAttribute(null=True)
     gsi_company_email = UnicodeAttribute(null=True)
 
+    # Not in the schema's document, but written by the services that send and reply
+    initial_processing_time_ms = NumberAttribute(null=True)
+    failure_reason = UnicodeAttribute(null=True)
+
     # Ours: the hand-off (data model, section 4)
     hand_off_requested_at = UnicodeAttribute(null=True)
     hand_off_agent = UnicodeAttribute(null=True)

@@ -13,6 +13,7 @@ from conversations.models import Conversation
 from conversations.panel import Panel, panel_for
 from conversations.queries import load_row
 from conversations.reading import hand_off_of
+from conversations.recipient import Answer, answer_of
 from conversations.records import HandOff, HandOffState
 
 # How often an open page asks. Each answer costs one read of the item, which may be large.
@@ -23,13 +24,14 @@ POLL_SECONDS = 12
 class News:
     """What is new. `since` is what the page then says that it knows; `messages` is how many came; `hand_off` is words.
 
-    `panel` is given where the hand-off has changed.
+    `panel` and `answer` are given where the hand-off has changed.
     """
 
     since: str
     messages: int = 0
     hand_off: str = ""
     panel: Panel | None = None
+    answer: Answer | None = None
 
 
 def since_of(item: Conversation, hand_off: HandOff) -> str:
@@ -43,7 +45,7 @@ def news_of(reference: str, staff: Staff, since: str, shown: int | None) -> News
     Where `shown` is None, nothing is told of messages. One GetItem without the messages; one more, to count
     them, where the item was changed. Raises as `load_row`.
     """
-    item = load_row(reference, staff, "hand_off_note")
+    item = load_row(reference, staff, "hand_off_note", "channel_config")
     hand_off = hand_off_of(item)
     now_known = since_of(item, hand_off)
     if now_known == since:
@@ -55,6 +57,7 @@ def news_of(reference: str, staff: Staff, since: str, shown: int | None) -> News
         messages=_came(reference, staff, shown) if shown is not None and change != known_change else 0,
         hand_off=_words(hand_off, staff) if is_changed and known_hand_off else "",
         panel=panel_for(item, hand_off, staff, clock.now()) if is_changed else None,
+        answer=answer_of(item) if is_changed else None,
     )
 
 

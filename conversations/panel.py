@@ -33,14 +33,14 @@ class Button:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """What the panel says and offers."""
+    """What the panel says and offers. `holds`: the person has it, and is shown how to answer."""
 
     title: str
     state: HandOffState
     lines: tuple[str, ...]
     reason: str
     note: str
-    is_mine: bool
+    holds: bool
     forgotten: bool
     buttons: tuple[Button, ...]
     taken_at: datetime | None = None
@@ -87,12 +87,17 @@ def panel_for(item: Conversation, hand_off: HandOff, staff: Staff, now: datetime
         reason=hand_off.reason if hand_off.flag else "",
         # Free text between colleagues: for those who may hand off, as the data model says.
         note=hand_off.note if staff.can(Permission.HAND_OFF) else "",
-        is_mine=is_mine,
+        holds=holds(hand_off, staff),
         forgotten=is_forgotten(hand_off, now),
         buttons=tuple(_button(action, item, hand_off, staff) for action in actions),
         taken_at=hand_off.taken_at,
         requested_at=hand_off.requested_at,
     )
+
+
+def holds(hand_off: HandOff, staff: Staff) -> bool:
+    """Whether a person has a conversation now: no longer once the platform overrode that."""
+    return hand_off.state is HandOffState.HELD and hand_off.agent == staff.username
 
 
 def primary_button(item: Conversation, hand_off: HandOff, staff: Staff) -> Button | None:

@@ -1,4 +1,4 @@
-"""One person across the stores: what each holds of a recipient's number or address. On record before it is shown."""
+"""One person across conversations and stores: what is held of a recipient's number or address, on record first."""
 
 from datetime import timedelta
 
@@ -15,6 +15,22 @@ from conversations.queries import any_of, of_recipient
 from conversations.services import REVEALED
 
 HOUR = timedelta(hours=1)
+# Where a person is looked up, as the trail says it.
+ALL_STORES, CONVERSATIONS = "all stores", "conversations"
+
+
+def note_look(recipient: str, staff: Staff, stores: str) -> None:
+    """Put on record that somebody looked a person up in `stores`: once an hour, under a keyed pseudonym.
+
+    Raises `NoTrail`, and the store's errors.
+    """
+    person = stand_in(recipient)
+    payload = {"person": person, "stores": stores}
+    entry = Entry(staff_trail(staff.username), Action.PERSON_LOOKED_UP, Actor.of(staff), payload=payload)
+    try:
+        record_once(entry, person if stores == ALL_STORES else f"{stores}.{person}", HOUR)
+    except TableMissing as missing:
+        raise NoTrail(*REVEALED) from missing
 
 
 def look_up(reference: str, staff: Staff) -> tuple[str, Results]:
@@ -29,11 +45,6 @@ def look_up(reference: str, staff: Staff) -> tuple[str, Results]:
     (recipient,) = unseal("recipient", reference, 1)
     if any_of(of_recipient(recipient, Filters(), staff), staff) is None:
         raise NotFound
-    person = stand_in(recipient)
-    entry = Entry(staff_trail(staff.username), Action.PERSON_LOOKED_UP, Actor.of(staff), payload={"person": person})
-    try:
-        record_once(entry, person, HOUR)
-    except TableMissing as missing:
-        raise NoTrail(*REVEALED) from missing
+    note_look(recipient, staff, ALL_STORES)
     kind = Kind.EMAIL if "@" in recipient else Kind.PHONE
     return mask_identifier(recipient), search([Meaning(kind, recipient)], staff)

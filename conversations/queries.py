@@ -16,7 +16,7 @@ from console.dynamodb.presence import index_absent
 from console.errors import NotAccepted, NotFound, StoreUnavailable, TableMissing
 from console.refs import unseal
 from console.staff.permissions import Staff
-from conversations.filters import Filters
+from conversations.filters import FAILED, Filters
 from conversations.models import (
     SUMMARY_ATTRIBUTES,
     ChannelMethodIndex,
@@ -125,7 +125,9 @@ def _local_index(filters: Filters) -> tuple[str, Ranges, tuple[str, ...]] | None
         # Dates are looked at again as instants: the index compares them as text.
         return CreatedAtIndex.Meta.index_name, created_ranges(filters), ()
     if filters.status:
-        return StatusIndex.Meta.index_name, ((filters.status, filters.status),), ("status",)
+        # Looked at again: the range of a family of statuses holds others too.
+        family: Ranges = ((f"{FAILED}_", f"{FAILED}_{_AFTER}"),) if filters.status == FAILED else ()
+        return StatusIndex.Meta.index_name, ((filters.status, filters.status), *family), ()
     if filters.channel:
         return ChannelMethodIndex.Meta.index_name, ((filters.channel, filters.channel),), ("channel",)
     if filters.task is not None:

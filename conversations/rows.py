@@ -12,12 +12,12 @@ from console.escaping import filled
 from console.staff.permissions import Staff
 from console.templatetags.console import ago
 from console.templatetags.icons import icon, tag
+from conversations.filters import FAILED, is_of_status
 from conversations.forms import CHANNELS, words
 from conversations.listing import Paths, seal_list_context, url_of
 from conversations.records import HandOffState, Summary
 
 _CHANNEL_ICONS = {"whatsapp": "whatsapp", "sms": "sms", "email": "mail", "web": "web", "teams": "team", "slack": "team"}
-_STATUS_TONES = {"failed": "bad", "completed": "good"}
 
 _ROW = """<tr data-row id="row-{id}"{mark}>
 <th scope="row"><a class="nowrap" data-open href="{url}">{who}\
@@ -26,9 +26,10 @@ _ROW = """<tr data-row id="row-{id}"{mark}>
 {project}<td class="status">{status}</td>
 <td class="hand-off"><span class="nowrap">{state}</span>{reason}</td>
 <td class="updated">{updated}</td>
-<td class="last"><a class="btn small quiet" href="{last_message_url}" hx-get="{last_message_url}" hx-swap="outerHTML"\
- title="Show the last message">{chevron}<span class="word">Show<span class="visually-hidden"> the last message of {who}\
-</span></span></a></td>
+<td class="last"><a class="btn small quiet" href="{last_message_url}" hx-get="{last_message_url}"\
+ hx-target="closest tr" hx-swap="afterend" hx-sync="this:drop" title="Show the last message">\
+{chevron}<span class="word">Show\
+<span class="visually-hidden"> the last message of {who}</span></span></a></td>
 </tr>
 """
 _FLAWS = '<span class="flaw">Some attributes are not as expected: <bdi>{}</bdi></span>'
@@ -91,7 +92,8 @@ def _project(summary: Summary, url: str) -> SafeString:
 
 def _status(status: str) -> SafeString:
     said = words(status)
-    return filled(_STATUS, tag(_cut(said, 28), _STATUS_TONES.get(status, ""), title=said)) if said else _NO_STATUS
+    tone = "bad" if is_of_status(status, FAILED) else "good" if status == "completed" else ""
+    return filled(_STATUS, tag(_cut(said, 28), tone, title=said)) if said else _NO_STATUS
 
 
 def _reason(summary: Summary) -> SafeString | str:

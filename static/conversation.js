@@ -1,6 +1,7 @@
 /* An open conversation, kept as it is now:
    - asks what is new and says so in one line above the messages; what came is shown when it is asked for
-   - puts the hand-off panel up to date, but not while the pointer or the focus is in it or something is typed there
+   - puts all that depends on who has the conversation up to date: at once, but for the hand-off panel while the pointer or
+     the focus is in it or something is typed there
    - puts messages in without touching those that are there: nobody who reads is moved, nothing that is open closes */
 "use strict";
 
@@ -14,7 +15,7 @@
   const told = new Map(); // what the line says: of messages, of the hand-off, of trouble with asking
   let since = place.dataset.since;
   let link = null; // where the line leads, if not to what is new
-  let waiting = null; // a hand-off panel that may not be put in its place yet
+  let waiting = []; // parts that depend on who has the conversation, and may not be put in their place yet
 
   const talk = () => document.getElementById("talk");
   const panel = () => document.getElementById("hand-off");
@@ -50,7 +51,7 @@
     draw();
   }
 
-  /* ---- The hand-off panel ------------------------------------------------------------------------------------ */
+  /* ---- Who has the conversation ------------------------------------------------------------------------------- */
 
   function isTyped(field) {
     return field.type !== "hidden" && field.value !== field.defaultValue;
@@ -62,21 +63,34 @@
       Boolean(document.querySelector("dialog[open]")) || [...now.querySelectorAll("input, textarea")].some(isTyped);
   }
 
-  /** Once the panel may change; until then it says at least who has the conversation. A form of before is refused in words. */
+  /** Puts what may change in its place; what may not yet waits. */
   function settle() {
-    if (!waiting || !panel()) return;
-    if (isBusy()) {
-      const [state, fresh] = [panel(), waiting].map((each) => each.querySelector(".state"));
-      if (state.textContent !== fresh.textContent) state.textContent = fresh.textContent;
-      return;
+    const before = waiting.length;
+    waiting = waiting.filter((fresh) => !replace(document.getElementById(fresh.id), fresh));
+    if (waiting.length < before) document.dispatchEvent(new CustomEvent("console:refreshed"));
+  }
+
+  /** False for a panel that somebody is using: it says at least who has the conversation. A form of before is refused in words. */
+  function replace(now, fresh) {
+    if (now?.id === "hand-off" && isBusy()) {
+      const [state, said] = [now, fresh].map((each) => each.querySelector(".state"));
+      if (state.textContent !== said.textContent) state.textContent = said.textContent;
+      return false;
     }
-    panel().replaceWith(waiting);
-    waiting = null;
-    document.dispatchEvent(new CustomEvent("console:refreshed"));
+    // What was revealed stays while its reader has as much to do with it as before.
+    if (!now || (now.dataset.holds && now.dataset.holds === fresh.dataset.holds)) return true;
+    const isFocused = now.contains(document.activeElement);
+    now.replaceWith(fresh);
+    window.htmx?.process(fresh);
+    if (isFocused) {
+      fresh.tabIndex = -1;
+      fresh.focus({ preventScroll: true });
+    }
+    return true;
   }
 
   for (const name of ["pointerout", "focusout", "toggle", "input"]) {
-    document.addEventListener(name, (event) => waiting && event.target.closest?.("#hand-off") && setTimeout(settle), true);
+    document.addEventListener(name, (event) => waiting.length && event.target.closest?.("#hand-off") && setTimeout(settle), true);
   }
 
   /* ---- The messages ------------------------------------------------------------------------------------------ */
@@ -182,9 +196,9 @@
       told.set(each.dataset.news, each.textContent);
       link = null;
     }
-    const fresh = answer.querySelector("#hand-off");
+    const fresh = answer.querySelector("[data-holding]");
     if (fresh) {
-      waiting = document.importNode(fresh, true);
+      waiting = [...fresh.children].map((each) => document.importNode(each, true));
       settle();
     }
     draw();

@@ -92,7 +92,7 @@ def looks_of_person(username: str, staff: Staff) -> Looks:
         if trail.startswith((THREAD_TRAIL, CHAT_TRAIL)):
             return name_of(trail), "", url
         if entries[0].plain("action_type") == Action.PERSON_LOOKED_UP:
-            return "A person, in all stores", "recorded in their own trail", url
+            return "A person", "recorded in their own trail", url
         note = f"recorded in the trail of {_whose(trail)}"
         if entries[0].plain("action_type") == Action.AUDIT_EXPORTED:
             return f"Export{'s' if len(entries) > 1 else ''} across conversations", note, url
@@ -226,7 +226,8 @@ def what_of(entry: AuditEntry) -> str:
             fields = ", ".join(_listed(told.get("fields")))
             return (f"revealed: {fields}" if fields else "revealed") + failed
         case Action.PERSON_LOOKED_UP:
-            return f"looked up in all stores{failed}"
+            stores = _word(told.get("stores"))
+            return (f"looked up in {stores}" if stores else "looked up") + failed
         case Action.AUDIT_EXPORTED:
             made = _word(told.get("format"))
             return (f"exported as {made}" if made else "exported") + failed

@@ -29,8 +29,8 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.TRANSCRIPT_OPENED: ("opened the transcript[ of {conversation}]", "open the transcript[ of {conversation}]"),
     Action.RECIPIENT_REVEALED: ("looked at the recipient in full", "look at the recipient in full"),
     Action.PERSON_LOOKED_UP: (
-        "looked up what all stores hold of one person",
-        "look up what all stores hold of one person",
+        "looked up one person[ in {stores}]",
+        "look up one person[ in {stores}]",
     ),
     Action.AUDIT_EXPORTED: ("exported the trail", "export the trail"),
     Action.AUDIT_ARCHIVED: ("archived the trail", "archive the trail"),
@@ -91,6 +91,7 @@ _FIELDS = {
     "channel": ("channel",),
     "company": ("company",),
     "conversation": ("tenant_conversation",),
+    "stores": ("stores",),
 }
 _FALLBACKS = {"colleague": "a colleague"}
 # Entries that are of a failure: the words say so already.

@@ -30,10 +30,12 @@ _REQUIRED = ("updated_at", "expires_at")
 class StatePanel:
     """The panel. `notice` is one line where there is nothing to show, or it could not be read; `flags` are risks.
 
-    `drift` says what is not as the schema says. `moments` are what it dates.
+    `facts` say what the customer wants and who is to see to it, `technical` how that came to be. `drift` says what is
+    not as the schema says. `moments` are what it dates.
     """
 
     facts: tuple[Fact, ...] = ()
+    technical: tuple[Fact, ...] = ()
     flags: tuple[str, ...] = ()
     drift: tuple[str, ...] = ()
     notice: str = ""
@@ -85,21 +87,23 @@ def read_state(conversation_id: str, now: datetime) -> StatePanel:
 def panel_of(item: ConversationState, now: datetime) -> StatePanel:
     """The panel of a state item; whatever drifted is shown as it is, and flagged."""
     flags = _flags(item.plain("risk_flags"))
-    facts = [
-        Fact("Routed to", _line(item.plain("last_routed_team"))),
-        *_confidence(item.plain("last_routing_confidence")),
+    facts = (
         Fact("Intent", words_of(item.plain("last_intent"))),
         *(() if flags else (Fact("Risk flags"),)),
+        Fact("Routed to", _line(item.plain("last_routed_team"))),
         *_pending(item.plain("pending_flow"), now),
         *_auto_reply(item.plain("last_auto_reply"), now),
+    )
+    technical = (
+        *_confidence(item.plain("last_routing_confidence")),
         instant_fact("Last processed", item.plain("last_processed_at"), "ago", now),
         *_if_set(Fact("Last processed message", _message(item.plain("last_processed_message_id")), mono=True)),
         instant_fact("Updated", item.plain("updated_at"), "ago", now),
         instant_fact("Expires", item.plain("expires_at"), "in", now),
         Fact("Version", _line(item.plain("version"))),
         *(_unknown(name, value) for name, value in sorted(item.unknown().items())),
-    ]
-    return StatePanel(tuple(facts), flags, _drift(item), moments=tuple(_moments(item)))
+    )
+    return StatePanel(facts, technical, flags, _drift(item), moments=tuple(_moments(item)))
 
 
 def _moments(item: ConversationState) -> Iterable[StateMoment]:

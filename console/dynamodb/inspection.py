@@ -262,10 +262,11 @@ def _side_differences(spec: TableSpec) -> list[Difference]:
 def _ttl_differences(spec: TableSpec, found: dict[str, Any]) -> list[Difference]:
     status = found.get("TimeToLiveStatus", "DISABLED")
     attribute = found.get("AttributeName", "")
+    severity: Severity = "optional" if spec.ttl_optional else "required"
     if status in ("ENABLED", "ENABLING") and attribute == spec.ttl:
         return []
     if status == "DISABLED":
-        return [Difference("required", "time to live", spec.ttl, "off", True, "ttl")]
+        return [Difference(severity, "time to live", spec.ttl, "off", True, "ttl")]
     # DynamoDB wants the old attribute switched off and up to an hour to pass: nothing to be done unasked.
     text = f"{attribute or 'an attribute'} ({status.lower()}); switch it off by hand first"
-    return [Difference("required", "time to live", spec.ttl, text, False)]
+    return [Difference(severity, "time to live", spec.ttl, text, False)]

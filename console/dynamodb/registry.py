@@ -47,6 +47,8 @@ class TableSpec:
     gsis: tuple[IndexSpec, ...] = ()
     lsis: tuple[IndexSpec, ...] = ()
     ttl: str = ""
+    # Its schema leaves it to the environment whether items go by themselves.
+    ttl_optional: bool = False
     stream: bool = False
     purpose: str = ""
     # Point-in-time recovery and deletion protection are off in development, as the schemas say, and on elsewhere.
@@ -133,6 +135,7 @@ _SPECS = (
             _by_recipient("channel-method-index", S("channel_method")),
         ),
         ttl="ttl",
+        ttl_optional=True,
         # The indexer of the queue reads it.
         stream=True,
         purpose="platform conversations and the hand-off",

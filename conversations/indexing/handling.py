@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from console import clock
 from console.errors import ConsoleError, NotAccepted, Throttled
+from conversations.companies import note_company_of
 from conversations.handoff.effects import REQUESTED_AT, Raw
 from conversations.handoff.packets import read_raw
 from conversations.indexing import entries, requests
@@ -38,6 +39,14 @@ def handle(change: Change) -> Tally:
     done: Tally = Counter({Did.READ: 1})
     if change.new is None:
         return done
+    done += _handle_image(change, change.new)
+    # Last: that a company cannot be registered now keeps nobody out of the queue.
+    note_company_of(change.new)
+    return done
+
+
+def _handle_image(change: Change, image: Raw) -> Tally:
+    done: Tally = Counter()
     edge = requests.edge_of(change)
     if _is_flip(change) and _was_written_back(change):
         restored, goes_on = _restore(change)
@@ -47,16 +56,23 @@ def handle(change: Change) -> Tally:
             edge = None
     if edge is not None:
         done[Did.REQUESTED] += requests.settle(edge)
-    elif repair_of(change.new, clock.now()) is not None:
+    elif repair_of(image, clock.now()) is not None:
         # The image may be old; judged is what is there now.
-        stored = read_raw(key_in(change.new))
+        stored = read_raw(key_in(image))
         done[Did.REPAIRED] += stored is not None and tend(stored) is not None
     return done
 
 
 def handle_item(stored: Raw) -> Tally:
-    """One item of a sweep, which sees no flips: who waits now, and not by a person's doing, was asked for."""
-    done: Tally = Counter({Did.READ: 1})
+    """One item of a sweep."""
+    done = Counter({Did.READ: 1}) + _handle_stored(stored)
+    note_company_of(stored)
+    return done
+
+
+def _handle_stored(stored: Raw) -> Tally:
+    """A sweep sees no flips: who waits now, and not by a person's doing, was asked for."""
+    done: Tally = Counter()
     if reassert(stored):
         done[Did.REASSERTED] += 1
         return done

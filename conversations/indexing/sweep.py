@@ -13,6 +13,7 @@ logger = logging.getLogger(__name__)
 
 # Items of one read; DynamoDB ends it at 1 MB of whole items anyway. Between two reads the worker does its other work.
 PAGE = 200
+_READ = (*ATTRIBUTES, "company_name")
 
 
 class Sweep:
@@ -30,7 +31,7 @@ class Sweep:
 
     def step(self) -> Tally:
         """Read and repair one page. An item that fails is counted; raises the store's errors for the page itself."""
-        names = {f"#a{number}": name for number, name in enumerate(ATTRIBUTES)}
+        names = {f"#a{number}": name for number, name in enumerate(_READ)}
         request: dict[str, Any] = {
             "TableName": table_name("CONVERSATIONS"),
             "ProjectionExpression": ", ".join(names),

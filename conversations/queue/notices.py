@@ -24,7 +24,9 @@ def of_page(page: QueuePage, names: Mapping[str, str]) -> Notice | None:
     """What was not looked at. `names` are those of the companies in scope, by id."""
     parts = []
     if not names:
-        parts.append("No company is known yet, so none was looked at: manage.py companies discover finds them.")
+        parts.append(
+            "No companies are known yet. The indexer adds them, or an administrator runs manage.py companies discover."
+        )
     if page.incomplete:
         listed = ", ".join(names.get(company_id, company_id) for company_id in page.incomplete)
         parts.append(

@@ -137,9 +137,22 @@ def message(number: int, entry: Any, *, raw: bool) -> Message:
         return Message(number, str(number), Speaker.UNKNOWN, "Unknown sender", None, blocks, drift=flaws)
     speaker, name, flaws = _speaker(entry.get("role"))
     blocks, of_content = blocks_of(entry, raw=raw)
+    at, entry = _time_of(entry)
     more = _more(entry, raw=raw)
     extra = Extra(more=more) if more is not None else None
-    return Message(number, str(number), speaker, name, None, blocks, drift=(*flaws, *of_content), extra=extra)
+    return Message(number, str(number), speaker, name, at, blocks, drift=(*flaws, *of_content), extra=extra)
+
+
+def _time_of(entry: dict[str, Any]) -> tuple[datetime | None, dict[str, Any]]:
+    """When a message was written, as `metadata.timestamp` tells, and the entry without that."""
+    metadata = entry.get("metadata")
+    at = clock.parse_instant(metadata.get("timestamp")) if isinstance(metadata, dict) else None
+    if at is None or not isinstance(metadata, dict):
+        return None, entry
+    rest = {name: value for name, value in metadata.items() if name != "timestamp"}
+    return at, {name: value for name, value in entry.items() if name != "metadata"} | (
+        {"metadata": rest} if rest else {}
+    )
 
 
 def _speaker(role: Any) -> tuple[Speaker, str, tuple[str, ...]]:

@@ -8,17 +8,19 @@ from urllib.parse import urlencode
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import NoReverseMatch, reverse
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_safe
 
+from console.answers import form_on
 from console.audit.actions import conversation_trail
-from console.refs import seal
+from console.audit.recording import read_only_reason
+from console.refs import seal, unseal
 from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission
 from conversations import services
 from conversations.facts import facts_of
 from conversations.listing import known_list_context, list_link, open_list_context
 from conversations.news import POLL_SECONDS, news_of, since_of
-from conversations.panel import panel_for
+from conversations.panel import holds, panel_for
 from conversations.reading import summary_of
 from conversations.recipient import answer_of
 from conversations.records import Summary, Transcript
@@ -61,8 +63,9 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
         "summary": summary,
         "panel": panel_for(opened.item, opened.hand_off, request.staff, opened.now),
         "answer": answer_of(opened.item),
-        "facts": facts_of(opened.item, opened.stored),
+        "facts": facts_of(opened.item, opened.stored, raw=opened.is_raw),
         "state": opened.state,
+        "shows_technical": any(map(request.staff.can, (Permission.SYSTEM_READ, Permission.AUDIT_REVIEW))),
         "trail_notice": opened.trail_notice,
         "news_url": _with_list(reverse("conversation-news", args=[ref]), list_context),
         "since": since_of(opened.item, opened.hand_off),
@@ -71,6 +74,7 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
         "list_link": list_link(open_list_context(list_context)) if list_context else None,
         "crumbs": _crumbs(summary),
         "can_reveal": request.staff.can(Permission.PII_REVEAL) and opened.is_recorded,
+        "recipient_url": recipient_url(ref),
         "raw_url": link("conversation-raw", ref) if request.staff.can(Permission.SYSTEM_READ) else "",
         "is_redacted": not opened.is_raw,
         "trail_url": trail_url(opened.item.conversation_id),
@@ -96,12 +100,20 @@ def conversation_news(request: StaffRequest, ref: str) -> HttpResponse:
     if news is None:
         return HttpResponse(status=204)
     list_context = known_list_context(request.GET.get("in", ""))
-    context = {"reference": ref, "news": news, "panel": news.panel, "list_context": list_context}
+    context = {
+        "reference": ref,
+        "news": news,
+        "panel": news.panel,
+        "answer": news.answer,
+        "list_context": list_context,
+        "can_reveal": request.staff.can(Permission.PII_REVEAL) and not read_only_reason(),
+        "recipient_url": recipient_url(ref),
+    }
     return render(request, "conversations/_news.html", context)
 
 
 @requires(Permission.PII_REVEAL)
-@require_POST
+@form_on("conversation", "ref")
 def reveal(request: StaffRequest, ref: str) -> HttpResponse:
     """The recipient in full, on record: as a fragment for htmx, as a page of its own without. Never cached."""
     item, revealed = services.reveal(ref, request.staff)
@@ -111,7 +123,8 @@ def reveal(request: StaffRequest, ref: str) -> HttpResponse:
         "summary": summary,
         "answer": answer_of(item),
         "revealed": revealed,
-        "panel": {"is_mine": summary.hand_off.agent == request.staff.username},
+        "panel": {"holds": holds(summary.hand_off, request.staff)},
+        "recipient_url": recipient_url(ref),
         "crumbs": crumbs_below(summary, ref, "Recipient"),
     }
     template = "conversations/_answer.html" if getattr(request, "htmx", False) else "conversations/reveal.html"
@@ -177,6 +190,12 @@ def link(name: str, *args: str) -> str:
         return reverse(name, args=args)
     except NoReverseMatch:
         return ""
+
+
+def recipient_url(ref: str) -> str:
+    """Where all conversations of the same recipient are. Raises `BadReference`."""
+    primary_channel, _ = unseal("conversation", ref, 2)
+    return reverse("recipient", args=[seal("recipient", primary_channel)])
 
 
 def trail_url(conversation_id: str) -> str:

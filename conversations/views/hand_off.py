@@ -3,9 +3,9 @@
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_POST
 
 from console import clock
+from console.answers import form_on
 from console.errors import Invalid, NotAccepted, NotFound, StoreUnavailable, TableMissing, Throttled
 from console.redaction import mask_identifier
 from console.staff.access import StaffRequest, requires
@@ -30,7 +30,7 @@ _GIVEN_UP = frozenset({HandOffAction.RELEASE, HandOffAction.HAND_BACK, HandOffAc
 
 
 @requires(Permission.HAND_OFF)
-@require_POST
+@form_on("conversation", "ref")
 def hand_off(request: StaffRequest, ref: str) -> HttpResponse:
     """Perform the action that the form's sealed intent names. A form sent twice acts once."""
     intent = unseal_intent(request.POST.get("intent", ""), request.staff)

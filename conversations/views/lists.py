@@ -1,5 +1,6 @@
 """Lists of conversations: companies and projects, a company's or project's, a recipient's, and those of a reply."""
 
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlencode
 
@@ -8,6 +9,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from console.audit.recording import NoTrail
 from console.dynamodb.calls import submit
 from console.dynamodb.keys import SORT_KEY_BYTES, fits
 from console.errors import NotFound
@@ -21,10 +23,12 @@ from conversations.companies import Company, companies_for, company_named, proje
 from conversations.filters import Filters
 from conversations.forms import CHANNELS, LOOKUPS, CompanyFilter, CompanyListFilter, ConversationFilter, RecipientFilter
 from conversations.listing import url_of
+from conversations.person import CONVERSATIONS, note_look
 from conversations.queries import any_of, of_company, of_recipient, of_reply, read_list
 from conversations.queue.times import waits_in
 from conversations.records import Page
 from conversations.rows import rows_of
+from conversations.views.conversation import not_for_prefetch
 
 COMPANIES_SHOWN = 100
 
@@ -108,8 +112,9 @@ def company(request: StaffRequest, company_id: str, project_id: str = "") -> Htt
 
 @requires(Permission.CONVERSATION_READ)
 @require_safe
+@not_for_prefetch
 def recipient(request: StaffRequest, ref: str) -> HttpResponse:
-    """A recipient's conversations. GET filters: since, until, status, channel, hand_off, task; `page` is a cursor."""
+    """A recipient's conversations, on record. GET: since, until, status, channel, hand_off, task; `page`, a cursor."""
     staff = request.staff
     (primary_channel,) = unseal("recipient", ref, 1)
     form = RecipientFilter(request.GET)
@@ -117,6 +122,9 @@ def recipient(request: StaffRequest, ref: str) -> HttpResponse:
     page = read_list(of_recipient(primary_channel, filters, staff), staff, request.GET.get("page", ""))
     if not page.rows and any_of(of_recipient(primary_channel, Filters(), staff), staff) is None:
         raise NotFound
+    # Without a trail people read masked lists as they do everywhere.
+    with suppress(NoTrail):
+        note_look(primary_channel, staff, CONVERSATIONS)
     context = {
         "who": mask_identifier(primary_channel),
         "list_title": "Conversations of this recipient",

@@ -3,8 +3,8 @@
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_POST
 
+from console.answers import form_on
 from console.errors import BadReference
 from console.refs import unseal
 from console.staff.access import StaffRequest, requires
@@ -18,7 +18,7 @@ from conversations.release import release_mine as release_held
 
 
 @requires(Permission.HAND_OFF)
-@require_POST
+@form_on("queue")
 def take(request: StaffRequest) -> HttpResponse:
     """Take whoever has waited longest among those that the filters let through. A form sent twice takes once."""
     username, action_id = unseal("take", request.POST.get("token", ""), 2)
@@ -36,7 +36,7 @@ def take(request: StaffRequest) -> HttpResponse:
 
 
 @requires(Permission.HAND_OFF)
-@require_POST
+@form_on("queue")
 def release_mine(request: StaffRequest) -> HttpResponse:
     """Release everything that I hold, and say where there may be more."""
     report = release_held(request.staff)

@@ -4,9 +4,9 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
-from console.answers import FAILURES, in_words
+from console.answers import FAILURES, form_on, in_words
 from console.errors import Invalid, NotFound
 from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission
@@ -56,7 +56,7 @@ def new(request: StaffRequest, tenant_id: str) -> HttpResponse:
 
 
 @requires(Permission.CHANNEL_WRITE)
-@require_POST
+@form_on("tenant-channels", "tenant_id")
 @back_to("tenant-channels", GONE)
 def complete(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     """Make a mapping of another writer findable, and guard it."""

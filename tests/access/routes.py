@@ -5,7 +5,8 @@
 | nobody is signed in, GET or HEAD          | 302 to the sign-in page and back                                  |
 | nobody is signed in, any other method     | 401, a page that says so                                          |
 | a role that the row does not name         | 403, and a denial in the person's trail                           |
-| whoever may, with a method not in the row | 405, with the row's methods in `Allow`                            |
+| whoever may, GET or HEAD of a form's route | 302 to the page that the form stands on (`page`)                  |
+| whoever may, with another method          | 405, with the methods above in `Allow`                            |
 | whoever may, about another company's      | 404, the same as for what does not exist (or `elsewhere`)         |
 
 Public routes look at nobody: they answer everyone alike. `tests/access/test_routes.py` holds every cell.
@@ -26,6 +27,7 @@ class Route:
 
     `but`: those of them that the view itself refuses with 403. `elsewhere`: the status for another company's objects;
     0 where the address names no company's object. `absent`: 404 for everyone, in the environment of these tests.
+    `page`: the route of the page that a form stands on whose own address is none of a page.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Route:
     but: str = ""
     elsewhere: int = 0
     absent: bool = False
+    page: str = ""
 
     @property
     def accepts(self) -> frozenset[str]:
@@ -60,15 +63,15 @@ ROUTES = (
     Route("sign-in", "sign-in/", BOTH, PUBLIC),
     Route("sign-in-code", "sign-in/code/", BOTH, PUBLIC),
     Route("set-password", "set-password/", BOTH, PUBLIC),
-    Route("sign-out", "sign-out/", FORM, PUBLIC),
+    Route("sign-out", "sign-out/", FORM, PUBLIC, page="home"),
     # The company's own sign-in: not there unless one is configured
     Route("oidc-start", "sign-in/company/", "GET", PUBLIC, absent=True),
     Route("oidc-return", "sign-in/company/return/", "GET", PUBLIC, absent=True),
     Route("oidc-sign-out", "sign-out/company/", "GET", PUBLIC, absent=True),
     # One's own account
     Route("account", "account/", READ, SIGNED_IN),
-    Route("account-time-zone", "account/time-zone/", FORM, SIGNED_IN),
-    Route("account-sessions-end", "account/sessions/end/", FORM, SIGNED_IN),
+    Route("account-time-zone", "account/time-zone/", FORM, SIGNED_IN, page="account"),
+    Route("account-sessions-end", "account/sessions/end/", FORM, SIGNED_IN, page="account"),
     Route("account-second-factor", "account/second-factor/", BOTH, SIGNED_IN),
     Route("account-recovery-codes", "account/recovery-codes/", BOTH, SIGNED_IN),
     Route("account-second-factor-remove", "account/second-factor/remove/", BOTH, SIGNED_IN),
@@ -88,13 +91,20 @@ ROUTES = (
         "admin",
         elsewhere=404,
     ),
-    Route("staff-sessions-end", "staff/<str:username>/sessions/end/", FORM, "admin", elsewhere=404),
+    Route(
+        "staff-sessions-end",
+        "staff/<str:username>/sessions/end/",
+        FORM,
+        "admin",
+        elsewhere=404,
+        page="staff-account",
+    ),
     # The queue
     Route("queue", "queue/", READ, "agent admin"),
     Route("queue-count", "queue/count/", READ, "agent admin"),
     Route("queue-waiting-times", "queue/waiting-times/", READ, "agent admin"),
-    Route("queue-take", "queue/take/", FORM, "agent admin"),
-    Route("queue-release-mine", "queue/release-mine/", FORM, "agent admin"),
+    Route("queue-take", "queue/take/", FORM, "agent admin", page="queue"),
+    Route("queue-release-mine", "queue/release-mine/", FORM, "agent admin", page="queue"),
     # Finding conversations
     Route("conversations", "conversations/", READ, "agent auditor admin"),
     Route("conversation-find", "conversations/find/", BOTH, "agent auditor admin"),
@@ -138,7 +148,14 @@ ROUTES = (
         "agent auditor admin",
         elsewhere=302,
     ),
-    Route("conversation-hand-off", "conversations/<str:ref>/hand-off/", FORM, "agent admin", elsewhere=404),
+    Route(
+        "conversation-hand-off",
+        "conversations/<str:ref>/hand-off/",
+        FORM,
+        "agent admin",
+        elsewhere=404,
+        page="conversation",
+    ),
     # Onboarding may reveal, but reads no conversations.
     Route(
         "conversation-reveal",
@@ -147,6 +164,7 @@ ROUTES = (
         "agent onboarding admin",
         but="onboarding",
         elsewhere=404,
+        page="conversation",
     ),
     # Conversations of tenants. Onboarding reads tenants, but no conversations.
     Route(
@@ -220,7 +238,14 @@ ROUTES = (
     Route("tenants", "tenants/", READ, "onboarding auditor admin"),
     Route("tenant-new", "tenants/new/", BOTH, "onboarding admin"),
     *(
-        Route(name, f"tenants/<tenant:tenant_id>/{rest}", methods, who, elsewhere=404)
+        Route(
+            name,
+            f"tenants/<tenant:tenant_id>/{rest}",
+            methods,
+            who,
+            elsewhere=404,
+            page="tenant-channels" if methods == FORM else "",
+        )
         for name, rest, methods, who in (
             ("tenant", "", READ, "onboarding auditor admin"),
             ("tenant-readiness", "readiness/", READ, "onboarding auditor admin"),

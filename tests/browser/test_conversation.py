@@ -167,6 +167,61 @@ def test_who_took_it_is_told_and_the_panel_says_so(open_page, talk):
     expect(page.locator(".event", has_text="tom.becker took over")).to_be_visible()
 
 
+def test_who_loses_it_to_a_colleague_loses_all_that_answers(open_page, talk):
+    one = talk(hand_off_to_human=True, hand_off_requested_at=instant(60), gsi_hand_off_queue=f"waiting#{COMPANY}")
+    first, second = one.open(open_page("agent")), one.open(open_page("admin"))
+    first.locator("#hand-off").get_by_role("button", name="Take").click()
+    expect(first.locator("#messages")).to_contain_text("You have this conversation.")
+    first.get_by_role("button", name="Reveal").click()
+    expect(first.get_by_role("link", name="Open in WhatsApp")).to_be_visible()
+    second.reload()
+    second.get_by_text("Take from amira.haddad…").click()
+    second.get_by_label("Why do you take it?").fill("she went home")
+    second.get_by_role("button", name="Take from amira.haddad").click()
+    expect(second.locator("#recipient")).to_contain_text("How to answer")
+    # The pointer rests on the panel, as it does after a click: what is typed there may stay, what answers may not.
+    first.locator("#hand-off").hover()
+    look_again(first)
+    expect(first.locator("#hand-off .state")).to_have_text("ada.admin has this conversation")
+    expect(first.get_by_text("You have this conversation")).to_have_count(0)
+    expect(first.get_by_role("heading", name="How to answer")).to_have_count(0)
+    expect(first.get_by_role("heading", name="Recipient").first).to_be_visible()
+    expect(first.get_by_text("The AI may still speak")).to_have_count(0)
+    expect(first.locator("#recipient")).not_to_contain_text(one.key["primary_channel"])
+    expect(first.get_by_role("link", name="Open in WhatsApp")).to_have_count(0)
+    first.mouse.move(0, 0)
+    expect(first.get_by_role("button", name="Hand back to the AI")).to_have_count(0)
+    expect(first.get_by_text("Take from ada.admin…")).to_be_visible()
+    # What came in their place works.
+    first.get_by_role("button", name="Reveal").click()
+    expect(first.locator("#recipient")).to_contain_text(one.key["primary_channel"])
+
+
+def test_who_loses_it_to_the_platform_loses_all_that_answers_by_itself(open_page, talk):
+    one = talk()
+    page = one.open(open_page("agent"))
+    page.get_by_role("button", name="Take over").click()
+    expect(page.get_by_role("heading", name="How to answer")).to_be_visible()
+    page.mouse.move(0, 0)
+    one.change(hand_off_to_human=False)
+    expect(page.locator("#hand-off .state")).to_have_text("The platform overrode your take-over", timeout=20_000)
+    expect(page.get_by_role("heading", name="How to answer")).to_have_count(0)
+    expect(page.get_by_text("You took over. The customer is yours")).to_have_count(0)
+    expect(page.locator("#messages")).to_have_count(1)
+
+
+def test_what_was_revealed_stays_while_its_reader_holds_nothing(open_page, talk):
+    one = talk()
+    page = one.open(open_page("agent"))
+    page.get_by_role("button", name="Reveal").click()
+    expect(page.locator("#recipient")).to_contain_text(one.key["primary_channel"])
+    page.mouse.move(0, 0)
+    one.change(hand_off_to_human=True, hand_off_agent="tom.becker", hand_off_action_id="f" * 32)
+    look_again(page)
+    expect(page.locator("#hand-off .state")).to_have_text("tom.becker has this conversation")
+    expect(page.locator("#recipient")).to_contain_text(one.key["primary_channel"])
+
+
 def test_a_half_typed_note_and_an_open_menu_survive_it_all(open_page, talk):
     held = {"hand_off_to_human": True, "hand_off_agent": "amira.haddad", "hand_off_action_id": "e" * 32}
     one = talk(30, **held, hand_off_requested_at=instant(60), hand_off_taken_at=instant(50))
@@ -340,3 +395,20 @@ def test_that_somebody_holds_it_for_long_is_not_cut_off(open_page, mine):
     assert mark.evaluate(
         "each => each.getBoundingClientRect().right <= each.closest('.what').getBoundingClientRect().right"
     )
+
+
+def test_talk_stands_in_the_middle_of_a_large_screen(open_page):
+    """No half of it is empty, and no line is too long to read."""
+    page = open_page("agent", width=1920)
+    page.goto("/queue/?tab=mine")
+    page.locator("[data-open]").first.click()
+    expect(page.locator(".talk")).to_be_visible()
+    left, right, width, longest = page.evaluate("""() => {
+      const boxOf = selector => document.querySelector(selector).getBoundingClientRect();
+      const [main, talk] = [boxOf('.split > .main'), boxOf('.talk')];
+      const longest = Math.max(...[...document.querySelectorAll('.msg')].map(each => each.clientWidth));
+      return [talk.left - main.left, main.right - talk.right, talk.width, longest];
+    }""")
+    assert abs(left - right) <= 1
+    assert left < width / 3
+    assert longest <= 640

@@ -56,7 +56,7 @@ def test_an_agent_takes_who_waits_longest_reads_answers_and_hands_back(open_page
     page.locator("tbody [data-open]").first.click()
     expect(page.locator(".msg.at .feedback")).to_contain_text("thumbs down")
     to(page, "Audit")
-    expect(page.get_by_text("looked up what all stores hold of one person").first).to_be_visible()
+    expect(page.get_by_text("looked up one person in all stores").first).to_be_visible()
 
 
 def test_onboarding_brings_a_tenant_live_and_finds_it_by_its_channel(open_page, demo):

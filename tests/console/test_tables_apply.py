@@ -75,6 +75,17 @@ def test_time_to_live_on_another_attribute_is_said_and_not_applied(bare_store):
     assert reports("AUDIT")["AUDIT"].differences == (difference,)
 
 
+def test_time_to_live_is_left_to_the_environment_where_the_schema_leaves_it(bare_store):
+    bare_store.create_tables("CONVERSATIONS")
+    table = reports("CONVERSATIONS")["CONVERSATIONS"]
+    assert [(each.what, each.severity) for each in table.differences if each.kind == "ttl"] == [
+        ("time to live", "optional")
+    ]
+    run("check", "--only", "CONVERSATIONS")
+    run("apply", "--foreign", "--only", "CONVERSATIONS")
+    assert not [each for each in reports("CONVERSATIONS")["CONVERSATIONS"].differences if each.kind == "ttl"]
+
+
 def test_outside_development_recovery_and_deletion_protection_are_switched_on(bare_store, settings):
     run("apply", "--foreign", "--only", "AUDIT", "STAFF_SESSIONS")
     settings.CONSOLE_ENV = "staging"

@@ -144,7 +144,7 @@ def test_an_older_sighting_does_not_overwrite_a_later_one_and_the_first_source_s
     assert register(COMPANY, "New", "tenant", "2026-02-01T00:00:00Z")
     assert not register(COMPANY, "Old", "discover", "2026-01-01T00:00:00Z")
     assert register(COMPANY, "", "discover", "2026-03-01T00:00:00Z")
-    (stored,) = store.all("CONSOLE")
+    (stored,) = (item for item in store.all("CONSOLE") if item["pk"] == companies.PARTITION)
     assert (stored["name"], stored["source"], stored["seen_at"]) == ("New", "tenant", "2026-03-01T00:00:00Z")
 
 

@@ -6,6 +6,7 @@ import re
 from datetime import timedelta
 
 import pytest
+from django.test import Client
 
 from console import clock
 from console.dynamodb.presence import index_ready
@@ -65,6 +66,71 @@ def test_an_auditor_reads_it_masked(item):
     assert "Take over" not in text
 
 
+def test_project_data_is_for_who_answers_and_is_on_record_like_the_transcript(store):
+    data = {"candidate": "Zebedee Quackenbush", "call": "+447700900777", "api_key": "sk-abcdefghijklmnop"}
+    item = conversation(project_data=data)
+    store.put("CONVERSATIONS", item)
+    for who in (member(), admin()):
+        text = signed_in(who).get(url_of(item)).content.decode()
+        assert "+447700900777" in text
+        assert "Zebedee Quackenbush" in text
+        assert "sk-abcdefghijklmnop" not in text
+    masked = signed_in(auditor()).get(url_of(item)).content.decode()
+    assert "7700900777" not in masked
+    shown = {entry["actor"]: json.loads(entry["action_payload_redacted"])["shown"] for entry in opened(store)}
+    assert shown == {"amira.haddad": "raw", "ada.admin": "raw", "aiko.mori": "redacted"}
+
+
+def test_agents_see_what_helps_to_answer_and_others_how_it_is_stored_too(store):
+    item = conversation(
+        gsi_company_email="desk@us.example",
+        project_data={"start_date": "1 March", "language": "Polish", "ok": False},
+        odd_one=1,
+    )
+    store.put("CONVERSATIONS", item)
+    technical = (
+        "Technical details",
+        "Hand-off as stored",
+        "Index: our email",
+        "hand_off_to_human",
+        "Not as the schema",
+    )
+    agents = html.unescape(signed_in(member()).get(url_of(item)).content.decode())
+    rail = agents[agents.index('class="side"') : agents.index('class="main"')]
+    titles = ("Hand-off</h2>", "What the customer wants</h2>", "<dt>Language</dt>", "Project data</h2>", "Start date")
+    places = [rail.index(title) for title in titles]
+    assert places == sorted(places)
+    assert "<dt>Ok</dt><dd><bdi>no</bdi>" in rail
+    assert not [words for words in (*technical, "odd_one") if words in agents]
+    for who in (auditor(), admin()):
+        page = html.unescape(signed_in(who).get(url_of(item)).content.decode())
+        assert not [words for words in (*technical, "odd_one") if words not in page]
+        assert '<details class="panel technical"><summary>' in page, "folded"
+
+
+def test_the_instruction_to_the_ai_is_folded_and_said_to_be_one(store):
+    item = conversation(
+        messages=[message(1, "Be brief. Ask for the visa.", "user"), message(2, "Hello"), message(3, "hi", "user")]
+    )
+    store.put("CONVERSATIONS", item)
+    page = signed_in(member()).get(url_of(item)).content.decode()
+    folded = re.search(
+        r"<b [^>]*>Instruction to the AI</b>.*?<details><summary>Show.*?Be brief.*?</details>", page, re.DOTALL
+    )
+    assert folded
+    assert "Hello" not in folded[0]
+    assert page.count("Instruction to the AI") == 1
+    link = re.search(r'href="([^"]+)#m-[^"]+" aria-label="Link to message 1"', page)[1]
+    assert "<details open><summary>Show" in signed_in(member()).get(html.unescape(link)).content.decode()
+
+
+def test_without_a_trail_project_data_is_redacted_too(bare_store):
+    bare_store.create_tables("CONVERSATIONS", "STAFF", "STAFF_SESSIONS", "CONSOLE")
+    item = conversation(project_data={"call": "+447700900777"})
+    bare_store.put("CONVERSATIONS", item)
+    assert "7700900777" not in signed_in(member()).get(url_of(item)).content.decode()
+
+
 def test_the_note_between_colleagues_is_for_those_who_hand_off(store):
     item = conversation(hand_off_note="her sister Bettina called", hand_off_to_human=True)
     store.put("CONVERSATIONS", item)
@@ -108,10 +174,25 @@ def test_roles_without_conversations_are_refused(item):
 
 
 @pytest.mark.parametrize(
-    ("part", "method"), [("", "post"), ("timeline/", "post"), ("raw/", "post"), ("reveal/", "get")]
+    ("part", "method"),
+    [("", "post"), ("timeline/", "post"), ("raw/", "post"), ("reveal/", "put"), ("hand-off/", "put")],
 )
 def test_other_methods_are_refused(item, part, method):
     assert getattr(signed_in(admin()), method)(url_of(item, part)).status_code == 405
+
+
+@pytest.mark.parametrize("part", ["reveal/", "hand-off/"])
+@pytest.mark.parametrize("method", ["get", "head"])
+def test_who_opens_the_address_of_a_form_is_led_back_and_nothing_is_done(store, item, part, method):
+    before, client = store.all("CONVERSATIONS"), signed_in(member())
+    form = {"intent": re.search(r'name="intent" value="([^"]+)"', client.get(url_of(item)).content.decode())[1]}
+    entries = store.all("AUDIT")
+    answer = getattr(client, method)(url_of(item, part), form)
+    assert (answer.status_code, answer["Location"]) == (302, url_of(item))
+    assert (store.all("CONVERSATIONS"), store.all("AUDIT")) == (before, entries)
+    nobody = Client().get(url_of(item, part))
+    assert nobody["Location"].startswith("/sign-in/")
+    assert signed_in(auditor()).get(url_of(item, part)).status_code == 403
 
 
 # --- On record ----------------------------------------------------------------------------------------------------

@@ -235,3 +235,43 @@ def test_the_schema_names_every_key_attribute_of_the_table():
     spec = TABLES["CONVERSATIONS"]
     keys = {spec.hash.name, spec.range.name, *(each.hash.name for each in (*spec.gsis, *spec.lsis))}
     assert keys <= set(Conversation.get_attributes())
+
+
+def test_project_data_is_as_it_is_for_who_answers_and_redacted_for_everybody_else():
+    data = {"candidate": "Zebedee Quackenbush", "phone": "+447700900123", "api_key": SECRET, "notes": ["call me"]}
+    item, stored = loaded(project_data=data, other={"phone": "+447700900123"})
+
+    def project_data(facts) -> str:
+        return repr(next(group for group in facts.groups if group.title == "Project data"))
+
+    shown = project_data(facts_of(item, stored, raw=True))
+    assert "+447700900123" in shown
+    assert "Zebedee Quackenbush" in shown
+    assert SECRET not in shown
+    assert "+447700900123" not in project_data(facts_of(item, stored))
+    rest = [group for group in facts_of(item, stored, raw=True).groups if group.title != "Project data"]
+    assert "7700900123" not in repr(rest), "only what the project sent is for who answers"
+
+
+@pytest.mark.parametrize("drifted", ["call +447700900123", ["+447700900123"], 7, True, '{"phone": "+447700900123"}'])
+def test_project_data_of_another_type_is_shown_all_the_same(drifted):
+    item, stored = loaded(project_data=drifted)
+    shown = words_of(facts_of(item, stored, raw=True))
+    assert ("+447700900123" in shown) == ("+44" in str(drifted))
+    assert "7700900123" not in words_of(facts_of(item, stored))
+
+
+def test_what_the_sender_writes_beside_the_schema_is_known_and_in_words():
+    item, stored = loaded(
+        conversation_status="failed_to_send_message",
+        failure_reason="63016: +447700900123 has not written for 24 hours",
+        initial_processing_time_ms=2_340,
+    )
+    facts = facts_of(item, stored)
+    shown = lines(facts)
+    assert shown["Status"] == "failed to send message"
+    assert shown["First message took"] == "2.3 s"
+    assert shown["Why it failed"].startswith("63016: ")
+    assert "7700900123" not in words_of(facts)
+    assert not [flaw for flaw in facts.drift if "unknown" in flaw]
+    assert "Unknown attributes" not in [group.title for group in facts.groups]

@@ -278,7 +278,8 @@ def test_a_recipients_filters_use_their_local_index(store, agent, query, index):
     with store.calls() as seen:
         assert agent.get(recipient_url(), query).status_code == 200
     assert index in [call.index for call in seen]
-    assert {call.operation for call in seen} == {"BatchGetItem", "Query"}
+    # The session, the list, and that it was opened.
+    assert {call.operation for call in seen} == {"BatchGetItem", "Query", "PutItem"}
 
 
 @pytest.mark.parametrize("url", [recipient_url, replies_url])
@@ -440,3 +441,29 @@ def test_a_project_that_begins_with_expired_conversations_is_there(store, query)
     client = signed_in(member())
     assert client.get(f"/conversations/companies/{COMPANY}/projects/pi-aaa-001/{query}").status_code == 200
     assert client.get(f"/conversations/companies/{COMPANY}/projects/pi-none/{query}").status_code == 404
+
+
+WRITTEN = (
+    *("initial_message_sent", "processing", "processing_reply", "reply_sent", "retry"),
+    *("failed", "failed_to_process_ai", "failed_to_send_message", "failed_secrets_fetch", "failed_unknown"),
+)
+
+
+@pytest.mark.parametrize("more", [{}, {"order": "project"}, {"since": "2020-01-01"}])
+@pytest.mark.parametrize("url", [company_url, recipient_url])
+def test_failed_finds_every_failure_that_is_really_written(store, agent, url, more):
+    for number, status in enumerate((*WRITTEN, "failed-over", "failedx", "unfailed_x")):
+        store.put("CONVERSATIONS", conversation(conversation_status=status, request_id=f"req-{number}"))
+    response = agent.get(url(), {"status": "failed", **more})
+    failed = [status for status in WRITTEN if status.startswith("failed")]
+    assert sorted(statuses_in(response)) == sorted(("bad", status.replace("_", " ")) for status in failed)
+    assert statuses_in(agent.get(url(), {"status": "failed_unknown", **more})) == [("bad", "failed unknown")]
+    text = response.content.decode()
+    for status in WRITTEN:
+        assert f'<option value="{status}"' in text, status
+
+
+def statuses_in(response) -> list[tuple[str, str]]:
+    """Tone and words of each row's status."""
+    cells = re.findall(r'<td class="status">(.*?)</td>', response.content.decode())
+    return [re.search(r'class="tag ?(\w*)"[^>]*title="([^"]*)"', cell).groups() for cell in cells]

@@ -175,9 +175,17 @@ def test_calls_beside_the_content_are_shown():
     assert blocks[0].data.children[0].text == "7"
 
 
-def test_a_user_entry_before_the_first_of_the_ai_may_be_the_prompt():
+def test_what_the_platform_begins_with_is_an_instruction_and_what_a_customer_wrote_is_not():
     messages = stored([{"role": role, "content": "x"} for role in ("user", "user", "assistant", "user")])
-    assert [messages.message(n, raw=True).is_initial_prompt for n in (1, 2, 3, 4)] == [True, True, False, False]
+    assert [messages.message(n, raw=True).is_initial_prompt for n in (1, 2, 3, 4)] == [True, False, False, False]
+    assert messages.message(1, raw=True).speaker_name == "Instruction to the AI"
+    for first in (
+        {"role": "user", "content": "hello?", "message_id": "SM1"},  # it came over a channel
+        {"role": "customer", "content": "hello?"},
+        {"role": "assistant", "content": "Hello"},
+        "hello?",
+    ):
+        assert not stored([first]).message(1, raw=True).is_initial_prompt, first
 
 
 def test_redaction_reaches_text_trees_and_names_below_the_template():

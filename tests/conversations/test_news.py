@@ -81,6 +81,40 @@ def test_new_messages_are_counted_and_not_shown(store, item, texts, line):
     assert "<html" not in text
 
 
+@pytest.mark.parametrize(
+    "lost", [{"hand_off_agent": "tom.becker", "hand_off_action_id": "x" * 32}, {"hand_off_to_human": False}]
+)
+def test_who_lost_it_is_told_with_all_that_depends_on_holding_it(store, item, lost):
+    store.update("CONVERSATIONS", key_of(item), hand_off_to_human=True, hand_off_agent="amira.haddad")
+    client = signed_in(member())
+    page = known(client, item)
+    assert "How to answer" in client.get(url_of(item)).content.decode()
+    change(store, item, **lost)
+    text = ask(client, item, page).content.decode()
+    assert re.findall(r' id="(messages|hand-off|recipient)"', text) == ["messages", "hand-off", "recipient"]
+    assert "How to answer" not in text
+    assert "You have this conversation" not in text
+    assert "***-***-0123" in text
+    assert "Reveal" in text
+    change(store, item, hand_off_to_human=True, hand_off_agent="amira.haddad", hand_off_action_id="y" * 32)
+    again = ask(client, item, page).content.decode()
+    assert "How to answer" in again
+    assert "+447588713814" in again, "from where one answers"
+
+
+def test_asking_for_news_does_not_take_what_waits_to_be_said(store, item):
+    client = signed_in(member())
+    page = known(client, item)
+    taken = client.post(url_of(item, "hand-off/"), {"intent": intent_in(client.get(url_of(item)))})
+    assert taken.status_code == 302
+    assert "You took over" not in ask(client, item, page).content.decode()
+    assert "You took over" in client.get(url_of(item)).content.decode()
+
+
+def intent_in(answer) -> str:
+    return re.search(r'name="intent" value="([^"]+)"', answer.content.decode())[1]
+
+
 def test_who_took_it_is_told_with_the_panel_as_it_now_is(store, item):
     client = signed_in(member())
     page = known(client, item)

@@ -6,6 +6,7 @@ import pytest
 
 from console.dynamodb import presence
 from console.refs import seal
+from conversations.reading import reference_of
 from tests import faults
 from tests.items import conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
@@ -72,3 +73,40 @@ def test_without_a_record_nothing_is_shown(person):
         assert "Ana Lee" not in page
     finally:
         person.create_tables("AUDIT")
+
+
+def test_from_a_conversation_to_the_others_of_the_same_recipient_on_record(person):
+    item = conversation(company_id=COMPANY, project_id="p", request_id="r")
+    page = f"/conversations/{reference_of(NUMBER, item['conversation_id'])}/"
+    recipient = URL.removesuffix("elsewhere/")
+    for who in (member(), admin(), auditor()):
+        client = signed_in(who)
+        assert f'href="{recipient}"' in text_of(client.get(page))
+        assert not [trail for trail in looks(person) if trail == f"STAFF#{who.username}"]
+        for _ in range(2):
+            assert client.get(recipient).status_code == 200
+        assert client.get(recipient, {"channel": "sms"}).status_code == 200
+        assert looks(person).count(f"STAFF#{who.username}") == 1, "once an hour"
+    looked_up = [each for each in person.all("AUDIT") if each["action_type"] == "person.looked_up"]
+    assert "7700900123" not in str(looked_up)
+    assert "looked up one person in conversations" in text_of(
+        signed_in(admin("eve")).get("/audit/?action=person.looked_up")
+    )
+    assert f'href="{recipient}"' in text_of(signed_in(member()).post(f"{page}reveal/"))
+
+
+def test_a_list_of_a_recipient_and_a_search_everywhere_are_two_looks(person):
+    client = signed_in(member())
+    assert client.get(URL.removesuffix("elsewhere/")).status_code == 200
+    assert client.get(URL).status_code == 200
+    assert len(looks(person)) == 2
+
+
+def test_the_recipients_list_is_not_shown_where_the_record_failed_nor_recorded_where_nothing_is_shown(person):
+    recipient = URL.removesuffix("elsewhere/")
+    client = signed_in(member())
+    with faults.fail_before("PutItem", table_key="AUDIT"):
+        assert client.get(recipient).status_code == 503
+    assert client.get(recipient, HTTP_SEC_PURPOSE="prefetch").status_code == 503
+    assert signed_in(member("lea", "agent", ["ci-none"])).get(recipient).status_code == 404
+    assert not looks(person)

@@ -227,5 +227,5 @@ def test_what_a_busy_database_kept_from_being_released_is_not_blamed_on_others(s
 def test_without_any_known_company_it_says_that_nobody_was_looked_for(store):
     store.put("CONVERSATIONS", waiting(5))
     text = html(signed_in(admin()).get("/queue/"))
-    assert "No company is known yet" in text
+    assert "No companies are known yet" in text
     assert "Nobody found waiting" in text

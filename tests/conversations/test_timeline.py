@@ -504,7 +504,7 @@ def test_the_trail_page_has_the_state_and_the_switches_beside_it(store, item):
     store.update(
         "IDEMPOTENCY", {"event_id": f"evt:rp:{item['conversation_id']}:m1"}, safe_mode=True, automation_enabled=True
     )
-    client = signed_in(member())
+    client = signed_in(admin())
     page = client.get(url_of(item)).content.decode()
     link = html.unescape(re.search(r'href="(/audit/trails/[^"]+)"', page).group(1))
     for text in (page, client.get(link).content.decode()):

@@ -262,7 +262,7 @@ REFUSED = {
     "no such page": ("GET", "/nowhere/", {"referer": f"{ORIGIN}/{TYPED_PHONE}"}, "", FIELDS, {404}),
     "no such reference": ("GET", "/conversations/" + "A" * 90 + "/", {"user-agent": TYPED_PHONE}, "", FIELDS, {404}),
     "a wrong method": ("DELETE", LOST, {"x-forwarded-for": TYPED_PHONE}, TYPED_EMAIL, "text/plain", {403, 405}),
-    "a wrong method, read": ("GET", "/sign-out/", {"accept": TYPED_PHONE}, "", FIELDS, {405}),
+    "a form's address, read": ("GET", "/sign-out/", {"accept": TYPED_PHONE}, "", FIELDS, {302}),
     "control characters": ("GET", "/conversations/%00%0a/", {"accept-language": TYPED_PHONE}, "", FIELDS, {404}),
     "bytes that are no text": (
         "GET",

@@ -11,9 +11,9 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.debug import sensitive_variables
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
-from console.answers import FAILURES, answer, in_words
+from console.answers import FAILURES, answer, form_on, in_words
 from console.audit.actions import staff_trail
 from console.audit.recording import Actor
 from console.errors import Conflict, NotFound
@@ -231,7 +231,7 @@ def remove_second_factor(request: StaffRequest, username: str) -> HttpResponse:
 
 
 @requires(Permission.STAFF_MANAGE)
-@require_POST
+@form_on("staff-account", "username")
 def end_sessions(request: StaffRequest, username: str) -> HttpResponse:
     """End one session of an account (`session`: its reference), or all of them (`session=all`)."""
     found = directory.load(username, request.staff)

@@ -11,10 +11,10 @@ from django.middleware.csrf import rotate_token
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from console import clock
-from console.answers import answer
+from console.answers import answer, form_on
 from console.audit.actions import staff_trail
 from console.errors import Conflict, Invalid
 from console.refs import seal
@@ -78,7 +78,7 @@ def password(request: StaffRequest) -> HttpResponse:
 
 
 @signed_in
-@require_POST
+@form_on("account")
 def time_zone(request: StaffRequest) -> HttpResponse:
     """The zone in which one sees times."""
     form = TimeZoneForm(request.POST, initial={"time_zone": request.staff.time_zone})
@@ -140,7 +140,7 @@ def remove_second_factor(request: StaffRequest) -> HttpResponse:
 
 
 @signed_in
-@require_POST
+@form_on("account")
 def end_sessions(request: StaffRequest) -> HttpResponse:
     """End one of one's own sessions, or all but this browser's; ending this one signs out."""
     reference = request.POST.get("session", "")

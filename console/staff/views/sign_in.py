@@ -9,8 +9,9 @@ from django.middleware.csrf import rotate_token
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods
 
+from console.answers import form_on
 from console.errors import ConsoleError, Invalid
 from console.staff import authentication, devices, oidc, password_links, sessions
 from console.staff.access import public
@@ -82,7 +83,7 @@ def code(request: HttpRequest) -> HttpResponse:
 
 
 @public
-@require_POST
+@form_on("home")
 def sign_out(request: HttpRequest) -> HttpResponse:
     """End the session, wherever its cookie was copied to; without one, only the cookie goes."""
     staff = sessions.authenticate_request(session_token(request), is_activity=False)

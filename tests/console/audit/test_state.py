@@ -49,7 +49,7 @@ def panel(**changes):
 
 def test_every_attribute_of_the_schema_is_said_in_words():
     shown = panel()
-    facts = {fact.label: (fact.value, fact.note) for fact in shown.facts}
+    facts = {fact.label: (fact.value, fact.note) for fact in (*shown.facts, *shown.technical)}
     assert facts == {
         "Routed to": ("Returns team", ""),
         "Routing confidence": ("87 %", "stored as 0.87"),
@@ -128,7 +128,7 @@ def test_what_drifted_is_flagged_and_shown_as_it_is(changes, flaw, shown):
     found = panel(**changes)
     assert flaw in found.drift
     if shown:
-        assert shown in [(fact.label, fact.value) for fact in found.facts]
+        assert shown in [(fact.label, fact.value) for fact in (*found.facts, *found.technical)]
 
 
 @pytest.mark.parametrize(

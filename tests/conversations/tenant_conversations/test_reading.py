@@ -244,3 +244,27 @@ def test_unknown_attributes_are_named_and_shown_masked():
     assert "unknown attributes: contact, model" in summary.flaws
     assert "900123" not in words_of(summary).replace("***-***-0123", "")
     assert [node.key for node in summary.unknown.children] == ["model", "contact"]
+
+
+@pytest.mark.parametrize("raw", [True, False])
+def test_when_a_message_was_written_is_told_where_its_metadata_says_so(raw):
+    entry = {
+        "role": "user",
+        "content": "hi",
+        "metadata": {"timestamp": "2026-01-31T10:00:00+00:00", "skill": "booking"},
+    }
+    shown = message(1, entry, raw=raw)
+    assert shown.at == clock.parse_instant("2026-01-31T10:00:00Z")
+    assert "skill" in words_of(shown.extra)
+    assert "timestamp" not in words_of(shown.extra)
+    assert not shown.drift
+    only_time = message(1, entry | {"metadata": {"timestamp": 1_769_853_600}}, raw=raw)
+    assert (only_time.at, only_time.extra) == (clock.parse_instant("2026-01-31T10:00:00Z"), None)
+
+
+@pytest.mark.parametrize("odd", ["soon", None, {"a": 1}, [], "", True, "9" * 400])
+def test_a_time_in_metadata_that_cannot_be_read_is_shown_as_it_is_stored(odd):
+    shown = message(1, {"role": "user", "content": "hi", "metadata": {"timestamp": odd}}, raw=True)
+    assert shown.at is None
+    assert "timestamp" in words_of(shown.extra)
+    assert message(1, {"role": "user", "content": "hi", "metadata": odd}, raw=True).at is None

@@ -491,3 +491,13 @@ def test_hostile_ids_and_texts_are_shown_and_harm_nothing(store, odd):
     assert said(page)[0].startswith(odd)
     assert len(sessions(user=odd).rows) == 1
     assert not record("session", odd, sid, raw=False, who=AUDITOR).notices
+
+
+def test_the_empty_image_of_a_text_is_no_flaw_and_not_told(store):
+    begun = ago(minutes=20)
+    store.put("SESSIONS", session(begun))
+    store.put("CHATS", event(begun, begun + 1, ImageId=""))
+    store.put("CHAT_MESSAGES", text(begun, begun + 1, "Where is my parcel?", ImageId=""))
+    (shown,) = messages(opened(begun))
+    assert shown.drift == ()
+    assert (shown.extra.more, [block.kind for block in shown.blocks]) == (None, ["text"])

@@ -28,6 +28,7 @@ _MADE_ONCE = (
     Action.CODE_ASKED,
     Action.SIGN_IN_FAILED,
     Action.SIGN_IN_THROTTLED,
+    Action.ACCESS_DENIED,
 )
 
 
@@ -46,7 +47,7 @@ def row_of_entry(
         drift.append("its time cannot be read")
     return TrailRow(
         at=moment_of(action, at, payload),
-        sentence=sentence(action, isolated(who), state, _with_people(payload, entry, actor, names)),
+        sentence=sentence(action, isolated(who), state, _with_people(payload, entry, actor, names)) + _times(entry),
         who=who or NO_ACTOR,
         role=redact(_text(entry.plain("actor_role"))),
         action=action,
@@ -59,6 +60,12 @@ def row_of_entry(
         drift=tuple(drift),
         reference=reference_of(entry),
     )
+
+
+def _times(entry: AuditEntry) -> str:
+    """How often it happened within its minute, where an entry counts that."""
+    times = entry.plain("times")
+    return f", {times:,} times" if isinstance(times, int) and times > 1 else ""
 
 
 def reference_of(entry: AuditEntry) -> str:

@@ -16,7 +16,7 @@ class ConversationsConfig(AppConfig):
         search box finds; and the other stores of conversations.
         """
         from console import context, system_sections
-        from console.audit import links, scoping
+        from console.audit import links, looks_recipients, scoping
         from console.search import finders
         from console.staff import known_companies, services
         from conversations import sources
@@ -24,6 +24,7 @@ class ConversationsConfig(AppConfig):
         from conversations.companies import names_for
         from conversations.indexing.section import TITLE, section
         from conversations.listing import url_by_id
+        from conversations.lookups import conversations_of
         from conversations.release import release_everything_of
         from conversations.scoping import companies_of
         from conversations.search import COMPANIES, CONVERSATIONS
@@ -36,6 +37,7 @@ class ConversationsConfig(AppConfig):
         system_sections.register(TITLE, section)
         scoping.register(companies_of)
         links.register(url_by_id)
+        looks_recipients.register(conversations_of)
         known_companies.register(names_for, known_companies.COMPANY)
         known_companies.register_existence(company_exists)
         known_companies.register_existence(tenant_conversation_exists)

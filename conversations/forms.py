@@ -128,7 +128,7 @@ class Lookup(LookupForm):
 
     def terms(self) -> dict[str, str]:
         """The cleaned fields."""
-        return {name: str(self.cleaned_data[name]) for name in self.fields}
+        return {name: str(self.cleaned_data[name]) for name in self.base_fields}
 
     def _spelled(self, name: str) -> str:
         value: str = self.cleaned_data[name]
@@ -141,6 +141,7 @@ class RecipientLookup(Lookup):
     """By the recipient's phone number or email."""
 
     look = "recipient"
+    of_person = ("recipient",)
     recipient = _identifier("Recipient's phone number or email", "With the country code, such as +44 7700 900123")
 
     def clean_recipient(self) -> str:
@@ -156,6 +157,7 @@ class RepliesLookup(Lookup):
     """By our number or address and the recipient's, as the platform finds a conversation for a reply."""
 
     look = "replies"
+    of_person = ("recipient",)
     channel = forms.ChoiceField(choices=list(CHANNELS.items()))
     ours = _identifier("Our number or address")
     recipient = _identifier("Recipient's phone number or email")

@@ -97,6 +97,17 @@ def find_recipient(typed: str, staff: Staff) -> Finding:
     return Finding(tuple(hit for hit in found if hit.rows))
 
 
+def conversations_of(typed: str, staff: Staff) -> tuple[tuple[tuple[str, str], ...], bool]:
+    """Id and company of a recipient's conversations in the person's scope, under each spelling; whether there are more.
+
+    One Query per spelling.
+    """
+    lists = [of_recipient(spelling, Filters(), staff).whole for spelling in spellings(typed)]
+    read = parallel(*(partial(first_page, listed, staff, ROWS_PER_HIT) for listed in lists))
+    pairs = ((item.conversation_id, item.company_id or "") for page in read for item in page.items)
+    return tuple(dict.fromkeys(pairs)), any(page.next for page in read)
+
+
 def find_replies(channel: str, ours: str, recipient: str, staff: Staff) -> Finding:
     """The conversations between our number or address and a recipient: one Query per pair of spellings."""
     pairs = [(one, other) for one in spellings(ours) for other in spellings(recipient)]

@@ -5,8 +5,9 @@ from datetime import timedelta
 from console.audit.actions import Action, staff_trail
 from console.audit.recording import Actor, Entry, NoTrail, record_once
 from console.errors import NotFound, TableMissing
+from console.personal_searches import count_reveal, pseudonym_of
 from console.redaction import mask_identifier
-from console.refs import stand_in, unseal
+from console.refs import unseal
 from console.search.meanings import Kind, Meaning
 from console.search.service import Results, search
 from console.staff.permissions import Permission, Staff
@@ -21,16 +22,17 @@ def look_up(reference: str, staff: Staff) -> tuple[str, Results]:
     """The masked recipient of a sealed reference, and what every store that the person may read holds of it.
 
     The entry (once per person, recipient and hour, in the person's own trail, under a keyed pseudonym) is written
-    first. Raises `Forbidden` without `pii:reveal`, `NotFound` for a recipient without a conversation in scope,
-    `NoTrail`, and the store's errors of what goes before the search.
+    first, and it counts as a reveal. Raises `Forbidden` without `pii:reveal`, `NotFound` for a recipient without a
+    conversation in scope, `TooManyAttempts`, `NoTrail`, and the store's errors of what goes before the search.
     """
     staff.require(Permission.CONVERSATION_READ)
     staff.require(Permission.PII_REVEAL)
     (recipient,) = unseal("recipient", reference, 1)
     if any_of(of_recipient(recipient, Filters(), staff), staff) is None:
         raise NotFound
-    person = stand_in(recipient)
+    person = pseudonym_of(recipient)
     entry = Entry(staff_trail(staff.username), Action.PERSON_LOOKED_UP, Actor.of(staff), payload={"person": person})
+    count_reveal(staff, entry)
     try:
         record_once(entry, person, HOUR)
     except TableMissing as missing:

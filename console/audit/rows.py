@@ -29,6 +29,8 @@ _MADE_ONCE = (
     Action.SIGN_IN_FAILED,
     Action.SIGN_IN_THROTTLED,
     Action.ACCESS_DENIED,
+    Action.PERSON_SEARCHED,
+    Action.RECIPIENT_REVEALED,
 )
 
 
@@ -62,10 +64,14 @@ def row_of_entry(
     )
 
 
-def _times(entry: AuditEntry) -> str:
-    """How often it happened within its minute, where an entry counts that."""
+def times_of(entry: AuditEntry) -> int:
+    """How often it happened: entries of refusals count those of their minute."""
     times = entry.plain("times")
-    return f", {times:,} times" if isinstance(times, int) and times > 1 else ""
+    return times if isinstance(times, int) and times > 1 else 1
+
+
+def _times(entry: AuditEntry) -> str:
+    return f", {times:,} times" if (times := times_of(entry)) > 1 else ""
 
 
 def reference_of(entry: AuditEntry) -> str:

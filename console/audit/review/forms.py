@@ -13,7 +13,7 @@ from console.audit.events.keys import decode, shown_key
 from console.audit.review.filters import MOST_NAMED, NOBODY, Review, action_groups, is_action_type, known_actions
 from console.audit.sentences import label_of
 from console.errors import BadReference
-from console.forms import PLAIN_TEXT, DaysForm, KeyField
+from console.forms import PLAIN_TEXT, DaysForm, KeyField, ask_reason
 from console.redaction import redact
 from console.refs import seal_data, unseal_data
 from console.staff.permissions import Staff
@@ -279,6 +279,10 @@ class AboutForm(forms.Form):
         error_messages={"invalid_choice": "Choose one of these."},
     )
     value = KeyField(label="Id or key", error_messages={"required": "Type an id or a key."})
+
+    def __init__(self, data: QueryDict | None, staff: Staff) -> None:
+        super().__init__(data)
+        ask_reason(self, staff)
 
     def about(self) -> About:
         """What a valid form names."""

@@ -24,7 +24,7 @@ class ConversationsConfig(AppConfig):
         from conversations.companies import names_for
         from conversations.indexing.section import TITLE, section
         from conversations.listing import url_by_id
-        from conversations.lookups import conversations_of
+        from conversations.lookups import conversations_of, country_codes
         from conversations.release import release_everything_of
         from conversations.scoping import companies_of
         from conversations.search import COMPANIES, CONVERSATIONS
@@ -33,6 +33,7 @@ class ConversationsConfig(AppConfig):
         from conversations.tenant_conversations.queries import exists as tenant_conversation_exists
 
         finders.register(CONVERSATIONS)
+        finders.register_codes(country_codes)
         finders.register(COMPANIES)
         system_sections.register(TITLE, section)
         scoping.register(companies_of)

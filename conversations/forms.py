@@ -12,9 +12,10 @@ from django.http import QueryDict
 
 from console.dynamodb.keys import SORT_KEY_BYTES
 from console.forms import DaysForm, DrawnSelect, FilterForm, KeyField, LookupForm, bind_lookup, by_look
+from console.search.meanings import is_national
 from console.staff.permissions import Staff
 from conversations.filters import Filters
-from conversations.lookups import Finding, find_by_id, find_recipient, find_replies, spellings
+from conversations.lookups import Finding, country_codes, find_by_id, find_recipient, find_replies, spellings
 from conversations.records import Summary
 
 CHANNELS = {"whatsapp": "WhatsApp", "sms": "SMS", "email": "Email"}
@@ -150,7 +151,8 @@ class RecipientLookup(Lookup):
 
     def find(self, staff: Staff) -> Finding:
         """See `find_recipient`."""
-        return find_recipient(self.cleaned_data["recipient"], staff)
+        typed = self.cleaned_data["recipient"]
+        return find_recipient(typed, staff, country_codes(staff) if is_national(typed) else ())
 
 
 class RepliesLookup(Lookup):

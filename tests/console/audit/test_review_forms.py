@@ -202,12 +202,12 @@ def test_checkboxes_show_what_is_chosen():
     ],
 )
 def test_an_id_or_key_that_cannot_be_one_is_told(typed, words):
-    form = AboutForm(typed)
+    form = AboutForm(typed, AUDITOR)
     assert not form.is_valid()
     assert words in str(form.errors)
 
 
 def test_an_id_is_taken_as_it_is():
-    form = AboutForm({"what": "conversation", "value": f" {CONVERSATION_ID} "})
+    form = AboutForm({"what": "conversation", "value": f" {CONVERSATION_ID} "}, AUDITOR)
     assert form.is_valid()
     assert form.about() == About(CONVERSATION, CONVERSATION_ID)

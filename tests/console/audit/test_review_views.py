@@ -334,7 +334,7 @@ def test_what_is_typed_leads_to_its_review_sealed_with_the_filters_kept(store, r
     store.put("IDEMPOTENCY", {"event_id": KEY_OF_TAG, "conversation_id": ID, "status": "processed"})
     page = text_of(reviewer, f"{AUDIT}?result=success")
     action = re.search(r'<form class="form about" method="post" action="([^"]+)"', page).group(1)
-    answer = reviewer.post(action, {"what": what, "value": value})
+    answer = reviewer.post(action, {"what": what, "value": value, "reason": "complaint 4711"})
     assert answer.status_code == 302
     assert answer["Location"] == f"{AUDIT}?result=success&about={About(what, value).sealed}"
     shown = text_of(reviewer, answer["Location"])

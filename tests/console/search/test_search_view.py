@@ -143,9 +143,9 @@ def test_a_company_and_a_tenant_are_found_by_name_and_a_tenant_s_id_in_any_case(
 def test_what_is_in_no_index_and_a_number_without_its_country_are_told(filled):
     agent = signed_in(member())
     for typed, words in (
-        ("req-68b0cbf0", "the whole id of the conversation"),
+        ("req-68b0cbf0", "Looked for that request among the"),
         ("thr-cuc-0770", "organisation#user#thread"),
-        ("07700 900900", "search for +44 7700 900600 rather than"),
+        ("07700 900900", "The number has no country code. It was tried with +44"),
     ):
         _, page = found(agent, typed)
         assert words in text_of(page), typed

@@ -21,7 +21,7 @@ class ConversationsConfig(AppConfig):
         from console.staff import known_companies, services
         from conversations import sources
         from conversations.companies import exists as company_exists
-        from conversations.companies import names_for
+        from conversations.companies import names_for, project_names
         from conversations.indexing.section import TITLE, section
         from conversations.listing import url_by_id
         from conversations.lookups import conversations_of, country_codes
@@ -38,6 +38,7 @@ class ConversationsConfig(AppConfig):
         system_sections.register(TITLE, section)
         scoping.register(companies_of)
         links.register(url_by_id)
+        links.register_project_names(project_names)
         looks_recipients.register(conversations_of)
         known_companies.register(names_for, known_companies.COMPANY)
         known_companies.register_existence(company_exists)

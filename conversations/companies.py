@@ -4,15 +4,18 @@ The conversations table cannot list its companies without a walk over all of it.
 registry in its own table (`pk = COMPANIES`, `sk` = company id), filled by `manage.py companies discover`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pynamodb.attributes import UnicodeAttribute
 from pynamodb.expressions.update import Action
 
 from console import clock
+from console.dynamodb.calls import parallel
 from console.dynamodb.connection import call
+from console.dynamodb.keys import SORT_KEY_BYTES, fits
 from console.dynamodb.models import StoreModel, TableMeta
 from console.dynamodb.registry import table_name
 from console.dynamodb.translation import ConditionFailed
@@ -29,6 +32,8 @@ PROJECTS_SHOWN = 50
 REGISTRY_READS = 4
 # A company that was found meanwhile may take so long to appear.
 REMEMBERED_SECONDS = 30
+# Projects are seldom renamed.
+NAMES_REMEMBERED_SECONDS = 300
 
 
 class RegisteredCompany(StoreModel):
@@ -151,6 +156,22 @@ def projects_of(company_id: str, limit: int = PROJECTS_SHOWN) -> Projects:
         if living is not None:
             found.append(Project(last, text_of(living.plain("project_name"), 120) or last))
     return Projects(tuple(found), more=True)
+
+
+def project_names(pairs: Collection[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Names by company and project, of the first `PROJECTS_SHOWN`: one Query of one item each, remembered."""
+    asked = [each for each in list(pairs)[:PROJECTS_SHOWN] if all(fits(part, SORT_KEY_BYTES) for part in each)]
+    names = parallel(*(partial(_project_name, *each) for each in asked))
+    return {pair: name for pair, name in zip(asked, names, strict=True) if name}
+
+
+@remembered(NAMES_REMEMBERED_SECONDS)
+def _project_name(company_id: str, project_id: str) -> str:
+    try:
+        found = _query(company_id, Conversation.project_id == project_id, 1)
+    except TableMissing:
+        return ""
+    return text_of(found[0].plain("project_name"), 120) if found else ""
 
 
 _PROJECT_ATTRIBUTES = ("company_id", "project_id", "project_name", "ttl")

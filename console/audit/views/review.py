@@ -103,8 +103,6 @@ def _hints(form: ReviewForm, about: About | None) -> tuple[str, ...]:
     company = form.chosen("company")
     if company and company not in known_companies.known_to(form.staff).names and not known_companies.is_in_use(company):
         hints.append(f"No company or tenant of the id {redact(company)} is known here.")
-    if form.chosen("actor"):
-        hints.append("People are looked for by username, as in amira.haddad, not by name.")
     # A sealed key is not spoken of to whoever holds its link.
     if about and about.hint and form.staff.scope.everything:
         hints.append(about.hint)

@@ -42,6 +42,17 @@ class KeyField(forms.CharField):
             raise forms.ValidationError(f"It can be at most {self.most:,} bytes long.")
 
 
+class ReasonField(KeyField):
+    """Why somebody looks for personal data. Not `required`: what is typed beside it tells whether it is needed."""
+
+    says_when = "Needed when you search for a phone number, an email address or a person's id."
+
+    def __init__(self, *, required: bool) -> None:
+        help_text = "" if required else self.says_when
+        errors = {"required": NO_REASON}
+        super().__init__(label="Reason", most=400, required=required, help_text=help_text, error_messages=errors)
+
+
 class DrawnHidden(forms.HiddenInput):
     """A hidden field that is drawn at once; Django's renders a template."""
 
@@ -134,13 +145,7 @@ def ask_reason(form: forms.Form, staff: Staff, *, always: bool = False) -> None:
     Where it is not always needed, `console.personal_searches` says when.
     """
     if not staff.can(Permission.PII_REVEAL):
-        form.fields["reason"] = KeyField(
-            label="Reason",
-            most=400,
-            required=always,
-            help_text="" if always else "Needed when you search for a phone number, an email address or a person's id.",
-            error_messages={"required": NO_REASON},
-        )
+        form.fields["reason"] = ReasonField(required=always)
 
 
 NO_REASON = "Say why you search for personal data. The reason and a pseudonym of what you typed go on record."

@@ -23,7 +23,6 @@ from console.redaction import redact
 from console.redaction.masks import digits_of
 from console.refs import stand_in
 from console.search.meanings import Kind, recognise, tidied
-from console.search.service import taken_for
 from console.staff.permissions import Permission, Staff
 from console.staff.throttling import TooManyAttempts, count_use
 
@@ -71,9 +70,11 @@ def on_record(typed: str, form: forms.Form, staff: Staff, search: Callable[[], T
     """
     _count_search(staff)
     found = search()
+    meanings = recognise(typed)
     told = {
         "person": pseudonym_of(typed),
-        "looked_for": taken_for(recognise(typed)) or "what a person is known by",
+        # The likeliest of what it can be.
+        "looked_for": meanings[0].kind.value if meanings else "what a person is known by",
         "reason": form.cleaned_data["reason"],
         "hits": hits(found),
     }

@@ -43,7 +43,8 @@ class TooManyAttempts(ConsoleError):
     status = 429
     title = "Too many attempts"
 
-    def __init__(self, seconds: int, said: str = "Too many attempts.") -> None:
+    def __init__(self, seconds: int, said: str = "Too many attempts.", title: str = title) -> None:
+        self.title = title
         self.seconds = self.retry_after = max(1, seconds)
         unit, number = ("hour", -(-self.seconds // 3600)) if self.seconds > 7200 else ("minute", -(-self.seconds // 60))
         super().__init__(f"{said} Try again in {number} {unit}{'s' if number > 1 else ''}.")
@@ -84,12 +85,14 @@ def count(name: str, address: str, *, browser: str = "") -> None:
 def count_use(kind: str, username: str, limit: int, period: timedelta, said: str) -> None:
     """Count one use of what each person may do `limit` times at once, and then once in each such part of the period.
 
+    `kind` names it in the plural.
+
     Raises `TooManyAttempts`, whose text begins with `said`, and the store's errors: then it may not be done either.
     """
     try:
         _take(_Count(kind, username, limit, period))
     except TooManyAttempts as refused:
-        raise TooManyAttempts(refused.seconds, said) from None
+        raise TooManyAttempts(refused.seconds, said, f"Too many {kind}") from None
 
 
 def forgive(name: str, address: str, *, browser: str = "") -> None:

@@ -139,14 +139,15 @@ class ReviewForm(DaysForm):
     field_order = ("group", "action", "other", "actor", "nobody", "result", "company", "since", "until")
 
     def __init__(self, data: QueryDict, staff: Staff) -> None:
-        super().__init__(_with_others_apart(data))
+        data = _with_others_apart(data)
+        super().__init__(data)
         self.staff = staff
         self._choices("group", group_slugs())
         self._choices("action", {name: name for name in known_actions()})
         self.is_valid()
         if name := self._names.get(self.chosen("company")):
             # Names are shown, whatever an address holds.
-            self.data["company"] = self._value_of(self.chosen("company"), name)
+            data["company"] = self._value_of(self.chosen("company"), name)
 
     def _choices(self, name: str, choices: dict[str, str]) -> None:
         self.fields[name].choices = list(choices.items())  # type: ignore[attr-defined]

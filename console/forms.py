@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString
 from console.dynamodb.keys import PARTITION_KEY_BYTES
 from console.errors import Invalid
 from console.escaping import filled, joined
+from console.staff.permissions import Permission, Staff
 
 # Not kept by the browser, nor changed or sent anywhere for its spelling: it may be somebody's number or address.
 PLAIN_TEXT = {"autocomplete": "off", "autocapitalize": "none", "autocorrect": "off", "spellcheck": "false"}
@@ -39,6 +40,17 @@ class KeyField(forms.CharField):
             raise forms.ValidationError("There are characters in it that cannot be part of it.")
         if len(value.encode()) > self.most:
             raise forms.ValidationError(f"It can be at most {self.most:,} bytes long.")
+
+
+class ReasonField(KeyField):
+    """Why somebody looks for personal data. Not `required`: what is typed beside it tells whether it is needed."""
+
+    says_when = "Needed when you search for a phone number, an email address or a person's id."
+
+    def __init__(self, *, required: bool) -> None:
+        help_text = "" if required else self.says_when
+        errors = {"required": NO_REASON}
+        super().__init__(label="Reason", most=400, required=required, help_text=help_text, error_messages=errors)
 
 
 class DrawnHidden(forms.HiddenInput):
@@ -127,10 +139,26 @@ def _midnight(day: date | None, zone: ZoneInfo) -> datetime | None:
     return datetime.combine(day, time.min, zone).astimezone(UTC) if day else None
 
 
+def ask_reason(form: forms.Form, staff: Staff, *, always: bool = False) -> None:
+    """Give a form the field `reason`, for a person whose role reveals nobody; `always`: whatever is typed is personal.
+
+    Where it is not always needed, `console.personal_searches` says when.
+    """
+    if not staff.can(Permission.PII_REVEAL):
+        form.fields["reason"] = ReasonField(required=always)
+
+
+NO_REASON = "Say why you search for personal data. The reason and a pseudonym of what you typed go on record."
+
+
 class LookupForm(forms.Form):
-    """What a person types to find something: only ever POSTed, as `look` says which, so that no address holds it."""
+    """What a person types to find something: only ever POSTed, as `look` says which, so that no address holds it.
+
+    `of_person` are the fields that hold what is somebody's whatever is typed; None where what is typed tells.
+    """
 
     look: ClassVar[str]
+    of_person: ClassVar[tuple[str, ...] | None] = None
 
 
 F = TypeVar("F", bound=LookupForm)
@@ -141,13 +169,17 @@ def by_look(*kinds: type[F]) -> dict[str, type[F]]:
     return {kind.look: kind for kind in kinds}
 
 
-def bind_lookup(kind: type[F], data: Mapping[str, Any] | None = None) -> F:
-    """A look-up's form; ids of fields differ between the forms of a page."""
-    return kind(data, auto_id=f"id_{kind.look}_%s")
+def bind_lookup(kind: type[F], data: Mapping[str, Any] | None = None, staff: Staff | None = None) -> F:
+    """A look-up's form; ids of fields differ between the forms of a page. `staff` is who types, where somebody does."""
+    form = kind(data, auto_id=f"id_{kind.look}_%s")
+    if staff is not None and kind.of_person != ():
+        ask_reason(form, staff, always=bool(kind.of_person))
+    return form
 
 
-def lookup_forms(kinds: Mapping[str, type[F]], bound: F | None = None) -> dict[str, F]:
+def lookup_forms(kinds: Mapping[str, type[F]], staff: Staff, bound: F | None = None) -> dict[str, F]:
     """One form of each kind, by its name; `bound` in place of its own kind."""
     return {
-        look: bound if bound is not None and bound.look == look else bind_lookup(kind) for look, kind in kinds.items()
+        look: bound if bound is not None and bound.look == look else bind_lookup(kind, staff=staff)
+        for look, kind in kinds.items()
     }

@@ -52,7 +52,8 @@ TOPICS = (
         (
             "The console does not send messages. Once you hold a conversation its page tells how to answer: the "
             "channel, our number or address, and the recipient once revealed, with a link that opens it.",
-            "Revealing a number, an address or a name is on record with your name.",
+            "Revealing a number, an address or a name is on record with your name. How many people you can reveal in "
+            "a day is limited.",
         ),
         _P.PII_REVEAL,
     ),
@@ -108,7 +109,10 @@ TOPICS = (
             "The review merges the trail of all conversations, newest first. Filter by action, person, result, company "
             "and days; an entry leads to its trail, its conversation, its idempotency record and all with the same "
             "key.",
-            "Who looked answers who opened, revealed or exported what. Export gives what was found as CSV or JSON "
+            "Who looked answers who opened, revealed, searched for or exported what: by member of staff, by "
+            "conversation, or by customer. Your own searches for a phone number, an email address or a person's id "
+            "need a reason if your role reveals nobody: the reason and a pseudonym of what you typed go on record, and "
+            "searches are limited per hour. Export gives what was found as CSV or JSON "
             "Lines, redacted; that it was exported is on record. Idempotency records are explained in words.",
         ),
         _P.AUDIT_REVIEW,

@@ -3,32 +3,44 @@
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect
 
 from console.errors import NotFound
 from console.forms import LookupForm, bind_lookup
+from console.personal_searches import has_reason, on_record, personal_in
+from console.staff.access import StaffRequest
 
 F = TypeVar("F", bound=LookupForm)
 
 
 def answer_lookup(
-    request: HttpRequest, kinds: Mapping[str, type[F]], lead: Callable[[F], str], show: Callable[..., HttpResponse]
+    request: StaffRequest, kinds: Mapping[str, type[F]], lead: Callable[[F], str], show: Callable[..., HttpResponse]
 ) -> HttpResponse:
     """A page of look-ups: GET shows them, POST leads to what was found.
 
     `lead` gives the address of what a valid form finds, and raises `NotFound` for nothing. `show` makes the page:
     `show(None)`; `show(form)` with what is wrong; `show(form, nothing=the error)`; `show(None, status=400)`.
+    Who may not reveal looks for personal data with a reason, and on record.
     """
     if request.method != "POST":
         return show(None)
     kind = kinds.get(request.POST.get("look", ""))
     if kind is None:
         return show(None, status=400)
-    form = bind_lookup(kind, request.POST)
+    staff = request.staff
+    form = bind_lookup(kind, request.POST, staff)
     if not form.is_valid():
         return show(form)
-    try:
-        return redirect(lead(form))
-    except NotFound as nothing:
-        return show(form, nothing=nothing)
+    typed = personal_in(form, staff)
+    if typed and not has_reason(form):
+        return show(form)
+
+    def found() -> str | NotFound:
+        try:
+            return lead(form)
+        except NotFound as nothing:
+            return nothing
+
+    where = on_record(typed, form, staff, found, lambda led: int(isinstance(led, str))) if typed else found()
+    return redirect(where) if isinstance(where, str) else show(form, nothing=where)

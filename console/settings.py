@@ -106,6 +106,10 @@ SESSION_ABSOLUTE_HOURS = env.int("SESSION_ABSOLUTE_HOURS", default=12)
 # Attempts of a quarter of an hour, per account and per address (see console.staff.throttling).
 SIGN_IN_ATTEMPTS_PER_ACCOUNT = env.int("SIGN_IN_ATTEMPTS_PER_ACCOUNT", default=10)
 SIGN_IN_ATTEMPTS_PER_ADDRESS = env.int("SIGN_IN_ATTEMPTS_PER_ADDRESS", default=100)
+# What each person may do at once, and how often from then on: searches for personal data of a role that may not reveal
+# any, and reveals of everybody else.
+PERSONAL_SEARCHES_PER_HOUR = env.int("PERSONAL_SEARCHES_PER_HOUR", default=20)
+REVEALS_PER_DAY = env.int("REVEALS_PER_DAY", default=200)
 # How many proxies of ours append to X-Forwarded-For; with 0 the header is never read.
 TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", default=0)
 PASSWORD_LINK_HOURS = env.int("PASSWORD_LINK_HOURS", default=24)

@@ -16,14 +16,15 @@ class ConversationsConfig(AppConfig):
         search box finds; and the other stores of conversations.
         """
         from console import context, system_sections
-        from console.audit import links, scoping
+        from console.audit import links, looks_recipients, scoping
         from console.search import finders
         from console.staff import known_companies, services
         from conversations import sources
         from conversations.companies import exists as company_exists
-        from conversations.companies import names_for
+        from conversations.companies import names_for, project_names
         from conversations.indexing.section import TITLE, section
         from conversations.listing import url_by_id
+        from conversations.lookups import conversations_of, country_codes
         from conversations.release import release_everything_of
         from conversations.scoping import companies_of
         from conversations.search import COMPANIES, CONVERSATIONS
@@ -32,10 +33,13 @@ class ConversationsConfig(AppConfig):
         from conversations.tenant_conversations.queries import exists as tenant_conversation_exists
 
         finders.register(CONVERSATIONS)
+        finders.register_codes(country_codes)
         finders.register(COMPANIES)
         system_sections.register(TITLE, section)
         scoping.register(companies_of)
         links.register(url_by_id)
+        links.register_project_names(project_names)
+        looks_recipients.register(conversations_of)
         known_companies.register(names_for, known_companies.COMPANY)
         known_companies.register_existence(company_exists)
         known_companies.register_existence(tenant_conversation_exists)

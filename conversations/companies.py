@@ -5,13 +5,15 @@ registry in its own table (`pk = COMPANIES`, `sk` = company id). The indexer add
 discover` finds what was there before.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from pynamodb.attributes import UnicodeAttribute
 
 from console import clock
+from console.dynamodb.calls import parallel
 from console.dynamodb.connection import call
 from console.dynamodb.keys import SORT_KEY_BYTES, fits
 from console.dynamodb.models import StoreModel, TableMeta
@@ -33,6 +35,8 @@ REMEMBERED_SECONDS = 30
 # By each worker of the indexer, and of each company: a write for every message would cost more than the queue itself.
 NOTED_SECONDS = 60
 _REVISION = {"pk": {"S": "COMPANIES_REVISION"}, "sk": {"S": "REVISION"}}
+# Projects are seldom renamed.
+NAMES_REMEMBERED_SECONDS = 300
 
 
 class RegisteredCompany(StoreModel):
@@ -177,6 +181,22 @@ def projects_of(company_id: str, limit: int = PROJECTS_SHOWN) -> Projects:
         if living is not None:
             found.append(Project(last, text_of(living.plain("project_name"), 120) or last))
     return Projects(tuple(found), more=True)
+
+
+def project_names(pairs: Collection[tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """Names by company and project, of the first `PROJECTS_SHOWN`: one Query of one item each, remembered."""
+    asked = [each for each in list(pairs)[:PROJECTS_SHOWN] if all(fits(part, SORT_KEY_BYTES) for part in each)]
+    names = parallel(*(partial(_project_name, *each) for each in asked))
+    return {pair: name for pair, name in zip(asked, names, strict=True) if name}
+
+
+@remembered(NAMES_REMEMBERED_SECONDS)
+def _project_name(company_id: str, project_id: str) -> str:
+    try:
+        found = _query(company_id, Conversation.project_id == project_id, 1)
+    except TableMissing:
+        return ""
+    return text_of(found[0].plain("project_name"), 120) if found else ""
 
 
 _PROJECT_ATTRIBUTES = ("company_id", "project_id", "project_name", "ttl")

@@ -12,9 +12,10 @@ from django.http import QueryDict
 
 from console.dynamodb.keys import SORT_KEY_BYTES
 from console.forms import DaysForm, DrawnSelect, FilterForm, KeyField, LookupForm, bind_lookup, by_look
+from console.search.meanings import is_national
 from console.staff.permissions import Staff
 from conversations.filters import FAILED, Filters
-from conversations.lookups import Finding, find_by_id, find_recipient, find_replies, spellings
+from conversations.lookups import Finding, country_codes, find_by_id, find_recipient, find_replies, spellings
 from conversations.records import Summary
 
 CHANNELS = {"whatsapp": "WhatsApp", "sms": "SMS", "email": "Email"}
@@ -133,7 +134,7 @@ class Lookup(LookupForm):
 
     def terms(self) -> dict[str, str]:
         """The cleaned fields."""
-        return {name: str(self.cleaned_data[name]) for name in self.fields}
+        return {name: str(self.cleaned_data[name]) for name in self.base_fields}
 
     def _spelled(self, name: str) -> str:
         value: str = self.cleaned_data[name]
@@ -146,6 +147,7 @@ class RecipientLookup(Lookup):
     """By the recipient's phone number or email."""
 
     look = "recipient"
+    of_person = ("recipient",)
     recipient = _identifier("Recipient's phone number or email", "With the country code, such as +44 7700 900123")
 
     def clean_recipient(self) -> str:
@@ -154,13 +156,15 @@ class RecipientLookup(Lookup):
 
     def find(self, staff: Staff) -> Finding:
         """See `find_recipient`."""
-        return find_recipient(self.cleaned_data["recipient"], staff)
+        typed = self.cleaned_data["recipient"]
+        return find_recipient(typed, staff, country_codes(staff) if is_national(typed) else ())
 
 
 class RepliesLookup(Lookup):
     """By our number or address and the recipient's, as the platform finds a conversation for a reply."""
 
     look = "replies"
+    of_person = ("recipient",)
     channel = forms.ChoiceField(choices=list(CHANNELS.items()))
     ours = _identifier("Our number or address")
     recipient = _identifier("Recipient's phone number or email")

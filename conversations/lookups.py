@@ -6,16 +6,22 @@ in a few usual spellings, three at most.
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 from console.dynamodb.calls import parallel
 from console.dynamodb.keys import SORT_KEY_BYTES, fits
-from console.dynamodb.paging import Source, read_page
+from console.dynamodb.paging import PageRead, Source, read_page
 from console.dynamodb.presence import index_absent
 from console.errors import NotAccepted, TableMissing
 from console.refs import seal
+from console.remembering import remembered
+from console.search.meanings import is_national, tried_with, with_code
 from console.staff.permissions import Staff
+from conversations.companies import companies_for
 from conversations.filters import Filters
 from conversations.models import CompanyProjectIndex, Conversation, ConversationIdIndex
 from conversations.queries import (
@@ -23,6 +29,7 @@ from conversations.queries import (
     first_page,
     is_visible,
     load_key,
+    of_company,
     of_recipient,
     of_reply,
 )
@@ -32,6 +39,19 @@ from conversations.records import Summary
 ROWS_PER_HIT = 20
 # The same conversation id under several recipients does not happen by design; drift is bounded.
 ITEMS_PER_ID = 10
+# For a request, and for the country codes of their numbers, so many companies are looked at.
+COMPANIES_AT_ONCE = 10
+CODES_TRIED, NUMBERS_READ = 4, 10
+CODES_REMEMBERED_SECONDS = 600
+# E.164: the zones of one digit, the countries of two, and all others, which have three.
+_COUNTRY_CODE = re.compile(
+    r"\+(?:1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|[2-9][0-9]{2})(?=[0-9]{6})", re.ASCII
+)
+BY_EMAIL = (
+    "An email address finds conversations held by email. Those over WhatsApp or SMS are found by the phone number "
+    "under which they are stored."
+)
+COPY_THE_ID = "For another one, copy its whole id with the button on its page."
 _PREFIX = re.compile(r"(?:whatsapp|tel|sms|mailto|smsto)\s*:\s*", re.IGNORECASE)
 _PHONE = re.compile(r"(?:\+|00)?\d{5,20}", re.ASCII)
 
@@ -91,10 +111,50 @@ def spellings(typed: str) -> tuple[str, ...]:
     return f"+{bare}", bare
 
 
-def find_recipient(typed: str, staff: Staff) -> Finding:
-    """A recipient's conversations under each spelling, at once: one Query per spelling."""
-    found = parallel(*(partial(_recipient_hit, spelling, staff) for spelling in spellings(typed)))
-    return Finding(tuple(hit for hit in found if hit.rows))
+def find_recipient(typed: str, staff: Staff, codes: Sequence[str] = ()) -> Finding:
+    """A recipient's conversations under each spelling, at once: one Query per spelling.
+
+    `codes` are the country codes to try a national number with.
+    """
+    national = is_national(typed)
+    meant = [typed, *(with_code(typed, code) for code in codes)] if national else [typed]
+    tried = tuple(dict.fromkeys(spelling for each in meant for spelling in spellings(each)))
+    found = parallel(*(partial(_recipient_hit, spelling, staff) for spelling in tried))
+    notice = BY_EMAIL if "@" in typed else tried_with(codes) if national else ""
+    return Finding(tuple(hit for hit in found if hit.rows), notice)
+
+
+def country_codes(staff: Staff) -> tuple[str, ...]:
+    """The country codes of the own numbers of the first companies in scope, the most frequent first.
+
+    One small Query for each company, remembered for ten minutes.
+    """
+    companies = companies_for(staff)[:COMPANIES_AT_ONCE]
+    found = parallel(*(partial(_codes_of, company.company_id) for company in companies))
+    return tuple(code for code, _ in Counter(chain.from_iterable(found)).most_common(CODES_TRIED))
+
+
+@remembered(CODES_REMEMBERED_SECONDS)
+def _codes_of(company_id: str) -> frozenset[str]:
+    names = ("gsi_company_whatsapp_number", "gsi_company_sms_number")
+    query = Conversation.company_project_index.query(company_id, page_size=NUMBERS_READ, attributes_to_get=list(names))
+    try:
+        items = next(query.page_iter)["Items"]
+    except (NotAccepted, TableMissing):
+        return frozenset()
+    numbers = (spellings(raw[name]["S"])[:1] for raw in items for name in names if "S" in raw.get(name, {}))
+    return frozenset(code[0] for each in numbers if each and (code := _COUNTRY_CODE.match(each[0])))
+
+
+def conversations_of(typed: str, staff: Staff) -> tuple[tuple[tuple[str, str], ...], bool]:
+    """Id and company of a recipient's conversations in the person's scope, under each spelling; whether there are more.
+
+    One Query per spelling.
+    """
+    lists = [of_recipient(spelling, Filters(), staff).whole for spelling in spellings(typed)]
+    read = parallel(*(partial(first_page, listed, staff, ROWS_PER_HIT) for listed in lists))
+    pairs = ((item.conversation_id, item.company_id or "") for page in read for item in page.items)
+    return tuple(dict.fromkeys(pairs)), any(page.next for page in read)
 
 
 def find_replies(channel: str, ours: str, recipient: str, staff: Staff) -> Finding:
@@ -105,13 +165,15 @@ def find_replies(channel: str, ours: str, recipient: str, staff: Staff) -> Findi
 
 
 def find_by_id(conversation_id: str, staff: Staff) -> Finding:
-    """Conversations of that id: by the id index; where that is absent or finds nothing, through company and project."""
+    """Conversations of that id: by the id index; where that is absent or finds nothing, through company and project.
+
+    Also without its recipient, and by the request's part alone, as pages show it: among the newest of companies.
+    """
     wanted = conversation_id.strip()
-    keys = _keys_by_index(wanted, staff)
-    notice = ""
+    keys, notice = [(channel, wanted) for channel in _keys_by_index(wanted, staff)], ""
     if not keys:
-        keys, notice = _keys_by_project(wanted, staff)
-    loaded = parallel(*(partial(load_key, channel, wanted, staff) for channel in keys)) if keys else []
+        keys, notice = _keys_by_project(wanted, staff) if "#" in wanted else find_request(wanted, staff)
+    loaded = parallel(*(partial(load_key, *key, staff) for key in keys)) if keys else []
     rows = tuple(summary_of(item, staff) for item in loaded if item is not None)
     return Finding((Hit("", "", "", rows),) if rows else (), notice)
 
@@ -151,8 +213,11 @@ def _keys_by_index(conversation_id: str, staff: Staff) -> list[str]:
     return [item.primary_channel for item in items if is_visible(item, staff)]
 
 
-def _keys_by_project(conversation_id: str, staff: Staff) -> tuple[list[str], str]:
-    """As `_keys_by_index`, from the company and project that the id begins with, within one page's budget of reads."""
+def _keys_by_project(conversation_id: str, staff: Staff) -> tuple[list[tuple[str, str]], str]:
+    """Keys of that id, or of those that go on with the recipient, and how far was looked where not to the end.
+
+    From the company and project that the id begins with, within one page's budget of reads.
+    """
     company_id, _, rest = conversation_id.partition("#")
     project_id = rest.partition("#")[0]
     if not company_id or not project_id or not staff.scope.covers(company_id):
@@ -163,10 +228,38 @@ def _keys_by_project(conversation_id: str, staff: Staff) -> tuple[list[str], str
         attributes=(),
         index=CompanyProjectIndex.Meta.index_name,
         ranges=((project_id, project_id),),
-        keep=lambda item: item.conversation_id == conversation_id,
+        keep=lambda item: conversation_id in (item.conversation_id, item.conversation_id.rpartition("#")[0]),
     )
     read = read_page(source, staff.username, size=ITEMS_PER_ID)
     notice = ""
     if not read.items and read.thin:
         notice = f"Looked at {read.looked_at} conversations of that project; it has more than one look-up may read."
-    return [item.primary_channel for item in read.items], notice
+    return [(item.primary_channel, item.conversation_id) for item in read.items], notice
+
+
+def find_request(request: str, staff: Staff) -> tuple[list[tuple[str, str]], str]:
+    """Keys of the conversations whose id has that between project and recipient, and how far was looked.
+
+    Among the newest of the first companies in scope: one page's budget of reads for each, side by side.
+    """
+    companies = companies_for(staff)
+    asked = companies[:COMPANIES_AT_ONCE]
+    pages = parallel(*(partial(_of_request, company.company_id, request, staff) for company in asked))
+    keys = [(item.primary_channel, item.conversation_id) for page in pages for item in page.items]
+    looked_at, number = sum(page.looked_at for page in pages), len(asked)
+    in_words = f"conversations of {number} compan{'y' if number == 1 else 'ies'}"
+    if any(page.thin for page in pages) or number < len(companies):
+        return keys, f"Looked for that request among the newest {looked_at} {in_words}. {COPY_THE_ID}"
+    return keys, f"Looked for that request among the {looked_at} {in_words}."
+
+
+def _of_request(company_id: str, request: str, staff: Staff) -> PageRead[Conversation]:
+    def keep(item: Conversation) -> bool:
+        segments = item.conversation_id.split("#")
+        return request in ("#".join(segments[2:-1]), item.plain("request_id"))
+
+    def narrowed(listed: ConversationList) -> ConversationList:
+        fallback = listed.fallback and narrowed(listed.fallback)
+        return ConversationList(replace(listed.source, keep=keep), fallback, listed.notice)
+
+    return first_page(narrowed(of_company(company_id, Filters(), staff)), staff, ITEMS_PER_ID)

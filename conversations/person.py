@@ -5,7 +5,8 @@ from datetime import timedelta
 from console.audit.actions import Action, staff_trail
 from console.audit.recording import Actor, Entry, NoTrail, record_once
 from console.errors import NotFound, TableMissing
-from console.refs import stand_in, unseal
+from console.personal_searches import count_reveal, pseudonym_of
+from console.refs import unseal
 from console.search.meanings import Kind, Meaning
 from console.search.service import Results, search
 from console.staff.permissions import Permission, Staff
@@ -22,11 +23,13 @@ ALL_STORES, CONVERSATIONS = "all stores", "conversations"
 def note_look(recipient: str, staff: Staff, stores: str) -> None:
     """Put on record that somebody looked a person up in `stores`: once an hour, under a keyed pseudonym.
 
-    Raises `NoTrail`, and the store's errors.
+    In all stores it counts as a reveal. Raises `TooManyAttempts`, `NoTrail`, and the store's errors.
     """
-    person = stand_in(recipient)
+    person = pseudonym_of(recipient)
     payload = {"person": person, "stores": stores}
     entry = Entry(staff_trail(staff.username), Action.PERSON_LOOKED_UP, Actor.of(staff), payload=payload)
+    if stores == ALL_STORES:
+        count_reveal(staff, entry)
     try:
         record_once(entry, person if stores == ALL_STORES else f"{stores}.{person}", HOUR)
     except TableMissing as missing:
@@ -38,8 +41,8 @@ def look_up(reference: str, staff: Staff) -> tuple[str, Results]:
     holds of it.
 
     The entry (once per person, recipient and hour, in the person's own trail, under a keyed pseudonym) is written
-    first. Raises `Forbidden` without `pii:reveal`, `NotFound` for a recipient without a conversation in scope,
-    `NoTrail`, and the store's errors of what goes before the search.
+    first, and it counts as a reveal. Raises `Forbidden` without `pii:reveal`, `NotFound` for a recipient without a
+    conversation in scope, `TooManyAttempts`, `NoTrail`, and the store's errors of what goes before the search.
     """
     staff.require(Permission.CONVERSATION_READ)
     staff.require(Permission.PII_REVEAL)

@@ -150,6 +150,13 @@ def short_id(conversation_id: str) -> str:
     return _line("#".join(segments[2:-1]) if len(segments) >= 4 else conversation_id)
 
 
+def id_to_copy(conversation_id: str) -> str:
+    """A conversation's id without its recipient, by which the search finds it; "" where that tells of a person."""
+    segments = conversation_id.split("#")
+    text = "#".join(segments[:-1] if len(segments) >= 4 else segments)
+    return text if redact(text) == text else ""
+
+
 # Required by the schema, except `messages`, which no list reads.
 _REQUIRED = (
     "channel_method",

@@ -1,9 +1,11 @@
 """What the search box finds among the platform's conversations and companies."""
 
+from dataclasses import replace
+
 from django.urls import reverse
 
 from console.search.finders import HITS, Finder, Found, Hit
-from console.search.meanings import Kind, named_so
+from console.search.meanings import Kind, is_national, named_so
 from console.staff.permissions import Permission, Staff
 from conversations import companies
 from conversations.listing import conversation_url, url_of
@@ -28,7 +30,9 @@ def _hit(row: Summary) -> Hit:
 
 
 def _recipient(value: str, staff: Staff) -> Found:
-    return _found(find_recipient(value, staff))
+    """Which country codes were tried with a national number the search says itself."""
+    found = find_recipient(value, staff)
+    return _found(replace(found, notice="") if is_national(value) else found)
 
 
 def _by_id(value: str, staff: Staff) -> Found:
@@ -50,6 +54,6 @@ def _named(value: str, staff: Staff) -> Found:
 CONVERSATIONS = Finder(
     "Conversations",
     Permission.CONVERSATION_READ,
-    {Kind.PHONE: _recipient, Kind.EMAIL: _recipient, Kind.CONVERSATION: _by_id},
+    {Kind.PHONE: _recipient, Kind.EMAIL: _recipient, Kind.CONVERSATION: _by_id, Kind.REQUEST: _by_id},
 )
 COMPANIES = Finder("Companies", Permission.CONVERSATION_READ, {Kind.COMPANY: _company, Kind.NAME: _named})

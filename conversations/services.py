@@ -20,6 +20,7 @@ from console.dynamodb.connection import call
 from console.dynamodb.registry import table_name
 from console.dynamodb.values import plain
 from console.errors import ConsoleError, NotFound, TableMissing
+from console.personal_searches import count_reveal
 from console.refs import unseal
 from console.staff.permissions import Permission, Staff
 from conversations.events import Story, story_of
@@ -147,13 +148,18 @@ def _hand_offs(item: Conversation) -> tuple[tuple[HandOffEntry, ...], str]:
 
 
 def reveal(reference: str, staff: Staff) -> tuple[Conversation, Revealed]:
-    """The recipient in full, on record first. Raises as `open_conversation`; `Forbidden` without the permission."""
+    """The recipient in full, counted and on record first.
+
+    Raises as `open_conversation`; `Forbidden` without the permission, `TooManyAttempts` after too many of a day.
+    """
     staff.require(Permission.PII_REVEAL)
     item = load_conversation(reference, staff)
     shown = revealed(item)
     fields = [name for name in ("number", "email", "name") if getattr(shown, name)]
+    entry = _entry(item, staff, Action.RECIPIENT_REVEALED, {"fields": fields})
+    count_reveal(staff, entry)
     try:
-        record(_entry(item, staff, Action.RECIPIENT_REVEALED, {"fields": fields}))
+        record(entry)
     except TableMissing as missing:
         raise NoTrail(*REVEALED) from missing
     return item, shown

@@ -31,6 +31,7 @@ class Action(StrEnum):
     TRANSCRIPT_OPENED = "transcript.opened"
     RECIPIENT_REVEALED = "recipient.revealed"
     PERSON_LOOKED_UP = "person.looked_up"
+    PERSON_SEARCHED = "person.searched"
     AUDIT_EXPORTED = "audit.exported"
     AUDIT_ARCHIVED = "audit.archived"
     # Conversations of tenants, in the trails of tenants

@@ -1,7 +1,7 @@
 """Who looked: opened transcripts, reveals and exports, by the person who looked and by the conversation looked at."""
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
@@ -18,7 +18,7 @@ from console.audit.results import outcome_of
 from console.audit.review.filters import LOOKS, NOBODY, Review
 from console.audit.review.gathering import Gathered, gather, look_ahead
 from console.audit.review.plan import TRAIL_BY_TRAIL
-from console.audit.rows import PLATFORM_NAMES, as_payload, text_in
+from console.audit.rows import PLATFORM_NAMES, as_payload, text_in, times_of
 from console.audit.scoping import is_conversation_trail
 from console.errors import NotFound
 from console.redaction import redact
@@ -28,6 +28,8 @@ from console.staff.permissions import Staff
 from console.trees import text_of
 
 K = TypeVar("K", bound=Hashable)
+# Recorded in the trail of who looked, under a pseudonym of who was looked for.
+OF_PERSONS = (Action.PERSON_LOOKED_UP, Action.PERSON_SEARCHED)
 ENTRIES_READ = 400
 PIECES = 8
 
@@ -91,8 +93,9 @@ def looks_of_person(username: str, staff: Staff) -> Looks:
             return redact(trail), "", url
         if trail.startswith((THREAD_TRAIL, CHAT_TRAIL)):
             return name_of(trail), "", url
-        if entries[0].plain("action_type") == Action.PERSON_LOOKED_UP:
-            return "A person", "recorded in their own trail", url
+        if entries[0].plain("action_type") in OF_PERSONS:
+            kind = _word(_payload(entries[0]).get("looked_for"))
+            return (f"A person, by {kind}" if kind else "A person"), "recorded in their own trail", url
         note = f"recorded in the trail of {_whose(trail)}"
         if entries[0].plain("action_type") == Action.AUDIT_EXPORTED:
             return f"Export{'s' if len(entries) > 1 else ''} across conversations", note, url
@@ -112,9 +115,14 @@ def _whose(trail: str) -> str:
 
 def _about(entry: AuditEntry) -> str:
     """What of a trail of several things an entry is about: a person that was looked up, a tenant's conversation."""
-    if entry.plain("action_type") == Action.PERSON_LOOKED_UP:
-        return f"person {_word(_payload(entry).get('person'))}"
+    if entry.plain("action_type") in OF_PERSONS:
+        return f"person {person_in(entry)}"
     return _in_tenant(entry)
+
+
+def person_in(entry: AuditEntry) -> str:
+    """The pseudonym of whom a look-up or search was for; "" where an entry tells none."""
+    return _word(_payload(entry).get("person"))
 
 
 def _in_tenant(entry: AuditEntry) -> str:
@@ -133,7 +141,26 @@ def looks_of_conversation(conversation_id: str, staff: Staff) -> Looks:
     check_conversation(conversation_id, staff)
     gathered = gather(Review(LOOKS, conversation=conversation_id), staff, ENTRIES_READ, PIECES)
     across = exports_across(conversation_id, staff, gathered.entries)
-    entries = (*gathered.entries, *across.entries)
+
+    def what(entry: AuditEntry) -> str:
+        elsewhere = text_in(entry, "conversation_id") != conversation_id
+        return what_of(entry) + (" across conversations: may contain it" if elsewhere else "")
+
+    rows = rows_by_person((*gathered.entries, *across.entries), what)
+    is_unknown = not rows and gathered.is_all and _is_unknown(conversation_id, staff)
+    return _looks(rows, gathered, across=across, is_unknown=is_unknown)
+
+
+def _is_unknown(conversation_id: str, staff: Staff) -> bool:
+    """Whether nothing stands in its trail and nobody knows a conversation of that id: most often it was mistyped."""
+    is_there = gather(Review(conversation=conversation_id), staff, 1, 1).entries
+    return not is_there and not scoping.companies_of(conversation_id)
+
+
+def rows_by_person(
+    entries: Sequence[AuditEntry], what: Callable[[AuditEntry], str] | None = None
+) -> tuple[Looked, ...]:
+    """A row for each person who looked, with what they did; `what` says that of one entry, else `what_of`."""
     names = display_names(entries)
 
     def words(actor: str, entries: list[AuditEntry]) -> tuple[str, str, str]:
@@ -143,19 +170,7 @@ def looks_of_conversation(conversation_id: str, staff: Staff) -> Looks:
         note = " · ".join(part for part in (username if username != shown else "", ", ".join(roles)) if part)
         return shown, note, person_url(actor)
 
-    def what(entry: AuditEntry) -> str:
-        elsewhere = text_in(entry, "conversation_id") != conversation_id
-        return what_of(entry) + (" across conversations: may contain it" if elsewhere else "")
-
-    rows = _rows(entries, lambda entry: text_in(entry, "actor"), words, what)
-    is_unknown = not rows and gathered.is_all and _is_unknown(conversation_id, staff)
-    return _looks(rows, gathered, across=across, is_unknown=is_unknown)
-
-
-def _is_unknown(conversation_id: str, staff: Staff) -> bool:
-    """Whether nothing stands in its trail and nobody knows a conversation of that id: most often it was mistyped."""
-    is_there = gather(Review(conversation=conversation_id), staff, 1, 1).entries
-    return not is_there and not scoping.companies_of(conversation_id)
+    return _rows(entries, lambda entry: text_in(entry, "actor"), words, what or what_of)
 
 
 def check_conversation(conversation_id: str, staff: Staff) -> None:
@@ -194,7 +209,7 @@ def _rows(
     for entry in entries:
         groups.setdefault(by(entry), _Group()).add(entry, what(entry))
     rows = (
-        Looked(*words(name, group.entries), len(group.entries), tuple(group.what.most_common()), group.last)
+        Looked(*words(name, group.entries), group.what.total(), tuple(group.what.most_common()), group.last)
         for name, group in groups.items()
     )
     # By when last, for entries that are kept once an hour have their time within, and exports are read apart.
@@ -210,7 +225,7 @@ class _Group:
     def add(self, entry: AuditEntry, what: str) -> None:
         """One look more."""
         self.entries.append(entry)
-        self.what[what] += 1
+        self.what[what] += times_of(entry)
         at = happened_at(entry)
         if at and (self.last is None or at > self.last):
             self.last = at
@@ -222,6 +237,13 @@ def what_of(entry: AuditEntry) -> str:
     result = outcome_of(entry)
     failed = f" ({result})" if result in ("failed", "conflict", "pending") else ""
     match entry.plain("action_type"):
+        case Action.RECIPIENT_REVEALED if result == "failed":
+            return "was refused to reveal the recipient"
+        case Action.PERSON_SEARCHED if result == "failed":
+            return "was refused a search for personal data"
+        case Action.PERSON_SEARCHED:
+            reason = text_of(told.get("reason") or "")[:80]
+            return f"searched for, {told.get('hits', '?')} found: {reason}{failed}"
         case Action.RECIPIENT_REVEALED:
             fields = ", ".join(_listed(told.get("fields")))
             return (f"revealed: {fields}" if fields else "revealed") + failed

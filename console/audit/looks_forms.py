@@ -11,6 +11,7 @@ class PersonLooks(LookupForm):
     """A member of staff."""
 
     look = "person"
+    of_person = ()
     username = forms.CharField(
         max_length=200,
         widget=forms.TextInput(attrs=dict(PLAIN_TEXT)),
@@ -32,4 +33,17 @@ class ConversationLooks(LookupForm):
     conversation_id = KeyField(label="Conversation id", error_messages={"required": "Type a conversation id."})
 
 
-LOOKUPS: dict[str, type[LookupForm]] = by_look(PersonLooks, ConversationLooks)
+class RecipientLooks(LookupForm):
+    """A customer, by their number or address."""
+
+    look = "recipient"
+    of_person = ("recipient",)
+    recipient = KeyField(
+        label="Phone number or email address",
+        most=320,
+        help_text="With the country code, such as +44 7700 900123",
+        error_messages={"required": "Type a phone number or an email address."},
+    )
+
+
+LOOKUPS: dict[str, type[LookupForm]] = by_look(PersonLooks, ConversationLooks, RecipientLooks)

@@ -66,6 +66,8 @@ class AuditEntry(ForeignModel):
     gsi_company_id = UnicodeAttribute(null=True)
     action_id = UnicodeAttribute(null=True)
     previous_action_id = UnicodeAttribute(null=True)
+    # on what happened again within its minute: how often in all
+    times = NumberAttribute(null=True)
     # on what the platform asked for: the platform's time of the flip of the flag that the entry stands for
     edge_at = UnicodeAttribute(null=True)
 

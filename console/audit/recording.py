@@ -25,6 +25,8 @@ from console.staff.permissions import Staff
 
 logger = logging.getLogger(__name__)
 
+MINUTE = timedelta(minutes=1)
+
 
 class NoTrail(TableMissing):
     """The trail's table is not there, so that what has to be on record cannot be done."""
@@ -162,6 +164,21 @@ def record_once(entry: Entry, about: str, period: timedelta, at: datetime | None
     except ConditionFailed:
         return False
     return True
+
+
+def record_counted(entry: Entry, about: str) -> None:
+    """Write an entry, or count it on the one that its trail has of its action about the same in this minute.
+
+    So that whoever repeats something leaves one entry a minute and a number (`times`), not a trail full of it. A write
+    that is repeated after a lost answer may count twice. Raises the store's errors.
+    """
+    at = clock.now()
+    if record_once(entry, about, MINUTE, at):
+        return
+    key = sort_key(clock.floored(at, MINUTE), f"{entry.action.value}.{about}")
+    AuditEntry(conversation_id=entry.trail, ts_action_id=key).update(
+        actions=[AuditEntry.times.set((AuditEntry.times | 1) + 1)], condition=AuditEntry.conversation_id.exists()
+    )
 
 
 def record_once_an_hour(entry: Entry, at: datetime | None = None) -> bool:

@@ -28,6 +28,9 @@ _MADE_ONCE = (
     Action.CODE_ASKED,
     Action.SIGN_IN_FAILED,
     Action.SIGN_IN_THROTTLED,
+    Action.ACCESS_DENIED,
+    Action.PERSON_SEARCHED,
+    Action.RECIPIENT_REVEALED,
 )
 
 
@@ -46,7 +49,7 @@ def row_of_entry(
         drift.append("its time cannot be read")
     return TrailRow(
         at=moment_of(action, at, payload),
-        sentence=sentence(action, isolated(who), state, _with_people(payload, entry, actor, names)),
+        sentence=sentence(action, isolated(who), state, _with_people(payload, entry, actor, names)) + _times(entry),
         who=who or NO_ACTOR,
         role=redact(_text(entry.plain("actor_role"))),
         action=action,
@@ -59,6 +62,16 @@ def row_of_entry(
         drift=tuple(drift),
         reference=reference_of(entry),
     )
+
+
+def times_of(entry: AuditEntry) -> int:
+    """How often it happened: entries of refusals count those of their minute."""
+    times = entry.plain("times")
+    return times if isinstance(times, int) and times > 1 else 1
+
+
+def _times(entry: AuditEntry) -> str:
+    return f", {times:,} times" if (times := times_of(entry)) > 1 else ""
 
 
 def reference_of(entry: AuditEntry) -> str:

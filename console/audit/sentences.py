@@ -32,6 +32,7 @@ _PHRASES: dict[str, tuple[str, str]] = {
         "looked up one person[ in {stores}]",
         "look up one person[ in {stores}]",
     ),
+    Action.PERSON_SEARCHED: ("searched for personal data[: {why}]", "search for personal data"),
     Action.AUDIT_EXPORTED: ("exported the trail", "export the trail"),
     Action.AUDIT_ARCHIVED: ("archived the trail", "archive the trail"),
     Action.TENANT_CONVERSATION_CLEARED: ("cleared the conversation[ {conversation}]", "clear the conversation"),

@@ -14,6 +14,7 @@ urlpatterns = [
     path("export/", export.export, name="audit-export"),
     path("looks/", looks.looks, name="audit-looks"),
     path("looks/people/<str:username>/", looks.person, name="audit-looks-person"),
+    path("looks/recipients/<str:ref>/", looks.recipient, name="audit-looks-recipient"),
     path("looks/conversations/<str:ref>/", looks.conversation, name="audit-looks-conversation"),
     path("picture/", picture.picture, name="audit-picture"),
     path("trails/<str:ref>/", trails.trail, name="trail"),

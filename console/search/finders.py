@@ -43,7 +43,22 @@ class Finder:
     find: Mapping[Kind, Find] = field(default_factory=dict)
 
 
+# From who asks to the country codes with which a national number may be meant, such as "+44": likeliest first.
+Codes = Callable[[Staff], tuple[str, ...]]
+
 _finders: dict[str, Finder] = {}
+_codes: list[Codes] = []
+
+
+def register_codes(codes: Codes) -> None:
+    """Called once at start-up by an app that knows where people's numbers are."""
+    if codes not in _codes:
+        _codes.append(codes)
+
+
+def country_codes(staff: Staff) -> tuple[str, ...]:
+    """The country codes to try. Raises the store's errors."""
+    return tuple(dict.fromkeys(code for codes in _codes for code in codes(staff)))
 
 
 def register(finder: Finder) -> None:

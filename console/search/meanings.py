@@ -5,7 +5,7 @@ A text can be several things (a word is the id of a tenant, of a company, or som
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -37,7 +37,6 @@ class Kind(StrEnum):
 # Why what was recognised is not looked for.
 UNSEARCHED = {
     Kind.MESSAGE: "A message is found within its thread only: open the thread, or look it up under Threads.",
-    Kind.REQUEST: "No index holds a request's id alone: search for the whole id of the conversation, or its recipient.",
     Kind.THREAD_ID: "No index holds a thread's own id alone: search for its whole key, organisation#user#thread.",
 }
 
@@ -65,7 +64,7 @@ _SLACK = re.compile(r"[TCDGEAB][A-Z0-9]{6,20}", re.ASCII)
 _WORD = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._@+-]*[A-Za-z0-9])?", re.ASCII)
 _FULL_NAME = re.compile(r"[A-Za-z][A-Za-z'-]*(?: [A-Za-z][A-Za-z'-]*){1,3}")
 _NAME = re.compile(r"(?=.*[^\W\d_])\w[\w '’&.,()/+-]{1,79}")
-_REQUEST, _THREAD = re.compile(r"req[_-].+", re.IGNORECASE), re.compile(r"(?:thread|thr)[_-].+", re.IGNORECASE)
+_REQUEST, _THREAD = re.compile(r"req(?:[_-].+|\d.*)", re.IGNORECASE), re.compile(r"(?:thread|thr)[_-].+", re.IGNORECASE)
 _HANDLE = re.compile(r"@[A-Za-z][A-Za-z0-9_]{3,31}", re.ASCII)
 _DIGITS = (7, 15)
 # Two ids of the platform have at least that many parts: company, project, request, and most often the recipient.
@@ -84,6 +83,24 @@ def is_national(number: str) -> bool:
     """Whether a typed phone number lacks its country code."""
     digits = [char for char in number if char.isdigit() or char == "+"]
     return digits[:1] == ["0"] and digits[:2] != ["0", "0"]
+
+
+def with_code(national: str, code: str) -> str:
+    """A national number with a country code, without the zero that it begins with."""
+    return code + "".join(char for char in national if char.isdigit()).removeprefix("0")
+
+
+def tried_with(codes: Sequence[str]) -> str:
+    """Which country codes a national number was tried with, in words."""
+    if not codes:
+        return NATIONAL
+    several = len(codes) > 1
+    words = f"{', '.join(codes[:-1])} and {codes[-1]}" if several else codes[0]
+    which = f"the code{'s' if several else ''} of your companies' own numbers"
+    return f"The number has no country code. It was tried with {words}, {which}."
+
+
+NATIONAL = "Numbers are stored with their country code: search for +44 7700 900600 rather than 07700 900600."
 
 
 def named_so(name: str, typed: str) -> bool:
@@ -169,7 +186,7 @@ def _words(text: str) -> Iterator[Meaning]:
         yield Meaning(Kind.CHANNEL_ID, text.lower())
     elif _HANDLE.fullmatch(text) or _SLACK.fullmatch(text):
         yield Meaning(Kind.CHANNEL_ID, text)
-    if _REQUEST.fullmatch(text):
+    if _REQUEST.fullmatch(text) or _UUID.fullmatch(text):
         yield Meaning(Kind.REQUEST, text)
     elif _THREAD.fullmatch(text):
         yield Meaning(Kind.THREAD_ID, text)

@@ -7,13 +7,12 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 from console.errors import ConsoleError, NotFound, TableMissing
-from console.search.finders import Find, Finder, Found, Hit, finders
-from console.search.meanings import UNSEARCHED, Kind, Meaning, is_national
+from console.search.finders import Find, Finder, Found, Hit, country_codes, finders
+from console.search.meanings import UNSEARCHED, Kind, Meaning, is_national, tried_with, with_code
 from console.staff.permissions import Staff
 
 logger = logging.getLogger(__name__)
 
-NATIONAL = "Numbers are stored with their country code: search for +44 7700 900600 rather than 07700 900600."
 # What has not answered by then is said to be late: people wait for the rest no longer.
 DEADLINE_SECONDS = 3.0
 # Of its own, because a look-up makes calls on the shared one and would wait there for itself. It bounds what one
@@ -53,6 +52,7 @@ def search(meanings: Sequence[Meaning], staff: Staff, deadline: float = DEADLINE
     """
     if staff.scope.is_empty:
         return Results(lines=("No company or tenant is in your scope, so nothing was searched.",))
+    codes, meanings = _with_codes(meanings, staff)
     allowed = [each for each in finders() if staff.can(each.permission)]
     asked = {finder.title: _start(finder, meanings, staff) for finder in allowed}
     asked = {title: futures for title, futures in asked.items() if futures}
@@ -72,8 +72,20 @@ def search(meanings: Sequence[Meaning], staff: Staff, deadline: float = DEADLINE
     lines += [UNSEARCHED[meaning.kind] for meaning in meanings if meaning.kind in UNSEARCHED]
     lines += _refused(meanings, staff)
     if not groups and any(meaning.kind is Kind.PHONE and is_national(meaning.value) for meaning in meanings):
-        lines.append(NATIONAL)
+        lines.append(tried_with(codes))
     return Results(tuple(groups), tuple(quiet), tuple(dict.fromkeys(lines)), complete)
+
+
+def _with_codes(meanings: Sequence[Meaning], staff: Staff) -> tuple[tuple[str, ...], Sequence[Meaning]]:
+    """The country codes that a national number is tried with, and the meanings with those that this adds."""
+    national = [each for each in meanings if each.kind is Kind.PHONE and is_national(each.value)]
+    try:
+        codes = country_codes(staff) if national else ()
+    except ConsoleError as error:
+        logger.warning("Country codes could not be read: %s", type(error).__name__)
+        codes = ()
+    added = [Meaning(Kind.PHONE, with_code(each.value, code)) for each in national for code in codes]
+    return codes, [*meanings, *added]
 
 
 def _start(finder: Finder, meanings: Sequence[Meaning], staff: Staff) -> list[Future[Found]]:

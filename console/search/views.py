@@ -1,4 +1,8 @@
-"""`/search/`: one box. What is typed is POSTed, and sealed in the address of its results: in no log, and in no URL."""
+"""`/search/`: one box. What is typed is POSTed, and sealed in the address of its results: in no log, and in no URL.
+
+The seal says whose search it is, too: only they see again what they typed. For who may not reveal personal data a link
+to what was found of somebody works for them alone, and for an hour; then the search has to go on record anew.
+"""
 
 from urllib.parse import urlencode
 
@@ -8,13 +12,16 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
+from console import clock
 from console.errors import BadReference
-from console.forms import KeyField
+from console.forms import NO_REASON, KeyField, ask_reason
+from console.personal_searches import HOUR, has_reason, must_say_why, on_record
 from console.refs import seal, unseal
 from console.search.meanings import MAX_LENGTH, recognise
+from console.search.service import Results, taken_for
 from console.search.service import search as search_stores
-from console.search.service import taken_for
 from console.staff.access import StaffRequest, signed_in
+from console.staff.permissions import Staff
 
 _KIND = "search"
 
@@ -29,9 +36,10 @@ class SearchForm(forms.Form):
         error_messages={"required": "Type or paste what you look for."},
     )
 
-    def __init__(self, *args: object, **kwargs: object) -> None:
+    def __init__(self, *args: object, staff: Staff, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         self.fields["typed"].widget.attrs |= {"type": "search", "data-key": "/", "autofocus": True}
+        ask_reason(self, staff)
 
 
 @signed_in
@@ -39,36 +47,51 @@ class SearchForm(forms.Form):
 def search(request: StaffRequest) -> HttpResponse:
     """GET: the box, or the results of a sealed `q`, searched anew. POST `typed`: a single hit opens at once."""
     if request.method == "POST":
-        form = SearchForm(request.POST)
+        form = SearchForm(request.POST, staff=request.staff)
         if not form.is_valid():
             return render(request, "search/search.html", {"form": form}, status=422)
         return _found(request, form.cleaned_data["typed"], form)
     if sealed := request.GET.get("q", ""):
         try:
-            [typed] = unseal(_KIND, sealed, 1)
+            typed, username, at = unseal(_KIND, sealed, 3)
         except BadReference:
             return redirect("search")
-        # Without what was typed: the link may be somebody else's, and a seal is not opened for whoever holds it.
-        return _results(request, typed)
-    return render(request, "search/search.html", {"form": SearchForm()})
+        return _results(request, typed, username, int(at))
+    return render(request, "search/search.html", {"form": SearchForm(staff=request.staff)})
 
 
 def _found(request: StaffRequest, typed: str, form: SearchForm) -> HttpResponse:
-    meanings = recognise(typed)
+    meanings, staff = recognise(typed), request.staff
     if not meanings:
         return render(request, "search/search.html", {"form": form, "taken_for": "", "searched": True})
-    results = search_stores(meanings, request.staff)
-    if len(results.hits) == 1 and results.complete:
-        return HttpResponseRedirect(results.hits[0].url)
-    return HttpResponseRedirect(f"{reverse('search')}?{urlencode({'q': seal(_KIND, typed)})}")
+
+    def results() -> Results:
+        return search_stores(meanings, staff)
+
+    if must_say_why(typed, staff):
+        if not has_reason(form):
+            return render(request, "search/search.html", {"form": form}, status=422)
+        found = on_record(typed, form, staff, results, lambda each: len(each.hits))
+    else:
+        found = results()
+    if len(found.hits) == 1 and found.complete:
+        return HttpResponseRedirect(found.hits[0].url)
+    sealed = seal(_KIND, typed, staff.username, str(clock.to_epoch(clock.now())))
+    return HttpResponseRedirect(f"{reverse('search')}?{urlencode({'q': sealed})}")
 
 
-def _results(request: StaffRequest, typed: str) -> HttpResponse:
-    meanings = recognise(typed)
+def _results(request: StaffRequest, typed: str, username: str, at: int) -> HttpResponse:
+    meanings, staff = recognise(typed), request.staff
+    is_own = username == staff.username
+    # Of somebody else's link what was typed is not shown: a seal is not opened for whoever holds it.
+    form = SearchForm(initial={"typed": typed} if is_own else None, staff=staff)
+    is_recorded = is_own and clock.to_epoch(clock.now()) - at < HOUR.total_seconds()
+    if must_say_why(typed, staff) and not is_recorded:
+        return render(request, "search/search.html", {"form": form, "stale": NO_REASON})
     context = {
-        "form": SearchForm(),
+        "form": form,
         "searched": True,
         "taken_for": taken_for(meanings),
-        "results": search_stores(meanings, request.staff),
+        "results": search_stores(meanings, staff),
     }
     return render(request, "search/search.html", context)

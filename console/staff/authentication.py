@@ -16,7 +16,7 @@ from pynamodb.expressions.update import Action as UpdateAction
 from console import clock, refs
 from console.audit import recording
 from console.audit.actions import SYSTEM_TRAIL, Action, Result, staff_trail
-from console.audit.recording import Actor, Entry, build, record, record_where_possible
+from console.audit.recording import Actor, Entry, build, record_counted, record_where_possible
 from console.errors import BadReference, ConsoleError, Invalid, NotFound, TableMissing
 from console.refs import as_letters
 from console.staff import oidc, password_links, passwords, second_factor, sessions, throttling
@@ -171,6 +171,8 @@ def begin(account: StaffAccount, visit: Visit, method: str) -> str:
 def record_denial(staff: Staff, route: str, method: str, lacking: Collection[str] = ()) -> None:
     """Note in the person's trail that their role was refused a route (its pattern, never the URL). Never raises.
 
+    Refusals of one route and method in one minute are one entry, which counts them.
+
     `lacking` are the permissions of which it would have needed one, as far as that is known.
     """
     payload = {"route": route, "method": method}
@@ -178,7 +180,7 @@ def record_denial(staff: Staff, route: str, method: str, lacking: Collection[str
     result = f"{Result.FAILED}: the role {staff.role.value}{lacks}"
     entry = Entry(staff_trail(staff.username), Action.ACCESS_DENIED, Actor.of(staff), result=result, payload=payload)
     try:
-        record(entry)
+        record_counted(entry, f"{method} {route}")
     except ConsoleError as error:
         # The refusal stands either way.
         logger.error("A refusal could not be recorded: %s", type(error).__name__)

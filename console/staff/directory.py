@@ -18,6 +18,7 @@ from console.dynamodb.presence import index_ready
 from console.dynamodb.registry import table_name
 from console.errors import Conflict, Invalid, NotFound
 from console.refs import seal_cursor, unseal_cursor
+from console.search.meanings import named_so
 from console.staff import accounts, known_companies, second_factor
 from console.staff.models import OPENID_CONNECT, RoleIndex, StaffAccount
 from console.staff.permissions import Role, Scope, Staff
@@ -25,6 +26,8 @@ from console.staff.permissions import Role, Scope, Staff
 PAGE_SIZE = 50
 # A page with filters looks at so many accounts of each role at once, and so often.
 FILTERED_LIMIT, ROUNDS = 200, 4
+# Of several people of one name so many are listed.
+NAMED = 10
 # Around every character of a username, in the order of their bytes: ends of ranges.
 BEFORE_ALL, AFTER_ALL = "!", "~"
 
@@ -183,6 +186,32 @@ def read_page(staff: Staff, filters: Filters, cursor: str = "") -> DirectoryPage
     names = known_companies.known_to(staff).names if limited else {}
     rows = tuple(_row(account, names) for account in found)
     return DirectoryPage(rows, seal_cursor(after, *binding) if after else "", bool(after) and len(rows) < PAGE_SIZE)
+
+
+def is_a_persons_name(typed: str) -> bool:
+    """Whether a text is a name as people write it, and no username or name of a service."""
+    return " " in typed or (typed.isalpha() and typed != typed.lower() and typed != typed.upper())
+
+
+def username_of(name: str) -> str:
+    """The username of whom that name is of, as a whole or where each of its words begins one of theirs.
+
+    One Query of the role index for each role, of so many accounts. Raises `Invalid`, in words, where that is nobody or
+    several, and the store's errors.
+    """
+    guess = accounts.normal_username(name.replace(" ", "."))
+    if not index_ready("STAFF", RoleIndex.Meta.index_name):
+        return guess
+    everybody, _ = _read([role.value for role in Role], "", "", FILTERED_LIMIT)
+    shown = {each.username: each.display_name or each.username for each in everybody}
+    found = [each for each, known_as in shown.items() if known_as.casefold() == name.casefold()]
+    found = found or [each for each, known_as in shown.items() if named_so(known_as, name)]
+    if len(found) > 1:
+        which = ", ".join(f"{shown[each]} ({each})" for each in found[:NAMED])
+        raise Invalid(f"Several are called so: {which}. Type a username.")
+    if found or accounts.find(guess):
+        return found[0] if found else guess
+    raise Invalid("Nobody of the staff is called so. Type a username or a name.")
 
 
 def _is_shown(account: StaffAccount, filters: Filters, staff: Staff) -> bool:

@@ -38,24 +38,26 @@ KNOWN_BROWSERS = 3
 
 
 class TooManyAttempts(ConsoleError):
-    """Refused for now; `seconds` says for how long, and the error's text says so in words."""
+    """Refused for now; `seconds` says for how long, and the error's text says so in words, after `said`."""
 
     status = 429
     title = "Too many attempts"
 
-    def __init__(self, seconds: int) -> None:
+    def __init__(self, seconds: int, said: str = "Too many attempts.", title: str = title) -> None:
+        self.title = title
         self.seconds = self.retry_after = max(1, seconds)
-        minutes = -(-self.seconds // 60)
-        super().__init__(f"Too many attempts. Try again in {minutes} minute{'s' if minutes > 1 else ''}.")
+        unit, number = ("hour", -(-self.seconds // 3600)) if self.seconds > 7200 else ("minute", -(-self.seconds // 60))
+        super().__init__(f"{said} Try again in {number} {unit}{'s' if number > 1 else ''}.")
 
 
 @dataclass(frozen=True, slots=True)
 class _Count:
-    """Whose attempts are counted, and how many of them go through at once and in a quarter of an hour."""
+    """Whose attempts are counted, and how many of them go through at once and in a period."""
 
     kind: str
     value: str
     limit: int
+    period: timedelta = QUARTER
 
     @property
     def key(self) -> dict[str, Any]:
@@ -66,7 +68,7 @@ class _Count:
     @property
     def cost(self) -> int:
         """What one attempt pays on, in milliseconds."""
-        return _ms(QUARTER) // max(1, self.limit)
+        return _ms(self.period) // max(1, self.limit)
 
 
 def count(name: str, address: str, *, browser: str = "") -> None:
@@ -78,6 +80,19 @@ def count(name: str, address: str, *, browser: str = "") -> None:
     # The address first: who is refused for it does not use up what the name's owner may try.
     for each in _counts(name, address, browser):
         _take(each)
+
+
+def count_use(kind: str, username: str, limit: int, period: timedelta, said: str) -> None:
+    """Count one use of what each person may do `limit` times at once, and then once in each such part of the period.
+
+    `kind` names it in the plural.
+
+    Raises `TooManyAttempts`, whose text begins with `said`, and the store's errors: then it may not be done either.
+    """
+    try:
+        _take(_Count(kind, username, limit, period))
+    except TooManyAttempts as refused:
+        raise TooManyAttempts(refused.seconds, said, f"Too many {kind}") from None
 
 
 def forgive(name: str, address: str, *, browser: str = "") -> None:
@@ -110,7 +125,7 @@ def _take(counted: _Count) -> None:
     """Pay for one attempt, or raise `TooManyAttempts`. Either write is conditional on what the other one needs."""
     for _round in range(_ROUNDS):
         now, cost = _ms_now(), counted.cost
-        latest = now + _ms(QUARTER) - cost  # whoever is paid for beyond this has no attempt left
+        latest = now + _ms(counted.period) - cost  # whoever is paid for beyond this has no attempt left
         idle, running = "attribute_not_exists(paid_until) OR paid_until < :now", "paid_until BETWEEN :now AND :latest"
         try:
             return _pay(counted, ":first", idle, now=now, first=now + cost)
@@ -126,7 +141,7 @@ def _take(counted: _Count) -> None:
 
 
 def _pay(counted: _Count, until: str, condition: str, *, now: int, **values: int) -> None:
-    numbers = {"now": now, **values, "gone": (now + 2 * _ms(QUARTER)) // 1000}
+    numbers = {"now": now, **values, "gone": (now + 2 * _ms(counted.period)) // 1000}
     call(
         "UpdateItem",
         TableName=table_name("CONSOLE"),

@@ -53,7 +53,9 @@ def drawn_field(context: Context, field: BoundField, optional: object = True) ->
         described = filled(' aria-describedby="{}"', field.aria_describedby) if field.aria_describedby else ""
         inside = filled(_FIELDSET, described=described, focus=_FOCUS if focused else "", **parts)
         return filled(_FIELD, kind=kind, inside=inside)
-    said = "" if field.field.required or optional is False else _OPTIONAL
+    # A field that is needed at times says itself when.
+    plain = field.field.required or optional is False or hasattr(field.field, "says_when")
+    said = "" if plain else _OPTIONAL
     return filled(_FIELD, kind=kind, inside=filled(_USUAL, id=field.id_for_label, optional=said, **parts))
 
 

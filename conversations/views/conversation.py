@@ -21,7 +21,7 @@ from conversations.facts import facts_of
 from conversations.listing import known_list_context, list_link, open_list_context
 from conversations.news import POLL_SECONDS, news_of, since_of
 from conversations.panel import holds, panel_for
-from conversations.reading import summary_of
+from conversations.reading import id_to_copy, summary_of
 from conversations.recipient import answer_of
 from conversations.records import Summary, Transcript
 from conversations.transcript import WINDOW, earlier_text, transcript
@@ -62,6 +62,7 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
     context |= {
         "summary": summary,
         "panel": panel_for(opened.item, opened.hand_off, request.staff, opened.now),
+        "id_to_copy": id_to_copy(opened.item.conversation_id),
         "answer": answer_of(opened.item),
         "facts": facts_of(opened.item, opened.stored, raw=opened.is_raw),
         "state": opened.state,

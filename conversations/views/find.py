@@ -55,7 +55,7 @@ def _page(
     request: StaffRequest, bound: Lookup | None, *, nothing: NotFound | None = None, status: int = 200
 ) -> HttpResponse:
     context = {
-        "lookups": lookup_forms(LOOKUPS, bound),
+        "lookups": lookup_forms(LOOKUPS, request.staff, bound),
         "nothing": nothing is not None,
         "notice": nothing.notice if isinstance(nothing, NothingFound) else "",
     }
@@ -82,4 +82,4 @@ def _results(request: StaffRequest) -> HttpResponse:
         )
         for number, hit in enumerate(finding.hits, 1)
     ]
-    return render(request, "conversations/find.html", {"lookups": lookup_forms(LOOKUPS), "hits": hits})
+    return render(request, "conversations/find.html", {"lookups": lookup_forms(LOOKUPS, request.staff), "hits": hits})

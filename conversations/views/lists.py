@@ -17,7 +17,7 @@ from console.forms import lookup_forms
 from console.redaction import mask_identifier
 from console.refs import unseal
 from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission
+from console.staff.permissions import Permission, Staff
 from console.templatetags.console import zone_of
 from conversations.companies import Company, companies_for, company_named, projects_of
 from conversations.filters import Filters
@@ -60,7 +60,7 @@ def index(request: StaffRequest) -> HttpResponse:
         "form": form,
         "opened": company,
         "projects": projects,
-        "lookups": lookup_forms(LOOKUPS),
+        "lookups": lookup_forms(LOOKUPS, request.staff),
     }
     return render(request, "conversations/index.html", context)
 
@@ -130,8 +130,14 @@ def recipient(request: StaffRequest, ref: str) -> HttpResponse:
         "who": identifier_for(primary_channel, staff),
         "list_title": "Conversations of this recipient",
         "elsewhere_url": reverse("recipient-elsewhere", args=[ref]) if staff.can(Permission.PII_REVEAL) else "",
+        "looks_url": looks_url(ref, staff),
     }
     return _list(request, "recipient", form, page, {"list": "recipient", "reference": ref}, context)
+
+
+def looks_url(ref: str, staff: Staff) -> str:
+    """Where it stands who looked at the person of a sealed recipient; "" for who does not review."""
+    return reverse("audit-looks-recipient", args=[ref]) if staff.can(Permission.AUDIT_REVIEW) else ""
 
 
 @requires(Permission.CONVERSATION_READ)

@@ -9,6 +9,7 @@ from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission
 from conversations import person
 from conversations.views.conversation import not_for_prefetch
+from conversations.views.lists import looks_url
 
 
 @requires(Permission.PII_REVEAL)
@@ -20,6 +21,7 @@ def elsewhere(request: StaffRequest, ref: str) -> HttpResponse:
     context = {
         "who": who,
         "results": results,
+        "looks_url": looks_url(ref, request.staff),
         "crumbs": [
             {"label": "Conversations", "url": reverse("conversations")},
             {"label": f"Recipient {who}", "url": reverse("recipient", args=[ref])},

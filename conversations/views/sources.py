@@ -68,7 +68,7 @@ def _home(
         "source": source,
         "is_there": there,
         "start": source.start(request.staff) if there else None,
-        "lookups": lookup_forms(source.lookups, bound) if is_open else {},
+        "lookups": lookup_forms(source.lookups, request.staff, bound) if is_open else {},
         "nothing": bound.nothing if is_open and bound is not None and nothing is not None else "",
     }
     return render(request, "sources/home.html", context, status=status)

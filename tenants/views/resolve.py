@@ -1,5 +1,7 @@
 """`/channels/resolve/`: which tenant would a webhook find?"""
 
+from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from django.http import HttpResponse
@@ -8,11 +10,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from console.errors import BadReference, Invalid
+from console.forms import ask_reason
+from console.personal_searches import has_reason, must_say_why, on_record
 from console.refs import seal_data, unseal_data
 from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission
+from console.staff.permissions import Permission, Staff
 from tenants.forms import ResolveForm
 from tenants.keys import Channel
+from tenants.resolving import Resolved
 from tenants.resolving import resolve as resolve_channel
 from tenants.views.frame import ASKING
 from tenants.webhooks import candidates
@@ -24,17 +29,35 @@ KIND = "resolve"
 @require_http_methods(ASKING)
 def resolve(request: StaffRequest) -> HttpResponse:
     """A form for what a webhook carried, POSTed; what was asked is then sealed in the address (`asked`)."""
-    if request.method != "POST":
-        return render(request, "tenants/resolve.html", _context(request, ResolveForm()))
-    form = ResolveForm(request.POST)
-    if form.is_valid():
+    form = ResolveForm(request.POST if request.method == "POST" else None)
+    ask_reason(form, request.staff)
+    if not form.is_bound:
+        return render(request, "tenants/resolve.html", _context(request, form))
+    if form.is_valid() and _may_look(form, request.staff):
         try:
             channels = candidates(form.cleaned_data["carried"], form.cleaned_data["type"])
+            _put_on_record(form, channels, request.staff)
             asked = seal_data(KIND, [[channel.type, channel.id] for channel in channels])
             return redirect(f"{reverse('channels-resolve')}?asked={asked}")
         except Invalid as error:
             form.add_error("carried", str(error))
     return render(request, "tenants/resolve.html", _context(request, form), status=422)
+
+
+def _may_look(form: ResolveForm, staff: Staff) -> bool:
+    return not must_say_why(form.cleaned_data["carried"], staff) or has_reason(form)
+
+
+def _put_on_record(form: ResolveForm, channels: Iterable[Channel], staff: Staff) -> None:
+    """Who may not reveal looks for somebody's number on record only."""
+    carried = form.cleaned_data["carried"]
+    if must_say_why(carried, staff):
+        resolve_all = partial(_resolved, channels, staff)
+        on_record(carried, form, staff, resolve_all, lambda found: sum(bool(each.claimants) for each in found))
+
+
+def _resolved(channels: Iterable[Channel], staff: Staff) -> list[Resolved]:
+    return [resolve_channel(channel, staff) for channel in channels]
 
 
 def _context(request: StaffRequest, form: ResolveForm) -> dict[str, Any]:
@@ -43,7 +66,7 @@ def _context(request: StaffRequest, form: ResolveForm) -> dict[str, Any]:
     return {
         "form": form,
         "crumbs": crumbs,
-        "answers": [resolve_channel(channel, request.staff) for channel in asked],
+        "answers": _resolved(asked, request.staff),
     }
 
 

@@ -230,6 +230,7 @@ ROUTES = (
     # Nobody of that name, nobody in scope and nobody who looked are one answer: an empty list.
     Route("audit-looks-person", "audit/looks/people/<str:username>/", READ, "auditor admin", elsewhere=200),
     Route("audit-looks-conversation", "audit/looks/conversations/<str:ref>/", READ, "auditor admin", elsewhere=404),
+    Route("audit-looks-recipient", "audit/looks/recipients/<str:ref>/", READ, "auditor admin", elsewhere=404),
     # Idempotency records
     Route("events", "audit/events/", BOTH, "auditor admin"),
     Route("events-of-conversation", "audit/events/conversations/<str:ref>/", READ, "auditor admin", elsewhere=404),

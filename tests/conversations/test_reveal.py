@@ -4,12 +4,14 @@ import html
 
 import pytest
 
+from console.audit.looks import looks_of_conversation
+from console.refs import seal
 from conversations.models import Conversation
 from conversations.recipient import answer_of, revealed
 from tests import faults
 from tests.conversations.test_conversation_view import HTMX, url_of
 from tests.items import conversation
-from tests.people import admin, auditor, member, signed_in
+from tests.people import admin, as_staff, auditor, member, signed_in
 from tests.store import to_dynamodb
 
 
@@ -128,3 +130,40 @@ def test_links_open_the_channel_and_nothing_else(overrides, urls):
 )
 def test_our_own_number_comes_from_the_index_copy_or_the_configuration(overrides, ours):
     assert answer_of(loaded(**overrides)).ours == ours
+
+
+def test_reveals_are_counted_per_person_and_day_and_refusals_are_on_record(store, item, settings):
+    settings.REVEALS_PER_DAY = 3
+    client = signed_in(member())
+    for _ in range(3):
+        assert client.post(url_of(item, "reveal/")).status_code == 200
+    for headers in ({}, HTMX, {}):
+        answer = client.post(url_of(item, "reveal/"), **headers)
+        assert answer.status_code == 429
+        assert "7700900123" not in answer.content.decode()
+        assert "You can reveal 3 people a day. Try again in 8 hours." in html.unescape(answer.content.decode())
+    assert signed_in(admin()).post(url_of(item, "reveal/")).status_code == 200
+    refused = [each for each in reveals(store) if each["result"] != "success"]
+    assert sum(each.get("times", 1) for each in refused) == 3
+    assert {(each["result"], each["conversation_id"]) for each in refused} == {
+        ("failed: too many reveals", item["conversation_id"])
+    }
+    looked = {
+        row.name: dict(row.what) for row in looks_of_conversation(item["conversation_id"], as_staff(admin())).rows
+    }
+    assert looked["Amira Haddad"] == {"revealed: number, email, name": 3, "was refused to reveal the recipient": 3}
+
+
+def test_a_look_up_in_all_stores_is_counted_as_a_reveal(store, item, settings):
+    settings.REVEALS_PER_DAY = 1
+    client = signed_in(member())
+    where = f"/conversations/recipients/{seal('recipient', item['primary_channel'])}/elsewhere/"
+    assert [client.get(where).status_code for _ in range(2)] == [200, 429]
+
+
+def test_a_reveal_that_cannot_be_counted_is_not_made(store, item):
+    client = signed_in(member())
+    with faults.fail_before("UpdateItem", table_key="CONSOLE", times=faults.ALWAYS):
+        answer = client.post(url_of(item, "reveal/"))
+    assert answer.status_code == 503
+    assert "7700900123" not in answer.content.decode()

@@ -30,6 +30,7 @@ def urls(side: Side, staff: Staff) -> dict[str, list[str]]:
             reverse("audit-looks-person", args=[staff.username]),
         ],
         "audit-looks-conversation": [reverse("audit-looks-conversation", args=[side.trail_ref])],
+        "audit-looks-recipient": [reverse("audit-looks-recipient", args=[side.recipient_ref])],
     }
 
 
@@ -45,6 +46,7 @@ def posts(side: Side) -> dict[str, list[Post]]:
         "audit-looks": [
             (looks, {"look": "person", "username": side.username}),
             (looks, {"look": "conversation", "conversation_id": side.conversation_id}),
+            (looks, {"look": "recipient", "recipient": side.recipient}),
         ],
     }
 

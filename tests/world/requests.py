@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from console import clock
 from console.audit.actions import SYSTEM_TRAIL, staff_trail
 from console.audit.queries import trail_page
 from console.dynamodb.paging import read_page
@@ -43,6 +44,8 @@ ACTIONS: dict[HandOffAction, tuple[str, dict[str, str]]] = {
 }
 # The id of the action that "take the longest waiting" was rendered with.
 TAKE_ID = "0" * 32
+NOW = str(clock.to_epoch(clock.now()))
+LOOK_UPS = ("search", "conversation-find", "source-find", "audit-find", "audit-looks", "events", "channels-resolve")
 FILTERS = {"status": "reply_sent", "channel": "whatsapp", "hand_off": "held", "task": "0"}
 
 
@@ -59,7 +62,7 @@ def urls(side: Side, world: World, by: StaffAccount | None = None) -> dict[str, 
         **staff_pages.urls(side, staff),
         "home": [reverse("home")],
         "help": [reverse("help")],
-        "search": [reverse("search"), _with(reverse("search"), q=seal("search", side.recipient))],
+        "search": [reverse("search"), _with(reverse("search"), q=seal("search", side.recipient, side.username, NOW))],
         "sign-in": [reverse("sign-in"), _with(reverse("sign-in"), next=conversation)],
         "queue": [
             reverse("queue"),
@@ -112,7 +115,7 @@ def posts(side: Side, world: World, by: StaffAccount | None = None) -> dict[str,
     state are left out, whatever the scope; each of the others is about another conversation or account.
     """
     by = by or world.people["agent"]
-    return {
+    found = {
         **staff_pages.posts(side, world, by),
         **audit.posts(side),
         **events.posts(side),
@@ -134,6 +137,10 @@ def posts(side: Side, world: World, by: StaffAccount | None = None) -> dict[str,
         "conversation-hand-off": hand_offs(side, by.as_staff()),
         "conversation-reveal": [(reverse("conversation-reveal", args=[side.conversation_ref]), {})],
     }
+    for route in LOOK_UPS:
+        # Who may not reveal has to say why; others are not asked.
+        found[route] = [(url, {**form, "reason": "complaint 4711"}) for url, form in found[route]]
+    return found
 
 
 def hand_offs(side: Side, staff: Staff) -> list[Post]:

@@ -23,7 +23,13 @@ MIDDLEWARE = (
     Action.SHOPIFY_LOOKUP,
 )
 HAND_OFF = tuple(action for action in Action if action.startswith(HAND_OFF_PREFIX))
-LOOKS = (Action.TRANSCRIPT_OPENED, Action.RECIPIENT_REVEALED, Action.PERSON_LOOKED_UP, Action.AUDIT_EXPORTED)
+LOOKS = (
+    Action.TRANSCRIPT_OPENED,
+    Action.RECIPIENT_REVEALED,
+    Action.PERSON_LOOKED_UP,
+    Action.PERSON_SEARCHED,
+    Action.AUDIT_EXPORTED,
+)
 SIGN_IN = (
     Action.SIGN_IN,
     Action.SIGN_OUT,

@@ -1,11 +1,12 @@
 """The filters of a review, which an address may hold; and what may not stand in one, which is POSTed and sealed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 from django import forms
 from django.http import QueryDict
+from django.utils.functional import cached_property
 from django.utils.text import slugify
 
 from console.audit.actions import Result
@@ -13,16 +14,21 @@ from console.audit.events.keys import decode, shown_key
 from console.audit.review.filters import MOST_NAMED, NOBODY, Review, action_groups, is_action_type, known_actions
 from console.audit.sentences import label_of
 from console.errors import BadReference
-from console.forms import PLAIN_TEXT, DaysForm, KeyField
+from console.forms import PLAIN_TEXT, DaysForm, KeyField, ask_reason, cleaned_by
 from console.redaction import redact
 from console.refs import seal_data, unseal_data
+from console.search.meanings import named_so
+from console.staff import known_companies
+from console.staff.directory import is_a_persons_name, username_of
 from console.staff.permissions import Staff
 from console.templatetags.console import zone_of
 
+SUGGESTED = 60
 CONVERSATION, KEY = "conversation", "key"
 _KIND, _TRAIL = "about", "trail"
 # A number or address typed here by mistake stays out of the address bar where the browser checks patterns.
-_ACTOR = {"list": "actors", "pattern": r"(?!.*\d{7})[^@]*", "title": "A username or a service's name"}
+_ACTOR = {"list": "actors", "pattern": r"(?!.*\d{7})[^@]*", "title": "A person's name or username, or a service's name"}
+_COMPANY = {"list": "companies", "pattern": r"(?!.*\d{7})[^@]*", "title": "A company's name or id"}
 _TYPES = {"pattern": r"(?!.*\d{7})[A-Za-z0-9_.:, \-]*", "title": "Action types, with spaces between"}
 _RESULTS = {
     "": "Any",
@@ -128,35 +134,50 @@ class ReviewForm(DaysForm):
         error_messages={"invalid_choice": "There is no such result."},
     )
     company = forms.CharField(
-        required=False, max_length=200, label="Company id", widget=forms.TextInput(attrs=dict(PLAIN_TEXT))
+        required=False, max_length=200, label="Company", widget=forms.TextInput(attrs={**PLAIN_TEXT, **_COMPANY})
     )
     field_order = ("group", "action", "other", "actor", "nobody", "result", "company", "since", "until")
 
     def __init__(self, data: QueryDict, staff: Staff) -> None:
-        super().__init__(_with_others_apart(data))
+        data = _with_others_apart(data)
+        super().__init__(data)
         self.staff = staff
-        if staff.scope.ids:
-            self.fields["company"].widget.attrs["list"] = "companies"
         self._choices("group", group_slugs())
         self._choices("action", {name: name for name in known_actions()})
         self.is_valid()
+        if name := self._names.get(self.chosen("company")):
+            # Names are shown, whatever an address holds.
+            data["company"] = self._value_of(self.chosen("company"), name)
 
     def _choices(self, name: str, choices: dict[str, str]) -> None:
         self.fields[name].choices = list(choices.items())  # type: ignore[attr-defined]
 
     def clean_actor(self) -> str:
-        """A username or a service's name, as stored; nothing that could be a customer's."""
+        """A username or a service's name, as stored, also of a person's name; nothing that could be a customer's."""
         actor: str = self.cleaned_data["actor"]
         if redact(actor) != actor:
             raise forms.ValidationError("Type a username or a service's name: no number or address is one.")
-        return NOBODY if actor.lower() == NOBODY else actor
+        if actor.lower() == NOBODY:
+            return NOBODY
+        return cleaned_by(username_of, actor) if is_a_persons_name(actor) else actor
 
     def clean_company(self) -> str:
-        """A company in scope; whether there is one of that id is not told."""
-        company: str = self.cleaned_data["company"]
-        if company and not self.staff.scope.covers(company):
-            raise forms.ValidationError("No company of that id is in your scope.")
-        return company
+        """A company in scope by id or name; whether there is one of that id is not told."""
+        typed: str = self.cleaned_data["company"]
+        if not typed or typed in self.staff.scope.ids or typed in self._names:
+            return typed
+        if redact(typed) != typed:
+            raise forms.ValidationError("Type the name or id of a company: no number or address is one.")
+        found, names = _called(typed, self._names), self._names
+        if not found:
+            names = known_companies.known_to(self.staff, known_companies.TENANT).names
+            found = [typed] if typed in names else _called(typed, names)
+        if not found and not self.staff.scope.covers(typed):
+            raise forms.ValidationError("No company of that name or id is in your scope.")
+        if len(found) > 1:
+            which = ", ".join(f"{names[each]} ({each})" for each in found[:MOST_NAMED])
+            raise forms.ValidationError(f"Several are called so: {which}. Choose one.")
+        return found[0] if found else typed
 
     def clean_other(self) -> list[str]:
         """Action types that are not offered: those of services are an open set. Each costs a Query."""
@@ -184,9 +205,20 @@ class ReviewForm(DaysForm):
             yield Group(Choice(slug, name, slug in whole), choices)
 
     @property
-    def company_ids(self) -> list[str]:
-        """Companies to suggest: those that the person's scope names."""
-        return sorted(self.staff.scope.ids)[:60]
+    def companies(self) -> list[tuple[str, str]]:
+        """Companies to suggest, by name: what stands in the field, and what tells it from others."""
+        pairs = list(self._names.items())[:SUGGESTED]
+        values = [self._value_of(each, name) for each, name in pairs]
+        return [(value, name if value == each else each) for value, (each, name) in zip(values, pairs, strict=True)]
+
+    def _value_of(self, company: str, name: str) -> str:
+        """What names a company in the field: its name, or its id where others are called so."""
+        return company if list(self._names.values()).count(name) > 1 else name
+
+    @cached_property
+    def _names(self) -> Mapping[str, str]:
+        """Of companies, which a worker remembers: reading those of tenants costs each time."""
+        return known_companies.known_to(self.staff, known_companies.COMPANY).names
 
     @property
     def actors(self) -> tuple[tuple[str, str], ...]:
@@ -234,6 +266,12 @@ class ReviewForm(DaysForm):
         )
 
 
+def _called(typed: str, names: Mapping[str, str]) -> list[str]:
+    """The ids of what is called so, or else of what has a word beginning with each that was typed."""
+    whole = [each for each, name in names.items() if name.casefold() == typed.casefold()]
+    return whole or [each for each, name in names.items() if named_so(name, typed)]
+
+
 def _with_others_apart(data: QueryDict) -> QueryDict:
     """Action types that are offered are ticked, others stand where they are typed, wherever an address has them."""
     apart, known = data.copy(), known_actions()
@@ -279,6 +317,10 @@ class AboutForm(forms.Form):
         error_messages={"invalid_choice": "Choose one of these."},
     )
     value = KeyField(label="Id or key", error_messages={"required": "Type an id or a key."})
+
+    def __init__(self, data: QueryDict | None, staff: Staff) -> None:
+        super().__init__(data)
+        ask_reason(self, staff)
 
     def about(self) -> About:
         """What a valid form names."""

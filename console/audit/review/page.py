@@ -1,11 +1,12 @@
 """One page of a review as its template shows it: entries as sentences, with what they belong to and where that is."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from django.urls import reverse
 
-from console.audit.links import conversation_url
+from console.audit.links import conversation_url, project_names
 from console.audit.models import AuditEntry
 from console.audit.names import name_of
 from console.audit.queries import rows_of
@@ -17,8 +18,9 @@ from console.audit.review.words import actions_in_words
 from console.audit.scoping import is_conversation_trail
 from console.dynamodb.presence import table_ready
 from console.errors import TableMissing
-from console.redaction import redact
+from console.redaction import mask_identifier, redact
 from console.refs import seal
+from console.staff.known_companies import COMPANY, known_to
 from console.staff.permissions import Staff
 from console.trees import text_of
 
@@ -29,13 +31,18 @@ _NO_TIME = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class ReviewRow:
-    """One entry. `place` names its trail, redacted, and `place_url` leads to the conversation or else to the trail."""
+    """One entry. `place` names its trail, redacted, and `place_url` leads to the conversation or else to the trail.
+
+    `company_name` is the company's name, else its id; `about` says project and recipient, "" where neither is known.
+    """
 
     entry: TrailRow
     url: str
     place: str
     place_url: str
     company: str
+    company_name: str
+    about: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +65,16 @@ class ReviewPage:
 def review_page(review: Review, staff: Staff, cursor: str = "") -> ReviewPage:
     """One page of a review with the words for it. Raises as `read_review`, and `TableMissing`.
 
-    Beside the Queries of the review, two BatchGetItems: idempotency records, and names of staff.
+    Beside the Queries of the review, two BatchGetItems: idempotency records, and names of staff. Names of companies and
+    projects are remembered; of a project that is not, one item is read.
     """
     found = read_review(review, staff, cursor)
     trail_by_trail = TRAIL_BY_TRAIL in found.notices
     if trail_by_trail and not table_ready("AUDIT"):
         raise TableMissing("AUDIT")
     trail = rows_of(found.entries)
-    rows = [_row(entry, row, staff) for entry, row in zip(found.entries, trail.rows, strict=True)]
+    names = _Names.of(found.entries, staff)
+    rows = [_row(entry, row, staff, names) for entry, row in zip(found.entries, trail.rows, strict=True)]
     # They were read by their keys, which for some hold another time than is shown; the cursor goes on by the keys.
     rows.sort(key=lambda row: row.entry.at or _NO_TIME, reverse=True)
     return ReviewPage(
@@ -80,14 +89,45 @@ def review_page(review: Review, staff: Staff, cursor: str = "") -> ReviewPage:
     )
 
 
-def _row(entry: AuditEntry, row: TrailRow, staff: Staff) -> ReviewRow:
-    trail, company = text_of(entry.plain("conversation_id")), entry.plain("company_id")
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """Names of companies by id, and of projects by company and project."""
+
+    companies: Mapping[str, str]
+    projects: Mapping[tuple[str, str], str]
+
+    @classmethod
+    def of(cls, entries: Iterable[AuditEntry], staff: Staff) -> "_Names":
+        pairs = (_project_in(text_of(each.plain("conversation_id"))) for each in entries)
+        wanted = {pair for pair in pairs if pair and staff.scope.covers(pair[0])}
+        return cls(known_to(staff, COMPANY).names, project_names(sorted(wanted)))
+
+
+def _project_in(trail: str) -> tuple[str, str] | None:
+    """Company and project that a conversation's id begins with, as the platform makes ids; None for other trails."""
+    segments = trail.split("#")
+    return (segments[0], segments[1]) if len(segments) >= 4 and is_conversation_trail(trail) else None
+
+
+def _about(trail: str, names: _Names) -> str:
+    pair = _project_in(trail)
+    if pair is None:
+        return ""
+    project, recipient = names.projects.get(pair) or pair[1], mask_identifier(trail.rpartition("#")[2])
+    return f"{redact(project)} · {recipient}"
+
+
+def _row(entry: AuditEntry, row: TrailRow, staff: Staff, names: _Names) -> ReviewRow:
+    trail, named = text_of(entry.plain("conversation_id")), entry.plain("company_id")
+    company = text_of(named) if named else entry.owner
     return ReviewRow(
         entry=row,
         url=reverse("audit-entry", args=[row.reference]),
         place=redact(trail) if is_conversation_trail(trail) else name_of(trail),
         place_url=conversation_url(trail, staff) or reverse("trail", args=[seal("trail", trail)]),
-        company=redact(text_of(company) if company else entry.owner),
+        company=redact(company),
+        company_name=redact(names.companies.get(company, company)),
+        about=_about(trail, names),
     )
 
 

@@ -50,7 +50,7 @@ def _found(staff: Staff, form: LookupForm) -> str:
 def _lookups(
     request: StaffRequest, bound: LookupForm | None, *, nothing: NotFound | None = None, status: int = 200
 ) -> HttpResponse:
-    shown = lookup_forms(LOOKUPS, bound)
+    shown = lookup_forms(LOOKUPS, request.staff, bound)
     context = {
         "event_form": shown["event"],
         "conversation_form": shown["conversation"],

@@ -1,4 +1,4 @@
-"""`/audit/looks/`: who opened, revealed and exported, by person and by conversation."""
+"""`/audit/looks/`: who opened, revealed and exported, by person, by conversation and by customer."""
 
 from functools import partial
 from typing import Any
@@ -11,13 +11,14 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from console.audit.links import conversation_url
 from console.audit.looks import check_conversation, is_a_name, looks_of_conversation, looks_of_person, person_url
-from console.audit.looks_forms import LOOKUPS, PersonLooks
+from console.audit.looks_forms import LOOKUPS, PersonLooks, RecipientLooks
+from console.audit.looks_recipients import conversations_of, looks_of_recipient
 from console.audit.review.filters import LOOKS
 from console.audit.review.forms import CONVERSATION, About
 from console.errors import NotFound
 from console.forms import LookupForm, lookup_forms
 from console.lookup_page import answer_lookup
-from console.redaction import redact
+from console.redaction import mask_identifier, redact
 from console.refs import seal, unseal
 from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission, Staff
@@ -33,6 +34,10 @@ def looks(request: StaffRequest) -> HttpResponse:
 def _found(staff: Staff, form: LookupForm) -> str:
     if isinstance(form, PersonLooks):
         return person_url(form.cleaned_data["username"])
+    if isinstance(form, RecipientLooks):
+        typed = form.cleaned_data["recipient"]
+        conversations_of(typed, staff)
+        return reverse("audit-looks-recipient", args=[seal("recipient", typed)])
     conversation_id = form.cleaned_data["conversation_id"]
     check_conversation(conversation_id, staff)
     return reverse("audit-looks-conversation", args=[seal("trail", conversation_id)])
@@ -41,10 +46,11 @@ def _found(staff: Staff, form: LookupForm) -> str:
 def _lookups(
     request: StaffRequest, bound: LookupForm | None, *, nothing: NotFound | None = None, status: int = 200
 ) -> HttpResponse:
-    shown = lookup_forms(LOOKUPS, bound)
+    shown = lookup_forms(LOOKUPS, request.staff, bound)
     context = {
         "person_form": shown["person"],
         "conversation_form": shown["conversation"],
+        "recipient_form": shown["recipient"],
         "own_url": person_url(request.staff.username),
         "nothing": nothing is not None,
         "crumbs": [{"label": "Audit", "url": reverse("audit")}, {"label": "Who looked"}],
@@ -81,6 +87,24 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
         "entries_url": _entries_url(about=About(CONVERSATION, conversation_id).sealed),
         "trail_url": reverse("trail", args=[ref]),
         "conversation_url": conversation_url(conversation_id, request.staff),
+        "crumbs": [*_crumbs(), {"label": title}],
+    }
+    return render(request, "audit/looks_list.html", context)
+
+
+@requires(Permission.AUDIT_REVIEW)
+@require_safe
+def recipient(request: StaffRequest, ref: str) -> HttpResponse:
+    """The people who looked at one customer: at any conversation of theirs, and by searching for them."""
+    (typed,) = unseal("recipient", ref, 1)
+    looks, conversations = looks_of_recipient(typed, request.staff)
+    title = f"Recipient {mask_identifier(typed)}"
+    urls = ((redact(each), reverse("audit-looks-conversation", args=[seal("trail", each)])) for each in conversations)
+    context = {
+        "looks": looks,
+        "title": title,
+        "by_person": False,
+        "conversations": list(urls),
         "crumbs": [*_crumbs(), {"label": title}],
     }
     return render(request, "audit/looks_list.html", context)

@@ -1,5 +1,6 @@
 """`/audit/`: the review across conversations, and `/audit/find/`, which seals what may not stand in an address."""
 
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,13 +11,18 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from console.audit.actions import SYSTEM_TRAIL, staff_trail
 from console.audit.review.forms import About, AboutForm, ReviewForm, about_of, query_of, review_of
+from console.audit.review.gathering import gather
 from console.audit.review.page import READ_LAST, review_page
 from console.audit.views.trails import overview
+from console.personal_searches import has_reason, must_say_why, on_record
 from console.redaction import redact
 from console.refs import seal
 from console.staff import known_companies
 from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission, Staff
+
+# So many entries of what somebody looked for are counted, for the record.
+COUNTED = 50
 
 
 @requires(Permission.AUDIT_READ)
@@ -56,10 +62,22 @@ def find(request: StaffRequest) -> HttpResponse:
 
     GET: the form by itself.
     """
-    form, _, query = review_of(request.GET, request.staff)
-    typed = AboutForm(request.POST if request.method == "POST" else None)
+    staff = request.staff
+    form, _, query = review_of(request.GET, staff)
+    typed = AboutForm(request.POST if request.method == "POST" else None, staff)
     if typed.is_bound and typed.is_valid():
-        return redirect(_url(query_of(form, typed.about())))
+        about = typed.about()
+        if not must_say_why(about.value, staff):
+            return redirect(_url(query_of(form, about)))
+        if has_reason(typed):
+            on_record(
+                about.value,
+                typed,
+                staff,
+                partial(gather, form.review(about), staff, COUNTED, 1),
+                lambda found: len(found.entries),
+            )
+            return redirect(_url(query_of(form, about)))
     context = {"about_form": typed, "find_url": _find_url(query), "back_url": _url(query), **_trails(request.staff)}
     return render(request, "audit/find.html", context)
 
@@ -71,7 +89,7 @@ def _filters(form: ReviewForm, request: StaffRequest) -> dict[str, Any]:
     return {
         "form": form,
         "about": about,
-        "about_form": AboutForm(),
+        "about_form": AboutForm(None, form.staff),
         "find_url": _find_url(query_of(form, None)),
         "clear_url": _url(kept) if form.values() or form.errors else "",
         "start_url": _url(kept),
@@ -85,8 +103,6 @@ def _hints(form: ReviewForm, about: About | None) -> tuple[str, ...]:
     company = form.chosen("company")
     if company and company not in known_companies.known_to(form.staff).names and not known_companies.is_in_use(company):
         hints.append(f"No company or tenant of the id {redact(company)} is known here.")
-    if form.chosen("actor"):
-        hints.append("People are looked for by username, as in amira.haddad, not by name.")
     # A sealed key is not spoken of to whoever holds its link.
     if about and about.hint and form.staff.scope.everything:
         hints.append(about.hint)

@@ -28,6 +28,7 @@ class ByPhone(Lookup):
     """A user, by the phone number whose digest is the user's id. The number itself goes nowhere."""
 
     look = "phone"
+    of_person = ("phone",)
     title = "By phone number"
     found = "A chatbot user of that number"
     nothing = "No user with that number ever chatted. Check it, and give it with its country code."
@@ -52,6 +53,7 @@ class ByUser(Lookup):
     """A user, by id."""
 
     look = "user"
+    of_person = ("user_id",)
     title = "By user id"
     found = "A chatbot user"
     nothing = "No user of that id ever chatted. It is the SHA-256 digest of a phone number: 64 digits and letters."
@@ -68,6 +70,7 @@ class BySession(Lookup):
     """A session, by id."""
 
     look = "session"
+    of_person = ("session_id",)
     title = "By session id"
     found = "A chatbot session"
     nothing = "No session of that id is there. It is a user's id, a colon, and when it began in epoch seconds."
@@ -93,6 +96,7 @@ class ByImage(Lookup):
     """An image, by id."""
 
     look = "image"
+    of_person = ()
     title = "By image id"
     found = "An image"
     nothing = "No image of that id is there. It is the SHA-256 digest of the image: 64 digits and letters."

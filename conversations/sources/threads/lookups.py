@@ -41,6 +41,7 @@ class ByOrganisation(Lookup):
     """An organisation's threads."""
 
     look = "organisation"
+    of_person = ()
     title = "An organisation's threads"
     found = "Threads of that organisation"
     organisation = organisation_field()

@@ -33,7 +33,8 @@ def text_of(answer) -> str:
 
 
 def look(client, **typed):
-    return client.post(EVENTS, {"look": next(iter(typed)).removesuffix("_id"), **typed})
+    why = {"reason": "complaint 4711"}
+    return client.post(EVENTS, {"look": next(iter(typed)).removesuffix("_id"), **typed, **why})
 
 
 @pytest.fixture

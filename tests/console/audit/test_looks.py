@@ -14,6 +14,7 @@ from console.audit import looks
 from console.audit.looks import looks_of_conversation, looks_of_person
 from console.clock import to_iso
 from console.errors import NotFound
+from tests.items import conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, auditor, member, signed_in
 
 ID = f"{COMPANY}#pi-aaa-001#req1#447700900123"
@@ -169,7 +170,7 @@ def client(seen) -> Client:
 
 
 def test_a_typed_conversation_leads_to_an_address_without_its_number(client):
-    answer = client.post(URL, {"look": "conversation", "conversation_id": ID})
+    answer = client.post(URL, {"look": "conversation", "conversation_id": ID, "reason": "complaint 4711"})
     assert answer.status_code == 302
     assert "447700900123" not in answer["Location"]
     page = client.get(answer["Location"]).content.decode()
@@ -207,7 +208,8 @@ def test_out_of_scope_answers_like_what_is_not_there(seen):
     limited = signed_in(auditor("lea.limited", scope=[COMPANY]))
     texts = set()
     for typed in (OTHER_ID, "ci-none#1"):
-        text = limited.post(URL, {"look": "conversation", "conversation_id": typed}).content.decode()
+        form = {"look": "conversation", "conversation_id": typed, "reason": "complaint 4711"}
+        text = limited.post(URL, form).content.decode()
         assert "Nothing was found" in text
         texts.add(
             re.sub(r'(csrfmiddlewaretoken" value=|X-CSRFToken": )"[^"]+"', "", text.replace(html.escape(typed), ""))
@@ -234,3 +236,62 @@ def test_one_page_of_looks_costs_few_queries(client, store):
     with store.calls() as calls:
         client.get("/audit/looks/people/amira.haddad/")
     assert sum(call.operation == "Query" for call in calls) <= 3
+
+
+# --- At a customer ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def customer(seen):
+    """Two conversations of ours with one number, one of theirs."""
+    member("tom.becker", scope=[OTHER_COMPANY])
+    for company, project, request in (
+        (COMPANY, "pi-aaa-001", "req1"),
+        (COMPANY, "pi-aaa-001", "req9"),
+        (OTHER_COMPANY, "pi-bbb-001", "req2"),
+    ):
+        seen.put("CONVERSATIONS", conversation(company_id=company, project_id=project, request_id=request))
+    seen.put("AUDIT", look(9, "recipient.revealed", "tom.becker", f"{COMPANY}#pi-aaa-001#req9#447700900123"))
+    theirs = f"{OTHER_COMPANY}#pi-bbb-001#req2#447700900123"
+    seen.put("AUDIT", look(8, "transcript.opened", "nora.cole", theirs, OTHER_COMPANY, shown="raw"))
+    return seen
+
+
+@pytest.mark.parametrize("typed", ["+44 7700 900123", "0044 7700 900123", "447700900123"])
+def test_by_a_customer_s_number_everybody_stands_who_looked_at_any_of_their_conversations(customer, typed):
+    limited = signed_in(auditor("lea.limited", scope=[COMPANY]))
+    answer = limited.post(URL, {"look": "recipient", "recipient": typed, "reason": "complaint 4711"})
+    assert answer.status_code == 302
+    assert "7700" not in answer["Location"]
+    page = limited.get(answer["Location"]).content.decode()
+    assert "in 2 conversations" in page
+    assert "Amira Haddad" in page
+    assert "Tom Becker" in page
+    assert "revealed" in page
+    assert "nora.cole" not in page
+    assert "7700900123" not in page
+    everything = signed_in(admin()).get(answer["Location"]).content.decode()
+    assert "nora.cole" in everything
+    assert "in 3 conversations" in everything
+    # The search of the auditor for this number stands there as well, for who sees the trails of staff.
+    assert "Lea Limited" in everything
+    assert "searched for, 1 found: complaint 4711" in everything
+
+
+def test_a_customer_s_page_leads_there_for_who_reviews(customer):
+    ref = refs.seal("recipient", "+447700900123")
+    where = reverse("audit-looks-recipient", args=[ref])
+    assert where in signed_in(auditor()).get(f"/conversations/recipients/{ref}/").content.decode()
+    assert where not in signed_in(member()).get(f"/conversations/recipients/{ref}/").content.decode()
+    boss = signed_in(admin())
+    assert where in boss.get(f"/conversations/recipients/{ref}/elsewhere/").content.decode()
+    assert "looked up in all stores" in boss.get(where).content.decode()
+
+
+def test_a_customer_out_of_scope_is_one_that_is_not_there(customer):
+    limited = signed_in(auditor("lea.limited", scope=["ci-none"]))
+    assert (
+        limited.get(reverse("audit-looks-recipient", args=[refs.seal("recipient", "+447700900123")])).status_code == 404
+    )
+    form = {"look": "recipient", "recipient": "+447700900123", "reason": "complaint 4711"}
+    assert "Nothing was found" in limited.post(URL, form).content.decode()

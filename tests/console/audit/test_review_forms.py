@@ -153,7 +153,7 @@ def test_what_is_not_understood_is_named_and_left_out(query, field, words):
 
 def test_a_company_out_of_scope_is_as_one_that_is_not_there():
     answers = [read(f"company={each}", LIMITED) for each in ("ci-bbb-002", "nonsense")]
-    assert {form.errors["company"][0] for form, _, _ in answers} == {"No company of that id is in your scope."}
+    assert {form.errors["company"][0] for form, _, _ in answers} == {"No company of that name or id is in your scope."}
     assert {review for _, review, _ in answers} == {Review()}
     assert read("company=ci-aaa-001", LIMITED)[1].company == "ci-aaa-001"
 
@@ -202,12 +202,12 @@ def test_checkboxes_show_what_is_chosen():
     ],
 )
 def test_an_id_or_key_that_cannot_be_one_is_told(typed, words):
-    form = AboutForm(typed)
+    form = AboutForm(typed, AUDITOR)
     assert not form.is_valid()
     assert words in str(form.errors)
 
 
 def test_an_id_is_taken_as_it_is():
-    form = AboutForm({"what": "conversation", "value": f" {CONVERSATION_ID} "})
+    form = AboutForm({"what": "conversation", "value": f" {CONVERSATION_ID} "}, AUDITOR)
     assert form.is_valid()
     assert form.about() == About(CONVERSATION, CONVERSATION_ID)

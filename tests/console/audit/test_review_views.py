@@ -4,7 +4,7 @@ import html
 import json
 import re
 from datetime import timedelta
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 
@@ -14,7 +14,10 @@ from console.audit.review import plan
 from console.audit.review.forms import CONVERSATION, KEY, About
 from console.audit.review.page import READ_LAST
 from console.dynamodb import presence
+from console.redaction import redact
 from console.refs import seal
+from console.staff.models import StaffAccount
+from conversations.companies import register
 from tests import faults
 from tests.items import conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
@@ -151,17 +154,92 @@ def test_the_company_of_the_middleware_s_entries_is_told_where_it_was_looked_up(
     client = signed_in(auditor("lea.limited", scope) if scope else auditor())
     store.put("CONVERSATIONS", conversation(conversation_id=ID))
     store.put("AUDIT", entry(1))
-    assert f"<b><bdi>{COMPANY}</bdi></b>" in text_of(client, f"{AUDIT}{query}")
+    assert f"<bdi>{COMPANY}</bdi></b>" in text_of(client, f"{AUDIT}{query}")
 
 
-def test_nothing_more_is_read_to_tell_the_company(store, reviewer):
+def test_to_tell_the_company_nothing_is_read_and_for_its_projects_names_one_item_each(store, reviewer):
     store.put("CONVERSATIONS", conversation(conversation_id=ID))
     store.put_all("AUDIT", [entry(1), entry(2, Action.TENANT_CHANGED, f"TENANT#{COMPANY}"), entry(3, trail="c3")])
     with store.calls() as seen:
         shown = text_of(reviewer, f"{AUDIT}?action=route&action=tenant.changed")
-    assert not any("CONVERSATIONS" in each.tables for each in seen)
+    asked = [each for each in seen if "CONVERSATIONS" in each.tables]
+    assert [(each.index, each.request["Limit"]) for each in asked] == [("company-id-project-id-index", 1)]
     # What the trail's own key tells costs nothing: a tenant's, or a conversation's id of the platform's form.
-    assert shown.count(f"<b><bdi>{COMPANY}</bdi></b>") == 2
+    assert shown.count(f"<bdi>{COMPANY}</bdi></b>") == 2
+    with store.calls() as seen:
+        text_of(reviewer, f"{AUDIT}?action=route&action=tenant.changed")
+    assert not any("CONVERSATIONS" in each.tables for each in seen)
+
+
+def test_names_stand_first_and_ids_second(store, reviewer):
+    register(COMPANY, "Cucumber Recruitment", "test", "2026-03-02T09:00:00Z")
+    member("amira.haddad")
+    store.put("CONVERSATIONS", conversation(conversation_id=ID, project_name="Clarify CV"))
+    store.put_all("AUDIT", [ours(1, Action.HAND_OFF_TAKE), entry(2, Action.TENANT_CHANGED, f"TENANT#{COMPANY}")])
+    shown = text_of(reviewer, f"{AUDIT}?action=hand_off.take&action=tenant.changed")
+    wheres = re.findall(r'<div class="where">.*?</div>', shown)
+    first = re.sub(r"<[^>]+>", "|", wheres[0])
+    words = [each.strip() for each in first.split("|") if each.strip()]
+    assert words[0] == "Cucumber Recruitment"
+    assert words[1] == "Clarify CV · ***-***-0123"
+    assert words[-1] == redact(ID)
+    assert f'title="{COMPANY}"' in wheres[0]
+    assert "Amira Haddad" in shown
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("Cucumber Recruitment", COMPANY),
+        ("cucumber recruitment", COMPANY),
+        ("recruit", COMPANY),
+        (COMPANY, COMPANY),
+        ("Lumen Lamps", "ci-lum-003"),
+    ],
+)
+def test_the_company_filter_takes_names(store, reviewer, typed, found):
+    register(COMPANY, "Cucumber Recruitment", "test", "2026-03-02T09:00:00Z")
+    for company, name in (("ci-lum-003", "Lumen Lamps"), ("ci-lum-004", "Lumen Lamps and Lights")):
+        register(company, name, "test", "2026-03-02T09:00:00Z")
+    store.put_all("AUDIT", [ours(1, Action.HAND_OFF_TAKE), ours(2, Action.HAND_OFF_TAKE, company="ci-lum-003")])
+    shown = text_of(reviewer, f"{AUDIT}?{urlencode({'company': typed})}")
+    assert shown.count("data-row") == 1
+    assert f"company={found}" in shown
+    # The field says the name, and the list of suggestions has it.
+    name = "Lumen Lamps" if "lum" in found else "Cucumber Recruitment"
+    assert f'name="company" value="{name}"' in shown
+    assert f'<option value="{name}">{found}</option>' in shown
+
+
+def test_a_name_of_several_companies_lists_them_and_a_number_is_none(store, reviewer):
+    for company, name in (("ci-lum-003", "Lumen Lamps"), ("ci-lum-004", "Lumen Lights")):
+        register(company, name, "test", "2026-03-02T09:00:00Z")
+    shown = text_of(reviewer, f"{AUDIT}?company=Lumen")
+    assert "Several are called so: Lumen Lamps (ci-lum-003), Lumen Lights (ci-lum-004). Choose one." in shown
+    for typed in (PHONE, "jo@doe.example"):
+        shown = text_of(reviewer, f"{AUDIT}?{urlencode({'company': typed})}")
+        assert "Type the name or id of a company: no number or address is one." in shown
+
+
+def test_names_of_companies_out_of_scope_are_not_told(store):
+    register(OTHER_COMPANY, "Lumen Lamps", "test", "2026-03-02T09:00:00Z")
+    shown = text_of(signed_in(auditor("lea.limited", [COMPANY])), f"{AUDIT}?company=Lumen+Lamps")
+    assert OTHER_COMPANY not in shown
+    assert "No company of that name or id is in your scope." in shown
+
+
+def test_the_filter_of_staff_takes_names(store, reviewer):
+    for username in ("amira.haddad", "a.smith", "ann.smith"):
+        member(username)
+    StaffAccount.get("a.smith").update(actions=[StaffAccount.display_name.set("Ann Smith")])
+    store.put_all("AUDIT", [ours(1, Action.HAND_OFF_TAKE), ours(2, Action.HAND_OFF_TAKE, "tom.becker")])
+    for typed in ("Amira Haddad", "amira haddad", "Amira", "amira.haddad"):
+        shown = text_of(reviewer, f"{AUDIT}?{urlencode({'actor': typed})}")
+        assert shown.count("data-row") == 1, typed
+        assert "actor=amira.haddad" in shown
+    shown = text_of(reviewer, f"{AUDIT}?actor=Ann+Smith")
+    assert "Several are called so: Ann Smith (a.smith), Ann Smith (ann.smith). Type a username." in shown
+    assert "Nobody of the staff is called so. Type a username or a name." in text_of(reviewer, f"{AUDIT}?actor=Zoe+Q")
 
 
 def test_a_row_leads_to_its_entry_and_its_conversation(store, reviewer):
@@ -169,7 +247,7 @@ def test_a_row_leads_to_its_entry_and_its_conversation(store, reviewer):
     store.put("CONVERSATIONS", item)
     store.put_all("AUDIT", [entry(1), entry(2, Action.STAFF_CHANGED, "STAFF#tom.becker")])
     shown = text_of(reviewer, f"{AUDIT}?action=route&action=staff.changed")
-    found = re.findall(r'<(?:a data-open|div class="where">(?:<b>.*?</b>)?<a) href="([^"]+)"', shown)
+    found = re.findall(r'<(?:a data-open|div class="where">(?:<b.*?</b>)?<a) href="([^"]+)"', shown)
     links = [html.unescape(each) for each in found]
     assert len(links) == 4
     assert [reviewer.get(link).status_code for link in links] == [200, 302, 200, 200]
@@ -286,7 +364,6 @@ def test_htmx_gets_the_list_alone(lively, reviewer):
     ("query", "hint"),
     [
         ("company=ci-nope", "No company or tenant of the id ci-nope is known here."),
-        ("actor=Amira", "People are looked for by username"),
     ],
 )
 def test_a_filter_that_can_match_nothing_is_said(lively, reviewer, query, hint):
@@ -334,7 +411,7 @@ def test_what_is_typed_leads_to_its_review_sealed_with_the_filters_kept(store, r
     store.put("IDEMPOTENCY", {"event_id": KEY_OF_TAG, "conversation_id": ID, "status": "processed"})
     page = text_of(reviewer, f"{AUDIT}?result=success")
     action = re.search(r'<form class="form about" method="post" action="([^"]+)"', page).group(1)
-    answer = reviewer.post(action, {"what": what, "value": value})
+    answer = reviewer.post(action, {"what": what, "value": value, "reason": "complaint 4711"})
     assert answer.status_code == 302
     assert answer["Location"] == f"{AUDIT}?result=success&about={About(what, value).sealed}"
     shown = text_of(reviewer, answer["Location"])
@@ -377,7 +454,7 @@ def test_only_what_is_in_scope_is_listed(lively, limited):
     assert [line for line in plain(sentences(limited)) if "released" in line] == []
     assert len(sentences(limited)) == 2
     assert plain(sentences(limited, f"{AUDIT}?actor=tom.becker")) == ["tom.becker opened the transcript"]
-    assert "No company of that id is in your scope" in text_of(limited, f"{AUDIT}?company={OTHER_COMPANY}")
+    assert "No company of that name or id is in your scope" in text_of(limited, f"{AUDIT}?company={OTHER_COMPANY}")
 
 
 def test_accounts_and_the_system_are_not_listed_for_who_sees_some_companies(store, limited):
@@ -391,6 +468,8 @@ def test_one_conversation_out_of_scope_is_as_one_that_is_not_there(store, limite
     theirs = [ours(n, Action.HAND_OFF_TAKE, "a", OTHER_COMPANY, trail="c9", idempotency_key="k9") for n in range(60)]
     store.put_all("AUDIT", theirs + [entry(100 + n, "route", "c9") for n in range(60)])
     store.put("IDEMPOTENCY", {"event_id": "k9", "conversation_id": "c9", "status": "processed"})
+    # Names of companies are remembered.
+    limited.get(AUDIT)
     for what, there, absent in ((CONVERSATION, "c9", "c8"), (KEY, "k9", "k8")):
         answers = []
         for value in (there, absent):

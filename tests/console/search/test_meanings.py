@@ -70,7 +70,7 @@ TABLE = [
     ("CHANNEL#web_widget#x1", [Kind.CHANNEL]),
     ("T024BE7LD", [Kind.CHANNEL_ID, Kind.TENANT, Kind.COMPANY, Kind.USER, Kind.NAME]),
     ("@acme_support_bot", [Kind.CHANNEL_ID]),
-    ("2f6f0c2e-8a1b-4c59-9a52-0d2a4c1f7b11", [Kind.CHANNEL_ID, Kind.TENANT, Kind.COMPANY, Kind.USER]),
+    ("2f6f0c2e-8a1b-4c59-9a52-0d2a4c1f7b11", [Kind.CHANNEL_ID, Kind.REQUEST, Kind.TENANT, Kind.COMPANY, Kind.USER]),
     # keys of the stores with one part
     ("TENANT#outlocks", [Kind.TENANT]),
     ("STAFF#ada.admin", [Kind.STAFF]),

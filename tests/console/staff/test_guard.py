@@ -1,13 +1,19 @@
 """The guard in front of every view."""
 
+import json
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from django.test import Client
 
 from console.audit.actions import staff_trail
-from console.staff import services
+from console.audit.queries import trail_page
+from console.staff import accounts, services
+from console.staff.authentication import record_denial
 from console.staff.permissions import Role
 from tests import faults
 from tests.console.staff.conftest import ADMIN, PASSWORD
+from tests.people import as_staff
 
 
 def denials(store) -> list[dict]:
@@ -189,3 +195,28 @@ def test_times_are_in_the_zone_of_the_person_who_asks_only(store, client, sign_i
     sign_in(client)
     assert client.get("/clock/").content == shown
     assert client.get("/public-clock/").content == b"UTC"
+
+
+def test_refusals_of_one_person_and_route_in_a_minute_are_one_entry_that_counts(store, client, sign_in, later):
+    later(seconds=0, stands=True)
+    sign_in(client)
+    for _ in range(12):
+        assert client.get("/undeclared/").status_code == 403
+        assert client.get("/staff/").status_code == 403
+    counted = {json.loads(each["action_payload_redacted"])["route"]: each for each in denials(store)}
+    assert {route: each.get("times") for route, each in counted.items()} == {"staff/": 12}
+    assert len(denials(store)) == 1
+    later(seconds=60, stands=True)
+    assert client.get("/staff/").status_code == 403
+    assert sorted(each.get("times", 1) for each in denials(store)) == [1, 12]
+    page = trail_page(staff_trail("amira.haddad"), as_staff(accounts.find("amira.haddad")))
+    told = [row.sentence for row in page.rows if row.action == "staff.denied"]
+    assert [words.partition(", ")[2] for words in told] == ["", "12 times"]
+
+
+def test_refusals_at_the_same_moment_are_all_counted(store, agent):
+    staff = as_staff(accounts.find("amira.haddad"))
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: record_denial(staff, "staff/", "GET"), range(40)))
+    assert sum(each.get("times", 1) for each in denials(store)) == 40
+    assert len(denials(store)) <= 2

@@ -1,0 +1,131 @@
+"""Searches for personal data by who may not reveal any: with a reason, counted, and on record before a result is told.
+Reveals by everybody else are counted, too.
+
+Whoever sees only masks could otherwise find out whose number it is by typing guesses. Nothing is read for a search that
+is refused, so that neither its answer nor its time tells hits from misses.
+"""
+
+import logging
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from django import forms
+from django.conf import settings
+
+from console.audit.actions import Action, Result, staff_trail
+from console.audit.recording import Actor, Entry, NoTrail, record, record_counted
+from console.errors import ConsoleError, TableMissing
+from console.forms import NO_REASON, LookupForm
+from console.redaction import redact
+from console.redaction.masks import digits_of
+from console.refs import stand_in
+from console.search.meanings import Kind, recognise, tidied
+from console.staff.permissions import Permission, Staff
+from console.staff.throttling import TooManyAttempts, count_use
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+# What is somebody's by its kind alone. A chatbot user's digest is one of a number, which anybody can compute.
+_PERSONAL = frozenset({Kind.PHONE, Kind.EMAIL, Kind.SESSION, Kind.DIGEST})
+
+
+def is_personal(typed: str) -> bool:
+    """Whether a typed text is, or holds, what pages would mask: a number, an address, an id made of one."""
+    return any(meaning.kind in _PERSONAL for meaning in recognise(typed)) or redact(typed) != typed
+
+
+def must_say_why(typed: str, staff: Staff) -> bool:
+    """Whether that person has to give a reason before that text is looked for."""
+    return not staff.can(Permission.PII_REVEAL) and is_personal(typed)
+
+
+def personal_in(form: LookupForm, staff: Staff) -> str:
+    """What of a valid look-up is somebody's, where the person has to say why they look for it; else ""."""
+    if staff.can(Permission.PII_REVEAL):
+        return ""
+    typed = {name: str(form.cleaned_data.get(name, "")) for name in form.base_fields}
+    if form.of_person is not None:
+        return " ".join(typed[name] for name in form.of_person)
+    return next((each for each in typed.values() if is_personal(each)), "")
+
+
+def has_reason(form: forms.Form) -> bool:
+    """Whether the field `reason` of a valid form is filled in; else its error says so."""
+    if form.cleaned_data.get("reason"):
+        return True
+    form.add_error("reason", NO_REASON)
+    return False
+
+
+def on_record(typed: str, form: forms.Form, staff: Staff, search: Callable[[], T], hits: Callable[[T], int]) -> T:
+    """What `search` finds, once it is on record that this person looked for `typed`, with the form's reason.
+
+    Raises `TooManyAttempts` before anything is read, `NoTrail`, what `search` raises, and the store's errors: then
+    nothing is told.
+    """
+    _count_search(staff)
+    found = search()
+    meanings = recognise(typed)
+    told = {
+        "person": pseudonym_of(typed),
+        # The likeliest of what it can be.
+        "looked_for": meanings[0].kind.value if meanings else "what a person is known by",
+        "reason": form.cleaned_data["reason"],
+        "hits": hits(found),
+    }
+    try:
+        record(_entry(staff, payload=told))
+    except TableMissing as missing:
+        raise NoTrail("Personal data is searched for", "nothing can be searched for here") from missing
+    return found
+
+
+def pseudonym_of(typed: str) -> str:
+    """The keyed pseudonym of a person by a number or address: the same for all its usual spellings."""
+    for meaning in recognise(typed):
+        if meaning.kind is Kind.PHONE:
+            international = meaning.value.lstrip("( ").startswith(("+", "00"))
+            digits = digits_of(re.sub(r"\(0\)", "", meaning.value) if international else meaning.value)
+            return stand_in(f"+{digits.removeprefix('00')}")
+        if meaning.kind is Kind.EMAIL:
+            return stand_in(meaning.value.lower())
+    return stand_in(tidied(typed))
+
+
+def count_reveal(staff: Staff, entry: Entry) -> None:
+    """Count one reveal, before it is made; `entry` is the one that will record it.
+
+    Raises `TooManyAttempts`, which is on record too, and the store's errors.
+    """
+    limit = settings.REVEALS_PER_DAY
+    said = f"You can reveal {limit} people a day."
+    _count("reveals", limit, DAY, said, replace(entry, payload={}, result=f"{Result.FAILED}: too many reveals"))
+
+
+def _count_search(staff: Staff) -> None:
+    limit = settings.PERSONAL_SEARCHES_PER_HOUR
+    said = f"You can make {limit} searches for personal data an hour."
+    _count("searches", limit, HOUR, said, _entry(staff, result=f"{Result.FAILED}: too many searches"))
+
+
+def _count(kind: str, limit: int, period: timedelta, said: str, refused: Entry) -> None:
+    """Count one use by the actor of `refused`, which records that it is one too many."""
+    who = refused.actor.name
+    try:
+        count_use(kind, who, limit, period, said)
+    except TooManyAttempts:
+        try:
+            record_counted(refused, f"refused.{who}")
+        except ConsoleError as error:
+            # The refusal stands either way.
+            logger.error("A refusal could not be recorded: %s", type(error).__name__)
+        raise
+
+
+def _entry(staff: Staff, **told: Any) -> Entry:
+    return Entry(staff_trail(staff.username), Action.PERSON_SEARCHED, Actor.of(staff), **told)

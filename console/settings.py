@@ -98,7 +98,7 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 
 # --- Sign-in -----------------------------------------------------------------------------------------------------
-PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+PASSWORD_HASHERS = ["console.staff.passwords.Argon2Hasher"]
 PASSWORD_MIN_LENGTH = 12
 SESSION_IDLE_MINUTES = env.int("SESSION_IDLE_MINUTES", default=60)
 SESSION_ABSOLUTE_HOURS = env.int("SESSION_ABSOLUTE_HOURS", default=12)

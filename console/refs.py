@@ -2,7 +2,8 @@
 
 AES-SIV over the parts, base64url. Deterministic, so that links can be bookmarked and compared; authenticated, so
 that a tampered reference, or one of another environment or kind, is refused before any read. The key comes from
-SECRET_KEY and the environment's name; SECRET_KEY_FALLBACKS keep old links alive through a rotation.
+SECRET_KEY and the environment's name; SECRET_KEY_FALLBACKS keep old links alive through a rotation. So a reference from
+outside is never compared with one made here, as that may have been made with another key: what it holds is.
 """
 
 import base64
@@ -11,7 +12,7 @@ import hashlib
 import hmac
 import json
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESSIV
@@ -26,6 +27,7 @@ from console.redaction import pseudonym
 _written = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, sort_keys=True).encode
 # A conversation's reference is about 90 characters; keys of 3 KB (DynamoDB's 2 KB + 1 KB) make some 4,100.
 MAX_LENGTH = 8_400
+SHORTEST_DIGEST = 12
 
 
 @lru_cache(maxsize=8)
@@ -88,14 +90,34 @@ def as_letters(digest: bytes) -> str:
 
 def keyed_digest(text: str) -> str:
     """A digest in 64 letters that only this console can make: for what forms keep of what was shown, and for ids that
-    hide what they are made of."""
-    key = settings.SECRET_KEY.encode()
-    return as_letters(hmac.digest(key, text.encode("utf-8", "surrogatepass"), hashlib.sha256))
+    hide what they are made of. Cut it to no fewer than `SHORTEST_DIGEST`, and compare it with `is_digest_of`."""
+    return _digest(text, settings.SECRET_KEY)
+
+
+def is_digest_of(digest: str, text: str) -> bool:
+    """Whether that is a digest of the text, whole or cut, made with the key of today or one of its fallbacks."""
+    return len(digest) >= SHORTEST_DIGEST and any(
+        hmac.compare_digest(_digest(text, secret)[: len(digest)].encode(), digest.encode("utf-8", "replace"))
+        for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+    )
 
 
 def stand_in(text: str) -> str:
     """The keyed pseudonym of a text in 16 letters: what is the same is matched, and nothing can be guessed from it."""
-    return as_letters(bytes.fromhex(pseudonym(text, settings.SECRET_KEY.encode())))
+    return as_letters(bytes.fromhex(pseudonym(text, _mac_key(settings.SECRET_KEY, settings.CONSOLE_ENV, "pseudonym"))))
+
+
+def _digest(text: str, secret: str) -> str:
+    key = _mac_key(secret, settings.CONSOLE_ENV, "digest")
+    return as_letters(hmac.digest(key, text.encode("utf-8", "surrogatepass"), hashlib.sha256))
+
+
+@lru_cache(maxsize=16)
+def _mac_key(secret: str, environment: str, purpose: Literal["digest", "pseudonym"]) -> bytes:
+    """A key for one purpose: what is made for one tells nothing of, and stands for nothing in, another."""
+    return HKDF(SHA256(), length=32, salt=None, info=f"console {purpose} {environment}".encode()).derive(
+        secret.encode()
+    )
 
 
 def seal_cursor(position: Any, *binding: str) -> str:

@@ -26,7 +26,7 @@ DYNAMODB_CONNECT_TIMEOUT_SECONDS = env.float("DYNAMODB_CONNECT_TIMEOUT_SECONDS",
 DYNAMODB_READ_TIMEOUT_SECONDS = env.float("DYNAMODB_READ_TIMEOUT_SECONDS", default=3.0)
 DYNAMODB_MAX_ATTEMPTS = env.int("DYNAMODB_MAX_ATTEMPTS", default=3)
 DYNAMODB_MAX_CONNECTIONS = env.int("DYNAMODB_MAX_CONNECTIONS", default=32)
-REQUEST_DEADLINE_SECONDS = env.float("REQUEST_DEADLINE_SECONDS", default=8.0)
+REQUEST_DEADLINE_SECONDS = env.float("REQUEST_DEADLINE_SECONDS", default=20.0)
 # TABLE_CONVERSATIONS=… and so on; console.dynamodb.registry knows the keys and the default names.
 TABLE_NAMES = {
     name.removeprefix("TABLE_"): value for name, value in env.ENVIRON.items() if name.startswith("TABLE_") and value
@@ -98,7 +98,7 @@ USE_TZ = True
 TIME_ZONE = "UTC"
 
 # --- Sign-in -----------------------------------------------------------------------------------------------------
-PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+PASSWORD_HASHERS = ["console.staff.passwords.Argon2Hasher"]
 PASSWORD_MIN_LENGTH = 12
 SESSION_IDLE_MINUTES = env.int("SESSION_IDLE_MINUTES", default=60)
 SESSION_ABSOLUTE_HOURS = env.int("SESSION_ABSOLUTE_HOURS", default=12)

@@ -6,7 +6,7 @@ Asking is no looking: nothing of a message is read but how many there are, and n
 from dataclasses import dataclass
 
 from console import clock
-from console.refs import keyed_digest
+from console.refs import is_digest_of, keyed_digest
 from console.staff.permissions import Staff
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
@@ -36,7 +36,11 @@ class News:
 
 def since_of(item: Conversation, hand_off: HandOff) -> str:
     """What a page knows of a conversation, in letters that tell nothing: the hand-off, and the item's last change."""
-    return f"{_digest(hand_off.state, hand_off.agent, hand_off.action_id)}-{_digest(str(item.plain('updated_at')))}"
+    return "-".join(keyed_digest(each)[:16] for each in _known(item, hand_off))
+
+
+def _known(item: Conversation, hand_off: HandOff) -> tuple[str, str]:
+    return "\0".join((hand_off.state, hand_off.agent, hand_off.action_id)), str(item.plain("updated_at"))
 
 
 def news_of(reference: str, staff: Staff, since: str, shown: int | None) -> News | None:
@@ -47,14 +51,13 @@ def news_of(reference: str, staff: Staff, since: str, shown: int | None) -> News
     """
     item = load_row(reference, staff, "hand_off_note", "channel_config")
     hand_off = hand_off_of(item)
-    now_known = since_of(item, hand_off)
-    if now_known == since:
+    (known_hand_off, _, known_change), (state, change) = since.partition("-"), _known(item, hand_off)
+    is_changed, has_come = not is_digest_of(known_hand_off, state), not is_digest_of(known_change, change)
+    if not is_changed and not has_come:
         return None
-    (known_hand_off, _, known_change), (state, _, change) = since.partition("-"), now_known.partition("-")
-    is_changed = state != known_hand_off
     return News(
-        since=now_known,
-        messages=_came(reference, staff, shown) if shown is not None and change != known_change else 0,
+        since=since_of(item, hand_off),
+        messages=_came(reference, staff, shown) if shown is not None and has_come else 0,
         hand_off=_words(hand_off, staff) if is_changed and known_hand_off else "",
         panel=panel_for(item, hand_off, staff, clock.now()) if is_changed else None,
         answer=answer_of(item) if is_changed else None,
@@ -78,7 +81,3 @@ def _words(hand_off: HandOff, staff: Staff) -> str:
         case HandOffState.OVERRIDDEN:
             whose = "your" if is_mine else f"{hand_off.agent}'s"
             return f"The platform overrode {whose} take-over"
-
-
-def _digest(*parts: str) -> str:
-    return keyed_digest("\0".join(parts))[:16]

@@ -14,7 +14,7 @@ from django.http import QueryDict
 
 from console.errors import Invalid
 from console.forms import PLAIN_TEXT
-from console.refs import keyed_digest
+from console.refs import is_digest_of, keyed_digest
 from console.trees import clean
 from tenants.channel_types import TYPES, label_of
 from tenants.keys import MAX_NAME, checked_name
@@ -156,7 +156,7 @@ class SettingsForm(forms.Form):
     @property
     def base(self) -> str:
         """Digests of what is stored, by field: what the form carries, to tell later who changed what."""
-        return " ".join(f"{name}:{self._digest(name, self.initial.get(name))}" for name in self.fields)
+        return " ".join(f"{name}:{keyed_digest(self._sent(name, self.initial.get(name)))[:12]}" for name in self.fields)
 
     def differences(self) -> list[Difference]:
         """Where what was typed differs from what is stored now, in the order of the fields, and by whose change."""
@@ -170,14 +170,13 @@ class SettingsForm(forms.Form):
     def _by(self, name: str, base: Mapping[str, str], stored: Any, typed: Any) -> str:
         if not base:
             return ""
-        was = base.get(name, self._digest(name, None))
-        other, own = was != self._digest(name, stored), was != self._digest(name, typed)
+        was = base.get(name, keyed_digest(self._sent(name, None)))
+        other, own = (not is_digest_of(was, self._sent(name, value)) for value in (stored, typed))
         return BY_BOTH if other and own else BY_OTHER if other else BY_YOU
 
-    def _digest(self, name: str, value: Any) -> str:
+    def _sent(self, name: str, value: Any) -> str:
         field = self.fields[name]
-        sent = field.as_sent(value) if isinstance(field, AsShown) else repr(sorted(map(str, value or ())))
-        return keyed_digest(sent)[:12]
+        return field.as_sent(value) if isinstance(field, AsShown) else repr(sorted(map(str, value or ())))
 
 
 def _field_of(key: str) -> str:

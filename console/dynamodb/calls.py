@@ -75,6 +75,17 @@ def budget(seconds: float | None) -> Iterator[Budget]:
         _budget.reset(token)
 
 
+@contextmanager
+def stopped_clock() -> Iterator[None]:
+    """What is done within counts against no deadline: it waits for something other than DynamoDB."""
+    started = time.monotonic()
+    try:
+        yield
+    finally:
+        if (opened := _budget.get()) is not None and opened.deadline is not None:
+            opened.deadline += time.monotonic() - started
+
+
 def check_deadline() -> None:
     """Refuse to start an attempt that might not end before the deadline. Raises `StoreUnavailable`."""
     opened = _budget.get()

@@ -4,12 +4,22 @@ PynamoDB builds a client per model class, with time-outs that add up to minutes 
 truncated 200 for an empty one ("not found"). Everything in the console goes through the client made here instead.
 """
 
+import http.client
+import io
 import json
+import socket
 import threading
+import time
 from typing import Any
 
 import botocore.client
 import botocore.session
+from botocore.awsrequest import (
+    AWSHTTPConnection,
+    AWSHTTPConnectionPool,
+    AWSHTTPSConnection,
+    AWSHTTPSConnectionPool,
+)
 from botocore.config import Config
 from botocore.parsers import JSONParser, ResponseParserError, ResponseParserFactory
 from django.conf import settings
@@ -57,6 +67,54 @@ class StrictParserFactory(ResponseParserFactory):
         return super().create_parser(protocol_name)
 
 
+class _UntilDeadline(io.RawIOBase):
+    """What a socket receives until an instant: a time-out of its own would begin anew with every byte that comes."""
+
+    def __init__(self, sock: socket.socket, file: Any, ends_at: float) -> None:
+        # The socket's file is kept, and closed with this one: as long as it is open, so is the socket.
+        self._sock, self._file, self._ends_at = sock, file, ends_at
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Raises `TimeoutError`, which makes urllib3 close the connection."""
+        left = self._ends_at - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("The answer took too long.")
+        self._sock.settimeout(left)
+        return self._sock.recv_into(buffer)
+
+    def close(self) -> None:
+        super().close()
+        self._file.close()
+
+
+class BoundedResponse(http.client.HTTPResponse):
+    """An answer, headers and all, that has `DYNAMODB_READ_TIMEOUT_SECONDS` from when the request was sent."""
+
+    def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
+        super().__init__(sock, *args, **kwargs)
+        ends_at = time.monotonic() + settings.DYNAMODB_READ_TIMEOUT_SECONDS
+        self.fp = io.BufferedReader(_UntilDeadline(sock, self.fp, ends_at))
+
+
+class _Connection(AWSHTTPConnection):
+    response_class = BoundedResponse
+
+
+class _TLSConnection(AWSHTTPSConnection):
+    response_class = BoundedResponse
+
+
+class _Pool(AWSHTTPConnectionPool):
+    ConnectionCls = _Connection
+
+
+class _TLSPool(AWSHTTPSConnectionPool):
+    ConnectionCls = _TLSConnection
+
+
 _lock = threading.Lock()
 # Per service: the region and endpoint that it was made for, and the client.
 _made: dict[str, tuple[tuple[str, str], Any]] = {}
@@ -93,6 +151,9 @@ def make_client(service: str) -> Any:
             tcp_keepalive=True,
         ),
     )
+    if service.startswith("dynamodb"):
+        # botocore has no setting for the time of a whole answer, nor for the classes of connections.
+        made._endpoint.http_session._pool_classes_by_scheme.update(http=_Pool, https=_TLSPool)
     made.meta.events.register_first("before-send.*.*", _before_send, unique_id="console-deadline")
     made.meta.events.register_first("needs-retry.*.*", _needs_retry, unique_id="console-no-late-pause")
     return made

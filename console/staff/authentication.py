@@ -77,8 +77,9 @@ class SecondStepOver(Invalid):
 def sign_in(username: str, password: str, visit: Visit) -> SignedIn | CodeNeeded | None:
     """A new session, the question for a code, or None if name and password open no account; each is in the trail.
 
-    Raises `TooManyAttempts`, and the store's errors: then nobody was signed in.
+    Raises `TooManyAttempts`, `TooManySignIns`, and the store's errors: then nobody was signed in.
     """
+    passwords.refuse_if_busy()
     _count(username, visit)
     account = find(username)
     correct, outdated = passwords.verify(password, account.password_hash if account else None)
@@ -128,6 +129,7 @@ def pending_username(pending: str) -> str:
 @sensitive_variables()
 def set_password(code: str, password: str, visit: Visit) -> None:
     """Set the password with a link's code; nobody is signed in by it. Raises `Invalid`, in words, `TooManyAttempts`."""
+    passwords.refuse_if_busy()
     try:
         throttling.count("", visit.address)
     except TooManyAttempts:

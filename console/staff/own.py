@@ -230,6 +230,7 @@ def _check_applicable(account: StaffAccount, second_factor_on: bool | None) -> N
 @sensitive_variables()
 def _check_password(account: StaffAccount, current: str, visit: Visit, wanted: Action) -> None:
     """Raise `WrongPassword`, which is in the trail, or `TooManyAttempts`."""
+    passwords.refuse_if_busy()
     throttling.count(account.username, visit.address, browser=visit.known_as)
     correct, _outdated = passwords.verify(current, account.password_hash)
     if not correct:

@@ -1,19 +1,81 @@
-"""Passwords: rules, hashing (Argon2) and checking in the same time whether or not there is an account."""
+"""Passwords: rules, hashing (Argon2) and checking in the same time whether or not there is an account.
 
+A hash takes a core and memory on purpose. So that many people signing in at once stall nobody else, a worker makes
+`AT_ONCE` hashes at a time and lets `WAITING` wait for their turn; whoever comes then is told to try again.
+"""
+
+import threading
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 
 from django.conf import settings
-from django.contrib.auth.hashers import make_password, verify_password
+from django.contrib.auth.hashers import Argon2PasswordHasher, make_password, verify_password
 from django.contrib.auth.password_validation import CommonPasswordValidator
 from django.core.exceptions import ValidationError
 from django.views.decorators.debug import sensitive_variables
 
-from console.errors import Invalid
+from console.dynamodb.calls import stopped_clock
+from console.errors import ConsoleError, Invalid
 from console.staff.codes import new_code
 
 # Long enough for any passphrase; bounds what hashing one may cost.
 MAX_LENGTH = 256
+# Of a worker. Together fewer than its threads (README's command: 8), so that sign-ins never take all of them.
+AT_ONCE, WAITING = 2, 4
+# Nobody waits so long but where the machine itself is overloaded.
+PATIENCE_SECONDS = 5.0
+_places = threading.BoundedSemaphore(AT_ONCE + WAITING)
+_turns = threading.BoundedSemaphore(AT_ONCE)
+
+
+class Argon2Hasher(Argon2PasswordHasher):
+    """Argon2id with the least that OWASP's Password Storage Cheat Sheet asks for: 19 MiB, two passes, one lane.
+
+    Django's own parameters take 100 MiB and eight lanes for each sign-in. Hashes made with them still verify, and are
+    made anew at the next sign-in.
+    """
+
+    memory_cost, time_cost, parallelism = 19_456, 2, 1
+
+
+class TooManySignIns(ConsoleError):
+    """This worker has as many passwords to check as it takes at once: nothing was checked."""
+
+    status = 429
+    title = "Too many people are signing in"
+    retry_after = 3
+
+    def __init__(self) -> None:
+        super().__init__("Too many people are signing in right now. Wait a few seconds, then try again.")
+
+
+def refuse_if_busy() -> None:
+    """Raise `TooManySignIns` where no password would be checked now: before an attempt is counted for nothing."""
+    if not _places.acquire(blocking=False):
+        raise TooManySignIns
+    _places.release()
+
+
+@contextmanager
+def _turn() -> Iterator[None]:
+    """Wait for a turn to hash. The wait and the hash do not count against the request's deadline.
+
+    Raises `TooManySignIns`.
+    """
+    with stopped_clock():
+        if not _places.acquire(blocking=False):
+            raise TooManySignIns
+        try:
+            if not _turns.acquire(timeout=PATIENCE_SECONDS):
+                raise TooManySignIns
+            try:
+                yield
+            finally:
+                _turns.release()
+        finally:
+            _places.release()
 
 
 @cache
@@ -46,8 +108,9 @@ def check_rules(password: str, username: str) -> None:
 
 @sensitive_variables()
 def hash_password(password: str) -> str:
-    """The password's hash as stored."""
-    return str(make_password(_normal(password)))
+    """The password's hash as stored. Raises `TooManySignIns`."""
+    with _turn():
+        return str(make_password(_normal(password)))
 
 
 def unusable() -> str:
@@ -59,12 +122,14 @@ def unusable() -> str:
 def verify(password: str, stored_hash: str | None) -> tuple[bool, bool]:
     """Whether the password is the one of the hash, and whether the hash should be made anew (cost or method changed).
 
-    None stands for "no such account" and takes as long as a wrong password.
+    None stands for "no such account", waits for its turn like any other and takes as long as a wrong password. Raises
+    `TooManySignIns`.
     """
-    if stored_hash is None or len(password) > MAX_LENGTH:
-        make_password(_normal(password[:MAX_LENGTH]))
-        return False, False
-    return verify_password(_normal(password), stored_hash)
+    with _turn():
+        if stored_hash is None or len(password) > MAX_LENGTH:
+            make_password(_normal(password[:MAX_LENGTH]))
+            return False, False
+        return verify_password(_normal(password), stored_hash)
 
 
 def generate() -> str:

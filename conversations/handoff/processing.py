@@ -4,6 +4,7 @@ A service that generates a reply reads flag and reason while `conversation_statu
 after the AI call, seconds later. What was true when a person acted in between is kept with the record of the action.
 """
 
+from django.conf import settings
 from django.utils.crypto import salted_hmac
 
 from conversations.handoff.effects import Raw, reason_in, text_in
@@ -26,6 +27,13 @@ def says_processing(status: str) -> bool:
     return "processing" in status.lower()
 
 
-def reason_digest(conversation_id: str, stored: Raw) -> str:
+def reason_digest(conversation_id: str, stored: Raw, *, secret: str | None = None) -> str:
     """A keyed digest by which the reason can be compared later: reasons may hold what customers wrote."""
-    return salted_hmac(f"hand-off reason {conversation_id}", reason_in(stored), algorithm="sha256").hexdigest()
+    salt = f"hand-off reason {conversation_id}"
+    return salted_hmac(salt, reason_in(stored), secret=secret, algorithm="sha256").hexdigest()
+
+
+def is_same_reason(digest: str | None, conversation_id: str, stored: Raw) -> bool:
+    """Whether that is the digest of the reason that is stored, made with the key of today or one of its fallbacks."""
+    secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+    return any(digest == reason_digest(conversation_id, stored, secret=secret) for secret in secrets)

@@ -31,7 +31,7 @@ from conversations.handoff.effects import (
     update_item,
 )
 from conversations.handoff.packets import Sent, send
-from conversations.handoff.processing import reason_digest, says_processing
+from conversations.handoff.processing import is_same_reason, says_processing
 from conversations.handoff.protocol import Act, Recorded, announce_resend, begin, close_quietly, event_key, recorded_of
 from conversations.handoff.reconciliation import settle
 from conversations.indexing.states import marks_of, platform_time
@@ -73,7 +73,7 @@ def is_written_back(record: IdempotencyRecord | None, stored: Raw) -> bool:
         return False
     marks = marks_of(stored)
     if marks.flag and marks.wanted is False:
-        return record.during_reason == reason_digest(stored["conversation_id"]["S"], stored)
+        return is_same_reason(record.during_reason, stored["conversation_id"]["S"], stored)
     return True
 
 

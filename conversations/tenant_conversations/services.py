@@ -1,6 +1,5 @@
 """Opening a tenant's conversation, on record before anything is shown; and clearing it, together with its entry."""
 
-import hmac
 import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,7 +16,7 @@ from console.dynamodb.presence import table_ready
 from console.dynamodb.translation import TransactionRefused
 from console.dynamodb.values import sendable
 from console.errors import Conflict, ConsoleError, NotFound, TableMissing
-from console.refs import keyed_digest
+from console.refs import is_digest_of, keyed_digest
 from console.staff.permissions import Permission, Staff
 from conversations.tenant_conversations.models import TenantConversation
 from conversations.tenant_conversations.queries import conversation_id_of, load
@@ -66,7 +65,11 @@ def _record_opened(item: TenantConversation, staff: Staff, *, raw: bool) -> bool
 
 def seen_of(item: TenantConversation) -> str:
     """What a form keeps of a conversation as it was shown: another one for every change of it."""
-    return keyed_digest(json.dumps([item.raw.get(name) for name in _AS_SEEN], sort_keys=True))
+    return keyed_digest(_as_seen(item))
+
+
+def _as_seen(item: TenantConversation) -> str:
+    return json.dumps([item.raw.get(name) for name in _AS_SEEN], sort_keys=True)
 
 
 def clear(item: TenantConversation, seen: str, staff: Staff) -> None:
@@ -76,7 +79,7 @@ def clear(item: TenantConversation, seen: str, staff: Staff) -> None:
     `NoTrail`, and the store's errors.
     """
     staff.require(Permission.TENANT_CONVERSATION_CLEAR)
-    if not hmac.compare_digest(seen_of(item).encode(), seen.encode("utf-8", "replace")):
+    if not is_digest_of(seen, _as_seen(item)):
         raise Conflict
     stored = Stored.of(item)
     updated_at = clock.parse_instant(item.plain("updated_at"))

@@ -8,12 +8,13 @@ from console import clock
 from console.answers import form_on
 from console.errors import Invalid, NotAccepted, NotFound, StoreUnavailable, TableMissing, Throttled
 from console.redaction import mask_identifier
+from console.refs import unseal
 from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission
 from conversations.handoff import HandOffAction, LostRace, perform, unseal_intent
 from conversations.listing import conversation_url, known_list_context, list_link, open_list_context
 from conversations.panel import panel_for
-from conversations.reading import hand_off_of, reference_of, summary_of
+from conversations.reading import hand_off_of, summary_of
 from conversations.services import load_conversation
 
 _DONE = {
@@ -34,7 +35,7 @@ _GIVEN_UP = frozenset({HandOffAction.RELEASE, HandOffAction.HAND_BACK, HandOffAc
 def hand_off(request: StaffRequest, ref: str) -> HttpResponse:
     """Perform the action that the form's sealed intent names. A form sent twice acts once."""
     intent = unseal_intent(request.POST.get("intent", ""), request.staff)
-    if reference_of(intent.primary_channel, intent.conversation_id) != ref:
+    if unseal("conversation", ref, 2) != (intent.primary_channel, intent.conversation_id):
         raise NotFound
     reason, note = _typed(request, "reason"), _typed(request, "note")
     try:

@@ -1,5 +1,13 @@
 """The shared client: what it takes for an answer, how long it waits, what its errors become."""
 
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
 import pytest
 from botocore.exceptions import (
     ConnectTimeoutError,
@@ -149,6 +157,122 @@ def test_a_retry_also_needs_time_left(store):
 def test_the_deadline_holds_in_threads_of_the_request(store):
     with calls.budget(0.5), pytest.raises(StoreUnavailable, match="in time"):
         calls.parallel(lambda: _get(store), lambda: _get(store))
+
+
+WHOLE = b"HTTP/1.1 200 OK\r\nContent-Type: application/x-amz-json-1.0\r\nContent-Length: 2\r\n\r\n{}"
+
+
+def _is_closed_meanwhile(connection: socket.socket, start: bytes, rest: bytes) -> bool:
+    try:
+        connection.sendall(start)
+        for byte in rest:
+            connection.sendall(bytes([byte]))
+            time.sleep(0.03)
+    except OSError:
+        return True
+    return False
+
+
+def _is_closed_meanwhile(connection: socket.socket, start: bytes, rest: bytes) -> bool:
+    try:
+        connection.sendall(start)
+        for byte in rest:
+            connection.sendall(bytes([byte]))
+            time.sleep(0.03)
+    except OSError:
+        return True
+    return False
+
+
+@contextmanager
+def dribbling(*, headers: bool) -> Iterator[tuple[str, list[bool], threading.Event]]:
+    """A server that answers a byte at a time, never silent for long; `is_well` makes it answer at once.
+
+    Yields its address and, for each connection, whether the other side closed it before the answer was whole.
+    """
+    is_well, closed, threads = threading.Event(), [], []
+    head, _, body = WHOLE.partition(b"\r\n\r\n")
+    head = head.replace(b"Content-Length: 2", b"Content-Length: 300") + b"\r\n\r\n"
+    start, rest = (b"", head) if headers else (head, body + b" " * 298)
+
+    def serve(connection: socket.socket) -> None:
+        with connection, suppress(ConnectionError):
+            while connection.recv(65_536):
+                if is_well.is_set():
+                    connection.sendall(WHOLE)
+                    continue
+                closed.append(_is_closed_meanwhile(connection, start, rest))
+                return
+
+    def accept(server: socket.socket) -> None:
+        while True:
+            try:
+                connection, _ = server.accept()
+            except OSError:
+                return
+            threads.append(threading.Thread(target=serve, args=(connection,), daemon=True))
+            threads[-1].start()
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        accepting = threading.Thread(target=accept, args=(server,), daemon=True)
+        accepting.start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}", closed, is_well
+        server.shutdown(socket.SHUT_RDWR)
+        accepting.join()
+        for each in threads:
+            each.join(1)
+
+
+@pytest.mark.parametrize("headers", [True, False], ids=["from the first byte", "its body"])
+def test_an_answer_that_dribbles_is_given_up_and_its_connection_closed(settings, headers):
+    settings.DYNAMODB_CONNECT_TIMEOUT_SECONDS, settings.DYNAMODB_READ_TIMEOUT_SECONDS = 0.2, 0.4
+    settings.DYNAMODB_MAX_ATTEMPTS = 2
+    with dribbling(headers=headers) as (endpoint, closed, is_well):
+        settings.DYNAMODB_ENDPOINT = endpoint
+        started = time.monotonic()
+        # As many at once as a worker has threads: none of them may be lost to it.
+        with ThreadPoolExecutor(8) as pool:
+            asked = [pool.submit(call, "GetItem", TableName="a-test", Key={"pk": {"S": "a"}}) for _ in range(8)]
+            errors = [each.exception() for each in asked]
+        assert [type(each) for each in errors] == [StoreUnavailable] * 8
+        # Two attempts of 0.4 s and the pause between them, which is a second at most.
+        assert time.monotonic() - started < 4
+        is_well.set()
+        assert [call("GetItem", TableName="a-test", Key={"pk": {"S": "a"}}) for _ in range(20)]
+        for _ in range(100):
+            if len(closed) == 16:
+                break
+            time.sleep(0.03)
+        assert closed == [True] * 16
+
+
+def test_a_long_answer_that_comes_in_time_is_read_whole_on_one_connection(settings):
+    body = b'{"Item": {"text": {"S": "' + b"x" * 3_000_000 + b'"}}}'
+    taken = []
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            taken.append(self.client_address)
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        settings.DYNAMODB_ENDPOINT = f"http://127.0.0.1:{server.server_port}"
+        for _ in range(3):
+            answer = call("GetItem", TableName="a-test", Key={"pk": {"S": "a"}})
+            assert len(answer["Item"]["text"]["S"]) == 3_000_000
+        server.shutdown()
+    assert len(taken) == 3
+    assert len(set(taken)) == 1
 
 
 def test_calls_without_a_budget_have_no_deadline(store):

@@ -10,6 +10,7 @@ import os
 import re
 import socket
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from django.test import Client
 from django.urls import reverse
 
 from console import clock
+from console import settings as console_settings
 from console.dynamodb import calls, presence
 from console.dynamodb.registry import table_name
 from console.staff.models import StaffAccount
@@ -495,6 +497,30 @@ def test_a_store_that_keeps_everyone_waiting_holds_no_page_beyond_the_deadline(
         assert moving.latest <= settings.REQUEST_DEADLINE_SECONDS, (route, moving.latest)
         waited += fault.struck
     assert len(waited) > 20
+
+
+NEEDED_WHEN_SLOW = {
+    "agent": ("home", "queue", "conversation", "conversation-timeline", "company", "recipient", "source-list"),
+    "admin": ("staff", "audit", "trail", "tenants", "tenant"),
+}
+
+
+@pytest.mark.parametrize("role", list(NEEDED_WHEN_SLOW))
+def test_two_seconds_for_every_call_still_give_pages_and_let_people_act(store, world, settings, role):
+    """With the deadline of production, ten times faster than there."""
+    scale = 0.1
+    person = Person(store, world, role)
+    addresses = urls(world.ours, world, person.account)
+    asked = [(route, addresses[route][0], None) for route in NEEDED_WHEN_SLOW[role]]
+    if role == "agent":
+        asked += [("conversation-hand-off", *posts(world.ours, world)["conversation-hand-off"][0])]
+    for name in ("REQUEST_DEADLINE", "DYNAMODB_CONNECT_TIMEOUT", "DYNAMODB_READ_TIMEOUT"):
+        setattr(settings, f"{name}_SECONDS", getattr(console_settings, f"{name}_SECONDS") * scale)
+    for route, url, form in asked:
+        with faults.before("", lambda: time.sleep(2.0 * scale), times=faults.ALWAYS):
+            answer = person.ask(url, form)
+        assert answer.status in (200, 302), route
+        assert b"did not answer" not in answer.body, route
 
 
 def _is_not_the_session(content: dict[str, Any]) -> bool:

@@ -18,6 +18,7 @@ MAX_BYTES = 512 * 1024
 CHUNK = 16 * 1024
 # What is kept of the request's time for finding the account and writing the session.
 RESERVE_SECONDS = 1.0
+PATIENCE_SECONDS = 3.0
 CONNECT_SECONDS = 2.0
 # What the libraries may raise over a provider that is not there, and over an answer of any junk.
 JUNK = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
@@ -54,11 +55,11 @@ def _as_it_is(request: requests.PreparedRequest) -> requests.PreparedRequest:
 
 
 def _seconds_left() -> float:
-    """What this request may still spend on the provider, so that enough is left for the store."""
+    """What this request may still spend on the provider: `PATIENCE_SECONDS`, if then enough is left for the store."""
     budget = current_budget()
     left = settings.REQUEST_DEADLINE_SECONDS if budget is None else budget.remaining()
     store = settings.DYNAMODB_CONNECT_TIMEOUT_SECONDS + settings.DYNAMODB_READ_TIMEOUT_SECONDS
-    return float(min(left, settings.REQUEST_DEADLINE_SECONDS) - store - RESERVE_SECONDS)
+    return float(min(left - store - RESERVE_SECONDS, PATIENCE_SECONDS))
 
 
 class _TooLong(requests.RequestException):

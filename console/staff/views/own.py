@@ -23,6 +23,7 @@ from console.staff.access import StaffRequest, signed_in
 from console.staff.authentication import Visit
 from console.staff.cookies import set_session_cookie
 from console.staff.own_forms import CurrentPasswordForm, PasswordForm, SecondFactorForm, TimeZoneForm
+from console.staff.passwords import TooManySignIns
 from console.staff.permissions import Permission
 from console.staff.throttling import TooManyAttempts
 from console.staff.views.answers import signed_out
@@ -36,7 +37,7 @@ class NotValid(Invalid):
 
 
 # What is told on the form, which stays as it was typed (but for passwords).
-REFUSALS = (Invalid, Conflict, TooManyAttempts)
+REFUSALS = (Invalid, Conflict, TooManyAttempts, TooManySignIns)
 
 
 def _own_form(view: View) -> View:
@@ -227,6 +228,6 @@ def _page(
         raise error
     if isinstance(error, Invalid) and not isinstance(error, NotValid):
         form.add_error(getattr(error, "field", field) or None, str(error))
-    elif isinstance(error, Conflict | TooManyAttempts):
+    elif isinstance(error, Conflict | TooManyAttempts | TooManySignIns):
         form.add_error(None, str(error))
     return answer(request, f"staff/{name}.html", {"form": form, **context}, error)

@@ -19,6 +19,7 @@ from console.staff.authentication import CodeNeeded, SecondStepOver, SignedIn
 from console.staff.cookies import session_token, set_session_cookie
 from console.staff.destinations import safe_destination
 from console.staff.forms import CODE_REFUSED, REFUSED, CodeForm, SetPasswordForm, SignInForm
+from console.staff.passwords import TooManySignIns
 from console.staff.second_factor import SecretUnreadable
 from console.staff.throttling import TooManyAttempts
 from console.staff.views.answers import signed_out
@@ -48,7 +49,7 @@ def _sign_in(request: HttpRequest) -> HttpResponse:
     username, password = form.cleaned_data["username"], form.cleaned_data["password"]
     try:
         outcome = authentication.sign_in(username, password, visit_of(request, username))
-    except TooManyAttempts as error:
+    except (TooManyAttempts, TooManySignIns) as error:
         return _refuse(request, form, error)
     if outcome is None:
         form.add_error(None, REFUSED)
@@ -102,7 +103,7 @@ def set_password(request: HttpRequest) -> HttpResponse:
         return _page(request, form, REFUSED_STATUS)
     try:
         authentication.set_password(form.cleaned_data["code"], form.cleaned_data["password"], visit_of(request))
-    except TooManyAttempts as error:
+    except (TooManyAttempts, TooManySignIns) as error:
         return _refuse(request, form, error)
     except Invalid as error:
         form.add_error(None if str(error) == password_links.REFUSED else "password", str(error))

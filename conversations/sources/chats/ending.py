@@ -1,6 +1,5 @@
 """Ending a running session: `TimestampFinished` is set, if it still runs as the person saw it. Nothing else changes."""
 
-import hmac
 import json
 from functools import partial
 from typing import Any, ClassVar
@@ -17,7 +16,7 @@ from console.dynamodb.translation import ConditionFailed
 from console.dynamodb.values import sendable
 from console.errors import Conflict, NotFound
 from console.facts import Fact, instant_fact
-from console.refs import keyed_digest
+from console.refs import is_digest_of, keyed_digest
 from console.staff.permissions import Permission, Staff
 from conversations.sources.adapter import Action, NothingToDo
 from conversations.sources.chats import queries
@@ -67,7 +66,7 @@ class EndSession(Action):
     def do(self, parts: tuple[str, ...], staff: Staff, form: forms.Form, seen: str) -> Done:
         """As `Action`. GetItem, the entry, UpdateItem, and the entry's outcome."""
         item = _running(parts, staff)
-        if not hmac.compare_digest(seen_of(item).encode(), seen.encode("utf-8", "replace")):
+        if not is_digest_of(seen, _as_seen(item)):
             raise Conflict(CHANGED)
         carry_out(subject_of(item.SessionId), actions.Action.CHAT_ENDED, staff, partial(_end, item))
         return Done("The session is ended.", a_record(*parts))
@@ -75,8 +74,11 @@ class EndSession(Action):
 
 def seen_of(item: Session) -> str:
     """What a form keeps of a session as it was shown: another one for another value of what is written."""
-    text = json.dumps([item.SessionId, item.raw.get("TimestampFinished")], sort_keys=True)
-    return keyed_digest(text)[:32]
+    return keyed_digest(_as_seen(item))[:32]
+
+
+def _as_seen(item: Session) -> str:
+    return json.dumps([item.SessionId, item.raw.get("TimestampFinished")], sort_keys=True)
 
 
 def _running(parts: tuple[str, ...], staff: Staff) -> Session:

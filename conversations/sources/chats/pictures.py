@@ -4,6 +4,7 @@ import re
 from urllib.parse import urlsplit
 
 from console.redaction import excerpt, redact
+from console.refs import is_digest_of
 from console.trees import clean, text_of
 from conversations.records import Picture
 from conversations.sources.chats.keys import reference_of
@@ -32,8 +33,8 @@ def picture_of(image: Image, show: str) -> Picture | None:
     host = host_of(uri := image.plain("ImageURI"))
     if not host:
         return None
-    reference = reference_of(image.ImageId)
-    return Picture(reference, uri, host, prompt_of(image, raw=True), shown=show == reference)
+    reference, shown = reference_of(image.ImageId), is_digest_of(show, image.ImageId)
+    return Picture(reference, uri, host, prompt_of(image, raw=True), shown=shown)
 
 
 def host_of(uri: object) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 import json
 from dataclasses import dataclass
 from typing import Any, cast
@@ -21,7 +20,7 @@ from console.dynamodb.values import sendable
 from console.errors import Conflict, NotFound, TableMissing
 from console.facts import Fact
 from console.redaction import redact
-from console.refs import keyed_digest
+from console.refs import is_digest_of, keyed_digest
 from console.staff.permissions import Permission, Staff
 from console.trees import clean, text_of
 from conversations.sources.adapter import Action, Subject
@@ -117,7 +116,7 @@ class GiveFeedback(Action):
         """One conditional UpdateItem of the named attributes, with its entry; nothing at all where nothing changes."""
         found = _find(parts, staff)
         item = found.item
-        if not hmac.compare_digest(seen_of(item).encode(), seen.encode("utf-8", "replace")):
+        if not is_digest_of(seen, _shown_of(item)):
             raise Conflict("The feedback changed since you saw it, so nothing was done.")
         verso, comment = _wanted(found, form)
         before = verso_of(item)
@@ -180,9 +179,12 @@ def _words(verso: str) -> str:
 
 def seen_of(item: ThreadMessage) -> str:
     """What a form keeps of the feedback as it was shown; absent and NULL are the same. Keyed: it is on a page."""
+    return keyed_digest(_shown_of(item))
+
+
+def _shown_of(item: ThreadMessage) -> str:
     stored = [None if "NULL" in (value := item.raw.get(name) or {"NULL": True}) else value for name in _ATTRIBUTES]
-    text = json.dumps([item.plain("PK"), item.plain("SK"), stored], sort_keys=True)
-    return keyed_digest(text)
+    return json.dumps([item.plain("PK"), item.plain("SK"), stored], sort_keys=True)
 
 
 def _write(found: _Found, verso: str, comment: str) -> None:

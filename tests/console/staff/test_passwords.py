@@ -1,11 +1,16 @@
 """Password rules and hashing."""
 
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from django.contrib.auth.hashers import MD5PasswordHasher
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from console import settings as console_settings
+from console.dynamodb import calls
 from console.errors import Invalid
 from console.staff import passwords
 
@@ -73,10 +78,59 @@ def test_overlong_password_is_refused_and_never_hashed_whole(monkeypatch):
     assert [len(password) for password in hashed] == [256, 256, 256]
 
 
-def test_console_hashes_with_argon2(settings):
-    assert console_settings.PASSWORD_HASHERS == ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+def test_console_hashes_with_argon2_as_owasp_asks_at_least(settings):
     settings.PASSWORD_HASHERS = console_settings.PASSWORD_HASHERS
     stored = passwords.hash_password("correct horse battery")
-    assert stored.startswith("argon2$argon2id$")
+    assert stored.startswith("argon2$argon2id$v=19$m=19456,t=2,p=1$")
     assert passwords.verify("correct horse battery", stored) == (True, False)
-    assert passwords.verify("correct horse staple", stored) == (False, False)
+
+
+def test_a_hash_of_other_cost_still_opens_and_is_to_be_made_anew(settings):
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+    stored = passwords.hash_password("correct horse battery")
+    assert "m=102400,t=2,p=8" in stored
+    settings.PASSWORD_HASHERS = console_settings.PASSWORD_HASHERS
+    assert passwords.verify("correct horse battery", stored) == (True, True)
+    assert passwords.verify("wrong horse battery", stored)[0] is False
+
+
+@pytest.mark.parametrize("known", [True, False], ids=["an account", "a name that nobody has"])
+def test_two_hashes_at_a_time_four_wait_and_the_next_is_told_to_try_again(monkeypatch, known):
+    stored = passwords.hash_password("correct horse battery") if known else None
+    running, most, go_on, seen = set(), [], threading.Event(), threading.Lock()
+
+    def slow(self, password, salt):
+        with seen:
+            running.add(threading.get_ident())
+            most.append(len(running))
+        go_on.wait(20)
+        with seen:
+            running.discard(threading.get_ident())
+        return f"md5${salt}$x"
+
+    monkeypatch.setattr(MD5PasswordHasher, "encode", slow)
+    with ThreadPoolExecutor(passwords.AT_ONCE + passwords.WAITING) as pool:
+        asked = [pool.submit(passwords.verify, "wrong", stored) for _ in range(passwords.AT_ONCE + passwords.WAITING)]
+        for _ in range(200):
+            if passwords._places._value == 0 and len(running) == passwords.AT_ONCE:
+                break
+            time.sleep(0.01)
+        for refused in (passwords.refuse_if_busy, lambda: passwords.verify("wrong", stored)):
+            with pytest.raises(passwords.TooManySignIns) as error:
+                refused()
+        assert (error.value.status, error.value.retry_after) == (429, 3)
+        go_on.set()
+        assert [each.result()[0] for each in asked] == [False] * 6
+    assert max(most) == passwords.AT_ONCE == 2
+    # Everything was given back.
+    passwords.refuse_if_busy()
+    assert passwords.verify("wrong", stored)[0] is False
+
+
+def test_the_wait_and_the_hash_do_not_count_against_the_deadline(monkeypatch, settings):
+    settings.DYNAMODB_CONNECT_TIMEOUT_SECONDS = settings.DYNAMODB_READ_TIMEOUT_SECONDS = 0.05
+    monkeypatch.setattr(MD5PasswordHasher, "encode", lambda self, password, salt: time.sleep(0.4) or "md5$x$y")
+    with calls.budget(0.3) as spent:
+        passwords.hash_password("correct horse battery")
+        calls.check_deadline()
+        assert 0 < spent.remaining() <= 0.3

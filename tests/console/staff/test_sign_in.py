@@ -13,6 +13,7 @@ from django.test import Client
 from django.views.debug import ExceptionReporter
 
 from console import clock, refs
+from console import settings as console_settings
 from console.audit.actions import staff_trail
 from console.staff import authentication, passwords, services, sessions
 from tests import faults
@@ -485,3 +486,29 @@ def _entry(agent):
     from console.audit.recording import Actor, Entry, build
 
     return build(Entry(staff_trail(agent.username), Action.SIGN_IN, Actor.of(agent.as_staff())), clock.now())
+
+
+def test_who_comes_when_too_many_sign_in_is_told_so_and_loses_no_attempt(store, agent, client, monkeypatch, settings):
+    settings.SIGN_IN_ATTEMPTS_PER_ACCOUNT = 1
+    taken = [passwords._places.acquire(blocking=False) for _ in range(passwords.AT_ONCE + passwords.WAITING)]
+    assert all(taken)
+    try:
+        for name in ("amira.haddad", "nobody.at.all"):
+            for _ in range(3):
+                answer = client.post("/sign-in/", {"username": name, "password": PASSWORD})
+                assert (answer.status_code, answer["Retry-After"]) == (429, "3")
+                assert "Too many people are signing in right now" in answer.content.decode()
+    finally:
+        for _ in taken:
+            passwords._places.release()
+    assert not store.all("CONSOLE")
+    assert client.post("/sign-in/", {"username": "amira.haddad", "password": PASSWORD}).status_code == 302
+
+
+def test_a_sign_in_makes_a_hash_of_other_cost_anew(store, agent, client, settings):
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+    agent.password_hash = passwords.hash_password(PASSWORD)
+    agent.save()
+    settings.PASSWORD_HASHERS = console_settings.PASSWORD_HASHERS
+    assert client.post("/sign-in/", {"username": "amira.haddad", "password": PASSWORD}).status_code == 302
+    assert "$m=19456,t=2,p=1$" in store.get("STAFF", username="amira.haddad")["password_hash"]

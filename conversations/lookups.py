@@ -172,7 +172,7 @@ def find_by_id(conversation_id: str, staff: Staff) -> Finding:
     wanted = conversation_id.strip()
     keys, notice = [(channel, wanted) for channel in _keys_by_index(wanted, staff)], ""
     if not keys:
-        keys, notice = _keys_by_project(wanted, staff) if "#" in wanted else find_request(wanted, staff)
+        keys, notice = _keys_by_project(wanted, staff) if "#" in wanted else _keys_of_request(wanted, staff)
     loaded = parallel(*(partial(load_key, *key, staff) for key in keys)) if keys else []
     rows = tuple(summary_of(item, staff) for item in loaded if item is not None)
     return Finding((Hit("", "", "", rows),) if rows else (), notice)
@@ -237,7 +237,7 @@ def _keys_by_project(conversation_id: str, staff: Staff) -> tuple[list[tuple[str
     return [(item.primary_channel, item.conversation_id) for item in read.items], notice
 
 
-def find_request(request: str, staff: Staff) -> tuple[list[tuple[str, str]], str]:
+def _keys_of_request(request: str, staff: Staff) -> tuple[list[tuple[str, str]], str]:
     """Keys of the conversations whose id has that between project and recipient, and how far was looked.
 
     Among the newest of the first companies in scope: one page's budget of reads for each, side by side.

@@ -85,9 +85,8 @@ def count(name: str, address: str, *, browser: str = "") -> None:
 def count_use(kind: str, username: str, limit: int, period: timedelta, said: str) -> None:
     """Count one use of what each person may do `limit` times at once, and then once in each such part of the period.
 
-    `kind` names it in the plural.
-
-    Raises `TooManyAttempts`, whose text begins with `said`, and the store's errors: then it may not be done either.
+    `kind` names it in the plural. Raises `TooManyAttempts`, whose text begins with `said`, and the store's errors: then
+    it may not be done either.
     """
     try:
         _take(_Count(kind, username, limit, period))

@@ -28,7 +28,7 @@ CONVERSATION, KEY = "conversation", "key"
 _KIND, _TRAIL = "about", "trail"
 # A number or address typed here by mistake stays out of the address bar where the browser checks patterns.
 _ACTOR = {"list": "actors", "pattern": r"(?!.*\d{7})[^@]*", "title": "A person's name or username, or a service's name"}
-_COMPANY = {"list": "companies", "pattern": r"(?!.*\d{7})[^@]*", "title": "A company's name or id"}
+_COMPANY = {"list": "companies", "pattern": r"(?!\+?[0-9 .\-\(\)]{7,}$)[^@]*", "title": "A company's name or id"}
 _TYPES = {"pattern": r"(?!.*\d{7})[A-Za-z0-9_.:, \-]*", "title": "Action types, with spaces between"}
 _RESULTS = {
     "": "Any",

@@ -14,7 +14,8 @@ NUMBER = Channel("whatsapp", "+447700900831")
 
 
 def ask(browser, carried: str, kind: str = "") -> str:
-    return unescape(browser.post(URL, {"carried": carried, "type": kind}, follow=True).content.decode())
+    form = {"carried": carried, "type": kind, "reason": "complaint 4711"}
+    return unescape(browser.post(URL, form, follow=True).content.decode())
 
 
 def test_the_tenant_its_status_and_how_it_is_found(store, olga):

@@ -28,7 +28,8 @@ def form_on(page: str, *arguments: str) -> Callable[[View], View]:
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
             if request.method == "POST":
                 return view(request, *args, **kwargs)
-            return redirect(page, **{name: kwargs[name] for name in arguments})
+            there: HttpResponse = redirect(page, **{name: kwargs[name] for name in arguments})
+            return there
 
         return guarded
 

@@ -112,7 +112,7 @@ def find_by_id(conversation_id: str, staff: Staff) -> Finding:
     if not keys:
         keys, notice = _keys_by_project(wanted, staff)
     loaded = parallel(*(partial(load_key, channel, wanted, staff) for channel in keys)) if keys else []
-    rows = tuple(summary_of(item) for item in loaded if item is not None)
+    rows = tuple(summary_of(item, staff) for item in loaded if item is not None)
     return Finding((Hit("", "", "", rows),) if rows else (), notice)
 
 
@@ -128,7 +128,7 @@ def _reply_hit(channel: str, ours: str, recipient: str, staff: Staff) -> Hit:
 
 def _hit(kind: str, reference: str, listed: ConversationList, staff: Staff) -> Hit:
     read = first_page(listed, staff, ROWS_PER_HIT)
-    rows = tuple(summary_of(item) for item in read.items)
+    rows = tuple(summary_of(item, staff) for item in read.items)
     # Of a page that is not full only the budget ended, perhaps over what others have: that is nobody's business here.
     more = bool(read.next) and len(rows) == ROWS_PER_HIT
     return Hit(kind, reference, rows[0].who if rows else "", rows, more)

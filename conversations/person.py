@@ -5,13 +5,13 @@ from datetime import timedelta
 from console.audit.actions import Action, staff_trail
 from console.audit.recording import Actor, Entry, NoTrail, record_once
 from console.errors import NotFound, TableMissing
-from console.redaction import mask_identifier
 from console.refs import stand_in, unseal
 from console.search.meanings import Kind, Meaning
 from console.search.service import Results, search
 from console.staff.permissions import Permission, Staff
 from conversations.filters import Filters
 from conversations.queries import any_of, of_recipient
+from conversations.reading import identifier_for
 from conversations.services import REVEALED
 
 HOUR = timedelta(hours=1)
@@ -34,7 +34,8 @@ def note_look(recipient: str, staff: Staff, stores: str) -> None:
 
 
 def look_up(reference: str, staff: Staff) -> tuple[str, Results]:
-    """The masked recipient of a sealed reference, and what every store that the person may read holds of it.
+    """The recipient of a sealed reference as `identifier_for` shows it, and what every store that the person may read
+    holds of it.
 
     The entry (once per person, recipient and hour, in the person's own trail, under a keyed pseudonym) is written
     first. Raises `Forbidden` without `pii:reveal`, `NotFound` for a recipient without a conversation in scope,
@@ -47,4 +48,4 @@ def look_up(reference: str, staff: Staff) -> tuple[str, Results]:
         raise NotFound
     note_look(recipient, staff, ALL_STORES)
     kind = Kind.EMAIL if "@" in recipient else Kind.PHONE
-    return mask_identifier(recipient), search([Meaning(kind, recipient)], staff)
+    return identifier_for(recipient, staff), search([Meaning(kind, recipient)], staff)

@@ -18,6 +18,7 @@ from console.refs import unseal
 from console.staff.permissions import Staff
 from conversations.filters import FAILED, Filters
 from conversations.models import (
+    NAMED_ATTRIBUTES,
     SUMMARY_ATTRIBUTES,
     ChannelMethodIndex,
     CompanyProjectIndex,
@@ -154,7 +155,7 @@ def read_list(listed: ConversationList, staff: Staff, cursor: str = "") -> Page:
     if listed.tail is not None and not read.next and not notice:
         items += read_page(listed.tail, staff.username).items
     return Page(
-        rows=tuple(summary_of(item) for item in items),
+        rows=tuple(summary_of(item, staff) for item in items),
         next=read.next,
         back=read.back,
         notice=" ".join(filter(None, (notice, _notice(read, newest=listed.source.descending and not notice)))),
@@ -206,7 +207,7 @@ def load_key(primary_channel: str, conversation_id: str, staff: Staff, *more: st
 
 # What a row shows, and the keys of every index that a list may come from.
 ROW_ATTRIBUTES = (
-    *SUMMARY_ATTRIBUTES,
+    *NAMED_ATTRIBUTES,
     "gsi_company_whatsapp_number",
     "gsi_company_sms_number",
     "gsi_company_email",
@@ -232,7 +233,7 @@ def _source(
     return Source(
         model=Conversation,
         partition=partition,
-        attributes=SUMMARY_ATTRIBUTES,
+        attributes=SUMMARY_ATTRIBUTES if index == CompanyUpdatedIndex.Meta.index_name else NAMED_ATTRIBUTES,
         index=index,
         ranges=ranges,
         descending=descending,

@@ -1,11 +1,16 @@
 """From stored conversation items to records: tolerant of drift, masked, and the same for every page."""
 
+import re
+import unicodedata
 from datetime import datetime
 from typing import Any
 
 from console import clock
+from console.bidi import isolated
+from console.dynamodb.absence import known_absent
 from console.redaction import RedactedMemo, cut, mask_identifier, redact
 from console.refs import seal
+from console.staff.permissions import Permission, Staff
 from conversations.models import SUMMARY_ATTRIBUTES, Conversation
 from conversations.records import HandOff, HandOffState, Summary
 
@@ -42,6 +47,38 @@ def recipients_of(item: Conversation) -> frozenset[str]:
     """The recipient's identifiers as writers may name the sender of a message."""
     values = (item.primary_channel, item.plain("recipient_tel"), item.plain("recipient_email"))
     return frozenset(value for value in values if isinstance(value, str) and value)
+
+
+LONGEST_NAME = 40
+_ADDRESS = re.compile(r"([^\W_])[^\s@<>,]{0,63}@([\w-]{1,63}(?:\.[\w-]{1,63}){1,8})")
+
+
+def customer_of(item: Conversation, staff: Staff | None = None) -> str:
+    """Who the customer is, in a line: masked, and for who may read the transcript as `identifier_for` has it, with the
+    first name where the item tells one and that was read."""
+    shown = identifier_for(item.primary_channel, staff)
+    name = item.plain("recipient_first_name")
+    if not _sees_hints(staff) or not isinstance(name, str) or not _is_name(name.strip()):
+        return shown
+    return f"{isolated(name.strip())} · {shown}"
+
+
+def identifier_for(identifier: str, staff: Staff | None) -> str:
+    """A recipient's number or address: masked, but for who may read transcripts `r…@uni.example`, as addresses have no
+    last four digits to be told apart by."""
+    found = _ADDRESS.fullmatch(identifier) if _sees_hints(staff) else None
+    return f"{found[1]}…@{found[2]}" if found else mask_identifier(identifier)
+
+
+def _sees_hints(staff: Staff | None) -> bool:
+    """Without a trail everybody reads redacted."""
+    return staff is not None and staff.can(Permission.TRANSCRIPT_RAW) and not known_absent("AUDIT")
+
+
+def _is_name(text: str) -> bool:
+    """Whether a text looks like a first name, in whatever script: a form may have let in anything."""
+    kinds = {unicodedata.category(each)[0] for each in text if each not in " -'’."}
+    return 0 < len(text) <= LONGEST_NAME and "L" in kinds and kinds <= {"L", "M"}
 
 
 def hand_off_of(item: Conversation) -> HandOff:
@@ -82,13 +119,16 @@ def _state(flag: bool, agent: str, wanted: bool | None) -> HandOffState:
     return HandOffState.HELD if agent else HandOffState.WAITING
 
 
-def summary_of(item: Conversation) -> Summary:
-    """One list row. Never raises: what is missing or drifted is empty and named in `drift`."""
+def summary_of(item: Conversation, staff: Staff | None = None) -> Summary:
+    """One list row, its customer as `staff` may see them (see `customer_of`).
+
+    Never raises: what is missing or drifted is empty and named in `drift`.
+    """
     task = item.plain("task_complete")
     drift = tuple(f"{name}: {what}" for name, what in sorted(item.drift.items()) if name in SUMMARY_ATTRIBUTES)
     return Summary(
         reference=reference_of(item.primary_channel, item.conversation_id),
-        who=mask_identifier(item.primary_channel),
+        who=customer_of(item, staff),
         company_id=item.company_id or "",
         company_name=text_of(item.company_name) or (item.company_id or ""),
         project_id=item.project_id or "",

@@ -44,7 +44,10 @@ class HandOff:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """One row of a list. `who` is masked (`***-***-4821`); `reference` is sealed; `drift` names what was wrong."""
+    """One row of a list. `who` is the customer as the reader may see them: `***-***-4821`, or more (`customer_of`).
+
+    `reference` is sealed; `drift` names what was wrong.
+    """
 
     reference: str
     who: str

@@ -20,7 +20,7 @@ from conversations.records import HandOffState, Summary
 _CHANNEL_ICONS = {"whatsapp": "whatsapp", "sms": "sms", "email": "mail", "web": "web", "teams": "team", "slack": "team"}
 
 _ROW = """<tr data-row id="row-{id}"{mark}>
-<th scope="row"><a class="nowrap" data-open href="{url}">{who}\
+<th scope="row"><a data-open href="{url}">{who}\
 <span class="visually-hidden"> {short_id}</span></a>{flaws}</th>
 <td class="channel">{channel}</td>
 {project}<td class="status">{status}</td>
@@ -65,7 +65,7 @@ def rows_of(
             id=f"{prefix}{number}",
             mark=_FLAGGED if summary.drift else _NO_MARK,
             url=pages.of(summary.reference) + query,
-            who=summary.who,
+            who=_who(summary.who),
             short_id=summary.short_id,
             flaws=filled(_FLAWS, "; ".join(summary.drift)) if summary.drift else "",
             channel=_channel(summary.channel),
@@ -79,6 +79,12 @@ def rows_of(
         )
         rows.append(row)
     return rows
+
+
+def _who(who: str) -> SafeString:
+    """A customer: with a name it may need two lines, but a number or an address stays in one."""
+    name, dot, identifier = who.rpartition(" · ")
+    return filled('{}<span class="nowrap">{}</span>', name + dot, identifier)
 
 
 def _channel(channel: str) -> SafeString:

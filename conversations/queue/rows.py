@@ -20,6 +20,7 @@ from conversations.panel import Button, is_forgotten, primary_button
 from conversations.queue.entries import WAITING, Entry
 from conversations.queue.live import tag_of
 from conversations.queue.pages import QueuePage
+from conversations.reading import customer_of
 from conversations.records import HandOff, HandOffState
 
 LONG_WAIT, MIDDLE_WAIT = timedelta(hours=2), timedelta(minutes=15)
@@ -98,7 +99,7 @@ class Rows:
             url=url,
             reason=hand_off.reason or "No reason given",
             news=filled("{} ", tag("new message", "human", "conversations")) if is_unread else "",
-            who=summary.who,
+            who=customer_of(entry.item, self.staff),
             holder=self._holder(hand_off),
             troubles=self._troubles(hand_off),
             flaws=filled(_FLAWS, ", ".join(summary.drift)) if summary.drift else "",
@@ -123,6 +124,7 @@ class Rows:
         return filled("{}\n{}", overnight, overridden)
 
     def _form(self, button: Button, url: str, entry: Entry, is_primary: bool) -> SafeString:
+        who = customer_of(entry.item, self.staff)
         return filled(
             _FORM,
             url=url,
@@ -131,9 +133,9 @@ class Rows:
             list_context=self.list_context,
             primary=" primary" if is_primary else "",
             key=filled(' data-key="{}"', button.key) if button.key else "",
-            ask=filled(' data-ask="{}: {}"', entry.summary.who, button.hint) if button.asks_first else "",
+            ask=filled(' data-ask="{}: {}"', who, button.hint) if button.asks_first else "",
             label=button.label,
-            who=entry.summary.who,
+            who=who,
             kbd=filled(" <kbd>{}</kbd>", button.key) if button.key else "",
         )
 

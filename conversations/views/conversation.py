@@ -58,7 +58,7 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
     context = {"reference": ref, "transcript": shown, "at": around, **_window_links(ref, shown, list_context)}
     if as_fragment:
         return render(request, template, context)
-    summary = summary_of(opened.item)
+    summary = summary_of(opened.item, request.staff)
     context |= {
         "summary": summary,
         "panel": panel_for(opened.item, opened.hand_off, request.staff, opened.now),
@@ -117,7 +117,7 @@ def conversation_news(request: StaffRequest, ref: str) -> HttpResponse:
 def reveal(request: StaffRequest, ref: str) -> HttpResponse:
     """The recipient in full, on record: as a fragment for htmx, as a page of its own without. Never cached."""
     item, revealed = services.reveal(ref, request.staff)
-    summary = summary_of(item)
+    summary = summary_of(item, request.staff)
     context = {
         "reference": ref,
         "summary": summary,

@@ -82,7 +82,7 @@ def _again(request: StaffRequest, reference: str, template: str, status: int, er
     state = hand_off_of(item)
     context = {
         "reference": reference,
-        "summary": summary_of(item),
+        "summary": summary_of(item, request.staff),
         "error": error,
         "panel": panel_for(item, state, request.staff, clock.now()),
         "typed_note": _typed(request, "note"),

@@ -26,6 +26,7 @@ from conversations.listing import url_of
 from conversations.person import CONVERSATIONS, note_look
 from conversations.queries import any_of, of_company, of_recipient, of_reply, read_list
 from conversations.queue.times import waits_in
+from conversations.reading import identifier_for
 from conversations.records import Page
 from conversations.rows import rows_of
 from conversations.views.conversation import not_for_prefetch
@@ -126,7 +127,7 @@ def recipient(request: StaffRequest, ref: str) -> HttpResponse:
     with suppress(NoTrail):
         note_look(primary_channel, staff, CONVERSATIONS)
     context = {
-        "who": mask_identifier(primary_channel),
+        "who": identifier_for(primary_channel, staff),
         "list_title": "Conversations of this recipient",
         "elsewhere_url": reverse("recipient-elsewhere", args=[ref]) if staff.can(Permission.PII_REVEAL) else "",
     }
@@ -145,7 +146,7 @@ def replies(request: StaffRequest, ref: str) -> HttpResponse:
     if not page.rows and any_of(of_reply(channel, ours, theirs, staff), staff) is None:
         raise NotFound
     context = {
-        "who": mask_identifier(theirs),
+        "who": identifier_for(theirs, staff),
         "ours": mask_identifier(ours),
         "channel": CHANNELS[channel],
         "list_title": "Conversations with this recipient",

@@ -28,7 +28,7 @@ def timeline(request: StaffRequest, ref: str) -> HttpResponse:
     form = KindsForm(request.GET)
     page, at = request.GET.get("page", ""), request.GET.get("at", "")
     item, found = services.timeline(ref, request.staff, form.kinds, page, at)
-    summary = summary_of(item)
+    summary = summary_of(item, request.staff)
     own = reverse("conversation-timeline", args=[ref])
     context = {
         "reference": ref,

@@ -28,6 +28,7 @@ PAGES = [page for page in (*test_pages.PAGES, *test_store_pages.PAGES) if page[1
 MEASURE = r"""() => {
   const found = new Set(), main = document.querySelector('main'), range = document.createRange();
   const canvas = document.createElement('canvas').getContext('2d');
+  for (const side of main.querySelectorAll('.side')) side.scrollTop = 0;
   const overflow = document.documentElement.scrollWidth - document.documentElement.clientWidth;
   if (overflow > 0) found.add(`the page scrolls sideways by ${overflow} px`);
   const words = text => text.replace(/\s+/g, ' ').trim().slice(0, 40);

@@ -58,12 +58,30 @@ class StoreUnavailable(ConsoleError):
     retry_after = 5
 
 
+class NotConfigured(StoreUnavailable):
+    """The console's identity at AWS may not do this, or it has none: trying again changes nothing.
+
+    `detail` says for administrators and logs what is missing.
+    """
+
+    title = "The console is not set up for this"
+    retry_after = 0
+
+    def __init__(self, detail: str) -> None:
+        self.detail = detail
+        super().__init__(
+            "The database refused the request, because the console lacks the rights or the credentials for it. "
+            "Trying again does not help: tell an administrator of the console."
+        )
+
+
 class TableMissing(StoreUnavailable):
     """The table or index is not there in this environment. A designed state of its section."""
 
     def __init__(self, table_key: str = "") -> None:
         self.table_key = table_key
-        super().__init__(f"The table {table_key} is not there in this environment." if table_key else "")
+        tables = f"tables {table_key} are" if " and " in table_key else f"table {table_key} is"
+        super().__init__(f"The {tables} not there in this environment." if table_key else "")
 
 
 class NotAccepted(StoreUnavailable):

@@ -1,10 +1,13 @@
 """Log lines: everything a record says, arguments and tracebacks included, is masked when it is formatted."""
 
 import logging
+import threading
+import time
+from collections import Counter
 
 from console.redaction import redact
 
-_UNSPEAKABLE = "(a log record that cannot be formatted)"
+LONGEST_ARGUMENT = 500
 
 
 class RedactingFormatter(logging.Formatter):
@@ -15,17 +18,75 @@ class RedactingFormatter(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """The redacted line; what cannot be formatted or masked is said, never raised.
+        """The redacted line. Nothing is raised, as `logging` would then print message and arguments as they are.
 
-        An error raised here would make `logging` print message and arguments as they are.
+        Of a record whose arguments do not fit its message both are told side by side, and where it was written.
         """
         try:
-            return without_secrets(super().format(record))
-        except Exception:
-            return f"{record.levelname} {record.name} {_UNSPEAKABLE}"
+            return without_secrets(self._formatted(record))
+        except Exception as error:
+            # Without redaction nothing of it may be told but where it comes from.
+            where = f"{record.module}:{record.lineno}"
+            return f"{record.levelname} {record.name} (a line of {where} could not be redacted: {type(error).__name__})"
         finally:
             # The traceback as text, which the standard formatter leaves on the record for the next handler.
             record.exc_text = None
+
+    def _formatted(self, record: logging.LogRecord) -> str:
+        try:
+            return super().format(record)
+        except Exception as error:
+            told = logging.makeLogRecord(record.__dict__)
+            args = record.args if isinstance(record.args, tuple) else (record.args,)
+            said = ", ".join([_in_words(record.msg), *map(_in_words, args)])
+            told.msg = f"{said} (not formatted, {type(error).__name__} at {record.module}:{record.lineno})"
+            told.args = ()
+            # What else the record has may be what cannot be formatted.
+            told.stack_info = None
+            line = f"{self.formatTime(told)} {told.levelname} {told.name} {told.msg}"
+            return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+
+
+class AFewAMinute(logging.Filter):
+    """Lets through a few lines a minute of each logger, without tracebacks and on one line: what anybody on the network
+    can cause must neither fill the log nor forge lines of it. The next one says how many were left out.
+    """
+
+    LINES, LENGTH = 10, 300
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+        self._minute, self._seen = 0, Counter[str]()
+        self._left_out: Counter[str] = Counter()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is told; it is then cut and on one line."""
+        with self._lock:
+            minute = int(time.monotonic() // 60)
+            if minute != self._minute:
+                self._minute = minute
+                self._seen.clear()
+            self._seen[record.name] += 1
+            if self._seen[record.name] > self.LINES:
+                self._left_out[record.name] += 1
+                return False
+            left_out = self._left_out.pop(record.name, 0)
+        try:
+            said = record.getMessage()
+        except Exception:
+            said = _in_words(record.msg)
+        record.msg = said[: self.LENGTH].encode("unicode_escape").decode()
+        record.msg += f" ({left_out} more before this were left out)" if left_out else ""
+        record.args, record.exc_info, record.exc_text, record.stack_info = (), None, None, None
+        return True
+
+
+def _in_words(value: object) -> str:
+    try:
+        return str(value)[:LONGEST_ARGUMENT]
+    except Exception:
+        return f"<{type(value).__name__}>"
 
 
 def without_secrets(text: str) -> str:

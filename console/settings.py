@@ -156,7 +156,8 @@ SECURE_HSTS_PRELOAD = not PLAIN_HTTP
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 SECURE_CONTENT_TYPE_NOSNIFF = True
-if env.bool("BEHIND_TLS_PROXY", default=False):
+BEHIND_TLS_PROXY = env.bool("BEHIND_TLS_PROXY", default=False)
+if BEHIND_TLS_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -199,14 +200,15 @@ LOGGING = {
     },
     "handlers": {
         "stderr": {"class": "logging.StreamHandler", "formatter": "line"},
-        "nowhere": {"class": "logging.NullHandler"},
+        "security": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["a few a minute"]},
     },
+    "filters": {"a few a minute": {"()": "console.logs.AFewAMinute"}},
     "root": {"handlers": ["stderr"], "level": env.str("LOG_LEVEL", default="INFO")},
     "loggers": {
         # Handled by the console's own error pages and audit trail; the server's access log has the rest.
         "django.request": {"level": "ERROR"},
         # Malformed requests: anybody can make as many as they like, and each would leave a traceback.
-        "django.security": {"handlers": ["nowhere"], "propagate": False},
+        "django.security": {"handlers": ["security"], "propagate": False},
         # At debug level both libraries print whole items.
         "botocore": {"level": "WARNING"},
         "pynamodb": {"level": "WARNING"},

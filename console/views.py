@@ -8,9 +8,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from console import clock, system_sections
-from console.dynamodb import calls, provisioning
+from console.dynamodb import calls, inspection
 from console.error_pages import render_status
-from console.errors import ConsoleError
 from console.help import topics_for
 from console.staff.access import StaffRequest, requires, signed_in
 from console.staff.permissions import Permission, Role
@@ -43,10 +42,10 @@ def help_page(request: StaffRequest) -> HttpResponse:
 def system(request: StaffRequest) -> HttpResponse:
     """Tables of this environment against what the schemas ask, what apps say, and what the last requests cost."""
     costs = list(reversed(calls.recent_costs))[:COSTS_SHOWN]
-    try:
-        reports, failure = provisioning.inspect(), ""
-    except ConsoleError as error:
-        reports, failure = [], str(error) or "The tables could not be described."
+    reports, failure = inspection.inspect_each(), ""
+    if len(failures := {report.failure for report in reports}) == 1 and (failure := failures.pop()):
+        # What is wrong with all of them alike is said once.
+        reports = []
     sections = system_sections.sections(clock.now())
     context = {"reports": reports, "failure": failure, "costs": costs, "sections": sections}
     return render(request, "system.html", context | {"region": settings.AWS_REGION})

@@ -9,7 +9,7 @@ for _name in [name for name in os.environ if name.startswith("TABLE_")]:
     del os.environ[_name]
 os.environ.update(
     CONSOLE_ENV="test",
-    SECRET_KEY="test-secret-key-that-is-long-enough-for-django-to-accept-it-0123456789",
+    SECRET_KEY="Zk3vQ9mT-x7Lr2Wb_8HcYd5NfUe0SgJa4PiXo6KqBt1MnRw",
     ALLOWED_HOSTS="testserver,127.0.0.1,localhost",
     PLAIN_HTTP="true",
     AWS_REGION="eu-west-2",

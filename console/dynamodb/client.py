@@ -100,11 +100,11 @@ class BoundedResponse(http.client.HTTPResponse):
 
 
 class _Connection(AWSHTTPConnection):
-    response_class = BoundedResponse
+    response_class = BoundedResponse  # type: ignore[assignment]
 
 
 class _TLSConnection(AWSHTTPSConnection):
-    response_class = BoundedResponse
+    response_class = BoundedResponse  # type: ignore[assignment]
 
 
 class _Pool(AWSHTTPConnectionPool):
@@ -136,7 +136,7 @@ def make_client(service: str) -> Any:
     """A client of `service` ("dynamodb", "dynamodbstreams") with the console's configuration."""
     session = botocore.session.get_session()
     session.register_component("response_parser_factory", StrictParserFactory())
-    made = session.create_client(
+    made: Any = session.create_client(
         service,
         region_name=settings.AWS_REGION,
         endpoint_url=settings.DYNAMODB_ENDPOINT or None,

@@ -13,7 +13,7 @@ from console.dynamodb.absence import note_absent
 from console.dynamodb.calls import Call, current_budget
 from console.dynamodb.client import client
 from console.dynamodb.translation import TRANSLATED, reason_of, translate
-from console.errors import StoreUnavailable, TableMissing, Throttled
+from console.errors import NotConfigured, StoreUnavailable, TableMissing, Throttled
 
 logger = logging.getLogger(__name__)
 
@@ -39,10 +39,12 @@ def call(operation: str, **kwargs: Any) -> dict[str, Any]:
         failed = False
         return answer
     except TRANSLATED as error:
-        translated = translate(error, tables)
+        translated = translate(error, tables, operation)
         if isinstance(translated, TableMissing):
             if len(tables) == 1:
                 note_absent(tables[0])
+        elif isinstance(translated, NotConfigured):
+            _log_once(translated.detail, reason_of(error))
         elif isinstance(translated, StoreUnavailable | Throttled):
             # The page says only that it could not be read; why is for the operator. No messages: they may quote keys.
             logger.warning("%s on %s failed: %s", operation, ", ".join(tables), reason_of(error))
@@ -51,6 +53,16 @@ def call(operation: str, **kwargs: Any) -> dict[str, Any]:
         if (opened := current_budget()) is not None:
             ms = (time.perf_counter() - started) * 1000
             opened.calls.append(Call(operation, tables, str(kwargs.get("IndexName") or ""), _units(answer), ms, failed))
+
+
+_told: set[str] = set()
+
+
+def _log_once(detail: str, reason: str) -> None:
+    """What stays as it is until somebody sets it right is told once by each worker."""
+    if detail not in _told:
+        _told.add(detail)
+        logger.error("%s (%s)", detail, reason)
 
 
 def _whole(answer: dict[str, Any], operation: str, kwargs: dict[str, Any]) -> dict[str, Any]:

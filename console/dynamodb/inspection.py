@@ -4,6 +4,7 @@ Inspection reads descriptions only, never items. Severities: `required` is what 
 work, `advised` is how a table should be set up, `optional` is what the console does without, saying so on its pages.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,10 +13,10 @@ from console.dynamodb.connection import call
 from console.dynamodb.definition import STREAM_VIEW, key_attributes
 from console.dynamodb.environments import is_protected
 from console.dynamodb.registry import TABLES, IndexSpec, KeyAttribute, TableSpec, table_name
-from console.errors import ConsoleError, TableMissing
+from console.errors import ConsoleError, NotConfigured, TableMissing
 
 Severity = Literal["required", "advised", "optional"]
-State = Literal["ready", "differs", "absent", "creating"]
+State = Literal["ready", "differs", "absent", "creating", "unknown"]
 Kind = Literal["table", "index", "ttl", "stream", "billing", "recovery", "protection", "wait", "none"]
 
 # Without these two nothing can be written: every write needs its trail and its idempotency record.
@@ -53,6 +54,8 @@ class TableReport:
     purpose: str
     state: State
     differences: tuple[Difference, ...] = ()
+    # Why the table could not be described, in words for administrators.
+    failure: str = ""
 
     @property
     def ours(self) -> bool:
@@ -75,6 +78,37 @@ def inspect(keys: tuple[str, ...] = ()) -> list[TableReport]:
     present = {key for key, description in descriptions.items() if description is not None}
     chosen = [key for key in TABLES if not keys or key in keys]
     return parallel(*(_reporting(key, descriptions[key], present) for key in chosen))
+
+
+def inspect_each() -> list[TableReport]:
+    """As `inspect` of all tables; where one cannot be described, its report has the `failure` and no differences."""
+    descriptions = dict(zip(TABLES, parallel(*(_trying(_describing(key)) for key in TABLES)), strict=True))
+    present = {key for key, found in descriptions.items() if found is not None and not isinstance(found, str)}
+    # What is not known to be absent must not make others look wrong.
+    reports = {
+        key: _unknown(TABLES[key], found) if isinstance(found, str) else None for key, found in descriptions.items()
+    }
+    known = [key for key, unknown in reports.items() if unknown is None]
+    found = parallel(*(_reporting(key, descriptions[key], present) for key in known))
+    return list((reports | dict(zip(known, found, strict=True))).values())
+
+
+def _trying(work: Callable[[], Any]) -> Callable[[], Any]:
+    """The work, with the words of what went wrong for its result where something did."""
+
+    def tried() -> Any:
+        try:
+            return work()
+        except NotConfigured as error:
+            return error.detail
+        except ConsoleError as error:
+            return str(error) or "The database did not answer."
+
+    return tried
+
+
+def _unknown(spec: TableSpec, failure: str) -> TableReport:
+    return TableReport(spec.key, table_name(spec.key), spec.schema, spec.purpose, "unknown", failure=failure)
 
 
 def describe(name: str) -> dict[str, Any] | None:

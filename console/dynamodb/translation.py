@@ -2,10 +2,25 @@
 
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    CredentialRetrievalError,
+    NoCredentialsError,
+    PartialCredentialsError,
+    TokenRetrievalError,
+)
 from botocore.parsers import ResponseParserError
 
-from console.errors import Conflict, ConsoleError, NotAccepted, StoreUnavailable, TableMissing, Throttled
+from console.errors import (
+    Conflict,
+    ConsoleError,
+    NotAccepted,
+    NotConfigured,
+    StoreUnavailable,
+    TableMissing,
+    Throttled,
+)
 
 THROTTLING = {
     "ProvisionedThroughputExceededException",
@@ -15,6 +30,19 @@ THROTTLING = {
     "TooManyRequestsException",
     "LimitExceededException",
 }
+DENIED = {"AccessDeniedException", "AccessDenied"}
+# Credentials that AWS does not take.
+REFUSED_CREDENTIALS = {
+    "UnrecognizedClientException",
+    "InvalidSignatureException",
+    "InvalidClientTokenId",
+    "IncompleteSignatureException",
+    "MissingAuthenticationTokenException",
+    "ExpiredTokenException",
+    "ExpiredToken",
+}
+WITHOUT_CREDENTIALS = (NoCredentialsError, PartialCredentialsError, CredentialRetrievalError, TokenRetrievalError)
+NO_CREDENTIALS = "There are no AWS credentials: set them, or give the machine a role."
 TRANSLATED = (ClientError, BotoCoreError, ResponseParserError, ValueError)
 
 
@@ -35,10 +63,12 @@ class TransactionRefused(Conflict):
         super().__init__("Someone else changed this meanwhile.")
 
 
-def translate(error: Exception, tables: tuple[str, ...] = ()) -> ConsoleError:
-    """Say a library's exception as one of ours. `tables` are the names that the call addressed."""
+def translate(error: Exception, tables: tuple[str, ...] = (), operation: str = "") -> ConsoleError:
+    """Say a library's exception as one of ours. `tables` are the names that the call (`operation`) addressed."""
     if isinstance(error, ClientError):
-        return _translate_client_error(error, tables)
+        return _not_configured(error, tables, operation) or _translate_client_error(error, tables)
+    if isinstance(error, WITHOUT_CREDENTIALS):
+        return NotConfigured(NO_CREDENTIALS)
     # BotoCoreError covers time-outs, connections and credentials; a parser error is an answer that cannot be trusted.
     return StoreUnavailable("The database did not answer.")
 
@@ -48,6 +78,17 @@ def reason_of(error: Exception) -> str:
     if isinstance(error, ClientError):
         return str(error.response.get("Error", {}).get("Code", "")) or "no code"
     return type(error).__name__
+
+
+def _not_configured(error: ClientError, tables: tuple[str, ...], operation: str) -> NotConfigured | None:
+    code = reason_of(error)
+    if code in DENIED:
+        what = f"dynamodb:{operation}" if operation else "a right"
+        where = f" on {', '.join(tables)}" if tables else ""
+        return NotConfigured(f"The console's AWS identity lacks {what}{where}: see manage.py tables policy.")
+    if code in REFUSED_CREDENTIALS:
+        return NotConfigured(f"AWS does not accept the console's credentials ({code}).")
+    return None
 
 
 def _translate_client_error(error: ClientError, tables: tuple[str, ...]) -> ConsoleError:

@@ -19,7 +19,7 @@ def environment_of(records: str, endpoint: str) -> dict[str, str]:
     """What the benched console is started with; this process has it from now on, too."""
     environment = {
         "DJANGO_SETTINGS_MODULE": "tests.bench.settings",
-        "CONSOLE_ENV": "bench",
+        "CONSOLE_ENV": "test",
         "SECRET_KEY": secrets.token_urlsafe(64),
         "ALLOWED_HOSTS": "127.0.0.1,testserver",
         "PLAIN_HTTP": "true",

@@ -22,7 +22,7 @@ from console.dynamodb.client import client, make_client
 from console.dynamodb.connection import call
 from console.dynamodb.models import StoreModel, TableMeta
 from console.dynamodb.translation import ConditionFailed, TransactionRefused, translate
-from console.errors import Conflict, NotAccepted, NotFound, StoreUnavailable, TableMissing, Throttled
+from console.errors import Conflict, NotAccepted, NotConfigured, NotFound, StoreUnavailable, TableMissing, Throttled
 from tests import faults
 
 
@@ -384,9 +384,9 @@ def test_an_invalid_request_is_said_to_be_refused(store):
         ("TransactionConflictException", 400, Throttled),
         ("ResourceNotFoundException", 400, TableMissing),
         ("ValidationException", 400, NotAccepted),
-        ("ExpiredTokenException", 400, StoreUnavailable),
-        ("UnrecognizedClientException", 400, StoreUnavailable),
-        ("AccessDeniedException", 400, StoreUnavailable),
+        ("ExpiredTokenException", 400, NotConfigured),
+        ("UnrecognizedClientException", 400, NotConfigured),
+        ("AccessDeniedException", 400, NotConfigured),
         ("InternalServerError", 500, StoreUnavailable),
         ("SomethingNewException", 400, StoreUnavailable),
     ],
@@ -403,12 +403,15 @@ def test_each_refusal_becomes_one_error_of_the_console(store, code, status, expe
         ConnectTimeoutError(endpoint_url="x"),
         ReadTimeoutError(endpoint_url="x"),
         EndpointConnectionError(endpoint_url="x"),
-        NoCredentialsError(),
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_no_connection_and_no_credentials_are_unavailable(error):
+def test_no_connection_is_unavailable(error):
     assert type(translate(error)) is StoreUnavailable
+
+
+def test_no_credentials_are_not_configured():
+    assert type(translate(NoCredentialsError())) is NotConfigured
 
 
 def test_messages_hold_no_table_name(store):

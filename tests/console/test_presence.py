@@ -4,7 +4,7 @@ import pytest
 
 from console.dynamodb import presence
 from console.dynamodb.registry import TABLES
-from console.errors import StoreUnavailable, Throttled
+from console.errors import NotConfigured, StoreUnavailable, Throttled
 from tests import faults
 
 
@@ -71,7 +71,7 @@ def test_a_table_created_meanwhile_is_seen_after_forgetting(bare_store):
     [
         (lambda: faults.fail_before("DescribeTable", times=faults.ALWAYS), StoreUnavailable),
         (lambda: faults.answer("DescribeTable", body=b'{"Tab', times=faults.ALWAYS), StoreUnavailable),
-        (lambda: faults.refuse("DescribeTable", code="AccessDeniedException", times=faults.ALWAYS), StoreUnavailable),
+        (lambda: faults.refuse("DescribeTable", code="AccessDeniedException", times=faults.ALWAYS), NotConfigured),
         (lambda: faults.refuse("DescribeTable", code="ThrottlingException", times=faults.ALWAYS), Throttled),
     ],
     ids=["lost", "truncated", "denied", "throttled"],

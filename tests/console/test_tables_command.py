@@ -1,9 +1,11 @@
 """`manage.py tables check` and `plan`: what is said about an environment, without changing it."""
 
+import io
 import json
+from contextlib import suppress
 
 import pytest
-from django.core.management import CommandError
+from django.core.management import CommandError, call_command
 
 from console.dynamodb import provisioning
 from console.dynamodb.definition import create_table_request
@@ -56,7 +58,7 @@ def test_a_table_that_cannot_be_described_is_not_called_absent(bare_store, code)
     with faults.refuse("DescribeTable", code=code, times=faults.ALWAYS):
         out, error = run_failing("apply", "--foreign")
     assert out == ""
-    assert "could not answer" in error
+    assert ("lacks dynamodb:DescribeTable on " if code == "AccessDeniedException" else "could not answer") in error
     assert bare_store.client.list_tables()["TableNames"] == [
         name
         for name in bare_store.client.list_tables()["TableNames"]
@@ -221,3 +223,11 @@ def test_inspection_reads_no_items(bare_store):
     with bare_store.calls() as seen:
         provisioning.inspect()
     assert {call.operation for call in seen} <= {"DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups"}
+
+
+@pytest.mark.parametrize("action", ["check", "plan", "plan --json", "plan --cloudformation", "policy"])
+def test_every_action_says_where_the_tables_are(bare_store, settings, action):
+    told = io.StringIO()
+    with suppress(CommandError):
+        call_command("tables", *action.split(), stdout=io.StringIO(), stderr=told)
+    assert told.getvalue() == f"Environment test, region eu-west-2, endpoint {settings.DYNAMODB_ENDPOINT}.\n"

@@ -1,14 +1,16 @@
 """Log records and error reports: nothing of a record escapes redaction, whichever part of it holds the data."""
 
 import logging
+import logging.config
 import sys
+import time
 
 import pytest
 from django.test import RequestFactory
 from django.views.debug import get_exception_reporter_class
 
 from console.error_reports import RedactingReporter
-from console.logs import RedactingFormatter
+from console.logs import AFewAMinute, RedactingFormatter
 
 SECRETS = ("+447123454821", "447123454821", "jo.bloggs@example.com", "919177", "RX423739414214", "Ottilie")
 TEXT = "call +447123454821 or jo.bloggs@example.com about order 919177, parcel RX423739414214"
@@ -85,15 +87,55 @@ class Unprintable:
 
 
 @pytest.mark.parametrize(
-    ("message", "args"), [("%d", ("+447123454821",)), ("%s", (Unprintable(),)), ("%s %s", (TEXT,))]
+    ("message", "args", "told"),
+    [
+        ("count %d", ("+447123454821",), "count %d, ***-***-4821"),
+        ("who %s", (Unprintable(),), "who %s, <Unprintable>"),
+        ("two %s %s", (TEXT,), "two %s %s, call ***-***-4821 or ***@***"),
+        ("none", (TEXT,), "none, call ***"),
+        ("%(name)s is away", ({"phone": "+447123454821"},), "%(name)s is away, {'phone': '***-***-4821'}"),
+    ],
 )
-def test_what_cannot_be_formatted_is_said_without_its_arguments(message, args):
-    assert line_of(message, *args) == "ERROR console.test (a log record that cannot be formatted)"
+def test_what_cannot_be_formatted_is_told_all_the_same_masked_and_from_where(message, args, told):
+    shown = line_of(message, *args, exc_info=failure())
+    assert " ERROR console.test " + told in shown
+    assert "at test_logs:1)" in shown
+    assert "RuntimeError: call ***-***-4821" in shown
+    assert not [secret for secret in SECRETS if secret in shown]
 
 
-def test_what_cannot_be_masked_is_not_shown(monkeypatch):
+def test_what_cannot_be_masked_is_not_shown_but_where_it_was_written_is(monkeypatch):
     monkeypatch.setattr("console.logs.redact", lambda text: 1 / 0)
-    assert line_of(TEXT) == "ERROR console.test (a log record that cannot be formatted)"
+    assert line_of(TEXT) == "ERROR console.test (a line of test_logs:1 could not be redacted: ZeroDivisionError)"
+
+
+def test_malformed_requests_are_logged_a_few_a_minute_without_tracebacks(settings, capsys, client, monkeypatch):
+    logging.config.dictConfig(settings.LOGGING)
+    try:
+        for number in range(40):
+            assert client.get("/", headers={"host": f"evil{number}.example"}).status_code == 400
+        written = capsys.readouterr().err
+        lines = [line for line in written.splitlines() if "django.security" in line]
+        assert len(lines) == AFewAMinute.LINES
+        assert "DisallowedHost" in lines[0]
+        assert "Traceback" not in written
+        assert "evil0.example" in lines[0]
+        later = time.monotonic() + 61
+        monkeypatch.setattr("console.logs.time.monotonic", lambda: later)
+        client.get("/", headers={"host": "evil.example"})
+        [line] = [line for line in capsys.readouterr().err.splitlines() if "django.security" in line]
+        assert line.endswith("(30 more before this were left out)")
+    finally:
+        logging.config.dictConfig(settings.LOGGING)
+
+
+def test_a_malformed_request_cannot_forge_a_line():
+    record = logging.LogRecord("django.security.X", logging.ERROR, __file__, 1, f"a\nINFO b {TEXT}", (), failure())
+    assert AFewAMinute().filter(record)
+    shown = RedactingFormatter(FORMAT).format(record)
+    assert len(shown.splitlines()) == 1
+    assert "Traceback" not in shown
+    assert not [secret for secret in SECRETS if secret in shown]
 
 
 def test_every_formatter_and_every_handler_that_writes_masks(settings):

@@ -15,7 +15,7 @@ from console.dynamodb.cloudformation import template
 from console.dynamodb.policies import POLICIES, document
 from console.dynamodb.provisioning import Difference, Step, TableReport
 from console.dynamodb.registry import TABLES
-from console.errors import ConsoleError
+from console.errors import ConsoleError, NotConfigured
 
 
 class Command(BaseCommand):
@@ -45,6 +45,8 @@ class Command(BaseCommand):
             raise CommandError(f"Unknown tables: {', '.join(unknown)}. Known are {', '.join(TABLES)}.")
         if options["cloudformation"] and (options["action"] != "plan" or options["json"]):
             raise CommandError("--cloudformation goes with plan, and without --json.")
+        # Standard error, so that a document on standard output stays one.
+        self.stderr.write(f"Environment {settings.CONSOLE_ENV}, region {settings.AWS_REGION}, endpoint {_endpoint()}.")
         if options["action"] == "policy":
             self.stdout.write(json.dumps(document(options["process"], options["account"]), indent=2))
             return
@@ -52,7 +54,7 @@ class Command(BaseCommand):
         try:
             actions[options["action"]](keys, options)
         except ConsoleError as error:
-            raise CommandError(f"{_text(error)} Region {settings.AWS_REGION}, endpoint {_endpoint()}.") from error
+            raise CommandError(_text(error)) from error
 
     def _check(self, keys: tuple[str, ...], options: dict[str, Any]) -> None:
         reports = provisioning.inspect(keys)
@@ -122,7 +124,7 @@ def _line(report: TableReport, difference: Difference) -> str:
 
 
 def _text(error: ConsoleError) -> str:
-    return str(error) or type(error).__name__
+    return error.detail if isinstance(error, NotConfigured) else str(error) or type(error).__name__
 
 
 def _endpoint() -> str:

@@ -16,7 +16,7 @@ from console.errors import ConsoleError
 from conversations.indexing import lease
 from conversations.indexing.handling import Did
 from conversations.indexing.sweep import Sweep
-from conversations.indexing.worker import Worker, in_words
+from conversations.indexing.worker import LONGEST_PAUSE_SECONDS, Worker, in_words
 
 # Without these nothing is written: what the indexer records goes there.
 NEEDED = frozenset({"CONVERSATIONS", "AUDIT", "IDEMPOTENCY", "CONSOLE"})
@@ -52,14 +52,28 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until told to end; fails when a sweep could not do everything."""
         try:
-            if absent := sorted(missing_tables(NEEDED)):
-                raise CommandError(f"Not there in this environment: {', '.join(absent)}. Nothing can be indexed.")
             with _until_signal() as ended:
+                if absent := sorted(self._missing(ended, is_patient=not options["once"] and not options["sweep"])):
+                    raise CommandError(f"Not there in this environment: {', '.join(absent)}. Nothing can be indexed.")
                 failed = self._sweep(ended) if options["sweep"] else self._work(ended, options)
         except ConsoleError as error:
             raise CommandError(f"{type(error).__name__}: {error}".rstrip(": ")) from error
         if failed:
             raise CommandError("Not everything could be indexed; run it with --sweep again.")
+
+    def _missing(self, ended: threading.Event, *, is_patient: bool) -> frozenset[str]:
+        """Which tables are missing. Who `is_patient` waits for a database that does not answer, until ended."""
+        errors = 0
+        while not ended.is_set():
+            try:
+                return missing_tables(NEEDED)
+            except ConsoleError as error:
+                if not is_patient:
+                    raise
+                self._say(f"Waiting for the database: {error}")
+                errors += 1
+                ended.wait(min(LONGEST_PAUSE_SECONDS, 2.0**errors / 2))
+        return frozenset()
 
     def _sweep(self, ended: threading.Event) -> bool:
         sweep, errors = Sweep(), 0

@@ -4,6 +4,7 @@ import io
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from django.core.management import CommandError, call_command
 
 from conversations.indexing import sweep as sweeping
 from conversations.indexing.health import read_health
+from tests import faults
 from tests.conversations.handoff.kit import CONVERSATION, put
 from tests.conversations.indexing.kit import indexed, times
 
@@ -92,3 +94,30 @@ def test_a_signal_ends_the_worker_and_gives_the_lease_back(store):
     assert rest.startswith("In all:")
     assert "owner" not in store.get("CONSOLE", pk="INDEXER", sk="LEASE")
     assert indexed(store)["waiting"] == {CONVERSATION}
+
+
+def test_a_worker_waits_at_its_start_for_a_database_that_does_not_answer(store, monkeypatch):
+    put(store, hand_off_to_human=True, updated_at=T1)
+    waited, said = [], io.StringIO()
+
+    class Ended(threading.Event):
+        """Time passes at once, and the worker is told to end when it has nothing more to do."""
+
+        def wait(self, timeout=None):
+            waited.append(timeout)
+            if "Swept" in said.getvalue():
+                self.set()
+            return self.is_set()
+
+    monkeypatch.setattr("conversations.management.commands.index_handoffs.threading.Event", Ended)
+    with faults.fail_before("DescribeTable", times=7):
+        call_command("index_handoffs", stdout=said)
+    assert said.getvalue().startswith("Waiting for the database: The database did not answer.\n")
+    assert waited[0] == 1.0
+    assert indexed(store)["waiting"] == {CONVERSATION}
+
+
+@pytest.mark.parametrize("option", ["--once", "--sweep"])
+def test_what_is_done_once_does_not_wait_for_the_database(store, option):
+    with faults.fail_before("DescribeTable", times=faults.ALWAYS), pytest.raises(CommandError, match="did not answer"):
+        run(option)

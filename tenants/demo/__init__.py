@@ -10,10 +10,9 @@ from console.audit.actions import Action, tenant_trail
 from console.audit.recording import Actor, Entry, build
 from tenants.keys import MEMORY, META, OWNER, USERS, Channel, company_key, partition_of, user_key
 from tenants.records import ACTIVE, ONBOARDING, SUSPENDED
-from tenants.settings_text import KNOWN
+from tenants.settings_text import default_text
 
 Item = dict[str, Any]
-DEFAULTS = {setting.name: setting.default for setting in KNOWN}
 NORTHWIND = (("yusuf", "Demir", "admin"), ("ellen", "Marsh", "admin"), ("ivo", "Petrov", "member"))
 REMEMBERED = ("Wanted the recall list by clinic.", "Compared two clinics' waiting times.", "Asked for May's figures.")
 OLGA = Actor("olga.novak", "onboarding")
@@ -74,7 +73,10 @@ def _well_kept(now: datetime) -> Iterator[list[Item]]:
         _users("outlocks", 3),
         *_channel("outlocks", "teams", "2f6f0c2e-8a1b-4c59-9a52-0d2a4c1f7b11", now),
     ]
-    lumen = {"enabled_channels": ["whatsapp", "email"], "system_prompt_override": PROMPT, "tone_of_voice": "warm"}
+    lumen = {"enabled_channels": ["whatsapp", "email"], "system_prompt_override": PROMPT} | {
+        "whatsapp_restrict_to_users": False,
+        "installed_practices": {"dental_recall": "1.4.0"},
+    }
     yield [
         _meta("lumen-dental", "Lumen Dental Group", now - timedelta(days=120), settings=lumen),
         _user("lumen-dental", "sinead", "sinead@lumendental.example", "Sinead Walsh", "admin", {}),
@@ -143,7 +145,7 @@ def _meta(
         "name": name,
         "status": status,
         "created_at": clock.to_iso(created.astimezone(UTC), "seconds"),
-        "settings": json.dumps(DEFAULTS | (settings or {})),
+        "settings": json.dumps(json.loads(default_text()) | (settings or {})),
     }
 
 
@@ -152,6 +154,7 @@ def _user(tenant_id: str, user_id: str, email: str, name: str, role: str, identi
         "pk": partition_of(tenant_id),
         "sk": user_key(user_id),
         "user_id": user_id,
+        "tenant_id": tenant_id,
         "email": email,
         "display_name": name,
         "role": role,

@@ -49,7 +49,7 @@ def items(side: str, company_id: str, texts: Texts, at: datetime) -> dict[str, l
         user("leaving", company_id, display_name=texts("leaving.display_name"), memory_summary=texts("leaving.memory")),
         {"pk": partition_of(company_id), "sk": "USERS", "version": 3},
         *(mapping(kind, f"{channel_id}-{side}", company_id) for kind, channel_id in (RELEASED, MOVED)),
-        mapping(UNSEEN[0], f"{UNSEEN[1]}{side.upper()}", company_id, gsi1sk=...),
+        mapping(UNSEEN[0], f"{UNSEEN[1]}{side.upper()}", company_id, gsi1pk=...),
         {"pk": f"CHANNEL#teams#released-{side}", "sk": "OWNER", "tenant_id": company_id},
         {"pk": partition_of(company_id), "sk": f"COMPANY#{company_id}", "linked_at": clock.to_iso(at)},
         {"pk": partition_of(company_id), "sk": "INVITE#1", "note": texts("invite.note")},

@@ -15,7 +15,7 @@ from console.dynamodb.connection import call
 from console.dynamodb.keys import SORT_KEY_BYTES, fits
 from console.dynamodb.models import ForeignModel
 from console.dynamodb.paging import PAGE_SIZE, PageRead, Source, read_page
-from console.dynamodb.presence import index_ready, table_ready
+from console.dynamodb.presence import index_absent, index_ready, table_ready
 from console.dynamodb.registry import table_name
 from console.errors import NotFound, TableMissing
 from console.refs import seal_cursor, unseal_cursor
@@ -253,6 +253,11 @@ def _owners(channel: Channel, found: list[str] | None, mapped: list[str] | None,
     unasked += [NO_SORT_KEY_INDEX] if mapped is None else []
     seen = tuple(found or ())
     return Owners(channel.key, seen, tuple(each for each in mapped or () if each not in seen), guard, tuple(unasked))
+
+
+def unfound_channels() -> str:
+    """Why webhooks find no channel at all here, "" where they can."""
+    return NO_MAPPING_INDEX if index_absent("TENANTS", ChannelMappingIndex.Meta.index_name) else ""
 
 
 def _keys_in(index: str, attribute: str, value: str) -> list[str] | None:

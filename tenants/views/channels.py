@@ -7,7 +7,6 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from console.answers import FAILURES, in_words
-from console.dynamodb.presence import index_absent
 from console.errors import Invalid, NotFound
 from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission
@@ -16,8 +15,7 @@ from tenants.channel_types import TYPES
 from tenants.channels import GONE, NotMapped
 from tenants.forms import ChannelForm, TenantIdForm
 from tenants.keys import Channel
-from tenants.models import ChannelMappingIndex
-from tenants.queries import NO_MAPPING_INDEX, guards_of, load_tenant
+from tenants.queries import guards_of, load_tenant, unfound_channels
 from tenants.records import ACTIVE, Tenant, TenantChannel
 from tenants.views.frame import ASKING, FormPage, Gone, Question, ask, back_to, fill_in, frame, part_of
 
@@ -29,8 +27,7 @@ def index(request: StaffRequest, tenant_id: str) -> HttpResponse:
     tenant = load_tenant(tenant_id, request.staff)
     guards = guards_of(each.channel for each in tenant.channels)
     rows = [(each, _guard(guards.get(each.channel, ""), tenant_id)) for each in tenant.channels]
-    absent = NO_MAPPING_INDEX if index_absent("TENANTS", ChannelMappingIndex.Meta.index_name) else ""
-    context = frame(tenant, request.staff, "tenant-channels") | {"rows": rows, "absent": absent}
+    context = frame(tenant, request.staff, "tenant-channels") | {"rows": rows, "absent": unfound_channels()}
     return render(request, "tenants/channels.html", context)
 
 

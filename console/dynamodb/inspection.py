@@ -202,7 +202,8 @@ def _shape_difference(index: IndexSpec, found: dict[str, Any], types: dict[str, 
     kind, included = projection.get("ProjectionType", "ALL"), set(projection.get("NonKeyAttributes") or ())
     keys = _found_keys(found["KeySchema"], types)
     enough = kind == "ALL" or (bool(index.include) and set(index.include) <= included)
-    if keys == _keys_text(index.hash, index.range) and enough:
+    serving = {_keys_text(index.hash, each) for each in (index.range, index.other_range or index.range)}
+    if keys in serving and enough:
         return ""
     projected = f"INCLUDE {', '.join(sorted(included))}" if kind == "INCLUDE" else kind
     return f"{keys}; {projected}"

@@ -140,9 +140,11 @@ def attribute_types(description: dict[str, Any]) -> dict[str, str]:
 
 
 def _key_differences(spec: TableSpec, description: dict[str, Any]) -> list[Difference]:
-    wanted = _keys_text(spec.hash, spec.range)
+    serving = [_keys_text(spec.hash, each) for each in (spec.range, spec.other_range) if each is not None]
     found = _found_keys(description["KeySchema"], attribute_types(description))
-    return [] if wanted == found else [Difference("required", "key", wanted, found, False)]
+    if found in (serving or [_keys_text(spec.hash, None)]):
+        return []
+    return [Difference("required", "key", " or ".join(serving) or _keys_text(spec.hash, None), found, False)]
 
 
 def index_text(index: IndexSpec) -> str:

@@ -11,13 +11,13 @@ from console.dynamodb import absence
 from console.dynamodb.absence import REMEMBER_SECONDS
 from console.dynamodb.calls import parallel
 from console.dynamodb.connection import call
-from console.dynamodb.registry import table_name
+from console.dynamodb.registry import TABLES, table_name
 from console.errors import TableMissing
 
 _lock = threading.Lock()
 Indexes = dict[str, frozenset[str]]
-# Per table name: when it was looked at (monotonic), and the key attributes of its active indexes by name, or None where
-# the table is absent.
+# Per table name: when it was looked at (monotonic), and the key attributes of its active indexes by name, its own under
+# "", or None where the table is absent.
 _seen: dict[str, tuple[float, Indexes | None]] = {}
 
 
@@ -45,6 +45,19 @@ def index_ready(table_key: str, index_name: str) -> bool:
 def index_keys(table_key: str, index_name: str) -> frozenset[str]:
     """The key attributes that an item needs to be in an index; none where the index is not there. Raises as above."""
     return (_indexes(table_key) or {}).get(index_name, frozenset())
+
+
+def table_keys(table_key: str) -> frozenset[str]:
+    """The names of a table's own key attributes; none where it is not there. Raises as above."""
+    return index_keys(table_key, "")
+
+
+def has_known_key(table_key: str) -> bool:
+    """Whether a table that is there has the key that the console reads by. Raises as above."""
+    spec = TABLES[table_key]
+    ranges = (spec.range, spec.other_range) if spec.other_range else (spec.range,)
+    known = [frozenset(each.name for each in (spec.hash, sort) if each is not None) for sort in ranges]
+    return not table_ready(table_key) or table_keys(table_key) in known
 
 
 def index_absent(table_key: str, index_name: str) -> bool:
@@ -90,5 +103,5 @@ def _describe(name: str) -> Indexes | None:
     ]
     return {
         index["IndexName"]: frozenset(each["AttributeName"] for each in index.get("KeySchema", ()))
-        for index in (*table.get("LocalSecondaryIndexes", ()), *ready)
+        for index in ({**table, "IndexName": ""}, *table.get("LocalSecondaryIndexes", ()), *ready)
     }

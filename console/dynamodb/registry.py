@@ -49,6 +49,8 @@ class TableSpec:
     gsis: tuple[IndexSpec, ...] = ()
     lsis: tuple[IndexSpec, ...] = ()
     ttl: str = ""
+    # With this range key the table serves as well: the schema names one, its writers another.
+    other_range: KeyAttribute | None = None
     # Its schema leaves it to the environment whether items go by themselves.
     ttl_optional: bool = False
     stream: bool = False
@@ -185,6 +187,8 @@ _SPECS = (
         "chatbot-sessions",
         S("UserId"),
         S("SessionId"),
+        # The public chatbot's own table; its sessions' ids end in that number.
+        other_range=N("TimestampCreated"),
         ttl="SessionTTL",
         purpose="running chatbot sessions",
     ),

@@ -58,6 +58,8 @@ class Section:
     icon: str
     permission: Permission | None
     address: Callable[[], str]
+    # Why a person has nothing to do there, whatever their role allows; "" where they have.
+    why_not: Callable[[Staff], str] = lambda _: ""
 
 
 # Sections that apps bring, by their labels, and after which of the others they stand.
@@ -65,9 +67,11 @@ _brought: dict[str, Section] = {}
 _BROUGHT_AFTER = "conversations"
 
 
-def register_section(label: str, icon: str, permission: Permission, address: Callable[[], str]) -> None:
-    """Show a section of that label in the navigation, to whose role has the permission."""
-    _brought[label] = Section(label, icon, permission, address)
+def register_section(
+    label: str, icon: str, permission: Permission, address: Callable[[], str], why_not: Callable[[Staff], str]
+) -> None:
+    """Show a section of that label in the navigation, to whose role has the permission, unless `why_not` says why."""
+    _brought[label] = Section(label, icon, permission, address, why_not)
 
 
 def unregister_section(label: str) -> None:
@@ -120,7 +124,7 @@ def navigation(path: str, staff: Staff) -> list[NavItem]:
     """The sections that the person's role allows."""
     items = []
     for name, section in _sections():
-        if section.permission is not None and not staff.can(section.permission):
+        if (section.permission is not None and not staff.can(section.permission)) or section.why_not(staff):
             continue
         try:
             url = section.address()

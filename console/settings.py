@@ -40,6 +40,9 @@ AUDIT_EXPORT_LIMIT = env.int("AUDIT_EXPORT_LIMIT", default=50_000)
 AUDIT_ARCHIVE_KEY = env.str("AUDIT_ARCHIVE_KEY", default="")
 AUDIT_ARCHIVE_KEY_FALLBACKS = env.list("AUDIT_ARCHIVE_KEY_FALLBACKS", default=[])
 
+# What the chatbot puts behind a phone number before it hashes the two to a user's id; empty: the number alone.
+CHATBOT_USER_ID_SECRET = env.str("CHATBOT_USER_ID_SECRET", default="")
+
 # --- Django without a SQL database -------------------------------------------------------------------------------
 DATABASES: dict[str, dict[str, str]] = {}
 INSTALLED_APPS = [

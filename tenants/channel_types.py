@@ -13,6 +13,9 @@ _E164 = re.compile(r"\+[1-9]\d{6,14}", re.ASCII)
 _EMAIL = re.compile(r"[^\s@<>()\[\],;:\"]{1,64}@[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+")
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _SLACK = re.compile(r"[TCDGEAB][A-Z0-9]{6,20}", re.ASCII)
+# Of a bot's token, the first digits of its SHA-256: so the platform names channels of WhatsApp and Telegram.
+_DIGEST = re.compile(r"[0-9a-f]{16}", re.ASCII)
+_BY_TOKEN = ("whatsapp", "telegram")
 _TELEGRAM = re.compile(r"-?\d{5,16}|[a-z][a-z0-9_]{4,31}", re.ASCII)
 _MASKED = str.maketrans("", "", " \t\u00a0\u2007\u202f()-./‐‑‒–—")
 
@@ -37,6 +40,14 @@ def _phone(typed: str) -> str:
             raise Invalid(f"The plus before the country code is missing. Should it be +{number}?")
         raise Invalid("Enter the number with its country code, such as +44 20 7946 0018.")
     return number
+
+
+def _or_digest(check: Callable[[str], str]) -> Callable[[str], str]:
+    def checked(typed: str) -> str:
+        digest = typed.strip().lower()
+        return digest if _DIGEST.fullmatch(digest) else check(typed)
+
+    return checked
 
 
 def _email(typed: str) -> str:
@@ -75,12 +86,14 @@ def _any(typed: str) -> str:
 TYPES = {
     each.name: each
     for each in (
-        ChannelType("whatsapp", "WhatsApp", "Our number, with its country code", _phone),
+        ChannelType(
+            "whatsapp", "WhatsApp", "Our number with its country code, or the platform's id", _or_digest(_phone)
+        ),
         ChannelType("sms", "SMS", "Our number, with its country code", _phone),
         ChannelType("email", "Email", "Our address", _email),
         ChannelType("teams", "Teams", "The bot's app id", _teams),
         ChannelType("slack", "Slack", "The workspace's id", _slack),
-        ChannelType("telegram", "Telegram", "The bot's name or number", _telegram),
+        ChannelType("telegram", "Telegram", "The bot's name or number, or the platform's id", _or_digest(_telegram)),
         ChannelType("dashboard", "Dashboard", "Any id", _any),
     )
 }
@@ -99,6 +112,11 @@ def checked_channel(type_typed: str, id_typed: str) -> Channel:
     name = checked_type(type_typed)
     known = TYPES.get(name)
     return Channel(name, checked_part((known.check if known else _any)(id_typed), "A channel's id", MAX_CHANNEL_ID))
+
+
+def is_digest(channel: Channel) -> bool:
+    """Whether the id is what the platform makes of a bot's token: nothing personal, though it may look like one."""
+    return channel.type in _BY_TOKEN and bool(_DIGEST.fullmatch(channel.id))
 
 
 def label_of(name: str) -> str:

@@ -4,7 +4,7 @@ A claim writes the mapping that webhooks find and a guard under the channel's ow
 guard. Other writers make mappings without a guard: these are looked for before, and honoured.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pynamodb.transactions import TransactWrite
@@ -15,9 +15,9 @@ from console.dynamodb.batches import BATCH, batch_get
 from console.errors import Conflict, NotFound
 from console.staff.permissions import Permission, Staff
 from tenants.channel_types import label_of
-from tenants.keys import OWNER, Channel, check_key, partition_of, tenant_of
+from tenants.keys import OWNER, Channel, check_key, partition_of
 from tenants.models import ChannelGuard, ChannelMapping, TenantItem
-from tenants.queries import guard_of, owners_of
+from tenants.queries import guard_of, owners_among
 from tenants.writing import attempts, check_exists, check_writer, current_meta, entry_of
 
 GONE = "This channel is no longer the tenant's: somebody released or moved it meanwhile."
@@ -59,18 +59,30 @@ class Claims:
 
 
 def claims_of(channel: Channel) -> Claims:
-    """Who has a channel now. The indexes lag behind a release, so what they say is looked up in the table."""
-    owners = owners_of(channel)
-    asked = dict.fromkeys((*owners.tenants, *([owners.guard] if owners.guard else [])))
-    there = _with_mapping(channel, asked)
-    return Claims(there, owners.guard, tuple(each for each in there if each in owners.found))
+    """Who has a channel now. Raises the store's errors."""
+    return claims_among([channel])[0]
 
 
-def _with_mapping(channel: Channel, tenants: Iterable[str]) -> tuple[str, ...]:
-    asked = list(tenants)[:BATCH]
-    keys = [{"pk": partition_of(each), "sk": channel.key} for each in asked]
-    found = {tenant_of(raw["pk"]["S"]) for raw in batch_get("TENANTS", keys, ("pk",), consistent=True)}
-    return tuple(each for each in asked if each in found)
+def claims_among(channels: Sequence[Channel]) -> list[Claims]:
+    """Who has each of these now. The indexes lag behind a release, so what they say is looked up in the table."""
+    owners = owners_among(channels)
+    named = [dict.fromkeys((*each.tenants, *([each.guard] if each.guard else []))) for each in owners]
+    pairs = [
+        (channel, each) for channel, tenants in zip(channels, named, strict=True) for each in list(tenants)[:BATCH]
+    ]
+    there = _mapped(pairs)
+    return [
+        Claims(mine, each.guard, tuple(tenant for tenant in mine if tenant in each.found))
+        for channel, each, tenants in zip(channels, owners, named, strict=True)
+        for mine in [tuple(tenant for tenant in tenants if (channel, tenant) in there)]
+    ]
+
+
+def _mapped(pairs: Sequence[tuple[Channel, str]]) -> set[tuple[Channel, str]]:
+    """Those of these channels and tenants with a mapping, strongly consistent."""
+    keys = [{"pk": partition_of(tenant), "sk": channel.key} for channel, tenant in dict.fromkeys(pairs)]
+    found = {(raw["pk"]["S"], raw["sk"]["S"]) for raw in batch_get("TENANTS", keys, ("pk", "sk"), consistent=True)}
+    return {(channel, tenant) for channel, tenant in pairs if (partition_of(tenant), channel.key) in found}
 
 
 def claim(tenant_id: str, channel: Channel, staff: Staff) -> None:
@@ -130,7 +142,7 @@ def release(tenant_id: str, channel: Channel, staff: Staff) -> None:
     check_writer(Permission.CHANNEL_WRITE, tenant_id, staff)
     for attempt in attempts():
         guard = guard_of(channel)
-        if not _with_mapping(channel, [tenant_id]):
+        if not _mapped([(channel, tenant_id)]):
             raise NotMapped
 
         def add(writes: TransactWrite, guard: str = guard) -> None:

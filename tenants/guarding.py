@@ -42,9 +42,9 @@ def survey(progress: Progress) -> Survey:
     guards: dict[Channel, str | None] = {}
     for kind, item in map(item_of, walk(progress)):
         pk, sk = str(item.plain("pk")), str(item.plain("sk"))
-        if kind is Kind.CHANNEL and (channel := Channel.of(sk)):
+        if isinstance(item, ChannelMapping) and (channel := Channel.of(sk)):
             mapped.setdefault(channel, set()).add(tenant_of(pk))
-            if (item.plain("gsi1pk"), item.plain("gsi1sk")) != (sk, pk):
+            if not item.is_found():
                 found.strays.append((channel, tenant_of(pk)))
         elif kind is Kind.GUARD and (channel := Channel.of(pk)):
             # One that names nobody guards nothing: the next claim writes over it.

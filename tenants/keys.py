@@ -15,6 +15,8 @@ META = "META"
 USERS = "USERS"
 OWNER = "OWNER"
 TENANT, USER, CHANNEL, COMPANY, MEMORY = "TENANT#", "USER#", "CHANNEL#", "COMPANY#", "MEMORY#"
+# The platform's invitations have partitions of their own, and are META there.
+INVITE = "INVITE#"
 # What lies behind the last memory: $ comes next to #.
 MEMORY_END = "MEMORY$"
 MAX_ID = 100

@@ -9,18 +9,21 @@ from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 from pynamodb.indexes import AllProjection, GlobalSecondaryIndex
 
 from console.dynamodb.models import ForeignModel, TableMeta
+from console.dynamodb.presence import index_keys
 from tenants.keys import Kind, kind_of
 
 
 class ChannelMappingIndex(GlobalSecondaryIndex["ChannelMapping"]):
-    """Which tenants map a channel: `gsi1pk = CHANNEL#{type}#{id}`. Mappings without `gsi1sk` are not in it."""
+    """Which tenants map a channel: `gsi1pk = CHANNEL#{type}#{id}`.
+
+    The schema names `gsi1sk` as its range key; as deployed it has none. With it, mappings that lack it are not found.
+    """
 
     class Meta:
         index_name = "channel-mapping"
         projection = AllProjection()
 
     gsi1pk = UnicodeAttribute(hash_key=True)
-    gsi1sk = UnicodeAttribute(range_key=True)
 
 
 class InvertedIndex(GlobalSecondaryIndex["TenantItem"]):
@@ -56,9 +59,13 @@ class TenantMeta(TenantItem):
 
 
 class TenantUser(TenantItem):
-    """A user: `USER#{user_id}`. `channel_identities`, `preferences` and `custom_properties` are JSON text."""
+    """A user: `USER#{user_id}`. `channel_identities`, `preferences` and `custom_properties` are JSON text.
+
+    The schema's table lacks `tenant_id`, but the platform cannot read a tenant's users while one of them has none.
+    """
 
     user_id = UnicodeAttribute(null=True)
+    tenant_id = UnicodeAttribute(null=True)
     email = UnicodeAttribute(null=True)
     display_name = UnicodeAttribute(null=True)
     role = UnicodeAttribute(null=True)
@@ -70,13 +77,22 @@ class TenantUser(TenantItem):
 
 
 class ChannelMapping(TenantItem):
-    """A tenant's channel: `CHANNEL#{type}#{id}`. Other writers leave out all but `gsi1pk`, or that as well."""
+    """A tenant's channel: `CHANNEL#{type}#{id}`. The platform's have no `gsi1sk`; others may lack more."""
 
     gsi1pk = UnicodeAttribute(null=True)
     gsi1sk = UnicodeAttribute(null=True)
     channel_type = UnicodeAttribute(null=True)
     channel_specific_id = UnicodeAttribute(null=True)
     by_channel = ChannelMappingIndex()
+
+    def is_found(self) -> bool:
+        """Whether webhooks find it: the index of channels, with the key that it has here, holds it under its own key.
+
+        Raises the store's errors where the index is looked at for the first time in a minute.
+        """
+        keys = index_keys("TENANTS", ChannelMappingIndex.Meta.index_name)
+        there = all(isinstance(self.plain(name), str) for name in keys)
+        return bool(keys) and there and self.plain("gsi1pk") == self.plain("sk")
 
 
 class ChannelGuard(TenantItem):

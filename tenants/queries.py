@@ -8,21 +8,22 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from console import clock
 from console.dynamodb.batches import BATCH, batch_get
 from console.dynamodb.calls import parallel
 from console.dynamodb.connection import call
 from console.dynamodb.keys import SORT_KEY_BYTES, fits
 from console.dynamodb.models import ForeignModel
 from console.dynamodb.paging import PAGE_SIZE, PageRead, Source, read_page
-from console.dynamodb.presence import index_ready, table_ready
+from console.dynamodb.presence import index_absent, index_ready, table_ready
 from console.dynamodb.registry import table_name
 from console.errors import NotFound, TableMissing
 from console.refs import seal_cursor, unseal_cursor
 from console.staff.permissions import Permission, Staff
-from tenants.keys import MEMORY, MEMORY_END, META, OWNER, Channel, Kind, partition_of, tenant_of
+from tenants.keys import INVITE, MEMORY, MEMORY_END, META, OWNER, Channel, Kind, partition_of, tenant_of
 from tenants.models import ChannelGuard, ChannelMappingIndex, InvertedIndex, TenantItem, TenantMeta, UserMemory, item_of
-from tenants.reading import memory_of, row_of, shown_to, tenant_record
-from tenants.records import Memory, Tenant, TenantPage, TenantRow
+from tenants.reading import invitation_of, memory_of, row_of, shown_to, tenant_record
+from tenants.records import Invitations, Memory, Tenant, TenantPage, TenantRow
 
 INDEX = InvertedIndex.Meta.index_name
 LIST_ATTRIBUTES = ("pk", "sk", "tenant_id", "name", "status", "created_at")
@@ -30,6 +31,9 @@ NO_INDEX = (
     "Tenants cannot be listed here: the tenants table has no index by sort key. Open one by its id; an operator adds "
     "the index with manage.py tables apply --foreign."
 )
+NO_INVITATIONS = "Invitations cannot be listed here: the tenants table has no index by sort key."
+# Of 1 MB each. Invitations end by themselves, so that there are few.
+INVITATION_PAGES = 4
 NO_MAPPING_INDEX = "The index by which webhooks find a channel is not there: no webhook resolves to a tenant."
 NO_SORT_KEY_INDEX = "Without the index by sort key, mappings that webhooks cannot find are not found here either."
 
@@ -164,6 +168,37 @@ def _range(tenant_id: str, condition: str, edge: str) -> tuple[list[tuple[Kind, 
     return [item_of(raw) for raw in answer["Items"]], "LastEvaluatedKey" in answer
 
 
+def load_invitations(tenant_id: str, staff: Staff) -> Invitations:
+    """Whom the platform invited to a tenant: one Query of the index by sort key for each page of all invitations.
+
+    Raises `Forbidden`, `NotFound` out of scope, and the store's errors.
+    """
+    check_tenant(tenant_id, staff)
+    if not index_ready("TENANTS", INDEX):
+        return Invitations(notice=NO_INVITATIONS)
+    found: list[ForeignModel] = []
+    start: dict[str, Any] = {}
+    for _ in range(INVITATION_PAGES):
+        answer = call(
+            "Query",
+            TableName=table_name("TENANTS"),
+            IndexName=INDEX,
+            KeyConditionExpression="sk = :meta AND begins_with(pk, :invite)",
+            FilterExpression="tenant_id = :tenant",
+            ExpressionAttributeValues={":meta": {"S": META}, ":invite": {"S": INVITE}, ":tenant": {"S": tenant_id}},
+            ReturnConsumedCapacity="TOTAL",
+            **start,
+        )
+        found += [TenantItem.from_raw_data(raw) for raw in answer["Items"]]
+        if not (last := answer.get("LastEvaluatedKey")):
+            break
+        start = {"ExclusiveStartKey": last}
+    more = "Only the first invitations of the platform were looked through." if "LastEvaluatedKey" in answer else ""
+    now = clock.to_epoch(clock.now())
+    kept = [item for item in found if not isinstance(ttl := item.plain("ttl"), int) or ttl > now]
+    return Invitations(tuple(invitation_of(item, shown_to(staff)) for item in kept), more)
+
+
 # --- Whose a channel is ---------------------------------------------------------------------------------------------
 
 
@@ -188,19 +223,41 @@ class Owners:
 
 
 def owners_of(channel: Channel) -> Owners:
-    """Who claims a channel: two Queries and a GetItem in parallel. Raises `TableMissing` and the store's errors."""
-    if not (fits(channel.key) and fits(channel.key, SORT_KEY_BYTES)):
-        return Owners(channel.key, (), (), "")
+    """Who claims a channel, as `owners_among` says."""
+    return owners_among([channel])[0]
+
+
+def owners_among(channels: Sequence[Channel]) -> list[Owners]:
+    """Who claims each of these: two Queries and a GetItem each, all in parallel.
+
+    Raises `TableMissing` and the store's errors.
+    """
+    asked = [each for each in channels if fits(each.key) and fits(each.key, SORT_KEY_BYTES)]
     answers: list[Any] = parallel(
-        partial(_keys_in, ChannelMappingIndex.Meta.index_name, "gsi1pk", channel.key),
-        partial(_keys_in, INDEX, "sk", channel.key),
-        partial(guard_of, channel),
+        *(
+            ask
+            for each in asked
+            for ask in (
+                partial(_keys_in, ChannelMappingIndex.Meta.index_name, "gsi1pk", each.key),
+                partial(_keys_in, INDEX, "sk", each.key),
+                partial(guard_of, each),
+            )
+        )
     )
-    found, mapped, guard = answers
+    found = {each: _owners(each, *answers[3 * at : 3 * at + 3]) for at, each in enumerate(asked)}
+    return [found.get(each) or Owners(each.key, (), (), "") for each in channels]
+
+
+def _owners(channel: Channel, found: list[str] | None, mapped: list[str] | None, guard: str) -> Owners:
     unasked = [NO_MAPPING_INDEX] if found is None else []
     unasked += [NO_SORT_KEY_INDEX] if mapped is None else []
     seen = tuple(found or ())
     return Owners(channel.key, seen, tuple(each for each in mapped or () if each not in seen), guard, tuple(unasked))
+
+
+def unfound_channels() -> str:
+    """Why webhooks find no channel at all here, "" where they can."""
+    return NO_MAPPING_INDEX if index_absent("TENANTS", ChannelMappingIndex.Meta.index_name) else ""
 
 
 def _keys_in(index: str, attribute: str, value: str) -> list[str] | None:

@@ -1,12 +1,16 @@
-"""What a tenant still needs before its webhooks can be served: read off what its partition holds."""
+"""What a tenant still needs before its webhooks can be served: what its partition lacks, and channels that clash."""
 
 from dataclasses import dataclass
 
+from console.staff.permissions import Staff
 from tenants.channel_types import label_of
+from tenants.channels import ChannelTaken, check_free, claims_among
 from tenants.records import Tenant
 
 # Channels of the platform's own that need no mapping.
 WITHOUT_MAPPING = ("dashboard",)
+# Channels whose claims are asked for: far more than one tenant has.
+CHANNELS_ASKED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +31,8 @@ class Readiness:
     """The list for one tenant."""
 
     points: tuple[Point, ...]
+    # Channels that another tenant has too, in words; they are among the points.
+    clashes: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -45,10 +51,37 @@ class Readiness:
             return "ready"
         return "1 thing is missing" if self.missing == 1 else f"{self.missing} things are missing"
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """All that is missing."""
+        return tuple(f"{point.label}: {point.words}" for point in self.points if not point.met)
 
-def readiness_of(tenant: Tenant) -> Readiness:
-    """The list, of what was read of a tenant. Whether others claim its channels is asked when it is activated."""
-    return Readiness((_settings(tenant), _provider(tenant), _admin(tenant), _channels(tenant), _enabled(tenant)))
+
+def readiness_of(tenant: Tenant, staff: Staff) -> Readiness:
+    """The list, of what was read of a tenant and of who else claims its channels: two rounds of reads."""
+    found = _clashes(tenant, staff)
+    points = (_settings(tenant), _provider(tenant), _admin(tenant), _channels(tenant), _sole(tenant, found))
+    return Readiness((*points, _enabled(tenant)), found)
+
+
+def _clashes(tenant: Tenant, staff: Staff) -> tuple[str, ...]:
+    """Channels of a tenant that another one claims too, in words that name it within the person's scope only."""
+    asked = tenant.channels[:CHANNELS_ASKED]
+    found = []
+    for mine, claims in zip(asked, claims_among([each.channel for each in asked]), strict=True):
+        try:
+            check_free(claims, staff, tenant.tenant_id)
+        except ChannelTaken as error:
+            found.append(f"{mine.type_label} {mine.shown}: {error}")
+    return tuple(found)
+
+
+def _sole(tenant: Tenant, clashes: tuple[str, ...]) -> Point:
+    if clashes:
+        return Point("Clashes", False, " ".join(clashes), "channels")
+    if len(tenant.channels) > CHANNELS_ASKED:
+        return Point("Clashes", True, f"None among the first {CHANNELS_ASKED} channels.")
+    return Point("Clashes", True, "No other tenant has a channel of this one." if tenant.channels else "None.")
 
 
 def _settings(tenant: Tenant) -> Point:
@@ -65,6 +98,9 @@ def _provider(tenant: Tenant) -> Point:
 
 
 def _admin(tenant: Tenant) -> Point:
+    if lost := sum(not user.is_readable for user in tenant.users):
+        words = f"The platform cannot read {lost} of {len(tenant.users)} users, and then lets in none: save them here."
+        return Point("Administrator", False, words, "users")
     admins = [user for user in tenant.admins if user.email]
     words = f"{len(admins)} with an email" if admins else "There is no administrator with an email."
     return Point("Administrator", bool(admins), words, "users")

@@ -11,15 +11,27 @@ from console.facts import Fact
 from console.redaction import redact, redact_value
 from console.refs import seal
 from console.staff.permissions import Permission, Staff
-from console.trees import clean, text_of
+from console.trees import Node, clean, text_of, tree_of
 from tenants import settings_text
-from tenants.channel_types import label_of
+from tenants.channel_types import is_digest, label_of
 from tenants.keys import COMPANY, MEMORY, USER, Channel, Kind, partition_of, tenant_of
-from tenants.models import TenantMeta, UserMemory
-from tenants.records import STATUSES, Foreign, LinkedCompany, Memory, Tenant, TenantChannel, TenantRow, User
+from tenants.models import ChannelMapping, TenantMeta, UserMemory
+from tenants.records import (
+    STATUSES,
+    Foreign,
+    Invitation,
+    LinkedCompany,
+    Memory,
+    Tenant,
+    TenantChannel,
+    TenantRow,
+    User,
+)
 from tenants.settings_text import KNOWN, Settings
 
 ROLES = ("admin", "member")
+# What the platform needs of each user of a tenant: where one lacks it, it reads none of them.
+REQUIRED = ("user_id", "tenant_id", "email", "display_name", "role")
 # What forms change of a user.
 USER_WRITTEN = ("email", "display_name", "role", "channel_identities")
 MAX_TEXT = 300
@@ -35,7 +47,17 @@ Show = Callable[[str], str]
 
 def shown_to(staff: Staff) -> Show:
     """How a person sees what may be personal: as it is, or redacted."""
-    return (lambda text: text) if staff.can(Permission.PII_REVEAL) else redact
+    return _as_it_is if staff.can(Permission.PII_REVEAL) else redact
+
+
+def _as_it_is(text: str) -> str:
+    return text
+
+
+def others_of(item: ForeignModel, show: Show, known: Iterable[str] = ()) -> Node | None:
+    """The attributes of an item that the console does not know, but those in `known`; None where it has none."""
+    found = {name: value for name, value in item.unknown().items() if name not in known}
+    return tree_of(redact_value(found) if show is redact else found) if found else None
 
 
 def text(item: ForeignModel, name: str, most: int = MAX_TEXT) -> str:
@@ -73,7 +95,7 @@ def tenant_record(
                 meta = item
             case Kind.USER:
                 users.append(user_of(item, show))
-            case Kind.CHANNEL:
+            case Kind.CHANNEL if isinstance(item, ChannelMapping):
                 channels.append(mapping_of(item, show))
             case Kind.COMPANY:
                 company_id = sort_key.removeprefix(COMPANY)
@@ -82,7 +104,7 @@ def tenant_record(
                 number = item.plain("version")
                 version = int(number) if isinstance(number, int) else 0
             case _:
-                foreign.append(Foreign(show(sort_key)[:MAX_TEXT], tuple(sorted(map(text_of, item.raw)))))
+                foreign.append(Foreign(show(sort_key)[:MAX_TEXT], others_of(item, show)))
     row = row_of(meta, show) if isinstance(meta, TenantMeta) else TenantRow(tenant_id, tenant_id, "", None)
     stored = meta.plain("settings") if meta is not None else None
     return Tenant(
@@ -111,6 +133,8 @@ def user_of(item: ForeignModel, show: Show) -> User:
     role = text(item, "role", 60)
     if role not in ROLES:
         flaws.append(f"The schema knows no role {role!r}." if role else "There is no role.")
+    if lacking := [name for name in REQUIRED if not isinstance(item.plain(name), str)]:
+        flaws.append(f"The platform cannot read this tenant's users without {', '.join(lacking)} here: save this user.")
     later = ((label, show(text(item, name, 2_000))) for name, label in _LATER.items() if item.plain(name) is not None)
     return User(
         user_id=show(user_id),
@@ -122,6 +146,8 @@ def user_of(item: ForeignModel, show: Show) -> User:
         seen=seen_of(item),
         future=tuple(later),
         flaws=tuple(flaws),
+        is_readable=not lacking and not flaw,
+        others=others_of(item, show),
     )
 
 
@@ -133,7 +159,7 @@ def seen_of(item: ForeignModel) -> str:
 
 def identities_of(stored: Any) -> tuple[tuple[tuple[str, str], ...], str]:
     """Channel types and ids of the JSON text of a user, and what is wrong with it."""
-    if stored in (None, ""):
+    if stored is None:
         return (), ""
     try:
         found = json.loads(stored) if isinstance(stored, str) else stored
@@ -141,9 +167,14 @@ def identities_of(stored: Any) -> tuple[tuple[tuple[str, str], ...], str]:
         return (), "The channel identities are no JSON."
     if not isinstance(found, dict):
         return (), "The channel identities are no JSON object."
-    pairs = tuple((text_of(kind)[:60], text_of(each)[:MAX_TEXT]) for kind, each in found.items())
-    odd = [kind for kind, each in found.items() if not isinstance(each, str)]
+    pairs = tuple((text_of(kind)[:60], each) for kind, ids in found.items() for each in ids_of(ids))
+    odd = any(not isinstance(each, str) for ids in found.values() for each in (ids if isinstance(ids, list) else [ids]))
     return pairs, "Some channel identities are no text." if odd else ""
+
+
+def ids_of(stored: Any) -> list[str]:
+    """The ids that a user has on a channel, each as shown: the platform keeps one, or a list."""
+    return [text_of(each)[:MAX_TEXT] for each in (stored if isinstance(stored, list) else [stored])]
 
 
 def settings_facts(settings: Settings, show: Show) -> tuple[Fact, ...]:
@@ -151,6 +182,8 @@ def settings_facts(settings: Settings, show: Show) -> tuple[Fact, ...]:
     facts = []
     for setting in KNOWN:
         value = settings.value(setting.name)
+        if isinstance(value, dict):
+            value = [f"{name} = {each}" for name, each in value.items()]
         if isinstance(value, list):
             facts.append(Fact(setting.label, list=tuple(show(text_of(each))[:MAX_TEXT] for each in value)))
         else:
@@ -163,20 +196,39 @@ def settings_facts(settings: Settings, show: Show) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def mapping_of(item: ForeignModel, show: Show) -> TenantChannel:
+def mapping_of(item: ChannelMapping, show: Show) -> TenantChannel:
     """A channel of a tenant. What it is, its sort key says."""
     channel = Channel.of(str(item.plain("sk"))) or Channel("", "")
     flaws = list(_drift(item, ("gsi1pk", "gsi1sk")))
-    in_index = item.plain("gsi1pk") == channel.key and isinstance(item.plain("gsi1sk"), str)
     if item.plain("gsi1pk") not in (None, channel.key):
         flaws.append("Webhooks find it under another key than its own.")
     return TenantChannel(
         channel=channel,
         reference=seal("channel", str(item.plain("pk")), channel.key),
         type_label=label_of(channel.type),
-        shown=show(channel.id)[:MAX_TEXT],
-        in_index=in_index,
+        shown=shown_id(channel, show)[:MAX_TEXT],
+        in_index=item.is_found(),
         flaws=tuple(flaws),
+        others=others_of(item, show),
+    )
+
+
+def shown_id(channel: Channel, show: Show) -> str:
+    """A channel's id as a person may see it. The digest of a bot's token tells nothing of anybody."""
+    return channel.id if is_digest(channel) else show(channel.id)
+
+
+def invitation_of(item: ForeignModel, show: Show) -> Invitation:
+    """An invitation of the platform's."""
+    known = ("invite_code", "tenant_id", "email", "role", "status", "invited_by", "created_at", "expires_at", "ttl")
+    return Invitation(
+        email=show(text(item, "email")),
+        role=show(text(item, "role", 60)),
+        status=show(text(item, "status", 60)),
+        invited_by=show(text(item, "invited_by")),
+        created_at=clock.parse_instant(item.plain("created_at")),
+        expires_at=clock.parse_instant(item.plain("expires_at")),
+        others=others_of(item, show, known),
     )
 
 

@@ -5,11 +5,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from console.trees import Node
 from tenants.keys import Channel
 from tenants.settings_text import Settings
 
-# The statuses that the schema knows.
-STATUSES = ACTIVE, SUSPENDED, ONBOARDING = "active", "suspended", "onboarding"
+ACTIVE, SUSPENDED, ONBOARDING, DELETED = "active", "suspended", "onboarding", "deleted"
+# What the platform leaves of a deleted tenant has a status too.
+STATUSES = (ACTIVE, SUSPENDED, ONBOARDING, DELETED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +41,10 @@ class TenantPage:
 class User:
     """A user of a tenant. `reference` is sealed; `seen` is what forms remember of it.
 
-    `identities` are the channel types and ids by which the platform knows the person.
+    `identities` are the channel types and ids by which the platform knows the person, one pair for each id.
 
-    `future` are the attributes that the schema names for later, where present: label and text.
+    `future` are the attributes that the schema names for later, where present: label and text; `others` those that the
+    console does not know. `is_readable`: the platform can load it, without which it loads no user of the tenant.
     """
 
     user_id: str
@@ -53,6 +56,29 @@ class User:
     seen: str = ""
     future: tuple[tuple[str, str], ...] = ()
     flaws: tuple[str, ...] = ()
+    is_readable: bool = True
+    others: Node | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """Somebody whom the platform invited to be a user. Its code lets whoever has it in, so it is not here."""
+
+    email: str
+    role: str
+    status: str
+    invited_by: str
+    created_at: datetime | None
+    expires_at: datetime | None
+    others: Node | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Invitations:
+    """A tenant's invitations; `notice` says what could not be looked through."""
+
+    rows: tuple[Invitation, ...] = ()
+    notice: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +94,7 @@ class TenantChannel:
     shown: str = ""
     in_index: bool = True
     flaws: tuple[str, ...] = ()
+    others: Node | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +118,10 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """An item of a type that the console does not know: its sort key, redacted, and the names of its attributes."""
+    """An item of a type that the console does not know: its sort key, and its attributes."""
 
     sort_key: str
-    attributes: tuple[str, ...]
+    attributes: Node | None
 
 
 @dataclass(frozen=True, slots=True)

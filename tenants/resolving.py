@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from console.refs import seal
 from console.staff.permissions import Permission, Staff
-from tenants.channel_types import label_of
+from tenants.channel_types import is_digest, label_of
 from tenants.keys import Channel
 from tenants.queries import metas_of, owners_of
 from tenants.reading import row_of, shown_to
@@ -78,7 +78,7 @@ def resolve(channel: Channel, staff: Staff) -> Resolved:
         )
     return Resolved(
         type_label=label_of(channel.type),
-        asked=shown_to(staff)(channel.key),
+        asked=channel.key if is_digest(channel) else shown_to(staff)(channel.key),
         claimants=tuple(claimants),
         guard=_guard_in_words(owners.guard, owners.tenants, staff),
         unasked=owners.unasked,

@@ -12,7 +12,7 @@ from tenants.channel_types import MAX_CHANNEL_ID, MAX_TYPE, checked_channel, che
 from tenants.keys import Channel
 from tenants.onboarding import MAX_CHANNELS
 
-MAX_IDENTITIES = 20
+MAX_IDENTITIES = 100
 # Rows that a form has to spare.
 SPARE = 3
 
@@ -77,11 +77,11 @@ class Rows(forms.BaseFormSet):  # type: ignore[type-arg]
 
     def clean(self) -> None:
         """Each only once."""
-        seen: set[Any] = set()
+        seen: set[tuple[str, str]] = set()
         for form in self.forms:
             if not hasattr(form, "cleaned_data") or form.errors or form.is_empty:
                 continue
-            same = self.same(form.cleaned_data["type"], form.cleaned_data["id"])
+            same = form.cleaned_data["type"], form.cleaned_data["id"]
             if same in seen:
                 form.add_error("type", "This is in an earlier row too.")
             seen.add(same)
@@ -90,25 +90,13 @@ class Rows(forms.BaseFormSet):  # type: ignore[type-arg]
         """As Django's; `clean` may have found errors of rows."""
         return bool(super().is_valid()) and not any(form.errors for form in self.forms)
 
-    def same(self, kind: str, typed: str) -> Any:
-        """What only one row may have."""
-        return kind, typed
-
-
-class IdentityRows(Rows):
-    """The identities of a user: one for each type."""
-
-    def same(self, kind: str, typed: str) -> Any:
-        """One identity for each type."""
-        return kind
-
 
 def _factory(row: type[Row], base: type[Rows], most: int) -> Any:
     return forms.formset_factory(row, formset=base, extra=SPARE, max_num=most, absolute_max=most)
 
 
 _CHANNEL_ROWS = _factory(Row, Rows, MAX_CHANNELS)
-_IDENTITY_ROWS = _factory(IdentityRow, IdentityRows, MAX_IDENTITIES)
+_IDENTITY_ROWS = _factory(IdentityRow, Rows, MAX_IDENTITIES)
 
 
 def _initial(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:

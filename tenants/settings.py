@@ -118,22 +118,26 @@ def saved_settings(tenant_id: str, name: str, text: str, staff: Staff) -> SavedS
     return SavedSettings(partition_of(tenant_id), name=name, settings=text, saved_at=at, saved_by=staff.username)
 
 
-def overwritten(tenant_id: str, now: settings_text.Settings) -> Overwritten | None:
-    """What differs from what the console saved last; None where nothing does, or it never saved.
+def overwritten(tenant_id: str) -> Overwritten | None:
+    """What means something else than what the console saved last; None where nothing does, or it never saved.
 
-    One GetItem. The tenant's settings, strongly consistent, must have been read before: then a save between the two
-    reads can only hide a difference for a moment.
+    Two GetItem, the tenant first: then a save between them can only hide a difference for a moment. Raises `NotFound`.
     """
+    stored = _stored(current_meta(tenant_id))
+    now = stored.settings
     try:
         saved = SavedSettings.get(partition_of(tenant_id), SavedSettings.SORT_KEY, consistent_read=True)
     except NotFound:
         return None
-    if saved.settings is None or saved.settings == now.text:
+    if saved.settings is None:
         return None
     before = settings_text.read(saved.settings)
-    found = settings_text.differences(before, now)
+    differing = settings_text.differences(before, now)
+    found = {key: pair for key, pair in differing.items() if not settings_text.means_the_same(*pair)}
     if now.problem and not before.problem:
         found = {"settings": (saved.settings, now.text)}
+    if saved.name is not None and saved.name != stored.name:
+        found = {"name": (saved.name, stored.name)} | found
     if not found:
         return None
     return Overwritten(saved.saved_by or "", clock.parse_instant(saved.saved_at), found)

@@ -19,7 +19,7 @@ from console.trees import clean
 from tenants.channel_types import TYPES, label_of
 from tenants.keys import MAX_NAME, checked_name
 from tenants.settings import Stored
-from tenants.settings_text import BY_NAME, KNOWN, MAX_BYTES, MAX_PROMPT, Setting, check_json
+from tenants.settings_text import BY_NAME, KNOWN, MAX_BYTES, MAX_PROMPT, Setting, check_json, parse_json
 
 MAX_WORD = 200
 OTHER = "other_"
@@ -97,6 +97,9 @@ class SettingsForm(forms.Form):
             return forms.MultipleChoiceField(
                 required=False, choices=choices, widget=forms.CheckboxSelectMultiple, **options
             )
+        if setting.kind == "flag":
+            choices = [("", "As the platform has it: users only"), ("true", "Users only"), ("false", "Everyone")]
+            return forms.ChoiceField(required=False, choices=choices, **options)
         if setting.kind == "integer":
             options["help_text"] = f"{setting.low:,} to {setting.high:,}"
             widget = forms.TextInput(attrs={"inputmode": "numeric", "autocomplete": "off"})
@@ -196,6 +199,10 @@ def _shown(setting: Setting, value: Any) -> Any:
         return [clean(each) for each in value]
     if setting.kind in ("words", "objects"):
         return clean("\n".join(map(_line_of, value)))
+    if setting.kind == "pairs":
+        return clean("\n".join(_line_of_pair(*pair) for pair in value.items()))
+    if setting.kind == "flag":
+        return json.dumps(value)
     return clean(value) if isinstance(value, str) else str(value)
 
 
@@ -211,11 +218,42 @@ def _line_of(value: Any) -> str:
 
 def _member(line: str) -> Any:
     try:
-        return json.loads(line)
-    except (ValueError, RecursionError) as error:
-        if line[:1] in '{["':
-            raise ValueError(f"{line[:40]}: that is no JSON.") from error
+        return parse_json(line)
+    except ValueError as error:
+        if line[:1] in '{["' or _is_json(line):
+            raise ValueError(f"{line[:40]}: {error}") from error
         return line
+
+
+def _is_json(line: str) -> bool:
+    """Whether Python reads it as JSON, though others may not."""
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _line_of_pair(name: str, value: str) -> str:
+    """A name and its value as one line that `_pair` reads as the same: with an equals sign, or JSON."""
+    line = f"{name} = {value}"
+    try:
+        plain = line.isprintable() and _pair(line) == (name, value)
+    except ValueError:
+        plain = False
+    return line if plain else json.dumps({name: value}, ensure_ascii=False)
+
+
+def _pair(line: str) -> tuple[str, str]:
+    if line.startswith("{"):
+        found = parse_json(line)
+        if len(found) == 1 and isinstance(value := next(iter(found.values())), str):
+            return next(iter(found)), value
+    else:
+        name, parted, value = (part.strip() for part in line.partition("="))
+        if name and parted and value:
+            return name, value
+    raise ValueError(f"{line[:40]}: write a name, an equals sign and a value.")
 
 
 def _lines(typed: str) -> list[str]:
@@ -231,8 +269,10 @@ def _integer(setting: Setting, typed: str) -> int | None:
     return int(text)
 
 
-def _word(setting: Setting, typed: str) -> str:
+def _word(setting: Setting, typed: str) -> str | None:
     word = typed.strip()
+    if not word and setting.default is None:
+        return None
     if not word:
         raise ValueError(f"Enter the {setting.label}.")
     if not word.isprintable():
@@ -254,10 +294,40 @@ def _objects(setting: Setting, typed: str) -> list[Any]:
     return [_member(line) for line in _lines(typed)]
 
 
+def _flag(setting: Setting, typed: str) -> bool | None:
+    return None if not typed else typed == "true"
+
+
+def _pairs(setting: Setting, typed: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for line in _lines(typed):
+        name, value = _pair(line)
+        name = _checked_route(name) if setting.name == "channel_routing_overrides" else name
+        if name in found:
+            raise ValueError(f"{name[:40]} is there twice.")
+        found[name] = value
+    return found
+
+
+def _checked_route(name: str) -> str:
+    """`channel:sender` as the platform looks it up: senders of WhatsApp and Telegram have digits only."""
+    kind, parted, sender = (part.strip() for part in name.partition(":"))
+    if not (kind and parted and sender):
+        raise ValueError(f"{name[:40]}: write the channel, a colon and the sender.")
+    if kind in ("whatsapp", "telegram"):
+        digits = "".join(char for char in sender if char not in "+ ()-.")
+        if not (digits.isascii() and digits.isdigit()):
+            raise ValueError(f"{name[:40]}: a sender on {label_of(kind)} has digits only.")
+        sender = digits
+    return f"{kind}:{sender}"
+
+
 _READ: Mapping[str, Callable[[Setting, Any], Any]] = {
     "integer": _integer,
     "word": _word,
     "text": _text,
     "words": _words,
     "objects": _objects,
+    "flag": _flag,
+    "pairs": _pairs,
 }

@@ -5,11 +5,14 @@ The text is never parsed and written anew as a whole: what nobody changed stays 
 """
 
 import json
+import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from console.errors import Invalid
+from console.trees import clean
 
 # An item of DynamoDB has 400 KB, and the platform reads this text at each message.
 MAX_BYTES = 100_000
@@ -20,12 +23,15 @@ _SPACE = " \t\n\r"
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A key that the schema names. `low` and `high` bound numbers; `default` is what the schema's example has."""
+    """A key that the platform knows. `low` and `high` bound numbers.
+
+    `default` is what the schema's example has and a new tenant gets; None for keys that only the platform's code names.
+    """
 
     name: str
     label: str
-    kind: Literal["word", "text", "integer", "words", "objects"]
-    default: Any
+    kind: Literal["word", "text", "integer", "words", "objects", "flag", "pairs"]
+    default: Any = None
     low: int = 0
     high: int = 0
     help: str = ""
@@ -41,6 +47,23 @@ KNOWN = (
     Setting("custom_skills", "Skills of its own", "objects", [], help="Names, or JSON of each"),
     Setting("messages_per_day", "Messages per day", "integer", 1000, 1, 10_000_000),
     Setting("max_conversation_history", "Messages remembered", "integer", 20, 1, 1_000),
+    Setting("tier1_formatting_model", "Formatting model", "word", help="As the provider names it"),
+    Setting("primary_practice", "Primary practice", "word"),
+    Setting("addon_skills", "Add-on skills", "words"),
+    Setting("addon_pages", "Add-on pages", "words"),
+    Setting("installed_practices", "Installed practices", "pairs", help="One a line: practice = version"),
+    Setting(
+        "channel_routing_overrides",
+        "Routing overrides",
+        "pairs",
+        help="One a line: channel:sender = skill, such as whatsapp:447700900123 = sprint_status",
+    ),
+    Setting(
+        "whatsapp_restrict_to_users",
+        "WhatsApp senders",
+        "flag",
+        help="Only users with a WhatsApp identity are answered, unless everyone is.",
+    ),
 )
 BY_NAME = {setting.name: setting for setting in KNOWN}
 
@@ -66,7 +89,8 @@ class Settings:
 
 def default_text() -> str:
     """The settings of a new tenant: the schema's example without skills."""
-    return json.dumps({setting.name: setting.default for setting in KNOWN}, ensure_ascii=False)
+    example = {setting.name: setting.default for setting in KNOWN if setting.default is not None}
+    return json.dumps(example, ensure_ascii=False)
 
 
 def read(text: str | None) -> Settings:
@@ -99,6 +123,10 @@ def is_of_kind(setting: Setting, value: Any) -> bool:
             return isinstance(value, list) and all(isinstance(each, str) for each in value)
         case "objects":
             return isinstance(value, list)
+        case "flag":
+            return isinstance(value, bool)
+        case "pairs":
+            return isinstance(value, dict) and all(isinstance(each, str) for each in value.values())
         case _:
             return isinstance(value, str)
 
@@ -162,7 +190,8 @@ def changed(settings: Settings, known: Mapping[str, Any], others: Mapping[str, s
         if name in known and not _same(settings, name, known[name]):
             after[name] = _written(known[name])
         elif name in known or name in others:
-            after[name] = written if name in known else _checked(name, others[name])
+            kept = name in known or others[name] == written
+            after[name] = written if kept else _checked(name, others[name])
     after.update({name: _written(value) for name, value in known.items() if name not in before})
     text = "{" + ", ".join(f"{_written(name)}: {written}" for name, written in after.items()) + "}"
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
@@ -189,13 +218,53 @@ def _checked(name: str, written: str) -> str:
 def check_json(typed: str) -> str:
     """One JSON value as it was typed, without the space around it. Raises `ValueError`, in words."""
     stripped = typed.strip(_SPACE)
-    try:
-        _, end = _value(stripped, 0)
-    except (ValueError, RecursionError) as error:
-        raise ValueError("That is no JSON value.") from error
-    if end != len(stripped):
-        raise ValueError("There is something after the JSON value.")
+    parse_json(stripped)
     return stripped
+
+
+def parse_json(text: str) -> Any:
+    """The value of a JSON text that others can read too. Raises `ValueError`, in words that say what is wrong where.
+
+    Python takes `NaN`, endless numbers, halves of characters, and of a key that comes twice the last; others do not.
+    """
+    try:
+        value = json.loads(text, object_pairs_hook=_without_repeats)
+    except json.JSONDecodeError as error:
+        if error.msg == "Extra data":
+            raise ValueError(f"There is something after the JSON value{_place(text, error.pos)}.") from error
+        raise ValueError(f"That is no JSON value: look{_place(text, error.pos)}.") from error
+    except RecursionError as error:
+        raise ValueError("That is nested too deeply.") from error
+    for token in _TOKEN.finditer(text):
+        if problem := _problem_of(token[0]):
+            raise ValueError(f"{problem}{_place(text, token.start())}.")
+    return value
+
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|-?Infinity|NaN|-?\d[\d.eE+-]*', re.DOTALL)
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"The key {clean(repeated)[:80]!r} comes twice in one object.")
+    return found
+
+
+def _problem_of(token: str) -> str:
+    if token.startswith('"'):
+        text = json.loads(token)
+        return "Half a character, which cannot be stored," if clean(text) != text else ""
+    if "N" in token or "I" in token:
+        return f"{token} is no JSON number"
+    return f"{token[:20]} is too large a number" if math.isinf(float(token)) else ""
+
+
+def _place(text: str, position: int) -> str:
+    line = text.count("\n", 0, position) + 1
+    return f" at line {line}, column {position - text.rfind(chr(10), 0, position)}"
 
 
 def differences(before: Settings, after: Settings) -> dict[str, tuple[str, str]]:
@@ -203,3 +272,15 @@ def differences(before: Settings, after: Settings) -> dict[str, tuple[str, str]]
     one, other = (dict(members_of(each.text)) if not each.problem else {} for each in (before, after))
     names: Iterable[str] = dict.fromkeys((*one, *other))
     return {name: (one.get(name, ""), other.get(name, "")) for name in names if one.get(name) != other.get(name)}
+
+
+def means_the_same(one: str, other: str) -> bool:
+    """Whether two JSON texts have one value: spellings of text, order of keys and white space aside."""
+    try:
+        return bool(one and other) and _canonical(one) == _canonical(other)
+    except (ValueError, RecursionError):
+        return one == other
+
+
+def _canonical(written: str) -> str:
+    return json.dumps(json.loads(written), sort_keys=True)

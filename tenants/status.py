@@ -1,6 +1,5 @@
 """A tenant's status: onboarding to active behind the readiness list, suspended and reactivated with a reason."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from pynamodb.transactions import TransactWrite
@@ -9,17 +8,14 @@ from console.audit.actions import Action
 from console.dynamodb.translation import TransactionRefused
 from console.errors import Conflict, Invalid
 from console.staff.permissions import Permission, Staff
-from tenants.channels import ChannelTaken, check_free, claims_of
 from tenants.keys import META, partition_of
 from tenants.models import TenantMeta
 from tenants.queries import load_tenant
 from tenants.readiness import Readiness, readiness_of
-from tenants.records import ACTIVE, ONBOARDING, SUSPENDED, Tenant
+from tenants.records import ACTIVE, DELETED, ONBOARDING, SUSPENDED
 from tenants.writing import check_writer, entry_of, write
 
 MAX_REASON = 300
-# Channels whose claims are asked for before a tenant becomes active: far more than one has.
-CHANNELS_ASKED = 20
 
 
 class Step(StrEnum):
@@ -30,32 +26,12 @@ class Step(StrEnum):
     REACTIVATE = "reactivate"
 
 
-@dataclass(frozen=True, slots=True)
-class Obstacles:
-    """Why a tenant cannot become active: what its readiness list misses, and channels that others claim too.
-
-    True where there are any.
-    """
-
-    readiness: Readiness
-    clashes: tuple[str, ...]
-
-    def __bool__(self) -> bool:
-        return not self.readiness.complete or bool(self.clashes)
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """All of them."""
-        missing = (f"{point.label}: {point.words}" for point in self.readiness.points if not point.met)
-        return (*missing, *self.clashes)
-
-
 class NotReady(Invalid):
-    """The tenant cannot become active. `obstacles` say why."""
+    """The tenant cannot become active. `readiness` says why."""
 
-    def __init__(self, obstacles: Obstacles) -> None:
-        self.obstacles = obstacles
-        super().__init__("It is not ready. " + " ".join(obstacles.words))
+    def __init__(self, readiness: Readiness) -> None:
+        self.readiness = readiness
+        super().__init__("It is not ready. " + " ".join(readiness.words))
 
 
 _TO = {Step.ACTIVATE: ACTIVE, Step.SUSPEND: SUSPENDED, Step.REACTIVATE: ACTIVE}
@@ -72,6 +48,7 @@ def steps_from(status: str) -> tuple[Step, ...]:
         ACTIVE: (Step.SUSPEND,),
         SUSPENDED: (Step.REACTIVATE,),
         ONBOARDING: (Step.ACTIVATE,),
+        DELETED: (),
     }.get(status, (Step.ACTIVATE, Step.SUSPEND))
 
 
@@ -80,35 +57,21 @@ def needs_reason(step: Step) -> bool:
     return step is not Step.ACTIVATE
 
 
-def obstacles(tenant: Tenant, staff: Staff) -> Obstacles:
-    """Why a tenant cannot become active."""
-    return Obstacles(readiness_of(tenant), clashes(tenant, staff))
-
-
-def clashes(tenant: Tenant, staff: Staff) -> tuple[str, ...]:
-    """Channels of a tenant that another one claims too, in words: two rounds of reads for each channel."""
-    found = []
-    for mine in tenant.channels[:CHANNELS_ASKED]:
-        try:
-            check_free(claims_of(mine.channel), staff, tenant.tenant_id)
-        except ChannelTaken as error:
-            found.append(f"{mine.type_label} {mine.shown}: {error}")
-    return tuple(found)
-
-
 def change(tenant_id: str, step: Step, reason: str, seen: str, staff: Staff) -> None:
     """Change the status, if it is still `seen`. Raises `NotReady`, `Invalid` (no reason), `Conflict`, `NotFound`."""
     check_writer(Permission.TENANT_WRITE, tenant_id, staff)
     tenant = load_tenant(tenant_id, staff)
     if tenant.status != seen:
         raise Conflict(f"The status is {tenant.status or 'not set'} by now: someone else changed it meanwhile.")
+    if tenant.status == DELETED:
+        raise Conflict("The platform deleted this tenant: its status no longer changes.")
     if step not in steps_from(tenant.status):
         raise Conflict(f"The tenant is {tenant.status} already.")
     if not tenant.meta:
         raise Invalid("There is no META item, so there is no status to change.")
     if needs_reason(step) and not reason:
         raise Invalid("Say why.")
-    if step is Step.ACTIVATE and (found := obstacles(tenant, staff)):
+    if step is Step.ACTIVATE and not (found := readiness_of(tenant, staff)).complete:
         raise NotReady(found)
     to = _TO[step]
     told = {"from": {"status": tenant.status}, "to": {"status": to}} | ({"reason": reason} if reason else {})

@@ -18,9 +18,9 @@ from console.dynamodb.registry import table_name
 from console.errors import Conflict, Invalid, NotFound, StoreUnavailable
 from console.staff.permissions import Permission, Staff
 from console.trees import text_of
-from tenants.keys import USERS, Kind, check_key, partition_of, user_key
+from tenants.keys import USERS, Kind, check_key, partition_of, tenant_of, user_key
 from tenants.models import TenantUser, UsersGuard, item_of
-from tenants.reading import USER_WRITTEN, seen_of
+from tenants.reading import USER_WRITTEN, ids_of, seen_of
 from tenants.writing import attempts, check_exists, check_writer, current_meta, entry_of
 
 # A page of DynamoDB holds some 2,000 users.
@@ -138,7 +138,7 @@ def change(tenant_id: str, values: UserValues, seen: str, staff: Staff) -> bool:
 
         def write(writes: TransactWrite, users: Users = users, item: TenantUser = item, wanted: Any = wanted) -> None:
             actions = [getattr(TenantUser, name).set(value) for name, value in wanted.items()]
-            writes.update(_keyed(tenant_id, values.user_id), actions=actions, condition=_as_read(item))
+            writes.update(_keyed(tenant_id, values.user_id), actions=actions, condition=as_read(item))
             bump(writes, tenant_id, users.version)
 
         # Names and identities are of people: that they changed is told, not how.
@@ -168,7 +168,7 @@ def remove(tenant_id: str, user_id: str, seen: str, staff: Staff) -> None:
             raise Invalid(LAST_ADMIN)
 
         def write(writes: TransactWrite, users: Users = users, item: TenantUser = item) -> None:
-            writes.delete(_keyed(tenant_id, user_id), condition=_as_read(item))
+            writes.delete(_keyed(tenant_id, user_id), condition=as_read(item))
             bump(writes, tenant_id, users.version)
 
         role = text_of(item.plain("role"))
@@ -192,22 +192,29 @@ def _same_email(item: TenantUser, email: str) -> bool:
 def add_user(writes: TransactWrite, tenant_id: str, values: UserValues) -> None:
     """Add to a transaction a user who is not there yet."""
     user = _keyed(tenant_id, values.user_id)
-    user.user_id, user.email, user.display_name, user.role = values.user_id, values.email, values.name, values.role
-    user.channel_identities = json.dumps(dict(values.identities), ensure_ascii=False)
+    user.user_id, user.tenant_id = values.user_id, tenant_id
+    user.email, user.display_name, user.role = values.email, values.name, values.role
+    user.channel_identities = _identities(None, values.identities) or "{}"
     writes.save(user, condition=TenantUser.pk.does_not_exist())
 
 
 def bump(writes: TransactWrite, tenant_id: str, version: int | None) -> None:
     """Add to a transaction that nobody else changed the tenant's users; None: nobody ever did here."""
-    as_read: Condition = UsersGuard.version == version if version else UsersGuard.version.does_not_exist()
+    unchanged: Condition = UsersGuard.version == version if version else UsersGuard.version.does_not_exist()
     if version == 0:
-        as_read |= UsersGuard.version == 0
+        unchanged |= UsersGuard.version == 0
     guard = UsersGuard(partition_of(tenant_id), USERS)
-    writes.update(guard, actions=[UsersGuard.version.set((version or 0) + 1)], condition=as_read)
+    writes.update(guard, actions=[UsersGuard.version.set((version or 0) + 1)], condition=unchanged)
 
 
 def _keyed(tenant_id: str, user_id: str) -> TenantUser:
     return TenantUser(partition_of(tenant_id), user_key(user_id))
+
+
+def named(item: TenantUser) -> dict[str, str]:
+    """What a user's item says again of its keys: the platform reads it there."""
+    user_id = str(item.plain("sk")).removeprefix(user_key(""))
+    return {"user_id": user_id, "tenant_id": tenant_of(str(item.plain("pk")))}
 
 
 def _user(users: Users, user_id: str) -> TenantUser:
@@ -217,7 +224,7 @@ def _user(users: Users, user_id: str) -> TenantUser:
 
 
 def _changes(item: TenantUser, values: UserValues) -> dict[str, str]:
-    wanted = {"email": values.email, "display_name": values.name, "role": values.role}
+    wanted = named(item) | {"email": values.email, "display_name": values.name, "role": values.role}
     changed = {name: value for name, value in wanted.items() if item.plain(name) != value}
     if (identities := _identities(item.plain("channel_identities"), values.identities)) is not None:
         changed["channel_identities"] = identities
@@ -227,17 +234,26 @@ def _changes(item: TenantUser, values: UserValues) -> dict[str, str]:
 def _identities(stored: Any, rows: Sequence[tuple[str, str]]) -> str | None:
     """The new JSON text, None where the rows say what is stored: what other writers put there is then left alone."""
     try:
-        before = json.loads(stored) if isinstance(stored, str) and stored.strip() else {}
+        before = json.loads(stored) if isinstance(stored, str) else stored
     except (ValueError, RecursionError):
         before = None
     known: dict[str, Any] = before if isinstance(before, dict) else {}
-    after = {kind: known[kind] if kind in known and text_of(known[kind]) == typed else typed for kind, typed in rows}
-    if after == known and (isinstance(before, dict) or not rows):
+    typed: dict[str, list[str]] = {}
+    for kind, each in rows:
+        typed.setdefault(kind, []).append(each)
+    # A channel without any id is in no row.
+    after: dict[str, Any] = {kind: ids for kind, ids in known.items() if ids == []}
+    for kind, ids in typed.items():
+        is_list = len(ids) > 1 or isinstance(known.get(kind), list)
+        after[kind] = known[kind] if kind in known and ids_of(known[kind]) == ids else ids if is_list else ids[0]
+    # Text that is no JSON object is replaced: the platform cannot read it, nor the tenant's other users beside it.
+    if after == known and (stored is None or (isinstance(stored, str) and isinstance(before, dict))):
         return None
-    return json.dumps(after, ensure_ascii=False)
+    return json.dumps(after, ensure_ascii=False, default=text_of)
 
 
-def _as_read(item: TenantUser) -> Condition:
+def as_read(item: TenantUser) -> Condition:
+    """That nobody changed of a user, since it was read, what forms change."""
     condition: Condition = TenantUser.pk.exists()
     for name in USER_WRITTEN:
         attribute = getattr(TenantUser, name)

@@ -157,3 +157,19 @@ def test_templates_hold_no_inline_script_or_style():
             if needle in text:
                 wrong.append(f"{path.relative_to(ROOT)}: {needle}")
     assert not wrong
+
+
+# What a title may say. Browsers keep titles in their history: no name, excerpt, key or text of a customer is in one.
+IN_TITLES = {
+    *("account.name", "error.title", "waiting", "source.title", "question.title", "title", "tenant.name", "page_title"),
+    *("project_name", "company_name", "answer.masked", "environment.name", "ours"),
+}
+
+
+def test_titles_of_pages_hold_nothing_of_customers():
+    said = set()
+    for path in (ROOT / "templates").rglob("*.html"):
+        for block in re.findall(r"{% block title %}(.*?){% endblock %}", path.read_text()):
+            said |= {each.split("|")[0].strip() for each in re.findall(r"{{(.*?)}}", block)}
+    assert "account.name" in said
+    assert said <= IN_TITLES

@@ -7,7 +7,7 @@ Each of the two is in order of time by itself; who wants one order merges them a
 from typing import Any
 
 from console.audit.actions import HAND_OFF_PREFIX
-from console.audit.models import AuditEntry, ConversationEventsIndex, IdempotencyRecord
+from console.audit.models import ActorIndex, AuditEntry, ConversationEventsIndex, IdempotencyRecord
 from console.dynamodb.connection import call
 from console.dynamodb.presence import index_ready, table_ready
 from console.dynamodb.registry import table_name
@@ -44,6 +44,28 @@ def read_entries(
     answer = call("Query", **request)
     end = answer.get("LastEvaluatedKey")
     return [AuditEntry.from_raw_data(raw) for raw in answer.get("Items", [])], end and str(end["ts_action_id"]["S"])
+
+
+def trails_of(username: str, prefix: str, limit: int) -> tuple[str, ...]:
+    """The trails that begin so and in which a member of staff has entries, latest first.
+
+    One Query among their newest `limit` entries; nothing where the index by actor is not there. Raises the store's
+    errors.
+    """
+    if not index_ready("AUDIT", ActorIndex.Meta.index_name):
+        return ()
+    answer = call(
+        "Query",
+        TableName=table_name("AUDIT"),
+        IndexName=ActorIndex.Meta.index_name,
+        KeyConditionExpression="gsi_actor = :actor",
+        ExpressionAttributeValues={":actor": {"S": username}},
+        ScanIndexForward=False,
+        Limit=limit,
+        ReturnConsumedCapacity="TOTAL",
+    )
+    trails = (raw["conversation_id"].get("S", "") for raw in answer.get("Items", []))
+    return tuple(dict.fromkeys(each for each in trails if each.startswith(prefix)))
 
 
 def has_record_index() -> bool:

@@ -174,9 +174,11 @@ def attribute_types(description: dict[str, Any]) -> dict[str, str]:
 
 
 def _key_differences(spec: TableSpec, description: dict[str, Any]) -> list[Difference]:
-    wanted = _keys_text(spec.hash, spec.range)
+    serving = [_keys_text(spec.hash, each) for each in (spec.range, spec.other_range) if each is not None]
     found = _found_keys(description["KeySchema"], attribute_types(description))
-    return [] if wanted == found else [Difference("required", "key", wanted, found, False)]
+    if found in (serving or [_keys_text(spec.hash, None)]):
+        return []
+    return [Difference("required", "key", " or ".join(serving) or _keys_text(spec.hash, None), found, False)]
 
 
 def index_text(index: IndexSpec) -> str:
@@ -236,7 +238,8 @@ def _shape_difference(index: IndexSpec, found: dict[str, Any], types: dict[str, 
     kind, included = projection.get("ProjectionType", "ALL"), set(projection.get("NonKeyAttributes") or ())
     keys = _found_keys(found["KeySchema"], types)
     enough = kind == "ALL" or (bool(index.include) and set(index.include) <= included)
-    if keys == _keys_text(index.hash, index.range) and enough:
+    serving = {_keys_text(index.hash, each) for each in (index.range, index.other_range or index.range)}
+    if keys in serving and enough:
         return ""
     projected = f"INCLUDE {', '.join(sorted(included))}" if kind == "INCLUDE" else kind
     return f"{keys}; {projected}"

@@ -11,12 +11,14 @@ from console.dynamodb import absence
 from console.dynamodb.absence import REMEMBER_SECONDS
 from console.dynamodb.calls import parallel
 from console.dynamodb.connection import call
-from console.dynamodb.registry import table_name
+from console.dynamodb.registry import TABLES, table_name
 from console.errors import TableMissing
 
 _lock = threading.Lock()
-# Per table name: when it was looked at (monotonic), and its active indexes, or None where the table is absent.
-_seen: dict[str, tuple[float, frozenset[str] | None]] = {}
+Indexes = dict[str, frozenset[str]]
+# Per table name: when it was looked at (monotonic), and the key attributes of its active indexes by name, its own under
+# "", or None where the table is absent.
+_seen: dict[str, tuple[float, Indexes | None]] = {}
 
 
 def missing_tables(keys: Collection[str]) -> frozenset[str]:
@@ -40,6 +42,24 @@ def index_ready(table_key: str, index_name: str) -> bool:
     return index_name in (_indexes(table_key) or ())
 
 
+def index_keys(table_key: str, index_name: str) -> frozenset[str]:
+    """The key attributes that an item needs to be in an index; none where the index is not there. Raises as above."""
+    return (_indexes(table_key) or {}).get(index_name, frozenset())
+
+
+def table_keys(table_key: str) -> frozenset[str]:
+    """The names of a table's own key attributes; none where it is not there. Raises as above."""
+    return index_keys(table_key, "")
+
+
+def has_known_key(table_key: str) -> bool:
+    """Whether a table that is there has the key that the console reads by. Raises as above."""
+    spec = TABLES[table_key]
+    ranges = (spec.range, spec.other_range) if spec.other_range else (spec.range,)
+    known = [frozenset(each.name for each in (spec.hash, sort) if each is not None) for sort in ranges]
+    return not table_ready(table_key) or table_keys(table_key) in known
+
+
 def index_absent(table_key: str, index_name: str) -> bool:
     """Whether a table is there, but not that index of it (or not ready yet). Raises as `missing_tables`."""
     return table_ready(table_key) and not index_ready(table_key, index_name)
@@ -52,13 +72,13 @@ def forget() -> None:
     absence.forget()
 
 
-def _remembered(name: str) -> tuple[float, frozenset[str] | None] | None:
+def _remembered(name: str) -> tuple[float, Indexes | None] | None:
     with _lock:
         entry = _seen.get(name)
     return entry if entry is not None and time.monotonic() - entry[0] < REMEMBER_SECONDS else None
 
 
-def _indexes(table_key: str) -> frozenset[str] | None:
+def _indexes(table_key: str) -> Indexes | None:
     name = table_name(table_key)
     entry = _remembered(name)
     if entry is None:
@@ -68,18 +88,20 @@ def _indexes(table_key: str) -> frozenset[str] | None:
     return entry[1]
 
 
-def _describe(name: str) -> frozenset[str] | None:
-    """Names of the active indexes, or None where DynamoDB says that there is no such table."""
+def _describe(name: str) -> Indexes | None:
+    """The active indexes, or None where DynamoDB says that there is no such table."""
     try:
         table = call("DescribeTable", TableName=name)["Table"]
     except TableMissing:
         return None
     if table["TableStatus"] not in ("ACTIVE", "UPDATING"):
         return None
-    local = {index["IndexName"] for index in table.get("LocalSecondaryIndexes", ())}
-    global_ = {
-        index["IndexName"]
+    ready = [
+        index
         for index in table.get("GlobalSecondaryIndexes", ())
         if index.get("IndexStatus", "ACTIVE") in ("ACTIVE", "UPDATING") and not index.get("Backfilling", False)
+    ]
+    return {
+        index["IndexName"]: frozenset(each["AttributeName"] for each in index.get("KeySchema", ()))
+        for index in ({**table, "IndexName": ""}, *table.get("LocalSecondaryIndexes", ()), *ready)
     }
-    return frozenset(local | global_)

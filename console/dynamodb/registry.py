@@ -24,7 +24,8 @@ class KeyAttribute:
 class IndexSpec:
     """A secondary index. `include` is empty for projection ALL; `ours` marks what the console adds to a schema.
 
-    `caution` is what to know before it is added to a table that others write.
+    `caution` is what to know before it is added to a table that others write; with `other_range` as its range key it
+    serves as well.
     """
 
     name: str
@@ -33,6 +34,7 @@ class IndexSpec:
     include: tuple[str, ...] = ()
     ours: bool = False
     caution: str = ""
+    other_range: KeyAttribute | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ class TableSpec:
     gsis: tuple[IndexSpec, ...] = ()
     lsis: tuple[IndexSpec, ...] = ()
     ttl: str = ""
+    # With this range key the table serves as well: the schema names one, its writers another.
+    other_range: KeyAttribute | None = None
     # Its schema leaves it to the environment whether items go by themselves.
     ttl_optional: bool = False
     stream: bool = False
@@ -183,6 +187,8 @@ _SPECS = (
         "chatbot-sessions",
         S("UserId"),
         S("SessionId"),
+        # The public chatbot's own table; its sessions' ids end in that number.
+        other_range=N("TimestampCreated"),
         ttl="SessionTTL",
         purpose="running chatbot sessions",
     ),
@@ -236,7 +242,8 @@ _SPECS = (
         S("pk"),
         S("sk"),
         gsis=(
-            IndexSpec("channel-mapping", S("gsi1pk"), S("gsi1sk")),
+            # The schema names a range key; the platform's own index has none, and its mappings lack the attribute.
+            IndexSpec("channel-mapping", S("gsi1pk"), other_range=S("gsi1sk")),
             IndexSpec("sk-pk-index", S("sk"), S("pk"), ours=True),
         ),
         purpose="tenants, their users and channel mappings",

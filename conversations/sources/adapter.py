@@ -54,7 +54,7 @@ class Lookup(LookupForm):
 
     title: ClassVar[str]
     found: ClassVar[str]
-    nothing: ClassVar[str] = "Check the spelling."
+    nothing: str = "Check the spelling."
 
     def find(self, staff: Staff) -> Place:
         """Where that is, within the person's scope. Raises `NotFound` for nothing, and the store's errors."""

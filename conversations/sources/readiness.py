@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from console.dynamodb.presence import index_ready, table_ready
+from console.dynamodb.presence import has_known_key, index_ready, table_ready
 from console.dynamodb.registry import TABLES
 from console.facts import Fact
 from console.system_sections import Section
@@ -25,6 +25,7 @@ def missing(adapter: Adapter) -> tuple[str, ...]:
     there = [TABLES[key] for key in adapter.tables if key not in absent]
     return (
         *(f"the table {TABLES[key].base}" for key in absent),
+        *(f"a known key of the table {spec.base}" for spec in there if not has_known_key(spec.key)),
         *(
             f"the index {index.name}"
             for spec in there

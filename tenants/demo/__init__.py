@@ -8,12 +8,11 @@ from typing import Any
 from console import clock
 from console.audit.actions import Action, tenant_trail
 from console.audit.recording import Actor, Entry, build
-from tenants.keys import MEMORY, META, OWNER, USERS, Channel, company_key, partition_of, user_key
-from tenants.records import ACTIVE, ONBOARDING, SUSPENDED
-from tenants.settings_text import KNOWN
+from tenants.keys import INVITE, MEMORY, META, OWNER, USERS, Channel, company_key, partition_of, user_key
+from tenants.records import ACTIVE, DELETED, ONBOARDING, SUSPENDED
+from tenants.settings_text import default_text
 
 Item = dict[str, Any]
-DEFAULTS = {setting.name: setting.default for setting in KNOWN}
 NORTHWIND = (("yusuf", "Demir", "admin"), ("ellen", "Marsh", "admin"), ("ivo", "Petrov", "member"))
 REMEMBERED = ("Wanted the recall list by clinic.", "Compared two clinics' waiting times.", "Asked for May's figures.")
 OLGA = Actor("olga.novak", "onboarding")
@@ -70,15 +69,21 @@ def _well_kept(now: datetime) -> Iterator[list[Item]]:
             "admin",
             {"teams": "aad-4821", "slack": "U12345"},
         ),
-        _user("outlocks", "mara", "mara@outlocks.example", "Mara Lindgren", "member", {"teams": "aad-5190"}),
+        _user("outlocks", "mara", "mara@outlocks.example", "Mara Lindgren", "member", {"teams": "aad-5190"})
+        | _signed_in("9d1f6a52-4c1e-4f0b-8f0a-5d1c2b7e6a10", now - timedelta(hours=3)),
         _users("outlocks", 3),
         *_channel("outlocks", "teams", "2f6f0c2e-8a1b-4c59-9a52-0d2a4c1f7b11", now),
     ]
-    lumen = {"enabled_channels": ["whatsapp", "email"], "system_prompt_override": PROMPT, "tone_of_voice": "warm"}
+    lumen = {"enabled_channels": ["whatsapp", "email"], "system_prompt_override": PROMPT} | {
+        "whatsapp_restrict_to_users": False,
+        "installed_practices": {"dental_recall": "1.4.0"},
+    }
     yield [
         _meta("lumen-dental", "Lumen Dental Group", now - timedelta(days=120), settings=lumen),
         _user("lumen-dental", "sinead", "sinead@lumendental.example", "Sinead Walsh", "admin", {}),
-        _user("lumen-dental", "greta", "greta@lumendental.example", "Greta Holm", "member", {"slack": "U08LMN22A"})
+        _user(
+            "lumen-dental", "greta", "greta@lumendental.example", "Greta Holm", "member", {"slack": ["U08LMN22A", "U9"]}
+        )
         | {
             "preferences": json.dumps({"language": "en-GB", "summary": "daily"}),
             "memory_summary": "Asks about the recall list on Mondays.",
@@ -104,33 +109,37 @@ def _well_kept(now: datetime) -> Iterator[list[Item]]:
         _users("northwind-energy", 7),
         *_channel("northwind-energy", "whatsapp", "+447700900821", now),
         *_channel("northwind-energy", "sms", "+447700900822", now),
+        _platforms("northwind-energy", Channel("whatsapp", "3fa94c21d0e8b7a6")),
         _company("northwind-energy", "ci-nwe-002", now),
     ]
     yield [
         _meta("kestrel-freight", "Kestrel Freight", now - timedelta(days=61), SUSPENDED),
         _user("kestrel-freight", "ana", "ana@kestrel.example", "Ana Duarte", "admin", {}),
         _users("kestrel-freight", 1),
-        *_channel("kestrel-freight", "telegram", "kestrel_freight_bot", now),
+        _platforms("kestrel-freight", Channel("telegram", "86e5014965866131")),
     ]
 
 
 def _neglected(now: datetime) -> Iterator[list[Item]]:
     yield [_meta("bluebird-books", "Bluebird Books", now - timedelta(hours=5), ONBOARDING)]
-    # As another writer made them: no guards, one mapping that the index of channels cannot hold, and a clash.
+    # As another writer made them: no guards, one mapping that the index of channels does not hold, and a clash.
     slack = Channel("slack", "T024BE7LD")
     yield [
         _meta("cucumber-recruitment", "Cucumber Recruitment", now - timedelta(days=200)),
         _user("cucumber-recruitment", "carol", "carol@cucumber.example", "Carol Jennings", "admin", {}),
-        {"pk": partition_of("cucumber-recruitment"), "sk": slack.key, "gsi1pk": slack.key},
-        _mapping("cucumber-recruitment", Channel("email", "replies@cucumber.example")),
-        {"pk": partition_of("cucumber-recruitment"), "sk": "INVITE#7f2", "email": "new@cucumber.example"},
+        {"pk": partition_of("cucumber-recruitment"), "sk": slack.key},
+        _platforms("cucumber-recruitment", Channel("email", "replies@cucumber.example")),
+        {"pk": partition_of("cucumber-recruitment"), "sk": "PRACTICE#recruiting", "version": "0.3.1"},
+        _invitation("cucumber-recruitment", "new@cucumber.example", now),
         _company("cucumber-recruitment", "ci-cuc-001", now),
     ]
     yield [
         _meta("pickle-and-sons", "Pickle & Sons", now - timedelta(days=12)) | {"settings": "{'ai_provider': 'bedrock'"},
         _user("pickle-and-sons", "pat", "pat@pickle.example", "Pat Pickle", "owner", {}),
-        _mapping("pickle-and-sons", Channel("email", "replies@cucumber.example")),
+        _platforms("pickle-and-sons", Channel("email", "replies@cucumber.example")),
     ]
+    deleted = _meta("harbour-cafe", "Harbour Café", now - timedelta(days=410), DELETED)
+    yield [deleted]
 
 
 def _meta(
@@ -143,19 +152,43 @@ def _meta(
         "name": name,
         "status": status,
         "created_at": clock.to_iso(created.astimezone(UTC), "seconds"),
-        "settings": json.dumps(DEFAULTS | (settings or {})),
+        "settings": json.dumps(json.loads(default_text()) | (settings or {})),
     }
 
 
-def _user(tenant_id: str, user_id: str, email: str, name: str, role: str, identities: dict[str, str]) -> Item:
+def _user(tenant_id: str, user_id: str, email: str, name: str, role: str, identities: dict[str, Any]) -> Item:
     return {
         "pk": partition_of(tenant_id),
         "sk": user_key(user_id),
         "user_id": user_id,
+        "tenant_id": tenant_id,
         "email": email,
         "display_name": name,
         "role": role,
         "channel_identities": json.dumps(identities),
+    }
+
+
+def _signed_in(sub: str, at: datetime) -> Item:
+    """What the platform adds to a user at the first sign-in there."""
+    return {"cognito_sub": sub, "gsi2pk": f"COGNITO#{sub}", "last_login": at.isoformat(timespec="seconds")}
+
+
+def _invitation(tenant_id: str, email: str, now: datetime) -> Item:
+    code, expires = "demo-" + tenant_id[:4], now + timedelta(days=5)
+    return {
+        "pk": f"{INVITE}{code}",
+        "sk": META,
+        "invite_code": code,
+        "tenant_id": tenant_id,
+        "email": email,
+        "role": "member",
+        "status": "pending",
+        "invited_by": "carol",
+        "created_at": (now - timedelta(days=2)).isoformat(timespec="seconds"),
+        "expires_at": expires.isoformat(timespec="seconds"),
+        "accepted_at": "",
+        "ttl": clock.to_epoch(expires),
     }
 
 
@@ -172,6 +205,11 @@ def _mapping(tenant_id: str, channel: Channel) -> Item:
         "channel_type": channel.type,
         "channel_specific_id": channel.id,
     }
+
+
+def _platforms(tenant_id: str, channel: Channel) -> Item:
+    """A mapping as the platform writes it."""
+    return {name: value for name, value in _mapping(tenant_id, channel).items() if name != "gsi1sk"}
 
 
 def _channel(tenant_id: str, kind: str, channel_id: str, now: datetime) -> list[Item]:

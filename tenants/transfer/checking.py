@@ -20,7 +20,9 @@ from tenants.keys import (
     kind_of,
     partition_of,
 )
+from tenants.models import TenantUser
 from tenants.records import ONBOARDING
+from tenants.repairing import repairs_of
 from tenants.walking import RawItem
 
 IMPORTED = (Kind.META, Kind.USER, Kind.CHANNEL, Kind.COMPANY)
@@ -85,6 +87,9 @@ def _check_user(tenant_id: str, sk: str, item: RawItem) -> None:
     user_id = sk.removeprefix(USER)
     _check_part(user_id, "A user id")
     _check_named(item, "user_id", user_id)
+    _check_named(item, "tenant_id", tenant_id)
+    if left := repairs_of(TenantUser.from_raw_data(item))[1]:
+        raise Invalid(f"It has no {' and no '.join(left)} that the platform can read.")
 
 
 def _check_company(tenant_id: str, sk: str, item: RawItem) -> None:

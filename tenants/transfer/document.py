@@ -10,7 +10,9 @@ from typing import Any
 from django.conf import settings
 
 from console import clock
-from tenants.keys import Kind, kind_of, partition_of
+from tenants.keys import USER, Kind, kind_of, partition_of
+from tenants.models import TenantUser, item_of
+from tenants.repairing import repairs_of
 from tenants.transfer.checking import problems_of, shown, text_in
 from tenants.transfer.values import Malformed, from_json, to_json
 from tenants.walking import RawItem
@@ -18,6 +20,8 @@ from tenants.walking import RawItem
 FORMAT = "conversation-console-tenants"
 VERSION = 1
 _KEYS = {"format", "version", "exported_at", "environment", "tenants"}
+# What one command reads at once; an export of more is imported in parts.
+MAX_BYTES, MAX_TENANTS, MAX_USERS = 100_000_000, 1_000, 20_000
 # So many problems of a file are told; one more only says the same again.
 _TOLD = 50
 
@@ -46,7 +50,12 @@ def made(tenants: Mapping[str, list[RawItem]], at: datetime) -> str:
 
 def read(content: bytes) -> tuple[Given, ...]:
     """The tenants of a document. Raises `Malformed` with all that is wrong with them, a line for each."""
-    tenants = [_tenant(each, number) for number, each in enumerate(_tenants_of(_parsed(content)), 1)]
+    if len(content) > MAX_BYTES:
+        raise Malformed(f"The file is larger than {MAX_BYTES:,} bytes: export fewer tenants into each.")
+    given = _tenants_of(_parsed(content))
+    if len(given) > MAX_TENANTS:
+        raise Malformed(f"The file has more than {MAX_TENANTS:,} tenants: export fewer into each.")
+    tenants = [_tenant(each, number) for number, each in enumerate(given, 1)]
     problems = list(problems_among(tenants))
     if problems:
         more = [f"… and {len(problems) - _TOLD} more."] if len(problems) > _TOLD else []
@@ -63,6 +72,8 @@ def problems_among(tenants: list[Given]) -> Iterator[str]:
         if tenant.tenant_id in seen:
             yield f"{name}: it is in the file twice"
         seen.add(tenant.tenant_id)
+        if sum(sk.startswith(USER) for sk in tenant.items) > MAX_USERS:
+            yield f"{name}: it has more than {MAX_USERS:,} users"
         for problem in problems_of(tenant.tenant_id, tenant.items):
             yield f"{name}, {problem}"
         for sk in tenant.items:
@@ -105,6 +116,16 @@ def _tenants_of(document: dict[str, Any]) -> list[Any]:
     return document["tenants"]
 
 
+def _completed(item: RawItem) -> RawItem:
+    """A user with what the platform needs, where that can be given; any other item as it is."""
+    kind, user = item_of(item)
+    if kind is not Kind.USER or not isinstance(user, TenantUser):
+        return item
+    named = ("user_id", "tenant_id")
+    given = {name: value for name, value in repairs_of(user)[0].items() if name not in item or name not in named}
+    return item | {name: {"S": value} for name, value in given.items()}
+
+
 def _tenant(given: Any, number: int) -> Given:
     if not isinstance(given, dict) or given.keys() != {"tenant_id", "items"}:
         raise Malformed(f"Tenant number {number} of the file has not just tenant_id and items.")
@@ -123,5 +144,5 @@ def _tenant(given: Any, number: int) -> Given:
             raise Malformed(f"{where}: it has no pk or no sk that is text.")
         if sk in found:
             raise Malformed(f"{where}: there is another one with its keys.")
-        found[sk] = item
+        found[sk] = _completed(item)
     return Given(tenant_id, dict(sorted(found.items(), key=lambda pair: pair[0].encode())))

@@ -15,7 +15,7 @@ from tenants.channel_types import TYPES
 from tenants.channels import GONE, NotMapped
 from tenants.forms import ChannelForm, TenantIdForm
 from tenants.keys import Channel
-from tenants.queries import guards_of, load_tenant
+from tenants.queries import guards_of, load_tenant, unfound_channels
 from tenants.records import ACTIVE, Tenant, TenantChannel
 from tenants.views.frame import ASKING, FormPage, Gone, Question, ask, back_to, fill_in, frame, part_of
 
@@ -27,7 +27,8 @@ def index(request: StaffRequest, tenant_id: str) -> HttpResponse:
     tenant = load_tenant(tenant_id, request.staff)
     guards = guards_of(each.channel for each in tenant.channels)
     rows = [(each, _guard(guards.get(each.channel, ""), tenant_id)) for each in tenant.channels]
-    return render(request, "tenants/channels.html", frame(tenant, request.staff, "tenant-channels") | {"rows": rows})
+    context = frame(tenant, request.staff, "tenant-channels") | {"rows": rows, "absent": unfound_channels()}
+    return render(request, "tenants/channels.html", context)
 
 
 def _guard(named: str, tenant_id: str) -> str:

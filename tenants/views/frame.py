@@ -16,8 +16,8 @@ from console.refs import unseal
 from console.staff.access import StaffRequest
 from console.staff.permissions import Permission, Staff
 from tenants.keys import partition_of
+from tenants.readiness import Readiness
 from tenants.records import Tenant, TenantRow
-from tenants.status import Obstacles
 
 View = Callable[..., HttpResponse]
 ASKING = ["GET", "HEAD", "POST"]
@@ -103,7 +103,7 @@ def back_to(route: str, words: str) -> Callable[[View], View]:
 class Question:
     """A page that asks before something is done. `form` is what else it wants to know.
 
-    `warning` is what must not be overlooked. `hindered`, in words, and `obstacles` say why it cannot be done: the page
+    `warning` is what must not be overlooked. `hindered`, in words, and `unready` say why it cannot be done: the page
     then has them instead of a button.
     """
 
@@ -116,7 +116,7 @@ class Question:
     form: Any = None
     warning: str = ""
     hindered: str = ""
-    obstacles: Obstacles | None = None
+    unready: Readiness | None = None
 
 
 def ask(
@@ -127,7 +127,7 @@ def ask(
 ) -> HttpResponse:
     """The page that asks; its form does it (`act` gives the words of the success), or says why it was not done.
 
-    The `obstacles` that a failure names are the page's from then on.
+    The `readiness` that a failure names is the page's from then on.
     """
     context = context | {"question": question}
     if request.method != "POST":
@@ -140,7 +140,7 @@ def ask(
         messages.warning(request, str(gone) or "It is not there any more.")
         return redirect(question.back)
     except FAILURES as error:
-        found = replace(question, obstacles=getattr(error, "obstacles", question.obstacles))
+        found = replace(question, unready=getattr(error, "readiness", question.unready))
         context |= {"question": found, "problem": in_words(error, "the tenant")}
         return answer(request, "tenants/confirm.html", context, error)
     messages.success(request, done)

@@ -193,7 +193,7 @@ def _review(page: _Page) -> HttpResponse:
     if page.is_finished and page.data is not None:
         return _finished_already(page)
     if page.is_finished:
-        return page.show(readiness=readiness_of(page.tenant), **shown)
+        return page.show(readiness=readiness_of(page.tenant, staff), **shown)
     if page.data is None:
         return page.show(problems=onboarding.problems_of(tenant_id, draft, staff), **shown)
     try:
@@ -203,7 +203,7 @@ def _review(page: _Page) -> HttpResponse:
     except FAILURES as error:
         problems = onboarding.problems_of(tenant_id, draft, staff)
         return page.show(error, problems=problems, problem=in_words(error, "the tenant"), **shown)
-    ready = readiness_of(load_tenant(tenant_id, staff)).complete
+    ready = readiness_of(load_tenant(tenant_id, staff), staff).complete
     words = "Nothing is missing: you can activate the tenant." if ready else "What is still missing stands below."
     messages.success(page.request, f"Everything is written. {words}")
     return redirect("tenant", tenant_id)

@@ -10,6 +10,7 @@ from console.staff.permissions import Permission
 from tenants import status
 from tenants.forms import ReasonForm
 from tenants.queries import load_tenant
+from tenants.readiness import readiness_of
 from tenants.status import Step
 from tenants.views.frame import ASKING, Question, ask, frame
 
@@ -37,6 +38,10 @@ def change(request: StaffRequest, tenant_id: str, step: str) -> HttpResponse:
     staff, wanted = request.staff, Step(step)
     tenant = load_tenant(tenant_id, staff)
     form = ReasonForm(request.POST if request.method == "POST" else None, required=status.needs_reason(wanted))
+    unready = None
+    # Sent, it is the change itself that asks for this, and says what it found.
+    if wanted is Step.ACTIVATE and request.method != "POST" and not (found := readiness_of(tenant, staff)).complete:
+        unready = found
     question = Question(
         title=f"{wanted.capitalize()} this tenant?",
         points=_POINTS[wanted],
@@ -45,8 +50,7 @@ def change(request: StaffRequest, tenant_id: str, step: str) -> HttpResponse:
         danger=wanted is Step.SUSPEND,
         seen=tenant.status,
         form=form,
-        # Sent, it is the change itself that asks for them, and says what it found.
-        obstacles=status.obstacles(tenant, staff) if wanted is Step.ACTIVATE and request.method != "POST" else None,
+        unready=unready,
     )
 
     def act() -> str:

@@ -16,17 +16,17 @@ from tenants.queries import list_memories, load_tenant
 from tenants.readiness import readiness_of
 from tenants.reading import shown_to
 from tenants.settings import overwritten
-from tenants.status import clashes, steps_from
+from tenants.status import steps_from
 from tenants.views.frame import frame
 
 
 @requires(Permission.TENANT_READ)
 @require_safe
 def overview(request: StaffRequest, tenant_id: str) -> HttpResponse:
-    """A tenant in two requests: its identity, what is missing, its companies, and items of unknown types."""
+    """A tenant: its identity, what is missing, its companies, and items of unknown types."""
     tenant = load_tenant(tenant_id, request.staff)
     context = frame(tenant, request.staff, "tenant") | {
-        "readiness": readiness_of(tenant),
+        "readiness": readiness_of(tenant, request.staff),
         "steps": steps_from(tenant.status) if tenant.meta and request.staff.can(Permission.TENANT_WRITE) else (),
         "unknown": tree_of(dict(tenant.unknown)) if tenant.unknown else None,
     }
@@ -36,12 +36,9 @@ def overview(request: StaffRequest, tenant_id: str) -> HttpResponse:
 @requires(Permission.TENANT_READ)
 @require_safe
 def readiness(request: StaffRequest, tenant_id: str) -> HttpResponse:
-    """The readiness list with the clashes of its channels: a page, or for htmx what a row of the list shows of it."""
+    """The readiness list: a page, or for htmx what a row of the list shows of it."""
     tenant = load_tenant(tenant_id, request.staff)
-    context = frame(tenant, request.staff, "tenant", "Readiness") | {
-        "readiness": readiness_of(tenant),
-        "clashes": clashes(tenant, request.staff),
-    }
+    context = frame(tenant, request.staff, "tenant", "Readiness") | {"readiness": readiness_of(tenant, request.staff)}
     is_fragment = request.htmx  # type: ignore[attr-defined]
     return render(request, "tenants/_readiness_cell.html" if is_fragment else "tenants/readiness.html", context)
 
@@ -54,7 +51,7 @@ def history(request: StaffRequest, tenant_id: str) -> HttpResponse:
     tenant = load_tenant(tenant_id, staff)
     trail = trail_page(tenant_trail(tenant_id), staff, request.GET.get("page", ""))
     show = shown_to(staff)
-    found = overwritten(tenant_id, tenant.settings)
+    found = overwritten(tenant_id) if tenant.meta else None
     url = reverse("tenant-history", args=[tenant_id])
     context = frame(tenant, staff, "tenant-history") | {
         "trail": trail,

@@ -12,7 +12,7 @@ from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission
 from tenants import users
 from tenants.channel_types import TYPES
-from tenants.queries import load_tenant
+from tenants.queries import load_invitations, load_tenant
 from tenants.records import Tenant, User
 from tenants.user_form import UserForm
 from tenants.users import UserChanged, UserValues
@@ -24,9 +24,10 @@ _TEMPLATE = "tenants/user.html"
 @requires(Permission.TENANT_READ)
 @require_safe
 def index(request: StaffRequest, tenant_id: str) -> HttpResponse:
-    """The users by id."""
+    """The users by id, and whom the platform invited."""
     tenant = load_tenant(tenant_id, request.staff)
-    return render(request, "tenants/users.html", frame(tenant, request.staff, "tenant-users"))
+    context = frame(tenant, request.staff, "tenant-users") | {"invitations": load_invitations(tenant_id, request.staff)}
+    return render(request, "tenants/users.html", context)
 
 
 @requires(Permission.USER_WRITE)

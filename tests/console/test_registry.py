@@ -39,7 +39,7 @@ GSIS = {
         "PK-SKMessage-index-v1": ("PK", "SKMessage"),
         "PK-SKTimestampThread-index-v1": ("PK", "SKTimestampThread"),
     },
-    "TENANTS": {"channel-mapping": ("gsi1pk", "gsi1sk")},
+    "TENANTS": {"channel-mapping": ("gsi1pk", None)},
 }
 LSIS = {
     "created-at-index": ("created_at", "S"),

@@ -35,7 +35,7 @@ def rich(tenant_id: str = "outlocks", channel_id: str = PHONE) -> list[dict]:
     return [
         tenant(tenant_id, **EVERYTHING),
         user("admin", tenant_id, **EVERYTHING),
-        user("zoe", tenant_id, role=..., email=...),
+        user("zoe", tenant_id, channel_identities=...),
         mapping("whatsapp", channel_id, tenant_id, **EVERYTHING),
         mapping("email", f"help@{tenant_id}.example", tenant_id, gsi1pk=..., gsi1sk=...),
         {"pk": pk, "sk": "COMPANY#ci-1", "linked_at": "2026-01-01T00:00:00Z", **EVERYTHING},

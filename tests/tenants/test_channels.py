@@ -132,7 +132,7 @@ def test_move_wants_both_tenants_in_scope_and_there(store):
 
 def test_a_bare_mapping_is_made_findable_and_guarded(store):
     put_tenants(store)
-    store.put("TENANTS", mapping(gsi1sk=..., label="of the platform"))
+    store.put("TENANTS", mapping(gsi1pk=..., label="of the platform"))
     assert owners_of(BOT).found == ()
     channels.complete("outlocks", BOT, OLGA)
     assert owners_of(BOT).found == ("outlocks",)

@@ -62,7 +62,7 @@ def everything_amiss(store) -> None:
         [
             mapping(),
             mapping(tenant_id="acme"),
-            mapping("whatsapp", PHONE, gsi1sk=...),
+            mapping("whatsapp", PHONE, gsi1pk=...),
             mapping("slack", "T1", gsi1pk="CHANNEL#slack#T2"),
             owner(Channel("slack", "T1"), "acme"),
             owner(Channel("teams", "gone"), "acme"),

@@ -7,6 +7,7 @@ import pytest
 from console.errors import Forbidden, Invalid
 from tenants import channels
 from tenants.keys import Channel
+from tenants.queries import load_tenant
 from tenants.resolving import resolve
 from tenants.webhooks import candidates
 from tests.tenants.items import mapping, tenant
@@ -42,6 +43,12 @@ APP = "2f6f0c2e-8a1b-4c59-9a52-0d2a4c1f7b11"
         ("Hello@Lumen.example", "", [("email", "hello@lumen.example")]),
         ("web-7", "web_widget", [("web_widget", "web-7")]),
         (APP.upper(), "teams", [("teams", APP)]),
+        (
+            "8603294417750921",
+            "",
+            [("whatsapp", "8603294417750921"), ("teams", "8603294417750921"), ("telegram", "8603294417750921")],
+        ),
+        ("CHANNEL#telegram#3fa94c21d0e8b7a6", "", [("telegram", "3fa94c21d0e8b7a6")]),
     ],
 )
 def test_what_webhooks_carry_is_understood(pasted, kind, expected):
@@ -68,7 +75,7 @@ def test_one_tenant_is_found_and_served_if_active(store, status, outcome):
 def test_nobody_a_clash_and_an_unseen_mapping_are_told_apart(store):
     put_tenants(store)
     assert resolve(BOT, OLGA).outcome == "nobody"
-    store.put("TENANTS", mapping(gsi1sk=...))
+    store.put("TENANTS", mapping(gsi1pk=...))
     assert resolve(BOT, OLGA).outcome == "unseen"
     store.put("TENANTS", mapping(tenant_id="acme"))
     assert resolve(BOT, OLGA).outcome == "clash"
@@ -88,6 +95,17 @@ def test_a_guard_that_is_left_over_is_named_within_scope_only(store):
     store.put("TENANTS", {"pk": BOT.key, "sk": "OWNER", "tenant_id": "acme"})
     assert "acme" in resolve(BOT, OLGA).guard
     assert "acme" not in resolve(BOT, onboarding("outlocks")).guard
+
+
+@pytest.mark.parametrize("digest", ["3fa94c21d0e8b7a6", "8603294417750921", "86e5014965866131"])
+def test_what_is_made_of_a_token_is_no_number_to_hide(store, digest):
+    put_tenants(store)
+    store.put("TENANTS", mapping("whatsapp", digest))
+    found = resolve(Channel("whatsapp", digest), AUDITOR)
+    assert found.asked == f"CHANNEL#whatsapp#{digest}"
+    assert [each.row.tenant_id for each in found.claimants] == ["outlocks"]
+    [channel] = load_tenant("outlocks", AUDITOR).channels
+    assert channel.shown == digest
 
 
 def test_auditors_see_it_redacted_and_agents_not_at_all(store):

@@ -82,7 +82,7 @@ def test_items_of_plain_boto3_appear_as_they_are(table, store):
     assert (found.name, found.status) == ("One", "active")
     assert [user.user_id for user in found.users] == ["u"]
     [channel] = found.channels
-    assert (channel.channel, channel.in_index) == (Channel("slack", "T1"), False)
+    assert (channel.channel, channel.in_index) == (Channel("slack", "T1"), True)
     assert owners_of(Channel("slack", "T1")).tenants == ("t1",)
     channels.complete("t1", Channel("slack", "T1"), ADMIN)
     asked = table.query(

@@ -14,7 +14,7 @@ from console.errors import Forbidden, Invalid, NotFound
 from tenants import settings
 from tenants.settings import SettingsChanged, Stored
 from tenants.settings_form import SettingsForm
-from tenants.settings_text import BY_NAME, members_of, read
+from tenants.settings_text import BY_NAME, changed, members_of, read
 from tests.tenants.items import SETTINGS, tenant
 from tests.tenants.kit import AUDITOR, OLGA, kill_at_each_call, of, onboarding, put_tenants, trail
 
@@ -85,14 +85,37 @@ def test_two_saves_at_once_have_one_winner(store):
 def test_what_the_platform_overwrote_is_shown(store):
     put_tenants(store)
     save(settings.load("outlocks", OLGA), messages_per_day=5, ai_model="claude-opus-4")
-    assert settings.overwritten("outlocks", read(text(store))) is None
+    assert settings.overwritten("outlocks") is None
     store.put("TENANTS", tenant())  # the platform writes META whole
-    found = settings.overwritten("outlocks", read(text(store)))
+    found = settings.overwritten("outlocks")
     assert found.saved_by == "olga.novak"
     assert dict(found.differences) == {
         "messages_per_day": ("5", "1000"),
         "ai_model": ('"claude-opus-4"', '"claude-sonnet-4-5-20250929"'),
     }
+
+
+def test_what_the_platform_only_spelled_otherwise_is_no_change(store):
+    put_tenants(store)
+    save(settings.load("outlocks", OLGA), system_prompt_override="Be brief — and kind", messages_per_day=5)
+    assert "—" in text(store)
+    now = json.loads(text(store))
+    # As Python writes it, in another order.
+    store.put("TENANTS", tenant(settings=json.dumps(dict(reversed(now.items())), indent=2)))
+    assert "\\u2014" in text(store)
+    assert settings.overwritten("outlocks") is None
+    # A number of another kind, or a switch, means something else.
+    store.put("TENANTS", tenant(settings=json.dumps(now | {"messages_per_day": 5.0, "max_tokens_per_message": True})))
+    assert set(settings.overwritten("outlocks").differences) == {"messages_per_day", "max_tokens_per_message"}
+
+
+def test_a_name_that_the_platform_changed_is_listed(store):
+    put_tenants(store)
+    stored = settings.load("outlocks", OLGA)
+    settings.save("outlocks", "Outlocks Ltd", dict(stored.settings.known), stored.settings.others, stored.seen, OLGA)
+    assert settings.overwritten("outlocks") is None
+    store.put("TENANTS", tenant())
+    assert dict(settings.overwritten("outlocks").differences) == {"name": ("Outlocks Ltd", "Outlocks")}
 
 
 def test_who_may_not_is_refused(store):
@@ -163,8 +186,6 @@ def test_a_form_that_nobody_touched_changes_nothing(value, ascii_only):
     data = as_a_browser_sends(SettingsForm(None, stored=stored))
     form = SettingsForm(data, stored=stored)
     assert form.is_valid(), form.errors
-    from tenants.settings_text import changed
-
     assert changed(stored.settings, form.known, form.others) == written
 
 
@@ -177,8 +198,6 @@ def test_one_changed_field_leaves_all_others_as_written(value):
     data["messages_per_day"] = "77"
     form = SettingsForm(data, stored=stored)
     assert form.is_valid(), form.errors
-    from tenants.settings_text import changed
-
     after = members_of(changed(stored.settings, form.known, form.others))
     assert after.pop("messages_per_day") == "77"
     assert after == members_of(stored.settings.text)
@@ -195,6 +214,13 @@ def test_one_changed_field_leaves_all_others_as_written(value):
         ("ai_model", "x" * 201, "at most 200"),
         ("system_prompt_override", "x" * 20_001, "20,000"),
         ("custom_skills", '{"name": ', "no JSON"),
+        ("custom_skills", "plain\nNaN", "NaN is no JSON number at line 1, column 1"),
+        ("custom_skills", '{"a": {"b": 1, "b": 2}}', "The key 'b' comes twice"),
+        ("channel_routing_overrides", "whatsapp = sales", "a colon and the sender"),
+        ("channel_routing_overrides", "whatsapp:+44 7700 9001x = sales", "digits only"),
+        ("channel_routing_overrides", "teams:a = x\nteams:a = y", "twice"),
+        ("installed_practices", "sales", "an equals sign"),
+        ("whatsapp_restrict_to_users", "maybe", "Select a valid choice"),
         ("name", " ", "Enter a name"),
         ("name", "x" * 121, "at most 120"),
     ],
@@ -206,6 +232,80 @@ def test_what_cannot_be_names_its_field(field, typed, complaint):
     form = SettingsForm(data, stored=stored)
     assert not form.is_valid()
     assert complaint in " ".join(form.errors[field])
+
+
+def test_keys_that_only_the_platforms_code_names_can_be_set():
+    stored = stored_of(json.dumps(SETTINGS))
+    data = as_a_browser_sends(SettingsForm(None, stored=stored))
+    typed = {
+        "tier1_formatting_model": "claude-haiku-4-5",
+        "addon_skills": "meeting_prep\r\nrelease_notes",
+        "installed_practices": "sales = 1.2.0\r\nhr=0.9",
+        "channel_routing_overrides": "whatsapp:+44 7700 900123 = sales\r\nteams:29:1bSv = sprint_status",
+        "whatsapp_restrict_to_users": "false",
+    }
+    for name, value in typed.items():
+        data[name] = value
+    form = SettingsForm(data, stored=stored)
+    assert form.is_valid(), form.errors
+    written = changed(stored.settings, form.known, form.others)
+    assert json.loads(written) == SETTINGS | {
+        "tier1_formatting_model": "claude-haiku-4-5",
+        "addon_skills": ["meeting_prep", "release_notes"],
+        "installed_practices": {"sales": "1.2.0", "hr": "0.9"},
+        "channel_routing_overrides": {"whatsapp:447700900123": "sales", "teams:29:1bSv": "sprint_status"},
+        "whatsapp_restrict_to_users": False,
+    }
+    # What is emptied is the platform's own again.
+    stored = stored_of(written)
+    data = as_a_browser_sends(SettingsForm(None, stored=stored))
+    data["whatsapp_restrict_to_users"] = data["tier1_formatting_model"] = ""
+    form = SettingsForm(data, stored=stored)
+    assert form.is_valid(), form.errors
+    kept = json.loads(changed(stored.settings, form.known, form.others))
+    assert set(json.loads(written)) - set(kept) == {"whatsapp_restrict_to_users", "tier1_formatting_model"}
+
+
+@given(st.dictionaries(st.text(max_size=9), st.text(max_size=9), max_size=4))
+def test_pairs_are_lines_or_json_and_stay_what_they_are(pairs):
+    stored = stored_of(json.dumps({"installed_practices": pairs}))
+    data = as_a_browser_sends(SettingsForm(None, stored=stored))
+    data["installed_practices"] += "\r\none more = 1"
+    form = SettingsForm(data, stored=stored)
+    if "one more" not in pairs:
+        assert form.is_valid(), form.errors
+        assert form.known["installed_practices"] == pairs | {"one more": "1"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "complaint"),
+    [
+        ("NaN", "NaN is no JSON number at line 1, column 1."),
+        ("[1,\n -Infinity]", "-Infinity is no JSON number at line 2, column 2."),
+        ('{"x": 1e999}', "1e999 is too large a number at line 1, column 7."),
+        ('{"x": {"NaN": 1, "y": 2, "NaN": 3}}', "The key 'NaN' comes twice in one object."),
+        ('["NaN", "\\ud83d"]', "Half a character, which cannot be stored, at line 1, column 9."),
+        ('{"\\udc00": 1}', "Half a character"),
+        ("[1, 2", "That is no JSON value: look at line 1, column 6."),
+        ("1 2", "There is something after the JSON value at line 1, column 3."),
+        ("[" * 20_000, "nested too deeply"),
+    ],
+)
+def test_json_that_others_could_not_read_is_refused_saying_where(typed, complaint):
+    stored = stored_of('{"theirs": 1, "odd": NaN}')
+    form = SettingsForm(None, stored=stored)
+    field = next(name for name, key in form.keys.items() if key == "theirs")
+    data = as_a_browser_sends(form)
+    data[field] = typed
+    form = SettingsForm(data, stored=stored)
+    assert not form.is_valid()
+    assert list(form.errors) == [field]
+    assert complaint in " ".join(form.errors[field])
+    # What others wrote so stays, until somebody changes it.
+    data[field] = '{"NaN": "\\ud83d\\ude42", "big": 1e300}'
+    form = SettingsForm(data, stored=stored)
+    assert form.is_valid(), form.errors
+    assert members_of(changed(stored.settings, form.known, form.others))["odd"] == "NaN"
 
 
 def test_other_keys_are_edited_as_json_and_removed_when_emptied():

@@ -21,7 +21,7 @@ def put_ready(store, **more) -> None:
 
 
 def missing(store) -> list[str]:
-    return [point.label for point in readiness_of(load_tenant("outlocks", OLGA)).points if not point.met]
+    return [point.label for point in readiness_of(load_tenant("outlocks", OLGA), OLGA).points if not point.met]
 
 
 def test_a_ready_tenant_becomes_active(store):
@@ -41,8 +41,9 @@ def test_a_ready_tenant_becomes_active(store):
         (TEAMS, [], [mapping()], ["Administrator"]),
         (TEAMS, [user("mara")], [mapping()], ["Administrator"]),
         (TEAMS, [user("admin", email=...)], [mapping()], ["Administrator"]),
+        (TEAMS, [user("admin"), user("mara", channel_identities="{")], [mapping()], ["Administrator"]),
         (TEAMS, [user("admin")], [], ["Channels", "Enabled channels"]),
-        (TEAMS, [user("admin")], [mapping(gsi1sk=...)], ["Channels"]),
+        (TEAMS, [user("admin")], [mapping(gsi1pk=...)], ["Channels"]),
         (json.dumps(SETTINGS), [user("admin")], [mapping()], ["Enabled channels"]),
         (TEAMS.replace("4096", '"many"'), [user("admin")], [mapping()], ["Settings"]),
     ],
@@ -81,6 +82,17 @@ def test_a_status_that_somebody_else_changed_is_said(store):
     with pytest.raises(Conflict, match="suspended by now"):
         status.change("outlocks", Step.SUSPEND, "second", "active", OLGA)
     assert trail(store) == ["tenant.suspended"]
+
+
+@pytest.mark.parametrize("step", Step)
+def test_what_the_platform_deleted_stays_deleted(store, step):
+    store.put_all("TENANTS", [tenant(status="deleted"), user()])
+    before = store.all("TENANTS")
+    assert status.steps_from("deleted") == ()
+    with pytest.raises(Conflict, match="deleted this tenant"):
+        status.change("outlocks", step, "why", "deleted", OLGA)
+    assert (store.all("TENANTS"), store.all("AUDIT")) == (before, [])
+    assert load_tenant("outlocks", OLGA).flaws == ()
 
 
 def test_a_step_that_does_not_follow_is_refused(store):

@@ -23,7 +23,7 @@ def seen(user_id: str = "admin") -> str:
 
 def changed(user_id: str = "admin", **values: object) -> UserValues:
     stored = TenantUser.get("TENANT#outlocks", f"USER#{user_id}", consistent_read=True)
-    identities = tuple(json.loads(stored.channel_identities or "{}").items())
+    identities = () if "identities" in values else tuple(json.loads(stored.channel_identities or "{}").items())
     now = {"email": stored.email, "name": stored.display_name, "role": stored.role, "identities": identities}
     return UserValues(user_id, **(now | values))
 
@@ -35,6 +35,7 @@ def test_an_added_user_is_as_the_schema_has_it(store):
         "pk": "TENANT#outlocks",
         "sk": "USER#mara",
         "user_id": "mara",
+        "tenant_id": "outlocks",
         "email": "mara@outlocks.example",
         "display_name": "Mara Lindgren",
         "role": "member",
@@ -125,7 +126,7 @@ def test_a_change_leaves_what_other_writers_keep_there(store):
     assert stored["channel_identities"] == user("admin")["channel_identities"]
 
 
-@pytest.mark.parametrize("stored", ["{broken", "[1, 2]", '{"teams": {"id": 5}, "slack": "U1"}', "", ...])
+@pytest.mark.parametrize("stored", ['{"teams": {"id": 5}, "slack": "U1"}', '{"slack": [], "teams":  ["\\u0061"]}', ...])
 def test_identities_that_nobody_touched_stay_as_they_are_written(store, stored):
     from tenants.queries import load_tenant
 
@@ -134,6 +135,18 @@ def test_identities_that_nobody_touched_stay_as_they_are_written(store, stored):
     [shown] = load_tenant("outlocks", OLGA).users
     assert users.change("outlocks", UserValues("admin", "x@y.example", "", "admin", shown.identities), shown.seen, OLGA)
     assert of(store, "outlocks")["USER#admin"].get("channel_identities", ...) == stored
+
+
+@pytest.mark.parametrize("stored", ["{broken", "[1, 2]", ""])
+def test_identities_that_the_platform_cannot_read_are_said_and_replaced_by_a_save(store, stored):
+    from tenants.queries import load_tenant
+
+    put_tenants(store)
+    store.put("TENANTS", user("admin", channel_identities=stored))
+    [shown] = load_tenant("outlocks", OLGA).users
+    assert "no JSON" in " ".join(shown.flaws)
+    assert users.change("outlocks", changed(identities=()), shown.seen, OLGA)
+    assert of(store, "outlocks")["USER#admin"]["channel_identities"] == "{}"
 
 
 def test_an_identity_that_was_typed_leaves_the_others_their_shape(store):

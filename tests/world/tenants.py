@@ -18,9 +18,9 @@ from tenants.keys import Channel, partition_of
 from tenants.models import TenantMeta, TenantUser
 from tenants.reading import seen_of
 from tenants.settings_form import SettingsForm
-from tenants.settings_text import KNOWN
+from tenants.settings_text import default_text
 from tenants.views.onboarding import STEPS
-from tests.tenants.items import mapping, tenant, user
+from tests.tenants.items import invitation, mapping, tenant, user
 
 if TYPE_CHECKING:
     from tests.world import Side
@@ -40,7 +40,7 @@ def tenant_ids(company_id: str) -> list[str]:
 
 def items(side: str, company_id: str, texts: Texts, at: datetime) -> dict[str, list[Item]]:
     """The side's tenants as stored, by table."""
-    known = {setting.name: setting.default for setting in KNOWN}
+    known = json.loads(default_text())
     stored = known | {"system_prompt_override": texts("settings.prompt"), "own_key": texts("settings.own_key")}
     mine: list[Item] = [
         tenant(company_id, name=texts("tenant.name"), settings=json.dumps(stored), own=texts("tenant.own")),
@@ -49,10 +49,11 @@ def items(side: str, company_id: str, texts: Texts, at: datetime) -> dict[str, l
         user("leaving", company_id, display_name=texts("leaving.display_name"), memory_summary=texts("leaving.memory")),
         {"pk": partition_of(company_id), "sk": "USERS", "version": 3},
         *(mapping(kind, f"{channel_id}-{side}", company_id) for kind, channel_id in (RELEASED, MOVED)),
-        mapping(UNSEEN[0], f"{UNSEEN[1]}{side.upper()}", company_id, gsi1sk=...),
+        mapping(UNSEEN[0], f"{UNSEEN[1]}{side.upper()}", company_id, gsi1pk=...),
         {"pk": f"CHANNEL#teams#released-{side}", "sk": "OWNER", "tenant_id": company_id},
         {"pk": partition_of(company_id), "sk": f"COMPANY#{company_id}", "linked_at": clock.to_iso(at)},
-        {"pk": partition_of(company_id), "sk": "INVITE#1", "note": texts("invite.note")},
+        invitation(f"{side}-code", company_id, email=f"invited@{side}.example", note=texts("invite.note")),
+        {"pk": partition_of(company_id), "sk": "LICENCE#1", "note": texts("licence.note")},
         {
             "pk": partition_of(company_id),
             "sk": "MEMORY#leaving#session-1",

@@ -3,24 +3,35 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
-from console.audit.actions import chat_trail
-from console.errors import NotFound
+from console.audit.actions import CHAT_TRAIL, chat_trail
+from console.audit.history import trails_of
+from console.errors import ConsoleError, NotFound
 from console.forms import by_look
 from console.search.meanings import Kind
 from console.staff.permissions import Permission, Staff
 from conversations.sources.adapter import Action, Adapter, Asked, Lookup, Subject
 from conversations.sources.chats.ending import EndSession
 from conversations.sources.chats.images import image_page, list_of_prompt, load_image
-from conversations.sources.chats.keys import check, is_usable, short, user_link
+from conversations.sources.chats.keys import (
+    begun_at,
+    check,
+    is_usable,
+    owner_of,
+    session_place,
+    short,
+    user_link,
+)
 from conversations.sources.chats.lookups import ByImage, ByPhone, ByPrompt, BySession, ByUser
 from conversations.sources.chats.models import Image
 from conversations.sources.chats.over_time import list_chats, list_images
 from conversations.sources.chats.queries import is_prompt
-from conversations.sources.chats.session import Loaded, load_session, session_page, subject_of
+from conversations.sources.chats.session import Loaded, load_session, name_of, session_page, subject_of
 from conversations.sources.chats.sessions import list_sessions
-from conversations.sources.records import Listing, RecordPage, Row, Start
+from conversations.sources.records import Link, Listing, RecordPage, Row, Start
 
 FOR_WHOM = "Chats belong to no company: only people whose scope is all companies read them."
+# Of the person's newest entries in the trail, and of the sessions among them.
+ENTRIES_READ, OPENED_SHOWN = 100, 12
 UNSEARCHED = "not searched, because they belong to no company, and your scope is some companies only."
 
 
@@ -48,9 +59,22 @@ class Chats(Adapter):
     }
 
     def start(self, staff: Staff) -> Start:
-        """Nothing can be listed without a number or an id; reads nothing."""
+        """What the person opened lately, by one Query of the trail: no index has all sessions in order of time."""
         staff.require(Permission.CONVERSATION_READ)
-        return Start() if staff.scope.everything else Start(notices=(FOR_WHOM,))
+        if not staff.scope.everything:
+            return Start(notices=(FOR_WHOM,))
+        try:
+            trails = trails_of(staff.username, CHAT_TRAIL, ENTRIES_READ)
+        except ConsoleError:
+            # What else the page has is of use without it.
+            return Start(notices=("Which chats you opened lately could not be read just now.",))
+        ids = [each.removeprefix(CHAT_TRAIL) for each in trails]
+        links = tuple(
+            Link(name_of(each, None, staff), session_place(owner_of(each), each), note=f"User {short(owner_of(each))}")
+            for each in ids
+            if begun_at(each)
+        )
+        return Start(links[:OPENED_SHOWN], "Opened by you lately")
 
     def unsearched(self, staff: Staff) -> str:
         """Chats have no company by which they could be in a limited scope."""

@@ -117,7 +117,7 @@ def _end(item: Session) -> None:
         call(
             "UpdateItem",
             TableName=table_name("SESSIONS"),
-            Key={name: item.raw[name] for name in ("UserId", "SessionId")},
+            Key=queries.key_of_session(item.UserId, item.SessionId),
             UpdateExpression="SET #finished = :now",
             ConditionExpression=f"attribute_exists(UserId) AND ({alive}) AND ({' OR '.join(is_open)})",
             ExpressionAttributeNames={"#finished": "TimestampFinished", "#ttl": "SessionTTL"},

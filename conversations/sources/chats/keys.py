@@ -9,6 +9,8 @@ from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from django.conf import settings
+
 from console import clock
 from console.dynamodb.keys import SORT_KEY_BYTES, fits
 from console.dynamodb.models import ForeignModel
@@ -41,9 +43,13 @@ def check(staff: Staff) -> None:
 # --- Ids ------------------------------------------------------------------------------------------------------------
 
 
-def user_id_of(phone: str) -> str:
-    """The id of the user with that phone number, as the chatbot makes it."""
-    return hashlib.sha256(phone.encode("utf-8", "surrogatepass")).hexdigest()
+def user_ids_of(phone: str) -> tuple[str, ...]:
+    """The ids that the user with that phone number can have: SHA-256 of the number and the chatbot's own secret.
+
+    The schema knows no secret: what was stored before there was one, or without it, has the number's digest alone.
+    """
+    secrets = dict.fromkeys((settings.CHATBOT_USER_ID_SECRET, ""))
+    return tuple(hashlib.sha256((phone + each).encode("utf-8", "surrogatepass")).hexdigest() for each in secrets)
 
 
 def owner_of(session_id: str) -> str:

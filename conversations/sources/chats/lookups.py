@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from django import forms
+from django.conf import settings
 
 from console.dynamodb.calls import parallel
 from console.dynamodb.keys import SORT_KEY_BYTES
@@ -15,13 +16,19 @@ from console.staff.permissions import Staff
 from conversations.lookups import spellings
 from conversations.sources.adapter import Lookup
 from conversations.sources.chats import queries
-from conversations.sources.chats.keys import check, is_digest, is_usable, owner_of, user_id_of
+from conversations.sources.chats.keys import check, is_digest, is_usable, owner_of, user_ids_of
 from conversations.sources.chats.models import PROMPT, USERS_LAST_MESSAGE
 from conversations.sources.chats.tolerance import Read, attempt, index_absent
 from conversations.sources.records import Place, a_list, a_record
 
 # How a number's likeliest spelling looks.
 _NUMBER = re.compile(r"\+\d+", re.ASCII)
+
+NO_SUCH_NUMBER = "No user with that number ever chatted. Check it, and enter it with its country code."
+CANNOT_KNOW = (
+    "No user was found. That does not mean that nobody with this number ever chatted: the chatbot may mix a secret "
+    "into the ids of its users, and this console does not have it. An administrator can set CHATBOT_USER_ID_SECRET."
+)
 
 
 class ByPhone(Lookup):
@@ -31,8 +38,11 @@ class ByPhone(Lookup):
     of_person = ("phone",)
     title = "By phone number"
     found = "A chatbot user of that number"
-    nothing = "No user with that number ever chatted. Check it, and give it with its country code."
     phone = KeyField(label="Phone number", most=SORT_KEY_BYTES)
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.nothing = NO_SUCH_NUMBER if settings.CHATBOT_USER_ID_SECRET else CANNOT_KNOW
 
     def clean_phone(self) -> str:
         """As typed, if it is a number in any spelling."""
@@ -44,9 +54,9 @@ class ByPhone(Lookup):
         return typed
 
     def find(self, staff: Staff) -> Place:
-        """The user's list: two small Queries for each spelling, at once."""
+        """The user's list: two small Queries for each spelling and secret, at once."""
         check(staff)
-        return _users(tuple(user_id_of(each) for each in spellings(self.cleaned_data["phone"])))
+        return _users(tuple(one for each in spellings(self.cleaned_data["phone"]) for one in user_ids_of(each)))
 
 
 class ByUser(Lookup):
@@ -56,7 +66,7 @@ class ByUser(Lookup):
     of_person = ("user_id",)
     title = "By user id"
     found = "A chatbot user"
-    nothing = "No user of that id ever chatted. It is the SHA-256 digest of a phone number: 64 digits and letters."
+    nothing = "No user of that id ever chatted. It is a SHA-256 digest: 64 digits and letters."
     user_id = KeyField(label="User id", most=SORT_KEY_BYTES)
 
     def find(self, staff: Staff) -> Place:

@@ -3,6 +3,7 @@
 None checks scope: whoever calls has (`keys.check`). All raise the store's errors.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,7 +16,9 @@ from console.dynamodb.batches import batch_get
 from console.dynamodb.connection import call
 from console.dynamodb.keys import PARTITION_KEY_BYTES, SORT_KEY_BYTES, fits
 from console.dynamodb.models import ForeignModel
+from console.dynamodb.presence import table_keys
 from console.dynamodb.registry import table_name
+from console.errors import TableMissing
 from conversations.sources.chats.keys import is_usable
 from conversations.sources.chats.models import (
     PROMPT,
@@ -39,6 +42,8 @@ EVENTS_READ = 500
 # Compared to find when somebody last wrote: the index has no order.
 COMPARED = 100
 WINDOW = 100
+# A number as DynamoDB takes it for a key: the seconds when a session began, with decimals or without.
+_EPOCH = re.compile(r"[0-9]{1,20}(?:\.[0-9]{1,17})?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,25 +97,63 @@ def is_gone(item: ForeignModel) -> bool:
 # --- Sessions -------------------------------------------------------------------------------------------------------
 
 
+def key_of_session(user_id: str, session_id: str) -> Key | None:
+    """A session's key in the table that is there; None for an id that can have none.
+
+    The schema's table is sorted by `SessionId`, the public chatbot's own by the `TimestampCreated` with which the id
+    ends. Raises `TableMissing`, which says so, for a table with another key, and the store's errors.
+    """
+    if not fits(user_id) or not fits(session_id, SORT_KEY_BYTES):
+        return None
+    key: Key = {"UserId": {"S": user_id}}
+    names = table_keys("SESSIONS")
+    if "TimestampCreated" in names:
+        number = session_id.removeprefix(f"{user_id}:")
+        return {**key, "TimestampCreated": {"N": number}} if _EPOCH.fullmatch(number) else None
+    if names and names != {"UserId", "SessionId"}:
+        raise OtherKey(names)
+    return {**key, "SessionId": {"S": session_id}}
+
+
+class OtherKey(TableMissing):
+    """The table Sessions has a key that the console does not read by."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        super().__init__("SESSIONS")
+        self.args = (
+            f"Its key is {' and '.join(sorted(names))}. The console reads sessions by UserId with SessionId or "
+            "TimestampCreated.",
+        )
+
+
 def session(user_id: str, session_id: str) -> Session | None:
     """A session that has not expired, as it is now: one strongly consistent GetItem; none for what is no key."""
-    if not fits(user_id) or not fits(session_id, SORT_KEY_BYTES):
+    key = key_of_session(user_id, session_id)
+    if key is None:
         return None
     answer = call(
         "GetItem",
         TableName=table_name("SESSIONS"),
-        Key={"UserId": {"S": user_id}, "SessionId": {"S": session_id}},
+        Key=key,
         ConsistentRead=True,
         ReturnConsumedCapacity="TOTAL",
     )
-    found = Session.from_raw_data(answer["Item"]) if answer.get("Item") else None
-    return None if found is None or is_gone(found) else found
+    found = _session_of(answer["Item"]) if answer.get("Item") else None
+    return None if found is None or is_gone(found) or found.SessionId != session_id else found
+
+
+def _session_of(raw: Key) -> Session:
+    """A session; one that is sorted by its time may lack its id, which says the same."""
+    if "SessionId" not in raw and raw.get("TimestampCreated", {}).get("N"):
+        raw = {**raw, "SessionId": {"S": f"{raw['UserId']['S']}:{raw['TimestampCreated']['N']}"}}
+    return Session.from_raw_data(raw)
 
 
 def sessions_of(user_id: str) -> Part[Session]:
     """A user's sessions that have not expired, in the order of their ids, which is not that of time."""
+    key_of_session(user_id, user_id)  # raises for a key by which nothing could be opened
     part = _first_part(Session, user_id, limit=MOST_SESSIONS)
-    return Part(tuple(item for item in part.items if not is_gone(item)), part.last)
+    return Part(tuple(_session_of(item.raw) for item in part.items if not is_gone(item)), part.last)
 
 
 def has_session(user_id: str) -> bool:

@@ -7,6 +7,7 @@ from typing import Generic, TypeVar
 from console.dynamodb import presence
 from console.dynamodb.registry import TABLES
 from console.errors import ConsoleError, NotAccepted, StoreUnavailable, TableMissing, Throttled
+from conversations.sources.chats.queries import OtherKey
 
 T = TypeVar("T")
 
@@ -37,6 +38,8 @@ def told(error: ConsoleError | None, what: str, table_key: str, index: str = "")
         return ()
     if index and isinstance(error, NotAccepted | TableMissing) and index_absent(table_key, index):
         return (f"{what}: the index {index} is not there in this environment.",)
+    if isinstance(error, OtherKey):
+        return (f"{what}: {error}",)
     if isinstance(error, TableMissing):
         return (f"{what}: the table {TABLES[table_key].base} is not there in this environment.",)
     if isinstance(error, Throttled):

@@ -1,4 +1,4 @@
-"""`manage.py tenants guard-channels | export | import`: guards for other writers' channels; tenants in files."""
+"""`manage.py tenants guard-channels | repair-users | export | import`: what others left out; tenants in files."""
 
 import sys
 from argparse import ArgumentParser
@@ -13,11 +13,11 @@ from tqdm import tqdm
 
 from console import clock
 from console.errors import ConsoleError
-from tenants import guarding
+from tenants import guarding, repairing
 from tenants.keys import Channel
 from tenants.transfer import exporting
 from tenants.transfer.checking import shown
-from tenants.transfer.document import Given, made, read
+from tenants.transfer.document import MAX_BYTES, Given, made, read
 from tenants.transfer.importing import carry_out
 from tenants.transfer.planning import Fate, Plan, plan_of
 
@@ -25,19 +25,24 @@ OUT = "-"
 
 
 class Command(BaseCommand):
-    """See the modules `tenants.guarding` and `tenants.transfer`."""
+    """See the modules `tenants.guarding`, `tenants.repairing` and `tenants.transfer`."""
 
-    help = "Guard channels that other services mapped; export tenants to a file, and import them from one."
+    help = "Guard channels that other services mapped, repair users that the platform cannot read; tenants in files."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        """The three subcommands."""
+        """The subcommands."""
         commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
         guard = commands.add_parser(
             "guard-channels",
             help="guard the channels that other services mapped, and report clashes; reads the whole tenants table",
         )
         guard.add_argument("--dry-run", action="store_true", help="write nothing, say what would be done")
+        users = commands.add_parser(
+            "repair-users",
+            help="add to users what the tenant platform needs to read them; reads the whole tenants table",
+        )
+        users.add_argument("--dry-run", action="store_true", help="write nothing, say what would be done")
         out = commands.add_parser("export", help="write tenants to a file; it holds personal data")
         out.add_argument("file", metavar="FILE", help="a new file; - for standard output")
         out.add_argument(
@@ -50,9 +55,10 @@ class Command(BaseCommand):
         load.add_argument("--yes", action="store_true", help="write without asking")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run one of the three; what goes wrong is said without a traceback, with exit status 1."""
+        """Run one of them; what goes wrong is said without a traceback, with exit status 1."""
         commands: dict[str, Callable[[dict[str, Any]], None]] = {
             "guard-channels": self._guard,
+            "repair-users": self._repair,
             "export": self._export,
             "import": self._import,
         }
@@ -96,6 +102,28 @@ class Command(BaseCommand):
     def _tell(self, what: str, channel: Channel, *tenant_ids: str) -> None:
         self.stdout.write(f"{what}: {shown(channel.key)} ({', '.join(map(shown, tenant_ids))})")
 
+    # --- repair-users -------------------------------------------------------------------------------------------------
+
+    def _repair(self, options: dict[str, Any]) -> None:
+        with _progress() as advance:
+            users = [(item, *repairing.repairs_of(item)) for item in repairing.all_users(advance)]
+        done = needed = unreadable = 0
+        for item, given, left in users:
+            who = f"{shown(str(item.plain('sk')))} of {shown(str(item.plain('pk')))}"
+            if given:
+                needed += 1
+                repaired = not options["dry_run"] and repairing.repair(item, given)
+                done += repaired
+                refused = "would repair" if options["dry_run"] else "changed meanwhile, run it again"
+                what = "repaired" if repaired else refused
+                self.stdout.write(f"{what}: {who} ({', '.join(given)})")
+            if left:
+                unreadable += 1
+                self.stdout.write(f"CANNOT BE READ by the platform: {who} (fill in {', '.join(left)} in the console)")
+        self.stdout.write(f"{len(users)} users: {done} repaired now, {needed - done} not repaired, {unreadable} left.")
+        if unreadable:
+            raise CommandError("The platform reads no users of these tenants until somebody fills in what is left.")
+
     # --- export -------------------------------------------------------------------------------------------------------
 
     def _export(self, options: dict[str, Any]) -> None:
@@ -126,7 +154,8 @@ class Command(BaseCommand):
     # --- import -------------------------------------------------------------------------------------------------------
 
     def _import(self, options: dict[str, Any]) -> None:
-        tenants = read(options["file"].read_bytes())
+        with options["file"].open("rb") as file:
+            tenants = read(file.read(MAX_BYTES + 1))
         plans = [plan_of(given) for given in tenants]
         for plan in plans:
             self._show(plan)

@@ -97,7 +97,7 @@ def test_half_a_row_and_a_row_twice_are_named(store, olga):
     put_tenants(store)
     answer = olga.post("/tenants/outlocks/users/new/", USER | {"identity-0-type": "slack"})
     assert "Type the id" in body(answer)
-    twice = {f"identity-{n}-{key}": value for n in (0, 1) for key, value in (("type", "slack"), ("id", f"U{n}"))}
+    twice = {f"identity-{n}-{key}": value for n in (0, 1) for key, value in (("type", "slack"), ("id", "U1"))}
     answer = olga.post("/tenants/outlocks/users/new/", USER | twice)
     assert "in an earlier row too" in body(answer)
     assert "USER#mara" not in of(store, "outlocks")
@@ -249,7 +249,7 @@ def test_a_channel_is_moved_to_a_tenant_in_scope_only(store, olga):
 
 def test_a_bare_mapping_is_made_findable(store, olga):
     put_tenants(store)
-    store.put("TENANTS", mapping(gsi1sk=...))
+    store.put("TENANTS", mapping(gsi1pk=...))
     page = body(olga.get("/tenants/outlocks/channels/"))
     assert "cannot find it" in page
     olga.post(link(page, "complete"))
@@ -327,7 +327,10 @@ def test_activating_asks_once_whose_the_channels_are_and_shows_it_when_refused(s
     with store.calls() as calls:
         answer = olga.post("/tenants/outlocks/status/activate/", {"seen": "onboarding"})
     assert answer.status_code == 422
-    assert "<bdi>Teams azure-bot-app-id: The tenant acme has this channel.</bdi>" in body(answer)
+    assert (
+        '<bdi>Teams azure-bot-app-id: The tenant acme has this channel.</bdi> <a href="/tenants/outlocks/channels/">'
+        in body(answer)
+    )
     assert "Activate the tenant" not in body(answer)
     assert [call.index for call in calls].count("channel-mapping") == 1
 

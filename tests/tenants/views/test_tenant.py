@@ -7,8 +7,8 @@ import pytest
 
 from console.dynamodb import calls
 from tenants import settings
-from tests.tenants.items import SETTINGS, mapping, tenant, user
-from tests.tenants.kit import ADMIN, put_tenants
+from tests.tenants.items import SETTINGS, invitation, mapping, signed_in_user, tenant, user
+from tests.tenants.kit import ADMIN, of, put_tenants
 
 PAGES = ("", "readiness/", "history/", "memories/", "settings/", "users/", "channels/")
 
@@ -72,12 +72,69 @@ def test_clashes_are_told_by_name_within_scope_only(store, olga, aiko):
     assert "secret" not in page
 
 
-def test_unknown_items_are_listed_and_untouched(store, olga):
+def test_unknown_items_are_shown_by_role_and_untouched(store, olga, aiko):
     put_tenants(store)
-    store.put("TENANTS", {"pk": "TENANT#outlocks", "sk": "INVITE#7", "code": "abc"})
+    item = {"pk": "TENANT#outlocks", "sk": "LICENCE#7", "seats": 12, "contact": "Write to boss@outlocks.example"}
+    store.put("TENANTS", item)
     page = body(olga.get("/tenants/outlocks/"))
-    assert "INVITE#7" in page
-    assert "abc" not in page
+    assert "LICENCE#7" in page
+    assert "boss@outlocks.example" in page
+    page = body(aiko.get("/tenants/outlocks/"))
+    assert "LICENCE#7" in page
+    assert ">12<" in page
+    assert "boss@" not in page
+    olga.post("/tenants/outlocks/status/suspend/", {"seen": "active", "reason": "the contract ended"})
+    assert of(store, "outlocks")["LICENCE#7"] == item
+
+
+def test_what_the_platform_keeps_of_users_is_shown_by_role_and_kept(store, olga, aiko):
+    store.put_all("TENANTS", [tenant(), signed_in_user(metadata={"theme": "dark", "phone": "+447700900831"})])
+    page = body(olga.get("/tenants/outlocks/users/"))
+    for words in (
+        "last_login",
+        "2026-11-20T08:15:00+00:00",
+        "cognito_sub",
+        "https://img.example/a.png",
+        "+447700900831",
+    ):
+        assert words in page
+    page = body(aiko.get("/tenants/outlocks/users/"))
+    assert "dark" in page
+    assert "447700900831" not in page
+
+
+def test_invitations_of_the_tenant_are_listed_on_the_users_page_without_their_code(store, olga, aiko):
+    put_tenants(store)
+    ended = invitation("gone", email="late@outlocks.example", ttl=1_000_000_000)
+    of_others = invitation("other", "acme")
+    store.put_all("TENANTS", [invitation(note="from the fair"), ended, of_others])
+    page = body(olga.get("/tenants/outlocks/users/"))
+    for words in ("Invitations", "new@outlocks.example", "pending", "from the fair"):
+        assert words in page
+    for words in ("k3Jx9vQ2", "late@", "new@acme"):
+        assert words not in page
+    page = body(aiko.get("/tenants/outlocks/users/"))
+    assert "from the fair" in page
+    assert "new@outlocks" not in page
+    assert "Invitations" not in body(olga.get("/tenants/acme/channels/"))
+
+
+def test_a_clash_and_ready_never_stand_side_by_side(store, olga):
+    ready = json.dumps(SETTINGS | {"enabled_channels": ["dashboard", "teams"]})
+    store.put_all("TENANTS", [tenant(settings=ready), user(), mapping(), tenant("acme")])
+    htmx = {"HTTP_HX_REQUEST": "true"}
+    for page in ("", "readiness/"):
+        assert "ready</span>" in body(olga.get(f"/tenants/outlocks/{page}")), page
+    assert ">ready" in body(olga.get("/tenants/outlocks/readiness/", **htmx)).replace("</svg> ", ">").replace("\n", "")
+    store.put("TENANTS", mapping(tenant_id="acme"))
+    for page in ("", "readiness/"):
+        told = body(olga.get(f"/tenants/outlocks/{page}"))
+        assert "ready</span>" not in told, page
+        assert "1 thing is missing" in told, page
+        assert "The tenant acme has this channel" in told, page
+    row = body(olga.get("/tenants/outlocks/readiness/", **htmx))
+    assert "clash" in row
+    assert "1 thing is missing" in row
 
 
 def test_one_bad_item_does_not_break_the_page(store, olga):

@@ -1,0 +1,69 @@
+"""Users whose items lack what the platform needs to read them: it loads all of a tenant's users or none.
+
+Of these items its WhatsApp webhook makes who may write to a bot, so that one that cannot be read silences the tenant.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pynamodb.transactions import TransactWrite
+
+from console.audit.actions import Action, tenant_trail
+from console.audit.recording import COMMAND_LINE, Entry
+from console.dynamodb.translation import TransactionRefused
+from console.trees import text_of
+from tenants.keys import Kind
+from tenants.models import TenantUser, item_of
+from tenants.reading import REQUIRED
+from tenants.users import as_read, named
+from tenants.walking import Progress, walk
+from tenants.writing import write
+
+# What the platform itself takes where an item has none.
+_DEFAULTS = {"display_name": "", "role": "member"}
+
+
+def all_users(progress: Progress) -> Iterator[TenantUser]:
+    """The users of all tenants. For commands only: it reads the whole table. Raises the store's errors."""
+    for kind, item in map(item_of, walk(progress)):
+        if kind is Kind.USER and isinstance(item, TenantUser):
+            yield item
+
+
+def repairs_of(item: TenantUser) -> tuple[dict[str, str], tuple[str, ...]]:
+    """What the platform needs of a user: attributes that can be given, and names of those that only a person knows."""
+    given = {name: value for name, value in named(item).items() if item.plain(name) != value}
+    given |= {name: value for name, value in _DEFAULTS.items() if item.plain(name) is None}
+    left = [name for name in REQUIRED if name not in given and not isinstance(item.plain(name), str)]
+    identities = item.plain("channel_identities")
+    if isinstance(identities, dict):
+        given["channel_identities"] = json.dumps(identities, ensure_ascii=False, default=text_of)
+    elif not _is_readable(identities):
+        left.append("channel_identities")
+    return given, tuple(left)
+
+
+def _is_readable(identities: Any) -> bool:
+    """The platform does without them, but not with what is no JSON object."""
+    try:
+        return identities is None or (isinstance(identities, str) and isinstance(json.loads(identities), dict))
+    except (ValueError, RecursionError):
+        return False
+
+
+def repair(item: TenantUser, given: Mapping[str, str]) -> bool:
+    """Write what `repairs_of` gives, with its entry. False if the user changed meanwhile. Raises the store's errors."""
+    user_id, tenant_id = named(item).values()
+
+    def add(writes: TransactWrite) -> None:
+        actions = [getattr(TenantUser, name).set(value) for name, value in given.items()]
+        writes.update(TenantUser(item.plain("pk"), item.plain("sk")), actions=actions, condition=as_read(item))
+
+    payload = {"user": user_id, "changed": ", ".join(given)}
+    entry = Entry(tenant_trail(tenant_id), Action.USER_CHANGED, COMMAND_LINE, company_id=tenant_id, payload=payload)
+    try:
+        write(add, entry)
+    except TransactionRefused:
+        return False
+    return True

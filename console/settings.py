@@ -125,7 +125,7 @@ OIDC_ROLES = {
     name.strip(): role.strip()
     for name, _, role in (each.rpartition("=") for each in env.list("OIDC_ROLES", default=[]))
 }
-# The claim that lists company and tenant ids, or `*`.
+# The claim that lists `company:ID` and `tenant:ID`, or `*`.
 OIDC_SCOPE_CLAIM = env.str("OIDC_SCOPE_CLAIM", default="")
 
 # --- Transport and cookies: strict, but for the demo's plain http on loopback --------------------------------------

@@ -1,10 +1,11 @@
 """One's own account as its page shows it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from console import clock
 from console.staff import accounts, known_companies, second_factor, session_list
+from console.staff.account_record import scope_words
 from console.staff.models import OPENID_CONNECT
 from console.staff.permissions import Staff
 
@@ -44,9 +45,8 @@ def load(staff: Staff) -> OwnAccount:
 
 
 def _scope_in_words(staff: Staff) -> tuple[str, ...]:
-    ids = sorted(staff.scope.ids)
-    if staff.scope.everything or not ids:
+    if staff.scope.everything or staff.scope.is_empty:
         return ()
-    names = known_companies.known_to(staff).names
-    named = tuple(f"{names[each]} ({each})" if names.get(each, each) != each else each for each in ids[:SCOPE_SHOWN])
-    return (*named, f"and {len(ids) - SCOPE_SHOWN} more") if len(ids) > SCOPE_SHOWN else named
+    # Few roles may know tenants by name: an id without one is not said to be unknown.
+    known = replace(known_companies.known_to(staff), failed=True)
+    return tuple(scope_words(staff.scope, known, SCOPE_SHOWN))

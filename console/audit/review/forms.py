@@ -135,7 +135,7 @@ class ReviewForm(DaysForm):
     def __init__(self, data: QueryDict, staff: Staff) -> None:
         super().__init__(_with_others_apart(data))
         self.staff = staff
-        if staff.scope.ids:
+        if self.company_ids:
             self.fields["company"].widget.attrs["list"] = "companies"
         self._choices("group", group_slugs())
         self._choices("action", {name: name for name in known_actions()})
@@ -152,9 +152,10 @@ class ReviewForm(DaysForm):
         return NOBODY if actor.lower() == NOBODY else actor
 
     def clean_company(self) -> str:
-        """A company in scope; whether there is one of that id is not told."""
+        """A company or tenant in scope; whether there is one of that id is not told."""
         company: str = self.cleaned_data["company"]
-        if company and not self.staff.scope.covers(company):
+        scope = self.staff.scope
+        if company and not (scope.covers_company(company) or scope.covers_tenant(company)):
             raise forms.ValidationError("No company of that id is in your scope.")
         return company
 
@@ -185,8 +186,8 @@ class ReviewForm(DaysForm):
 
     @property
     def company_ids(self) -> list[str]:
-        """Companies to suggest: those that the person's scope names."""
-        return sorted(self.staff.scope.ids)[:60]
+        """Companies and tenants to suggest: those that the person's scope names."""
+        return sorted(self.staff.scope.company_ids | self.staff.scope.tenant_ids)[:60]
 
     @property
     def actors(self) -> tuple[tuple[str, str], ...]:

@@ -5,7 +5,7 @@ written together with the account. So a name that changes at the provider change
 account by bearing its name: an account with a password, or of another subject, is never tied to anybody.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pynamodb.attributes import UnicodeAttribute
@@ -22,7 +22,7 @@ from console.staff.oidc import claims as claims_of
 from console.staff.oidc.claims import Person
 from console.staff.oidc.configuration import Configuration
 from console.staff.oidc.refusals import NotAdmitted
-from console.staff.permissions import Role
+from console.staff.permissions import ALL, Role, Scope, id_of
 
 # Whose word it is when an account is made or changed by what the provider says of a person.
 PROVIDER = Actor("company sign-in", "service")
@@ -120,11 +120,12 @@ def _first_time(subject: str, person: Person) -> StaffAccount:
 
 
 def _make(subject: str, person: Person, role: Role) -> StaffAccount:
+    scope = _as_meant(person.scope or (), Scope())
     try:
         return services.create_for_company_sign_in(
             person.username,
             role=role,
-            scope=person.scope or (),
+            scope=scope,
             display_name=person.display_name,
             time_zone=person.time_zone,
             subject=subject,
@@ -144,10 +145,26 @@ def _as_claimed(account: StaffAccount, person: Person) -> StaffAccount:
     """The account with role and scope of the claims, where they decide; a change ends its sessions."""
     if account.disabled:
         raise NotAdmitted("disabled account")
+    scope = None if person.scope is None else _as_meant(person.scope, Scope.of(account.scope or []))
     try:
-        return services.change(account, role=person.role, scope=person.scope, actor=PROVIDER)
+        return services.change(account, role=person.role, scope=scope, actor=PROVIDER)
     except Invalid as error:
         raise NotAdmitted("last administrator of everything", LAST_ADMIN) from error
+
+
+def _as_meant(claimed: Iterable[str], stored: Scope) -> list[str]:
+    """The claimed scope, where an id alone means what the account's scope says of that id already.
+
+    An id that says not what it is of never opens anything new: raises `NotAdmitted`.
+    """
+    known = stored.stored()
+    entries: list[str] = []
+    for each in claimed:
+        meant = [each] if each == ALL or id_of(each) != each else [entry for entry in known if id_of(entry) == each]
+        if not meant:
+            raise NotAdmitted("scope claim has an id without company: or tenant:", claims_of.BAD_SCOPE)
+        entries += meant
+    return entries
 
 
 def _sign_out_everywhere(account: StaffAccount, refusal: NotAdmitted) -> None:

@@ -17,13 +17,14 @@ SCOPE_SHOWN = 20
 class OwnAccount:
     """One's own account as its page shows it.
 
-    `scope`: companies and tenants by name or id; empty for all and for none. `flaw`: why the second factor works no
-    more, in words.
+    `scope`: companies and tenants by name or id; empty for all and for none. `needs_second_factor`: the role does.
+    `flaw`: why the second factor works no more, in words.
     """
 
     scope: tuple[str, ...]
     has_password: bool
     has_second_factor: bool
+    needs_second_factor: bool
     second_factor_at: datetime | None
     codes_left: int
     flaw: str
@@ -37,6 +38,7 @@ def load(staff: Staff) -> OwnAccount:
         scope=_scope_in_words(staff),
         has_password=account.signs_in_with != OPENID_CONNECT,
         has_second_factor=second_factor.is_on(account),
+        needs_second_factor=second_factor.is_required(staff.role.value),
         second_factor_at=clock.parse_instant(account.second_factor_at),
         codes_left=second_factor.codes_left(account),
         flaw=second_factor.flaw(account),

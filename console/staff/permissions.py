@@ -169,6 +169,8 @@ class Staff:
     scope: Scope
     time_zone: str = "UTC"
     session_id: str = field(default="", repr=False)
+    # The session opens nothing but the page where the required second factor is set up.
+    must_add_second_factor: bool = False
 
     @property
     def role_label(self) -> str:

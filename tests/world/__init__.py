@@ -108,8 +108,8 @@ def _build(store: Store, text: Callable[[str], str]) -> World:
 
 
 def both_of(company_id: str) -> list[str]:
-    """The scope of a company and its tenants: the first of these bears the company's id."""
-    return [f"company:{company_id}", *(f"tenant:{each}" for each in tenant_ids(company_id))]
+    """The scope of a side's tenants and of the companies that bear their ids."""
+    return [f"{kind}:{each}" for kind in ("company", "tenant") for each in tenant_ids(company_id)]
 
 
 def person(username: str, role: str, scope: list[str], text: Callable[[str], str] = str) -> StaffAccount:

@@ -16,7 +16,7 @@ from console.audit.actions import Action, staff_trail
 from console.audit.recording import Actor, Entry, build
 from console.dynamodb.models import StoreModel, TableMeta
 from console.errors import Conflict, Invalid, NotFound
-from console.staff import accounts, services, sessions
+from console.staff import accounts, second_factor, services, sessions
 from console.staff.models import OPENID_CONNECT, StaffAccount
 from console.staff.oidc import claims as claims_of
 from console.staff.oidc.claims import Person
@@ -36,6 +36,10 @@ NAME_TAKEN = (
 NO_USERNAME = (
     "Your company's sign-in worked, but your name there cannot be a username here: those have 1 to 64 letters without "
     "accents, digits, dots, dashes or underscores. Ask an administrator of the console."
+)
+NO_SECOND_FACTOR = (
+    "Your company's sign-in worked, but without a second factor, which your role here needs. Set one up there, then "
+    "sign in again. If you have one already, ask an administrator of the console."
 )
 LAST_ADMIN = (
     "Your company's sign-in worked, but it no longer makes you an administrator of everything, and here you are the "
@@ -74,7 +78,10 @@ def _admit(subject: str, claims: Mapping[str, Any], configuration: Configuration
         person = claims_of.person(claims, configuration)
         if account is None:
             account = _first_time(subject, person)
-        return _as_claimed(account, person)
+        account = _as_claimed(account, person)
+        if second_factor.is_required(account.role) and not claims_of.has_second_factor(claims, configuration):
+            raise NotAdmitted("no second factor", NO_SECOND_FACTOR)
+        return account
     except NotAdmitted as refusal:
         if account is not None:
             refusal.username = account.username

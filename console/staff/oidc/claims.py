@@ -60,6 +60,16 @@ def person(claims: Mapping[str, Any], configuration: Configuration) -> Person:
     )
 
 
+def has_second_factor(claims: Mapping[str, Any], configuration: Configuration) -> bool:
+    """Whether the provider says that it asked for a second factor; True where the settings do not say how it would."""
+    methods, context = claims.get("amr"), claims.get("acr")
+    known = configuration.second_factor_amr, configuration.second_factor_acr
+    if not any(known):
+        return True
+    named = {each for each in methods if isinstance(each, str)} if isinstance(methods, list) else set()
+    return bool(named & known[0]) or (isinstance(context, str) and context in known[1])
+
+
 def value_at(claims: Mapping[str, Any], name: str) -> Any:
     """A claim by its name, or by a path with dots such as `realm_access.roles`; None where there is none."""
     if name in claims:

@@ -7,6 +7,7 @@ from django.test import Client
 
 from console.audit.actions import staff_trail
 from console.staff import services
+from console.staff.oidc import configuration
 from console.staff.permissions import Role
 from tests import faults
 from tests.console.staff.conftest import ADMIN, PASSWORD
@@ -487,3 +488,49 @@ def test_role_claim_that_is_one_text_is_one_group(store, provider, client):
 def test_new_person_without_a_scope_claim_sees_nothing_yet(store, provider, client):
     come(client)
     assert account(store)["scope"] == []
+
+
+# --- Second factor ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("claims", "gets_in"),
+    [
+        ({"amr": ["pwd", "otp"]}, True),
+        ({"acr": "gold"}, True),
+        ({"amr": ["pwd"]}, False),
+        ({"amr": [7, None, ["otp"]]}, False),
+        ({"acr": ["gold"]}, False),
+        ({"acr": "silver"}, False),
+        ({}, False),
+    ],
+)
+def test_role_that_needs_a_second_factor_gets_in_only_where_the_provider_states_one(
+    store, provider, client, settings, claims, gets_in
+):
+    settings.REQUIRE_SECOND_FACTOR = ["agent"]
+    settings.OIDC_SECOND_FACTOR_AMR, settings.OIDC_SECOND_FACTOR_ACR = ["mfa", "otp"], ["gold"]
+    provider.claim_changes |= claims
+    answer = come(client)
+    if gets_in:
+        assert answer.status_code == 302
+        assert client.get("/").status_code == 200
+    else:
+        assert_refused(store, answer, "without a second factor", "Set one up there")
+        assert failures(store) == ["failed: no second factor"]
+    provider.person["groups"] = ["console-auditors"]
+    assert come(Client()).status_code == 302
+
+
+def test_without_a_claim_that_would_tell_the_provider_decides_and_start_up_warns(
+    store, provider, client, settings, caplog
+):
+    settings.REQUIRE_SECOND_FACTOR = ["all"]
+    assert come(client).status_code == 302
+    assert client.get("/").status_code == 200
+    configuration.assert_oidc()
+    assert "OIDC_SECOND_FACTOR_AMR" in caplog.text
+    caplog.clear()
+    settings.OIDC_SECOND_FACTOR_AMR = ["mfa"]
+    configuration.assert_oidc()
+    assert caplog.text == ""

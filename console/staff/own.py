@@ -108,7 +108,7 @@ def change_password(staff: Staff, current: str, new: str, *, visit: Visit) -> st
     """
     account, session = _mine(staff)
     _check_password(account, current, visit, Action.PASSWORD_CHANGED)
-    passwords.check_rules(new, account.username)
+    passwords.check_rules(new, account.username, account.display_name or "")
     if passwords.verify(new, account.password_hash)[0]:
         raise Invalid("That is the password you have. Choose another one.")
     return _apply_here(account, session, password_links.new_password(new), Action.PASSWORD_CHANGED)

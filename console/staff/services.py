@@ -60,7 +60,7 @@ def create(
 ) -> StaffAccount:
     """Make an account with a password. Raises `Invalid` for what cannot be and `Conflict` if the username is taken."""
     account = _new(username, role, scope, display_name, time_zone)
-    passwords.check_rules(password, account.username)
+    passwords.check_rules(password, account.username, account.display_name)
     account.password_hash = passwords.hash_password(password)
     _save_new(account, actor)
     return account
@@ -223,7 +223,7 @@ def reset_password(account: str | StaffAccount, password: str, *, actor: Actor) 
     """Set a new password; all sessions end, and links to set one. Raises `NotFound`, `Invalid`, `Conflict`."""
     account = _current(account)
     _check_has_password(account)
-    passwords.check_rules(password, account.username)
+    passwords.check_rules(password, account.username, account.display_name or "")
     return apply(account, password_links.new_password(password), Action.PASSWORD_RESET, {}, actor)
 
 

@@ -485,3 +485,9 @@ def _entry(agent):
     from console.audit.recording import Actor, Entry, build
 
     return build(Entry(staff_trail(agent.username), Action.SIGN_IN, Actor.of(agent.as_staff())), clock.now())
+
+
+def test_browser_forgets_what_it_kept_at_sign_out_but_not_its_cookies(client, sign_in):
+    sign_in(client)
+    assert client.post("/sign-out/")["Clear-Site-Data"] == '"cache", "storage"'
+    assert "Clear-Site-Data" not in client.get("/sign-in/")

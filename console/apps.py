@@ -26,10 +26,12 @@ class ConsoleConfig(AppConfig):
         from console.staff import known_companies
         from console.staff.oidc.configuration import assert_oidc
         from console.staff.search import FINDER as STAFF
+        from console.staff.second_factor import assert_required
 
         assert_environment()
         assert_secret_key()
         assert_safe_switches()
+        assert_required()
         assert_oidc()
         finders.register(EVENTS)
         finders.register(STAFF)

@@ -91,11 +91,13 @@ def register_count(section: str, route: str) -> None:
 def page(request: HttpRequest) -> dict[str, Any]:
     """Context of base.html; reads nothing from DynamoDB."""
     staff: Staff | None = getattr(request, "staff", None)
+    # Who has to set up a second factor first is offered nothing that would only lead back.
+    is_open = staff is not None and not staff.must_add_second_factor
     return {
         "environment": environment(),
-        "nav": navigation(request.path, staff) if staff else [],
+        "nav": navigation(request.path, staff) if staff and is_open else [],
         "staff": staff,
-        "account_url": address_of("account"),
+        "account_url": address_of("account") if is_open else "",
         "sign_out_url": address_of("sign-out"),
         "read_only": read_only_reason() if staff else "",
     }

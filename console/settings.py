@@ -116,6 +116,8 @@ REVEALS_PER_DAY = env.int("REVEALS_PER_DAY", default=200)
 # How many proxies of ours append to X-Forwarded-For; with 0 the header is never read.
 TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", default=0)
 PASSWORD_LINK_HOURS = env.int("PASSWORD_LINK_HOURS", default=24)
+# Whose sign-in needs a second factor: none, all, or roles (see console.staff.second_factor).
+REQUIRE_SECOND_FACTOR = [each.strip() for each in env.list("REQUIRE_SECOND_FACTOR", default=["none"])]
 
 # --- Sign-in with the company's own identity provider (OpenID Connect); off without an issuer ----------------------
 OIDC_ISSUER = env.str("OIDC_ISSUER", default="")
@@ -132,8 +134,11 @@ OIDC_ROLES = {
     name.strip(): role.strip()
     for name, _, role in (each.rpartition("=") for each in env.list("OIDC_ROLES", default=[]))
 }
-# The claim that lists company and tenant ids, or `*`.
+# The claim that lists `company:ID` and `tenant:ID`, or `*`.
 OIDC_SCOPE_CLAIM = env.str("OIDC_SCOPE_CLAIM", default="")
+# What the ID token's `amr` and `acr` say of a sign-in with a second factor; one of them is enough.
+OIDC_SECOND_FACTOR_AMR = [each.strip() for each in env.list("OIDC_SECOND_FACTOR_AMR", default=[])]
+OIDC_SECOND_FACTOR_ACR = [each.strip() for each in env.list("OIDC_SECOND_FACTOR_ACR", default=[])]
 
 # --- Transport and cookies: strict, but for the demo's plain http on loopback --------------------------------------
 PLAIN_HTTP = env.bool("PLAIN_HTTP", default=False)

@@ -19,6 +19,7 @@ class ConversationsConfig(AppConfig):
         from console.audit import links, looks_recipients, scoping
         from console.search import finders
         from console.staff import known_companies, services
+        from console.staff.permissions import COMPANY, TENANT
         from conversations import sources
         from conversations.companies import exists as company_exists
         from conversations.companies import names_for, project_names
@@ -40,9 +41,9 @@ class ConversationsConfig(AppConfig):
         links.register(url_by_id)
         links.register_project_names(project_names)
         looks_recipients.register(conversations_of)
-        known_companies.register(names_for, known_companies.COMPANY)
-        known_companies.register_existence(company_exists)
-        known_companies.register_existence(tenant_conversation_exists)
+        known_companies.register(names_for, COMPANY)
+        known_companies.register_existence(company_exists, COMPANY)
+        known_companies.register_existence(tenant_conversation_exists, TENANT)
         services.on_disabled.append(release_everything_of)
         context.register_count("queue", "queue-count")
         sources.register(Chats())

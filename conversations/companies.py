@@ -93,9 +93,9 @@ def companies_for(staff: Staff) -> tuple[Company, ...]:
     """
     if staff.scope.is_empty:
         return ()
-    names = {company_id: company_id for company_id in staff.scope.ids}
+    names = {company_id: company_id for company_id in staff.scope.company_ids}
     for company_id, name in _registered(_revision() if staff.scope.everything else ""):
-        if staff.scope.covers(company_id):
+        if staff.scope.covers_company(company_id):
             names[company_id] = name or company_id
     companies = (Company(company_id, name) for company_id, name in names.items())
     return tuple(sorted(companies, key=lambda company: (company.name.casefold(), company.company_id)))

@@ -220,7 +220,7 @@ def _keys_by_project(conversation_id: str, staff: Staff) -> tuple[list[tuple[str
     """
     company_id, _, rest = conversation_id.partition("#")
     project_id = rest.partition("#")[0]
-    if not company_id or not project_id or not staff.scope.covers(company_id):
+    if not company_id or not project_id or not staff.scope.covers_company(company_id):
         return [], ""
     source = Source(
         model=Conversation,

@@ -34,11 +34,13 @@ def _list_of(context: dict[str, Any] | None, staff: Staff) -> ConversationList |
     filters = _filters(context, staff)
     try:
         match context:
-            case {"list": "company", "company": str() as company} if staff.scope.covers(company):
+            case {"list": "company", "company": str() as company} if staff.scope.covers_company(company):
                 return of_company(company, filters, staff, in_time=_in_time(context))
-            case {"list": "project", "company": str() as company, "project": str() as project} if staff.scope.covers(
-                company
-            ):
+            case {
+                "list": "project",
+                "company": str() as company,
+                "project": str() as project,
+            } if staff.scope.covers_company(company):
                 return of_company(company, filters, staff, project, in_time=_in_time(context))
             case {"list": "recipient", "reference": str() as reference}:
                 return of_recipient(unseal("recipient", reference, 1)[0], filters, staff)

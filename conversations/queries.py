@@ -218,7 +218,7 @@ ROW_ATTRIBUTES = (
 
 def is_visible(item: Conversation, staff: Staff) -> bool:
     """Whether an item lies in a person's scope; without a company it is for scope "all" only."""
-    return staff.scope.covers(item.company_id)
+    return staff.scope.covers_company(item.company_id)
 
 
 def _source(

@@ -6,7 +6,7 @@ from dataclasses import replace
 from console.audit.recording import Actor
 from console.errors import StoreUnavailable
 from console.staff import accounts
-from console.staff.permissions import Scope, Staff
+from console.staff.permissions import Staff
 from conversations.companies import companies_for
 from conversations.handoff import ReleaseReport, release_all
 from conversations.queue.filtered import READS_PER_COMPANY
@@ -35,7 +35,7 @@ def release_everything_of(username: str, actor: Actor) -> None:
     Its scope may have been narrowed since it took something: every company of the registry is looked through too.
     """
     staff = accounts.get(username).as_staff()
-    anywhere = replace(staff, scope=Scope(everything=True, ids=staff.scope.ids))
+    anywhere = replace(staff, scope=replace(staff.scope, everything=True))
     companies = [company.company_id for company in companies_for(anywhere)]
     report = _release(username, actor, companies, THOROUGH_READS)
     if report.failed or report.unread:

@@ -41,7 +41,7 @@ def _by_id(value: str, staff: Staff) -> Found:
 
 def _company(value: str, staff: Staff) -> Found:
     """A company in scope of which anything is known. At most one GetItem and one Query."""
-    found = companies.find(value) if staff.scope.covers(value) else None
+    found = companies.find(value) if staff.scope.covers_company(value) else None
     return Found((Hit(found.name, url_of("company", value), value),)) if found else Found()
 
 

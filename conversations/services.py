@@ -82,7 +82,7 @@ def _load(reference: str, staff: Staff) -> tuple[Conversation, dict[str, Any] | 
     # Thousands of messages cost more than all else together: they stay as they came until one is shown.
     messages = raw.pop("messages", None)
     item = Conversation.from_raw_data(raw)
-    if is_gone(item, clock.now()) or not staff.scope.covers(item.company_id):
+    if is_gone(item, clock.now()) or not staff.scope.covers_company(item.company_id):
         raise NotFound
     return item, messages
 

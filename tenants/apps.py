@@ -12,9 +12,11 @@ class TenantsConfig(AppConfig):
         """Register what the base asks apps for: which tenants there are, and how they are found."""
         from console.search import finders
         from console.staff import known_companies
-        from tenants.queries import names_for
+        from console.staff.permissions import TENANT
+        from tenants.queries import exists, names_for
         from tenants.search import FINDERS
 
-        known_companies.register(names_for, known_companies.TENANT)
+        known_companies.register(names_for, TENANT)
+        known_companies.register_existence(exists, TENANT)
         for finder in FINDERS:
             finders.register(finder)

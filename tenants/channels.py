@@ -189,7 +189,7 @@ def move(tenant_id: str, channel: Channel, to: str, staff: Staff) -> None:
 def check_free(claims: Claims, staff: Staff, *mine: str) -> None:
     """Raise `ChannelTaken` if anybody else has the channel, naming who only within the person's scope."""
     if others := claims.others(*mine):
-        raise ChannelTaken(next((each for each in others if staff.scope.covers(each)), ""))
+        raise ChannelTaken(next((each for each in others if staff.scope.covers_tenant(each)), ""))
 
 
 def in_words(channel: Channel) -> str:

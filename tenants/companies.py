@@ -7,8 +7,7 @@ from console.audit.actions import Action
 from console.dynamodb.translation import TransactionRefused
 from console.errors import Conflict, Invalid, NotFound
 from console.staff import known_companies
-from console.staff.known_companies import COMPANY, TENANT, KnownCompanies
-from console.staff.permissions import Permission, Staff
+from console.staff.permissions import COMPANY, TENANT, Permission, Staff
 from tenants.keys import check_key, company_key, partition_of
 from tenants.models import TenantCompany
 from tenants.writing import check_exists, check_writer, current_meta, entry_of, write
@@ -18,15 +17,18 @@ OUT_OF_SCOPE = "There is no company of that id in your scope."
 
 def check_company(company_id: str, staff: Staff) -> None:
     """Raise `Invalid` for a company out of the person's scope, whether it is there or not."""
-    if not staff.scope.covers(company_id):
+    if not staff.scope.covers_company(company_id):
         raise Invalid(OUT_OF_SCOPE)
 
 
-def linkable(staff: Staff) -> KnownCompanies:
-    """The companies known within a person's scope, without the scope's tenants. Never raises."""
-    companies, tenants = (known_companies.known_to(staff, kind) for kind in (COMPANY, TENANT))
-    names = {each: name for each, name in companies.names.items() if each not in tenants.names}
-    return KnownCompanies(names, companies.failed)
+def linkable(staff: Staff) -> dict[str, str]:
+    """Names by id of the companies known within a person's scope; an id that may mean a tenant is left out if it does.
+
+    Never raises.
+    """
+    known = known_companies.known_to(staff)
+    tenants = known.of_kind(TENANT).keys() & staff.scope.unconfirmed
+    return {each: name for each, name in known.of_kind(COMPANY).items() if each not in tenants}
 
 
 def link(tenant_id: str, company_id: str, staff: Staff) -> None:

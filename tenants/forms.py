@@ -1,6 +1,6 @@
 """What people type of tenants: their identity, a channel, companies, what to resolve, and why a status changes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -8,11 +8,10 @@ from django.http import QueryDict
 
 from console.errors import Invalid
 from console.forms import PLAIN_TEXT, FilterForm, cleaned_by
-from console.staff.known_companies import KnownCompanies
 from console.staff.permissions import Staff
 from tenants.channel_types import MAX_CHANNEL_ID, MAX_TYPE, TYPES
 from tenants.companies import OUT_OF_SCOPE
-from tenants.keys import MAX_ID, MAX_NAME, Channel, checked_name, checked_part, checked_tenant_id, proposed_id
+from tenants.keys import MAX_ID, MAX_NAME, Channel, checked_company_id, checked_name, checked_tenant_id, proposed_id
 from tenants.onboarding import MAX_COMPANIES
 from tenants.records import STATUSES
 from tenants.row_forms import Row
@@ -145,10 +144,10 @@ class CompaniesForm(forms.Form):
     )
 
     def __init__(
-        self, data: QueryDict | None, *, staff: Staff, known: KnownCompanies, chosen: Sequence[str] = ()
+        self, data: QueryDict | None, *, staff: Staff, known: Mapping[str, str], chosen: Sequence[str] = ()
     ) -> None:
         self.staff = staff
-        offered = dict(list(known.names.items())[:COMPANIES_OFFERED])
+        offered = dict(list(known.items())[:COMPANIES_OFFERED])
         ticked, typed = [each for each in chosen if each in offered], [each for each in chosen if each not in offered]
         super().__init__(data, initial={"companies": ticked, "other": "\n".join(typed)})
         choices = [(each, f"{name} ({each})" if name != each else each) for each, name in offered.items()]
@@ -165,9 +164,9 @@ class CompaniesForm(forms.Form):
             self.add_error(None, f"Choose {MAX_COMPANIES} companies at most; others can be linked later.")
         for each in self.ids:
             try:
-                checked_part(each, "A company's id", MAX_ID)
+                checked_company_id(each)
             except Invalid as error:
                 self.add_error("other", f"{each[:40]}: {error}")
             else:
-                if not self.staff.scope.covers(each):
+                if not self.staff.scope.covers_company(each):
                     self.add_error("other", f"{each}: {OUT_OF_SCOPE}")

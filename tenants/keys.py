@@ -9,6 +9,7 @@ from django.utils.text import slugify
 
 from console.dynamodb.keys import PARTITION_KEY_BYTES, SORT_KEY_BYTES, fits
 from console.errors import Invalid
+from console.staff.permissions import is_reserved
 
 META = "META"
 # The console's own: bumped by every change of a tenant's users, so that two changes at once cannot both hold.
@@ -115,6 +116,8 @@ def checked_tenant_id(typed: str) -> str:
         )
     if _PHONE.search(tenant_id):
         raise Invalid("An id stands in addresses, so it may not hold what could be a phone number: seven digits.")
+    if is_reserved(tenant_id):
+        raise Invalid(f"{tenant_id!r} has a meaning of its own in scopes. Choose another id.")
     return tenant_id
 
 
@@ -143,6 +146,14 @@ def checked_part(typed: str, what: str, most: int = MAX_ID) -> str:
     if len(part) > most:
         raise Invalid(f"{what} is at most {most} characters long.")
     return part
+
+
+def checked_company_id(typed: str) -> str:
+    """A company's id as a key has it. Raises `Invalid`."""
+    company_id = checked_part(typed, "A company's id")
+    if is_reserved(company_id):
+        raise Invalid(f"A company's id cannot be {company_id[:40]!r}: that has a meaning of its own in scopes.")
+    return company_id
 
 
 def check_key(pk: str, sk: str) -> None:

@@ -20,7 +20,7 @@ from console.dynamodb.translation import ConditionFailed, TransactionRefused
 from console.errors import Conflict, NotFound
 from console.staff import known_companies
 from console.staff.models import StaffAccount
-from console.staff.permissions import Permission, Staff
+from console.staff.permissions import TENANT, Permission, Staff
 from tenants import settings_text
 from tenants.channels import Claims, add_claim, check_free, claims_of
 from tenants.companies import add_company, check_company
@@ -64,8 +64,8 @@ def begin(tenant_id: str, name: str, token: str, staff: Staff) -> None:
     """
     staff.require(Permission.TENANT_WRITE)
     tenant_id, name = checked_tenant_id(tenant_id), checked_name(name)
-    # The id becomes part of the person's scope: it must not open what somebody else has under it.
-    gains = not staff.scope.covers(tenant_id)
+    # The tenant becomes part of the person's scope: it must not open what somebody else has under its id.
+    gains = not staff.scope.covers_tenant(tenant_id)
     in_use = (gains and known_companies.is_in_use(tenant_id)) or read_partition(tenant_id).items
     # What a first sending of the same form wrote is in use too.
     if in_use and not _is_own(tenant_id, token):
@@ -86,7 +86,7 @@ def begin(tenant_id: str, name: str, token: str, staff: Staff) -> None:
     told = {"name": name} | ({"scope_of": staff.username} if gains else {})
     entries = [entry_of(tenant_id, Action.TENANT_CREATED, staff, **told)]
     if gains:
-        payload = {"changed": "scope", "gained": tenant_id}
+        payload = {"changed": "scope", "gained": TENANT + tenant_id}
         entries.append(Entry(staff_trail(staff.username), Action.STAFF_CHANGED, Actor.of(staff), payload=payload))
     try:
         write(add, *entries)
@@ -96,10 +96,11 @@ def begin(tenant_id: str, name: str, token: str, staff: Staff) -> None:
 
 
 def _gain(writes: TransactWrite, tenant_id: str, staff: Staff) -> None:
-    """Who creates a tenant may go on with it. Sessions go on: a scope that grows ends nobody's."""
+    """Who creates a tenant may go on with it, and with no company of its id. Sessions go on: a scope that grows ends
+    nobody's."""
     account = StaffAccount(username=staff.username)
     actions: list[UpdateAction] = [
-        StaffAccount.scope.set(StaffAccount.scope.append([tenant_id])),
+        StaffAccount.scope.set(StaffAccount.scope.append([TENANT + tenant_id])),
         StaffAccount.updated_at.set(clock.to_iso(clock.now())),
     ]
     writes.update(account, actions=actions, condition=StaffAccount.username.exists())

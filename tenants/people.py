@@ -81,7 +81,7 @@ def users_of_id(user_id: str, staff: Staff) -> KnownUsers:
     if staff.scope.everything:
         found, more = _everywhere(user_key(user_id))
     else:
-        found = _within(staff.scope.ids, user_key(user_id))
+        found = _within(staff.scope.tenant_ids, user_key(user_id))
     items = [TenantItem.from_raw_data(raw) for raw in found]
     owners = ((tenant_of(item.plain("pk")), item) for item in items)
     users = tuple(KnownUser(owner, _name(item, staff), ("id",)) for owner, item in owners if owner)

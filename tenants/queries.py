@@ -86,7 +86,7 @@ def first_tenants(staff: Staff) -> tuple[tuple[TenantRow, ...], bool]:
 def _of_scope(staff: Staff, status: str, cursor: str) -> TenantPage:
     """The next of the scope's ids; ids of companies among them are no tenants, and those of nobody no rows."""
     binding = ("tenants of a scope", status, staff.username)
-    ids = sorted(each for each in staff.scope.ids if fits(partition_of(each)))
+    ids = sorted(each for each in staff.scope.tenant_ids if fits(partition_of(each)))
     start = unseal_cursor(cursor, *binding) if cursor else 0
     start = start if isinstance(start, int) and 0 <= start < len(ids) else 0
     found = metas_of(ids[start : start + BATCH])
@@ -106,6 +106,14 @@ def metas_of(ids: Sequence[str]) -> dict[str, TenantMeta]:
     """Tenants by id, those that are there. One BatchGetItem for each hundred. Raises the store's errors."""
     found = batch_get("TENANTS", [{"pk": partition_of(each), "sk": META} for each in ids], LIST_ATTRIBUTES)
     return {tenant_of(raw["pk"]["S"]): TenantMeta.from_raw_data(raw) for raw in found}
+
+
+def exists(tenant_id: str) -> bool:
+    """Whether there is a tenant of that id, whoever asks: one small read. Raises the store's errors."""
+    try:
+        return fits(partition_of(tenant_id)) and bool(metas_of([tenant_id]))
+    except TableMissing:
+        return False
 
 
 def row_for(tenant_id: str, staff: Staff) -> TenantRow | None:
@@ -144,7 +152,7 @@ def load_tenant(tenant_id: str, staff: Staff) -> Tenant:
 def check_tenant(tenant_id: str, staff: Staff) -> None:
     """Raise `Forbidden` without `tenant:read`, `NotFound` for an id out of scope: before any read."""
     staff.require(Permission.TENANT_READ)
-    if not (tenant_id and staff.scope.covers(tenant_id) and fits(partition_of(tenant_id))):
+    if not (tenant_id and staff.scope.covers_tenant(tenant_id) and fits(partition_of(tenant_id))):
         raise NotFound
 
 

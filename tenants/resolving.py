@@ -67,7 +67,7 @@ def resolve(channel: Channel, staff: Staff) -> Resolved:
     """
     staff.require(Permission.TENANT_READ)
     owners = owners_of(channel)
-    visible = [each for each in owners.tenants if staff.scope.covers(each)]
+    visible = [each for each in owners.tenants if staff.scope.covers_tenant(each)]
     metas = metas_of(visible[:100])
     claimants = []
     for each in owners.tenants[:100]:
@@ -91,5 +91,5 @@ def _guard_in_words(guard: str, tenants: tuple[str, ...], staff: Staff) -> str:
         return "It has no guard yet: the console does not know that it is taken." if tenants else ""
     if guard in tenants:
         return ""
-    named = guard if staff.scope.covers(guard) else "another tenant"
+    named = guard if staff.scope.covers_tenant(guard) else "another tenant"
     return f"Its guard names {named}, whose mapping is gone: it can be claimed."

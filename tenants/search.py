@@ -17,7 +17,7 @@ _TOLD_BY_FORM = tuple(name for name in TYPES if name != "dashboard")
 
 
 def _tenant(value: str, staff: Staff) -> Found:
-    row = row_for(value, staff) if staff.scope.covers(value) else None
+    row = row_for(value, staff) if staff.scope.covers_tenant(value) else None
     return Found((_hit(row),)) if row else Found()
 
 
@@ -80,7 +80,7 @@ def _owners(channels: tuple[Channel, ...], staff: Staff) -> Found:
         hits += [
             Hit(f"{label_of(channel.type)} channel of {owner}", reverse("tenant-channels", args=[owner]))
             for owner in owners_of(channel).tenants
-            if staff.scope.covers(owner)
+            if staff.scope.covers_tenant(owner)
         ]
     return Found(tuple(hits))
 

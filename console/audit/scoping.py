@@ -57,11 +57,11 @@ def check_scope(trail: str, staff: Staff, named_by_entries: Iterable[str]) -> fr
     owners = owners_of_trail(trail, named_by_entries)
     if staff.scope.everything or trail == staff_trail(staff.username):
         return owners
-    if is_conversation_trail(trail) and not covers_all(owners, staff):
+    if is_conversation_trail(trail) and not covers_all(trail, owners, staff):
         # Asked where the entries have answered too: a trail out of scope costs what one that is not there costs.
         known = companies_of(trail)
         owners = owners or known
-    if not covers_all(owners, staff):
+    if not covers_all(trail, owners, staff):
         raise NotFound
     return owners
 
@@ -91,6 +91,10 @@ def owners_of_trail(trail: str, named: Iterable[str] = ()) -> frozenset[str]:
     return frozenset(named) if is_conversation_trail(trail) else frozenset()
 
 
-def covers_all(owners: frozenset[str], staff: Staff) -> bool:
-    """Whether a person may see what belongs to these; what belongs to nobody is out of scope."""
-    return bool(owners) and all(staff.scope.covers(owner) for owner in owners)
+def covers_all(trail: str, owners: frozenset[str], staff: Staff) -> bool:
+    """Whether a person may see a trail that belongs to these; what belongs to nobody is out of scope.
+
+    The owner of a tenant's trail is a tenant, of every other one a company: an id tells nothing of that.
+    """
+    covers = staff.scope.covers_tenant if trail.startswith(TENANT_TRAIL) else staff.scope.covers_company
+    return bool(owners) and all(map(covers, owners))

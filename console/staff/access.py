@@ -32,6 +32,12 @@ def signed_in(view: View) -> View:
     return view
 
 
+def sets_up_second_factor(view: View) -> View:
+    """Declare that a view is open while the second factor that a role needs is not set up: no other one is."""
+    view.sets_up_second_factor = True  # type: ignore[attr-defined]
+    return view
+
+
 def public(view: View) -> View:
     """Declare that a view is for everyone, signed in or not."""
     view.is_public = True  # type: ignore[attr-defined]

@@ -9,7 +9,7 @@ from console.staff import second_factor
 from console.staff.directory import Deed, State, reason_against, state_of
 from console.staff.known_companies import KnownCompanies
 from console.staff.models import OPENID_CONNECT, StaffAccount
-from console.staff.permissions import Scope, Staff
+from console.staff.permissions import Scope, Staff, id_of
 
 IDS_LISTED = 40
 
@@ -18,9 +18,10 @@ IDS_LISTED = 40
 class AccountRecord:
     """An account. `seen` is what a form about it carries, to tell whether it changed since.
 
-    `scope` lists its companies in words. `link_expires_at` is of the last link to set a password that nobody used;
-    `link_is_open` says whether it still works. `tied`: the company's own sign-in has named the person already.
-    `against` says why a deed cannot be done ("" if it can), by its name with underscores.
+    `scope` lists its companies and tenants in words; `unconfirmed` says that old entries may mean either.
+    `link_expires_at` is of the last link to set a password that nobody used; `link_is_open` says whether it still
+    works. `tied`: the company's own sign-in has named the person already. `against` says why a deed cannot be done (""
+    if it can), by its name with underscores.
     """
 
     username: str
@@ -28,6 +29,7 @@ class AccountRecord:
     role: str
     scope: tuple[str, ...]
     scope_label: str
+    unconfirmed: bool
     time_zone: str
     state: State
     disabled_at: datetime | None
@@ -55,6 +57,7 @@ def record_of(account: StaffAccount, staff: Staff, known: KnownCompanies | None 
         role=account.role,
         scope=tuple(scope_words(scope, known or KnownCompanies())),
         scope_label=scope.label,
+        unconfirmed=bool(scope.unconfirmed) and not scope.everything,
         time_zone=account.time_zone or "UTC",
         state=state_of(account),
         disabled_at=at(account.disabled_at),
@@ -73,20 +76,23 @@ def record_of(account: StaffAccount, staff: Staff, known: KnownCompanies | None 
     )
 
 
-def scope_words(scope: Scope, known: KnownCompanies) -> list[str]:
+def scope_words(scope: Scope, known: KnownCompanies, limit: int = IDS_LISTED) -> list[str]:
     """A scope as a list: names with ids; those that nobody knows are marked, where what is known could be read."""
     if scope.everything or scope.is_empty:
         return [scope.label]
-    ids = sorted(scope.ids, key=lambda each: (known.names.get(each, each).casefold(), each))
-    words = [_company_words(each, known) for each in ids[:IDS_LISTED]]
-    return words + ([f"and {len(ids) - IDS_LISTED} more"] if len(ids) > IDS_LISTED else [])
+    entries = sorted(scope.stored(), key=lambda each: (known.names.get(each, id_of(each)).casefold(), each))
+    words = [_entry_words(each, known) for each in entries[:limit]]
+    return words + ([f"and {len(entries) - limit} more"] if len(entries) > limit else [])
 
 
-def _company_words(company_id: str, known: KnownCompanies) -> str:
-    name = known.names.get(company_id)
+def _entry_words(entry: str, known: KnownCompanies) -> str:
+    owner_id = id_of(entry)
+    if entry == owner_id:
+        return f"{owner_id}, read as a company and as a tenant until an administrator says which"
+    kind, name = entry.removesuffix(f":{owner_id}"), known.names.get(entry)
     if name is None:
-        return f"{company_id}, not known here" if known.names and not known.failed else company_id
-    return company_id if name == company_id else f"{name} ({company_id})"
+        return f"{kind} {owner_id}, not known here" if known.names and not known.failed else f"{kind} {owner_id}"
+    return f"{kind} {owner_id}" if name == owner_id else f"{kind} {name} ({owner_id})"
 
 
 @dataclass(frozen=True, slots=True)

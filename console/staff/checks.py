@@ -1,13 +1,14 @@
 """What an account may be called and hold: one place for the forms, the command line and the company's own sign-in."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from zoneinfo import available_timezones
 
 from console.errors import Invalid
 from console.staff.accounts import normal_username
-from console.staff.permissions import Scope
+from console.staff.permissions import ALL, COMPANY, TENANT, Scope
 
 MAX_SCOPE = 500
+MAX_ID = 200
 MAX_NAME = 80
 # An account of that name would have no page: its address is another one's.
 KEPT_FOR_PAGES = frozenset({"new"})
@@ -30,18 +31,30 @@ def checked_username(typed: str) -> str:
     return name
 
 
-def checked_scope(ids: Iterable[str]) -> list[str]:
-    """Company and tenant ids as stored: sorted, or `*` for all (also said as "all"). Raises `Invalid`."""
-    cleaned = [each.strip() for each in ids]
-    if any(each.lower() == "all" for each in cleaned):
-        cleaned.append("*")
+def checked_scope(entries: Iterable[str], kept: Collection[str] = ()) -> list[str]:
+    """Entries of a scope as stored: `company:ID` and `tenant:ID`, sorted, or `*` for all. Raises `Invalid`.
+
+    An id alone, as entries were before they said what they mean, is allowed only where it is among those `kept`. No
+    word stands for all: a tenant may bear it.
+    """
+    cleaned = [each.strip() for each in entries]
     for each in cleaned:
-        if "#" in each or len(each) > 200 or not each.isprintable():
-            raise Invalid(f"{each[:50]!r} is not a company or tenant id.")
+        if each != ALL and each not in kept:
+            _check_entry(each)
     stored = Scope.of(cleaned).stored()
     if len(stored) > MAX_SCOPE:
-        raise Invalid(f"A scope has at most {MAX_SCOPE} ids; give scope all instead.")
+        raise Invalid(f"A scope has at most {MAX_SCOPE} companies and tenants; give all instead.")
     return stored
+
+
+def _check_entry(entry: str) -> None:
+    kind = next((each for each in (COMPANY, TENANT) if entry.startswith(each)), "")
+    owner_id = entry.removeprefix(kind)
+    if not owner_id or owner_id == ALL or "#" in owner_id or len(owner_id) > MAX_ID or not owner_id.isprintable():
+        raise Invalid(f"{entry[:50]!r} is not a company or tenant id.")
+    if not kind:
+        shown = owner_id[:50]
+        raise Invalid(f"Say what {shown!r} is: {COMPANY}{shown} or {TENANT}{shown}.")
 
 
 def checked_display_name(name: str) -> str:

@@ -12,15 +12,15 @@ from console.staff.models import StaffAccount
 from console.staff.permissions import Role
 
 DEMO = Actor("demo", "operator")
-CUCUMBER, NORTHWIND, LUMEN = "ci-cuc-001", "ci-nwe-002", "ci-lum-003"
+CUCUMBER, NORTHWIND, LUMEN = "company:ci-cuc-001", "company:ci-nwe-002", "company:ci-lum-003"
 # Tenants that the onboarding person looks after: all of the demo's but one.
 TENANTS = (
-    "outlocks",
-    "lumen-dental",
-    "northwind-energy",
-    "kestrel-freight",
-    "bluebird-books",
-    "cucumber-recruitment",
+    "tenant:outlocks",
+    "tenant:lumen-dental",
+    "tenant:northwind-energy",
+    "tenant:kestrel-freight",
+    "tenant:bluebird-books",
+    "tenant:cucumber-recruitment",
 )
 
 

@@ -21,7 +21,7 @@ from console.refs import seal_cursor, unseal_cursor
 from console.search.meanings import named_so
 from console.staff import accounts, known_companies, second_factor
 from console.staff.models import OPENID_CONNECT, RoleIndex, StaffAccount
-from console.staff.permissions import Role, Scope, Staff
+from console.staff.permissions import COMPANY, TENANT, Role, Scope, Staff, id_of
 
 PAGE_SIZE = 50
 # A page with filters looks at so many accounts of each role at once, and so often.
@@ -55,7 +55,7 @@ class AccountRow:
     """One account of the list.
 
     `companies` are the first companies and tenants of its scope, by id with the name ("" where it is not known); `more`
-    is how many others there are.
+    is how many others there are. `unconfirmed` says that the scope has old entries that may mean either.
     """
 
     username: str
@@ -64,6 +64,7 @@ class AccountRow:
     scope_label: str
     companies: tuple[tuple[str, str], ...]
     more: int
+    unconfirmed: bool
     state: State
     disabled_at: datetime | None
     second_factor: bool
@@ -94,7 +95,7 @@ def within(scope: Scope, staff: Staff) -> bool:
     """Whether an account of that scope is this administrator's to see and change."""
     if staff.scope.everything:
         return True
-    return not scope.everything and bool(scope.ids) and scope.ids <= staff.scope.ids
+    return not scope.is_empty and not scope.beyond(staff.scope)
 
 
 def load(username: str, staff: Staff) -> StaffAccount:
@@ -122,7 +123,7 @@ def check_grant(scope: Scope, staff: Staff) -> None:
         return
     if scope.everything:
         raise Invalid("You cannot give all companies: your own scope is limited.")
-    if beyond := sorted(scope.ids - staff.scope.ids):
+    if beyond := scope.beyond(staff.scope):
         raise Invalid(f"You cannot give what is not in your own scope: {known_companies.listed(beyond)}.")
     if scope.is_empty:
         raise Invalid("Give at least one of your companies: who has none is for administrators of all companies.")
@@ -254,16 +255,24 @@ def _query(role: str, low: str, high: str, limit: int) -> tuple[list[StaffAccoun
 IDS_SHOWN = 3
 
 
+def _named(entry: str, names: Mapping[str, str]) -> tuple[str, str]:
+    """An entry's id and the name of what it means, "" where none is known."""
+    owner_id = id_of(entry)
+    found = (names.get(each, "") for each in (entry, COMPANY + owner_id, TENANT + owner_id))
+    return owner_id, next((name for name in found if name not in ("", owner_id)), "")
+
+
 def _row(account: StaffAccount, names: Mapping[str, str]) -> AccountRow:
     scope = Scope.of(account.scope or [])
-    ids = sorted(scope.ids) if not scope.everything else []
+    entries = [] if scope.everything else scope.stored()
     return AccountRow(
         username=account.username,
         name=account.display_name or account.username,
         role=account.role,
         scope_label=scope.label,
-        companies=tuple((each, names.get(each, "") if names.get(each) != each else "") for each in ids[:IDS_SHOWN]),
-        more=max(0, len(ids) - IDS_SHOWN),
+        companies=tuple(_named(each, names) for each in entries[:IDS_SHOWN]),
+        more=max(0, len(entries) - IDS_SHOWN),
+        unconfirmed=bool(scope.unconfirmed) and not scope.everything,
         state=state_of(account),
         disabled_at=clock.parse_instant(account.disabled_at),
         second_factor=second_factor.is_on(account),

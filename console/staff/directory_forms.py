@@ -19,7 +19,7 @@ from console.staff.directory import Filters, State
 from console.staff.known_companies import KnownCompanies
 from console.staff.models import OPENID_CONNECT, PASSWORD, StaffAccount
 from console.staff.own_forms import zone_choices
-from console.staff.permissions import Role, Scope, Staff
+from console.staff.permissions import ALL, COMPANY, TENANT, Role, Scope, Staff, id_of
 
 ROLE_WORDS = {
     Role.AGENT: "works the queue: reads conversations, takes them over and hands them back, sees numbers and addresses",
@@ -29,6 +29,15 @@ ROLE_WORDS = {
 }
 # So many companies are offered to tick; who has more types the ids of the others.
 COMPANIES_OFFERED = 60
+# What an old entry is said to mean; with nothing chosen it stays as it is.
+_MEANT = {
+    "": "Not confirmed: read as both",
+    "company": "The company",
+    "tenant": "The tenant",
+    "both": "The company and the tenant",
+    "neither": "Neither: take it away",
+}
+_KINDS = {"company": (COMPANY,), "tenant": (TENANT,), "both": (COMPANY, TENANT), "neither": ()}
 _PREFIX = re.compile(r"[a-z0-9._-]{0,64}", re.ASCII)
 
 
@@ -71,14 +80,18 @@ class DirectoryFilter(FilterForm):
 
 
 class _AnyOfMany(forms.MultipleChoiceField):
-    """Ticked companies. The registry may have changed since the form was made: an id is checked as typed ones are."""
+    """Ticked entries. What is known may have changed since the form was made: they are checked as typed ones are."""
 
     def valid_value(self, value: Any) -> bool:
         return True
 
 
 class AccountForm(forms.Form):
-    """Name, role, scope and time zone of an account. `scope` is what was chosen, as stored; see `clean`."""
+    """Name, role, scope and time zone of an account. `scope` is what was chosen, as stored; see `clean`.
+
+    Companies and tenants are sent as entries of a scope are stored. That all are meant says a field of its own, and no
+    word in another one does.
+    """
 
     display_name = forms.CharField(
         required=False,
@@ -93,12 +106,12 @@ class AccountForm(forms.Form):
         error_messages={"required": "Choose a role.", "invalid_choice": "Choose one of these roles."},
     )
     everything = forms.BooleanField(required=False, label="All companies and tenants, also future ones")
-    companies = _AnyOfMany(required=False, widget=forms.CheckboxSelectMultiple)
+    companies = _AnyOfMany(required=False, label="Companies and tenants", widget=forms.CheckboxSelectMultiple)
     other = forms.CharField(
         required=False,
         max_length=120_000,
         widget=forms.Textarea(attrs={**PLAIN_TEXT, "rows": 3}),
-        help_text="Separated by spaces, commas or lines.",
+        help_text="Each as company:ID or tenant:ID, separated by spaces, commas or lines.",
     )
     time_zone = forms.ChoiceField(
         choices=(),
@@ -122,24 +135,44 @@ class AccountForm(forms.Form):
         super().__init__(data, initial=_initial(account, scope, offered))
         self._choices("role", [(role.value, _role_label(role)) for role in Role])
         self._choices("time_zone", zone_choices(clock.now(), account.time_zone or "" if account else ""))
-        self._choices("companies", [(each, _company_label(each, name)) for each, name in offered.items()])
-        self.fields["other"].label = "Other company or tenant ids" if offered else "Company and tenant ids"
+        self._choices("companies", [(each, _entry_label(each, name)) for each, name in offered.items()])
+        self.fields["other"].label = "Other companies and tenants" if offered else "Companies and tenants"
+        self._ask_what_is_meant(scope)
         if not offered:
             del self.fields["companies"]
         if len(known.names) > len(offered):
             self.fields["other"].help_text += f" {len(known.names) - len(offered)} known ones are not listed above."
         if known.failed:
-            self.fields["other"].help_text += " The known companies could not be read just now: type their ids."
+            self.fields["other"].help_text += " Names could not be read just now: type the ids."
         if not staff.scope.everything:
             del self.fields["everything"]
         if account is not None and account.username == staff.username:
-            for name in ("role", "everything", "companies", "other"):
+            for name in ("role", "everything", "companies", "other", *self.meant):
                 self.fields.pop(name, None)
+
+    def _ask_what_is_meant(self, scope: Scope) -> None:
+        """A field for each old entry; `meant` has their ids by the fields' names."""
+        self.meant: dict[str, str] = {}
+        for each in sorted(scope.unconfirmed) if not scope.everything else ():
+            found = self.known.meanings_of(each)
+            self.meant[name := f"meant:{each}"] = each
+            self.fields[name] = forms.ChoiceField(
+                required=False,
+                label=each,
+                choices=list(_MEANT.items()),
+                help_text=f"Known here: {' and '.join(found)}." if found else "No name is known of this id.",
+                error_messages={"invalid_choice": "Choose one of these."},
+            )
+
+    @property
+    def meant_fields(self) -> list[forms.BoundField]:
+        """Those that ask what old entries mean."""
+        return [self[name] for name in self.meant if name in self.fields]
 
     @staticmethod
     def _offered(known: KnownCompanies, scope: Scope, data: QueryDict | None) -> dict[str, str]:
-        """Companies to tick, by name: those in scope or ticked already, and the first of the others."""
-        ticked = set(scope.ids) | set(data.getlist("companies") if data is not None else ())
+        """Companies and tenants to tick, by name: those in scope or ticked already, and the first of the others."""
+        ticked = set(scope.stored()) | set(data.getlist("companies") if data is not None else ())
         first = [each for each in known.names if each not in ticked][:COMPANIES_OFFERED]
         shown = ticked.union(first)
         return {each: name for each, name in known.names.items() if each in shown}
@@ -152,16 +185,22 @@ class AccountForm(forms.Form):
         return cleaned_by(checked_display_name, self.cleaned_data["display_name"])
 
     def clean(self) -> None:
-        """Bring the three ways to say a scope together, and hold it against what the administrator may give."""
+        """Bring the ways to say a scope together, and hold it against what the administrator may give."""
         if "other" not in self.fields:
             return
         typed = re.split(r"[\s,;]+", self.cleaned_data.get("other", ""))
-        ids = [each for each in (*typed, *self.cleaned_data.get("companies", ())) if each]
-        # Whoever may not give all is told so, rather than having the field ignored.
-        if self.cleaned_data.get("everything") or self.data.get("everything"):
-            ids = ["*"]
+        entries = [each for each in (*typed, *self.cleaned_data.get("companies", ())) if each]
+        old = Scope(unconfirmed=frozenset(self.meant.values()))
+        chosen = {each: _KINDS[kind] for name, each in self.meant.items() if (kind := self.cleaned_data.get(name))}
         try:
-            self.cleaned_data["scope"] = checked_scope(ids)
+            if ALL in entries:
+                raise Invalid("To give all, tick “All companies and tenants”.")
+            # Whoever may not give all is told so, rather than having the field ignored.
+            if self.cleaned_data.get("everything") or self.data.get("everything"):
+                self.cleaned_data["scope"] = Scope(everything=True).stored()
+            else:
+                entries += old.confirmed(chosen).stored()
+                self.cleaned_data["scope"] = checked_scope(entries, kept=old.unconfirmed)
             directory.check_grant(Scope.of(self.cleaned_data["scope"]), self.staff)
         except Invalid as error:
             self.add_error("other", str(error))
@@ -184,7 +223,8 @@ class AccountForm(forms.Form):
     def unknown_ids(self) -> list[str]:
         """Ids of the chosen scope that no app knows; none where what is known could not be read."""
         scope = Scope.of(self.cleaned_data.get("scope", []))
-        return [] if self.known.failed or not self.known.names else sorted(scope.ids.difference(self.known.names))
+        chosen = set() if scope.everything else set(scope.stored()) - scope.unconfirmed
+        return [] if self.known.failed or not self.known.names else sorted(chosen.difference(self.known.names))
 
 
 class NewAccountForm(AccountForm):
@@ -225,12 +265,13 @@ class NewAccountForm(AccountForm):
 def _initial(account: StaffAccount | None, scope: Scope, offered: Iterable[str]) -> dict[str, Any]:
     if account is None:
         return {"time_zone": "UTC"}
+    named = set() if scope.everything else set(scope.stored()) - scope.unconfirmed
     return {
         "display_name": account.display_name,
         "role": account.role,
         "everything": scope.everything,
-        "companies": [each for each in offered if each in scope.ids],
-        "other": "\n".join(sorted(scope.ids.difference(offered))),
+        "companies": [each for each in offered if each in named],
+        "other": "\n".join(sorted(named.difference(offered))),
         "time_zone": account.time_zone or "UTC",
     }
 
@@ -239,5 +280,5 @@ def _role_label(role: Role) -> SafeString:
     return format_html("<span><b>{}</b> {}</span>", role.value, ROLE_WORDS[role])
 
 
-def _company_label(company_id: str, name: str) -> SafeString | str:
-    return company_id if name == company_id else format_html("<span>{} <code>{}</code></span>", name, company_id)
+def _entry_label(entry: str, name: str) -> SafeString | str:
+    return entry if name == id_of(entry) else format_html("<span>{} <code>{}</code></span>", name, entry)

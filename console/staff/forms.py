@@ -73,8 +73,8 @@ class SetPasswordForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["password"].help_text = (
-            f"At least {settings.PASSWORD_MIN_LENGTH} characters; not your username, and none of the passwords that "
-            "everybody uses. A few words that only you would put together are good and easy to type."
+            f"At least {settings.PASSWORD_MIN_LENGTH} characters; not like your username or name, and nothing that "
+            "is easy to guess. A few words that only you would put together are good and easy to type."
         )
 
     def clean_code(self) -> str:

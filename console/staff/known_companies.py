@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from console.errors import ConsoleError
-from console.staff.permissions import Staff
+from console.staff.permissions import COMPANY, TENANT, Staff
 
 logger = logging.getLogger(__name__)
 
@@ -20,18 +20,26 @@ Exists = Callable[[str], bool]
 
 IDS_NAMED = 5
 
-COMPANY, TENANT = "company", "tenant"
-
 _sources: dict[Source, str] = {}
-_exist: list[Exists] = []
+_exist: dict[Exists, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class KnownCompanies:
-    """Names by id, in the order of names. `failed`: they could not (all) be read, which says nothing about an id."""
+    """Names by entry of a scope, in the order of names. `failed`: they could not (all) be read, which says nothing
+    about an id."""
 
     names: Mapping[str, str] = field(default_factory=dict)
     failed: bool = False
+
+    def of_kind(self, kind: str) -> dict[str, str]:
+        """Names by id, of `COMPANY` or `TENANT`."""
+        return {each.removeprefix(kind): name for each, name in self.names.items() if each.startswith(kind)}
+
+    def meanings_of(self, owner_id: str) -> list[str]:
+        """What an id that stands alone may mean, as far as names are known: "company Aardvark Ltd"."""
+        found = ((kind, self.names.get(kind + owner_id)) for kind in (COMPANY, TENANT))
+        return [f"{kind.rstrip(':')} {name}" for kind, name in found if name and name != owner_id]
 
 
 def register(source: Source, kind: str) -> None:
@@ -39,20 +47,25 @@ def register(source: Source, kind: str) -> None:
     _sources[source] = kind
 
 
-def register_existence(exists: Exists) -> None:
-    """Called once at start-up by an app that can tell whether an id is in use."""
-    if exists not in _exist:
-        _exist.append(exists)
+def register_existence(exists: Exists, kind: str = "") -> None:
+    """Called once at start-up by an app that can tell whether an id is in use: of a `COMPANY`, a `TENANT`, or any."""
+    _exist[exists] = kind
 
 
 def unregister_existence(exists: Exists) -> None:
     """Forget what `register_existence` was called with."""
-    _exist.remove(exists)
+    del _exist[exists]
 
 
 def is_in_use(owner_id: str) -> bool:
     """Whether any app has something of that id, which whoever gets it as scope would see. Raises the store's errors."""
     return any(exists(owner_id) for exists in _exist)
+
+
+def kinds_of(owner_id: str) -> list[str]:
+    """What is there under an id: `COMPANY`, `TENANT`, both or neither. For commands: it asks every store in turn."""
+    of_kinds = ((kind, exists) for exists, kind in _exist.items() if kind)
+    return sorted({kind for kind, exists in of_kinds if exists(owner_id)})
 
 
 def listed(ids: Sequence[str]) -> str:
@@ -61,12 +74,12 @@ def listed(ids: Sequence[str]) -> str:
 
 
 def known_to(staff: Staff, kind: str = "") -> KnownCompanies:
-    """What is known within a person's scope, of one kind or of both. Never raises: a scope can be given without."""
+    """What is known within a person's scope, of `COMPANY`, `TENANT` or both. Never raises: a scope can do without."""
     names: dict[str, str] = {}
     failed = False
-    for source in (each for each, of in _sources.items() if kind in ("", of)):
+    for source, of in ((each, of) for each, of in _sources.items() if kind in ("", of)):
         try:
-            names |= source(staff)
+            names |= {of + owner_id: name for owner_id, name in source(staff).items()}
         except ConsoleError as error:
             failed = True
             logger.warning("Companies could not be read for choosing a scope: %s", type(error).__name__)

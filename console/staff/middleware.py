@@ -58,6 +58,8 @@ class StaffMiddleware:
                 return _ask_to_sign_in(request)
             cast(StaffRequest, request).staff = staff
             timezone.activate(_zone(staff))
+            if staff.must_add_second_factor and not getattr(view, "sets_up_second_factor", False):
+                return _lead_to_set_up(request)
             if permissions and not any(staff.can(permission) for permission in permissions):
                 _note_denial(request, staff)
                 raise Forbidden
@@ -106,6 +108,15 @@ def _ask_to_sign_in(request: HttpRequest) -> HttpResponseBase:
     if settings.SESSION_COOKIE_NAME in request.COOKIES and POLL_HEADER not in request.headers:
         delete_session_cookie(response)
     return response
+
+
+def _lead_to_set_up(request: HttpRequest) -> HttpResponseBase:
+    """To the page where the required second factor is set up; what was sent is not done."""
+    if getattr(request, "htmx", None):
+        response = HttpResponse(status=HTTPStatus.FORBIDDEN)
+        response.headers["HX-Redirect"] = reverse("account-second-factor")
+        return response
+    return HttpResponseRedirect(reverse("account-second-factor"))
 
 
 def sign_in_url(request: HttpRequest, destination: str) -> str:

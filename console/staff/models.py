@@ -104,5 +104,7 @@ class StaffSession(StoreModel):
     user_agent = UnicodeAttribute(null=True)
     # How the person signed in, in words; see `console.staff.sessions`.
     method = UnicodeAttribute(null=True)
+    # The account had no second factor when it signed in, and its role needs one.
+    lacks_second_factor = BooleanAttribute(null=True)
 
     by_username = UsernameIndex()

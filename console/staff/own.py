@@ -90,6 +90,16 @@ def check_applicable(staff: Staff, *, second_factor_on: bool | None = None) -> N
     _check_applicable(accounts.get(staff.username), second_factor_on)
 
 
+def check_removable(staff: Staff) -> None:
+    """Raise `NotApplicable` for an account without a second factor, and for a role that needs one."""
+    check_applicable(staff, second_factor_on=True)
+    if second_factor.is_required(staff.role.value):
+        raise NotApplicable(
+            "Your role needs a second factor, so you cannot remove yours. For another phone, ask an administrator to "
+            "remove it: you set up the new one when you next sign in."
+        )
+
+
 @sensitive_variables()
 def change_password(staff: Staff, current: str, new: str, *, visit: Visit) -> str:
     """Set another password; the token with which this browser goes on. All other sessions and links to set one end.
@@ -98,7 +108,7 @@ def change_password(staff: Staff, current: str, new: str, *, visit: Visit) -> st
     """
     account, session = _mine(staff)
     _check_password(account, current, visit, Action.PASSWORD_CHANGED)
-    passwords.check_rules(new, account.username)
+    passwords.check_rules(new, account.username, account.display_name or "")
     if passwords.verify(new, account.password_hash)[0]:
         raise Invalid("That is the password you have. Choose another one.")
     return _apply_here(account, session, password_links.new_password(new), Action.PASSWORD_CHANGED)
@@ -163,6 +173,7 @@ def remove_second_factor(staff: Staff, current: str, *, visit: Visit) -> str:
 
     Raises `NotApplicable`, `WrongPassword`, `TooManyAttempts`, `Conflict`.
     """
+    check_removable(staff)
     account, session = _mine(staff, second_factor_on=True)
     _check_password(account, current, visit, Action.SECOND_FACTOR_REMOVED)
     return _apply_here(account, session, second_factor.removal(), Action.SECOND_FACTOR_REMOVED)

@@ -55,8 +55,8 @@ class PasswordForm(forms.Form):
         "New password",
         "new-password",
         "Enter a new password.",
-        f"At least {settings.PASSWORD_MIN_LENGTH} characters; not your username, and none of the passwords that "
-        "everybody uses. A few words that only you would put together do well.",
+        f"At least {settings.PASSWORD_MIN_LENGTH} characters; not like your username or name, and nothing that "
+        "is easy to guess. A few words that only you would put together do well.",
     )
     repeated = _password_field("New password once more", "new-password", "Enter the new password once more.")
 

@@ -1,10 +1,11 @@
 """One's own account as its page shows it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from console import clock
 from console.staff import accounts, known_companies, second_factor, session_list
+from console.staff.account_record import scope_words
 from console.staff.models import OPENID_CONNECT
 from console.staff.permissions import Staff
 
@@ -16,13 +17,14 @@ SCOPE_SHOWN = 20
 class OwnAccount:
     """One's own account as its page shows it.
 
-    `scope`: companies and tenants by name or id; empty for all and for none. `flaw`: why the second factor works no
-    more, in words.
+    `scope`: companies and tenants by name or id; empty for all and for none. `needs_second_factor`: the role does.
+    `flaw`: why the second factor works no more, in words.
     """
 
     scope: tuple[str, ...]
     has_password: bool
     has_second_factor: bool
+    needs_second_factor: bool
     second_factor_at: datetime | None
     codes_left: int
     flaw: str
@@ -36,6 +38,7 @@ def load(staff: Staff) -> OwnAccount:
         scope=_scope_in_words(staff),
         has_password=account.signs_in_with != OPENID_CONNECT,
         has_second_factor=second_factor.is_on(account),
+        needs_second_factor=second_factor.is_required(staff.role.value),
         second_factor_at=clock.parse_instant(account.second_factor_at),
         codes_left=second_factor.codes_left(account),
         flaw=second_factor.flaw(account),
@@ -44,9 +47,8 @@ def load(staff: Staff) -> OwnAccount:
 
 
 def _scope_in_words(staff: Staff) -> tuple[str, ...]:
-    ids = sorted(staff.scope.ids)
-    if staff.scope.everything or not ids:
+    if staff.scope.everything or staff.scope.is_empty:
         return ()
-    names = known_companies.known_to(staff).names
-    named = tuple(f"{names[each]} ({each})" if names.get(each, each) != each else each for each in ids[:SCOPE_SHOWN])
-    return (*named, f"and {len(ids) - SCOPE_SHOWN} more") if len(ids) > SCOPE_SHOWN else named
+    # Few roles may know tenants by name: an id without one is not said to be unknown.
+    known = replace(known_companies.known_to(staff), failed=True)
+    return tuple(scope_words(staff.scope, known, SCOPE_SHOWN))

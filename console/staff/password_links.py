@@ -73,7 +73,7 @@ def redeem(code: str, password: str) -> StaffAccount:
     account = accounts.find(username_of(code))
     if account is None or not _opens(account, code.strip()):
         raise Invalid(REFUSED)
-    passwords.check_rules(password, account.username)
+    passwords.check_rules(password, account.username, account.display_name or "")
     actions = new_password(password)
     try:
         return accounts.apply(account, actions, Action.PASSWORD_CHANGED, {"by": "link"}, Actor.of(account.as_staff()))

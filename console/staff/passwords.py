@@ -9,12 +9,19 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from types import SimpleNamespace
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.hashers import Argon2PasswordHasher, make_password, verify_password
-from django.contrib.auth.password_validation import CommonPasswordValidator
+from django.contrib.auth.password_validation import (
+    CommonPasswordValidator,
+    NumericPasswordValidator,
+    UserAttributeSimilarityValidator,
+)
 from django.core.exceptions import ValidationError
 from django.views.decorators.debug import sensitive_variables
+from zxcvbn import zxcvbn
 
 from console.dynamodb.calls import stopped_clock
 from console.errors import ConsoleError, Invalid
@@ -78,9 +85,28 @@ def _turn() -> Iterator[None]:
             _places.release()
 
 
+# Guessed sooner than after so many tries by somebody who begins with what people choose. More characters than these
+# zxcvbn does not look at.
+TOO_FEW_GUESSES, LOOKED_AT = 100_000_000, 72
+
+
 @cache
-def _common_passwords() -> CommonPasswordValidator:
-    return CommonPasswordValidator()
+def _validators() -> tuple[tuple[Any, str], ...]:
+    """Django's validators, made once for their lists, with what to say to the person."""
+    return (
+        (
+            UserAttributeSimilarityValidator(("username", "display_name")),
+            "The password is too much like your username or name.",
+        ),
+        (NumericPasswordValidator(), "The password has digits only. Add words."),
+        (CommonPasswordValidator(), "The password is too common."),
+    )
+
+
+def _as_user(username: str, display_name: str) -> SimpleNamespace:
+    """A person as Django's validators ask one for attributes and the names of these."""
+    meta = SimpleNamespace(get_field=lambda name: SimpleNamespace(verbose_name=name))
+    return SimpleNamespace(username=username, display_name=display_name, _meta=meta)
 
 
 def _normal(password: str) -> str:
@@ -89,21 +115,21 @@ def _normal(password: str) -> str:
 
 
 @sensitive_variables()
-def check_rules(password: str, username: str) -> None:
-    """Raise `Invalid`, in words for the person, if the password is too short, too long, common or the username."""
+def check_rules(password: str, username: str, display_name: str = "") -> None:
+    """Raise `Invalid`, in words for the person, if the password is too short, too long, too easy to guess, or like the
+    username or name."""
     password = _normal(password)
     if len(password) < settings.PASSWORD_MIN_LENGTH:
         raise Invalid(f"The password is too short: at least {settings.PASSWORD_MIN_LENGTH} characters.")
     if len(password) > MAX_LENGTH:
         raise Invalid(f"The password is too long: at most {MAX_LENGTH} characters.")
-    if username.lower() in (password.lower().strip(), password.lower().strip()[::-1]):
-        raise Invalid("The password must not be the username.")
-    if len(set(password.lower())) < 4:
-        raise Invalid("The password is too simple: it repeats a few characters.")
-    try:
-        _common_passwords().validate(password)
-    except ValidationError as error:
-        raise Invalid("The password is too common.") from error
+    for validator, words in _validators():
+        try:
+            validator.validate(password, _as_user(username, display_name))
+        except ValidationError as error:
+            raise Invalid(words) from error
+    if zxcvbn(password[:LOOKED_AT], user_inputs=[username, display_name])["guesses"] < TOO_FEW_GUESSES:
+        raise Invalid("The password is too easy to guess. Add a few words that do not belong together.")
 
 
 @sensitive_variables()

@@ -1,6 +1,7 @@
 """Roles and what they may do (`resource:action`), and the scope of companies and tenants within which they may."""
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from console.errors import Forbidden
@@ -47,39 +48,115 @@ ROLE_PERMISSIONS: dict[Role, frozenset[Permission]] = {
 }
 
 ALL = "*"
+# What an entry of a scope says of its id: `company:ci-abc-001`, `tenant:outlocks`.
+COMPANY, TENANT = "company:", "tenant:"
+
+
+def id_of(entry: str) -> str:
+    """The id of an entry of a scope."""
+    return entry.removeprefix(TENANT) if entry.startswith(TENANT) else entry.removeprefix(COMPANY)
+
+
+def is_reserved(owner_id: str) -> bool:
+    """Whether an id would read as something else in a scope: as everything, or as an entry with its kind."""
+    lowered = owner_id.strip().casefold()
+    return lowered in ("all", ALL) or lowered.startswith((COMPANY, TENANT))
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The company and tenant ids that a person may see: some, or all. Empty means nothing."""
+    """The companies and tenants that a person may see: some, or all. Empty means nothing.
+
+    A company and a tenant of one id are two things. `unconfirmed` are ids of entries from before entries said which
+    they mean: they stand for both until an administrator says.
+    """
 
     everything: bool = False
-    ids: frozenset[str] = frozenset()
+    companies: frozenset[str] = frozenset()
+    tenants: frozenset[str] = frozenset()
+    unconfirmed: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, ids: list[str] | tuple[str, ...]) -> "Scope":
-        """A scope from stored ids, where `*` stands for all."""
-        return cls(ALL in ids, frozenset(each for each in ids if each and each != ALL))
+    def of(cls, entries: Iterable[str]) -> "Scope":
+        """A scope from stored entries: `company:ID`, `tenant:ID`, `*` for all, or an old one, which is an id alone."""
+        entries = frozenset(filter(None, entries))
+        companies = frozenset(each for each in entries if each.startswith(COMPANY))
+        tenants = frozenset(each for each in entries if each.startswith(TENANT))
+        return cls(
+            everything=ALL in entries,
+            companies=frozenset(each.removeprefix(COMPANY) for each in companies),
+            tenants=frozenset(each.removeprefix(TENANT) for each in tenants),
+            unconfirmed=entries - companies - tenants - {ALL},
+        )
 
-    def covers(self, owner: str | None) -> bool:
-        """Whether an object of that company or tenant is in scope. What has no known owner is for scope "all" only."""
-        return self.everything or (bool(owner) and owner in self.ids)
+    @property
+    def company_ids(self) -> frozenset[str]:
+        """The companies that are named, or may be meant."""
+        return self.companies | self.unconfirmed
+
+    @property
+    def tenant_ids(self) -> frozenset[str]:
+        """The tenants that are named, or may be meant."""
+        return self.tenants | self.unconfirmed
+
+    def covers_company(self, company_id: str | None) -> bool:
+        """Whether what belongs to that company is in scope. What has no known owner is for scope "all" only."""
+        return self.everything or (bool(company_id) and company_id in self.company_ids)
+
+    def covers_tenant(self, tenant_id: str | None) -> bool:
+        """Whether what belongs to that tenant is in scope. What has no known owner is for scope "all" only."""
+        return self.everything or (bool(tenant_id) and tenant_id in self.tenant_ids)
+
+    def beyond(self, other: "Scope") -> list[str]:
+        """Entries of this scope that show something which the other one does not."""
+        if other.everything:
+            return []
+        if self.everything:
+            return [ALL]
+        beyond = Scope(
+            companies=self.companies - other.company_ids,
+            tenants=self.tenants - other.tenant_ids,
+            unconfirmed=self.unconfirmed - (other.company_ids & other.tenant_ids),
+        )
+        return beyond.stored()
+
+    def confirmed(self, meant: Mapping[str, Iterable[str]]) -> "Scope":
+        """This scope where each of these unconfirmed ids has become what it was meant as: `COMPANY`, `TENANT`, both
+        or none of them."""
+        named = {each: tuple(kinds) for each, kinds in meant.items() if each in self.unconfirmed}
+        return replace(
+            self,
+            companies=self.companies | {each for each, kinds in named.items() if COMPANY in kinds},
+            tenants=self.tenants | {each for each, kinds in named.items() if TENANT in kinds},
+            unconfirmed=self.unconfirmed - named.keys(),
+        )
 
     @property
     def is_empty(self) -> bool:
         """True when nothing at all is in scope."""
-        return not self.everything and not self.ids
+        return not (self.everything or self.companies or self.tenants or self.unconfirmed)
 
     @property
     def label(self) -> str:
-        """The scope in two words."""
+        """The scope in a few words."""
         if self.everything:
             return "all companies"
-        return {0: "nothing in scope", 1: "1 company"}.get(len(self.ids), f"{len(self.ids)} companies")
+        counts = (
+            (len(self.companies), "company", "companies"),
+            (len(self.tenants), "tenant", "tenants"),
+            (len(self.unconfirmed), "company or tenant", "companies or tenants"),
+        )
+        return ", ".join(f"{count} {one if count == 1 else more}" for count, one, more in counts if count) or (
+            "nothing in scope"
+        )
 
     def stored(self) -> list[str]:
-        """As stored: sorted ids, or `*`."""
-        return [ALL] if self.everything else sorted(self.ids)
+        """As stored: sorted entries, or `*`."""
+        if self.everything:
+            return [ALL]
+        return sorted(
+            {*(COMPANY + each for each in self.companies), *(TENANT + each for each in self.tenants), *self.unconfirmed}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +169,8 @@ class Staff:
     scope: Scope
     time_zone: str = "UTC"
     session_id: str = field(default="", repr=False)
+    # The session opens nothing but the page where the required second factor is set up.
+    must_add_second_factor: bool = False
 
     @property
     def role_label(self) -> str:

@@ -13,6 +13,8 @@ from datetime import datetime
 
 import pyotp
 import segno
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
 from django.utils.crypto import constant_time_compare
 from django.utils.safestring import SafeString
 from django.views.decorators.debug import sensitive_variables
@@ -25,6 +27,7 @@ from console.dynamodb.translation import ConditionFailed, TransactionRefused
 from console.errors import BadReference, StoreUnavailable
 from console.staff.codes import ALPHABET, GROUP_LENGTH, new_code
 from console.staff.models import StaffAccount
+from console.staff.permissions import Role
 
 # What `verify` answers; "" for a code that opens nothing.
 CODE, RECOVERY_CODE = "code", "recovery code"
@@ -52,6 +55,18 @@ class SecretUnreadable(StoreUnavailable):
 def is_on(account: StaffAccount) -> bool:
     """Whether signing in asks for a code. Anything that is left of a second factor counts: better locked than open."""
     return bool(account.totp_secret or account.second_factor_at)
+
+
+def is_required(role: str) -> bool:
+    """Whether people of that role must have a second factor, by the setting."""
+    return settings.REQUIRE_SECOND_FACTOR == ["all"] or role in settings.REQUIRE_SECOND_FACTOR
+
+
+def assert_required() -> None:
+    """Raise `ImproperlyConfigured` for a setting that names what is no role: whoever was meant would go without."""
+    named, roles = settings.REQUIRE_SECOND_FACTOR, [role.value for role in Role]
+    if named not in (["none"], ["all"]) and not (named and set(named) <= set(roles)):
+        raise ImproperlyConfigured(f"REQUIRE_SECOND_FACTOR must be none, all, or some of {', '.join(roles)}.")
 
 
 def codes_left(account: StaffAccount) -> int:

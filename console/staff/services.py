@@ -7,7 +7,7 @@ change happens only if it is still so (`Conflict` otherwise).
 """
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from django.views.decorators.debug import sensitive_variables
@@ -23,7 +23,7 @@ from console.staff import password_links, passwords, second_factor, sessions
 from console.staff.accounts import apply, get
 from console.staff.checks import check_time_zone, checked_display_name, checked_scope, checked_username
 from console.staff.models import OPENID_CONNECT, PASSWORD, StaffAccount
-from console.staff.permissions import ALL, Role
+from console.staff.permissions import ALL, Role, Scope
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ def create(
 ) -> StaffAccount:
     """Make an account with a password. Raises `Invalid` for what cannot be and `Conflict` if the username is taken."""
     account = _new(username, role, scope, display_name, time_zone)
-    passwords.check_rules(password, account.username)
+    passwords.check_rules(password, account.username, account.display_name)
     account.password_hash = passwords.hash_password(password)
     _save_new(account, actor)
     return account
@@ -167,7 +167,7 @@ def change(
     }
     wanted: dict[str, Any] = {
         "role": None if role is None else role.value,
-        "scope": None if scope is None else checked_scope(scope),
+        "scope": None if scope is None else checked_scope(scope, kept=account.scope or ()),
         "display_name": None if display_name is None else checked_display_name(display_name) or account.username,
         "time_zone": time_zone,
     }
@@ -207,6 +207,12 @@ def change_scope(account: str | StaffAccount, scope: Iterable[str], *, actor: Ac
     return change(account, scope=scope, actor=actor)
 
 
+def confirm_scope(account: str | StaffAccount, meant: Mapping[str, Iterable[str]], *, actor: Actor) -> StaffAccount:
+    """Say which ids of old entries mean company, tenant, both or neither (`Scope.confirmed`). Raises as `change`."""
+    account = _current(account)
+    return change(account, scope=Scope.of(account.scope or []).confirmed(meant).stored(), actor=actor)
+
+
 def change_time_zone(account: str | StaffAccount, time_zone: str, *, actor: Actor) -> StaffAccount:
     """Set the zone in which the person sees times; sessions go on. Raises as `change`."""
     return change(account, time_zone=time_zone, actor=actor)
@@ -217,7 +223,7 @@ def reset_password(account: str | StaffAccount, password: str, *, actor: Actor) 
     """Set a new password; all sessions end, and links to set one. Raises `NotFound`, `Invalid`, `Conflict`."""
     account = _current(account)
     _check_has_password(account)
-    passwords.check_rules(password, account.username)
+    passwords.check_rules(password, account.username, account.display_name or "")
     return apply(account, password_links.new_password(password), Action.PASSWORD_RESET, {}, actor)
 
 

@@ -8,7 +8,7 @@ change of password, role or scope, and disabling end a session with the next req
 import hashlib
 import logging
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
@@ -24,6 +24,7 @@ from console.dynamodb.models import StoreModel
 from console.dynamodb.presence import index_ready
 from console.dynamodb.translation import TransactionRefused
 from console.errors import BadReference, ConsoleError, NotFound, StoreUnavailable, TableMissing
+from console.staff import second_factor
 from console.staff.models import StaffAccount, StaffSession, UsernameIndex
 from console.staff.permissions import Staff
 
@@ -93,6 +94,7 @@ def start(
     bears the epoch of `account` as it was when the password was checked, so that a change since then ends it.
     """
     token, session = prepare(account.username, int(account.epoch), user_agent=user_agent, method=method)
+    session.lacks_second_factor = (method == PASSWORD and second_factor.is_required(account.role)) or None
     previous = read_token(previous_token)
 
     def swap(writes: TransactWrite) -> None:
@@ -150,7 +152,8 @@ def authenticate_request(token: str, *, is_activity: bool = True) -> Staff | Non
     moment = clock.now()
     if account is None or session is None or not is_valid(account, session, moment):
         return None
-    staff = account.as_staff(session.session_id)
+    must_add = bool(session.lacks_second_factor) and second_factor.is_required(account.role)
+    staff = replace(account.as_staff(session.session_id), must_add_second_factor=must_add)
     if is_activity:
         _touch(session, moment)
     return staff

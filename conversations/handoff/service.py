@@ -42,7 +42,7 @@ def perform(intent: Intent, staff: Staff, *, reason: str = "", note: str = "") -
     check_allowed(intent, staff)
     _check_texts(intent, reason, note)
     item = _load(intent.primary_channel, intent.conversation_id)
-    if not staff.scope.covers(item.company_id):
+    if not staff.scope.covers_company(item.company_id):
         raise NotFound
     return _Performance(intent, Actor.of(staff), staff.time_zone).run(item, reason, note)
 

@@ -6,7 +6,7 @@ from functools import partial
 from console import context, system_sections
 from console.search import finders
 from console.staff import known_companies
-from console.staff.permissions import Permission
+from console.staff.permissions import COMPANY, Permission
 from conversations.sources.adapter import Adapter
 from conversations.sources.finding import finder_of
 from conversations.sources.readiness import section
@@ -25,7 +25,7 @@ def register(adapter: Adapter) -> Callable[[], None]:
     context.register_section(adapter.title, adapter.icon, Permission.CONVERSATION_READ, address, adapter.unsearched)
     system_sections.register(adapter.title, partial(section, adapter))
     finders.register(finder_of(adapter))
-    known_companies.register_existence(adapter.is_in_use)
+    known_companies.register_existence(adapter.is_in_use, COMPANY)
 
     def take_back() -> None:
         del _adapters[adapter.name]

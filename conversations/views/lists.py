@@ -82,7 +82,7 @@ def company(request: StaffRequest, company_id: str, project_id: str = "") -> Htt
     """A company's conversations, or a project's. GET: status, channel, hand_off, task, order; `page` is a cursor."""
     staff = request.staff
     ids = (company_id, project_id) if project_id else (company_id,)
-    if not staff.scope.covers(company_id) or not all(fits(each, SORT_KEY_BYTES) for each in ids):
+    if not staff.scope.covers_company(company_id) or not all(fits(each, SORT_KEY_BYTES) for each in ids):
         raise NotFound
     form = CompanyListFilter(request.GET)
     filters = form.filters(zone_of(staff))
@@ -96,7 +96,7 @@ def company(request: StaffRequest, company_id: str, project_id: str = "") -> Htt
         # A project exists through its conversations; a company too, unless somebody has named it. Where there is more
         # to search it exists: what was looked at may all be past its TTL.
         named = None if project_id else company_named(company_id)
-        if project_id or (named is None and company_id not in staff.scope.ids):
+        if project_id or (named is None and company_id not in staff.scope.company_ids):
             raise NotFound
     company_name = shown.company_name if shown else (named.name if named else company_id)
     place = {"list": "project" if project_id else "company", "company": company_id}

@@ -15,6 +15,7 @@ from tenants.keys import (
     Channel,
     Kind,
     check_key,
+    checked_company_id,
     checked_part,
     checked_tenant_id,
     kind_of,
@@ -93,7 +94,9 @@ def _check_user(tenant_id: str, sk: str, item: RawItem) -> None:
 
 
 def _check_company(tenant_id: str, sk: str, item: RawItem) -> None:
-    _check_part(sk.removeprefix(COMPANY), "A company id")
+    company_id = sk.removeprefix(COMPANY)
+    _check_part(company_id, "A company id")
+    checked_company_id(company_id)
 
 
 def _check_channel(tenant_id: str, sk: str, item: RawItem) -> None:

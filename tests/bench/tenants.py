@@ -35,7 +35,7 @@ def questions() -> dict[str, Question]:
     from tenants.queries import list_tenants, load_tenant, owners_of
 
     everything = Staff("ada.admin", "Ada", Role.ADMIN, Scope(everything=True))
-    some = Staff("olga.novak", "Olga", Role.ONBOARDING, Scope(ids=frozenset(f"tenant-{n:05}" for n in range(20))))
+    some = Staff("olga.novak", "Olga", Role.ONBOARDING, Scope(tenants=frozenset(f"tenant-{n:05}" for n in range(20))))
     return {
         "list, scope all": lambda: {"tenants": len(list_tenants(everything).rows)},
         "list, 20 in scope": lambda: {"tenants": len(list_tenants(some).rows)},

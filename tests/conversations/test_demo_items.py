@@ -668,7 +668,7 @@ def test_whoever_acts_has_the_company_in_scope_at_that_time(tables):
         access = access_at(people[name], at)
         assert access is not None, told
         role, scope = access
-        assert scope.covers(entry["company_id"]), told
+        assert scope.covers_company(entry["company_id"]), told
         assert owners.get(entry["conversation_id"], entry["company_id"]) == entry["company_id"], told
         assert entry["actor_role"] == role, told
         needed = Permission.HAND_OFF if told[1].startswith(HAND_OFF_PREFIX) else NEEDED.get(told[1])
@@ -682,13 +682,13 @@ def test_whoever_is_named_by_an_item_has_its_company_in_scope(tables, regular):
     scopes = {each.username: Scope.of(each.scope) for each in (*staff.PEOPLE, *staff.OTHERS)}
     for item in regular:
         if holder := item.get("hand_off_agent"):
-            assert scopes[holder].covers(item["company_id"]), item["conversation_id"]
+            assert scopes[holder].covers_company(item["company_id"]), item["conversation_id"]
     for entry in tables["AUDIT"]:
         # From whom it went to whom, and who was faster.
         told = json.loads(entry["action_payload_redacted"]) if "actor" in entry else {}
         named = {told.get("from"), told.get("to"), entry["result"].rpartition(" ")[2]} if "from" in told else set()
         for name in scopes.keys() & {each for each in named if isinstance(each, str)}:
-            assert scopes[name].covers(entry["company_id"]), (name, entry["conversation_id"])
+            assert scopes[name].covers_company(entry["company_id"]), (name, entry["conversation_id"])
 
 
 def test_administrators_change_only_accounts_within_their_scope():

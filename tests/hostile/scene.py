@@ -19,7 +19,7 @@ from tests.hostile.twins import twin
 from tests.items import conversation
 from tests.people import COMPANY, OTHER_COMPANY, member, signed_in
 from tests.store import Store
-from tests.world import Side, World, build, tenant_conversations
+from tests.world import Side, World, both_of, build, tenant_conversations
 from tests.world.audit import sealed
 from tests.world.events import event_ref, key_of
 from tests.world.requests import ref
@@ -78,7 +78,9 @@ def scene(store: Store, role: str) -> Scene:
     """The world with a person of that role whose scope is our company alone."""
     world = build(store)
     share(store, world)
-    account = world.people[role] if role in ("agent", "onboarding") else member(f"scoped.{role}", role, [COMPANY])
+    account = (
+        world.people[role] if role in ("agent", "onboarding") else member(f"scoped.{role}", role, both_of(COMPANY))
+    )
     browser = Crawler(signed_in(account))
     # What is written only once in a while is written now.
     browser.get("/")

@@ -1,5 +1,6 @@
 """Nothing of another company reaches who may not see it, and nothing tells that it is there."""
 
+import re
 from itertools import count
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
@@ -93,6 +94,60 @@ def test_what_is_held_apart_is_there_for_who_may_see_it(store):
     text = "".join(other.get(url).body for url in found)
     assert sum(canary in text for canary in here.theirs.canaries) > len(here.theirs.canaries) / 3
     assert "theirs.shared.reason" in text
+
+
+# --- One id of a company and of a tenant ------------------------------------------------------------------------------
+
+OF_TENANTS = ("TENANTS", "TENANT_CONVERSATIONS")
+CANARY = re.compile(r"theirs(?:\.[\w-]+)+")
+
+
+def canaries(store, *, of_tenants: bool) -> set[str]:
+    """Texts that are stored of their tenants alone, or of their company alone."""
+    found: dict[bool, set[str]] = {True: set(), False: set()}
+    for key, items in stored(store).items():
+        for item in items if key not in ("STAFF", "STAFF_SESSIONS") else ():
+            trail_or_key = str(item.get("conversation_id") or item.get("pk") or "")
+            found[key in OF_TENANTS or trail_or_key.startswith("TENANT#")].update(CANARY.findall(repr(item)))
+    # The name of somebody of theirs is in addresses, which say again what they were asked with.
+    return found[of_tenants] - found[not of_tenants] - {"theirs.colleague"}
+
+
+@pytest.mark.parametrize("role", ["admin", "auditor"])
+@pytest.mark.parametrize("kind", ["company", "tenant"])
+def test_who_has_a_tenant_sees_nothing_of_the_company_of_its_id_and_the_other_way_round(store, role, kind):
+    """In our world the first tenant of a company bears its id. Whoever is given one of them is not given the other."""
+    here = scene(store, "agent")
+    seen, unseen = (canaries(store, of_tenants=each) for each in (kind == "tenant", kind == "company"))
+    person = Crawler(signed_in(member(f"of.{kind}", role, [f"{kind}:{OTHER_COMPANY}"])))
+    addresses = {url for found in urls(here.theirs, here.world, by=here.account).values() for url in found}
+    bodies = {str(visit): visit.body for url in sorted(addresses) for visit in (person.get(url),)}
+    for route, forms in posts(here.theirs, here.world, by=here.account).items():
+        for url, data in forms if route in ("audit-export", "search", "conversation-find", "audit-looks") else ():
+            visit = person.post(url, data.items())
+            bodies[f"{visit} {data}"] = visit.body
+    told = {name: shown for name, body in bodies.items() if (shown := unseen.intersection(CANARY.findall(body)))}
+    assert told == {}
+    assert seen.intersection(CANARY.findall("".join(bodies.values())))
+
+
+def test_a_company_that_appears_under_a_claimed_id_is_not_its_claimants(store):
+    """Somebody claims an id as a tenant's before the company of that id exists; then its conversations come in."""
+    browser = signed_in(member("mallory.claims", "admin", ["tenant:acme"]))
+    begun = {"name": "New", "tenant_id": OTHER_COMPANY, "token": "one"}
+    assert browser.post(reverse("tenant-new"), begun).status_code == 302
+    scope = store.get("STAFF", username="mallory.claims")["scope"]
+    assert scope == ["tenant:acme", f"tenant:{OTHER_COMPANY}"]
+    here = scene(store, "agent")
+    person, company = Crawler(browser), canaries(store, of_tenants=False)
+    for found in urls(here.theirs, here.world, by=here.account).values():
+        for url in found:
+            visit = person.get(url)
+            assert not company.intersection(CANARY.findall(visit.body)), visit
+    sent = {"name": "New", "companies": OTHER_COMPANY, "other": OTHER_COMPANY}
+    answer = person.post(reverse("tenant-company-link", args=[OTHER_COMPANY]), sent.items())
+    assert "no company of that id in your scope" in answer.body
+    assert store.get("STAFF", username="mallory.claims")["scope"] == scope
 
 
 # --- References -------------------------------------------------------------------------------------------------

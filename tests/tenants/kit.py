@@ -17,7 +17,12 @@ MOST_CALLS = 25
 
 def onboarding(*ids: str) -> Staff:
     """Somebody who onboards these tenants."""
-    return Staff("olga.novak", "Olga", Role.ONBOARDING, Scope(ids=frozenset(ids)))
+    return Staff(
+        "olga.novak",
+        "Olga",
+        Role.ONBOARDING,
+        Scope.of([f"company:{each}" if each.startswith("ci-") else f"tenant:{each}" for each in ids]),
+    )
 
 
 OLGA = onboarding("outlocks", "acme")

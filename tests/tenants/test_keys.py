@@ -5,7 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console.errors import Invalid
-from tenants.keys import Channel, Kind, checked_part, checked_tenant_id, kind_of, partition_of, proposed_id, tenant_of
+from tenants.keys import (
+    Channel,
+    Kind,
+    checked_company_id,
+    checked_part,
+    checked_tenant_id,
+    kind_of,
+    partition_of,
+    proposed_id,
+    tenant_of,
+)
 
 PARTS = st.text(min_size=1, max_size=20).filter(lambda text: "#" not in text)
 
@@ -94,3 +104,12 @@ def test_an_id_is_proposed_as_people_would_write_it():
 def test_a_part_of_a_key_cannot_end_it_or_hide_in_it(typed):
     with pytest.raises(Invalid, match="A user id"):
         checked_part(typed, "A user id")
+
+
+@pytest.mark.parametrize("word", ["all", "ALL", "*", "company:x", "Tenant:x"])
+def test_an_id_that_a_scope_would_read_as_something_else_is_no_id(word):
+    with pytest.raises(Invalid):
+        checked_tenant_id(word)
+    with pytest.raises(Invalid, match="meaning of its own"):
+        checked_company_id(word)
+    assert proposed_id("All") == "all"

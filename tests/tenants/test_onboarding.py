@@ -58,7 +58,7 @@ def test_who_creates_a_tenant_gains_its_scope(store):
     member("olga.novak", "onboarding", ["acme"])
     begin(who=OLGA)
     [account] = store.all("STAFF")
-    assert account["scope"] == ["acme", "bluebird"]
+    assert account["scope"] == ["acme", "tenant:bluebird"]
     [entry] = [each for each in store.all("AUDIT") if each["conversation_id"] == "STAFF#olga.novak"]
     assert (entry["action_type"], entry["actor"]) == ("staff.changed", "olga.novak")
 
@@ -128,7 +128,7 @@ def test_the_first_step_sent_twice_is_one_tenant_for_who_gains_it(store):
     begin(who=OLGA)
     begin(who=OLGA)
     assert trail(store, "bluebird") == ["tenant.created"]
-    assert store.all("STAFF")[0]["scope"] == ["acme", "bluebird"]
+    assert store.all("STAFF")[0]["scope"] == ["acme", "tenant:bluebird"]
 
 
 def test_an_id_is_not_gained_while_its_conversations_cannot_be_asked_for(store):
@@ -253,7 +253,7 @@ def test_killed_at_any_call_of_the_first_step(store):
         written = bool(of(store, "bluebird"))
         assert written == bool(store.all("CONSOLE")) == (trail(store, "bluebird") == ["tenant.created"])
         [account] = store.all("STAFF")
-        assert ("bluebird" in account["scope"]) == written
+        assert ("tenant:bluebird" in account["scope"]) == written
         assert written or not finished
 
     assert kill_at_each_call(store, set_up, lambda: begin(who=OLGA), check) >= 4

@@ -18,7 +18,7 @@ AGENT = Staff("amira.haddad", "Amira", Role.AGENT, Scope(everything=True))
 
 
 def onboarding(*ids: str) -> Staff:
-    return Staff("olga.novak", "Olga", Role.ONBOARDING, Scope(ids=frozenset(ids)))
+    return Staff("olga.novak", "Olga", Role.ONBOARDING, Scope(tenants=frozenset(ids)))
 
 
 def create_without_indexes(store) -> None:

@@ -26,7 +26,7 @@ from tests.world.requests import hand_offs, posts, urls
 from tests.world.staff import PASSWORD, session_item
 from tests.world.tenants import tenant_ids
 
-__all__ = ["COMPANIES", "HTMX", "PASSWORD", "Side", "World", "build", "hand_offs", "person", "posts", "urls"]
+__all__ = ["COMPANIES", "HTMX", "PASSWORD", "Side", "World", "both_of", "build", "hand_offs", "person", "posts", "urls"]
 
 HTMX = {"HX-Request": "true"}
 # Company ids and the words that begin everything of theirs.
@@ -95,8 +95,8 @@ def build(store: Store, text: Callable[[str], str] = str) -> World:
 
 def _build(store: Store, text: Callable[[str], str]) -> World:
     people = {
-        "agent": person("amira.haddad", "agent", [COMPANY], text),
-        "onboarding": person("olga.novak", "onboarding", tenant_ids(COMPANY), text),
+        "agent": person("amira.haddad", "agent", [f"company:{COMPANY}"], text),
+        "onboarding": person("olga.novak", "onboarding", both_of(COMPANY), text),
         "auditor": person("aiko.mori", "auditor", ["*"], text),
         "admin": person("ada.admin", "admin", ["*"], text),
     }
@@ -105,6 +105,11 @@ def _build(store: Store, text: Callable[[str], str]) -> World:
     )
     filled(store)
     return World(_side(store, "ours", people["agent"], text), _side(store, "theirs", None, text), people)
+
+
+def both_of(company_id: str) -> list[str]:
+    """The scope of a side's tenants and of the companies that bear their ids."""
+    return [f"{kind}:{each}" for kind in ("company", "tenant") for each in tenant_ids(company_id)]
 
 
 def person(username: str, role: str, scope: list[str], text: Callable[[str], str] = str) -> StaffAccount:
@@ -118,7 +123,7 @@ def person(username: str, role: str, scope: list[str], text: Callable[[str], str
 
 def _side(store: Store, name: str, mine: StaffAccount | None, text: Callable[[str], str]) -> Side:
     company_id, texts = COMPANIES[name], Texts(name, text)
-    colleague = person(f"{name}.colleague", "agent", [company_id], texts.stored)
+    colleague = person(f"{name}.colleague", "agent", [f"company:{company_id}"], texts.stored)
     holders = {"mine": mine.username if mine else colleague.username, "colleague": colleague.username}
     items = side_items(name, company_id, holders, texts, clock.now())
     for table, written in items.by_table.items():

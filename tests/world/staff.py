@@ -170,7 +170,12 @@ def posts(side: Side, world: World, by: StaffAccount) -> dict[str, list[Post]]:
 
 def _chosen(side: Side) -> dict[str, str]:
     """What an administrator chooses for an account."""
-    return {"display_name": "Robin Lee", "role": "auditor", "other": side.company_id, "time_zone": "Europe/Paris"}
+    return {
+        "display_name": "Robin Lee",
+        "role": "auditor",
+        "other": f"company:{side.company_id}",
+        "time_zone": "Europe/Paris",
+    }
 
 
 def _asked_first(name: str, username: str) -> Post:

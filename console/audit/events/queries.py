@@ -196,7 +196,7 @@ def _rows(found: list[AuditEntry], note: str, staff: Staff, item: IdempotencyRec
 def _is_in_scope(entry: AuditEntry, staff: Staff) -> bool:
     """An entry that names another company is of another conversation with the same id."""
     company = entry.plain("company_id")
-    return not company or staff.scope.covers(str(company))
+    return not company or staff.scope.covers_company(str(company))
 
 
 def _search(key: str, conversation: str, since: datetime | None) -> tuple[list[AuditEntry], str]:

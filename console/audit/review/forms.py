@@ -20,7 +20,7 @@ from console.refs import seal_data, unseal_data
 from console.search.meanings import named_so
 from console.staff import known_companies
 from console.staff.directory import is_a_persons_name, username_of
-from console.staff.permissions import Staff
+from console.staff.permissions import COMPANY, TENANT, Staff
 from console.templatetags.console import zone_of
 
 SUGGESTED = 60
@@ -162,17 +162,18 @@ class ReviewForm(DaysForm):
         return cleaned_by(username_of, actor) if is_a_persons_name(actor) else actor
 
     def clean_company(self) -> str:
-        """A company in scope by id or name; whether there is one of that id is not told."""
+        """A company or tenant in scope by id or name; whether there is one of that id is not told."""
         typed: str = self.cleaned_data["company"]
-        if not typed or typed in self.staff.scope.ids or typed in self._names:
+        scope = self.staff.scope
+        if not typed or typed in scope.company_ids | scope.tenant_ids or typed in self._names:
             return typed
         if redact(typed) != typed:
             raise forms.ValidationError("Type the name or id of a company: no number or address is one.")
         found, names = _called(typed, self._names), self._names
         if not found:
-            names = known_companies.known_to(self.staff, known_companies.TENANT).names
+            names = known_companies.known_to(self.staff, TENANT).of_kind(TENANT)
             found = [typed] if typed in names else _called(typed, names)
-        if not found and not self.staff.scope.covers(typed):
+        if not found and not scope.everything:
             raise forms.ValidationError("No company of that name or id is in your scope.")
         if len(found) > 1:
             which = ", ".join(f"{names[each]} ({each})" for each in found[:MOST_NAMED])
@@ -218,7 +219,7 @@ class ReviewForm(DaysForm):
     @cached_property
     def _names(self) -> Mapping[str, str]:
         """Of companies, which a worker remembers: reading those of tenants costs each time."""
-        return known_companies.known_to(self.staff, known_companies.COMPANY).names
+        return known_companies.known_to(self.staff, COMPANY).of_kind(COMPANY)
 
     @property
     def actors(self) -> tuple[tuple[str, str], ...]:

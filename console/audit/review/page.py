@@ -99,7 +99,7 @@ class _Names:
     @classmethod
     def of(cls, entries: Iterable[AuditEntry], staff: Staff) -> "_Names":
         pairs = (_project_in(text_of(each.plain("conversation_id"))) for each in entries)
-        wanted = {pair for pair in pairs if pair and staff.scope.covers(pair[0])}
+        wanted = {pair for pair in pairs if pair and staff.scope.covers_company(pair[0])}
         return cls(known_to(staff, COMPANY).names, project_names(sorted(wanted)))
 
 

@@ -74,7 +74,7 @@ def _is_in_scope(trail: str, staff: Staff) -> bool:
     if staff.scope.everything or trail == staff_trail(staff.username):
         return True
     if not scoping.is_conversation_trail(trail):
-        return scoping.covers_all(scoping.owners_of_trail(trail), staff)
+        return scoping.covers_all(trail, scoping.owners_of_trail(trail), staff)
     (recent, _), (epochs, _) = parallel(
         partial(read_entries, trail, epochs=False, limit=LOOKED_AT),
         partial(read_entries, trail, epochs=True, limit=LOOKED_AT),
@@ -82,7 +82,7 @@ def _is_in_scope(trail: str, staff: Staff) -> bool:
     named = (entry.plain("company_id") for entry in (*recent, *epochs))
     owners = scoping.owners_of_trail(trail, (each for each in named if isinstance(each, str) and each))
     # Of conversations with one id in two companies, reading leaves out the other's entries.
-    return any(map(staff.scope.covers, owners)) or scoping.covers_all(scoping.companies_of(trail), staff)
+    return any(map(staff.scope.covers_company, owners)) or scoping.covers_all(trail, scoping.companies_of(trail), staff)
 
 
 def _partitions_of_actor(review: Review, staff: Staff) -> tuple[tuple[str, str], ...]:
@@ -92,7 +92,8 @@ def _partitions_of_actor(review: Review, staff: Staff) -> tuple[tuple[str, str],
     """
     if staff.scope.everything or staff.username in review.actors:
         return tuple((streams.ACTOR, each) for each in review.actors) if index_ready("AUDIT", streams.ACTOR) else ()
-    companies = [review.company] if review.company else sorted(staff.scope.ids)
+    # Entries of a company and of a tenant of the same id share a partition: reading leaves out what is not theirs.
+    companies = [review.company] if review.company else sorted(staff.scope.company_ids | staff.scope.tenant_ids)
     if not 0 < len(companies) <= COMPANIES_AT_ONCE or not index_ready("AUDIT", streams.COMPANY):
         return ()
     return tuple((streams.COMPANY, company) for company in companies)

@@ -204,8 +204,8 @@ class _Walk:
     def _may_see(self, entry: AuditEntry, owners: frozenset[str]) -> bool:
         if self._staff.scope.everything:
             return True
-        own = identity_of(entry)[0] == staff_trail(self._staff.username)
-        return own or scoping.covers_all(owners, self._staff)
+        trail = identity_of(entry)[0]
+        return trail == staff_trail(self._staff.username) or scoping.covers_all(trail, owners, self._staff)
 
     def _owners_of(self, entry: AuditEntry) -> frozenset[str] | None:
         """The companies that an entry belongs to; None where it is not known yet and the budget for asking is spent."""

@@ -19,7 +19,7 @@ from console.redaction import redact
 from console.refs import seal
 from console.staff import known_companies
 from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission, Staff
+from console.staff.permissions import Permission, Staff, id_of
 
 # So many entries of what somebody looked for are counted, for the record.
 COUNTED = 50
@@ -101,7 +101,8 @@ def _hints(form: ReviewForm, about: About | None) -> tuple[str, ...]:
     """What may be wrong with filters that let nothing through."""
     hints = []
     company = form.chosen("company")
-    if company and company not in known_companies.known_to(form.staff).names and not known_companies.is_in_use(company):
+    known = (id_of(each) for each in known_companies.known_to(form.staff).names) if company else ()
+    if company and company not in known and not known_companies.is_in_use(company):
         hints.append(f"No company or tenant of the id {redact(company)} is known here.")
     # A sealed key is not spoken of to whoever holds its link.
     if about and about.hint and form.staff.scope.everything:

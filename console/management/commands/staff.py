@@ -10,13 +10,16 @@ from django.views.decorators.debug import sensitive_variables
 
 from console.audit.recording import COMMAND_LINE
 from console.errors import ConsoleError, StoreUnavailable, TableMissing, Throttled
-from console.staff import accounts, passwords, services
+from console.staff import accounts, known_companies, passwords, services
 from console.staff.models import StaffAccount
-from console.staff.permissions import Role
+from console.staff.permissions import ALL, COMPANY, TENANT, Role, Scope
 
 ROLES = [role.value for role in Role]
 HEADINGS = ("USERNAME", "ROLE", "STATE", "2ND FACTOR", "LAST SIGN-IN", "TIME ZONE", "SCOPE", "NAME")
-SCOPE_HELP = "company and tenant ids, separated by spaces or commas, or all; none: an empty scope, which sees nothing"
+SCOPE_HELP = (
+    "company:ID and tenant:ID, separated by spaces or commas, or all (also *); none: an empty scope, which sees nothing"
+)
+MEANINGS = {"company": (COMPANY,), "tenant": (TENANT,), "both": (COMPANY, TENANT), "neither": ()}
 
 
 class Command(BaseCommand):
@@ -42,6 +45,15 @@ class Command(BaseCommand):
         role.add_argument("role", choices=ROLES)
         scope = _action(actions, "scope", "give another scope, which replaces the old one; all sessions end")
         scope.add_argument("ids", nargs="*", metavar="ID", help=SCOPE_HELP)
+        confirm = _action(
+            actions,
+            "confirm-scopes",
+            "say which ids of old scopes are companies and which are tenants; without a choice, list them",
+            username=False,
+        )
+        for meaning in MEANINGS:
+            confirm.add_argument(f"--{meaning}", nargs="+", default=[], metavar="ID", help=f"these mean {meaning}")
+        confirm.add_argument("--username", default="", help="in this account's scope only (default: in every one)")
         zone = _action(actions, "time-zone", "set the zone in which the person sees times")
         zone.add_argument("time_zone", metavar="ZONE")
         _action(actions, "sign-out", "end all sessions of an account")
@@ -57,6 +69,7 @@ class Command(BaseCommand):
             "reset": self._reset,
             "role": self._role,
             "scope": self._scope,
+            "confirm-scopes": self._confirm_scopes,
             "time-zone": self._time_zone,
             "sign-out": self._sign_out,
             "remove-second-factor": self._remove_second_factor,
@@ -77,7 +90,7 @@ class Command(BaseCommand):
             options["username"],
             password,
             role=Role(options["role"]),
-            scope=_ids(options["scope"]),
+            scope=_entries(options["scope"]),
             display_name=options["name"],
             time_zone=options["time_zone"],
             actor=COMMAND_LINE,
@@ -116,7 +129,36 @@ class Command(BaseCommand):
         self._say(services.change_role(options["username"], Role(options["role"]), actor=COMMAND_LINE), "changed")
 
     def _scope(self, options: dict[str, Any]) -> None:
-        self._say(services.change_scope(options["username"], _ids(options["ids"]), actor=COMMAND_LINE), "changed")
+        self._say(services.change_scope(options["username"], _entries(options["ids"]), actor=COMMAND_LINE), "changed")
+
+    def _confirm_scopes(self, options: dict[str, Any]) -> None:
+        meant = {each: kinds for meaning, kinds in MEANINGS.items() for each in options[meaning]}
+        if len(meant) < sum(len(options[meaning]) for meaning in MEANINGS):
+            raise CommandError("An id stands under two meanings, or twice. Choose one for each.")
+        found = [accounts.get(options["username"])] if options["username"] else services.list_accounts()
+        old = {account.username: Scope.of(account.scope or []).unconfirmed for account in found}
+        if not meant:
+            self._list_unconfirmed(old)
+            return
+        changed = [account for account in found if old[account.username].intersection(meant)]
+        for account in changed:
+            self._say(services.confirm_scope(account, meant, actor=COMMAND_LINE), "confirmed")
+        if not changed:
+            self.stdout.write("No scope has these ids as ones to confirm. Nothing was changed.")
+
+    def _list_unconfirmed(self, old: dict[str, frozenset[str]]) -> None:
+        ids = sorted({each for those in old.values() for each in those})
+        if not ids:
+            self.stdout.write("Every scope says which ids are companies and which are tenants.")
+            return
+        for each in ids:
+            there = " and ".join(f"a {kind.rstrip(':')}" for kind in known_companies.kinds_of(each)) or "nothing"
+            whose = ", ".join(sorted(username for username, those in old.items() if each in those))
+            self.stdout.write(f"{each}: there is {there} of this id; in the scope of {whose}")
+        self.stdout.write(
+            "Each opens both until you choose: manage.py staff confirm-scopes --company ID … --tenant ID … --both ID … "
+            "--neither ID …"
+        )
 
     def _time_zone(self, options: dict[str, Any]) -> None:
         services.change_time_zone(options["username"], options["time_zone"], actor=COMMAND_LINE)
@@ -167,8 +209,10 @@ def _password(options: dict[str, Any]) -> tuple[str, bool]:
     return password, False
 
 
-def _ids(given: list[str]) -> list[str]:
-    return [each for text in given for each in text.split(",") if each.strip()]
+def _entries(given: list[str]) -> list[str]:
+    """Entries of a scope. Only here, where an operator types it and nobody's id stands in its place, is a word all."""
+    typed = [each.strip() for text in given for each in text.split(",") if each.strip()]
+    return [ALL if each.lower() == "all" else each for each in typed]
 
 
 def _scope_label(account: StaffAccount) -> str:

@@ -5,7 +5,7 @@ written together with the account. So a name that changes at the provider change
 account by bearing its name: an account with a password, or of another subject, is never tied to anybody.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pynamodb.attributes import UnicodeAttribute
@@ -16,13 +16,13 @@ from console.audit.actions import Action, staff_trail
 from console.audit.recording import Actor, Entry, build
 from console.dynamodb.models import StoreModel, TableMeta
 from console.errors import Conflict, Invalid, NotFound
-from console.staff import accounts, services, sessions
+from console.staff import accounts, second_factor, services, sessions
 from console.staff.models import OPENID_CONNECT, StaffAccount
 from console.staff.oidc import claims as claims_of
 from console.staff.oidc.claims import Person
 from console.staff.oidc.configuration import Configuration
 from console.staff.oidc.refusals import NotAdmitted
-from console.staff.permissions import Role
+from console.staff.permissions import ALL, Role, Scope, id_of
 
 # Whose word it is when an account is made or changed by what the provider says of a person.
 PROVIDER = Actor("company sign-in", "service")
@@ -36,6 +36,10 @@ NAME_TAKEN = (
 NO_USERNAME = (
     "Your company's sign-in worked, but your name there cannot be a username here: those have 1 to 64 letters without "
     "accents, digits, dots, dashes or underscores. Ask an administrator of the console."
+)
+NO_SECOND_FACTOR = (
+    "Your company's sign-in worked, but without a second factor, which your role here needs. Set one up there, then "
+    "sign in again. If you have one already, ask an administrator of the console."
 )
 LAST_ADMIN = (
     "Your company's sign-in worked, but it no longer makes you an administrator of everything, and here you are the "
@@ -74,7 +78,10 @@ def _admit(subject: str, claims: Mapping[str, Any], configuration: Configuration
         person = claims_of.person(claims, configuration)
         if account is None:
             account = _first_time(subject, person)
-        return _as_claimed(account, person)
+        account = _as_claimed(account, person)
+        if second_factor.is_required(account.role) and not claims_of.has_second_factor(claims, configuration):
+            raise NotAdmitted("no second factor", NO_SECOND_FACTOR)
+        return account
     except NotAdmitted as refusal:
         if account is not None:
             refusal.username = account.username
@@ -120,11 +127,12 @@ def _first_time(subject: str, person: Person) -> StaffAccount:
 
 
 def _make(subject: str, person: Person, role: Role) -> StaffAccount:
+    scope = _as_meant(person.scope or (), Scope())
     try:
         return services.create_for_company_sign_in(
             person.username,
             role=role,
-            scope=person.scope or (),
+            scope=scope,
             display_name=person.display_name,
             time_zone=person.time_zone,
             subject=subject,
@@ -144,10 +152,26 @@ def _as_claimed(account: StaffAccount, person: Person) -> StaffAccount:
     """The account with role and scope of the claims, where they decide; a change ends its sessions."""
     if account.disabled:
         raise NotAdmitted("disabled account")
+    scope = None if person.scope is None else _as_meant(person.scope, Scope.of(account.scope or []))
     try:
-        return services.change(account, role=person.role, scope=person.scope, actor=PROVIDER)
+        return services.change(account, role=person.role, scope=scope, actor=PROVIDER)
     except Invalid as error:
         raise NotAdmitted("last administrator of everything", LAST_ADMIN) from error
+
+
+def _as_meant(claimed: Iterable[str], stored: Scope) -> list[str]:
+    """The claimed scope, where an id alone means what the account's scope says of that id already.
+
+    An id that says not what it is of never opens anything new: raises `NotAdmitted`.
+    """
+    known = stored.stored()
+    entries: list[str] = []
+    for each in claimed:
+        meant = [each] if each == ALL or id_of(each) != each else [entry for entry in known if id_of(entry) == each]
+        if not meant:
+            raise NotAdmitted("scope claim has an id without company: or tenant:", claims_of.BAD_SCOPE)
+        entries += meant
+    return entries
 
 
 def _sign_out_everywhere(account: StaffAccount, refusal: NotAdmitted) -> None:

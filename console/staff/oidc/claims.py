@@ -12,7 +12,7 @@ from console.staff.accounts import normal_username
 from console.staff.checks import checked_display_name, checked_scope
 from console.staff.oidc.configuration import Configuration
 from console.staff.oidc.refusals import NotAdmitted
-from console.staff.permissions import Role
+from console.staff.permissions import Role, id_of
 
 # More groups or ids than any person has.
 MAX_VALUES = 2_000
@@ -31,7 +31,8 @@ BAD_SCOPE = (
 class Person:
     """Somebody whom the provider signed in and whom the claims let in.
 
-    `username` is "" where the claim is no username. `role` and `scope` are None where administrators give them.
+    `username` is "" where the claim is no username. `role` and `scope` are None where administrators give them. `scope`
+    may have ids alone, which say not what they are of.
     """
 
     username: str = field(repr=False)
@@ -57,6 +58,16 @@ def person(claims: Mapping[str, Any], configuration: Configuration) -> Person:
         role=_role(claims, configuration),
         scope=_scope(claims, configuration),
     )
+
+
+def has_second_factor(claims: Mapping[str, Any], configuration: Configuration) -> bool:
+    """Whether the provider says that it asked for a second factor; True where the settings do not say how it would."""
+    methods, context = claims.get("amr"), claims.get("acr")
+    known = configuration.second_factor_amr, configuration.second_factor_acr
+    if not any(known):
+        return True
+    named = {each for each in methods if isinstance(each, str)} if isinstance(methods, list) else set()
+    return bool(named & known[0]) or (isinstance(context, str) and context in known[1])
 
 
 def value_at(claims: Mapping[str, Any], name: str) -> Any:
@@ -119,7 +130,9 @@ def _role(claims: Mapping[str, Any], configuration: Configuration) -> Role | Non
     """The role of the first name in the settings that the person has: who runs the console says which counts."""
     if not configuration.role_claim:
         return None
-    names = {each for each in _values(value_at(claims, configuration.role_claim)) if isinstance(each, str)}
+    found = value_at(claims, configuration.role_claim)
+    # A text is the name of one group, which may well have blanks in it.
+    names = {each for each in ([found] if isinstance(found, str) else _values(found)) if isinstance(each, str)}
     for name, role in configuration.roles.items():
         if name in names:
             return role
@@ -127,18 +140,16 @@ def _role(claims: Mapping[str, Any], configuration: Configuration) -> Role | Non
 
 
 def _scope(claims: Mapping[str, Any], configuration: Configuration) -> list[str] | None:
-    """The ids as stored; no claim means no ids, which is nothing in scope."""
+    """Entries of a scope, or ids alone, which `admission` gives a meaning; no claim means nothing in scope."""
     if not configuration.scope_claim:
         return None
     found = value_at(claims, configuration.scope_claim)
     ids = _values(found)
     if (found is not None and not isinstance(found, str | list)) or not all(isinstance(each, str) for each in ids):
         raise NotAdmitted("scope claim cannot be read", BAD_SCOPE)
-    # People may type "all" for `*`; a provider's list may well have a group of that name, which means nothing here.
-    if any(each.strip().lower() == "all" for each in ids):
-        raise NotAdmitted("scope claim cannot be read", BAD_SCOPE)
+    entries = [stripped for each in ids if (stripped := each.strip())]
     try:
-        return checked_scope(each for each in ids if each.strip())
+        return checked_scope(entries, kept=[each for each in entries if id_of(each) == each])
     except Invalid as error:
         raise NotAdmitted("scope claim cannot be read", BAD_SCOPE) from error
 

@@ -1,5 +1,6 @@
 """The settings of the company's own sign-in, and what start-up refuses of them."""
 
+import logging
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,7 +10,10 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from console.dynamodb.environments import PRODUCTION
+from console.staff import second_factor
 from console.staff.permissions import Role
+
+logger = logging.getLogger(__name__)
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _DOMAIN = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+", re.ASCII)
@@ -32,6 +36,8 @@ class Configuration:
     role_claim: str
     roles: Mapping[str, Role]
     scope_claim: str
+    second_factor_amr: frozenset[str] = frozenset()
+    second_factor_acr: frozenset[str] = frozenset()
 
     @property
     def is_on_loopback(self) -> bool:
@@ -52,6 +58,8 @@ def current() -> Configuration:
         role_claim=settings.OIDC_ROLE_CLAIM,
         roles={name: known[role] for name, role in settings.OIDC_ROLES.items() if role in known},
         scope_claim=settings.OIDC_SCOPE_CLAIM,
+        second_factor_amr=frozenset(filter(None, settings.OIDC_SECOND_FACTOR_AMR)),
+        second_factor_acr=frozenset(filter(None, settings.OIDC_SECOND_FACTOR_ACR)),
     )
 
 
@@ -76,6 +84,12 @@ def assert_oidc() -> None:
     problems = [*_problems_of_client(), *_problems_of_claims()]
     if problems:
         raise ImproperlyConfigured("Sign-in by OpenID Connect: " + "; ".join(problems) + ".")
+    tells = current().second_factor_amr or current().second_factor_acr
+    if not tells and any(second_factor.is_required(role.value) for role in Role):
+        logger.warning(
+            "REQUIRE_SECOND_FACTOR does not reach accounts of the company's own sign-in: set OIDC_SECOND_FACTOR_AMR or "
+            "OIDC_SECOND_FACTOR_ACR, or require a second factor at the provider."
+        )
 
 
 def _problems_of_client() -> Iterator[str]:

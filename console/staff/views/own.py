@@ -19,7 +19,7 @@ from console.audit.actions import staff_trail
 from console.errors import Conflict, Invalid
 from console.refs import seal
 from console.staff import own, own_record, session_list
-from console.staff.access import StaffRequest, signed_in
+from console.staff.access import StaffRequest, sets_up_second_factor, signed_in
 from console.staff.authentication import Visit
 from console.staff.cookies import set_session_cookie
 from console.staff.own_forms import CurrentPasswordForm, PasswordForm, SecondFactorForm, TimeZoneForm
@@ -92,6 +92,7 @@ def time_zone(request: StaffRequest) -> HttpResponse:
     return redirect("account")
 
 
+@sets_up_second_factor
 @_own_form
 def second_factor(request: StaffRequest) -> HttpResponse:
     """Set up a second factor: a key to scan, a code that proves it, and then the recovery codes, shown once."""
@@ -129,7 +130,7 @@ def remove_second_factor(request: StaffRequest) -> HttpResponse:
     """Sign in with the password alone again."""
     form = CurrentPasswordForm(_sent(request))
     if request.method != "POST":
-        own.check_applicable(request.staff, second_factor_on=True)
+        own.check_removable(request.staff)
         return _page(request, "second_factor_remove", form)
     try:
         current = _valid(form)["current_password"]

@@ -95,7 +95,7 @@ def user_partition(organisation: str, tenant: str, user: str) -> str:
 def check(organisation: str, staff: Staff) -> None:
     """Raise `Forbidden` for who may not read threads, `NotFound` for an organisation out of scope. Reads nothing."""
     staff.require(Permission.CONVERSATION_READ)
-    if not organisation or not fits(organisation) or not staff.scope.covers(organisation):
+    if not organisation or not fits(organisation) or not staff.scope.covers_company(organisation):
         raise NotFound
 
 

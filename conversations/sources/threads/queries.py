@@ -52,7 +52,7 @@ def belongs(item: ForeignModel, organisation: str, staff: Staff) -> bool:
     """Whether an item is the organisation's by its key, and by its attribute where it has one."""
     named = item.plain("org_id")
     return organisation_of(text_of(item.plain("PK"))) == organisation and (
-        named in (None, "") or (isinstance(named, str) and staff.scope.covers(named))
+        named in (None, "") or (isinstance(named, str) and staff.scope.covers_company(named))
     )
 
 

@@ -22,7 +22,7 @@ OURS, THEIRS = "ci-aaa-001", "ci-bbb-002"
 CONVERSATION = "ci-aaa-001#pi-aaa-001#req1#447700900123"
 KEY = f"evt:rp:{CONVERSATION}:m1"
 AUDITOR = Staff("aiko.mori", "Aiko Mori", Role.AUDITOR, Scope(everything=True))
-LIMITED = Staff("aiko.mori", "Aiko Mori", Role.AUDITOR, Scope(ids=frozenset({OURS})))
+LIMITED = Staff("aiko.mori", "Aiko Mori", Role.AUDITOR, Scope(companies=frozenset({OURS})))
 
 
 def event(key: str = KEY, **more):

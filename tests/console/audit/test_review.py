@@ -151,7 +151,7 @@ def test_company_is_found_where_entries_name_it_and_where_only_the_conversation_
 def test_reviewer_of_some_companies_sees_theirs_and_their_own_trail(store, monkeypatch):
     owners = {"c1": frozenset({OURS}), "c2": frozenset({THEIRS}), "c3": frozenset(), "c4": frozenset({OURS, THEIRS})}
     monkeypatch.setattr(reading.scoping, "companies_of", lambda trail: owners[trail])
-    limited = Staff("aiko.mori", "Aiko Mori", Role.AUDITOR, Scope(ids=frozenset({OURS})))
+    limited = Staff("aiko.mori", "Aiko Mori", Role.AUDITOR, Scope(companies=frozenset({OURS})))
     store.put_all("AUDIT", [entry(n, trail=f"c{n % 4 + 1}") for n in range(8)])
     store.put_all("AUDIT", [ours(20 + n, Action.HAND_OFF_TAKE, company=[OURS, THEIRS][n % 2]) for n in range(4)])
     signed_in = [entry(30 + n, Action.SIGN_IN, f"STAFF#{who}") for n, who in enumerate(("aiko.mori", "tom.becker"))]
@@ -161,8 +161,10 @@ def test_reviewer_of_some_companies_sees_theirs_and_their_own_trail(store, monke
 
 def test_whose_trail_it_is_has_one_answer_for_lists_and_for_single_trails(store, monkeypatch):
     monkeypatch.setattr(reading.scoping, "companies_of", lambda trail: frozenset())
-    limited = Staff("aiko.mori", "Aiko Mori", Role.AUDITOR, Scope(ids=frozenset({OURS})))
-    seen = {f"THREAD#{OURS}#t1": True, f"THREAD#{THEIRS}#t1": False, f"TENANT#{OURS}": True, f"TENANT#{THEIRS}": False}
+    limited = Staff("aiko.mori", "Aiko Mori", Role.AUDITOR, Scope.of([f"company:{OURS}", "tenant:ours"]))
+    seen = {f"THREAD#{OURS}#t1": True, f"THREAD#{THEIRS}#t1": False, "TENANT#ours": True, f"TENANT#{THEIRS}": False}
+    # A company and a tenant of one id are two.
+    seen |= {"THREAD#ours#t1": False, f"TENANT#{OURS}": False}
     seen |= {"STAFF#aiko.mori": True, "STAFF#tom.becker": False, "CHAT#s1": False, "SYSTEM": False, "c1": True}
     for n, trail in enumerate(seen):
         store.put("AUDIT", ours(n, Action.TRANSCRIPT_OPENED, trail))
@@ -183,7 +185,7 @@ def test_whose_trail_it_is_has_one_answer_for_lists_and_for_single_trails(store,
 def test_owners_that_are_asked_for_are_bounded_and_the_next_page_goes_on(store, monkeypatch):
     asked = []
     monkeypatch.setattr(reading.scoping, "companies_of", lambda trail: asked.append(trail) or frozenset({THEIRS}))
-    limited = Staff("aiko.mori", "Aiko Mori", Role.AUDITOR, Scope(ids=frozenset({OURS})))
+    limited = Staff("aiko.mori", "Aiko Mori", Role.AUDITOR, Scope(companies=frozenset({OURS})))
     store.put_all("AUDIT", [entry(n, trail=f"c{n}") for n in range(90)])
     page = read_review(Review(("route",)), limited)
     assert (page.entries, page.thin, len(asked)) == ((), True, reading.OWNERS_PER_PAGE)

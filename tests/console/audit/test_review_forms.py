@@ -16,7 +16,7 @@ from console.refs import seal, seal_data
 from console.staff.permissions import Role, Scope, Staff
 
 AUDITOR = Staff("aiko.mori", "Aiko Mori", Role.AUDITOR, Scope(everything=True), "Europe/London")
-LIMITED = Staff("lea.limited", "Lea", Role.AUDITOR, Scope(ids=frozenset({"ci-aaa-001"})), "UTC")
+LIMITED = Staff("lea.limited", "Lea", Role.AUDITOR, Scope(companies=frozenset({"ci-aaa-001"})), "UTC")
 PHONE = "+447700900123"
 CONVERSATION_ID = "ci-aaa-001#pi-aaa-001#req-1#447700900123"
 

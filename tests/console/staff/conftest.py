@@ -34,7 +34,7 @@ def agent(store) -> StaffAccount:
         "amira.haddad",
         PASSWORD,
         role=Role.AGENT,
-        scope=["ci-cuc-001", "ci-nwe-002"],
+        scope=["company:ci-cuc-001", "company:ci-nwe-002"],
         display_name="Amira Haddad",
         actor=ADMIN,
     )

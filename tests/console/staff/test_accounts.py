@@ -19,7 +19,7 @@ from tests.people import admin, member
 LAST = "last administrator"
 TAKING_AWAY: dict[str, Callable[[str], object]] = {
     "role": lambda username: services.change_role(username, Role.AGENT, actor=ADMIN),
-    "scope": lambda username: services.change_scope(username, ["ci-aaa-001"], actor=ADMIN),
+    "scope": lambda username: services.change_scope(username, ["company:ci-aaa-001"], actor=ADMIN),
     "disabling": lambda username: services.disable(username, actor=ADMIN),
 }
 
@@ -40,7 +40,7 @@ def trail(store, username: str) -> list[tuple[str, dict]]:
 @pytest.mark.parametrize("change", TAKING_AWAY)
 def test_last_administrator_of_everything_stays(store, change):
     admin("ada.admin")
-    member("one.company", "admin", ["ci-aaa-001"])
+    member("one.company", "admin", ["company:ci-aaa-001"])
     admin("gone.admin").update(actions=[StaffAccount.disabled.set(True)])
     with pytest.raises(Invalid, match=LAST):
         TAKING_AWAY[change]("ada.admin")
@@ -62,7 +62,9 @@ def test_administrator_goes_while_another_one_is_left(store, change):
 def test_administrators_who_remove_each_other_cannot_both_succeed(store, change, meanwhile):
     admin("ada.admin")
     admin("ben.admin")
-    other = {"role": {"role": "agent"}, "scope": {"scope": ["ci-aaa-001"]}, "disabling": {"disabled": True}}[meanwhile]
+    other = {"role": {"role": "agent"}, "scope": {"scope": ["company:ci-aaa-001"]}, "disabling": {"disabled": True}}[
+        meanwhile
+    ]
     with (
         faults.before("TransactWriteItems", lambda: store.update("STAFF", {"username": "ben.admin"}, **other)),
         pytest.raises(Invalid, match=LAST),
@@ -126,7 +128,7 @@ def test_index_that_is_not_there_yet_keeps_every_administrator(bare_store):
 
 
 def test_administrator_of_some_companies_needs_no_other(store):
-    member("one.company", "admin", ["ci-aaa-001"])
+    member("one.company", "admin", ["company:ci-aaa-001"])
     services.disable("one.company", actor=ADMIN)
     assert store.get("STAFF", username="one.company")["disabled"] is True
 
@@ -159,13 +161,16 @@ def test_writes_of_the_same_transaction_happen_together_or_not_at_all(store, age
 
 def test_invited_person_gets_in_only_with_the_password_of_the_link(store, client):
     with store.calls() as calls:
-        account, code = services.invite("new.person", role=Role.AGENT, scope=["a"], actor=ADMIN)
+        account, code = services.invite("new.person", role=Role.AGENT, scope=["tenant:a"], actor=ADMIN)
     assert [(call.operation, set(call.tables)) for call in calls] == [("TransactWriteItems", {"STAFF", "AUDIT"})]
     stored = store.get("STAFF", username="new.person")
     for typed in (stored["password_hash"], "", code):
         assert client.post("/sign-in/", {"username": "new.person", "password": typed}).status_code == 422
     assert code not in str([store.all(key) for key in ("STAFF", "AUDIT")])
-    assert trail(store, "new.person")[0] == ("staff.created", {"role": "agent", "scope": ["a"], "time_zone": "UTC"})
+    assert trail(store, "new.person")[0] == (
+        "staff.created",
+        {"role": "agent", "scope": ["tenant:a"], "time_zone": "UTC"},
+    )
     password_links.redeem(code, PASSWORD)
     assert client.post("/sign-in/", {"username": "new.person", "password": PASSWORD}).status_code == 302
     assert account.as_staff().role is Role.AGENT

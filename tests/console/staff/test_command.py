@@ -11,6 +11,7 @@ from console.staff import accounts, passwords, services
 from console.staff.permissions import Role
 from tests import faults
 from tests.console.staff.conftest import ADMIN, PASSWORD
+from tests.people import member
 
 
 def staff(*arguments: str) -> str:
@@ -25,9 +26,16 @@ def type_password(monkeypatch, text: str) -> None:
 
 def test_create_makes_an_account_and_shows_its_password_once(store):
     said = staff(
-        "create", "amira.haddad", "--role", "agent", "--scope", "ci-cuc-001,ci-nwe-002", "--name", "Amira Haddad"
+        "create",
+        "amira.haddad",
+        "--role",
+        "agent",
+        "--scope",
+        "company:ci-cuc-001,company:ci-nwe-002",
+        "--name",
+        "Amira Haddad",
     )
-    assert "amira.haddad: made (role agent, scope ci-cuc-001, ci-nwe-002)." in said
+    assert "amira.haddad: made (role agent, scope company:ci-cuc-001, company:ci-nwe-002)." in said
     password = re.search(r"Password, shown only this once: (\S+)", said).group(1)
     account = accounts.get("amira.haddad")
     assert passwords.verify(password, account.password_hash)[0]
@@ -39,9 +47,9 @@ def test_create_makes_an_account_and_shows_its_password_once(store):
 
 
 def test_create_takes_scope_as_several_words_or_all(store):
-    staff("create", "one", "--role", "agent", "--scope", "a", "b", "--time-zone", "Europe/London")
+    staff("create", "one", "--role", "agent", "--scope", "company:a", "tenant:b", "--time-zone", "Europe/London")
     staff("create", "two", "--role", "admin", "--scope", "all")
-    assert store.get("STAFF", username="one")["scope"] == ["a", "b"]
+    assert store.get("STAFF", username="one")["scope"] == ["company:a", "tenant:b"]
     assert store.get("STAFF", username="one")["time_zone"] == "Europe/London"
     assert store.get("STAFF", username="two")["scope"] == ["*"]
 
@@ -67,7 +75,7 @@ def test_unfit_password_from_standard_input_makes_no_account(store, monkeypatch,
 
 
 def test_list_shows_every_account_and_no_secret(store, agent):
-    services.create("gone.person", PASSWORD, role=Role.AUDITOR, scope=["all"], actor=ADMIN)
+    services.create("gone.person", PASSWORD, role=Role.AUDITOR, scope=["*"], actor=ADMIN)
     services.disable("gone.person", actor=ADMIN)
     said = staff("list")
     first, second = (line.split() for line in said.splitlines()[1:])
@@ -126,7 +134,7 @@ def test_reset_sets_a_new_password(store, agent, monkeypatch):
         (["reset", "nobody"], "no account named 'nobody'"),
         (["remove-second-factor", "nobody"], "no account named 'nobody'"),
         (["role", "amira.haddad", "king"], "invalid choice"),
-        (["scope", "amira.haddad", "a#b"], "not a company"),
+        (["scope", "amira.haddad", "company:a#b"], "not a company"),
         ([], "ACTION"),
     ],
 )
@@ -143,3 +151,32 @@ def test_failing_database_is_said_in_a_line(store):
 def test_absent_tables_are_said_with_what_to_do(bare_store):
     with pytest.raises(CommandError, match="tables apply"):
         staff("list")
+
+
+def test_old_scopes_are_listed_with_what_is_there_and_confirmed_by_choice(store):
+    member("amira.haddad", scope=["outlocks", "ci-aaa-001", "x-1"])
+    member("tom.becker", scope=["outlocks", "company:ci-aaa-001"])
+    store.put("TENANTS", {"pk": "TENANT#outlocks", "sk": "META", "tenant_id": "outlocks", "name": "Outlocks"})
+    store.put("CONSOLE", {"pk": "COMPANIES", "sk": "ci-aaa-001", "name": "Aardvark"})
+    said = staff("confirm-scopes")
+    assert "outlocks: there is a tenant of this id; in the scope of amira.haddad, tom.becker" in said
+    assert "ci-aaa-001: there is a company of this id; in the scope of amira.haddad" in said
+    assert "x-1: there is nothing of this id" in said
+    staff("confirm-scopes", "--tenant", "outlocks", "--company", "ci-aaa-001", "--neither", "x-1")
+    assert store.get("STAFF", username="amira.haddad")["scope"] == ["company:ci-aaa-001", "tenant:outlocks"]
+    assert store.get("STAFF", username="tom.becker")["scope"] == ["company:ci-aaa-001", "tenant:outlocks"]
+    changes = [item for item in store.all("AUDIT") if item["action_type"] == "staff.changed"]
+    assert {item["actor"] for item in changes} == {"command-line"}
+    assert len(changes) == 2
+    assert "Every scope says" in staff("confirm-scopes")
+
+
+def test_an_id_is_confirmed_as_one_thing_and_in_one_account_where_that_is_asked(store):
+    member("amira.haddad", scope=["x-1"])
+    member("tom.becker", scope=["x-1"])
+    with pytest.raises(CommandError, match="two meanings"):
+        staff("confirm-scopes", "--tenant", "x-1", "--both", "x-1")
+    staff("confirm-scopes", "--both", "x-1", "--username", "tom.becker")
+    assert store.get("STAFF", username="tom.becker")["scope"] == ["company:x-1", "tenant:x-1"]
+    assert store.get("STAFF", username="amira.haddad")["scope"] == ["x-1"]
+    assert "Nothing was changed" in staff("confirm-scopes", "--both", "unheard-of")

@@ -9,6 +9,8 @@ from console.errors import Conflict, Invalid, NotFound, StoreUnavailable
 from console.staff import directory, known_companies, second_factor, services
 from console.staff.directory import Deed, Filters, State, check_grant, load, read_page, reason_against, within
 from console.staff.models import OPENID_CONNECT
+from console.staff.permissions import COMPANY as IS_COMPANY
+from console.staff.permissions import TENANT as IS_TENANT
 from console.staff.permissions import Role, Scope
 from tests import faults
 from tests.console.staff.conftest import ADMIN
@@ -328,10 +330,10 @@ def test_known_companies_come_from_every_source_by_name_and_a_failure_is_told(st
         raise StoreUnavailable
 
     monkeypatch.setattr(known_companies, "_sources", {})
-    known_companies.register(lambda staff: {"t-2": "zeta", "t-1": "Alpha"}, known_companies.TENANT)
-    known_companies.register(failing, known_companies.COMPANY)
+    known_companies.register(lambda staff: {"t-2": "zeta", "t-1": "Alpha"}, IS_TENANT)
+    known_companies.register(failing, IS_COMPANY)
     known = known_companies.known_to(as_staff(admin()))
-    assert (list(known.names), known.failed) == (["t-1", "t-2"], True)
+    assert (list(known.names), known.failed) == (["tenant:t-1", "tenant:t-2"], True)
 
 
 def test_account_changed_between_look_and_write_is_left_alone(store):
@@ -340,13 +342,13 @@ def test_account_changed_between_look_and_write_is_left_alone(store):
     seen = load("amira.haddad", local())
 
     def meanwhile():
-        services.change("amira.haddad", role=Role.ADMIN, scope=["all"], actor=ADMIN)
+        services.change("amira.haddad", role=Role.ADMIN, scope=["*"], actor=ADMIN)
 
     for act in (
         lambda: services.issue_password_link(seen, actor=ADMIN),
         lambda: services.disable(seen, actor=ADMIN),
         lambda: services.remove_second_factor(seen, actor=ADMIN),
-        lambda: services.change(seen, scope=[COMPANY, OTHER_COMPANY], actor=ADMIN),
+        lambda: services.change(seen, scope=[f"company:{OTHER_COMPANY}"], actor=ADMIN),
     ):
         seen.second_factor_at = "2026-01-01T00:00:00.000Z"
         with faults.before("TransactWriteItems", meanwhile), pytest.raises(Conflict):
@@ -357,7 +359,7 @@ def test_account_changed_between_look_and_write_is_left_alone(store):
 
 
 def test_rows_name_companies_that_are_known(store, monkeypatch):
-    monkeypatch.setattr(known_companies, "_sources", {lambda staff: {"a": "Alpha", "b": "b"}: known_companies.COMPANY})
+    monkeypatch.setattr(known_companies, "_sources", {lambda staff: {"a": "Alpha", "b": "b"}: IS_COMPANY})
     member("amira.haddad", scope=["c", "b", "a"])
     row = next(row for row in read_page(as_staff(admin()), Filters()).rows if row.username == "amira.haddad")
     assert row.companies == (("a", "Alpha"), ("b", ""), ("c", ""))

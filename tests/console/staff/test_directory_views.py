@@ -15,9 +15,9 @@ from console.refs import seal
 from console.staff import accounts, known_companies, password_links, passwords, second_factor, services, sessions
 from console.staff.models import OPENID_CONNECT
 from console.staff.permissions import Role
-from tests import faults
+from tests import faults, people
 from tests.console.staff.conftest import ADMIN, PASSWORD
-from tests.people import COMPANY, OTHER_COMPANY, admin, member, signed_in
+from tests.people import admin, signed_in
 
 HTMX = {"HTTP_HX_REQUEST": "true"}
 PAGES = (
@@ -30,6 +30,7 @@ PAGES = (
 )
 DEEDS = ("staff-disable", "staff-enable", "staff-password", "staff-second-factor-remove")
 POSTED = (*DEEDS, "staff-change", "staff-sessions-end")
+COMPANY, OTHER_COMPANY = f"company:{people.COMPANY}", f"company:{people.OTHER_COMPANY}"
 FORM = {
     "username": "new.person",
     "display_name": "New Person",
@@ -41,6 +42,10 @@ FORM = {
 CHANGE = {"display_name": "Amira H.", "role": "auditor", "other": OTHER_COMPANY, "time_zone": "Asia/Tokyo"}
 
 
+def member(username="amira.haddad", role="agent", scope=(COMPANY,), **more):
+    return people.member(username, role, scope, **more)
+
+
 @pytest.fixture(autouse=True)
 def _whole_console(settings) -> None:
     settings.ROOT_URLCONF = "console.urls"
@@ -48,12 +53,12 @@ def _whole_console(settings) -> None:
 
 @pytest.fixture(autouse=True)
 def _known(monkeypatch) -> None:
-    names = {COMPANY: "Aardvark Ltd", OTHER_COMPANY: "Badger Ltd"}
+    names = {people.COMPANY: "Aardvark Ltd", people.OTHER_COMPANY: "Badger Ltd"}
 
     def within_scope(staff):
-        return {each: name for each, name in names.items() if staff.scope.covers(each)}
+        return {each: name for each, name in names.items() if staff.scope.covers_company(each)}
 
-    monkeypatch.setattr(known_companies, "_sources", {within_scope: "company"})
+    monkeypatch.setattr(known_companies, "_sources", {within_scope: "company:"})
 
 
 @pytest.fixture
@@ -103,6 +108,27 @@ def text_of(response) -> str:
 
 def seen(store, username: str = "amira.haddad") -> dict:
     return {"seen": stored(store, username)["updated_at"]}
+
+
+def fields_in(page: str) -> dict:
+    """What a browser sends of the account's form as it is shown."""
+    form = re.search(r'<form class="form account-form".*?</form>', page, re.S)[0]
+    found: dict = {"companies": []}
+    for tag in re.findall(r"<input[^>]*>", form):
+        name, value = (re.search(rf'{each}="([^"]*)"', tag) for each in ("name", "value"))
+        if 'type="checkbox"' in tag or 'type="radio"' in tag:
+            if "checked" not in tag:
+                continue
+            if name[1] == "companies":
+                found["companies"].append(unescape(value[1]))
+                continue
+        found[name[1]] = unescape(value[1]) if value else "on"
+    for name, text in re.findall(r'<textarea name="([^"]+)"[^>]*>(.*?)</textarea>', form, re.S):
+        found[name] = unescape(text).strip()
+    for name, options in re.findall(r'<select name="([^"]+)"[^>]*>(.*?)</select>', form, re.S):
+        chosen = re.search(r'value="([^"]*)" selected', options)
+        found[name] = unescape(chosen[1]) if chosen else ""
+    return found
 
 
 def link_in(response) -> str:
@@ -183,7 +209,7 @@ def test_list_shows_accounts_as_rows_for_the_keyboard(ada, amira):
     rows = re.findall(r'<tr data-row id="row-([^"]+)".*?<a data-open href="([^"]+)"', page.content.decode(), re.DOTALL)
     assert rows == [("ada.admin", url("staff-account", "ada.admin")), ("amira.haddad", url("staff-account"))]
     assert "Amira Haddad" in text_of(page)
-    assert COMPANY in text_of(page)
+    assert people.COMPANY in text_of(page)
     assert "never signed in" in text_of(page)
 
 
@@ -336,14 +362,60 @@ def test_taken_username_is_said_and_the_form_is_intact(store, ada, amira):
 
 
 def test_scope_of_a_new_account_comes_from_ticks_and_typed_ids(store, ada):
-    ada.post(reverse("staff-new"), FORM | {"companies": [COMPANY, OTHER_COMPANY], "other": "t-9, t-8\nt-7;t-9"})
-    assert stored(store, "new.person")["scope"] == [COMPANY, OTHER_COMPANY, "t-7", "t-8", "t-9"]
+    ada.post(
+        reverse("staff-new"),
+        FORM | {"companies": [COMPANY, OTHER_COMPANY], "other": "tenant:t-9, tenant:t-8\ntenant:t-7;tenant:t-9"},
+    )
+    assert stored(store, "new.person")["scope"] == [COMPANY, OTHER_COMPANY, "tenant:t-7", "tenant:t-8", "tenant:t-9"]
 
 
-@pytest.mark.parametrize("choice", [{"everything": "on"}, {"other": "all"}, {"other": "*"}])
-def test_all_companies(store, ada, choice):
-    ada.post(reverse("staff-new"), FORM | choice)
+def test_all_companies(store, ada):
+    ada.post(reverse("staff-new"), FORM | {"everything": "on"})
     assert stored(store, "new.person")["scope"] == ["*"]
+
+
+@pytest.mark.parametrize("field", ["companies", "other"])
+@pytest.mark.parametrize("word", ["all", "ALL", "*", "everything", "company:*", "tenant:*"])
+def test_no_word_in_a_field_means_all(store, ada, field, word):
+    assert ada.post(reverse("staff-new"), FORM | {field: word}).status_code == 422
+    assert stored(store, "new.person") is None
+
+
+@pytest.mark.parametrize("scope", [["tenant:all"], ["all"], ["company:ALL", "tenant:all"]])
+def test_a_tenant_called_all_stays_one_tenant_whatever_else_is_changed(store, ada, scope):
+    """Somebody has the tenant `all` in scope, and an administrator changes their time zone by the form as shown."""
+    member("olga.novak", "onboarding", scope)
+    page = ada.get(url("staff-change", "olga.novak"))
+    data = fields_in(page.content.decode()) | {"time_zone": "Asia/Tokyo"}
+    assert ada.post(url("staff-change", "olga.novak"), data).status_code == 302
+    item = stored(store, "olga.novak")
+    assert (item["scope"], item["time_zone"], item["epoch"]) == (scope, "Asia/Tokyo", 1)
+
+
+def test_an_old_entry_opens_both_until_an_administrator_says_what_it_means(store, ada, monkeypatch):
+    monkeypatch.setattr(known_companies, "_sources", {lambda staff: {"outlocks": "Outlocks"}: "tenant:"})
+    member("amira.haddad", scope=["outlocks", "x-1", "x-2", "x-3"])
+    assert "confirm scope" in text_of(ada.get(reverse("staff")))
+    assert "not confirmed" in text_of(ada.get(url("staff-account")))
+    page = ada.get(url("staff-change"))
+    assert "Known here: tenant Outlocks." in text_of(page)
+    data = fields_in(page.content.decode())
+    data |= {"meant:outlocks": "tenant", "meant:x-1": "company", "meant:x-2": "both", "meant:x-3": "neither"}
+    assert ada.post(url("staff-change"), data).status_code == 302
+    meant = ["company:x-1", "company:x-2", "tenant:outlocks", "tenant:x-2"]
+    assert stored(store)["scope"] == meant
+    assert "confirm" not in text_of(ada.get(reverse("staff"))) + text_of(ada.get(url("staff-account")))
+    assert [payload["to"] for action, payload in entries(store) if action == "staff.changed"] == [{"scope": meant}]
+
+
+def test_an_id_alone_is_never_given_anew(store, ada):
+    answer = ada.post(reverse("staff-new"), FORM | {"other": "ci-x"})
+    assert "company:ci-x or tenant:ci-x" in text_of(answer)
+    assert stored(store, "new.person") is None
+    member()
+    data = {"display_name": "A", "role": "agent", "time_zone": "UTC", "other": COMPANY, "meant:ci-x": "both"}
+    ada.post(url("staff-change"), data | seen(store))
+    assert stored(store)["scope"] == [COMPANY]
 
 
 def test_nothing_in_scope_is_allowed_and_is_nothing(store, ada):
@@ -352,7 +424,9 @@ def test_nothing_in_scope_is_allowed_and_is_nothing(store, ada):
 
 
 def test_unknown_ids_are_allowed_and_said(store, ada):
-    assert "Not known here: ci-typo-1." in text_of(ada.post(reverse("staff-new"), FORM | {"other": "ci-typo-1"}))
+    assert "Not known here: company:ci-typo-1." in text_of(
+        ada.post(reverse("staff-new"), FORM | {"other": "company:ci-typo-1"})
+    )
     assert "ci-typo-1, not known here" in text_of(ada.get(url("staff-account", "new.person")))
 
 
@@ -360,13 +434,13 @@ def test_companies_that_cannot_be_read_do_not_keep_from_giving_scope(store, ada,
     def failing(staff):
         raise StoreUnavailable
 
-    monkeypatch.setattr(known_companies, "_sources", {failing: "company"})
+    monkeypatch.setattr(known_companies, "_sources", {failing: "company:"})
     page = ada.get(reverse("staff-new"))
     assert page.status_code == 200
     assert "could not be read just now" in text_of(page)
-    answer = ada.post(reverse("staff-new"), FORM | {"other": "ci-x"})
+    answer = ada.post(reverse("staff-new"), FORM | {"other": "company:ci-x"})
     assert "Not known here" not in text_of(answer)
-    assert "ci-x" in stored(store, "new.person")["scope"]
+    assert "company:ci-x" in stored(store, "new.person")["scope"]
 
 
 def test_company_sign_in_is_offered_where_it_is_configured(store, ada, settings):
@@ -477,7 +551,7 @@ def test_new_name_and_zone_leave_the_person_signed_in(store, ada, amira):
 
 
 def test_form_holds_what_is_stored(store, ada):
-    member("amira.haddad", scope=[COMPANY, "t-unknown"])
+    member("amira.haddad", scope=[COMPANY, "tenant:t-unknown"])
     page = ada.get(url("staff-change")).content.decode()
     assert 'value="Amira Haddad"' in page
     assert re.search(r'value="agent"[^>]*checked', page)
@@ -485,7 +559,7 @@ def test_form_holds_what_is_stored(store, ada):
     assert not re.search(rf'value="{OTHER_COMPANY}"[^>]*checked', page)
     assert "t-unknown</textarea>" in page
     # Saved as it is, it changes nothing and writes nothing.
-    data = {"display_name": "Amira Haddad", "role": "agent", "companies": [COMPANY], "other": "t-unknown"}
+    data = {"display_name": "Amira Haddad", "role": "agent", "companies": [COMPANY], "other": "tenant:t-unknown"}
     before = everything(store)
     assert ada.post(url("staff-change"), data | {"time_zone": "UTC"} | seen(store)).status_code == 302
     assert everything(store) == before
@@ -547,7 +621,7 @@ def test_account_that_leaves_the_scope_meanwhile_is_not_found(store, lena):
     member("inside")
 
     def meanwhile():
-        services.change("inside", scope=["all"], actor=ADMIN)
+        services.change("inside", scope=["*"], actor=ADMIN)
 
     data = CHANGE | {"other": COMPANY} | seen(store, "inside")
     with faults.before("TransactWriteItems", meanwhile):

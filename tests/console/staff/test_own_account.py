@@ -459,9 +459,9 @@ def test_changes_go_on_where_there_is_no_trail(store, person):
 
 
 def test_own_record_names_the_scope_and_says_how_one_signs_in(store, person, guarded, monkeypatch):
-    monkeypatch.setattr(known_companies, "_sources", {lambda _staff: {"ci-cuc-001": "Cucumber Health"}: "company"})
+    monkeypatch.setattr(known_companies, "_sources", {lambda _staff: {"ci-cuc-001": "Cucumber Health"}: "company:"})
     mine = own_record.load(guarded)
-    assert mine.scope == ("Cucumber Health (ci-cuc-001)", "ci-nwe-002")
+    assert mine.scope == ("company ci-nwe-002", "company Cucumber Health (ci-cuc-001)")
     assert (mine.has_password, mine.has_second_factor, mine.codes_left, mine.flaw) == (True, True, 10, "")
     assert mine.second_factor_at == clock.parse_instant(stored(store)["second_factor_at"])
     assert [row.is_current for row in mine.sessions.rows] == [True]

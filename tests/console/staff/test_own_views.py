@@ -116,7 +116,7 @@ def test_forms_want_somebody_signed_in_and_a_csrf_token(store, agent, name):
 
 @pytest.mark.parametrize("role", list(Role))
 def test_every_role_has_the_page(store, agent, role):
-    account = services.create("some.body", PASSWORD, role=role, scope=["ci-cuc-001"], actor=ADMIN)
+    account = services.create("some.body", PASSWORD, role=role, scope=["company:ci-cuc-001"], actor=ADMIN)
     for name in PAGES[:3]:
         assert browser_of(account).get(reverse(name)).status_code == 200
 
@@ -155,8 +155,8 @@ def test_page_says_who_one_is_and_whom_to_ask(store, client):
         "amira.haddad",
         "Amira Haddad",
         "agent",
-        "ci-cuc-001",
-        "ci-nwe-002",
+        "company ci-cuc-001",
+        "company ci-nwe-002",
         "An administrator of the console",
     ):
         assert words in said

@@ -23,7 +23,14 @@ from console.staff import passwords
         ("x" * 257, "too long"),
         ("Amira.Haddad", "username"),
         ("daddah.arima", "username"),
-        ("aaaaaaaaaaaa", "too simple"),
+        ("AmiraHaddad2024", "like your username or name"),
+        ("haddad.amira", "like your username or name"),
+        ("918273645546372", "digits only"),
+        ("aaaaaaaaaaaa", "too easy to guess"),
+        ("qwertyuiop[]", "too common"),
+        ("iloveyou12345", "too easy to guess"),
+        ("Liverpool1892!", "too easy to guess"),
+        ("password" * 20, "too easy to guess"),
         ("1q2w3e4r5t6y7u", "too common"),
         ("PASSWORD1234", "too common"),
     ],
@@ -83,6 +90,7 @@ def test_console_hashes_with_argon2_as_owasp_asks_at_least(settings):
     stored = passwords.hash_password("correct horse battery")
     assert stored.startswith("argon2$argon2id$v=19$m=19456,t=2,p=1$")
     assert passwords.verify("correct horse battery", stored) == (True, False)
+    assert passwords.verify("correct horse staple", stored) == (False, False)
 
 
 def test_a_hash_of_other_cost_still_opens_and_is_to_be_made_anew(settings):
@@ -134,3 +142,9 @@ def test_the_wait_and_the_hash_do_not_count_against_the_deadline(monkeypatch, se
         passwords.hash_password("correct horse battery")
         calls.check_deadline()
         assert 0 < spent.remaining() <= 0.3
+
+
+def test_a_password_like_the_name_is_refused_where_the_name_is_known():
+    passwords.check_rules("zebulonquartz", "zq")
+    with pytest.raises(Invalid, match="your username or name"):
+        passwords.check_rules("zebulonquartz", "zq", "Zebulon Quartz")

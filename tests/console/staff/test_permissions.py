@@ -1,11 +1,13 @@
 """Roles, permissions and scopes."""
 
+from operator import add
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from console.errors import Forbidden
-from console.staff.permissions import ROLE_PERMISSIONS, Permission, Role, Scope, Staff
+from console.staff.permissions import COMPANY, ROLE_PERMISSIONS, TENANT, Permission, Role, Scope, Staff
 
 # The table of roles as the product defines it: rows are permissions; a = agent, o = onboarding, u = auditor, A = admin.
 TABLE = {
@@ -53,31 +55,69 @@ def test_role_has_exactly_the_permissions_of_the_table(role, permission):
 def test_empty_scope_covers_nothing():
     scope = Scope.of([])
     assert scope.is_empty
-    assert not scope.covers("ci-cuc-001")
-    assert not scope.covers("")
-    assert not scope.covers(None)
+    for owner in ("ci-cuc-001", "", None):
+        assert not scope.covers_company(owner)
+        assert not scope.covers_tenant(owner)
     assert Scope.of([""]).is_empty
 
 
 def test_scope_covers_its_ids_only():
-    scope = Scope.of(["ci-cuc-001", "ci-nwe-002"])
-    assert scope.covers("ci-cuc-001")
-    assert not scope.covers("ci-cuc-00")
-    assert not scope.covers("CI-CUC-001")
-    assert not scope.covers("*")
+    scope = Scope.of(["company:ci-cuc-001", "company:ci-nwe-002"])
+    assert scope.covers_company("ci-cuc-001")
+    for other in ("ci-cuc-00", "CI-CUC-001", "*", "all", "company:ci-cuc-001"):
+        assert not scope.covers_company(other)
+
+
+def test_a_company_and_a_tenant_of_one_id_are_two_things():
+    assert not Scope.of(["tenant:x"]).covers_company("x")
+    assert not Scope.of(["company:x"]).covers_tenant("x")
+
+
+def test_an_old_entry_stands_for_both_until_it_is_confirmed():
+    old = Scope.of(["x", "y"])
+    assert old.covers_company("x")
+    assert old.covers_tenant("x")
+    told = old.confirmed({"x": [TENANT], "y": [], "never.had": [COMPANY, TENANT]})
+    assert told.stored() == ["tenant:x"]
+    assert Scope.of(["*", "x"]).confirmed({"x": [COMPANY]}).everything
+
+
+@pytest.mark.parametrize("word", ["all", "ALL", "company:", "tenant:*", "**"])
+def test_no_word_but_the_star_is_everything(word):
+    assert not Scope.of([word]).everything
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "beyond"),
+    [
+        (["company:x"], ["company:x"], []),
+        (["company:x"], ["tenant:x"], ["company:x"]),
+        (["x"], ["company:x"], ["x"]),
+        (["x"], ["company:x", "tenant:x"], []),
+        (["company:x", "tenant:x"], ["x"], []),
+        (["*"], ["x"], ["*"]),
+        (["x"], ["*"], []),
+    ],
+)
+def test_what_a_scope_shows_beyond_another(one, other, beyond):
+    assert Scope.of(one).beyond(Scope.of(other)) == beyond
 
 
 def test_what_belongs_to_nobody_known_is_for_scope_all_only():
     for owner in (None, "", "unheard-of"):
-        assert Scope.of(["*"]).covers(owner)
-        assert not Scope.of(["ci-cuc-001"]).covers(owner)
+        assert Scope.of(["*"]).covers_company(owner)
+        assert Scope.of(["*"]).covers_tenant(owner)
+        assert not Scope.of(["ci-cuc-001"]).covers_company(owner)
+        assert not Scope.of(["ci-cuc-001"]).covers_tenant(owner)
 
 
-@given(st.lists(st.text(max_size=20)))
+@given(st.lists(st.text(max_size=20) | st.builds(add, st.sampled_from(["company:", "tenant:"]), st.text(max_size=20))))
 def test_scope_survives_being_stored(ids):
     scope = Scope.of(ids)
     again = Scope.of(scope.stored())
-    assert all(again.covers(each) == scope.covers(each) for each in [*ids, None, "unheard-of"])
+    for each in [*ids, *(each.partition(":")[2] for each in ids), None, "unheard-of"]:
+        assert again.covers_company(each) == scope.covers_company(each)
+        assert again.covers_tenant(each) == scope.covers_tenant(each)
     assert scope.everything == ("*" in ids)
 
 

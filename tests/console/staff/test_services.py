@@ -14,7 +14,7 @@ from tests.console.staff.conftest import ADMIN, PASSWORD
 
 CHANGES = {
     "role": lambda: services.change_role("amira.haddad", Role.AUDITOR, actor=ADMIN),
-    "scope": lambda: services.change_scope("amira.haddad", ["all"], actor=ADMIN),
+    "scope": lambda: services.change_scope("amira.haddad", ["*"], actor=ADMIN),
     "time zone": lambda: services.change_time_zone("amira.haddad", "Asia/Tokyo", actor=ADMIN),
     "name": lambda: services.change("amira.haddad", display_name=" Amira  H. ", actor=ADMIN),
     "password": lambda: services.reset_password("amira.haddad", "another fine password", actor=ADMIN),
@@ -36,17 +36,22 @@ def stored(store) -> dict:
 def test_new_account_is_stored_with_its_trail_entry_in_one_write(store):
     with store.calls() as calls:
         services.create(
-            "new.person", PASSWORD, role=Role.AGENT, scope=["b", "a", "a"], display_name=" New  Person ", actor=ADMIN
+            "new.person",
+            PASSWORD,
+            role=Role.AGENT,
+            scope=["tenant:b", "company:a", "company:a"],
+            display_name=" New  Person ",
+            actor=ADMIN,
         )
     assert [(call.operation, set(call.tables)) for call in calls] == [("TransactWriteItems", {"STAFF", "AUDIT"})]
     account = store.get("STAFF", username="new.person")
     assert account["display_name"] == "New Person"
-    assert (account["role"], account["scope"], account["time_zone"]) == ("agent", ["a", "b"], "UTC")
+    assert (account["role"], account["scope"], account["time_zone"]) == ("agent", ["company:a", "tenant:b"], "UTC")
     assert (account["disabled"], account["epoch"]) == (False, 1)
     assert PASSWORD not in str(account)
     [(action, payload)] = trail(store, "new.person")
     assert action == "staff.created"
-    assert payload == {"role": "agent", "scope": ["a", "b"], "time_zone": "UTC"}
+    assert payload == {"role": "agent", "scope": ["company:a", "tenant:b"], "time_zone": "UTC"}
 
 
 def test_scope_is_empty_unless_given(store):
@@ -58,7 +63,7 @@ def test_scope_is_empty_unless_given(store):
 @pytest.mark.parametrize("username", ["platform", "Command-Line", "unknown", "visitor", "system", "middleware"])
 def test_nobody_bears_the_name_that_the_trail_has_for_what_is_no_person(store, username):
     with pytest.raises(Invalid, match="no person"):
-        services.invite(username, role=Role.AGENT, scope=["a"], actor=ADMIN)
+        services.invite(username, role=Role.AGENT, scope=["tenant:a"], actor=ADMIN)
     assert store.all("STAFF") == []
 
 
@@ -73,9 +78,13 @@ def test_usernames_that_cannot_be_are_refused(store, username):
     "options",
     [
         {"scope": ["STAFF#x"]},
-        {"scope": ["a\nb"]},
-        {"scope": ["x" * 201]},
-        {"scope": [str(n) for n in range(501)]},
+        {"scope": ["company:a\nb"]},
+        {"scope": ["tenant:" + "x" * 201]},
+        {"scope": [f"company:{n}" for n in range(501)]},
+        {"scope": ["all"]},
+        {"scope": ["company:*"]},
+        {"scope": ["tenant:"]},
+        {"scope": ["ci-cuc-001"]},
         {"time_zone": "Mars/Olympus"},
         {"time_zone": "../etc/passwd"},
         {"display_name": "x" * 81},
@@ -90,7 +99,7 @@ def test_junk_is_refused_before_anything_is_stored(store, options):
 def test_taken_username_is_a_conflict_and_changes_nothing(store, agent):
     before = stored(store)
     with pytest.raises(Conflict, match="already"):
-        services.create("Amira.Haddad", "another fine password", role=Role.ADMIN, scope=["all"], actor=ADMIN)
+        services.create("Amira.Haddad", "another fine password", role=Role.ADMIN, scope=["*"], actor=ADMIN)
     assert stored(store) == before
     assert len(trail(store)) == 1
 
@@ -116,7 +125,11 @@ def test_weak_password_is_refused_at_creation_and_reset(store, agent):
             "scope",
             {"scope": ["*"]},
             "staff.changed",
-            {"changed": "scope", "from": {"scope": ["ci-cuc-001", "ci-nwe-002"]}, "to": {"scope": ["*"]}},
+            {
+                "changed": "scope",
+                "from": {"scope": ["company:ci-cuc-001", "company:ci-nwe-002"]},
+                "to": {"scope": ["*"]},
+            },
             True,
         ),
         (
@@ -177,7 +190,7 @@ def test_change_of_nobody_is_not_found_and_makes_no_ghost(store, change):
 def test_change_to_what_is_already_so_writes_nothing(store, agent):
     with store.calls() as calls:
         services.change_role("amira.haddad", Role.AGENT, actor=ADMIN)
-        services.change_scope("amira.haddad", ["ci-nwe-002", "ci-cuc-001"], actor=ADMIN)
+        services.change_scope("amira.haddad", ["company:ci-nwe-002", "company:ci-cuc-001"], actor=ADMIN)
         services.change_time_zone("amira.haddad", "UTC", actor=ADMIN)
         services.change("amira.haddad", display_name="Amira Haddad ", actor=ADMIN)
         services.enable("amira.haddad", actor=ADMIN)
@@ -249,5 +262,5 @@ def test_demo_has_a_sign_in_per_role_and_a_colleague(store, client):
         assert client.post("/sign-in/", sign_in).status_code == 302
         assert store.get("STAFF", username=sign_in["username"])["role"] == role
     assert len({sign_in["password"] for sign_in in made.values()}) == 4
-    assert store.get("STAFF", username="amira.haddad")["scope"] == ["ci-cuc-001", "ci-nwe-002"]
+    assert store.get("STAFF", username="amira.haddad")["scope"] == ["company:ci-cuc-001", "company:ci-nwe-002"]
     assert len(store.get("STAFF", username="tom.becker")["scope"]) == 3

@@ -30,7 +30,7 @@ def test_request_reads_account_and_session_in_one_strongly_consistent_batch(stor
     with store.calls() as calls:
         staff = sessions.authenticate_request(token)
     assert (staff.username, staff.display_name, staff.role) == ("amira.haddad", "Amira Haddad", Role.AGENT)
-    assert staff.scope.ids == {"ci-cuc-001", "ci-nwe-002"}
+    assert staff.scope.companies == {"ci-cuc-001", "ci-nwe-002"}
     [call] = calls
     assert call.operation == "BatchGetItem"
     assert set(call.tables) == {"STAFF", "STAFF_SESSIONS"}
@@ -228,7 +228,7 @@ def test_unreadable_account_is_a_failure_not_a_sign_out(store, agent):
     "change",
     [
         lambda: services.change_role("amira.haddad", Role.AUDITOR, actor=ADMIN),
-        lambda: services.change_scope("amira.haddad", ["ci-cuc-001"], actor=ADMIN),
+        lambda: services.change_scope("amira.haddad", ["company:ci-cuc-001"], actor=ADMIN),
         lambda: services.reset_password("amira.haddad", "another fine password", actor=ADMIN),
         lambda: services.disable("amira.haddad", actor=ADMIN),
         lambda: services.end_sessions("amira.haddad", actor=ADMIN),

@@ -129,7 +129,7 @@ def test_setting_the_password_ends_all_sessions(client, agent, sign_in):
     [
         ("short", "too short: at least 12 characters"),
         ("new.person", "too short"),
-        ("aaaaaaaaaaaaaaa", "too simple"),
+        ("aaaaaaaaaaaaaaa", "too easy to guess"),
         ("password123456", "too common"),
     ],
 )

@@ -512,3 +512,9 @@ def test_a_sign_in_makes_a_hash_of_other_cost_anew(store, agent, client, setting
     settings.PASSWORD_HASHERS = console_settings.PASSWORD_HASHERS
     assert client.post("/sign-in/", {"username": "amira.haddad", "password": PASSWORD}).status_code == 302
     assert "$m=19456,t=2,p=1$" in store.get("STAFF", username="amira.haddad")["password_hash"]
+
+
+def test_browser_forgets_what_it_kept_at_sign_out_but_not_its_cookies(client, sign_in):
+    sign_in(client)
+    assert client.post("/sign-out/")["Clear-Site-Data"] == '"cache", "storage"'
+    assert "Clear-Site-Data" not in client.get("/sign-in/")

@@ -66,7 +66,7 @@ class ByCompany(Lookup):
     def find(self, staff: Staff) -> Place:
         """The list of the company."""
         company = self.cleaned_data["company"]
-        if not staff.scope.covers(company):
+        if not staff.scope.covers_company(company):
             raise NotFound
         return a_list(company)
 
@@ -107,7 +107,7 @@ class Notes(Adapter):
 
     def start(self, staff: Staff) -> Start:
         """The companies in scope."""
-        return Start(tuple(Link(each, a_list(each)) for each in sorted(staff.scope.ids)), "Companies")
+        return Start(tuple(Link(each, a_list(each)) for each in sorted(staff.scope.company_ids)), "Companies")
 
     def is_in_use(self, owner_id: str) -> bool:
         """Whether there are notes on customers of a company of that id."""
@@ -154,7 +154,7 @@ class Notes(Adapter):
 
     def _within(self, parts: tuple[str, ...], count: int, staff: Staff) -> tuple[str, ...]:
         staff.require(Permission.CONVERSATION_READ)
-        if len(parts) != count or not all(map(fits, parts)) or not staff.scope.covers(parts[0]):
+        if len(parts) != count or not all(map(fits, parts)) or not staff.scope.covers_company(parts[0]):
             raise NotFound
         return parts
 

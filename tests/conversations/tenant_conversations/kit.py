@@ -20,7 +20,7 @@ KEY = {"pk": TENANT, "sk": CONVERSATION}
 
 
 def staff(role: Role, *ids: str) -> Staff:
-    return Staff(f"{role.value}.person", role.value.title(), role, Scope(everything=not ids, ids=frozenset(ids)))
+    return Staff(f"{role.value}.person", role.value.title(), role, Scope(everything=not ids, tenants=frozenset(ids)))
 
 
 ADMIN, AUDITOR = staff(Role.ADMIN), staff(Role.AUDITOR)

@@ -24,7 +24,10 @@ PROMPT = "a lighthouse in a storm, oil on canvas"
 
 def staff(role: Role, *ids: str, username: str = "") -> Staff:
     return Staff(
-        username or f"{role.value}.person", role.value.title(), role, Scope(everything=not ids, ids=frozenset(ids))
+        username or f"{role.value}.person",
+        role.value.title(),
+        role,
+        Scope(everything=not ids, companies=frozenset(ids)),
     )
 
 

@@ -14,7 +14,7 @@ PARTS = (BASE, THREAD)
 
 
 def staff(role: Role, *ids: str) -> Staff:
-    return Staff(f"{role.value}.person", role.value.title(), role, Scope(everything=not ids, ids=frozenset(ids)))
+    return Staff(f"{role.value}.person", role.value.title(), role, Scope(everything=not ids, companies=frozenset(ids)))
 
 
 ADMIN, AUDITOR = staff(Role.ADMIN, ORG), staff(Role.AUDITOR, ORG)

@@ -22,7 +22,7 @@ def shown(place, staff, *, raw):
 
 def test_every_place_look_up_and_act_is_of_one_side(store):
     world = worlds.build(store)
-    ours = Staff("ours", "Ours", Role.ADMIN, Scope(ids=frozenset({world.ours.company_id})))
+    ours = Staff("ours", "Ours", Role.ADMIN, Scope(companies=frozenset({world.ours.company_id})))
     for place in threads.places(world.ours):
         assert "theirs." not in repr(shown(place, ours, raw=True))
     for place in threads.places(world.theirs):

@@ -220,7 +220,8 @@ def shown_id(channel: Channel, show: Show) -> str:
 
 def invitation_of(item: ForeignModel, show: Show) -> Invitation:
     """An invitation of the platform's."""
-    known = ("invite_code", "tenant_id", "email", "role", "status", "invited_by", "created_at", "expires_at", "ttl")
+    known = ["invite_code", "tenant_id", "email", "role", "status", "invited_by", "created_at", "expires_at", "ttl"]
+    known += [] if item.plain("accepted_at") else ["accepted_at"]
     return Invitation(
         email=show(text(item, "email")),
         role=show(text(item, "role", 60)),

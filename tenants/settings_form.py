@@ -98,7 +98,7 @@ class SettingsForm(forms.Form):
                 required=False, choices=choices, widget=forms.CheckboxSelectMultiple, **options
             )
         if setting.kind == "flag":
-            choices = [("", "As the platform has it: users only"), ("true", "Users only"), ("false", "Everyone")]
+            choices = [("", "Users only (the platform's default)"), ("true", "Users only"), ("false", "Everyone")]
             return forms.ChoiceField(required=False, choices=choices, **options)
         if setting.kind == "integer":
             options["help_text"] = f"{setting.low:,} to {setting.high:,}"

@@ -47,7 +47,7 @@ KNOWN = (
     Setting("custom_skills", "Skills of its own", "objects", [], help="Names, or JSON of each"),
     Setting("messages_per_day", "Messages per day", "integer", 1000, 1, 10_000_000),
     Setting("max_conversation_history", "Messages remembered", "integer", 20, 1, 1_000),
-    Setting("tier1_formatting_model", "Formatting model", "word", help="As the provider names it"),
+    Setting("tier1_formatting_model", "Formatting model", "word", help="Empty: the platform's own"),
     Setting("primary_practice", "Primary practice", "word"),
     Setting("addon_skills", "Add-on skills", "words"),
     Setting("addon_pages", "Add-on pages", "words"),
@@ -60,9 +60,9 @@ KNOWN = (
     ),
     Setting(
         "whatsapp_restrict_to_users",
-        "WhatsApp senders",
+        "Who may write on WhatsApp",
         "flag",
-        help="Only users with a WhatsApp identity are answered, unless everyone is.",
+        help="Users only: people whose number is among the channel identities of a user.",
     ),
 )
 BY_NAME = {setting.name: setting for setting in KNOWN}

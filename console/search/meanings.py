@@ -59,6 +59,8 @@ _EVENT = re.compile(r"(?:evt|act):[a-z_]+:.+", re.DOTALL)
 _MESSAGE = re.compile(r"(?:MSG|LLM)#.+|(?:msg|wamid|mid|chatcmpl|run)[_.-].+", re.DOTALL)
 _CHANNEL = re.compile(r"(?:CHANNEL#)?([a-z0-9]+(?:[_-][a-z0-9]+)*)[#:]\s*([^#\s].*)", re.DOTALL)
 _CHANNEL_TYPES = frozenset({"whatsapp", "sms", "email", "teams", "slack", "telegram", "dashboard"})
+# Of a bot's token: so the tenant platform names channels of WhatsApp and Telegram.
+_TOKEN_DIGEST = re.compile(r"[0-9a-f]{16}", re.ASCII)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
 _SLACK = re.compile(r"[TCDGEAB][A-Z0-9]{6,20}", re.ASCII)
 _WORD = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._@+-]*[A-Za-z0-9])?", re.ASCII)
@@ -160,9 +162,11 @@ def _channel(text: str) -> Meaning | None:
     if found is None:
         return None
     kind, channel_id = found.groups()
-    if not text.startswith("CHANNEL#") and (kind not in _CHANNEL_TYPES or _SCHEME.match(text)):
+    channel_id = channel_id.strip()
+    is_number = _SCHEME.match(text) and not _TOKEN_DIGEST.fullmatch(channel_id)
+    if not text.startswith("CHANNEL#") and (kind not in _CHANNEL_TYPES or is_number):
         return None
-    return Meaning(Kind.CHANNEL, f"{kind}#{channel_id.strip()}")
+    return Meaning(Kind.CHANNEL, f"{kind}#{channel_id}")
 
 
 def _address(text: str) -> str | None:

@@ -175,3 +175,19 @@ def test_a_damaged_document_is_read_or_refused_in_words(data):
     else:
         said = b"read"
     assert said
+
+
+@pytest.mark.parametrize(
+    ("bound", "most", "complaint"),
+    [
+        ("MAX_BYTES", 500, "larger than 500 bytes"),
+        ("MAX_TENANTS", 1, "more than 1 tenants"),
+        ("MAX_USERS", 1, "tenant outlocks: it has more than 1 users"),
+    ],
+)
+def test_an_import_is_bounded(monkeypatch, bound, most, complaint):
+    content = text(document(given("outlocks", *BASIC, user("mara")), given("acme")))
+    assert len(read(content)) == 2
+    monkeypatch.setattr(f"tenants.transfer.document.{bound}", most)
+    with pytest.raises(Malformed, match=complaint):
+        read(content)

@@ -72,3 +72,20 @@ def test_an_address_that_is_not_ours_asks_nothing(store, olga):
     answer = olga.get(URL, {"asked": "junk"})
     assert answer.status_code == 200
     assert "Asked for" not in answer.content.decode()
+
+
+@pytest.mark.parametrize("kind", ["whatsapp", "telegram"])
+@pytest.mark.parametrize("digest", ["3fa94c21d0e8b7a6", "8603294417750921", "c6f1a70e99b25d34"])
+def test_what_the_platform_makes_of_a_token_is_added_resolved_and_searched(store, olga, aiko, kind, digest):
+    put_tenants(store)
+    typed = {"type": kind, "id": digest.upper()}
+    assert olga.post("/tenants/outlocks/channels/new/", typed)["Location"] == "/tenants/outlocks/channels/"
+    for browser in (olga, aiko):
+        for given, of_type in ((digest, kind), (f"CHANNEL#{kind}#{digest}", ""), (digest, "")):
+            page = ask(browser, given, of_type)
+            assert "would be served" in page
+            assert f"CHANNEL#{kind}#{digest}" in page
+        assert digest in unescape(browser.get("/tenants/outlocks/channels/").content.decode())
+    for searched in (digest, f"{kind}:{digest}"):
+        page = unescape(olga.post("/search/", {"typed": searched}, follow=True).content.decode())
+        assert "/tenants/outlocks/channels/" in page

@@ -12,8 +12,8 @@ from console import clock
 from console.dynamodb.models import ForeignModel
 from console.facts import Fact, instant_fact
 from console.redaction import mask_identifier, redact, redact_value
+from console.redaction.credentials import mask_credentials
 from console.trees import Node, clean, tail, text_of, tree_of, well_formed
-from conversations.credentials import mask_credentials
 from conversations.forms import CHANNELS, words
 from conversations.messages import StoredMessages
 from conversations.models import Conversation

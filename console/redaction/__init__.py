@@ -15,7 +15,8 @@ The rules, and where each is written:
     3.11.5 repeats possessive groups wrongly); the hostile inputs among the tests
 11. Unknown objects fail closed .. values.py (Redaction.of)
 
-Emails, tracking links and credentials are in identifiers.py; order and tracking numbers behind words in contexts.py.
+Emails and tracking links are in identifiers.py; order and tracking numbers behind words in contexts.py; credentials,
+for pages, logs and configuration alike, in credentials.py; the name of somebody who is known by name in names.py.
 
 A text goes through documents.py: whole JSON is parsed, redacted as a value (values.py) and written again; other JSON is
 rewritten in place (walk.py); strings and plain text are read by the rules of text.py, in the order of the tables there,
@@ -29,6 +30,7 @@ from console.redaction.documents import redact_document, redact_value
 from console.redaction.excerpts import cut
 from console.redaction.masks import mask_email, mask_identifier, mask_phone, pseudonym
 from console.redaction.memo import RedactedMemo
+from console.redaction.names import without_names
 
 __all__ = [
     "RULESET_VERSION",
@@ -41,10 +43,11 @@ __all__ = [
     "pseudonym",
     "redact",
     "redact_value",
+    "without_names",
 ]
 
 # Stored with what was redacted, so that a reader knows by which rules.
-RULESET_VERSION = "8"
+RULESET_VERSION = "9"
 
 _remembered = RedactedMemo(redact_document, capacity=2048, shortest=128, longest=65536)
 

@@ -1,11 +1,13 @@
 """What a key says about its value: keys decide first.
 
 A key is split into words (`customerOrderId` → customer, order, id) and the words are looked up in the sets below.
-To teach the engine a new key, add its word here.
+To teach the engine a new key, add its word here; words of credentials stand in credentials.py.
 """
 
 import re
 from enum import Enum
+
+from console.redaction.credentials import is_secret
 
 
 class Kind(Enum):
@@ -62,8 +64,6 @@ _NAMES = _words(
     "firstname lastname fullname surname forename givenname familyname middlename nickname customername maidenname "
     "username pushname vorname nachname prenom prénom apellido apellidos cognome sobrenome voornaam achternaam"
 )
-_SECRETS = _words("password passwd secret secrets authorization cookie apikey")
-_TOKENS_OF = _words("access auth refresh session bearer csrf api")
 _NAME_PARTS = _words("first last full given family middle maiden sur fore nick")
 _PERSON = _words(
     "customer customers contact contacts person persons people user users recipient recipients sender senders client "
@@ -232,12 +232,10 @@ def _is_order(words: tuple[str, ...], around: tuple[str, ...]) -> bool:
 
 
 def _is_personal(words: tuple[str, ...], present: frozenset[str], around: tuple[str, ...]) -> bool:
-    if present & (_NAMES | _SECRETS):
+    if present & _NAMES or is_secret(words):
         return True
-    if present & _ADDRESS or words[-2:] in (("postal", "code"), ("post", "code"), ("code", "postal"), ("api", "key")):
+    if present & _ADDRESS or words[-2:] in (("postal", "code"), ("post", "code"), ("code", "postal")):
         return not present & _NOT_PERSONAL_ADDRESS
-    if words[-1] == "token" and len(words) > 1 and words[-2] in _TOKENS_OF:
-        return True
     if words[-1] in ("name", "names"):
         return not _NAME_PARTS.isdisjoint(words[:-1]) or _is_person(words[:-1]) or _is_person(around)
     if words[-1] == "city":

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from console import clock
 from console.dynamodb.registry import TABLES
-from conversations.credentials import is_credential_key, mask_credentials
+from console.redaction.credentials import is_credential_key, mask_credentials
 from conversations.facts import facts_of, protected
 from conversations.messages import StoredMessages
 from conversations.models import Conversation

@@ -18,9 +18,9 @@ The rules, and where each is written:
 Emails and tracking links are in identifiers.py; order and tracking numbers behind words in contexts.py; credentials,
 for pages, logs and configuration alike, in credentials.py; the name of somebody who is known by name in names.py.
 
-A text goes through documents.py: whole JSON is parsed, redacted as a value (values.py) and written again; other JSON is
-rewritten in place (walk.py); strings and plain text are read by the rules of text.py, in the order of the tables there,
-and each mask is put into the original text, so that everything around it keeps its characters.
+A text goes through documents.py: JSON is rewritten in place (walk.py); strings and plain text are read by the rules of
+text.py, in the order of the tables there, and each mask is put into the original text, so that everything around it
+keeps its characters. Values, such as items, are redacted as they are (values.py).
 
 To change what is masked, change a word in keys.py, a shape in shapes.py or a pattern in identifiers.py or contexts.py,
 and raise RULESET_VERSION.

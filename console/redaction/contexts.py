@@ -13,22 +13,25 @@ _FILLER = (
     r"(?:[\s:#=№°º./\-*_(\"'>]|</?[a-z]{1,10}>"
     # What stands for º when it is decoded is an o.
     r"|(?<![a-z])(?:n\.o|no|nr|num|núm|n|number|numbers|nummer|numer|numero|número|numéro|id|ids|ref|reference|code|codes"
-    r"|kod|código|confirmation|is|was|are|ist|est|es|lautet|de|номер)(?![a-z])|号|編號|番号|番號|编号)"
+    r"|kod|código|confirmation|is|was|are|ist|est|es|lautet|de|номер|số|mã|là)(?![a-z])|号码|号|編號|番号|番號|编号|號|是|为"
+    r"|رقم|هو|नंबर|नम्बर|संख्या|번호|หมายเลข|เลขที่|αριθμός|מספר)"
 )
 # Or nothing at all: order48213, 订单48213
 _BETWEEN = rf"(?:{_FILLER}{{1,12}}|(?=[0-9]{{5}}))"
 _ORDER_STEMS = (
     *("best.-", "po ?#", "po ?n[oru]"),
-    *("order", "ordre", "ordin", "bestell", "beställ", "bestil", "auftrag", "pedido", "commande", "encomenda"),
+    *("ord", "bestell", "beställ", "bestil", "auftrag", "pedido", "commande", "encomenda"),
     *("comand", "zamowieni", "zamówieni", "objedn", "rendel", "tilau", "sipari", "заказ", "замовл"),
-    *("订单", "訂單", "注文"),
+    *("订单", "訂單", "单号", "單號", "注文", "주문", "طلب", "ऑर्डर", "आर्डर", "คำสั่งซื้อ", "ออเดอร์", "đơn", "đặt hàng"),
+    *("pesanan", "παραγγελ", "הזמנ"),
 )
 _ORDER_WORD = (
     r"(?<![a-z])(?:orders?(?:id|no|nr|number)?|ordrer?|ordin[ei]|best(?:ell|äll|il)[a-zäöüß]{0,12}(?:-nr)?"
     r"|auftr(?:ag|ags)(?:nummer|nr)?|pedidos?|commandes?|encomendas?|comand[aăeiz]{1,3}|zam[oó]wieni[ea]"
     r"|best\.(?=-(?:nr|no))|po(?=[ ]?(?:#|n(?:o|r|um)))"
     r"|objedn[aáeéiívkuy]{2,6}|rendelés[a-záéíóöőúüű]{0,10}|tilau[a-zäö]{1,8}|sipari[sş][a-zığüşöç]{0,6}"
-    r"|заказ[а-я]{0,3}|замовлення|订单|訂單|注文)(?![a-z])"
+    r"|заказ[а-я]{0,3}|замовлення|订单|訂單|单号|單號|注文|주문[가-힣]{0,4}|طلب[ء-ي]{0,4}|[ऑआ]र्डर|คำสั่งซื้อ|ออเดอร์"
+    r"|đơn(?: hàng)?|đặt hàng|pesanan|παραγγελ[α-ωά-ώ]{1,4}|הזמנ[א-ת]{1,3}|ord)(?![a-z])"
 )
 # 8315, WC-20155, INV/9104/62605, GB-36954-A, 030-3177705-9234649; 07924 129923 where no path is before it
 _ORDER_ID = (
@@ -41,8 +44,10 @@ _list_of_orders = re.compile(rf"{_ORDER_ID}(?:{_AND}{_ORDER_ID})*").match
 _orders = re.compile(_ORDER_ID).finditer
 # Three would be the status in "POST /orders 201", and the mask of a shorter number would show it all.
 _has_order_digits = re.compile(r"(?:[^0-9]*+[0-9]){4}").match
-# "#86125" alone; neither TS#171… nor &#64; nor a colour such as #a1b2c3.
-_HASH_NUMBER = re.compile(r"#(?<![\w&#].)(?P<id>[0-9]{5,})(?![0-9A-Za-z\-])")
+# "#86125" or "#JR08091" alone; neither TS#171… nor &#64; nor a colour such as #a1b2c3 or #AB12345F.
+_HASH_NUMBER = re.compile(
+    r"#(?<![\w&#].)(?P<id>[0-9]{5,}|(?![A-F0-9]{8}(?![0-9A-Za-z]))[A-Z]{1,4}[0-9]{5,})(?![0-9A-Za-z\-])"
+)
 
 _TRACKING_STEMS = (
     *("track", "trk", "awb", "waybill", "parcel", "shipment", "consign", "package", "sendung", "paket", "pakket"),

@@ -116,4 +116,6 @@ def _decoded_char(match: re.Match[str]) -> str:
     if found == "html":
         char = html.unescape("&" + value.rstrip(";") + ";")
         return char if len(char) == 1 and char != "\ufffd" else match.group()
-    return "\n" if found == "short" else chr(int(value, 16))
+    if found == "short":
+        return " " if value == "t" else "\n"
+    return chr(int(value, 16))

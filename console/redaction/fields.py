@@ -3,7 +3,7 @@
 import re
 
 from console.redaction.claims import BLANK, Claim
-from console.redaction.keys import KeyKinds, Kind, words_of
+from console.redaction.keys import KeyKinds, Kind, looks_like_name, words_of
 from console.redaction.masks import EMAIL_MASK, FULL_MASK, digits_of, is_mask, mask_order, mask_phone_digits
 from console.redaction.numbers import NUMBER_IN_GROUPS
 
@@ -12,7 +12,7 @@ _KINDS = KeyKinds("", Kind.OTHER)
 _LONGEST_PHONE = 40
 _LONGEST_ORDER = 64
 # Python 3.11 is slow to reach the members of an Enum by name.
-_EMAIL, _ORDER, _PERSONAL, _SAFE = Kind.EMAIL, Kind.ORDER, Kind.PERSONAL, Kind.SAFE
+_EMAIL, _ORDER, _PERSONAL, _NAME, _SAFE = Kind.EMAIL, Kind.ORDER, Kind.PERSONAL, Kind.NAME, Kind.SAFE
 # `order` is also how a list is sorted.
 _NOT_ORDERS = frozenset({"asc", "desc", "ascending", "descending"})
 # What ends a value whatever stands before it.
@@ -40,6 +40,12 @@ _NEXT = (
 _NUMBERS = re.compile(rf"(?P<value>(?:{NUMBER_IN_GROUPS}|{_ONE}{{1,400}})(?:{_NEXT}){{0,20}})")
 # Up to the end of the line or the next key.
 _PHRASE = re.compile(r"(?P<value>[^\s;&|<>\"'{}\[\]](?:[^\s;&|<>\"{}]|[^\S\n](?![^\S\n]{0,2}[\w.\-]{1,40}=)){0,120})")
+# Two words or more, so that "Customer: Thanks" stays, and no sentence. A value of a link ends with its parameter.
+_NAME_IN_TEXT = re.compile(
+    r"[\"']?(?P<value>[^\W\d_][\w'’.\-]{0,40}(?:[ ][^\W\d_][\w'’.\-]{0,40}){1,4})"
+    r"(?=[\"',;&|()\[\]}<>\n]|[ ]?\Z|[ ][\w.\-]{1,40}=)"
+)
+_in_link = re.compile(r"[?&#][\w.\-]{1,64}\Z").search
 _PLAIN_NUMBER = re.compile(r"""["']?(?P<value>-?[0-9]+(?:\.[0-9]+)?)(?![0-9A-Za-z\-/+(@%]|[ .][0-9(])""")
 _QUOTED = {'"': _DOUBLE_QUOTED, "'": _SINGLE_QUOTED, "[": _BRACKETED, "(": _BRACKETED, "{": _BRACKETED}
 _BARE = {Kind.PHONE: _PHONE, Kind.EMAIL: _TOKEN, Kind.TRACKING: _NUMBERS, Kind.ORDER: _NUMBERS, Kind.PERSONAL: _PHRASE}
@@ -90,8 +96,15 @@ def field_pairs(text: str) -> list[Claim]:
             if number:
                 claims.append((*number.span("value"), None))
                 position = number.end()
+        elif kind is _NAME:
+            name = _NAME_IN_TEXT.match(text, position)
+            if name and looks_like_name(name["value"]):
+                claims.append((*name.span("value"), FULL_MASK))
+                position = name.end()
         elif kind.is_sensitive:
-            claim = _sensitive_claim(kind, text[start], text, position)
+            claim = _sensitive_claim(
+                kind, text[start], text, position, _in_link(text[max(0, start - _LONGEST_KEY) : start])
+            )
             if claim:
                 claims.append(claim)
                 position = claim[1]
@@ -123,14 +136,14 @@ def _kind(key: str) -> Kind:
     return kind
 
 
-def _sensitive_claim(kind: Kind, sign: str, text: str, position: int) -> Claim | None:
+def _sensitive_claim(kind: Kind, sign: str, text: str, position: int, in_link: object) -> Claim | None:
     opening = text[position : position + 1]
     quoted = _QUOTED.get(opening)
     if quoted and not (opening in "({" and kind is not _PERSONAL):
         found = quoted.match(text, position)
         value = found["value"] if found else ""
     else:
-        found = _BARE[kind].match(text, position)
+        found = (_TOKEN if kind is _PERSONAL and in_link else _BARE[kind]).match(text, position)
         value = found["value"] if found else ""
         if len(digits_of(value)) < _FEWEST_DIGITS.get(kind, 0) or (kind is _EMAIL and sign == ":"):
             return None

@@ -29,8 +29,8 @@ _DOMAIN = re.compile(rf"(?:@{{1,3}}(?:[{_WORD}\-]++(?:\.[{_WORD}\-]++)*|\[[^\]\s
 _LOCAL_BACKWARDS = re.compile(
     # user+mailbox/department=shipping: a slash or an equals sign only behind a plus
     rf"(?:{_ATOM}{{1,64}}[/=]){{1,3}}{_ATOM}{{0,64}}\+{_ATOM}{{1,64}}"
-    # james.smith, o'brien
-    rf"|{_ATOM}{{1,256}}(?:['’]{_ATOM}{{1,64}}){{0,2}}"
+    # james.smith, o'brien, jo!sales: what an address may have and seldom parts two words
+    rf"|{_ATOM}{{1,256}}(?:['’!$^`~*]{_ATOM}{{1,64}}){{0,3}}"
     # "james smith"
     r"|\"{1,3}(?! )[^\"@\n\0]{1,64}(?<! )\""
     # {jo~}, or a quote that was opened before the text was cut: no local part of an address unless a host is behind

@@ -19,6 +19,7 @@ class Kind(Enum):
     PHONE = ("phone", True, True)
     EMAIL = ("email", True, True)
     PERSONAL = ("personal", True, True)  # names, addresses, secrets: nothing survives
+    NAME = ("name", False, False)  # masked where it looks like a person's name, else scanned
     TRACKING = ("tracking", True, False)
     ORDER = ("order", True, False)
     SAFE = ("safe", False, False)  # plain numbers stay, text is scanned
@@ -62,15 +63,34 @@ _ADDRESS = _words(
 _BIRTH = _words("birth birthday birthdate dob")
 _NAMES = _words(
     "firstname lastname fullname surname forename givenname familyname middlename nickname customername maidenname "
-    "username pushname vorname nachname prenom prénom apellido apellidos cognome sobrenome voornaam achternaam"
+    "username pushname vorname nachname prenom prénom apellido apellidos cognome sobrenome voornaam achternaam "
+    "displayname realname"
 )
-_NAME_PARTS = _words("first last full given family middle maiden sur fore nick")
+_NAME_PARTS = _words("first last full given family middle maiden sur fore nick real display")
 _PERSON = _words(
     "customer customers contact contacts person persons people user users recipient recipients sender senders client "
     "clients buyer buyers shopper guest guests patient subscriber subscribers caller owner member members employee "
-    "billing shipping delivery profile lead leads consumer receiver payer cardholder attendee passenger"
+    "billing shipping delivery profile lead leads consumer receiver payer cardholder attendee passenger candidate "
+    "candidates applicant applicants patients tenantuser"
 )
-_NUMBER = _words("number numbers no nr num nbr id ids ref reference references code codes name key")
+# What a person's name may stand under without more words: {"patient": "Ann Lee"}.
+_HOLDS_NAME = _words(
+    "customer contact person user recipient sender client buyer shopper guest patient subscriber caller owner member "
+    "employee lead consumer receiver payer cardholder attendee passenger candidate applicant agent assignee"
+)
+# What has a name and is nobody: {"product": {"name": "Blue Shirt"}}.
+_THINGS = _words(
+    "product item tool function model template project company tenant organisation organization org queue table file "
+    "event skill intent tag category plan feature channel service provider city country region store shop brand "
+    "variant step workflow node bot metric alarm role group department status stage language locale currency carrier "
+    "method option property param parameter field column index resource bucket host server cluster container image "
+    "module package library class test suite job task run thread session campaign app application environment action "
+    "practice collection label attribute header schema database document page section site"
+)
+_NUMBER = _words("number numbers no nr num nbr id ids ref reference references code codes name key confirmation")
+# How DynamoDB writes the type of a value, and of one in it: {"order_id": {"S": "48213"}}.
+_TYPES = _words("s n b ss ns bs")
+_CONTAINER_TYPES = frozenset({"M", "L"})
 _LINKS = _words("url urls link links href uri page")
 
 # The last word that says "about the thing", not "the thing".
@@ -92,6 +112,8 @@ _SAFE = _words(
     "commit rev revision build pid after delay timeout interval port color colour priority position rank"
 )
 
+_PARTICLES = _words("van von der den de del della di da dos das la le bin ibn al el y e af av zu ten ter")
+_has_inner_capital = re.compile(r"(?:Mc|Mac|De|Di|Du|La|Le|Van|O['’]|D['’]|L['’]|\w+-)\w")
 _SPLIT = re.compile(r"[A-Z]+(?![a-zà-ÿ])|[A-ZÀ-Þ]?[a-zà-ÿ]+")
 # A name has no more than two digits in a row, or three behind a letter: address2, items[0].phone, phoneE164.
 _NAMEABLE = re.compile(
@@ -113,10 +135,12 @@ class KeyKinds(dict[object, Kind]):
     value is not masked for their sake are in `harmless` too.
     """
 
-    def __init__(self, parent: str, inherited: Kind) -> None:
+    def __init__(self, parent: str, kind: Kind) -> None:
         super().__init__()
+        self.parent = parent
         self._around = words_of(parent)
-        self.inherited = inherited
+        self._kind = kind
+        self.inherited = kind if kind.is_inherited else Kind.OTHER
         self.harmless: set[str] = set()
         self.inside: dict[object, KeyKinds] = {}  # those of objects under the keys that are known
 
@@ -126,6 +150,8 @@ class KeyKinds(dict[object, Kind]):
         if known is not None:
             return known
         words = words_of(key)
+        if self._around and key.isupper() and (key in _CONTAINER_TYPES or (words[:1] and words[0] in _TYPES)):
+            return self._kind
         kind = _kind_of_words(words, self._around)
         if self.inherited.is_inherited and kind in (Kind.OTHER, Kind.ID) and not self._describes(words):
             kind = self.inherited
@@ -139,15 +165,19 @@ class KeyKinds(dict[object, Kind]):
                 self.harmless.clear()
                 self.inside.clear()
             self[key] = kind
-            if not kind.is_sensitive:
+            if not kind.is_sensitive and kind is not Kind.NAME:
                 self.harmless.add(key)
 
     def kinds_inside(self, key: object, kind: Kind) -> "KeyKinds":
         """The kinds in an object under a key of this kind."""
-        found = key_kinds(key if isinstance(key, str) else "", kind)
+        found = key_kinds(self.under(key) if isinstance(key, str) else "", kind)
         if key in self:
             self.inside[key] = found
         return found
+
+    def under(self, key: str) -> str:
+        """The key that says what stands in an object under this one: where DynamoDB's type is one, the key above it."""
+        return self.parent if key in _CONTAINER_TYPES and self.parent else key
 
     def _describes(self, words: tuple[str, ...]) -> bool:
         """Whether this is about a phone or an email, such as {"phone": {"number": …, "country": …}}."""
@@ -159,14 +189,13 @@ _kinds: dict[tuple[str, Kind], KeyKinds] = {}
 
 def key_kinds(parent: str = "", kind: Kind = Kind.OTHER) -> KeyKinds:
     """The classification of keys in a container under the key `parent`, which has that kind and may pass it on."""
-    inherited = kind if kind.is_inherited else Kind.OTHER
-    found = _kinds.get((parent, inherited))
+    found = _kinds.get((parent, kind))
     if found is None:
-        found = KeyKinds(parent, inherited)
+        found = KeyKinds(parent, kind)
         if not parent or _NAMEABLE.fullmatch(parent):
             if len(_kinds) >= _MAX_KNOWN:
                 _kinds.clear()
-            _kinds[parent, inherited] = found
+            _kinds[parent, kind] = found
     return found
 
 
@@ -176,6 +205,8 @@ def _kind_of_words(words: tuple[str, ...], around: tuple[str, ...]) -> Kind:
     found = _sensitive_kind(words, around)
     if found is not None:
         return found
+    if _may_be_name(words, around):
+        return Kind.NAME
     if words[-1] in _SAFE or words[0] in _SAFE:
         return Kind.SAFE
     if words[-1] in ("id", "ids", "pk"):
@@ -242,6 +273,38 @@ def _is_personal(words: tuple[str, ...], present: frozenset[str], around: tuple[
         return _is_person(words[:-1])
     # name_first, {"name": {"first": …, "last": …}}
     return words[-1] in _NAME_PARTS and (words[:-1] or around)[-1:] in (("name",), ("names",))
+
+
+def _may_be_name(words: tuple[str, ...], around: tuple[str, ...]) -> bool:
+    """Whether a person's name may stand under a key: `name` but of a thing, and what people are called by."""
+    if words == ("name",):
+        return not any(word in _THINGS or word.removesuffix("s") in _THINGS for word in around)
+    return len(words) == 1 and words[0] in _HOLDS_NAME
+
+
+def looks_like_name(text: str) -> bool:
+    """Whether text is written as a person's name is: up to five words that begin with a capital, and nothing else."""
+    words = text.split()
+    if not 0 < len(words) <= 5 or len(text) > 80:
+        return False
+    capitals = 0
+    for word in words:
+        letters = word.strip(".,").replace("-", "").replace("'", "").replace("’", "")
+        if not letters.isalpha():
+            return False
+        if letters.islower():
+            if word not in _PARTICLES:
+                return False
+        elif letters.isupper() and len(letters) > 1:
+            # One word in capitals is a constant; in scripts without capitals no word is.
+            capitals += len(words) > 1
+        else:
+            # An inner capital is one of a name in code (but McCoy, DeVito, D'Angelo).
+            inner = sum(char.isupper() for char in letters[1:])
+            if inner > 1 or (inner and not _has_inner_capital.match(word)):
+                return False
+            capitals += 1
+    return capitals > 0
 
 
 def _is_person(words: tuple[str, ...]) -> bool:

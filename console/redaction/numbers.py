@@ -28,6 +28,8 @@ _LETTERS_AFTER = re.compile(r"[A-Za-z0-9]+(?:-[0-9]{1,3}(?![0-9A-Za-z]))?")
 _names_a_number = re.compile(
     r"(?:phone|(?<![a-z])(?:tel|mob|cell|fax|sms|nr|no)|mobile?|whats ?app)\Z", re.IGNORECASE
 ).search
+# A national number in groups, which a word before it without a space is no part of: call07700 900 123
+_is_national = re.compile(r"0[1-9][0-9]{2,3}(?:[ .\-/()]{1,3}[0-9]{2,6}){1,3}(?![0-9A-Za-z])").match
 _LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
 
@@ -74,7 +76,7 @@ def _is_in_word(text: str, start: int) -> bool:
     """Whether a number begins in a word; with a plus it does not."""
     if text[start - 1 : start] not in _LETTERS or text[start] == "+":
         return False
-    return _names_a_number(text, max(0, start - 9), start) is None
+    return not _is_national(text, start) and _names_a_number(text, max(0, start - 9), start) is None
 
 
 def _number_claim(text: str, start: int, stop: int, floor: int) -> Claim | None:

@@ -14,7 +14,9 @@ _MONTH = r"(?:0[1-9]|1[0-2])"
 _DAY = r"(?:0[1-9]|[12][0-9]|3[01])"
 _OCTET = r"(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
 _UUID = r"[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}"
-_UNIT = r"(?:bytes|KB|kB|MB|GB|ms|us|ns|tokens|rows|records|chars|characters)(?![A-Za-z])"
+# "let 07700900123 us know" has a word that is a unit too: behind a space it is none.
+_UNIT = r"(?:us|[ ]?(?:bytes|bits|[KkMGT]?i?B|ms|ns|tokens|rows|records|chars|characters))(?![A-Za-z])"
+_CURRENCY = "EUR|USD|GBP|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|CZK|HUF|CAD|AUD|NZD|BRL|MXN|ZAR|AED|SAR|TRY|SGD|HKD|KRW|THB"
 _TWO_LETTERS = r"(?=[0-9]*[a-f][0-9]*[a-f])"
 
 # Seconds, milliseconds, microseconds or nanoseconds since 1970, between 2014 and 2033.
@@ -40,7 +42,10 @@ _STRONG = (
     rf"(?<=sha(?:256|384|512):){_TWO_LETTERS}[0-9a-f]{{16,128}}",
     # ULIDs of our years
     r"(?=(?:[0-9]*[A-Z]){6})01[E-N][0-9A-HJKMNP-TV-Z]{23}",
-    # ISO and European dates, with a time or without; years; times
+    # an address in memory
+    r"0x(?=[0-9]*[A-Fa-f])[0-9A-Fa-f]{4,16}",
+    # ISO intervals, of which a date would be read alone; ISO and European dates, with a time or without; years; times
+    rf"{_YEAR}-{_MONTH}-{_DAY}(?:T{_TIME})?/{_YEAR}-{_MONTH}-{_DAY}(?:T{_TIME})?",
     rf"{_YEAR}[\-/.]{_MONTH}[\-/.]{_DAY}(?:(?:T|[ ]{{1,2}}){_TIME})?",
     rf"{_YEAR}{_MONTH}{_DAY}T[0-9]{{4,6}}(?:\.[0-9]{{1,9}})?Z?",
     rf"[0-9]{{1,2}}[/.\-][0-9]{{1,2}}[/.\-]{_YEAR}(?:(?:T|,?[ ]{{1,2}}){_TIME})?",
@@ -48,8 +53,11 @@ _STRONG = (
     _TIME,
     # a price behind its currency sign
     r"(?<=[$€£¥₹])(?:[0-9]{1,3}(?:,[0-9]{3}){1,3}|[0-9]{1,9})(?:[.,][0-9]{2})?",
+    # 1.234.567,89 and 1 234 567,89 €
+    r"[1-9][0-9]{0,2}(?:\.[0-9]{3}){1,4},[0-9]{2}",
+    rf"[1-9][0-9]{{0,2}}(?:[ ][0-9]{{3}}){{1,4}},[0-9]{{2}}(?=[ ]?(?:[€$£]|(?:{_CURRENCY}|kr|zł|Kč|Ft)(?![A-Za-z])))",
     # a fraction with its unit
-    rf"(?:0|[1-9][0-9]{{0,5}})\.[0-9]{{1,6}}(?=[ ]?{_UNIT})",
+    rf"(?:0|[1-9][0-9]{{0,5}})\.[0-9]{{1,6}}{_UNIT}",
 )
 _WEAK = (
     # IPv4 with mask or port
@@ -57,14 +65,25 @@ _WEAK = (
     _FRACTION,
     # a product and its version: Chrome/120.0.6099.109
     r"(?<=[A-Za-z]/)[0-9]{1,3}\.[0-9]{1,2}(?:\.[0-9]{1,5}){1,2}",
+    # 0.0.0.4567, 10.2.14.20315; of Linux: 4.18.0-553.el8
+    r"[0-9]{1,2}(?:\.[0-9]{1,2}){2}\.[0-9]{1,5}",
+    r"[0-9]{1,2}\.[0-9]{1,3}\.[0-9]{1,3}-[0-9]{1,4}(?=[.\-][a-z])",
+    # what git shows of a commit: commit 2712345
+    r"(?<=commit )[0-9a-f]{7,12}",
+    # an amount with its currency: USD 1234567, 1234567.50 EUR
+    rf"(?<=(?:{_CURRENCY}) )[1-9][0-9]{{0,8}}(?:[.,][0-9]{{2}})?",
+    rf"[1-9][0-9]{{0,8}}(?:[.,][0-9]{{2}})?(?=[ ]?(?:{_CURRENCY})(?![A-Za-z]))",
     # a date at the end of a name: claude-3-5-sonnet-20241022
     rf"(?<=[A-Za-z][\-_]){_YEAR}{_MONTH}{_DAY}",
-    # a quantity with its unit
-    rf"[0-9]{{1,12}}(?=[ ]?{_UNIT})",
+    # a quantity with its unit; of ten digits it may as well be a phone number
+    rf"(?:0|[1-9][0-9]{{0,8}}){_UNIT}",
 )
 
 # What every shape has near its first character. Most numbers have it not, and need not be tried for each shape.
-_PROMISING = r"(?:(?=[0-9A-Za-z]{7}|[0-9A-Za-z]*+(?:[\-/.:][0-9A-Fa-f]|[ ]?[bKkMGmunrtc]))|(?<=[$€£¥₹].))"
+_PROMISING = (
+    r"(?:(?=[0-9A-Za-z]{7}|[0-9A-Za-z]*+(?:[\-/.:,][0-9A-Fa-f]|[ ]?[A-Zkmgunrtc]|[ ][0-9]{3}))"
+    r"|(?<=[$€£¥₹].)|(?<=[A-Zt] .))"
+)
 # The look-behind around the look-ahead lets the pattern begin with a set of characters, which `re` searches fast.
 _A_SHAPE = (
     rf"{_PROMISING}(?<=(?=(?:(?P<strong>{'|'.join(_STRONG)})|(?P<weak>{'|'.join(_WEAK)}))(?![0-9A-Za-z]|[.:][0-9])).)"
@@ -75,12 +94,38 @@ _shape = re.compile(rf"[0-9A-Fa-f](?<![0-9A-Za-z+.].)(?:(?<=[0-9])|{_HEX_AHEAD})
 # Three digits, next to each other or nearly.
 _has_number = re.compile(r"[0-9][ .\-/()+]{0,3}[0-9][ .\-/()+]{0,3}[0-9]").search
 _AN_EPOCH = re.compile(rf"1(?<![0-9A-Za-z+.].)(?<=(?=(?P<epoch>{_EPOCH_WITH_FRACTION})(?![0-9A-Za-z]|[.:][0-9])).)")
-_ARN = re.compile(r"arn:aws[a-z\-]{0,10}:[a-z0-9\-]{1,30}:[a-z0-9\-]{0,20}:[0-9]{12}(?![0-9])")
-# A message of Twilio's: SMa119b9c78124375b5e0183f147e06066
-_MESSAGE_ID = re.compile(rf"[SM]M(?<![0-9A-Za-z]..){_TWO_LETTERS}[0-9a-f]{{32}}(?![0-9A-Za-z])")
-# Not call me @555.123.4567, nor hi@555.123.4567
-_PACKAGE = re.compile(
-    r"@(?<=[A-Za-z0-9_\-.]@)(?![0-9]{3}\.[0-9]{3}\.[0-9]{3})[0-9]{1,4}\.[0-9]{1,4}(?:\.[0-9]{1,6})?(?![0-9.@])"
+# Identifiers that say by a word what they are. With each stand the signs without any of which it is not there.
+_NAMED = (
+    # an account in the name of a resource, a queue or an image
+    (r"arn:aws[a-z\-]{0,10}:[a-z0-9\-]{1,30}:[a-z0-9\-]{0,20}:[0-9]{12}(?![0-9])", ("arn:",)),
+    (r"sqs\.[a-z0-9\-]{1,20}\.amazonaws\.com(?:\.cn)?/[0-9]{12}(?![0-9])", ("sqs.",)),
+    (r"(?<![0-9A-Za-z+])[0-9]{12}\.dkr\.ecr\.", (".dkr.",)),
+    # what has eight digits and a short word before it may be a phone number of Singapore's: sg-87654321
+    (
+        r"(?<![\w\-])(?:(?:subnet|vpc|vol|eni|snap|rtb|igw|ami|acl|eipalloc)-|(?:sg|nat|i)-(?=[0-9]*[a-f]))"
+        r"(?:[0-9a-f]{17}|[0-9a-f]{8})(?![0-9A-Za-z])",
+        ("subnet-", "vpc-", "vol-", "eni-", "snap-", "rtb-", "igw-", "ami-", "acl-", "eipalloc-", "sg-", "nat-", "i-"),
+    ),
+    # a message of Twilio's: SMa119b9c78124375b5e0183f147e06066
+    (rf"[SM]M(?<![0-9A-Za-z]..){_TWO_LETTERS}[0-9a-f]{{32}}(?![0-9A-Za-z])", ("SM", "MM")),
+    (r"(?i:isbn)(?:-1[03])?:?[ ]?(?:97[89][\- ]?)?(?:[0-9][\- ]?){9}[0-9Xx](?![0-9])", ("ISBN", "isbn")),
+)
+_a_named = re.compile("|".join(pattern for pattern, _ in _NAMED)).finditer
+NAMED_SIGNS = tuple(sign for _, signs in _NAMED for sign in signs)
+# What stands behind an @ and is no host. Not call me @555.123.4567, nor hi@555.123.4567
+_REVISION = re.compile(
+    # lib@20.1.0; org/action@v4 and org/repo@3f78685, where a path is before it; image@sha256:…; a source of a package
+    r"@(?:(?<=[A-Za-z0-9_\-.]@)(?![0-9]{3}\.[0-9]{3}\.[0-9]{3})[0-9]{1,4}\.[0-9]{1,4}(?:\.[0-9]{1,6})?(?![0-9.@])"
+    r"|(?<=[A-Za-z0-9_\-.]@)(?:sha256:[0-9a-f]{7,64}(?![0-9A-Za-z])|git\+(?:https|ssh)://))"
+    r"|/[\w.\-]{1,100}(?P<ref>@(?:v[0-9]{1,4}(?:\.[0-9]{1,6}){0,3}(?![\w@]|\.\w)"
+    r"|(?=[a-f]*[0-9])[0-9a-f]{7,40}(?![\w@]|\.\w)))",
+    re.ASCII,
+)
+# A conversation or a meeting of Teams; a number in it would be seen.
+_TEAMS = re.compile(
+    r"(?<!\w)[0-9]{1,2}:(?=(?:[0-9_\-]*[A-Za-z]){4})(?![\w\-]{0,100}[0-9]{9})[\w\-]{8,100}"
+    r"@(?:thread\.(?:tacv2|v2|skype)|unq\.gbl\.spaces)(?!\w)",
+    re.ASCII,
 )
 # A shape behind this is the rest of a phone number: +49 1715642626, 0049-1715642626.
 _DIALLING_CODE = re.compile(r"(?:\+|(?<![0-9.:])0)[0-9]{0,5}[ .\-()/]{1,3}\Z")
@@ -174,16 +219,14 @@ def _behind_dialling_code(text: str, start: int) -> bool:
     return _DIALLING_CODE.search(text, max(0, start - 9), start) is not None
 
 
-def amazon_resources(text: str) -> list[Claim]:
-    """Claim an ARN up to its account number."""
-    return [(*found.span(), None) for found in _ARN.finditer(text)]
+def named_identifiers(text: str) -> list[Claim]:
+    """Claim accounts and resources of AWS, ids of text messages, and books: a word before them says what they are."""
+    return [(*found.span(), None) for found in _a_named(text)]
 
 
-def message_ids(text: str) -> list[Claim]:
-    """Claim a text message's id, which is no hex digest for the letters before it."""
-    return [(*found.span(), None) for found in _MESSAGE_ID.finditer(text)]
-
-
-def package_versions(text: str) -> list[Claim]:
-    """Claim `@20.1.0` in `@types/node@20.1.0`, which is no email address."""
-    return [(*found.span(), None) for found in _PACKAGE.finditer(text)]
+def revisions(text: str) -> list[Claim]:
+    """Claim `@20.1.0` in `@types/node@20.1.0` and the like, and ids of Teams, which are no email addresses."""
+    claims: list[Claim] = [(*found.span(), None) for found in _TEAMS.finditer(text)]
+    for found in _REVISION.finditer(text):
+        claims.append((*found.span("ref" if found["ref"] else 0), None))
+    return sorted(claims)

@@ -20,13 +20,13 @@ from console.redaction.identifiers import (
 from console.redaction.masks import FULL_MASK, count_digits, is_mask, mask_phone
 from console.redaction.numbers import lone_number, long_numbers
 from console.redaction.shapes import (
-    amazon_resources,
+    NAMED_SIGNS,
     epochs,
     harmless_shapes,
     is_plain_text,
-    message_ids,
-    package_versions,
+    named_identifiers,
     phone_word_near,
+    revisions,
 )
 
 # The rules in their order: each claims what it explains, and what one has claimed the next cannot see. With each rule
@@ -38,14 +38,13 @@ WORD_RULES: tuple[tuple[Rule, tuple[str, ...]], ...] = (
     (field_pairs, ("=", ":")),
     (courier_numbers, ("1LS",)),
     (tracking_links, ("://",)),
-    (package_versions, ("@",)),
+    (revisions, ("@",)),
     (emails, ("@",)),
 )
 NUMBER_RULES: tuple[tuple[Rule, tuple[str, ...]], ...] = (
     # The phone number in a conversation id can look like an epoch: before the harmless shapes.
     (conversation_ids, ("#",)),
-    (amazon_resources, ("arn:",)),
-    (message_ids, ("SM", "MM")),
+    (named_identifiers, NAMED_SIGNS),
     (harmless_shapes, ()),
     # A date is no order number, but what looks like an epoch can be one.
     (numbers_behind_words, ()),
@@ -86,7 +85,8 @@ def redact_suspicious(text: str) -> str:
 def _read(text: str) -> tuple[str, bool]:
     """Redact once; also whether reading the redacted text again can find nothing more."""
     decoded = Decoded(text) if may_be_encoded(text) else None
-    rest = decoded.text if decoded else text
+    # A tab parts what a space does; a space in its place leaves every position as it was.
+    rest = (decoded.text if decoded else text).replace("\t", " ")
     word_rules, number_rules = _rules_for(frozenset([sign for sign in _SIGNS if sign in rest]))
     claims: list[Claim] = []
     for rule in word_rules:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 
 from console.redaction.fields import mask_value
-from console.redaction.keys import KeyKinds, Kind, key_kinds
+from console.redaction.keys import KeyKinds, Kind, key_kinds, looks_like_name
 from console.redaction.masks import FULL_MASK
 from console.redaction.shapes import is_plain_text, is_whole_number
 from console.redaction.text import redact_text
@@ -17,7 +17,9 @@ _MAX_DEPTH = 64
 _SMALL = 999_999
 _HARMLESS = (datetime.date, datetime.time, datetime.timedelta, uuid.UUID)
 # Python 3.11 is slow to reach the members of an Enum by name.
-_SAFE = Kind.SAFE
+_SAFE, _NAME, _PERSONAL = Kind.SAFE, Kind.NAME, Kind.PERSONAL
+# Where one of them stands, `name` is the name of whom it belongs to, however it is written.
+CONTACT = (Kind.PHONE, Kind.EMAIL)
 # Names of steps, states and models come in every payload, and are recognised faster than read. Only what holds nothing
 # to mask is here; the longer, such as identifiers and times, are rarely the same. Forgotten all at once when too many.
 _LONGEST_KNOWN, _MAX_KNOWN = 19, 2048
@@ -50,9 +52,6 @@ class Redaction:
 
     def __init__(self, redact_string: Callable[[str, Kind], str]) -> None:
         self._redact_string = redact_string
-        self.members = 0  # of all the objects that were met
-        self.masked: list[tuple[object, str]] = []  # what was masked and its mask, in order
-        self.has_masked_keys = False
 
     def of(self, value: object, kind: Kind = Kind.OTHER, key: str = "", depth: int = 0) -> object:
         """The redacted value, which stands under a key of this kind."""
@@ -72,26 +71,18 @@ class Redaction:
 
     def _leaf(self, value: object, kind: Kind) -> object:
         if isinstance(value, str):
-            return self._noted(value, self._string(str.__str__(value), kind))
+            return self._string(str.__str__(value), kind)
         if value is None or isinstance(value, bool):
             return value
         if isinstance(value, (int, float, Decimal)):
-            masked = _redacted_number(value, kind)
-            return self._noted(value, masked) if isinstance(masked, str) else value
+            return _redacted_number(value, kind)
         if isinstance(value, (bytes, bytearray)):
-            return self._noted(value, self._bytes(bytes(value), kind))
-        return self._noted(value, FULL_MASK) if kind.is_sensitive else value
-
-    def _noted(self, value: object, masked: str) -> object:
-        """What a value is masked as, noted; the value itself where nothing is masked."""
-        if masked == value:
-            return value
-        self.masked.append((value, masked))
-        return masked
+            return self._bytes(bytes(value), kind)
+        return FULL_MASK if kind.is_sensitive else value
 
     def _container(self, value: dict[object, object] | list[object], kind: Kind, key: str, depth: int) -> object:
         if depth >= _MAX_DEPTH:
-            return self._noted(value, FULL_MASK)
+            return FULL_MASK
         kinds = key_kinds(key, kind)
         if isinstance(value, dict):
             return self._object(value, kinds, depth)
@@ -107,45 +98,49 @@ class Redaction:
         return redacted
 
     def _object(self, value: dict[object, object], kinds: KeyKinds, depth: int) -> dict[object, object]:
-        self.members += len(value)
         redacted = value
+        is_contact = _is_contact(value, kinds)
         for name, element in value.items():
             kind = kinds.get(name)
             if kind is None:
                 kind, shown = _redacted_key(kinds, name)
                 if shown != name:
-                    return self._with_masked_keys(value, redacted, kinds, depth)
+                    return self._with_masked_keys(value, redacted, kinds, depth, is_contact)
+            if kind is _NAME:
+                kind = _kind_of_name(name, element, is_contact)
             # By far the most frequent values come first.
             if type(element) is str:
-                if kind.is_sensitive:
-                    masked: object = self._noted(element, mask_value(kind, element))
-                elif element in _known_words:
-                    continue
-                elif is_plain_text(element):
-                    if len(element) <= _LONGEST_KNOWN:
-                        _remember(element)
-                    continue
-                else:
-                    masked = self._noted(element, self._redact_string(element, kind))
+                masked: object = self._text(element, kind)
             elif element is None or (isinstance(element, (int, float)) and (kind is _SAFE or _may_stay(element, kind))):
                 continue
             elif type(element) is dict and depth < _MAX_DEPTH - 1:
                 masked = self._object(element, kinds.inside.get(name) or kinds.kinds_inside(name, kind), depth + 1)
             else:
-                masked = self.of(element, kind, name if isinstance(name, str) else "", depth + 1)
+                masked = self.of(element, kind, kinds.under(name) if isinstance(name, str) else "", depth + 1)
             if masked is not element:
                 redacted = dict(value) if redacted is value else redacted
                 redacted[name] = masked
         return redacted
 
+    def _text(self, value: str, kind: Kind) -> str:
+        """A string under a key of this kind, of which most are words that are met again and again."""
+        if kind.is_sensitive:
+            return mask_value(kind, value)
+        if value in _known_words:
+            return value
+        if is_plain_text(value):
+            if len(value) <= _LONGEST_KNOWN:
+                _remember(value)
+            return value
+        return self._redact_string(value, kind)
+
     def _with_masked_keys(
-        self, value: dict[object, object], begun: dict[object, object], kinds: KeyKinds, depth: int
+        self, value: dict[object, object], begun: dict[object, object], kinds: KeyKinds, depth: int, is_contact: bool
     ) -> dict[object, object]:
         """An object with keys to mask, of which the members before the first one are redacted already, in `begun`.
 
         To redact them again would take twice as long at each level of objects in objects.
         """
-        self.has_masked_keys = True
         redacted: dict[object, object] = {}
         is_begun = True
         times: Counter[object] = Counter()
@@ -157,12 +152,14 @@ class Redaction:
                 times[shown] += 1
             unique = shown if times[shown] == 1 and shown not in redacted else f"{shown} ({times[shown]})"
             is_begun = is_begun and shown == name
-            under = name if isinstance(name, str) else ""
+            under = kinds.under(name) if isinstance(name, str) else ""
+            if kind is _NAME:
+                kind = _kind_of_name(name, element, is_contact)
             redacted[unique] = begun[name] if is_begun else self.of(element, kind, under, depth + 1)
         return redacted
 
     def _string(self, value: str, kind: Kind) -> str:
-        if kind.is_sensitive:
+        if kind.is_sensitive or (kind is _NAME and looks_like_name(value)):
             return mask_value(kind, value)
         return value if is_plain_text(value) else self._redact_string(value, kind)
 
@@ -171,6 +168,17 @@ class Redaction:
             return self._string(value.decode("utf-8"), kind)
         except UnicodeDecodeError:
             return FULL_MASK
+
+
+def _is_contact(value: dict[object, object], kinds: KeyKinds) -> bool:
+    return "name" in value and any(kinds.classify(key) in CONTACT for key in value if isinstance(key, str))
+
+
+def _kind_of_name(name: object, element: object, is_contact: bool) -> Kind:
+    """The kind of what may be a person's name: beside a phone or an email it is one, else if it looks like one."""
+    if is_contact and name == "name":
+        return _PERSONAL
+    return _PERSONAL if isinstance(element, str) and looks_like_name(element) else _NAME
 
 
 def _redacted_key(kinds: KeyKinds, name: object) -> tuple[Kind, object]:

@@ -7,10 +7,10 @@ ends in the middle is walked like a whole one.
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from console.redaction.fields import mask_value
-from console.redaction.keys import KeyKinds, Kind, key_kinds
+from console.redaction.keys import KeyKinds, Kind, key_kinds, looks_like_name
 from console.redaction.masks import FULL_MASK
 from console.redaction.shapes import is_plain_text
 from console.redaction.tokens import (
@@ -30,7 +30,7 @@ from console.redaction.tokens import (
     STRING,
     TOKEN,
 )
-from console.redaction.values import kind_of_key, redact_number
+from console.redaction.values import CONTACT, kind_of_key, redact_number
 
 # An array has no keys; a key in it is malformed and scanned like one of an unknown object.
 _NO_KEYS = KeyKinds("", Kind.OTHER)
@@ -60,6 +60,9 @@ class _Frame:
     is_object: bool
     key: str = ""
     kind: Kind = Kind.OTHER
+    has_contact: bool = False
+    # The pieces that hold what `name` says, and the mask of each, should a phone or an email come after it.
+    names: list[tuple[int, str]] = field(default_factory=list)
 
 
 class Walk:
@@ -143,28 +146,49 @@ class Walk:
             kind, redacted = kind_of_key(frame.kinds, key)
             if redacted != key:
                 self._put(token, group, self._escape(redacted))
+        if kind in CONTACT and not frame.has_contact:
+            frame.has_contact = True
+            for place, mask in frame.names:
+                self.pieces[place] = mask
+        elif kind is Kind.NAME and key == "name" and frame.has_contact:
+            kind = Kind.PERSONAL
         frame.kind = kind
         return kind
 
     def _plain_member(self, token: re.Match[str], kind: Kind) -> None:
         written = token[MEMBER_PLAIN]
-        if kind.is_sensitive and written not in LITERALS:
-            value = written.strip('"')
-            redacted = mask_value(kind, value)
-            if redacted != value:
-                self._put(token, MEMBER_PLAIN, f'"{redacted}"')
+        if written in LITERALS or not (kind.is_sensitive or kind is Kind.NAME):
+            return
+        value = written.strip('"')
+        if kind is Kind.NAME and not looks_like_name(value):
+            self._maybe_name(token, MEMBER_PLAIN, written, f'"{mask_value(Kind.PERSONAL, value)}"')
+            return
+        redacted = mask_value(Kind.PERSONAL if kind is Kind.NAME else kind, value)
+        if redacted != value:
+            self._put(token, MEMBER_PLAIN, f'"{redacted}"')
+
+    def _maybe_name(self, token: re.Match[str], group: int, shown: str, mask: str) -> None:
+        """Put what `name` says as a piece of its own, which a phone or an email after it has masked."""
+        if self._frame.key == "name":
+            self._put(token, group, shown)
+            self._frame.names.append((len(self.pieces) - 1, mask))
 
     def _string(self, token: re.Match[str], group: int, kind: Kind, is_cut: bool = False) -> None:
         raw = token[group]
         value = _unescaped(raw)
+        if kind is Kind.NAME and looks_like_name(value):
+            kind = Kind.PERSONAL
         if kind.is_sensitive:
             redacted = mask_value(kind, value)
         else:
             redacted = value if is_plain_text(value) else self._redact_string(value, kind)
         if is_cut:
             redacted = _CUT_WORD.sub(FULL_MASK, redacted)
-        if redacted != value:
-            self._put(token, group, self._escape(redacted))
+        shown = raw if redacted == value else self._escape(redacted)
+        if kind is Kind.NAME and self._frame.key == "name":
+            self._maybe_name(token, group, shown, self._escape(mask_value(Kind.PERSONAL, value)))
+        elif redacted != value:
+            self._put(token, group, shown)
 
     def _is_key_position(self, start: int) -> bool:
         """Whether a string that has no colon behind is a key that was cut off before it."""
@@ -189,7 +213,7 @@ class Walk:
 
 def _opened(is_object: bool, above: _Frame | None) -> _Frame:
     """The frame of an object or array that stands in the frame above."""
-    key, kind = (above.key, above.kind) if above else ("", Kind.OTHER)
+    key, kind = (above.kinds.under(above.key), above.kind) if above else ("", Kind.OTHER)
     if is_object:
         return _Frame(key_kinds(key, kind), True)
     return _Frame(_NO_KEYS, False, key, kind)

@@ -1,12 +1,10 @@
 """Redaction takes time in proportion to what strangers send, never to its square: growth is asserted, not time."""
 
-import json
 import random
 import time
 
 import pytest
 
-from console.redaction import redact
 from console.redaction.documents import redact_document
 from tests.redaction.hostile import REPEATED
 

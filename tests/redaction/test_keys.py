@@ -40,7 +40,16 @@ def test_keys_are_split_into_words(key, words):
         *((key, Kind.PERSONAL) for key in ("birth_date", "name_first", "Nachname", "refresh_token", "billing_city")),
         *((key, Kind.SAFE) for key in ("ts", "prompt_tokens", "amount_minor", "createdAt", "content_length")),
         *((key, Kind.ID) for key in ("product_id", "id", "threadId")),
-        *((key, Kind.OTHER) for key in ("customer_id", "name", "product_name", "text", "ip_address", "recipient")),
+        *((key, Kind.OTHER) for key in ("customer_id", "product_name", "text", "ip_address", "next_token")),
+        *((key, Kind.NAME) for key in ("name", "recipient", "patient", "customer", "contact")),
+        *(
+            (key, Kind.PERSONAL)
+            for key in ("real_name", "displayName", "candidate_name", "otp", "pin", "token", "nino")
+        ),
+        *(
+            (key, Kind.PERSONAL)
+            for key in ("private_key", "secretKey", "aws_access_key_id", "national_insurance_number")
+        ),
     ],
 )
 def test_words_decide_the_kind(key, kind):

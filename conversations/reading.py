@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from console import clock
-from console.redaction import RedactedMemo, cut, mask_identifier, redact
+from console.redaction import RedactedMemo, cut, mask_identifier, redact, without_names
 from console.refs import seal
 from conversations.models import SUMMARY_ATTRIBUTES, Conversation
 from conversations.records import HandOff, HandOffState, Summary
@@ -44,6 +44,14 @@ def recipients_of(item: Conversation) -> frozenset[str]:
     return frozenset(value for value in values if isinstance(value, str) and value)
 
 
+NAMES = ("recipient_first_name", "recipient_last_name")
+
+
+def names_of(item: Conversation) -> tuple[str, ...]:
+    """The recipient's first and last name, which are masked in what is shown redacted; () where none is known."""
+    return tuple(value for value in map(item.plain, NAMES) if isinstance(value, str) and value)
+
+
 def hand_off_of(item: Conversation) -> HandOff:
     """The hand-off of an item (data model, section 4), with the reason redacted."""
     flag = is_true(item.plain("hand_off_to_human"))
@@ -59,7 +67,9 @@ def hand_off_of(item: Conversation) -> HandOff:
         state=_state(flag, agent, wanted),
         flag=flag,
         agent=agent,
-        reason=_line(str(reason)) if (reason := item.plain("hand_off_to_human_reason")) else "",
+        reason=without_names(_line(str(reason)), names_of(item))
+        if (reason := item.plain("hand_off_to_human_reason"))
+        else "",
         requested_at=requested,
         wait_at_least=at_least,
         taken_at=clock.parse_instant(item.plain("hand_off_taken_at")),

@@ -63,6 +63,9 @@ def redact(text: str) -> str:
     return _remembered(text)
 
 
-def excerpt(text: str, length: int = 80) -> str:
-    """Return at most length characters of the redacted text: redacted first, cut after, the ellipsis included."""
-    return cut(redact(text), length)
+def excerpt(text: str, length: int = 80, names: tuple[str, ...] = ()) -> str:
+    """Return at most length characters of the redacted text: redacted first, cut after, the ellipsis included.
+
+    `names` are of somebody who is known by name: they are masked too.
+    """
+    return cut(without_names(redact(text), names), length)

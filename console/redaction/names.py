@@ -87,9 +87,9 @@ def _masked(text: str, pattern: re.Pattern[str]) -> str:
 @lru_cache(maxsize=65536)
 def _fold(char: str) -> str:
     """A letter without its accents, in its own case; always one character."""
-    letter, *rest = unicodedata.normalize("NFD", char.translate(_PLAIN))
+    letters = unicodedata.normalize("NFD", char.translate(_PLAIN))
     # Hangul falls apart into letters.
-    return letter if all(map(unicodedata.combining, rest)) else char
+    return letters[0] if all(map(unicodedata.combining, letters[1:])) else char
 
 
 # Few: names are personal data, and a page is about one person or some dozens.

@@ -97,7 +97,7 @@ def of_message(stored: StoredMessages, number: int, *, raw: bool) -> Line:
         anchor=f"m-{message.anchor}",
         words=message.speaker_name,
         who=f"message {number}",
-        text=(cut(text, EXCERPT) if raw else excerpt(text, EXCERPT)) or "no text",
+        text=(cut(text, EXCERPT) if raw else excerpt(text, EXCERPT, stored.names)) or "no text",
         tone=_SPEAKER_TONES.get(message.speaker, ""),
         drift=message.drift if raw else tuple(redact(flaw) for flaw in message.drift),
         message=message.anchor,

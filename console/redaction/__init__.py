@@ -27,8 +27,7 @@ and raise RULESET_VERSION.
 """
 
 from console.redaction.documents import redact_document, redact_value
-from console.redaction.excerpts import cut
-from console.redaction.masks import mask_email, mask_identifier, mask_phone, pseudonym
+from console.redaction.masks import cut, mask_email, mask_identifier, mask_phone, pseudonym
 from console.redaction.memo import RedactedMemo
 from console.redaction.names import without_names
 

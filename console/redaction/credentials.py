@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Iterator
 from contextlib import suppress
 from decimal import Decimal
 from typing import Any
@@ -31,7 +30,7 @@ _OPAQUE = r"(?:(?=[A-Za-z_\-]{0,64}[0-9])[A-Za-z0-9_\-]{16,256}|[A-Za-z0-9]{20,2
 # The beginnings without one of which a text has no credential that its shape gives away, and the shapes.
 BEGINNINGS = (
     *("AKIA", "ASIA", "AIza", "sk-", "sk_", "pk-", "pk_", "rk-", "rk_", "xox", "ghp", "gho", "ghu", "ghs", "ghr"),
-    *("github_pat_", "glpat-", "whsec_", "eyJ", "earer ", "EARER ", "PRIVATE KEY", "$", "?", "&", "#"),
+    *("github_pat_", "glpat-", "whsec_", "eyJ", "earer ", "EARER ", "PRIVATE KEY", "$"),
 )
 _SHAPE = re.compile(
     r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{12,128}(?![A-Za-z0-9])"
@@ -41,9 +40,12 @@ _SHAPE = re.compile(
     r"|(?<![A-Za-z0-9])(?:[Bb]earer|BEARER)[ ]{1,4}"
     r"(?P<bearer>(?=[A-Za-z._~+/=\-]{0,64}[0-9])[\w.~+/=\-]{8,4096}|[A-Za-z0-9]{16,4096})"
     r"|(?<![A-Za-z0-9])(?:argon2|pbkdf2_|bcrypt|scrypt|md5)\w{0,20}\$[^\s'\"\0]{1,512}"
-    r"|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:[^\-]|-(?!----)){0,16384}(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?"
-    # ?token=…&sig=…
-    r"|[?&#;](?P<key>[\w.\-]{1,64})=(?P<value>[^\s&#;,\"'<>()\[\]{}|\0]{1,4096})",
+    r"|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:[^\-]|-(?!----)){0,16384}(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?",
+    re.ASCII,
+)
+# ?token=…&sig=…
+_PARAMETER = re.compile(
+    r"[?&#;](?P<key>[\w.\-]{1,64})=(?P<value>[^\s&#;,\"'<>()\[\]{}|\0]{1,4096})",
     re.ASCII,
 )
 # What names a credential: only where configurations and logs tell it.
@@ -76,11 +78,6 @@ def credentials(text: str) -> list[Claim]:
     return [(start, end, FULL_MASK) for start, end in _found(text)]
 
 
-def may_hold_credentials(text: str) -> bool:
-    """Whether something in text begins as a credential does."""
-    return holds_any(text, BEGINNINGS)
-
-
 def mask_text(text: str) -> str:
     """Text of a log or a configuration with every credential, and every resource that may be one's name, masked."""
     pieces: list[str] = []
@@ -100,19 +97,23 @@ def mask_credentials(value: Any) -> Any:
     return _walk(value, secret=False, depth=0)
 
 
-def _found(text: str) -> Iterator[tuple[int, int]]:
-    """Where credentials stand; of a link only the value of the parameter."""
-    if not may_hold_credentials(text):
-        return
-    for found in _SHAPE.finditer(text):
-        if found["value"] is not None:
-            words = _words_of(found["key"])
-            if (is_secret(words) or not _SIGNATURES.isdisjoint(words[-1:])) and not is_mask(found["value"]):
-                yield found.span("value")
-        elif found["bearer"] is not None:
-            yield found.span("bearer")
-        else:
-            yield found.span()
+def _found(text: str) -> list[tuple[int, int]]:
+    """Where credentials stand, in order and apart; of a link only the value of the parameter."""
+    found: list[tuple[int, int]] = []
+    if holds_any(text, BEGINNINGS):
+        found += [each.span("bearer" if each["bearer"] is not None else 0) for each in _SHAPE.finditer(text)]
+    if "=" in text:
+        found += [each.span("value") for each in _PARAMETER.finditer(text) if _is_secret_parameter(*each.groups())]
+    apart: list[tuple[int, int]] = []
+    for start, end in sorted(found):
+        if not apart or start >= apart[-1][1]:
+            apart.append((start, end))
+    return apart
+
+
+def _is_secret_parameter(key: str, value: str) -> bool:
+    words = _words_of(key)
+    return (is_secret(words) or not _SIGNATURES.isdisjoint(words[-1:])) and not is_mask(value)
 
 
 def _words_of(key: str) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from console.audit.records import TrailRow
 from console.audit.state import StateMoment, words_of
 from console.audit.switches import seen_at
 from console.redaction import excerpt, redact, redact_value
-from console.redaction.excerpts import cut
+from console.redaction.masks import cut
 from console.refs import as_letters, seal
 from console.trees import Node, clean, text_of, tree_of, well_formed
 from conversations.events import Event

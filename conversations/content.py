@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from console.redaction import redact, redact_value
+from console.redaction.credentials import mask_credentials
 from console.trees import text_of, tree_of
-from conversations.credentials import mask_credentials
 from conversations.records import Block
 
 # Names of what a message says, the first that is there.

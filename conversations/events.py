@@ -130,8 +130,8 @@ def _of_item(events: Sequence[Event], hand_off: HandOff, viewer: str) -> list[Ev
             detail = f"{detail} (at this time at the latest: the platform notes none)".strip()
         found.append(Event(asked, HandOffState.WAITING, "A human was asked for", detail=detail))
     if hand_off.agent and taken is not None and not _tells(events, taken, HandOffState.HELD):
-        who = "You" if hand_off.agent == viewer else hand_off.agent
-        found.append(Event(taken, HandOffState.HELD, f"{who} took over", hand_off.agent))
+        who = "You" if hand_off.agent == viewer else hand_off.agent_shown
+        found.append(Event(taken, HandOffState.HELD, f"{who} took over", hand_off.agent_shown))
     return found
 
 

@@ -12,13 +12,14 @@ from typing import Any
 from console import clock
 from console.dynamodb.models import ForeignModel
 from console.facts import Fact, instant_fact
-from console.redaction import mask_identifier, redact, redact_value
+from console.redaction import mask_identifier, redact, redact_value, without_names
+from console.redaction.credentials import mask_credentials
 from console.trees import Node, clean, tail, text_of, tree_of, well_formed
-from conversations.credentials import mask_credentials
 from conversations.forms import CHANNELS, words
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
-from conversations.reading import is_true, short_id, summary_of
+from conversations.reading import is_true, names_of, short_id, summary_of
+from conversations.records import agent_shown
 
 # So many values of a project stand each on a line of their own.
 MAX_PLAIN = 40
@@ -171,7 +172,9 @@ def _technical_groups(item: Conversation, stored: StoredMessages) -> Iterable[Gr
     yield Group("Hand-off as stored", _hand_off(item))
     yield Group("Versions and keys", _keys(item))
     if unknown := item.unknown():
-        yield Group("Unknown attributes", trees=(("other", tree_of(protected(unknown))),))
+        yield Group(
+            "Unknown attributes", trees=(("other", tree_of(without_names(protected(unknown), names_of(item)))),)
+        )
 
 
 def _hand_off(item: Conversation) -> tuple[Fact, ...]:
@@ -179,7 +182,7 @@ def _hand_off(item: Conversation) -> tuple[Fact, ...]:
         Fact("hand_off_to_human", value_of(item, "hand_off_to_human")),
         Fact("… reason", value_of(item, "hand_off_to_human_reason")),
         instant_fact("Asked for at", item.plain("hand_off_requested_at")),
-        Fact("Held by", value_of(item, "hand_off_agent")),
+        Fact("Held by", agent_shown(text_of(item.plain("hand_off_agent") or ""))),
         instant_fact("Taken at", item.plain("hand_off_taken_at")),
         Fact("Wanted last", value_of(item, "hand_off_wanted")),
         Fact("Last action", value_of(item, "hand_off_action_id"), mono=True),
@@ -236,7 +239,12 @@ def _guarded(item: Conversation, name: str, *, raw: bool = False) -> Any:
     value = item.plain(name)
     if value is None or isinstance(value, bool):
         return value
-    shown = mask_credentials(well_formed({name: value})) if raw else protected({name: value})
+    if raw:
+        shown = mask_credentials(well_formed({name: value}))
+    else:
+        shown = protected({name: value})
+        if name not in ("company_name", "project_name"):
+            shown = without_names(shown, names_of(item))
     return next(iter(shown.values()), "") if isinstance(shown, dict) else ""
 
 

@@ -8,7 +8,7 @@ cannot be understood becomes one flagged message and never an error.
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
 from typing import Any
@@ -18,7 +18,7 @@ from django.conf import settings
 from console import clock
 from console.dynamodb.models import TYPE_WORDS
 from console.dynamodb.values import plain
-from console.redaction import redact
+from console.redaction import redact, without_names
 from console.refs import as_letters
 from console.trees import clean, text_of, well_formed
 from conversations.content import blocks_of, first_of
@@ -49,7 +49,7 @@ class StoredMessages:
 
     `notice` says what a reader must know of the attribute as a whole ("" for nothing), `drift` how it differs from the
     schema's list. `recipients` are the recipient's own identifiers, by which a writer that names senders by number or
-    address is understood.
+    address is understood; `names` are the recipient's names, masked in what is shown redacted.
     """
 
     entries: Sequence[Any] = ()
@@ -57,27 +57,34 @@ class StoredMessages:
     notice: str = ""
     drift: str = ""
     recipients: frozenset[str] = field(default_factory=frozenset)
+    names: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, stored: dict[str, Any] | None, recipients: frozenset[str] = frozenset()) -> "StoredMessages":
+    def of(
+        cls, stored: dict[str, Any] | None, recipients: frozenset[str] = frozenset(), names: tuple[str, ...] = ()
+    ) -> "StoredMessages":
         """From the attribute as DynamoDB JSON (None where absent). Never raises."""
+        return replace(cls._read(stored), recipients=recipients, names=names)
+
+    @classmethod
+    def _read(cls, stored: dict[str, Any] | None) -> "StoredMessages":
         if not stored:
-            return cls(drift="missing", recipients=recipients)
+            return cls(drift="missing")
         kind = next(iter(stored))
         content: Any = stored[kind]
         if kind == "L":
-            return cls(content, typed=True, recipients=recipients)
+            return cls(content, typed=True)
         if kind == "NULL":
-            return cls(drift="NULL", recipients=recipients)
+            return cls(drift="NULL")
         drift = f"{TYPE_WORDS.get(kind, kind)} instead of list"
         if kind == "S":
             entries, notice = _from_text(content)
-            return cls(entries, notice=notice, drift=drift, recipients=recipients)
+            return cls(entries, notice=notice, drift=drift)
         if kind == "M":
-            return cls([stored], typed=True, notice="A single message, not a list.", drift=drift, recipients=recipients)
+            return cls([stored], typed=True, notice="A single message, not a list.", drift=drift)
         content = plain(stored)
         entries = content if isinstance(content, list) else [content]
-        return cls(entries, notice="The messages are not a list of messages.", drift=drift, recipients=recipients)
+        return cls(entries, notice="The messages are not a list of messages.", drift=drift)
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -159,6 +166,7 @@ class StoredMessages:
     def message(self, number: int, *, raw: bool) -> Message:
         """One entry as a record; everything in it is redacted unless `raw`. Never raises."""
         entry = self.entry(number)
+        names = () if raw else self.names
         protect: Callable[[str], str] = (lambda text: text) if raw else redact
         if not isinstance(entry, dict):
             return self._of_bare_value(number, entry, raw=raw)
@@ -171,18 +179,18 @@ class StoredMessages:
         if is_prompt:
             name = INSTRUCTION
         else:
-            name = _NAMES.get(speaker) or redact(name)[:80] or "Unknown sender"
+            name = _NAMES.get(speaker) or without_names(redact(name), names)[:80] or "Unknown sender"
         return Message(
             number=number,
             anchor=self.anchor(number),
             speaker=speaker,
             speaker_name=name,
             at=at,
-            blocks=blocks,
+            blocks=without_names(blocks, names),
             is_initial_prompt=is_prompt,
             tokens=_tokens(entry),
             processing_ms=_whole(first_of(entry, ("processing_time_ms", "processing_ms", "latency_ms"))),
-            drift=tuple(protect(flaw) for flaw in (*flaws, *content_flaws)),
+            drift=without_names(tuple(protect(flaw) for flaw in (*flaws, *content_flaws)), names),
         )
 
     def _of_bare_value(self, number: int, value: Any, *, raw: bool) -> Message:
@@ -193,7 +201,7 @@ class StoredMessages:
             speaker=Speaker.UNKNOWN,
             speaker_name="Unknown sender",
             at=None,
-            blocks=blocks,
+            blocks=without_names(blocks, () if raw else self.names),
             drift=("not a message but a bare value",),
         )
 

@@ -73,11 +73,11 @@ def _words(hand_off: HandOff, staff: Staff) -> str:
     is_mine = hand_off.agent == staff.username
     match hand_off.state:
         case HandOffState.HELD:
-            return "You took this conversation" if is_mine else f"{hand_off.agent} took this conversation"
+            return "You took this conversation" if is_mine else f"{hand_off.agent_shown} took this conversation"
         case HandOffState.WAITING:
             return "This conversation waits for a human"
         case HandOffState.AI:
             return "The AI has this conversation again"
         case HandOffState.OVERRIDDEN:
-            whose = "your" if is_mine else f"{hand_off.agent}'s"
+            whose = "your" if is_mine else f"{hand_off.agent_shown}'s"
             return f"The platform overrode {whose} take-over"

@@ -128,9 +128,9 @@ def _title(hand_off: HandOff, *, is_mine: bool) -> str:
         case HandOffState.WAITING:
             return "Waiting for a human"
         case HandOffState.HELD:
-            return "You have this conversation" if is_mine else f"{hand_off.agent} has this conversation"
+            return "You have this conversation" if is_mine else f"{hand_off.agent_shown} has this conversation"
         case HandOffState.OVERRIDDEN:
-            whose = "your" if is_mine else f"{hand_off.agent}'s"
+            whose = "your" if is_mine else f"{hand_off.agent_shown}'s"
             return f"The platform overrode {whose} take-over"
 
 
@@ -152,7 +152,7 @@ def _button(action: HandOffAction, item: Conversation, hand_off: HandOff, staff:
     label = "Take it again" if overridden and action is HandOffAction.TAKE_OVER else _LABELS[action]
     return Button(
         action=action.value,
-        label=label.format(agent=hand_off.agent),
+        label=label.format(agent=hand_off.agent_shown),
         token=seal_intent(intent_for(action, item, hand_off), staff),
         key=_KEYS.get(action, ""),
         primary=_is_primary(action, hand_off, staff),

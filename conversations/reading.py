@@ -8,7 +8,7 @@ from typing import Any
 from console import clock
 from console.bidi import isolated
 from console.dynamodb.absence import known_absent
-from console.redaction import RedactedMemo, cut, mask_identifier, redact
+from console.redaction import RedactedMemo, cut, mask_identifier, redact, without_names
 from console.refs import seal
 from console.staff.permissions import Permission, Staff
 from conversations.models import SUMMARY_ATTRIBUTES, Conversation
@@ -51,6 +51,12 @@ def recipients_of(item: Conversation) -> frozenset[str]:
 
 LONGEST_NAME = 40
 _ADDRESS = re.compile(r"([^\W_])[^\s@<>,]{0,63}@([\w-]{1,63}(?:\.[\w-]{1,63}){1,8})")
+NAMES = ("recipient_first_name", "recipient_last_name")
+
+
+def names_of(item: Conversation) -> tuple[str, ...]:
+    """The recipient's first and last name, which are masked in what is shown redacted; () where none is known."""
+    return tuple(value for value in map(item.plain, NAMES) if isinstance(value, str) and value)
 
 
 def customer_of(item: Conversation, staff: Staff | None = None) -> str:
@@ -96,7 +102,9 @@ def hand_off_of(item: Conversation) -> HandOff:
         state=_state(flag, agent, wanted),
         flag=flag,
         agent=agent,
-        reason=_line(str(reason)) if (reason := item.plain("hand_off_to_human_reason")) else "",
+        reason=without_names(_line(str(reason)), names_of(item))
+        if (reason := item.plain("hand_off_to_human_reason"))
+        else "",
         requested_at=requested,
         wait_at_least=at_least,
         taken_at=clock.parse_instant(item.plain("hand_off_taken_at")),

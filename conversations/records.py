@@ -5,6 +5,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
+from console.redaction import mask_identifier, redact
+from console.staff.accounts import USERNAME
 from console.trees import Node
 
 
@@ -15,6 +17,11 @@ class HandOffState(StrEnum):
     WAITING = "waiting"
     HELD = "held"
     OVERRIDDEN = "overridden"
+
+
+def agent_shown(agent: str) -> str:
+    """A stored holder: an account by its name; whatever else another writer put there, a name or an address, masked."""
+    return redact(agent) if USERNAME.fullmatch(agent) else mask_identifier(agent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +43,11 @@ class HandOff:
     note: str = ""
     wanted: bool | None = None
     action_id: str = ""
+
+    @property
+    def agent_shown(self) -> str:
+        """`agent` as it may be shown and put on record."""
+        return agent_shown(self.agent)
 
     def waited(self, now: datetime) -> timedelta | None:
         """How long the customer has waited, or None where unknown."""

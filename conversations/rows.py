@@ -114,7 +114,7 @@ def _cut(text: str, length: int) -> str:
 def _state(summary: Summary, staff: Staff) -> tuple[str, str, str]:
     """Who has the conversation: words, tone and icon."""
     agent = summary.hand_off.agent
-    whose = "you" if agent == staff.username else agent
+    whose = "you" if agent == staff.username else summary.hand_off.agent_shown
     match summary.hand_off.state:
         case HandOffState.WAITING:
             return "waiting for a human", "human", "clock"

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -21,6 +21,7 @@ from console.dynamodb.registry import table_name
 from console.dynamodb.values import plain
 from console.errors import ConsoleError, NotFound, TableMissing
 from console.personal_searches import count_reveal
+from console.redaction import without_names
 from console.refs import unseal
 from console.staff.permissions import Permission, Staff
 from conversations.events import Story, story_of
@@ -28,9 +29,9 @@ from conversations.facts import protected
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.queue.unread import note_seen
-from conversations.reading import hand_off_of, is_gone, recipients_of
+from conversations.reading import hand_off_of, is_gone, names_of, recipients_of
 from conversations.recipient import Revealed, revealed
-from conversations.records import HandOff
+from conversations.records import HandOff, agent_shown
 from conversations.timeline.lines import Kind
 from conversations.timeline.reading import Timeline, read_timeline
 
@@ -107,7 +108,7 @@ def open_conversation(reference: str, staff: Staff, *, with_state: bool = True) 
     return Opened(
         reference=reference,
         item=item,
-        stored=StoredMessages.of(messages, recipients_of(item)),
+        stored=StoredMessages.of(messages, recipients_of(item), names_of(item)),
         hand_off=hand_off,
         story=story_of(entries, hand_off, staff.username),
         state=with_switches(*results[2:4]) if with_state else StatePanel(),
@@ -144,6 +145,8 @@ def _hand_offs(item: Conversation) -> tuple[tuple[HandOffEntry, ...], str]:
         entries, complete = hand_off_entries(item.conversation_id, item.company_id or "")
     except ConsoleError:
         return (), "The trail could not be read just now: hand-offs are shown as far as the conversation itself tells."
+    names = names_of(item)
+    entries = tuple(replace(entry, reason=without_names(entry.reason, names)) for entry in entries)
     return entries, "" if complete else "Only the latest hand-offs are shown; earlier ones are in the trail."
 
 
@@ -173,7 +176,10 @@ def open_raw(reference: str, staff: Staff) -> tuple[Conversation, str]:
     whole = {name: item.plain(name) for name in item.raw}
     if messages is not None:
         whole["messages"] = plain(messages)
-    text = json.dumps(protected(whole), indent=2, ensure_ascii=False, sort_keys=True, default=str)
+    if isinstance(agent := whole.get("hand_off_agent"), str):
+        whole["hand_off_agent"] = agent_shown(agent)
+    shown = without_names(protected(whole), names_of(item))
+    text = json.dumps(shown, indent=2, ensure_ascii=False, sort_keys=True, default=str)
     return item, spelled_out(text)
 
 
@@ -186,6 +192,6 @@ def timeline(
     """
     staff.require(Permission.AUDIT_READ)
     item, messages = _load(reference, staff)
-    stored = StoredMessages.of(messages, recipients_of(item))
+    stored = StoredMessages.of(messages, recipients_of(item), names_of(item))
     record_opened = partial(_record_opened, item, staff, raw=staff.can(Permission.TRANSCRIPT_RAW))
     return item, read_timeline(item, stored, staff, kinds, record_opened=record_opened, cursor=cursor, at=at)

@@ -15,7 +15,8 @@ The rules, and where each is written:
     3.11.5 repeats possessive groups wrongly); the hostile inputs among the tests
 11. Unknown objects fail closed .. values.py (Redaction.of)
 
-Emails, tracking links and credentials are in identifiers.py; order and tracking numbers behind words in contexts.py.
+Emails and tracking links are in identifiers.py; order and tracking numbers behind words in contexts.py; credentials,
+for pages, logs and configuration alike, in credentials.py; the name of somebody who is known by name in names.py.
 
 A text goes through documents.py: JSON is rewritten in place (walk.py); strings and plain text are read by the rules of
 text.py, in the order of the tables there, and each mask is put into the original text, so that everything around it
@@ -26,9 +27,9 @@ and raise RULESET_VERSION.
 """
 
 from console.redaction.documents import redact_document, redact_value
-from console.redaction.excerpts import cut
-from console.redaction.masks import mask_email, mask_identifier, mask_phone, pseudonym
+from console.redaction.masks import cut, mask_email, mask_identifier, mask_phone, pseudonym
 from console.redaction.memo import RedactedMemo
+from console.redaction.names import without_names
 
 __all__ = [
     "RULESET_VERSION",
@@ -41,6 +42,7 @@ __all__ = [
     "pseudonym",
     "redact",
     "redact_value",
+    "without_names",
 ]
 
 # Stored with what was redacted, so that a reader knows by which rules.
@@ -60,6 +62,9 @@ def redact(text: str) -> str:
     return _remembered(text)
 
 
-def excerpt(text: str, length: int = 80) -> str:
-    """Return at most length characters of the redacted text: redacted first, cut after, the ellipsis included."""
-    return cut(redact(text), length)
+def excerpt(text: str, length: int = 80, names: tuple[str, ...] = ()) -> str:
+    """Return at most length characters of the redacted text: redacted first, cut after, the ellipsis included.
+
+    `names` are of somebody who is known by name: they are masked too.
+    """
+    return cut(without_names(redact(text), names), length)

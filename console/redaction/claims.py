@@ -10,6 +10,11 @@ Claim = tuple[int, int, str | None]
 Rule = Callable[[str], Sequence[Claim]]
 
 
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text, as a set to look words up in."""
+    return frozenset(text.split())
+
+
 def holds_any(text: str, pieces: Sequence[str]) -> bool:
     """Whether one of the pieces stands in text. A loop, because any() over them takes twice as long."""
     for piece in pieces:  # noqa: SIM110

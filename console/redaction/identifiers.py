@@ -1,20 +1,12 @@
-"""Identifiers that show what they are: masks, credentials, WhatsApp ids, tracking links, emails, conversation ids."""
+"""Identifiers that show what they are: masks, WhatsApp ids, tracking links, emails, conversation ids."""
 
 import re
 
-from console.redaction.claims import Claim, holds_any
+from console.redaction.claims import Claim
 from console.redaction.masks import EMAIL_MASK, FULL_MASK, MASK, mask_phone
 
 # `wamid.` and base64 of a phone number; some systems drop the prefix.
 _WAMID = re.compile(r"wamid\.[\w+/=\-.]*|HBg[A-Z](?<![A-Za-z0-9]....)[A-Za-z0-9+/_\-]{16,}={0,2}")
-
-# Keys of AWS and of usual interfaces that people paste; one digit at least, for `sk-learn-…` is no key.
-_CREDENTIAL_BEGINNINGS = ("AKIA", "ASIA", "sk-", "sk_", "rk-", "rk_", "xox", "ghp", "gho", "ghu", "ghs", "ghr")
-_CREDENTIAL = re.compile(
-    r"(?<![A-Za-z0-9])(?:(?:AKIA|ASIA)[A-Z0-9]{12,128}(?![A-Za-z0-9])"
-    r"|(?:sk|rk|xox[a-z]|gh[pousr])[\-_](?=[A-Za-z_\-]{0,64}[0-9])[A-Za-z0-9_\-]{16,256}(?![A-Za-z0-9_\-]))",
-    re.ASCII,
-)
 
 # LaserShip's have too few digits in a row to be known as a long number: 1LSCXVE005BUEFX
 _COURIER_NUMBER = re.compile(r"1(?<![0-9A-Za-z].)LS[0-9A-Z]{9,12}(?![0-9A-Za-z])")
@@ -66,18 +58,6 @@ is_conversation_id = re.compile(
 def existing_masks(text: str) -> list[Claim]:
     """Keep what is masked already."""
     return [(*found.span(), None) for found in MASK.finditer(text)]
-
-
-def may_hold_credentials(text: str) -> bool:
-    """Whether something in text begins as a credential does."""
-    return holds_any(text, _CREDENTIAL_BEGINNINGS)
-
-
-def credentials(text: str) -> list[Claim]:
-    """Mask keys that open something: no personal data, and yet nothing to show to who may not see a text as it is."""
-    if not may_hold_credentials(text):
-        return []
-    return [(*found.span(), FULL_MASK) for found in _CREDENTIAL.finditer(text)]
 
 
 def whatsapp_ids(text: str) -> list[Claim]:

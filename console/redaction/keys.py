@@ -1,11 +1,13 @@
 """What a key says about its value: keys decide first.
 
 A key is split into words (`customerOrderId` → customer, order, id) and the words are looked up in the sets below.
-To teach the engine a new key, add its word here.
+To teach the engine a new key, add its word here; words of credentials stand in credentials.py.
 """
 
 import re
 from enum import Enum
+
+from console.redaction.credentials import is_secret
 
 
 class Kind(Enum):
@@ -64,13 +66,6 @@ _NAMES = _words(
     "username pushname vorname nachname prenom prénom apellido apellidos cognome sobrenome voornaam achternaam "
     "displayname realname"
 )
-_SECRETS = _words(
-    "password passwd passwords passphrase passcode pwd secret secrets authorization cookie apikey otp pin nino jwt "
-    "privatekey accesskey secretkey clientsecret accesstoken authtoken refreshtoken"
-)
-_KEYS_OF = _words("private secret access api signing encryption")
-# What a list goes on with, and what a model ends with, opens nothing: next_token, stop_token.
-_HARMLESS_TOKENS = _words("next page continuation pagination stop special eos bos pad unk start end")
 _NAME_PARTS = _words("first last full given family middle maiden sur fore nick real display")
 _PERSON = _words(
     "customer customers contact contacts person persons people user users recipient recipients sender senders client "
@@ -268,16 +263,10 @@ def _is_order(words: tuple[str, ...], around: tuple[str, ...]) -> bool:
 
 
 def _is_personal(words: tuple[str, ...], present: frozenset[str], around: tuple[str, ...]) -> bool:
-    if present & (_NAMES | _SECRETS):
+    if present & _NAMES or is_secret(words):
         return True
     if present & _ADDRESS or words[-2:] in (("postal", "code"), ("post", "code"), ("code", "postal")):
         return not present & _NOT_PERSONAL_ADDRESS
-    if "key" in words and not _KEYS_OF.isdisjoint(words):
-        return True
-    if words[-1] == "token":
-        return words[-2:-1] == () or words[-2] not in _HARMLESS_TOKENS
-    if words[:2] == ("national", "insurance"):
-        return True
     if words[-1] in ("name", "names"):
         return not _NAME_PARTS.isdisjoint(words[:-1]) or _is_person(words[:-1]) or _is_person(around)
     if words[-1] == "city":

@@ -16,6 +16,7 @@ KEPT_TAIL = 4
 MIN_PHONE_DIGITS = 5
 MAX_PHONE_DIGITS = 15
 _PSEUDONYM_HEX = 16
+ELLIPSIS = "…"
 
 # Longest first: the short mask is the beginning of every other one.
 MASK = re.compile(r"\*\*\*+(?:-\*\*\*-[0-9]{4}(?![0-9])|@\*\*\*|[0-9A-Za-z]{1,4}(?![0-9A-Za-z@]))?")
@@ -92,3 +93,21 @@ def pseudonym(value: str, key: bytes) -> str:
     if not key:
         raise ValueError("a pseudonym needs a key")
     return hmac.new(key, value.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:_PSEUDONYM_HEX]
+
+
+def cut(redacted: str, length: int) -> str:
+    """At most length characters of redacted text, the ellipsis included; a mask is kept whole or left out."""
+    if len(redacted) <= length:
+        return redacted
+    if length < 1:
+        return ""
+    end = length - len(ELLIPSIS)
+    # No mask is longer than this, so none that the cut goes through begins earlier.
+    longest = len("***-***-0000")
+    for found in MASK.finditer(redacted, max(0, end - longest)):
+        if found.start() >= end:
+            break
+        if found.end() > end:
+            end = found.start()
+            break
+    return redacted[:end].rstrip() + ELLIPSIS

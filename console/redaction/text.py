@@ -5,16 +5,15 @@ from functools import lru_cache
 
 from console.redaction.claims import Claim, Rule, blank
 from console.redaction.contexts import hash_numbers, numbers_behind_words
+from console.redaction.credentials import BEGINNINGS, credentials
 from console.redaction.decoding import Decoded, may_be_encoded
 from console.redaction.fields import field_pairs
 from console.redaction.identifiers import (
     conversation_ids,
     courier_numbers,
-    credentials,
     emails,
     existing_masks,
     is_conversation_id,
-    may_hold_credentials,
     tracking_links,
     whatsapp_ids,
 )
@@ -34,7 +33,7 @@ from console.redaction.shapes import (
 # stand the signs without any of which it finds nothing; a rule without signs is always asked.
 WORD_RULES: tuple[tuple[Rule, tuple[str, ...]], ...] = (
     (existing_masks, ("***",)),
-    (credentials, ("-", "_", "AKIA", "ASIA")),
+    (credentials, (*BEGINNINGS, "=")),
     (whatsapp_ids, ("wamid.", "HBg")),
     (field_pairs, ("=", ":")),
     (courier_numbers, ("1LS",)),
@@ -149,7 +148,7 @@ def _is_final(redacted: str, claims: list[Claim], keeps_something: bool) -> bool
     """
     if "****" in redacted:
         return False
-    if may_hold_credentials(redacted) and credentials(blank(redacted, existing_masks(redacted))):
+    if credentials(blank(redacted, existing_masks(redacted))):
         return False
     if "=" in redacted or ":" in redacted:
         if _has_key_at_mask(redacted):

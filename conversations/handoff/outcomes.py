@@ -98,8 +98,8 @@ def _lost_to_the_platform(intent: Intent, item: Conversation, hand_off: HandOff,
         message = "This form was too old and has been closed; nothing was changed. Look at the state and decide again."
         return LostRace(message, PLATFORM, None, hand_off)
     if hand_off.agent and hand_off.agent != intent.agent_seen:
-        when = _when(hand_off.taken_at, time_zone)
-        return LostRace(f"{hand_off.agent} took it first{when}.", hand_off.agent, hand_off.taken_at, hand_off)
+        when, agent = _when(hand_off.taken_at, time_zone), hand_off.agent_shown
+        return LostRace(f"{agent} took it first{when}.", agent, hand_off.taken_at, hand_off)
     when = _when(changed, time_zone)
     if hand_off.flag:
         return LostRace(f"The platform asked for a human meanwhile{when}.", PLATFORM, changed, hand_off)

@@ -24,7 +24,7 @@ from conversations.handoff.protocol import (
 from conversations.handoff.settling import Link, Verdict, trail_links, verdict
 from conversations.models import Conversation
 from conversations.reading import hand_off_of, is_gone
-from conversations.records import HandOffState
+from conversations.records import HandOffState, agent_shown
 
 MAX_TEXT = 2_000
 MAYBE = "The database did not answer in time. It may have happened: this page shows the state."
@@ -125,7 +125,7 @@ class _Performance:
         intent = self.intent
         payload = {"reason": reason} if reason else {}
         if intent.agent_seen and intent.agent_seen != self.actor.name:
-            payload["held by"] = intent.agent_seen
+            payload["held by"] = agent_shown(intent.agent_seen)
         return Act(
             action=intent.action.audited_as,
             actor=self.actor,

@@ -112,7 +112,7 @@ class Rows:
     def _holder(self, hand_off: HandOff) -> SafeString:
         if not hand_off.agent:
             return _NOTHING
-        name = "you" if hand_off.agent == self.staff.username else hand_off.agent
+        name = "you" if hand_off.agent == self.staff.username else hand_off.agent_shown
         return filled(_HOLDER, name, brief(hand_off.taken_at, self.staff))
 
     def _troubles(self, hand_off: HandOff) -> SafeString:

@@ -14,10 +14,10 @@ from console.dynamodb.models import TYPE_WORDS
 from console.dynamodb.values import plain
 from console.facts import Fact, instant_fact
 from console.redaction import redact, redact_value
+from console.redaction.credentials import mask_credentials
 from console.refs import seal
 from console.trees import Node, clean, text_of, tree_of, well_formed
 from conversations.content import CONTENT, blocks_of
-from conversations.credentials import mask_credentials
 from conversations.facts import unknown_names, unknown_tree
 from conversations.records import Extra, Message, Speaker
 from conversations.sources.records import Talk

@@ -16,7 +16,7 @@ from console.audit.records import TrailRow
 from console.audit.state import StateMoment, words_of
 from console.audit.switches import seen_at
 from console.redaction import excerpt, redact, redact_value
-from console.redaction.excerpts import cut
+from console.redaction.masks import cut
 from console.refs import as_letters, seal
 from console.trees import Node, clean, text_of, tree_of, well_formed
 from conversations.events import Event
@@ -97,7 +97,7 @@ def of_message(stored: StoredMessages, number: int, *, raw: bool) -> Line:
         anchor=f"m-{message.anchor}",
         words=message.speaker_name,
         who=f"message {number}",
-        text=(cut(text, EXCERPT) if raw else excerpt(text, EXCERPT)) or "no text",
+        text=(cut(text, EXCERPT) if raw else excerpt(text, EXCERPT, stored.names)) or "no text",
         tone=_SPEAKER_TONES.get(message.speaker, ""),
         drift=message.drift if raw else tuple(redact(flaw) for flaw in message.drift),
         message=message.anchor,

@@ -1,7 +1,7 @@
 """A page of a conversation's timeline: every source read at once, merged, and said in lines."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from itertools import groupby
@@ -14,6 +14,7 @@ from console.audit.records import TrailRow
 from console.audit.state import NOTHING, StateMoment, StatePanel, read_state
 from console.dynamodb.calls import parallel
 from console.errors import ConsoleError, TableMissing
+from console.redaction import without_names
 from console.staff.permissions import Permission, Staff
 from console.templatetags.console import day
 from conversations.events import Event, told_by_item
@@ -257,7 +258,7 @@ class _Reader:
         marks: list[str] = list(told) if isinstance(told, list) else []
         if Kind.RECORD in self.kinds:
             for record, place in self._beside(entries, records, named=named):
-                line = lines.of_record(record)
+                line = self._without_names(lines.of_record(record))
                 if (mark := line.anchor[:_MARK_LENGTH]) not in marks:
                     placed.append((line, place))
                     marks.append(mark)
@@ -285,12 +286,17 @@ class _Reader:
             case MessageAt(number):
                 return lines.of_message(self.stored, number, raw=raw)
             case AuditEntry():
-                return lines.of_entry(item, row_of[id(item)])
+                return self._without_names(lines.of_entry(item, row_of[id(item)]))
             case IdempotencyRecord():
-                return lines.of_record(item)
+                return self._without_names(lines.of_record(item))
             case StateMoment():
-                return lines.of_state(item)
+                return self._without_names(lines.of_state(item))
         return lines.of_event(item)
+
+    def _without_names(self, line: Line) -> Line:
+        """Without the recipient's names; in its words stand those of staff."""
+        text, payload = without_names((line.text, line.payload), self.stored.names)
+        return replace(line, text=text, payload=payload)
 
 
 _ENTRIES = ("entries", "old entries")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from console import clock
 from console.dynamodb.registry import TABLES
-from conversations.credentials import is_credential_key, mask_credentials
+from console.redaction.credentials import is_credential_key, mask_credentials
 from conversations.facts import facts_of, protected
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
@@ -54,6 +54,8 @@ def full_item() -> dict:
     marked |= {"project_data": {"job": "x-project-data"}, "company_rep": {"desk": "x-company-rep"}}
     marked |= {"ai_config": {"model": "x-ai-config"}, "channel_config": {"mode": "x-channel-config"}}
     marked |= {"allowed_channels": ["x-allowed-channels"]}
+    # Names are masked in the other values: these have no word in common with them.
+    marked |= {"recipient_first_name": "Zebedee", "recipient_last_name": "Quackenbush"}
     for kind in ("initial", "reply"):
         for what in ("number", "email"):
             marked[f"auto_queue_{kind}_message_from_{what}"] = [f"x-{kind}-{what}"]

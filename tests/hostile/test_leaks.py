@@ -306,7 +306,7 @@ def test_what_was_typed_into_the_sign_in_page_is_in_no_log_and_no_trail(store):
 
 def test_a_reference_in_a_log_line_stays_and_a_session_token_does_not(store):
     """Both are sealed and look alike; the one serves to find what broke, the other would open the door."""
-    from console.credentials import without_credentials
+    from console.logs import without_credentials
 
     reference = seal("conversation", "+447700900123", "ci-aaa-001#pi-aaa-001#req123#447700900123")
     token = signed_in(build(store).people["agent"]).cookies[django_settings.SESSION_COOKIE_NAME].value

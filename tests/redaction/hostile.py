@@ -14,6 +14,17 @@ REPEATED = [
     *("'a", "tel ", "call me ", "1234567 ", "123 456 ", "00 ", "+ 1 ", "(0) ", "ümlaut "),
     *("@[", "@[a", "~@", "~@a.b ", '"a"@', "#$%&", "order 12 34 ", "tel12 34 ", "po #", "1LSA", "SMa1", "$1,"),
     "contact ( 1 ",
+    *(
+        "eyJ",
+        "eyJaaaaaaaa.",
+        "?token=",
+        "&a",
+        "bearer ",
+        "bearer a",
+        "-----BEGIN PRIVATE KEY-----",
+        "-----BEGIN ",
+        "md5$",
+    ),
 ]
 
 

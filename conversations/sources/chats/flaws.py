@@ -4,8 +4,8 @@ from typing import Any
 
 from console import clock
 from console.dynamodb.models import ForeignModel
+from console.redaction.credentials import mask_credentials
 from console.trees import well_formed
-from conversations.credentials import mask_credentials
 
 _TIMES = ("TimestampCreated", "TimestampFinished", "SessionTTL")
 

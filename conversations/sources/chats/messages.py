@@ -9,9 +9,9 @@ from typing import Any
 
 from console import clock
 from console.redaction import redact, redact_value
+from console.redaction.credentials import mask_credentials
 from console.trees import Node, text_of, tree_of, well_formed
 from conversations.content import CONTENT, blocks_of
-from conversations.credentials import mask_credentials
 from conversations.records import Block, Extra, Message, Speaker
 from conversations.sources.chats.flaws import flaws_of
 from conversations.sources.chats.keys import anchor_of

@@ -7,7 +7,7 @@ from typing import Any
 
 from console import clock
 from console.redaction import excerpt, redact_value
-from console.redaction.excerpts import cut
+from console.redaction.masks import cut
 from console.trees import Node, tail, text_of, tree_of
 from conversations.sources.chats.flaws import without_credentials
 from conversations.sources.chats.keys import begun_at

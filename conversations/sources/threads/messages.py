@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 
 from console import clock
 from console.redaction import redact, redact_value
+from console.redaction.credentials import mask_credentials
 from console.trees import Node, text_of, tree_of, well_formed
 from conversations.content import blocks_of
-from conversations.credentials import mask_credentials
 from conversations.facts import unknown_names
 from conversations.records import Extra, Feedback, Message, Origin, Speaker
 from conversations.sources.threads.cursors import anchor_of

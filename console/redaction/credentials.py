@@ -1,0 +1,152 @@
+"""Credentials, by the words of a key and by the shape of a text: for pages, logs and configuration alike."""
+
+import json
+import re
+from contextlib import suppress
+from decimal import Decimal
+from typing import Any
+
+from console.redaction.claims import Claim, holds_any, word_set
+from console.redaction.masks import FULL_MASK, KEPT_TAIL, is_mask
+
+_SECRETS = word_set(
+    "password passwords passwd passphrase passcode pwd secret secrets authorization cookie cookies apikey otp pin nino "
+    "jwt privatekey accesskey secretkey clientsecret accesstoken authtoken refreshtoken sessiontoken"
+)
+_KEYS_OF = word_set("private secret access api signing encryption")
+# What a list goes on with, and what a model's answer begins or ends with, opens nothing: next_token, stop_token.
+_HARMLESS_TOKENS = word_set("next page continuation pagination stop special eos bos pad unk start end")
+# In a configuration a reference to a credential is masked too; anywhere else too much is called a key.
+_REFERENCES = word_set("credential credentials cred creds token tokens key keys arn arns auth bearer signature")
+# Written as one word, without a boundary to split at: `accesstoken`, `clientsecret`.
+_WITHIN = ("secret", "credential", "password", "passwd", "apikey", "accesskey", "token")
+_SIGNATURES = frozenset({"sig", "signature"})
+_SPLIT = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_MAX_DEPTH = 64
+_SHORTEST_WITH_TAIL = 12
+
+# One digit at least, or a long piece without a hyphen, for `sk-learn-…` is no key.
+_OPAQUE = r"(?:(?=[A-Za-z_\-]{0,64}[0-9])[A-Za-z0-9_\-]{16,256}|[A-Za-z0-9]{20,256})(?![A-Za-z0-9_\-])"
+# The beginnings without one of which a text has no credential that its shape gives away, and the shapes.
+BEGINNINGS = (
+    *("AKIA", "ASIA", "AIza", "sk-", "sk_", "pk-", "pk_", "rk-", "rk_", "xox", "ghp", "gho", "ghu", "ghs", "ghr"),
+    *("github_pat_", "glpat-", "whsec_", "eyJ", "earer ", "EARER ", "PRIVATE KEY", "$"),
+)
+_SHAPE = re.compile(
+    r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{12,128}(?![A-Za-z0-9])"
+    r"|(?<![A-Za-z0-9])AIza[A-Za-z0-9_\-]{30,40}(?![A-Za-z0-9_\-])"
+    rf"|(?<![A-Za-z0-9])(?:[spr]k|xox[a-z]|gh[pousr]|github_pat|glpat|whsec)[\-_]{_OPAQUE}"
+    r"|(?<![\w\-])eyJ[\w\-]{8,4096}\.[\w\-]{4,8192}(?:\.[\w\-]{0,4096})?"
+    r"|(?<![A-Za-z0-9])(?:[Bb]earer|BEARER)[ ]{1,4}"
+    r"(?P<bearer>(?=[A-Za-z._~+/=\-]{0,64}[0-9])[\w.~+/=\-]{8,4096}|[A-Za-z0-9]{16,4096})"
+    r"|(?<![A-Za-z0-9])(?:argon2|pbkdf2_|bcrypt|scrypt|md5)\w{0,20}\$[^\s'\"\0]{1,512}"
+    r"|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:[^\-]|-(?!----)){0,16384}(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?",
+    re.ASCII,
+)
+# ?token=…&sig=…
+_PARAMETER = re.compile(
+    r"[?&#;](?P<key>[\w.\-]{1,64})=(?P<value>[^\s&#;,\"'<>()\[\]{}|\0]{1,4096})",
+    re.ASCII,
+)
+# What names a credential: only where configurations and logs tell it.
+_RESOURCE = re.compile(r"arn:[a-z\-]{0,20}:\S*", re.ASCII)
+
+
+def masked(text: str) -> str:
+    """A credential as it may be shown: long ones keep their last four characters, so that two can be told apart."""
+    return FULL_MASK + text[-KEPT_TAIL:] if len(text) >= _SHORTEST_WITH_TAIL else FULL_MASK
+
+
+def is_secret(words: tuple[str, ...]) -> bool:
+    """Whether the words of a key say, in whatever payload, that its value opens something or proves who somebody is."""
+    if not _SECRETS.isdisjoint(words) or words[:2] == ("national", "insurance"):
+        return True
+    if words[-1:] == ("token",):
+        return len(words) == 1 or words[-2] not in _HARMLESS_TOKENS
+    return "key" in words and not _KEYS_OF.isdisjoint(words)
+
+
+def is_credential_key(key: str) -> bool:
+    """Whether a key of a configuration says that its value is a credential or refers to one."""
+    words = _words_of(key)
+    lowered = key.lower()
+    return is_secret(words) or not _REFERENCES.isdisjoint(words) or any(part in lowered for part in _WITHIN)
+
+
+def credentials(text: str) -> list[Claim]:
+    """Mask what opens something: no personal data, and yet nothing to show to who may not see a text as it is."""
+    return [(start, end, FULL_MASK) for start, end in _found(text)]
+
+
+def mask_text(text: str) -> str:
+    """Text of a log or a configuration with every credential, and every resource that may be one's name, masked."""
+    pieces: list[str] = []
+    done = 0
+    for start, end in _found(text):
+        pieces += (text[done:start], masked(text[start:end]))
+        done = end
+    return _RESOURCE.sub(lambda found: masked(found[0]), "".join((*pieces, text[done:])))
+
+
+def mask_credentials(value: Any) -> Any:
+    """A plain value of a configuration without credentials: those that a key names and those that look like one.
+
+    Long ones keep their last four characters; short ones keep nothing. Counts of tokens, true, false and null stay.
+    Reads into JSON that is kept as text.
+    """
+    return _walk(value, secret=False, depth=0)
+
+
+def _found(text: str) -> list[tuple[int, int]]:
+    """Where credentials stand, in order and apart; of a link only the value of the parameter."""
+    found: list[tuple[int, int]] = []
+    if holds_any(text, BEGINNINGS):
+        found += [each.span("bearer" if each["bearer"] is not None else 0) for each in _SHAPE.finditer(text)]
+    if "=" in text:
+        found += [each.span("value") for each in _PARAMETER.finditer(text) if _is_secret_parameter(*each.groups())]
+    apart: list[tuple[int, int]] = []
+    for start, end in sorted(found):
+        if not apart or start >= apart[-1][1]:
+            apart.append((start, end))
+    return apart
+
+
+def _is_secret_parameter(key: str, value: str) -> bool:
+    words = _words_of(key)
+    return (is_secret(words) or not _SIGNATURES.isdisjoint(words[-1:])) and not is_mask(value)
+
+
+def _words_of(key: str) -> tuple[str, ...]:
+    return tuple(word.lower() for word in _SPLIT.findall(key))
+
+
+def _counts_tokens(key: str, value: Any) -> bool:
+    """`max_tokens: 400` is a number of tokens, not a token."""
+    return "tokens" in key.lower() and isinstance(value, int | float | Decimal)
+
+
+def _walk(value: Any, *, secret: bool, depth: int) -> Any:
+    if depth > _MAX_DEPTH:
+        return FULL_MASK
+    if isinstance(value, dict):
+        return {
+            key: each
+            if _counts_tokens(str(key), each) and not secret
+            else _walk(each, secret=secret or is_credential_key(str(key)), depth=depth + 1)
+            for key, each in value.items()
+        }
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_walk(each, secret=secret, depth=depth + 1) for each in value]
+    if value is None or isinstance(value, bool):
+        return value
+    if secret:
+        return masked(str(value))
+    return _text(value, depth) if isinstance(value, str) else value
+
+
+def _text(text: str, depth: int) -> str:
+    if text.lstrip()[:1] in ("{", "["):
+        # What is not JSON after all is read as any other text.
+        with suppress(ValueError, RecursionError):
+            return json.dumps(_walk(json.loads(text), secret=False, depth=depth + 1), ensure_ascii=False, default=str)
+    return mask_text(text)

@@ -10,14 +10,14 @@ import pytest
 from console import clock
 from console.audit.looks import looks_of_person
 from conversations.companies import register
-from conversations.sources.chats.keys import user_id_of
+from conversations.sources.chats.keys import user_ids_of
 from tests import faults
 from tests.items import conversation
 from tests.people import COMPANY, admin, as_staff, auditor, member, signed_in
 
 NUMBER, NOBODYS = "+447700900123", "+447700900777"
 ID = f"{COMPANY}#p#r#447700900123"
-DIGEST = user_id_of(NUMBER)
+[DIGEST] = user_ids_of(NUMBER)
 EVENT = f"act:rp_reply:{ID}:msg-9"
 WHY = {"reason": "complaint 4711"}
 DATA = ("CONVERSATIONS", "IDEMPOTENCY", "TENANTS", "SESSIONS", "CHATS", "THREADS", "CHAT_MESSAGES", "IMAGE_RESPONSES")

@@ -20,8 +20,8 @@ from console.dynamodb.presence import table_ready
 from console.errors import TableMissing
 from console.redaction import mask_identifier, redact
 from console.refs import seal
-from console.staff.known_companies import COMPANY, known_to
-from console.staff.permissions import Staff
+from console.staff.known_companies import known_to
+from console.staff.permissions import COMPANY, Staff
 from console.trees import text_of
 
 # How far the order of pages and exports can be relied on.
@@ -100,7 +100,7 @@ class _Names:
     def of(cls, entries: Iterable[AuditEntry], staff: Staff) -> "_Names":
         pairs = (_project_in(text_of(each.plain("conversation_id"))) for each in entries)
         wanted = {pair for pair in pairs if pair and staff.scope.covers_company(pair[0])}
-        return cls(known_to(staff, COMPANY).names, project_names(sorted(wanted)))
+        return cls(known_to(staff, COMPANY).of_kind(COMPANY), project_names(sorted(wanted)))
 
 
 def _project_in(trail: str) -> tuple[str, str] | None:

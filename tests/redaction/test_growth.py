@@ -5,7 +5,9 @@ import time
 
 import pytest
 
+from console.redaction import excerpt
 from console.redaction.documents import redact_document
+from conversations.messages import StoredMessages
 from tests.redaction.hostile import REPEATED
 
 SIZE = 12_000
@@ -27,25 +29,25 @@ CUT = {
 }
 
 
-def seconds(text: str) -> float:
+def seconds(text: str, read=redact_document) -> float:
     """CPU seconds for one reading, the fastest of three."""
     taken = []
     for _ in range(3):
         start = time.process_time()
-        redact_document(text)
+        read(text)
         taken.append(time.process_time() - start)
     return min(taken)
 
 
-def check_growth(make, size=SIZE):
+def check_growth(make, size=SIZE, read=redact_document):
     """Assert that four times the input takes less than quadratic time; `make` gives text of about n characters."""
-    while (first := seconds(make(size))) < SHORTEST_SECONDS and size < 400_000:
+    while (first := seconds(make(size), read)) < SHORTEST_SECONDS and size < 400_000:
         size *= 2
         if first * 4 * 4 < SHORTEST_SECONDS:
             size *= 2
     if first < SHORTEST_SECONDS:
         return
-    twice, four_times = seconds(make(2 * size)), seconds(make(4 * size))
+    twice, four_times = seconds(make(2 * size), read), seconds(make(4 * size), read)
     assert four_times < MOST * first, (size, first, twice, four_times)
 
 
@@ -61,3 +63,16 @@ def test_mixed_pieces_take_time_in_proportion_to_their_length(seed):
     pattern = "".join(piece * pick.randint(1, 3) for piece in pieces)
     check_growth(lambda n: pattern * (n // len(pattern) + 1), 4_000)
     check_growth(lambda n: '{"a":"' + pattern * (n // len(pattern) + 1) + " x", 4_000)
+
+
+def as_transcript(text):
+    """What an auditor's transcript makes of a customer's message."""
+    stored = {"L": [{"M": {"role": {"S": "user"}, "content": {"S": text}}}]}
+    return StoredMessages.of(stored, names=("Anna-Maria", "van der Berg")).message(1, raw=False)
+
+
+@pytest.mark.parametrize("read", [excerpt, as_transcript])
+@pytest.mark.parametrize("name", ["an at sign among many in a cut string", "digits that end in a letter"])
+def test_what_a_stranger_writes_reaches_pages_in_time_in_proportion_to_its_length(name, read):
+    # Longer than what is remembered of redacted texts.
+    check_growth(CUT[name], 70_000, read)

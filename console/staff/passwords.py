@@ -9,6 +9,7 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -88,6 +89,8 @@ def _turn() -> Iterator[None]:
 # Guessed sooner than after so many tries by somebody who begins with what people choose. More characters than these
 # zxcvbn does not look at.
 TOO_FEW_GUESSES, LOOKED_AT = 100_000_000, 72
+# Django's own list ends at 20,000.
+COMMON = Path(__file__).with_name("common_passwords.txt")
 
 
 @cache
@@ -100,6 +103,7 @@ def _validators() -> tuple[tuple[Any, str], ...]:
         ),
         (NumericPasswordValidator(), "The password has digits only. Add words."),
         (CommonPasswordValidator(), "The password is too common."),
+        (CommonPasswordValidator(COMMON), "The password is too common."),
     )
 
 

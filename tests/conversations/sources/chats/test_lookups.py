@@ -5,6 +5,7 @@ import logging
 
 import pytest
 
+from console.dynamodb import presence
 from console.errors import Forbidden, NotFound, StoreUnavailable, TableMissing
 from console.staff.permissions import Role
 from conversations.sources.addresses import reference_of
@@ -75,6 +76,7 @@ def test_a_user_is_found_by_an_id_of_any_shape(store, typed):
 
 
 def test_a_session_is_found_alive_or_by_its_chats_by_two_calls(store):
+    presence.table_keys("SESSIONS")  # which a worker remembers
     alive, expired = ago(minutes=5), ago(days=40)
     store.put("SESSIONS", session(alive))
     store.put("CHATS", event(expired, expired + 1))

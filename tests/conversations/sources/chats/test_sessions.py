@@ -63,6 +63,7 @@ def test_running_finished_and_expired_sessions_are_one_list_newest_first(store):
 
 
 def test_a_page_is_three_queries_at_once_and_the_next_one_two(store):
+    presence.table_keys("SESSIONS")  # which a worker remembers
     store.put("SESSIONS", session())
     store.put_all("CHATS", [event(ago(days=number), ago(days=number)) for number in range(1, PAGE_SIZE + 3)])
     with store.calls() as seen:

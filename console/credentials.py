@@ -43,6 +43,7 @@ def _own_secrets() -> Iterator[str]:
         settings.SECRET_KEY,
         *settings.SECRET_KEY_FALLBACKS,
         getattr(settings, "OIDC_CLIENT_SECRET", ""),
+        getattr(settings, "CHATBOT_USER_ID_SECRET", ""),
         getattr(settings, "AUDIT_ARCHIVE_KEY", ""),
         *getattr(settings, "AUDIT_ARCHIVE_KEY_FALLBACKS", ()),
     )

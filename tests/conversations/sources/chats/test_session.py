@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console import clock
+from console.dynamodb import presence
 from console.dynamodb.models import ForeignModel
 from console.errors import Forbidden, NotFound, StoreUnavailable, TableMissing, Throttled
 from console.staff.permissions import Role
@@ -68,6 +69,7 @@ def running(store):
 
 
 def test_a_running_session_is_read_by_three_calls_at_once_and_one_for_its_images(store, running):
+    presence.table_keys("SESSIONS")  # remembered for a minute
     with store.calls() as seen:
         page = opened(running)
     assert sorted((call.operation, call.tables[0]) for call in seen) == [
@@ -283,6 +285,7 @@ def test_a_window_is_of_one_person_and_session(store):
 
 def test_a_message_far_back_is_shown_by_its_anchor_with_two_more_reads(store):
     long_one(store)
+    presence.table_keys("SESSIONS")  # remembered for a minute
     with store.calls() as seen:
         page = opened(BEGUN, at=anchor_of(Decimal(BEGUN + 20)))
     assert times(page) == list(range(21))

@@ -16,8 +16,8 @@ from console.errors import TableMissing
 
 _lock = threading.Lock()
 Indexes = dict[str, frozenset[str]]
-# Per table name: when it was looked at (monotonic), and the key attributes of its active indexes by name, its own under
-# "", or None where the table is absent.
+# Per table name: when it was looked at (monotonic), and the key attributes of its active indexes by name, its own
+# with their types under "", or None where the table is absent.
 _seen: dict[str, tuple[float, Indexes | None]] = {}
 
 
@@ -48,7 +48,7 @@ def index_keys(table_key: str, index_name: str) -> frozenset[str]:
 
 
 def table_keys(table_key: str) -> frozenset[str]:
-    """The names of a table's own key attributes; none where it is not there. Raises as above."""
+    """A table's own key attributes with their types, as `UserId (S)`; none where it is not there. Raises as above."""
     return index_keys(table_key, "")
 
 
@@ -56,7 +56,9 @@ def has_known_key(table_key: str) -> bool:
     """Whether a table that is there has the key that the console reads by. Raises as above."""
     spec = TABLES[table_key]
     ranges = (spec.range, spec.other_range) if spec.other_range else (spec.range,)
-    known = [frozenset(each.name for each in (spec.hash, sort) if each is not None) for sort in ranges]
+    known = [
+        frozenset(f"{each.name} ({each.type})" for each in (spec.hash, sort) if each is not None) for sort in ranges
+    ]
     return not table_ready(table_key) or table_keys(table_key) in known
 
 
@@ -101,7 +103,9 @@ def _describe(name: str) -> Indexes | None:
         for index in table.get("GlobalSecondaryIndexes", ())
         if index.get("IndexStatus", "ACTIVE") in ("ACTIVE", "UPDATING") and not index.get("Backfilling", False)
     ]
-    return {
+    types = {each["AttributeName"]: each["AttributeType"] for each in table.get("AttributeDefinitions", ())}
+    own = (each["AttributeName"] for each in table.get("KeySchema", ()))
+    return {"": frozenset(f"{each} ({types.get(each, '?')})" for each in own)} | {
         index["IndexName"]: frozenset(each["AttributeName"] for each in index.get("KeySchema", ()))
-        for index in ({**table, "IndexName": ""}, *table.get("LocalSecondaryIndexes", ()), *ready)
+        for index in (*table.get("LocalSecondaryIndexes", ()), *ready)
     }

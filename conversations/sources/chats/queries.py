@@ -107,10 +107,10 @@ def key_of_session(user_id: str, session_id: str) -> Key | None:
         return None
     key: Key = {"UserId": {"S": user_id}}
     names = table_keys("SESSIONS")
-    if "TimestampCreated" in names:
+    if "TimestampCreated (N)" in names:
         number = session_id.removeprefix(f"{user_id}:")
         return {**key, "TimestampCreated": {"N": number}} if _EPOCH.fullmatch(number) else None
-    if names and names != {"UserId", "SessionId"}:
+    if names and names != {"UserId (S)", "SessionId (S)"}:
         raise OtherKey(names)
     return {**key, "SessionId": {"S": session_id}}
 

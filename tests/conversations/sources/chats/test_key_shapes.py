@@ -8,6 +8,7 @@ from django.http import QueryDict
 
 from console import clock
 from console.context import navigation
+from console.credentials import without_credentials
 from console.dynamodb import presence
 from console.dynamodb.definition import create_table_request
 from console.dynamodb.inspection import inspect
@@ -107,7 +108,7 @@ def test_another_key_is_said_as_it_is(bare_store, settings):
     bare_store.put("SESSIONS", session(BEGUN, StartedAt="2026-11-01"))
     bare_store.put("CHATS", event(BEGUN, BEGUN + 1))
     [notice] = [each for each in sessions().notices if "still run" in each]
-    assert "Its key is StartedAt and UserId." in notice
+    assert "Its key is StartedAt (S) and UserId (S)." in notice
     assert "SessionId or TimestampCreated" in notice
     with pytest.raises(TableMissing, match="StartedAt"):
         find("session", f"{USER}:nobody")
@@ -120,6 +121,16 @@ def test_another_key_is_said_as_it_is(bare_store, settings):
     text = signed_in(admin()).get("/system/").content.decode()
     assert "frozenset" not in text
     assert "Decimal(" not in text
+
+
+def test_a_time_that_is_stored_as_text_is_another_key(bare_store):
+    create(bare_store, ("TimestampCreated", "S"))
+    bare_store.put("SESSIONS", session(BEGUN, TimestampCreated=str(BEGUN)))
+    [notice] = [each for each in sessions().notices if "still run" in each]
+    assert "Its key is TimestampCreated (S) and UserId (S)." in notice
+    [report] = inspect(("SESSIONS",))
+    assert "key" in [each.what for each in report.differences]
+    assert section(Chats(), clock.now()).state != "ready"
 
 
 # --- The secret of ids ------------------------------------------------------------------------------------------------
@@ -145,6 +156,13 @@ def test_without_the_secret_the_page_says_that_it_cannot_know(store, settings):
     settings.CHATBOT_USER_ID_SECRET = "a secret of the chatbot"
     assert "No user with that number ever chatted" in answer()
     assert settings.CHATBOT_USER_ID_SECRET not in answer()
+
+
+def test_the_secret_is_masked_in_logs(settings):
+    settings.CHATBOT_USER_ID_SECRET = "a word of the chatbot"
+    assert settings.CHATBOT_USER_ID_SECRET not in without_credentials(
+        f"tried {settings.CHATBOT_USER_ID_SECRET} as typed"
+    )
 
 
 # --- Where one begins -------------------------------------------------------------------------------------------------

@@ -155,30 +155,36 @@ def record_once(entry: Entry, about: str, period: timedelta, at: datetime | None
     entry; when it was is in the payload. `period` divides a day.
     """
     moment = at or clock.now()
-    began = clock.floored(moment, period)
-    told = replace(
-        entry, action_id=f"{entry.action.value}.{about}", payload={**entry.payload, "at": clock.to_iso(moment)}
-    )
+    told = _of_period(entry, about, moment)
     try:
-        build(told, began).save(condition=AuditEntry.conversation_id.does_not_exist())
+        build(told, clock.floored(moment, period)).save(condition=AuditEntry.conversation_id.does_not_exist())
     except ConditionFailed:
         return False
     return True
 
 
+def _of_period(entry: Entry, about: str, at: datetime) -> Entry:
+    """The entry as the only one about that in its period."""
+    action_id = f"{entry.action.value}.{about}"
+    return replace(entry, action_id=action_id, payload={**entry.payload, "at": clock.to_iso(at)})
+
+
 def record_counted(entry: Entry, about: str) -> None:
     """Write an entry, or count it on the one that its trail has of its action about the same in this minute.
 
-    So that whoever repeats something leaves one entry a minute and a number (`times`), not a trail full of it. A write
-    that is repeated after a lost answer may count twice. Raises the store's errors.
+    So that whoever repeats something leaves one entry a minute and a number (`times`), not a trail full of it. One
+    write whether it is the first or not, so that its cost tells nothing; one that is repeated after a lost answer may
+    count twice. Raises the store's errors.
     """
     at = clock.now()
-    if record_once(entry, about, MINUTE, at):
-        return
-    key = sort_key(clock.floored(at, MINUTE), f"{entry.action.value}.{about}")
-    AuditEntry(conversation_id=entry.trail, ts_action_id=key).update(
-        actions=[AuditEntry.times.set((AuditEntry.times | 1) + 1)], condition=AuditEntry.conversation_id.exists()
-    )
+    counted = build(_of_period(entry, about, at), clock.floored(at, MINUTE))
+    told = [
+        (each, value)
+        for name, each in AuditEntry.get_attributes().items()
+        if (value := getattr(counted, name)) is not None and not (each.is_hash_key or each.is_range_key)
+    ]
+    first = [each.set(each | value) for each, value in told]
+    counted.update(actions=[*first, AuditEntry.times.set((AuditEntry.times | 0) + 1)])
 
 
 def record_once_an_hour(entry: Entry, at: datetime | None = None) -> bool:

@@ -147,7 +147,7 @@ OF_ALL: dict[str, Ending] = {
     "another role": lambda scene: services.change_role(scene.username, Role.AUDITOR, actor=COMMAND_LINE),
     "a higher role": lambda scene: scene.change(role="admin"),
     "a narrower scope": lambda scene: services.change_scope(scene.username, [], actor=COMMAND_LINE),
-    "another scope": lambda scene: scene.change(other="ci-bbb-002"),
+    "another scope": lambda scene: scene.change(other="company:ci-bbb-002"),
     "a wider scope": lambda scene: scene.change(everything="on"),
     "disabled": lambda scene: scene.manage("disable"),
     "disabled and enabled": lambda scene: (scene.manage("disable"), scene.manage("enable")),

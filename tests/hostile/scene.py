@@ -71,7 +71,12 @@ class Scene:
                 visit = self.browser.post(url, (data or {}).items(), htmx=htmx)
         # Which tables there are is asked once in a while, whatever the request.
         calls = (call for call in seen if call.operation != "DescribeTable")
-        return visit, Counter((call.operation, call.tables, call.index) for call in calls)
+        counted = Counter((call.operation, call.tables, call.index) for call in calls)
+        # A use of what each person may do so often is counted by one write, or by two soon after the last one.
+        counting = ("UpdateItem", ("CONSOLE",), "")
+        if counting in counted:
+            counted[counting] = 1
+        return visit, counted
 
 
 def scene(store: Store, role: str) -> Scene:

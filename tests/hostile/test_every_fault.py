@@ -29,6 +29,7 @@ from console import clock
 from console import settings as console_settings
 from console.dynamodb import calls, presence
 from console.dynamodb.registry import table_name
+from console.errors import NotConfigured
 from console.staff.models import StaffAccount
 from conversations.handoff import settle
 from tests import faults
@@ -217,7 +218,8 @@ def _problems_of_answer(answer: Answer, allowed: set[int]) -> Iterator[str]:
         yield f"status {answer.status}"
     if answer.status >= 400 and not any(each in answer.body for each in DESIGNED):
         yield f"no designed page: {answer.body[:200]!r}"
-    if answer.status in (429, 503) and "Retry-After" not in answer.headers:
+    is_of_use = NotConfigured.title.encode() not in answer.body
+    if answer.status in (429, 503) and is_of_use and "Retry-After" not in answer.headers:
         yield "no Retry-After"
 
 

@@ -34,7 +34,7 @@ TOLD = ("tenant-new", "channels-resolve")
 # Pages with a fresh secret each time, and nothing of a company.
 FRESH = ("account-second-factor", "tenant-new")
 # What a request costs that is refused before anything is looked for: who asks, and the note of a refused role.
-ADMISSION = {("BatchGetItem", ("STAFF", "STAFF_SESSIONS"), ""), ("PutItem", ("AUDIT",), "")}
+ADMISSION = {("BatchGetItem", ("STAFF", "STAFF_SESSIONS"), ""), ("UpdateItem", ("AUDIT",), "")}
 
 
 @pytest.fixture(autouse=True)
@@ -169,6 +169,7 @@ def references(side: Side) -> dict[str, list[str]]:
         "event": [event_ref(key_of(side)), event_ref(f"act:hand_off:{side.conversation_id}:taken")],
         "events": [side.trail_ref],
         "audit-looks-conversation": [side.trail_ref],
+        "audit-looks-recipient": [side.recipient_ref],
         "audit-entry": entry_refs(side),
         **tenants.references(side),
         "tenant-conversation": tenant_conversations.refs(side),

@@ -18,8 +18,8 @@ from tenants.views.onboarding import STEPS
 REFERENCE_KINDS = ("conversation", "recipient", "replies", "trail", "entry", "about", "event", "list")
 REFERENCE_KINDS += ("user", "channel", "company", "tenant", "resolve", "tenant-conversation", "search")
 REFERENCE_KINDS += tuple(f"{kind} of {source}" for kind in ("list", "record") for source in ("threads", "chats"))
-# What keeps its meaning in a twin: prefixes of trails, names of lists and channels, filters, words.
-_KEPT = re.compile(r"(?:STAFF|TENANT|THREAD)#|SYSTEM\Z")
+# What keeps its meaning in a twin: prefixes of trails and of scopes, names of lists and channels, filters, words.
+_KEPT = re.compile(r"(?:STAFF|TENANT|THREAD)#|(?:company|tenant):|SYSTEM\Z")
 KEPT_NAMES = {"list", "look", "channel", "tab", "filters", "status", "hand_off", "task", "since", "until", "before"}
 KEPT_NAMES |= {"at", "shown", "role", "time_zone", "display_name", "reason", "note", "what", "kind"}
 KEPT_NAMES |= {"waited", "order", "group", "action", "result", "nobody", "format"}

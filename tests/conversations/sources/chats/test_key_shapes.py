@@ -8,12 +8,12 @@ from django.http import QueryDict
 
 from console import clock
 from console.context import navigation
-from console.credentials import without_credentials
 from console.dynamodb import presence
 from console.dynamodb.definition import create_table_request
 from console.dynamodb.inspection import inspect
 from console.dynamodb.registry import TABLES
 from console.errors import NotFound, TableMissing
+from console.logs import without_credentials
 from console.staff.permissions import Role
 from conversations.sources.addresses import address_of
 from conversations.sources.chats.adapter import Chats

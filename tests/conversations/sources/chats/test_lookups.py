@@ -80,7 +80,6 @@ def test_a_session_is_found_alive_or_by_its_chats_by_two_calls(store):
     alive, expired = ago(minutes=5), ago(days=40)
     store.put("SESSIONS", session(alive))
     store.put("CHATS", event(expired, expired + 1))
-    presence.table_keys("SESSIONS")  # remembered for a minute
     for begun in (alive, expired):
         with store.calls() as seen:
             assert find("session", session_id(begun)).parts == ("session", USER, session_id(begun))

@@ -55,8 +55,11 @@ NAMES = ("recipient_first_name", "recipient_last_name")
 
 
 def names_of(item: Conversation) -> tuple[str, ...]:
-    """The recipient's first and last name, which are masked in what is shown redacted; () where none is known."""
-    return tuple(value for value in map(item.plain, NAMES) if isinstance(value, str) and value)
+    """The recipient's first and last name, which are masked in what is shown redacted; () where none is known.
+
+    Of what a form let in as a name only what looks like one: else somebody's "name" could mask whatever they like.
+    """
+    return tuple(value for value in map(item.plain, NAMES) if isinstance(value, str) and _is_name(value.strip()))
 
 
 def customer_of(item: Conversation, staff: Staff | None = None) -> str:

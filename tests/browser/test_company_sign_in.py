@@ -45,7 +45,7 @@ def _an_agent(provider: IdentityProvider) -> None:
         "preferred_username": "ada.lovelace",
         "name": "Ada Lovelace",
         "groups": ["console-agents"],
-        "companies": ["ci-cuc-001"],
+        "companies": ["company:ci-cuc-001"],
     }
     provider.return_changes = {}
 

@@ -59,6 +59,8 @@ CUT_IN_LISTS = {
 LINES = {"state.risk_flag", "message.role", "message.tool"}
 # What pages show of one object only, or cut to a line: not each string comes first there.
 IN_PART = {
+    # Of a reason to search its beginning.
+    **{f"admin: audit-looks-{of}": ("entry.reason",) for of in ("person", "conversation", "recipient")},
     "admin: conversation": ("state.unknown attribute",),
     "admin: conversation-timeline": ("state.", "message.", "conversation.", "entry.result"),
     "admin: trail": ("state.",),

@@ -24,6 +24,7 @@ def by_id(conversation_id: str) -> list:
 def events_of(conversation_id: str) -> list:
     return [
         ("#id_conversation_conversation_id", conversation_id),
+        ("#id_conversation_reason", "a complaint"),
         "section[aria-labelledby=look-conversation] button",
     ]
 

@@ -93,7 +93,7 @@ def made_account(page: Page, username: str) -> str:
     page.get_by_label("Username").fill(username)
     page.locator("#id_display_name").fill("New Person")
     page.locator("input[name=role][value=agent]").check()
-    page.locator("input[name=companies][value=ci-cuc-001]").check()
+    page.locator('input[name=companies][value="company:ci-cuc-001"]').check()
     page.get_by_role("button", name="Create the account").click()
     expect(page.get_by_text("Shown only now.")).to_be_visible()
     link = page.locator("#password-link").inner_text()

@@ -38,7 +38,7 @@ PAGES = [
     ("admin", "chats-over-time", CHATS, [*phone(ROSA), "text=Chats over time"], "User"),
     ("admin", "chats-images", CHATS, [*phone(ROSA), ".tabs >> text=Images"], "User"),
     ("admin", "chats-session", CHATS, [*phone(ROSA), OPEN, "text=Configuration"], "Session"),
-    ("auditor", "chats-session-redacted", CHATS, [*phone(ROSA), OPEN], "Session"),
+    ("auditor", "chats-session-redacted", CHATS, [("#id_phone_reason", "a complaint"), *phone(ROSA), OPEN], "Session"),
     ("admin", "chats-session-finished", CHATS, [*phone(TOM), OPEN], "Session"),
     ("admin", "chats-session-expired", CHATS, [*phone(MEI), f"{OPEN} >> nth=-1"], "Session"),
     ("admin", "chats-session-drifted", CHATS, [*phone(IVO), OPEN], "Session"),

@@ -70,9 +70,9 @@ class Chats(Adapter):
             return Start(notices=("Which chats you opened lately could not be read just now.",))
         ids = [each.removeprefix(CHAT_TRAIL) for each in trails]
         links = tuple(
-            Link(name_of(each, None, staff), session_place(owner_of(each), each), note=f"User {short(owner_of(each))}")
+            Link(name_of(each, None, staff), place, note=f"User {short(owner_of(each))}")
             for each in ids
-            if begun_at(each)
+            if begun_at(each) and (place := session_place(owner_of(each), each)) is not None
         )
         return Start(links[:OPENED_SHOWN], "Opened by you lately")
 

@@ -119,7 +119,7 @@ def test_refusal_by_a_view_is_in_the_trail_by_its_route_not_its_url(store, clien
 
 def test_refusal_stands_when_it_cannot_be_recorded(store, client, sign_in):
     sign_in(client)
-    with faults.fail_before("PutItem", table_key="AUDIT") as fault:
+    with faults.fail_before("UpdateItem", table_key="AUDIT") as fault:
         assert client.get("/system/").status_code == 403
     assert fault.struck
 

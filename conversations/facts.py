@@ -18,7 +18,7 @@ from console.trees import Node, clean, tail, text_of, tree_of, well_formed
 from conversations.forms import CHANNELS, words
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
-from conversations.reading import is_true, names_of, short_id, summary_of
+from conversations.reading import hint_of, is_true, names_of, short_id, summary_of
 from conversations.records import agent_shown
 
 # So many values of a project stand each on a line of their own.
@@ -62,7 +62,7 @@ def facts_of(item: Conversation, stored: StoredMessages, *, raw: bool = False) -
 
     `raw`: the person reads the transcript as it is, and so the project's data too, without its credentials.
     """
-    return Facts(main=_main(item), groups=tuple(_groups(item, stored, raw=raw)), drift=drift_of(item, stored))
+    return Facts(main=_main(item, raw=raw), groups=tuple(_groups(item, stored, raw=raw)), drift=drift_of(item, stored))
 
 
 def drift_of(item: Conversation, stored: StoredMessages) -> tuple[str, ...]:
@@ -74,14 +74,14 @@ def drift_of(item: Conversation, stored: StoredMessages) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*wrong, *summary_of(item).drift, *messages, *listed)))
 
 
-def _main(item: Conversation) -> Group:
+def _main(item: Conversation, *, raw: bool) -> Group:
     failure, language = value_of(item, "failure_reason"), _language(item)
     return Group(
         "Facts",
         (
             Fact("Status", words(value_of(item, "conversation_status")), tone="plain"),
             *([Fact("Why it failed", failure)] if failure else []),
-            Fact("Recipient", mask_identifier(item.primary_channel)),
+            Fact("Recipient", (hint_of if raw else mask_identifier)(item.primary_channel)),
             Fact("Channel", CHANNELS.get(channel := value_of(item, "channel_method"), channel)),
             *([Fact("Language", language)] if language else []),
             Fact("Consent", _consent(item)),

@@ -60,7 +60,7 @@ def news_of(reference: str, staff: Staff, since: str, shown: int | None) -> News
         messages=_came(reference, staff, shown) if shown is not None and has_come else 0,
         hand_off=_words(hand_off, staff) if is_changed and known_hand_off else "",
         panel=panel_for(item, hand_off, staff, clock.now()) if is_changed else None,
-        answer=answer_of(item) if is_changed else None,
+        answer=answer_of(item, staff) if is_changed else None,
     )
 
 

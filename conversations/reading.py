@@ -75,7 +75,12 @@ def customer_of(item: Conversation, staff: Staff | None = None) -> str:
 def identifier_for(identifier: str, staff: Staff | None) -> str:
     """A recipient's number or address: masked, but for who may read transcripts `r…@uni.example`, as addresses have no
     last four digits to be told apart by."""
-    found = _ADDRESS.fullmatch(identifier) if _sees_hints(staff) else None
+    return hint_of(identifier) if _sees_hints(staff) else mask_identifier(identifier)
+
+
+def hint_of(identifier: str) -> str:
+    """A recipient's number masked, but of an address its first letter and where it is: for who reads transcripts."""
+    found = _ADDRESS.fullmatch(identifier)
     return f"{found[1]}…@{found[2]}" if found else mask_identifier(identifier)
 
 

@@ -6,9 +6,11 @@ from typing import Any
 from urllib.parse import quote
 
 from console.bidi import isolated
-from console.redaction import mask_identifier, redact
+from console.redaction import redact
+from console.staff.permissions import Staff
 from console.trees import text_of
 from conversations.models import Conversation
+from conversations.reading import identifier_for
 
 _NUMBER = re.compile(r"\+?\d{7,15}", re.ASCII)
 _EMAIL = re.compile(r"[^\s@<>\"']{1,64}@[^\s@<>\"']{1,255}")
@@ -48,13 +50,13 @@ class Revealed:
     links: tuple[Link, ...] = ()
 
 
-def answer_of(item: Conversation) -> Answer:
-    """How to answer in this conversation."""
+def answer_of(item: Conversation, staff: Staff) -> Answer:
+    """How that person answers in this conversation."""
     channel = channel_of(item)
     return Answer(
         channel=CHANNELS.get(channel, redact(text_of(item.plain("channel_method") or ""))[:40]),
         ours=_ours(item, channel),
-        masked=mask_identifier(item.primary_channel),
+        masked=identifier_for(item.primary_channel, staff),
     )
 
 

@@ -63,7 +63,7 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
         "summary": summary,
         "panel": panel_for(opened.item, opened.hand_off, request.staff, opened.now),
         "id_to_copy": id_to_copy(opened.item.conversation_id),
-        "answer": answer_of(opened.item),
+        "answer": answer_of(opened.item, request.staff),
         "facts": facts_of(opened.item, opened.stored, raw=opened.is_raw),
         "state": opened.state,
         "shows_technical": any(map(request.staff.can, (Permission.SYSTEM_READ, Permission.AUDIT_REVIEW))),
@@ -122,7 +122,7 @@ def reveal(request: StaffRequest, ref: str) -> HttpResponse:
     context = {
         "reference": ref,
         "summary": summary,
-        "answer": answer_of(item),
+        "answer": answer_of(item, request.staff),
         "revealed": revealed,
         "panel": {"holds": holds(summary.hand_off, request.staff)},
         "recipient_url": recipient_url(ref),

@@ -6,6 +6,7 @@ import pytest
 
 from console.audit.looks import looks_of_conversation
 from console.refs import seal
+from console.staff.permissions import Role, Scope, Staff
 from conversations.models import Conversation
 from conversations.recipient import answer_of, revealed
 from tests import faults
@@ -13,6 +14,8 @@ from tests.conversations.test_conversation_view import HTMX, url_of
 from tests.items import conversation
 from tests.people import admin, as_staff, auditor, member, signed_in
 from tests.store import to_dynamodb
+
+STAFF = Staff("amira.haddad", "Amira Haddad", Role.AGENT, Scope(everything=True))
 
 
 @pytest.fixture
@@ -129,7 +132,7 @@ def test_links_open_the_channel_and_nothing_else(overrides, urls):
     ],
 )
 def test_our_own_number_comes_from_the_index_copy_or_the_configuration(overrides, ours):
-    assert answer_of(loaded(**overrides)).ours == ours
+    assert answer_of(loaded(**overrides), STAFF).ours == ours
 
 
 def test_reveals_are_counted_per_person_and_day_and_refusals_are_on_record(store, item, settings):

@@ -138,4 +138,5 @@ def test_nginx_keeps_stalled_bodies_and_silent_connections_from_gunicorn(tmp_pat
                 assert all(answers(port) for _ in range(5))
         # What it is kept from: without nginx, the same bodies take every thread.
         with stalled(bare, *STALLS["30 bodies that never end"]):
-            assert not answers(bare)
+            # One of its workers may still have threads; who asks cannot choose.
+            assert not all(answers(bare) for _ in range(40))

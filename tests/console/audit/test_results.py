@@ -100,7 +100,11 @@ def test_a_reason_is_redacted_however_it_is_stored(result):
     assert "48465899" not in shown.replace("-", "")
 
 
-@given(st.recursive(st.none() | st.booleans() | st.text(max_size=30) | st.integers(), lambda inner: st.lists(inner)))
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.text(max_size=30) | st.integers(-(10**37), 10**37), lambda inner: st.lists(inner)
+    )
+)
 def test_any_result_has_an_outcome(result):
     item = entry(result=result)
     assert outcome_of(item) in ("pending", "success", "conflict", "failed", "unknown")

@@ -174,11 +174,9 @@ def attribute_types(description: dict[str, Any]) -> dict[str, str]:
 
 
 def _key_differences(spec: TableSpec, description: dict[str, Any]) -> list[Difference]:
-    serving = [_keys_text(spec.hash, each) for each in (spec.range, spec.other_range) if each is not None]
+    serving = [_keys_text(spec.hash, each) for each in spec.ranges]
     found = _found_keys(description["KeySchema"], attribute_types(description))
-    if found in (serving or [_keys_text(spec.hash, None)]):
-        return []
-    return [Difference("required", "key", " or ".join(serving) or _keys_text(spec.hash, None), found, False)]
+    return [] if found in serving else [Difference("required", "key", " or ".join(serving), found, False)]
 
 
 def index_text(index: IndexSpec) -> str:
@@ -238,8 +236,7 @@ def _shape_difference(index: IndexSpec, found: dict[str, Any], types: dict[str, 
     kind, included = projection.get("ProjectionType", "ALL"), set(projection.get("NonKeyAttributes") or ())
     keys = _found_keys(found["KeySchema"], types)
     enough = kind == "ALL" or (bool(index.include) and set(index.include) <= included)
-    serving = {_keys_text(index.hash, each) for each in (index.range, index.other_range or index.range)}
-    if keys in serving and enough:
+    if keys in [_keys_text(index.hash, each) for each in index.ranges] and enough:
         return ""
     projected = f"INCLUDE {', '.join(sorted(included))}" if kind == "INCLUDE" else kind
     return f"{keys}; {projected}"

@@ -55,9 +55,9 @@ def table_keys(table_key: str) -> frozenset[str]:
 def has_known_key(table_key: str) -> bool:
     """Whether a table that is there has the key that the console reads by. Raises as above."""
     spec = TABLES[table_key]
-    ranges = (spec.range, spec.other_range) if spec.other_range else (spec.range,)
     known = [
-        frozenset(f"{each.name} ({each.type})" for each in (spec.hash, sort) if each is not None) for sort in ranges
+        frozenset(f"{each.name} ({each.type})" for each in (spec.hash, sort) if each is not None)
+        for sort in spec.ranges
     ]
     return not table_ready(table_key) or table_keys(table_key) in known
 

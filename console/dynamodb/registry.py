@@ -36,6 +36,11 @@ class IndexSpec:
     caution: str = ""
     other_range: KeyAttribute | None = None
 
+    @property
+    def ranges(self) -> "tuple[KeyAttribute | None, ...]":
+        """The range keys with which it serves, the one asked for first; (None,) where it has none."""
+        return (self.range, self.other_range) if self.other_range else (self.range,)
+
 
 @dataclass(frozen=True, slots=True)
 class TableSpec:
@@ -57,6 +62,11 @@ class TableSpec:
     purpose: str = ""
     # Point-in-time recovery and deletion protection are off in development, as the schemas say, and on elsewhere.
     protected: bool = True
+
+    @property
+    def ranges(self) -> "tuple[KeyAttribute | None, ...]":
+        """The range keys with which it serves, the one asked for first; (None,) where it has none."""
+        return (self.range, self.other_range) if self.other_range else (self.range,)
 
     @property
     def ours(self) -> bool:

@@ -16,7 +16,7 @@ from console.dynamodb.batches import batch_get
 from console.dynamodb.connection import call
 from console.dynamodb.keys import PARTITION_KEY_BYTES, SORT_KEY_BYTES, fits
 from console.dynamodb.models import ForeignModel
-from console.dynamodb.presence import table_keys
+from console.dynamodb.presence import has_known_key, table_keys
 from console.dynamodb.registry import table_name
 from console.errors import TableMissing
 from conversations.sources.chats.keys import is_usable
@@ -106,13 +106,17 @@ def key_of_session(user_id: str, session_id: str) -> Key | None:
     if not fits(user_id) or not fits(session_id, SORT_KEY_BYTES):
         return None
     key: Key = {"UserId": {"S": user_id}}
-    names = table_keys("SESSIONS")
-    if "TimestampCreated (N)" in names:
+    if _is_sorted_by_time():
         number = session_id.removeprefix(f"{user_id}:")
         return {**key, "TimestampCreated": {"N": number}} if _EPOCH.fullmatch(number) else None
-    if names and names != {"UserId (S)", "SessionId (S)"}:
-        raise OtherKey(names)
     return {**key, "SessionId": {"S": session_id}}
+
+
+def _is_sorted_by_time() -> bool:
+    """Whether sessions are sorted by `TimestampCreated` here, else by `SessionId`. Raises as `key_of_session`."""
+    if not has_known_key("SESSIONS"):
+        raise OtherKey(table_keys("SESSIONS"))
+    return "TimestampCreated (N)" in table_keys("SESSIONS")
 
 
 class OtherKey(TableMissing):
@@ -151,7 +155,7 @@ def _session_of(raw: Key) -> Session:
 
 def sessions_of(user_id: str) -> Part[Session]:
     """A user's sessions that have not expired, in the order of their ids, which is not that of time."""
-    key_of_session(user_id, user_id)  # raises for a key by which nothing could be opened
+    _is_sorted_by_time()  # by another key nothing of the list could be opened
     part = _first_part(Session, user_id, limit=MOST_SESSIONS)
     return Part(tuple(_session_of(item.raw) for item in part.items if not is_gone(item)), part.last)
 

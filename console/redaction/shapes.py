@@ -82,7 +82,7 @@ _WEAK = (
 
 # What every shape has near its first character. Most numbers have it not, and need not be tried for each shape.
 _PROMISING = (
-    r"(?:(?=[0-9A-Za-z]{7}|[0-9A-Za-z]*+(?:[\-/.:,][0-9A-Fa-f]|[ ]?[A-Zkmgunrtc]|[ ][0-9]{3}))"
+    r"(?:(?=[0-9A-Za-z]{7}|[0-9A-Za-z]*+(?:[\-/.:,][0-9A-Fa-f]|[ ]?[A-Zbkmgunrtc]|[ ][0-9]{3}))"
     r"|(?<=[$€£¥₹].)|(?<=[A-Zt] .))"
 )
 # The look-behind around the look-ahead lets the pattern begin with a set of characters, which `re` searches fast.
@@ -124,7 +124,8 @@ _REVISION = re.compile(
 )
 # A conversation or a meeting of Teams; a number in it would be seen.
 _TEAMS = re.compile(
-    r"(?<!\w)[0-9]{1,2}:(?=(?:[0-9_\-]*[A-Za-z]){4})(?![\w\-]{0,100}[0-9]{9})[\w\-]{8,100}"
+    rf"(?<!\w)[0-9]{{1,2}}:(?:(?={_TWO_LETTERS}[0-9a-f]{{32}}@)"
+    r"|(?=(?:[0-9_\-]*[A-Za-z]){4})(?![\w\-]{0,100}(?<![0-9A-Za-z])[0-9]{9}))[\w\-]{8,100}"
     r"@(?:thread\.(?:tacv2|v2|skype)|unq\.gbl\.spaces)(?!\w)",
     re.ASCII,
 )

@@ -41,6 +41,9 @@ def kind_of_key(kinds: KeyKinds, key: str) -> tuple[Kind, str]:
     kind, redacted = kinds.classify(key), redact_text(key)
     if redacted == key:
         kinds.remember(key, kind)
+    elif not kind.is_sensitive:
+        # What the key said of its value is gone with it.
+        kind = kinds.classify(redacted)
     return kind, redacted
 
 

@@ -39,6 +39,8 @@ _MAX_DEPTH = 200
 # The last word of a string that was cut may be the beginning of a phone number or an address, not so a date's.
 _CUT_WORD = re.compile(
     r"(?<![^\s*])(?!(?:19|20)[0-9]{2}-)[+(]?[0-9](?:[ .\-/()]{0,3}[0-9]){4,5}[ .\-/()]{0,3}\Z"
+    # What looks like an epoch may be the beginning of a longer number.
+    r"|(?<![^\s*])1[4-9][0-9]{8,17}\Z"
     # Only a word that the text ends with is looked into: a customer may send a hundred thousand @.
     r"|(?<!\S)(?=[^\s*]*+\Z)[^\s*]*(?:@|%40)[^\s*]*+\Z"
 )
@@ -203,8 +205,11 @@ class Walk:
             return
         if NUMBER.fullmatch(value):
             redacted = redact_number(value, kind)
-            if redacted != value:
-                self._put(token, group, f'"{redacted}"')
+            shown = value if redacted == value else f'"{redacted}"'
+            if kind is Kind.NAME and self._frame.key == "name":
+                self._maybe_name(token, group, shown, f'"{FULL_MASK}"')
+            elif redacted != value:
+                self._put(token, group, shown)
         elif token.end() != len(self.text) or not CUT_LITERAL.fullmatch(value):
             raise NotJsonError
         elif len(value) > len("false"):

@@ -82,7 +82,7 @@ _WEAK = (
 
 # What every shape has near its first character. Most numbers have it not, and need not be tried for each shape.
 _PROMISING = (
-    r"(?:(?=[0-9A-Za-z]{7}|[0-9A-Za-z]*+(?:[\-/.:,][0-9A-Fa-f]|[ ]?[A-Zbkmgunrtc]|[ ][0-9]{3}))"
+    r"(?:(?=[0-9A-Za-z]{7}|[0-9A-Za-z]*+(?:[\-/.:,][0-9A-Fa-f]|[ ]?[A-Zbkmgunrtc]|(?:[ ][0-9]{3}){1,4},[0-9]))"
     r"|(?<=[$€£¥₹].)|(?<=[A-Zt] .))"
 )
 # The look-behind around the look-ahead lets the pattern begin with a set of characters, which `re` searches fast.
@@ -122,6 +122,8 @@ _REVISION = re.compile(
     r"|(?=[a-f]*[0-9])[0-9a-f]{7,40}(?![\w@]|\.\w)))",
     re.ASCII,
 )
+# What all of them have; most texts have none, and need not be searched for each.
+_may_be_revision = re.compile(r"@(?:v?[0-9]|[0-9a-f]{7}|sha256:|git\+)").search
 # A conversation or a meeting of Teams; a number in it would be seen.
 _TEAMS = re.compile(
     rf"(?<!\w)[0-9]{{1,2}}:(?:(?={_TWO_LETTERS}[0-9a-f]{{32}}@)"
@@ -230,7 +232,9 @@ def named_identifiers(text: str) -> list[Claim]:
 
 def revisions(text: str) -> list[Claim]:
     """Claim `@20.1.0` in `@types/node@20.1.0` and the like, and ids of Teams, which are no email addresses."""
-    claims: list[Claim] = [(*found.span(), None) for found in _TEAMS.finditer(text)]
-    for found in _REVISION.finditer(text):
-        claims.append((*found.span("ref" if found["ref"] else 0), None))
+    claims: list[Claim] = []
+    if "@thread." in text or "@unq." in text:
+        claims += [(*found.span(), None) for found in _TEAMS.finditer(text)]
+    if _may_be_revision(text):
+        claims += [(*found.span("ref" if found["ref"] else 0), None) for found in _REVISION.finditer(text)]
     return sorted(claims)

@@ -47,6 +47,7 @@ CHATBOT_USER_ID_SECRET = env.str("CHATBOT_USER_ID_SECRET", default="")
 DATABASES: dict[str, dict[str, str]] = {}
 INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
+    "django.forms",
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django.contrib.humanize",
@@ -84,12 +85,12 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "console.context.page",
             ],
-            "builtins": ["console.templatetags.icons"],
+            "builtins": ["console.templatetags.components"],
         },
     }
 ]
 MESSAGE_STORAGE = "console.notices.NoticeStorage"
-FORM_RENDERER = "django.forms.renderers.DjangoTemplates"
+FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 # Conversation keys, notes and queries are short; nothing legitimate comes near these.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_048_576
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 500

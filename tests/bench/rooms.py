@@ -129,7 +129,6 @@ def main() -> None:
 
     django.setup()
     from django.conf import settings
-    from django.test.utils import setup_test_environment
 
     from console.dynamodb.embedded import EmbeddedDynamoDB
     from tests.store import Store
@@ -141,7 +140,9 @@ def main() -> None:
         prepared = requests_of(store)
         counts = {name: count(*prepared[name]) for name in options.request or prepared}
     if options.json:
-        print(json.dumps({name: {path: sorted(found[path]) for path in sorted(found)} for name, found in counts.items()}))
+        print(
+            json.dumps({name: {path: sorted(found[path]) for path in sorted(found)} for name, found in counts.items()})
+        )
         return
     print(f"{'request':<16} {'files':>5} {'functions':>9}")
     for name, found in counts.items():

@@ -70,7 +70,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "console.middleware.RequestBudgetMiddleware",
-    "console.staff.middleware.StaffMiddleware",
+    "console.middleware.StaffMiddleware",
 ]
 ROOT_URLCONF = "console.urls"
 WSGI_APPLICATION = "console.wsgi.application"
@@ -89,7 +89,7 @@ TEMPLATES = [
         },
     }
 ]
-MESSAGE_STORAGE = "console.notices.NoticeStorage"
+MESSAGE_STORAGE = "console.staff.cookies.NoticeStorage"
 FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 # Conversation keys, notes and queries are short; nothing legitimate comes near these.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_048_576

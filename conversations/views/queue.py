@@ -13,9 +13,9 @@ from django.views.decorators.http import require_safe
 
 from console import clock
 from console.audit.recording import new_action_id, read_only_reason
+from console.middleware import POLL_HEADER
 from console.refs import seal
 from console.staff.access import StaffRequest, requires
-from console.staff.middleware import POLL_HEADER
 from console.staff.permissions import Permission, Staff
 from conversations.companies import companies_for
 from conversations.forms import CHANNELS

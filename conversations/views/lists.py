@@ -1,9 +1,8 @@
 """Lists of conversations: companies and projects, a company's or project's, a recipient's, and those of a reply."""
 
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict
 from urllib.parse import urlencode
 
 from django.http import HttpResponse
@@ -44,11 +43,10 @@ COMPANIES_SHOWN = 100
 _CHANNEL_ICONS = {"whatsapp": "whatsapp", "sms": "sms", "email": "mail", "web": "web", "teams": "team", "slack": "team"}
 
 
-@dataclass(frozen=True, slots=True)
-class ConversationRow:
-    """One row of a list. The customer is `name`, which may need two lines, and `identifier`, which stays in one.
+class ConversationRow(TypedDict):
+    """One row of a list; a dict, because that is what templates look into first. An address that is "" has no page.
 
-    `state` says who has the conversation. An address that is "" has no page.
+    The customer is `name`, which may need two lines, and `identifier`, which stays in one.
     """
 
     url: str

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypedDict
 from urllib.parse import urlencode
 
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
@@ -64,10 +64,12 @@ class Wait:
     tone: str
 
 
-@dataclass(frozen=True, slots=True)
-class QueueRow:
-    """One row. `wait` is None where nothing tells how long; `who` is the customer and `holder` the colleague as this
-    person may see them; `button` the usual action, if there is one; `version` tells whether the row has changed."""
+class QueueRow(TypedDict):
+    """One row; a dict, because that is what templates look into first.
+
+    `wait` is None where nothing tells how long; `who` is the customer and `holder` the colleague as this person may see
+    them; `button` the usual action, if there is one; `version` tells whether the row has changed.
+    """
 
     summary: Summary
     url: str

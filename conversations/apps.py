@@ -27,7 +27,7 @@ class ConversationsConfig(AppConfig):
         from conversations.listing import url_by_id
         from conversations.lookups import conversations_of, country_codes
         from conversations.release import release_everything_of
-        from conversations.scoping import companies_of
+        from conversations.scoping import companies_of, recipient_names
         from conversations.search import COMPANIES, CONVERSATIONS
         from conversations.sources.chats.adapter import Chats
         from conversations.sources.threads.adapter import Threads
@@ -38,6 +38,7 @@ class ConversationsConfig(AppConfig):
         finders.register(COMPANIES)
         system_sections.register(TITLE, section)
         scoping.register(companies_of)
+        scoping.register_names(recipient_names)
         links.register(url_by_id)
         links.register_project_names(project_names)
         looks_recipients.register(conversations_of)

@@ -11,7 +11,7 @@ from console.staff.permissions import Permission, Staff
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.queries import load_row
-from conversations.reading import NAMES, names_of
+from conversations.reading import names_of
 
 # A row shows a glance; the whole of it is on the conversation's page.
 RAW_LENGTH = 280
@@ -32,7 +32,7 @@ def last_message(reference: str, staff: Staff) -> LastMessage:
     The entry is written before the text is returned. Where there is no trail, everyone gets the redacted excerpt.
     Raises `NotFound` (absent, gone or out of scope) and the store's errors.
     """
-    item = load_row(reference, staff, "messages", "recipient_tel", "recipient_email", *NAMES)
+    item = load_row(reference, staff, "messages", "recipient_tel", "recipient_email")
     stored = StoredMessages.of(item.raw.get("messages"))
     if not len(stored):
         return LastMessage("")

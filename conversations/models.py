@@ -222,6 +222,3 @@ class Conversation(ForeignModel):
 
 # What a list row shows: what our indexes project, and the key.
 SUMMARY_ATTRIBUTES = ("primary_channel", "conversation_id", *CONVERSATION_SUMMARY)
-# Where all is projected, and from the table itself, a row tells a name too. Our indexes were made without: more of
-# each item there would mean to make them anew.
-NAMED_ATTRIBUTES = (*SUMMARY_ATTRIBUTES, "recipient_first_name")

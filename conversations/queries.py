@@ -18,7 +18,6 @@ from console.refs import unseal
 from console.staff.permissions import Staff
 from conversations.filters import FAILED, Filters
 from conversations.models import (
-    NAMED_ATTRIBUTES,
     SUMMARY_ATTRIBUTES,
     ChannelMethodIndex,
     CompanyProjectIndex,
@@ -207,7 +206,7 @@ def load_key(primary_channel: str, conversation_id: str, staff: Staff, *more: st
 
 # What a row shows, and the keys of every index that a list may come from.
 ROW_ATTRIBUTES = (
-    *NAMED_ATTRIBUTES,
+    *SUMMARY_ATTRIBUTES,
     "gsi_company_whatsapp_number",
     "gsi_company_sms_number",
     "gsi_company_email",
@@ -233,7 +232,7 @@ def _source(
     return Source(
         model=Conversation,
         partition=partition,
-        attributes=SUMMARY_ATTRIBUTES if index == CompanyUpdatedIndex.Meta.index_name else NAMED_ATTRIBUTES,
+        attributes=SUMMARY_ATTRIBUTES,
         index=index,
         ranges=ranges,
         descending=descending,

@@ -8,6 +8,7 @@ from typing import Any
 from console import clock
 from console.bidi import isolated
 from console.dynamodb.connection import known_absent
+from console.dynamodb.registry import RECIPIENT_NAMES
 from console.redaction import RedactedMemo, cut, mask_identifier, redact, without_names
 from console.refs import seal
 from console.staff.permissions import Permission, Staff
@@ -51,7 +52,6 @@ def recipients_of(item: Conversation) -> frozenset[str]:
 
 LONGEST_NAME = 40
 _ADDRESS = re.compile(r"([^\W_])[^\s@<>,]{0,63}@([\w-]{1,63}(?:\.[\w-]{1,63}){1,8})")
-NAMES = ("recipient_first_name", "recipient_last_name")
 
 
 def names_of(item: Conversation) -> tuple[str, ...]:
@@ -59,7 +59,8 @@ def names_of(item: Conversation) -> tuple[str, ...]:
 
     Of what a form let in as a name only what looks like one: else somebody's "name" could mask whatever they like.
     """
-    return tuple(value for value in map(item.plain, NAMES) if isinstance(value, str) and _is_name(value.strip()))
+    known = map(item.plain, RECIPIENT_NAMES)
+    return tuple(value for value in known if isinstance(value, str) and _is_name(value.strip()))
 
 
 def customer_of(item: Conversation, staff: Staff | None = None) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from console import clock, refs
 from console.audit import scoping
@@ -20,21 +20,27 @@ from console.dynamodb.existence import any_item
 from console.dynamodb.keys import fits
 from console.dynamodb.presence import index_ready
 from console.errors import ConsoleError, NotAccepted, TableMissing
-from console.redaction import redact
+from console.redaction import redact, without_names
 from console.staff.models import StaffAccount
 from console.staff.permissions import Role, Staff
 from console.trees import clean, text_of
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 PAGE_SIZE = 50
 # Hand-offs of one conversation that its page looks at: far more than people make.
 HAND_OFFS_READ = 400
+# What a trail's page or an export shows of an entry: `sentence`, `note` and `payload` tell what somebody wrote.
+Row = TypeVar("Row", bound="DataclassInstance")
 STAFF_ROLES = frozenset(role.value for role in Role)
 
 
 def trail_page(trail: str, staff: Staff, cursor: str = "") -> TrailPage:
     """One page of a trail for a person: role and scope checked, newest first, the idempotency records beside it.
 
-    Two Queries in parallel, then at most two BatchGetItems in parallel. Raises `Forbidden`, `NotFound` (out of scope),
+    Two Queries in parallel, then at most two BatchGetItems in parallel, and of a conversation beside them one Query for
+    its recipient's names, which its rows do not tell. Raises `Forbidden`, `NotFound` (out of scope),
     `TableMissing` and the store's other errors. A foreign or stale cursor gives the first page.
     """
     scoping.check_role(trail, staff)
@@ -43,7 +49,11 @@ def trail_page(trail: str, staff: Staff, cursor: str = "") -> TrailPage:
     companies = {str(entry.plain("company_id")) for entry in entries if entry.plain("company_id")}
     position.companies = sorted(companies.union(position.companies))
     scoping.check_scope(trail, staff, position.companies)
-    return page_of(entries, next_cursor=_seal(position, trail, staff))
+    found: list[Any] = parallel(
+        partial(page_of, entries, next_cursor=_seal(position, trail, staff)), partial(scoping.recipient_names, trail)
+    )
+    page: TrailPage = found[0]
+    return replace(page, rows=without_names_in(page.rows, found[1]), recipient=found[1])
 
 
 def exists(company_id: str) -> bool:
@@ -198,6 +208,12 @@ def rows_of(entries: Sequence[AuditEntry]) -> TrailPage:
     """
     rows, _, missing = rows_and_records(entries)
     return TrailPage(tuple(rows), notices=(missing,) if missing else ())
+
+
+def without_names_in(rows: Iterable[Row], names: tuple[str, ...]) -> tuple[Row, ...]:
+    """Rows of one conversation's trail in which its recipient's names are masked (`scoping.recipient_names`)."""
+    told = ("sentence", "note", "payload")
+    return tuple(replace(row, **{name: without_names(getattr(row, name), names) for name in told}) for row in rows)
 
 
 def rows_and_records(entries: Sequence[AuditEntry]) -> tuple[list[TrailRow], Iterable[IdempotencyRecord], str]:

@@ -1,6 +1,6 @@
 """What views and templates see of the trail: frozen and redacted."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from console.trees import Node
@@ -38,11 +38,15 @@ class TrailRow:
 
 @dataclass(frozen=True, slots=True)
 class TrailPage:
-    """One page of a trail, newest first. `next` is a sealed cursor ("" at the end); `notices` say what is missing."""
+    """One page of a trail, newest first. `next` is a sealed cursor ("" at the end); `notices` say what is missing.
+
+    `recipient`: of a conversation's trail, the names of its recipient; for masking, never for showing.
+    """
 
     rows: tuple[TrailRow, ...]
     next: str = ""
     notices: tuple[str, ...] = ()
+    recipient: tuple[str, ...] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Whose trail it is, and who may read it.
 
 The base knows nothing of conversations: the app that does registers a resolver, which says to which company a
-conversation belongs when the trail's own entries do not.
+conversation belongs when the trail's own entries do not, and who its recipient is, whom the trail never names.
 """
 
 import re
@@ -13,8 +13,11 @@ from console.staff.permissions import Permission, Staff
 
 # From a conversation's id to the companies that have one of that id (most often one; none if unknown).
 Resolver = Callable[[str], frozenset[str]]
+# From a conversation's id to the first and last name of its recipient, as far as they are known.
+NamesOf = Callable[[str], tuple[str, ...]]
 
 _resolvers: list[Resolver] = []
+_names_of: list[NamesOf] = []
 # ci-aaa-001#pi-aaa-001#req123#447123456789 (schema of the platform's conversations)
 _ID_OF_PLATFORM = re.compile(r"(ci-[0-9A-Za-z\-]{1,64})#pi-")
 
@@ -23,6 +26,19 @@ def register(resolver: Resolver) -> None:
     """Called once at start-up by an app that knows conversations."""
     if resolver not in _resolvers:
         _resolvers.append(resolver)
+
+
+def register_names(names: NamesOf) -> None:
+    """Called once at start-up by an app that knows conversations."""
+    if names not in _names_of:
+        _names_of.append(names)
+
+
+def recipient_names(trail: str) -> tuple[str, ...]:
+    """The names of a conversation's recipient, which nobody reads in its trail; () for other trails, and where none is
+    known. Raises the store's errors.
+    """
+    return tuple(name for names in _names_of for name in names(trail)) if is_conversation_trail(trail) else ()
 
 
 def companies_of(conversation_id: str) -> frozenset[str]:

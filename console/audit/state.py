@@ -17,7 +17,7 @@ from console.bidi import isolated
 from console.dynamodb.calls import parallel
 from console.errors import ConsoleError, NotFound, TableMissing
 from console.facts import Fact, instant_fact
-from console.redaction import redact, redact_value
+from console.redaction import redact, redact_value, without_names
 from console.trees import tail, text_of, well_formed
 
 NOTHING = "The middleware keeps nothing about this conversation."
@@ -53,15 +53,17 @@ class StateMoment:
     note: str = ""
 
 
-def panel_beside(trail: str, now: datetime) -> StatePanel | None:
+def panel_beside(trail: str, now: datetime, recipient: tuple[str, ...]) -> StatePanel | None:
     """The panel with the kill switches, for the trail of a conversation; None for other trails.
+
+    `recipient`: the names of its recipient, which are masked.
 
     The caller has checked role and scope. A GetItem and a Query in parallel; never raises the store's errors.
     """
     if not scoping.is_conversation_trail(trail):
         return None
     found: list[Any] = parallel(partial(read_state, trail, now), partial(read_switches, trail, now))
-    return with_switches(*found)
+    return without_names(with_switches(*found), recipient)
 
 
 def with_switches(panel: StatePanel, switches: Switches) -> StatePanel:

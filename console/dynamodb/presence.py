@@ -1,11 +1,14 @@
 """Which tables and indexes are there, remembered for a minute, for pages that do without the absent ones.
 
+An index that projects less than pages ask of it counts as absent: DynamoDB refuses to read from it what it lacks.
+
 A DescribeTable that fails says nothing about the table: it is never taken for "absent", and never remembered.
 """
 
 import threading
 import time
 from collections.abc import Collection
+from typing import Any
 
 from console.dynamodb.calls import parallel
 from console.dynamodb.connection import REMEMBER_SECONDS, call, forget_absent
@@ -82,16 +85,16 @@ def _indexes(table_key: str) -> Indexes | None:
     name = table_name(table_key)
     entry = _remembered(name)
     if entry is None:
-        entry = (time.monotonic(), _describe(name))
+        entry = (time.monotonic(), _describe(table_key))
         with _lock:
             _seen[name] = entry
     return entry[1]
 
 
-def _describe(name: str) -> Indexes | None:
+def _describe(table_key: str) -> Indexes | None:
     """The active indexes, or None where DynamoDB says that there is no such table."""
     try:
-        table = call("DescribeTable", TableName=name)["Table"]
+        table = call("DescribeTable", TableName=table_name(table_key))["Table"]
     except TableMissing:
         return None
     if table["TableStatus"] not in ("ACTIVE", "UPDATING"):
@@ -101,9 +104,16 @@ def _describe(name: str) -> Indexes | None:
         for index in table.get("GlobalSecondaryIndexes", ())
         if index.get("IndexStatus", "ACTIVE") in ("ACTIVE", "UPDATING") and not index.get("Backfilling", False)
     ]
+    included = {each.name: frozenset(each.include) for each in TABLES[table_key].gsis}
     types = {each["AttributeName"]: each["AttributeType"] for each in table.get("AttributeDefinitions", ())}
     own = (each["AttributeName"] for each in table.get("KeySchema", ()))
     return {"": frozenset(f"{each} ({types.get(each, '?')})" for each in own)} | {
         index["IndexName"]: frozenset(each["AttributeName"] for each in index.get("KeySchema", ()))
         for index in (*table.get("LocalSecondaryIndexes", ()), *ready)
+        if _projects(index, included.get(index["IndexName"], frozenset()))
     }
+
+
+def _projects(index: dict[str, Any], wanted: frozenset[str]) -> bool:
+    projection = index.get("Projection", {})
+    return projection.get("ProjectionType", "ALL") == "ALL" or wanted <= set(projection.get("NonKeyAttributes", ()))

@@ -86,6 +86,8 @@ def N(name: str) -> KeyAttribute:
     return KeyAttribute(name, "N")
 
 
+# Who the customer is; masked, or masking, where a page is read redacted.
+RECIPIENT_NAMES = ("recipient_first_name", "recipient_last_name")
 # What a list row shows of a conversation, besides its key: what the console's indexes over conversations project. Never
 # `messages`, `ai_config`, `channel_config` or `project_data`. Over all its indexes a table projects 100 at most.
 CONVERSATION_SUMMARY = (
@@ -110,6 +112,7 @@ CONVERSATION_SUMMARY = (
     "request_id",
     "comms_consent",
     "function_call",
+    *RECIPIENT_NAMES,
 )
 
 
@@ -137,7 +140,12 @@ _SPECS = (
             ),
             IndexSpec("company-sms-number-recipient-tel-index", S("gsi_company_sms_number"), S("gsi_recipient_tel")),
             IndexSpec("company-email-recipient-email-index", S("gsi_company_email"), S("gsi_recipient_email")),
-            IndexSpec("conversation-id-index", S("conversation_id"), include=("company_id", "project_id"), ours=True),
+            IndexSpec(
+                "conversation-id-index",
+                S("conversation_id"),
+                include=("company_id", "project_id", *RECIPIENT_NAMES),
+                ours=True,
+            ),
             _summaries("company-id-updated-at-index", S("company_id"), S("updated_at")),
             # Sparse: only what a human has or waits for carries the partition key.
             _summaries("hand-off-queue-index", S("gsi_hand_off_queue"), S("hand_off_requested_at")),

@@ -3,9 +3,12 @@
 import html
 import json
 import re
+from urllib.parse import urlencode
 
 import pytest
 
+from console.audit.review.forms import CONVERSATION, About
+from console.refs import seal
 from conversations.records import HandOff, HandOffState, agent_shown
 from tests.conversations.test_conversation_view import HTMX, message, url_of
 from tests.conversations.test_lists_views import last_message_url
@@ -59,6 +62,53 @@ def test_who_reads_a_conversation_redacted_reads_no_name_of_the_recipient(item):
     last = text_of(client.get(last_message_url(item), **HTMX))
     assert "invoice" in last
     assert not NAME.findall(last)
+
+
+@pytest.fixture
+def told(store, item):
+    """The middleware's state and an entry of the hand-off, which tell of the recipient too."""
+    for number, action in enumerate(("hand_off.take", "hand_off.take_from_colleague"), 4):
+        payload = json.dumps({"reason": "z\u00e9b\u00e9d\u00e9e insists", "from": "bob"})
+        store.put(
+            "AUDIT", entry(item, number, action, action_payload_redacted=payload, actor="ana", actor_role="agent")
+        )
+    failed = {"result": "failed: Quack-O'Brien did not insist", "action_payload_redacted": "quack insists"}
+    store.put("AUDIT", entry(item, 6, "route", **failed))
+    state = {"conversation_id": item["conversation_id"], "pending_flow": {"asked": "Zebedee insists on the invoice"}}
+    store.put("CONVERSATION_STATE", state | {"updated_at": "2026-01-01T00:00:00Z", "version": 1})
+    return item
+
+
+def test_the_trail_of_a_conversation_names_its_recipient_nowhere(store, told):
+    client, trail = signed_in(auditor()), seal("trail", told["conversation_id"])
+    shown = text_of(client.get(f"/audit/trails/{trail}/"))
+    assert shown.count("insist") >= 4
+    assert "on the invoice" in shown
+    assert not NAME.findall(shown)
+    for each in store.all("AUDIT"):
+        if "insist" in str(each):
+            shown = text_of(
+                client.get(f"/audit/entries/{seal('entry', each['conversation_id'], each['ts_action_id'])}/")
+            )
+            assert "insist" in shown
+            assert not NAME.findall(shown)
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_a_review_and_an_export_of_one_conversation_name_its_recipient_nowhere(told, kind):
+    client, about = signed_in(auditor()), About(CONVERSATION, told["conversation_id"]).sealed
+    shown = text_of(client.get("/audit/", {"about": about}))
+    sent = client.post(f"/audit/export/?{urlencode({'about': about})}", {"format": kind})
+    exported = b"".join(sent.streaming_content).decode()
+    for text in (shown, exported):
+        assert text.count("insist") >= 3
+        assert not NAME.findall(text)
+
+
+def test_a_row_shows_a_reason_without_its_recipient_to_who_reads_redacted(told):
+    store_rows = signed_in(auditor()).get(f"/conversations/companies/{told['company_id']}/")
+    assert "wants a person" in text_of(store_rows)
+    assert not NAME.findall(text_of(store_rows))
 
 
 def test_the_raw_view_holds_no_name_of_the_recipient(item):

@@ -10,7 +10,7 @@ from typing import Any
 from console import clock
 from console.audit.models import AuditEntry
 from console.audit.names import name_of
-from console.audit.queries import display_names, instant_of
+from console.audit.queries import display_names, instant_of, without_names_in
 from console.audit.rows import NO_ACTOR, as_payload, row_of_entry
 from console.audit.scoping import is_conversation_trail
 from console.redaction import redact
@@ -47,10 +47,13 @@ class ExportRow:
 COLUMNS = tuple(each.name for each in fields(ExportRow))
 
 
-def rows_of_piece(entries: Sequence[AuditEntry]) -> list[ExportRow]:
-    """The rows of some entries, in their order. Reads the names of staff: a BatchGetItem for each 100 of them."""
+def rows_of_piece(entries: Sequence[AuditEntry], recipient: tuple[str, ...] = ()) -> tuple[ExportRow, ...]:
+    """The rows of some entries, in their order. Reads the names of staff: a BatchGetItem for each 100 of them.
+
+    `recipient`: of entries of one conversation, the names of its recipient, which are masked.
+    """
     names = display_names(entries)
-    return [row_of(entry, names) for entry in entries]
+    return without_names_in([row_of(entry, names) for entry in entries], recipient)
 
 
 def row_of(entry: AuditEntry, names: dict[str, str]) -> ExportRow:

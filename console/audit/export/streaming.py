@@ -18,7 +18,7 @@ from console.audit.recording import Actor, Entry, record
 from console.audit.review.filters import Review
 from console.audit.review.gathering import gather
 from console.audit.review.reading import every_page
-from console.audit.scoping import is_conversation_trail
+from console.audit.scoping import is_conversation_trail, recipient_names
 from console.dynamodb.calls import budget
 from console.errors import ConsoleError
 from console.staff.permissions import Permission, Staff
@@ -61,12 +61,13 @@ def export(review: Review, filters: Words, format_name: str, staff: Staff) -> Ex
     first = next(pieces, ())
     now = clock.now()
     of_it = _entries_of_it(review, staff)
+    recipient = recipient_names(review.conversation) if of_it and review.conversation else ()
     opened = staff.scope.everything or bool(of_it)
     told = {"format": format_name, "filters": list(filters(opened=opened)), "limit": limit}
     record(_entry(review, told, of_it, staff), now)
     made = FORMATS[format_name]()
     return Export(
-        content=_content(made, first, pieces, limit),
+        content=_content(made, first, pieces, limit, recipient),
         media_type=made.media_type,
         file_name=file_name(made, now),
     )
@@ -104,7 +105,11 @@ def _entry(review: Review, told: dict[str, Any], of_it: Sequence[AuditEntry], st
 
 
 def _content(
-    made: Format, first: Sequence[AuditEntry], others: Iterator[Sequence[AuditEntry]], limit: int
+    made: Format,
+    first: Sequence[AuditEntry],
+    others: Iterator[Sequence[AuditEntry]],
+    limit: int,
+    recipient: tuple[str, ...],
 ) -> Iterator[bytes]:
     """The file. Each piece has a budget of its own: the request's ended with the view."""
     sent, left = 0, PIECES_PER_FULL_ONE * (limit // PIECE + 1)
@@ -116,7 +121,7 @@ def _content(
                 piece = next(pieces, None)
                 if piece is None:
                     return
-                data = made.rows(rows_of_piece(piece[: limit - sent]))
+                data = made.rows(rows_of_piece(piece[: limit - sent], recipient))
             if data:
                 yield data
             if sent + len(piece) > limit:

@@ -2,19 +2,21 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from console import clock
 from console.audit import scoping
 from console.audit.models import AuditEntry
-from console.audit.queries import instant_of, rows_and_records
+from console.audit.queries import instant_of, rows_and_records, without_names_in
 from console.audit.records import TrailRow
 from console.audit.review.changes import Change, changes_of
 from console.audit.rows import as_payload, reference_of, text_in
+from console.dynamodb.calls import parallel
 from console.dynamodb.connection import call
 from console.dynamodb.registry import table_name
 from console.errors import ConsoleError, NotFound
-from console.redaction import redact
+from console.redaction import redact, without_names
 from console.staff.permissions import Staff
 
 # How far back in its trail an entry's previous action is looked for.
@@ -51,7 +53,8 @@ class EntryRecord:
 def load_entry(trail: str, sort_key: str, staff: Staff) -> EntryRecord:
     """The entry of that key: one strongly consistent GetItem, then in parallel its record and its actor's name.
 
-    A previous action costs one Query more, and so does a conversation whose company it does not name. Raises
+    Beside these one Query for the recipient's names of a conversation, which are masked. A previous action costs one
+    Query more, and so does a conversation whose company it does not name. Raises
     `Forbidden` for a role that may not read trails of that kind, `NotFound` where it is not there, past its TTL or out
     of scope, and the store's errors.
     """
@@ -61,10 +64,12 @@ def load_entry(trail: str, sort_key: str, staff: Staff) -> EntryRecord:
     owners = scoping.check_scope(trail, staff, [company] if company else [])
     if entry is None:
         raise NotFound
-    rows, records, missing = rows_and_records([entry])
+    read: list[Any] = parallel(partial(rows_and_records, [entry]), partial(scoping.recipient_names, trail))
+    (rows, records, missing), names = read
+    [row] = without_names_in(rows, names)
     previous_id = text_in(entry, "previous_action_id")
     return EntryRecord(
-        row=rows[0],
+        row=row,
         trail=trail,
         key=text_in(entry, "idempotency_key"),
         has_record=any(True for _ in records),
@@ -77,7 +82,7 @@ def load_entry(trail: str, sort_key: str, staff: Staff) -> EntryRecord:
         previous=_previous(trail, sort_key, previous_id) if previous_id else "",
         written_at=instant_of(entry),
         expires_at=clock.parse_instant(entry.plain("expires_at")),
-        changes=changes_of(as_payload(entry.plain("action_payload_redacted"))),
+        changes=changes_of(without_names(as_payload(entry.plain("action_payload_redacted")), names)),
         notices=(missing,) if missing else (),
     )
 

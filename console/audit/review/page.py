@@ -9,13 +9,13 @@ from django.urls import reverse
 from console.audit.links import conversation_url, project_names
 from console.audit.models import AuditEntry
 from console.audit.names import name_of
-from console.audit.queries import rows_of
+from console.audit.queries import rows_of, without_names_in
 from console.audit.records import TrailRow
 from console.audit.review.filters import BEGINNING, Review
 from console.audit.review.plan import TRAIL_BY_TRAIL
 from console.audit.review.reading import Found, read_review
 from console.audit.review.words import actions_in_words
-from console.audit.scoping import is_conversation_trail
+from console.audit.scoping import is_conversation_trail, recipient_names
 from console.dynamodb.presence import table_ready
 from console.errors import TableMissing
 from console.redaction import mask_identifier, redact
@@ -66,7 +66,8 @@ def review_page(review: Review, staff: Staff, cursor: str = "") -> ReviewPage:
     """One page of a review with the words for it. Raises as `read_review`, and `TableMissing`.
 
     Beside the Queries of the review, two BatchGetItems: idempotency records, and names of staff. Names of companies and
-    projects are remembered; of a project that is not, one item is read.
+    projects are remembered; of a project that is not, one item is read. Of one conversation, one Query for
+    its recipient's names.
     """
     found = read_review(review, staff, cursor)
     trail_by_trail = TRAIL_BY_TRAIL in found.notices
@@ -74,7 +75,8 @@ def review_page(review: Review, staff: Staff, cursor: str = "") -> ReviewPage:
         raise TableMissing("AUDIT")
     trail = rows_of(found.entries)
     names = _Names.of(found.entries, staff)
-    rows = [_row(entry, row, staff, names) for entry, row in zip(found.entries, trail.rows, strict=True)]
+    shown = without_names_in(trail.rows, recipient_names(review.conversation) if review.conversation else ())
+    rows = [_row(entry, row, staff, names) for entry, row in zip(found.entries, shown, strict=True)]
     # They were read by their keys, which for some hold another time than is shown; the cursor goes on by the keys.
     rows.sort(key=lambda row: row.entry.at or _NO_TIME, reverse=True)
     return ReviewPage(

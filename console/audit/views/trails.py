@@ -50,7 +50,7 @@ def trail(request: StaffRequest, ref: str) -> HttpResponse:
         "trail": page,
         "title": name_of(partition),
         # Paging replaces the list alone.
-        "state": None if getattr(request, "htmx", False) else panel_beside(partition, clock.now()),
+        "state": None if getattr(request, "htmx", False) else panel_beside(partition, clock.now(), page.recipient),
         "conversation_url": conversation_url(partition, request.staff),
         "events_url": review_url("events-of-conversation", partition, request.staff),
         "looks_url": review_url("audit-looks-conversation", partition, request.staff),

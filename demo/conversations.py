@@ -10,7 +10,7 @@ from typing import Any
 
 from console.clock import to_epoch, to_iso
 from demo.dialogues import Dialogue, DialogueError, Turn, read, span
-from demo.drift import KINDS, drift
+from demo.drift import KINDS
 from demo.hand_offs import EVENTS, HandOffs
 from demo.middleware import new_id, records
 
@@ -21,8 +21,9 @@ FILES = (
     "waiting", "held", "handed-back", "drift", "long",
     "cucumber", "northwind", "lumen", "harbour", "europe", "right-to-left", "asia",
 )  # fmt: skip
-HEADERS = {
-    "id", "name", "phone", "email", "channel", "status", "updated", "call", "consent", "expires", "data", "drift",
+DRIFT = {"set", "unset", "drift"}
+HEADERS = DRIFT | {
+    "id", "name", "phone", "email", "channel", "status", "updated", "call", "consent", "expires", "data",
 }  # fmt: skip
 PROMPT, CUSTOMER, ASSISTANT = "prompt", "customer", "assistant"
 _ROLES = {PROMPT: "user", CUSTOMER: "user", ASSISTANT: "assistant"}
@@ -61,16 +62,28 @@ def _story(dialogue: Dialogue, now: datetime) -> Iterator[Record]:
     for each in timed:
         if each.turn.kind in EVENTS:
             acted.apply(each.turn, each.at)
-    if kind := dialogue.get("drift"):
-        if kind not in KINDS:
-            raise DialogueError(dialogue.place, f"no drift “{kind}”; there are {', '.join(KINDS)}")
-        yield "CONVERSATIONS", drift(item, kind, now)
+    if DRIFT & set(dialogue.headers):
+        yield "CONVERSATIONS", _drifted(dialogue, item)
         return
     yield "CONVERSATIONS", item
     yield from acted.records
     if acted.asked or rng.random() < _WITH_MIDDLEWARE:
         _, project = PROJECTS[item["project_id"]]
         yield from records(item, project, acted.asked, now, rng)
+
+
+def _drifted(dialogue: Dialogue, item: Item) -> Item:
+    """The item as a writer stored it that keeps to the schema less than it should.
+
+    Attributes that are keys of an index may only be left out: DynamoDB refuses them with another type.
+    """
+    if kind := dialogue.get("drift"):
+        if kind not in KINDS:
+            raise DialogueError(dialogue.place, f"no drift “{kind}”; there are {', '.join(KINDS)}")
+        KINDS[kind](item)
+    left_out = dialogue.get("unset").split()
+    changed = item | (dialogue.json("set") if "set" in dialogue.headers else {})
+    return {name: value for name, value in changed.items() if name not in left_out}
 
 
 # --- When what was said

@@ -51,8 +51,9 @@ class Command(BaseCommand):
         if folder and not options["dynamodb_local"]:
             raise CommandError("The embedded DynamoDB keeps nothing. To keep data, add --dynamodb-local.")
         kept = Kept(folder) if folder else None
-        # So that DynamoDB Local, a process of its own, is ended too.
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        if options["dynamodb_local"]:
+            # It is a process of its own, and is to end with this one.
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
         with _database(options["dynamodb_local"], folder) as endpoint:
             settings.DYNAMODB_ENDPOINT = endpoint
             if not options["json"]:

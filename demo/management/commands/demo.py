@@ -57,7 +57,8 @@ class Command(BaseCommand):
         with _database(options["dynamodb_local"], folder) as endpoint:
             settings.DYNAMODB_ENDPOINT = endpoint
             if not options["json"]:
-                self.stderr.write("Starting the demo…")
+                slow = " On disk, writing the data takes up to a minute." if kept and not kept.is_filled else ""
+                self.stderr.write(f"Starting the demo…{slow}")
             with budget(None):
                 if kept is None or not kept.is_filled:
                     _fill()

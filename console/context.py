@@ -58,8 +58,8 @@ class Section:
     icon: str
     permission: Permission | None
     address: Callable[[], str]
-    # Why a person has nothing to do there, whatever their role allows; "" where they have.
-    why_not: Callable[[Staff], str] = lambda _: ""
+    # Whether only those have something to do there whose scope is all companies.
+    for_everything: bool = False
 
 
 # Sections that apps bring, by their labels, and after which of the others they stand.
@@ -68,10 +68,11 @@ _BROUGHT_AFTER = "conversations"
 
 
 def register_section(
-    label: str, icon: str, permission: Permission, address: Callable[[], str], why_not: Callable[[Staff], str]
+    label: str, icon: str, permission: Permission, address: Callable[[], str], *, for_everything: bool
 ) -> None:
-    """Show a section of that label in the navigation, to whose role has the permission, unless `why_not` says why."""
-    _brought[label] = Section(label, icon, permission, address, why_not)
+    """Show a section of that label in the navigation to whose role has the permission, `for_everything` only to whose
+    scope is all companies."""
+    _brought[label] = Section(label, icon, permission, address, for_everything)
 
 
 def unregister_section(label: str) -> None:
@@ -126,7 +127,9 @@ def navigation(path: str, staff: Staff) -> list[NavItem]:
     """The sections that the person's role allows."""
     items = []
     for name, section in _sections():
-        if (section.permission is not None and not staff.can(section.permission)) or section.why_not(staff):
+        if section.permission is not None and not staff.can(section.permission):
+            continue
+        if section.for_everything and not staff.scope.everything:
             continue
         try:
             url = section.address()

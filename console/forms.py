@@ -6,12 +6,9 @@ from typing import Any, ClassVar, TypeVar
 from zoneinfo import ZoneInfo
 
 from django import forms
-from django.forms.utils import flatatt
-from django.utils.safestring import SafeString
 
 from console.dynamodb.keys import PARTITION_KEY_BYTES
 from console.errors import Invalid
-from console.escaping import filled, joined
 from console.staff.permissions import Permission, Staff
 
 # Not kept by the browser, nor changed or sent anywhere for its spelling: it may be somebody's number or address.
@@ -51,34 +48,6 @@ class ReasonField(KeyField):
         help_text = "" if required else self.says_when
         errors = {"required": NO_REASON}
         super().__init__(label="Reason", most=400, required=required, help_text=help_text, error_messages=errors)
-
-
-class DrawnHidden(forms.HiddenInput):
-    """A hidden field that is drawn at once; Django's renders a template."""
-
-    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
-        """As Django's."""
-        widget = self.get_context(name, value, attrs)["widget"]
-        given = "" if widget["value"] is None else filled(' value="{}"', widget["value"])
-        return filled('<input type="hidden" name="{}"{}{}>', widget["name"], given, flatatt(widget["attrs"]))
-
-
-class DrawnSelect(forms.Select):
-    """A select that is drawn at once; Django's renders a template for each option."""
-
-    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
-        """As Django's."""
-        widget = self.get_context(name, value, attrs)["widget"]
-        groups = joined(_group(label, options) for label, options, _ in widget["optgroups"])
-        return filled('<select name="{}"{}>{}</select>', widget["name"], flatatt(widget["attrs"]), groups)
-
-
-def _group(label: str | None, options: list[dict[str, Any]]) -> SafeString:
-    made = joined(filled(_OPTION[option["selected"]], option["value"], option["label"]) for option in options)
-    return filled('<optgroup label="{}">{}</optgroup>', label, made) if label else made
-
-
-_OPTION = {False: '<option value="{}">{}</option>', True: '<option value="{}" selected>{}</option>'}
 
 
 class FilterForm(forms.Form):

@@ -2,9 +2,13 @@
 
 from dataclasses import dataclass
 
+from django.http import HttpResponse
+from django.shortcuts import render
 from django.urls import NoReverseMatch, reverse
+from django.views.decorators.http import require_safe
 
-from console.staff.permissions import Permission, Staff
+from console.staff.access import StaffRequest, signed_in
+from console.staff.permissions import Permission
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +160,9 @@ TOPICS = (
 )
 
 
-def topics_for(staff: Staff) -> tuple[Topic, ...]:
-    """The topics of what a person may do."""
-    return tuple(topic for topic in TOPICS if topic.needs is None or staff.can(topic.needs))
+@signed_in
+@require_safe
+def help_page(request: StaffRequest) -> HttpResponse:
+    """What the person can do here, and how; the keys."""
+    topics = [topic for topic in TOPICS if topic.needs is None or request.staff.can(topic.needs)]
+    return render(request, "help.html", {"topics": topics})

@@ -47,6 +47,7 @@ CHATBOT_USER_ID_SECRET = env.str("CHATBOT_USER_ID_SECRET", default="")
 DATABASES: dict[str, dict[str, str]] = {}
 INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
+    "django.forms",
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django.contrib.humanize",
@@ -69,7 +70,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "console.middleware.RequestBudgetMiddleware",
-    "console.staff.middleware.StaffMiddleware",
+    "console.middleware.StaffMiddleware",
 ]
 ROOT_URLCONF = "console.urls"
 WSGI_APPLICATION = "console.wsgi.application"
@@ -84,12 +85,12 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "console.context.page",
             ],
-            "builtins": ["console.templatetags.icons"],
+            "builtins": ["console.templatetags.components"],
         },
     }
 ]
-MESSAGE_STORAGE = "console.notices.NoticeStorage"
-FORM_RENDERER = "django.forms.renderers.DjangoTemplates"
+MESSAGE_STORAGE = "console.staff.cookies.NoticeStorage"
+FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 # Conversation keys, notes and queries are short; nothing legitimate comes near these.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_048_576
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 500

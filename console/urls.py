@@ -3,11 +3,12 @@
 from django.urls import include, path
 
 from console import views
+from console.help import help_page
 from console.search import views as search
 
 urlpatterns = [
     path("", views.home, name="home"),
-    path("help/", views.help_page, name="help"),
+    path("help/", help_page, name="help"),
     path("search/", search.search, name="search"),
     path("", include("console.staff.urls")),
     path("", include("conversations.urls")),

@@ -10,7 +10,6 @@ from django.views.decorators.http import require_safe
 from console import clock, system_sections
 from console.dynamodb import calls, inspection
 from console.error_pages import render_status
-from console.help import topics_for
 from console.staff.access import StaffRequest, requires, signed_in
 from console.staff.permissions import Permission, Role
 
@@ -28,13 +27,6 @@ HOMES = {Role.AGENT: "queue", Role.ONBOARDING: "tenants", Role.AUDITOR: "audit",
 def home(request: StaffRequest) -> HttpResponse:
     """The role's home."""
     return redirect(HOMES[request.staff.role])
-
-
-@signed_in
-@require_safe
-def help_page(request: StaffRequest) -> HttpResponse:
-    """What the person can do here, and how; the keys."""
-    return render(request, "help.html", {"topics": topics_for(request.staff)})
 
 
 @requires(Permission.SYSTEM_READ)

@@ -11,7 +11,7 @@ from django.core.validators import RegexValidator
 from django.http import QueryDict
 
 from console.dynamodb.keys import SORT_KEY_BYTES
-from console.forms import DaysForm, DrawnSelect, FilterForm, KeyField, LookupForm, bind_lookup, by_look
+from console.forms import DaysForm, FilterForm, KeyField, LookupForm, bind_lookup, by_look
 from console.search.meanings import is_national
 from console.staff.permissions import Staff
 from conversations.filters import FAILED, Filters
@@ -38,20 +38,20 @@ def words(value: str) -> str:
 class ConversationFilter(FilterForm):
     """GET filters of a company's or project's conversations."""
 
-    status = forms.CharField(required=False, max_length=60, validators=[_WORD], widget=DrawnSelect)
-    channel = forms.CharField(required=False, max_length=40, validators=[_WORD], widget=DrawnSelect)
+    status = forms.CharField(required=False, max_length=60, validators=[_WORD], widget=forms.Select)
+    channel = forms.CharField(required=False, max_length=40, validators=[_WORD], widget=forms.Select)
     hand_off = forms.ChoiceField(
         required=False,
         label="Hand-off",
         error_messages=_NO_CHOICE,
-        widget=DrawnSelect,
+        widget=forms.Select,
         choices=[("", "Any"), ("waiting", "waiting"), ("held", "with a human"), ("ai", "with the AI")],
     )
     task = forms.ChoiceField(
         required=False,
         label="Task",
         error_messages=_NO_CHOICE,
-        widget=DrawnSelect,
+        widget=forms.Select,
         choices=[("", "Any"), ("1", "complete"), ("0", "not complete")],
     )
 
@@ -94,7 +94,7 @@ class CompanyListFilter(ConversationFilter):
     order = forms.ChoiceField(
         required=False,
         error_messages=_NO_CHOICE,
-        widget=DrawnSelect,
+        widget=forms.Select,
         choices=[("", "Latest activity"), ("project", "By project")],
     )
 

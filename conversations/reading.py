@@ -7,7 +7,7 @@ from typing import Any
 
 from console import clock
 from console.bidi import isolated
-from console.dynamodb.absence import known_absent
+from console.dynamodb.connection import known_absent
 from console.redaction import RedactedMemo, cut, mask_identifier, redact, without_names
 from console.refs import seal
 from console.staff.permissions import Permission, Staff

@@ -3,8 +3,8 @@
 from pynamodb.attributes import BooleanAttribute, NumberAttribute, UnicodeAttribute, UnicodeSetAttribute
 from pynamodb.indexes import AllProjection, GlobalSecondaryIndex
 
-from console.dynamodb.attributes import PlainMapAttribute
 from console.dynamodb.models import ForeignModel, TableMeta
+from console.dynamodb.values import PlainMapAttribute
 
 
 class ActionTypeIndex(GlobalSecondaryIndex["AuditEntry"]):

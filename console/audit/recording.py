@@ -14,8 +14,7 @@ from pynamodb.transactions import TransactWrite
 from console import clock
 from console.audit.actions import Action, Result
 from console.audit.models import AuditEntry
-from console.dynamodb.absence import known_absent, note_absent
-from console.dynamodb.connection import transaction
+from console.dynamodb.connection import known_absent, note_absent, transaction
 from console.dynamodb.presence import table_ready
 from console.dynamodb.registry import table_name
 from console.dynamodb.translation import ConditionFailed

@@ -9,9 +9,9 @@ from pynamodb.connection import Connection, TableConnection
 from pynamodb.connection.base import MetaTable
 from pynamodb.transactions import TransactWrite
 
-from console.dynamodb.absence import note_absent
 from console.dynamodb.calls import Call, current_budget
 from console.dynamodb.client import client
+from console.dynamodb.registry import table_name
 from console.dynamodb.translation import TRANSLATED, reason_of, translate
 from console.errors import NotConfigured, StoreUnavailable, TableMissing, Throttled
 
@@ -53,6 +53,27 @@ def call(operation: str, **kwargs: Any) -> dict[str, Any]:
         if (opened := current_budget()) is not None:
             ms = (time.perf_counter() - started) * 1000
             opened.calls.append(Call(operation, tables, str(kwargs.get("IndexName") or ""), _units(answer), ms, failed))
+
+
+REMEMBER_SECONDS = 60.0
+# Tables that a call found absent, by name, and when (monotonic): what pages say without asking DynamoDB again.
+_absent: dict[str, float] = {}
+
+
+def note_absent(name: str) -> None:
+    """A call addressed this table alone, and DynamoDB said that it is not there."""
+    _absent[name] = time.monotonic()
+
+
+def known_absent(table_key: str) -> bool:
+    """Whether a call found the table absent within the last minute. Never reads; False may only mean "not tried"."""
+    noted = _absent.get(table_name(table_key))
+    return noted is not None and time.monotonic() - noted < REMEMBER_SECONDS
+
+
+def forget_absent() -> None:
+    """Between tests, and after tables were created."""
+    _absent.clear()
 
 
 _told: set[str] = set()

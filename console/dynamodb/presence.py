@@ -7,10 +7,8 @@ import threading
 import time
 from collections.abc import Collection
 
-from console.dynamodb import absence
-from console.dynamodb.absence import REMEMBER_SECONDS
 from console.dynamodb.calls import parallel
-from console.dynamodb.connection import call
+from console.dynamodb.connection import REMEMBER_SECONDS, call, forget_absent
 from console.dynamodb.registry import TABLES, table_name
 from console.errors import TableMissing
 
@@ -71,7 +69,7 @@ def forget() -> None:
     """Look anew at the next question: after a change of tables, and between tests."""
     with _lock:
         _seen.clear()
-    absence.forget()
+    forget_absent()
 
 
 def _remembered(name: str) -> tuple[float, Indexes | None] | None:

@@ -1,8 +1,14 @@
-"""DynamoDB JSON of items of unknown shape: as plain Python, and as it can be sent back."""
+"""DynamoDB JSON of items of unknown shape: as plain Python, as it can be sent back, and as attributes of models."""
 
 import base64
 from decimal import Decimal, InvalidOperation
 from typing import Any
+
+from boto3.dynamodb.types import TypeSerializer
+from pynamodb.attributes import Attribute
+from pynamodb.constants import LIST, MAP
+
+_serializer = TypeSerializer()
 
 
 def plain(value: dict[str, Any]) -> Any:
@@ -62,3 +68,31 @@ def _number(text: str) -> int | Decimal | str:
         return text
     # 1e1000 is a legal way to make int() eat the memory of the machine.
     return int(number) if number == number.to_integral_value() and abs(number.adjusted()) < 40 else number
+
+
+class PlainListAttribute(Attribute[list[Any]]):
+    """A list of anything, read as plain Python instead of attribute containers."""
+
+    attr_type = LIST
+
+    def serialize(self, value: list[Any]) -> Any:
+        """As DynamoDB JSON."""
+        return [_serializer.serialize(each) for each in value]
+
+    def deserialize(self, value: Any) -> list[Any]:
+        """As plain Python; inner values never raise."""
+        return [plain(each) for each in value]
+
+
+class PlainMapAttribute(Attribute[dict[str, Any]]):
+    """As `PlainListAttribute`, a map."""
+
+    attr_type = MAP
+
+    def serialize(self, value: dict[str, Any]) -> Any:
+        """As DynamoDB JSON."""
+        return {name: _serializer.serialize(each) for name, each in value.items()}
+
+    def deserialize(self, value: Any) -> dict[str, Any]:
+        """As plain Python; inner values never raise."""
+        return {name: plain(each) for name, each in value.items()}

@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 # Stored with what was redacted, so that a reader knows by which rules.
-RULESET_VERSION = "9"
+RULESET_VERSION = "10"
 
 _remembered = RedactedMemo(redact_document, capacity=2048, shortest=128, longest=65536)
 

@@ -45,9 +45,7 @@ _orders = re.compile(_ORDER_ID).finditer
 # Three would be the status in "POST /orders 201", and the mask of a shorter number would show it all.
 _has_order_digits = re.compile(r"(?:[^0-9]*+[0-9]){4}").match
 # "#86125" or "#JR08091" alone; neither TS#171… nor &#64; nor a colour such as #a1b2c3 or #AB12345F.
-_HASH_NUMBER = re.compile(
-    r"#(?<![\w&#].)(?P<id>[0-9]{5,}|(?![A-F0-9]{8}(?![0-9A-Za-z]))[A-Z]{1,4}[0-9]{5,})(?![0-9A-Za-z\-])"
-)
+_HASH_NUMBER = re.compile(r"#(?<![\w&#].)(?P<id>[A-Z]{0,4}[0-9]{5,})(?![0-9A-Za-z\-])")
 
 _TRACKING_STEMS = (
     *("track", "trk", "awb", "waybill", "parcel", "shipment", "consign", "package", "sendung", "paket", "pakket"),

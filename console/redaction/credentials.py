@@ -25,6 +25,8 @@ _SPLIT = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _MAX_DEPTH = 64
 _SHORTEST_WITH_TAIL = 12
 
+# What keys of well-known interfaces begin with.
+KEY_PREFIX = r"(?:[spr]k|xox[a-z]|gh[pousr]|github_pat|glpat|whsec)[\-_]"
 # One digit at least, or a long piece without a hyphen, for `sk-learn-…` is no key.
 _OPAQUE = r"(?:(?=[A-Za-z_\-]{0,64}[0-9])[A-Za-z0-9_\-]{16,256}|[A-Za-z0-9]{20,256})(?![A-Za-z0-9_\-])"
 # The beginnings without one of which a text has no credential that its shape gives away, and the shapes.
@@ -35,7 +37,7 @@ BEGINNINGS = (
 _SHAPE = re.compile(
     r"(?<![A-Za-z0-9])(?:AKIA|ASIA)[A-Z0-9]{12,128}(?![A-Za-z0-9])"
     r"|(?<![A-Za-z0-9])AIza[A-Za-z0-9_\-]{30,40}(?![A-Za-z0-9_\-])"
-    rf"|(?<![A-Za-z0-9])(?:[spr]k|xox[a-z]|gh[pousr]|github_pat|glpat|whsec)[\-_]{_OPAQUE}"
+    rf"|(?<![A-Za-z0-9]){KEY_PREFIX}{_OPAQUE}"
     r"|(?<![\w\-])eyJ[\w\-]{8,4096}\.[\w\-]{4,8192}(?:\.[\w\-]{0,4096})?"
     r"|(?<![A-Za-z0-9])(?:[Bb]earer|BEARER)[ ]{1,4}"
     r"(?P<bearer>(?=[A-Za-z._~+/=\-]{0,64}[0-9])[\w.~+/=\-]{8,4096}|[A-Za-z0-9]{16,4096})"
@@ -48,6 +50,15 @@ _PARAMETER = re.compile(
     r"[?&#;](?P<key>[\w.\-]{1,64})=(?P<value>[^\s&#;,\"'<>()\[\]{}|\0]{1,4096})",
     re.ASCII,
 )
+# The value of a field that a key without quotes names: up to the end of the line or the next key.
+PHRASE = r"[^\s;&|<>\"'{}\[\]](?:[^\s;&|<>\"{}]|[^\S\n](?![^\S\n]{0,2}[\w.\-]{1,40}=)){0,120}"
+# password: hunter; pages have theirs with all other fields (fields.py)
+_FIELD = re.compile(
+    rf"(?<![\w.\-])(?P<key>[\w.\-]{{1,64}})[\"']?[ ]?[=:]++>?[ ]?"
+    rf"(?P<value>\"[^\"\n]{{1,400}}\"|'[^'\n]{{1,400}}'|{PHRASE})",
+    re.ASCII,
+)
+_NO_VALUE = word_set("null none true false")
 # What names a credential: only where configurations and logs tell it.
 _RESOURCE = re.compile(r"arn:[a-z\-]{0,20}:\S*", re.ASCII)
 
@@ -75,14 +86,15 @@ def is_credential_key(key: str) -> bool:
 
 def credentials(text: str) -> list[Claim]:
     """Mask what opens something: no personal data, and yet nothing to show to who may not see a text as it is."""
-    return [(start, end, FULL_MASK) for start, end in _found(text)]
+    return [(start, end, FULL_MASK) for start, end in _apart(_found(text))]
 
 
 def mask_text(text: str) -> str:
     """Text of a log or a configuration with every credential, and every resource that may be one's name, masked."""
     pieces: list[str] = []
     done = 0
-    for start, end in _found(text):
+    fields = [each.span("value") for each in _FIELD.finditer(text) if _is_secret_field(*each.groups())]
+    for start, end in _apart(_found(text) + fields):
         pieces += (text[done:start], masked(text[start:end]))
         done = end
     return _RESOURCE.sub(lambda found: masked(found[0]), "".join((*pieces, text[done:])))
@@ -98,17 +110,27 @@ def mask_credentials(value: Any) -> Any:
 
 
 def _found(text: str) -> list[tuple[int, int]]:
-    """Where credentials stand, in order and apart; of a link only the value of the parameter."""
+    """Where credentials stand; of a link only the value of the parameter."""
     found: list[tuple[int, int]] = []
     if holds_any(text, BEGINNINGS):
         found += [each.span("bearer" if each["bearer"] is not None else 0) for each in _SHAPE.finditer(text)]
     if "=" in text:
         found += [each.span("value") for each in _PARAMETER.finditer(text) if _is_secret_parameter(*each.groups())]
+    return found
+
+
+def _apart(found: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """In order, and of those that overlap the first; of two that begin alike the longer one."""
     apart: list[tuple[int, int]] = []
-    for start, end in sorted(found):
+    for start, end in sorted(found, key=lambda span: (span[0], -span[1])):
         if not apart or start >= apart[-1][1]:
             apart.append((start, end))
     return apart
+
+
+def _is_secret_field(key: str, value: str) -> bool:
+    value = value.strip("\"'")
+    return is_secret(_words_of(key)) and value.lower() not in _NO_VALUE and not is_mask(value)
 
 
 def _is_secret_parameter(key: str, value: str) -> bool:

@@ -3,6 +3,7 @@
 import re
 
 from console.redaction.claims import BLANK, Claim
+from console.redaction.credentials import PHRASE
 from console.redaction.keys import KeyKinds, Kind, looks_like_name, words_of
 from console.redaction.masks import EMAIL_MASK, FULL_MASK, digits_of, is_mask, mask_order, mask_phone_digits
 from console.redaction.numbers import NUMBER_IN_GROUPS
@@ -38,8 +39,7 @@ _NEXT = (
     r"(?=[A-Za-z\-/]{0,8}[0-9\-/]{4})[0-9A-Za-z\-/]{4,40}(?![=:])"
 )
 _NUMBERS = re.compile(rf"(?P<value>(?:{NUMBER_IN_GROUPS}|{_ONE}{{1,400}})(?:{_NEXT}){{0,20}})")
-# Up to the end of the line or the next key.
-_PHRASE = re.compile(r"(?P<value>[^\s;&|<>\"'{}\[\]](?:[^\s;&|<>\"{}]|[^\S\n](?![^\S\n]{0,2}[\w.\-]{1,40}=)){0,120})")
+_PHRASE = re.compile(rf"(?P<value>{PHRASE})")
 # Two words or more, so that "Customer: Thanks" stays, and no sentence. A value of a link ends with its parameter.
 _NAME_IN_TEXT = re.compile(
     r"[\"']?(?P<value>[^\W\d_][\w'’.\-]{0,40}(?:[ ][^\W\d_][\w'’.\-]{0,40}){1,4})"

@@ -170,9 +170,13 @@ class KeyKinds(dict[object, Kind]):
 
     def kinds_inside(self, key: object, kind: Kind) -> "KeyKinds":
         """The kinds in an object under a key of this kind."""
-        found = key_kinds(self.under(key) if isinstance(key, str) else "", kind)
-        if key in self:
-            self.inside[key] = found
+        # What `name` names beside a phone is of another kind than elsewhere: it is not remembered.
+        is_usual = kind is self.get(key)
+        found = self.inside.get(key) if is_usual else None
+        if found is None:
+            found = key_kinds(self.under(key) if isinstance(key, str) else "", kind)
+            if is_usual:
+                self.inside[key] = found
         return found
 
     def under(self, key: str) -> str:

@@ -7,6 +7,7 @@ A weak shape could be a phone number too, and gives way to a phone word near it.
 import re
 
 from console.redaction.claims import Claim, holds_any
+from console.redaction.credentials import KEY_PREFIX
 
 _TIME = r"[0-9]{1,2}:[0-5][0-9](?::[0-6][0-9](?:[.,][0-9]{1,9})?)?(?:Z|[+\-][0-9]{2}:?[0-9]{2}(?![0-9]))?"
 _YEAR = r"(?:19|20)[0-9]{2}"
@@ -81,7 +82,7 @@ _WEAK = (
 
 # What every shape has near its first character. Most numbers have it not, and need not be tried for each shape.
 _PROMISING = (
-    r"(?:(?=[0-9A-Za-z]{7}|[0-9A-Za-z]*+(?:[\-/.:,][0-9A-Fa-f]|[ ]?[A-Zkmgunrtc]|[ ][0-9]{3}))"
+    r"(?:(?=[0-9A-Za-z]{7}|[0-9A-Za-z]*+(?:[\-/.:,][0-9A-Fa-f]|[ ]?[A-Zbkmgunrtc]|(?:[ ][0-9]{3}){1,4},[0-9]))"
     r"|(?<=[$€£¥₹].)|(?<=[A-Zt] .))"
 )
 # The look-behind around the look-ahead lets the pattern begin with a set of characters, which `re` searches fast.
@@ -121,9 +122,12 @@ _REVISION = re.compile(
     r"|(?=[a-f]*[0-9])[0-9a-f]{7,40}(?![\w@]|\.\w)))",
     re.ASCII,
 )
+# What all of them have; most texts have none, and need not be searched for each.
+_may_be_revision = re.compile(r"@(?:v?[0-9]|[0-9a-f]{7}|sha256:|git\+)").search
 # A conversation or a meeting of Teams; a number in it would be seen.
 _TEAMS = re.compile(
-    r"(?<!\w)[0-9]{1,2}:(?=(?:[0-9_\-]*[A-Za-z]){4})(?![\w\-]{0,100}[0-9]{9})[\w\-]{8,100}"
+    rf"(?<!\w)[0-9]{{1,2}}:(?:(?={_TWO_LETTERS}[0-9a-f]{{32}}@)"
+    r"|(?=(?:[0-9_\-]*[A-Za-z]){4})(?![\w\-]{0,100}(?<![0-9A-Za-z])[0-9]{9}))[\w\-]{8,100}"
     r"@(?:thread\.(?:tacv2|v2|skype)|unq\.gbl\.spaces)(?!\w)",
     re.ASCII,
 )
@@ -158,15 +162,15 @@ FREQUENT_SHAPE = "|".join(
     (
         _UUID,
         rf"{_YEAR}-{_MONTH}-{_DAY}(?:[T ]{_CLOCK})?",
-        r"(?=[a-z]{2,12}[_#:\-])(?:"
+        rf"(?!{KEY_PREFIX})(?=[a-z]{{2,12}}[_#:\-])(?:"
         # prefixed ids: thread_91001c2c9e0ef90542d8, audit#<uuid>
         rf"[a-z]{{2,12}}[_#:\-](?:{_UUID}|{_TWO_LETTERS}[0-9a-f]{{14,64}})"
         # idempotency keys: evt:rp:conv123:msg456
         r"|(?:evt|event|idem|dedupe|job)(?::[a-z]{1,6}[0-9]{0,6}){1,4}"
         # model names: gpt-4o-2024-08-06, claude-3-5-sonnet-20241022
         rf"|[a-z]{{2,12}}(?:-[0-9]?[a-z]{{0,12}}){{0,6}}-{_YEAR}-?{_MONTH}-?{_DAY})",
-        # type and enum names
-        r"(?!wamid)[A-Za-z][A-Za-z_./\-]{0,60}[0-9]{0,2}",
+        # type and enum names; a long word behind a sign may be a key
+        r"(?!wamid|AKIA|ASIA|AIza|eyJ)[A-Za-z]{1,40}+(?:[_./\-]{1,2}[A-Za-z]{1,13}+)*[0-9]{0,2}",
         rf"{_TWO_LETTERS}(?:[0-9a-f]{{64}}|[0-9a-f]{{40}}|[0-9a-f]{{32}})",
     )
 )
@@ -175,14 +179,16 @@ _WHOLE = re.compile(
         (
             FREQUENT_SHAPE,
             *_STRONG,
-            r"[A-Za-z]{1,12}[0-9]{1,4}",
+            r"[A-Za-z]{1,11}[0-9]{1,4}",
             # dedupe:<uuid>:send
-            rf"(?:[a-z]{{2,12}}[_#:\-]){{1,2}}(?:{_UUID}|{_TWO_LETTERS}[0-9a-f]{{14,64}})(?::[a-z]{{1,12}})?",
+            rf"(?:(?!{KEY_PREFIX})[a-z]{{2,12}}[_#:\-]){{1,2}}(?:{_UUID}|{_TWO_LETTERS}[0-9a-f]{{14,64}})(?::[a-z]{{1,12}})?",
         )
     )
 )
-# Text that is one of them, or has nothing in it that a rule could find.
-NOTHING_SUSPICIOUS = r"(?:[^0-9@%&\\=:w\u0080-\U0010ffff]++|w(?!amid))*"
+# Text that is one of them, or has nothing in it that a rule could find: a credential without a digit has a long word.
+_WORD = r"[A-Za-z]{1,15}+(?<!wamid)(?![A-Za-z])"
+NOTHING_SUSPICIOUS = rf"(?:[^0-9@%&\\=:$A-Za-z\u0080-\U0010ffff]++|{_WORD})*"
+NOTHING_SUSPICIOUS_UNQUOTED = rf"(?:[^\"0-9@%&\\=:$A-Za-z\u0080-\U0010ffff]++|{_WORD})*"
 is_plain_text = re.compile(rf"{NOTHING_SUSPICIOUS}|{_WHOLE.pattern}").fullmatch
 # A number that is a whole value: small, a fraction, or an epoch.
 WHOLE_NUMBER = rf"-?(?:[0-9]{{1,6}}|{_FRACTION}|{_EPOCH_WITH_FRACTION})(?![0-9.eE])"
@@ -226,7 +232,9 @@ def named_identifiers(text: str) -> list[Claim]:
 
 def revisions(text: str) -> list[Claim]:
     """Claim `@20.1.0` in `@types/node@20.1.0` and the like, and ids of Teams, which are no email addresses."""
-    claims: list[Claim] = [(*found.span(), None) for found in _TEAMS.finditer(text)]
-    for found in _REVISION.finditer(text):
-        claims.append((*found.span("ref" if found["ref"] else 0), None))
+    claims: list[Claim] = []
+    if "@thread." in text or "@unq." in text:
+        claims += [(*found.span(), None) for found in _TEAMS.finditer(text)]
+    if _may_be_revision(text):
+        claims += [(*found.span("ref" if found["ref"] else 0), None) for found in _REVISION.finditer(text)]
     return sorted(claims)

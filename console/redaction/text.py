@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from console.redaction.claims import Claim, Rule, blank
+from console.redaction.claims import Claim, Rule, blank, holds_any
 from console.redaction.contexts import hash_numbers, numbers_behind_words
 from console.redaction.credentials import BEGINNINGS, credentials
 from console.redaction.decoding import Decoded, may_be_encoded
@@ -148,15 +148,16 @@ def _is_final(redacted: str, claims: list[Claim], keeps_something: bool) -> bool
     """
     if "****" in redacted:
         return False
-    if credentials(blank(redacted, existing_masks(redacted))):
+    may_be_credential = "=" in redacted or holds_any(redacted, BEGINNINGS)
+    may_be_field = ("=" in redacted or ":" in redacted) and any(start == end for start, end, _ in claims)
+    if ("=" in redacted or ":" in redacted) and _has_key_at_mask(redacted):
         return False
-    if "=" in redacted or ":" in redacted:
-        if _has_key_at_mask(redacted):
+    if may_be_credential or may_be_field:
+        rest = blank(redacted, existing_masks(redacted))
+        if credentials(rest):
             return False
-        if [start for start, end, _ in claims if start == end]:
-            fields = field_pairs(blank(redacted, existing_masks(redacted)))
-            if any(mask is not None for _, _, mask in fields):
-                return False
+        if may_be_field and any(mask is not None for _, _, mask in field_pairs(rest)):
+            return False
     return not (keeps_something and phone_word_near(redacted, 0, len(redacted)))
 
 

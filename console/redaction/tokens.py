@@ -2,7 +2,7 @@
 
 import re
 
-from console.redaction.shapes import FREQUENT_SHAPE, WHOLE_NUMBER
+from console.redaction.shapes import FREQUENT_SHAPE, NOTHING_SUSPICIOUS_UNQUOTED, WHOLE_NUMBER
 
 # The groups of TOKEN, by what was found. A member is a key with its value, all in one token, as most are.
 KEY = 1
@@ -18,8 +18,7 @@ OTHER = 11  # what is no JSON
 TOKEN = re.compile(
     rf"""
     "([^"\\]*+)"\s*+:\s*+(?:
-        (   "(?!wamid)[^"\\0-9@%&=:\u0080-\U0010ffff]*+"
-          | "(?:{FREQUENT_SHAPE})"
+        (   "(?:{NOTHING_SUSPICIOUS_UNQUOTED}|{FREQUENT_SHAPE})"
           | {WHOLE_NUMBER}
           | true | false | null
         )(?=\s*+[,}}\]])

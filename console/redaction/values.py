@@ -41,6 +41,9 @@ def kind_of_key(kinds: KeyKinds, key: str) -> tuple[Kind, str]:
     kind, redacted = kinds.classify(key), redact_text(key)
     if redacted == key:
         kinds.remember(key, kind)
+    elif not kind.is_sensitive:
+        # What the key said of its value is gone with it.
+        kind = kinds.classify(redacted)
     return kind, redacted
 
 
@@ -114,7 +117,7 @@ class Redaction:
             elif element is None or (isinstance(element, (int, float)) and (kind is _SAFE or _may_stay(element, kind))):
                 continue
             elif type(element) is dict and depth < _MAX_DEPTH - 1:
-                masked = self._object(element, kinds.inside.get(name) or kinds.kinds_inside(name, kind), depth + 1)
+                masked = self._object(element, kinds.kinds_inside(name, kind), depth + 1)
             else:
                 masked = self.of(element, kind, kinds.under(name) if isinstance(name, str) else "", depth + 1)
             if masked is not element:

@@ -7,7 +7,7 @@ ends in the middle is walked like a whole one.
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from console.redaction.fields import mask_value
 from console.redaction.keys import KeyKinds, Kind, key_kinds, looks_like_name
@@ -32,6 +32,8 @@ from console.redaction.tokens import (
 )
 from console.redaction.values import CONTACT, kind_of_key, redact_number
 
+# Python 3.11 is slow to reach the members of an Enum by name.
+_OTHER, _NAME, _PERSONAL = Kind.OTHER, Kind.NAME, Kind.PERSONAL
 # An array has no keys; a key in it is malformed and scanned like one of an unknown object.
 _NO_KEYS = KeyKinds("", Kind.OTHER)
 # Brackets in brackets; what is deeper is read as plain text.
@@ -39,6 +41,8 @@ _MAX_DEPTH = 200
 # The last word of a string that was cut may be the beginning of a phone number or an address, not so a date's.
 _CUT_WORD = re.compile(
     r"(?<![^\s*])(?!(?:19|20)[0-9]{2}-)[+(]?[0-9](?:[ .\-/()]{0,3}[0-9]){4,5}[ .\-/()]{0,3}\Z"
+    # What looks like an epoch may be the beginning of a longer number.
+    r"|(?<![^\s*])1[4-9][0-9]{8,17}\Z"
     # Only a word that the text ends with is looked into: a customer may send a hundred thousand @.
     r"|(?<!\S)(?=[^\s*]*+\Z)[^\s*]*(?:@|%40)[^\s*]*+\Z"
 )
@@ -62,7 +66,7 @@ class _Frame:
     kind: Kind = Kind.OTHER
     has_contact: bool = False
     # The pieces that hold what `name` says, and the mask of each, should a phone or an email come after it.
-    names: list[tuple[int, str]] = field(default_factory=list)
+    names: list[tuple[int, str]] | None = None
 
 
 class Walk:
@@ -115,8 +119,8 @@ class Walk:
             raise NotJsonError
         else:
             kind = self._frame.kind
-            if kind is not Kind.OTHER and self._frame.is_object and self._is_key_position(token.start()):
-                kind = Kind.OTHER
+            if kind is not _OTHER and self._frame.is_object and self._is_key_position(token.start()):
+                kind = _OTHER
             self._string(token, STRING, kind, is_cut=token[CLOSING_QUOTE] is None)
 
     def _put(self, token: re.Match[str], group: int, replacement: str) -> None:
@@ -148,22 +152,22 @@ class Walk:
                 self._put(token, group, self._escape(redacted))
         if kind in CONTACT and not frame.has_contact:
             frame.has_contact = True
-            for place, mask in frame.names:
+            for place, mask in frame.names or ():
                 self.pieces[place] = mask
-        elif kind is Kind.NAME and key == "name" and frame.has_contact:
-            kind = Kind.PERSONAL
+        elif kind is _NAME and key == "name" and frame.has_contact:
+            kind = _PERSONAL
         frame.kind = kind
         return kind
 
     def _plain_member(self, token: re.Match[str], kind: Kind) -> None:
         written = token[MEMBER_PLAIN]
-        if written in LITERALS or not (kind.is_sensitive or kind is Kind.NAME):
+        if written in LITERALS or not (kind.is_sensitive or kind is _NAME):
             return
         value = written.strip('"')
-        if kind is Kind.NAME and not looks_like_name(value):
-            self._maybe_name(token, MEMBER_PLAIN, written, f'"{mask_value(Kind.PERSONAL, value)}"')
+        if kind is _NAME and not looks_like_name(value):
+            self._maybe_name(token, MEMBER_PLAIN, written, f'"{mask_value(_PERSONAL, value)}"')
             return
-        redacted = mask_value(Kind.PERSONAL if kind is Kind.NAME else kind, value)
+        redacted = mask_value(_PERSONAL if kind is _NAME else kind, value)
         if redacted != value:
             self._put(token, MEMBER_PLAIN, f'"{redacted}"')
 
@@ -171,22 +175,25 @@ class Walk:
         """Put what `name` says as a piece of its own, which a phone or an email after it has masked."""
         if self._frame.key == "name":
             self._put(token, group, shown)
+            if self._frame.names is None:
+                self._frame.names = []
             self._frame.names.append((len(self.pieces) - 1, mask))
 
     def _string(self, token: re.Match[str], group: int, kind: Kind, is_cut: bool = False) -> None:
         raw = token[group]
         value = _unescaped(raw)
-        if kind is Kind.NAME and looks_like_name(value):
-            kind = Kind.PERSONAL
+        if kind is _NAME and looks_like_name(value):
+            kind = _PERSONAL
         if kind.is_sensitive:
             redacted = mask_value(kind, value)
         else:
             redacted = value if is_plain_text(value) else self._redact_string(value, kind)
         if is_cut:
             redacted = _CUT_WORD.sub(FULL_MASK, redacted)
-        shown = raw if redacted == value else self._escape(redacted)
-        if kind is Kind.NAME and self._frame.key == "name":
-            self._maybe_name(token, group, shown, self._escape(mask_value(Kind.PERSONAL, value)))
+        # A mask needs no escapes.
+        shown = raw if redacted == value else redacted if kind.is_sensitive else self._escape(redacted)
+        if kind is _NAME and self._frame.key == "name":
+            self._maybe_name(token, group, shown, self._escape(mask_value(_PERSONAL, value)))
         elif redacted != value:
             self._put(token, group, shown)
 
@@ -203,8 +210,11 @@ class Walk:
             return
         if NUMBER.fullmatch(value):
             redacted = redact_number(value, kind)
-            if redacted != value:
-                self._put(token, group, f'"{redacted}"')
+            shown = value if redacted == value else f'"{redacted}"'
+            if kind is _NAME and self._frame.key == "name":
+                self._maybe_name(token, group, shown, f'"{FULL_MASK}"')
+            elif redacted != value:
+                self._put(token, group, shown)
         elif token.end() != len(self.text) or not CUT_LITERAL.fullmatch(value):
             raise NotJsonError
         elif len(value) > len("false"):
@@ -213,7 +223,11 @@ class Walk:
 
 def _opened(is_object: bool, above: _Frame | None) -> _Frame:
     """The frame of an object or array that stands in the frame above."""
-    key, kind = (above.kinds.under(above.key), above.kind) if above else ("", Kind.OTHER)
+    if above is None:
+        return _Frame(_NO_KEYS, is_object)
+    if is_object and above.is_object:
+        return _Frame(above.kinds.kinds_inside(above.key, above.kind), True)
+    key, kind = above.kinds.under(above.key), above.kind
     if is_object:
         return _Frame(key_kinds(key, kind), True)
     return _Frame(_NO_KEYS, False, key, kind)

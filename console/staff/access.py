@@ -1,4 +1,4 @@
-"""How a view declares who may call it. A route that declares nothing is refused to everyone (see middleware)."""
+"""How a view declares who may call it. A route that declares nothing is refused to everyone (`console.middleware`)."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar

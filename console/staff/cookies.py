@@ -4,12 +4,15 @@ from datetime import timedelta
 from typing import Literal, cast
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponseBase
+from django.contrib.messages.storage.cookie import CookieStorage
+from django.http import HttpResponseBase
 
 
-def session_token(request: HttpRequest) -> str:
-    """The token that the browser sent, or the empty string."""
-    return request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
+class NoticeStorage(CookieStorage):
+    """One-time notices ("You are signed out.") in Django's signed cookie, under a name that no other site of the domain
+    and no plain http answer can set."""
+
+    cookie_name = settings.NOTICE_COOKIE_NAME
 
 
 def set_session_cookie(response: HttpResponseBase, token: str) -> None:

@@ -6,12 +6,10 @@ from typing import Any
 
 from django import forms
 from django.http import QueryDict
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
 
 from console import clock
 from console.errors import Invalid
-from console.forms import PLAIN_TEXT, DrawnSelect, FilterForm, cleaned_by
+from console.forms import PLAIN_TEXT, FilterForm, cleaned_by
 from console.staff import directory
 from console.staff.account_record import scope_words
 from console.staff.checks import MAX_NAME, checked_display_name, checked_scope, checked_username
@@ -86,6 +84,14 @@ class _AnyOfMany(forms.MultipleChoiceField):
         return True
 
 
+class _Roles(forms.RadioSelect):
+    option_template_name = "staff/_role_option.html"
+
+
+class _Owners(forms.CheckboxSelectMultiple):
+    option_template_name = "staff/_owner_option.html"
+
+
 class AccountForm(forms.Form):
     """Name, role, scope and time zone of an account. `scope` is what was chosen, as stored; see `clean`.
 
@@ -102,11 +108,11 @@ class AccountForm(forms.Form):
     )
     role = forms.ChoiceField(
         choices=(),
-        widget=forms.RadioSelect,
+        widget=_Roles,
         error_messages={"required": "Choose a role.", "invalid_choice": "Choose one of these roles."},
     )
     everything = forms.BooleanField(required=False, label="All companies and tenants, also future ones")
-    companies = _AnyOfMany(required=False, label="Companies and tenants", widget=forms.CheckboxSelectMultiple)
+    companies = _AnyOfMany(required=False, label="Companies and tenants", widget=_Owners)
     other = forms.CharField(
         required=False,
         max_length=120_000,
@@ -115,7 +121,7 @@ class AccountForm(forms.Form):
     )
     time_zone = forms.ChoiceField(
         choices=(),
-        widget=DrawnSelect,
+        widget=forms.Select,
         help_text="In which the person sees times.",
         error_messages={"required": "Choose a time zone.", "invalid_choice": "Choose one of these time zones."},
     )
@@ -133,9 +139,9 @@ class AccountForm(forms.Form):
         scope = Scope.of(account.scope or []) if account else Scope()
         offered = self._offered(known, scope, data)
         super().__init__(data, initial=_initial(account, scope, offered))
-        self._choices("role", [(role.value, _role_label(role)) for role in Role])
+        self._choices("role", [(role.value, ROLE_WORDS[role]) for role in Role])
         self._choices("time_zone", zone_choices(clock.now(), account.time_zone or "" if account else ""))
-        self._choices("companies", [(each, _entry_label(each, name)) for each, name in offered.items()])
+        self._choices("companies", [(each, each if name == id_of(each) else name) for each, name in offered.items()])
         self.fields["other"].label = "Other companies and tenants" if offered else "Companies and tenants"
         self._ask_what_is_meant(scope)
         if not offered:
@@ -274,11 +280,3 @@ def _initial(account: StaffAccount | None, scope: Scope, offered: Iterable[str])
         "other": "\n".join(sorted(named.difference(offered))),
         "time_zone": account.time_zone or "UTC",
     }
-
-
-def _role_label(role: Role) -> SafeString:
-    return format_html("<span><b>{}</b> {}</span>", role.value, ROLE_WORDS[role])
-
-
-def _entry_label(entry: str, name: str) -> SafeString | str:
-    return entry if name == id_of(entry) else format_html("<span>{} <code>{}</code></span>", name, entry)

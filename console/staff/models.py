@@ -3,9 +3,9 @@
 from pynamodb.attributes import BooleanAttribute, NumberAttribute, UnicodeAttribute, UnicodeSetAttribute
 from pynamodb.indexes import AllProjection, GlobalSecondaryIndex, IncludeProjection
 
-from console.dynamodb.attributes import PlainListAttribute
 from console.dynamodb.models import StoreModel, TableMeta
 from console.dynamodb.registry import TABLES
+from console.dynamodb.values import PlainListAttribute
 from console.errors import StoreUnavailable
 from console.staff.permissions import Role, Scope, Staff
 

@@ -11,7 +11,6 @@ from django.conf import settings
 
 from console import clock
 from console.errors import Invalid
-from console.forms import DrawnSelect
 from console.staff import passwords
 
 # The regions whose names are of places; what remains are other names of the same zones (US/Eastern, EST, Etc/GMT+5).
@@ -99,7 +98,7 @@ class TimeZoneForm(forms.Form):
 
     time_zone = forms.ChoiceField(
         label="Zone",
-        widget=DrawnSelect,
+        widget=forms.Select,
         error_messages={"required": "Choose a time zone.", "invalid_choice": "That is no time zone. Choose another."},
     )
 

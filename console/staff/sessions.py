@@ -8,6 +8,7 @@ change of password, role or scope, and disabling end a session with the next req
 import hashlib
 import logging
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -50,6 +51,11 @@ class Visitor:
 
     username: str
     session_id: str
+
+
+def token_of(cookies: Mapping[str, str]) -> str:
+    """The token among the cookies that a browser sent, or the empty string."""
+    return cookies.get(settings.SESSION_COOKIE_NAME, "")
 
 
 def read_token(token: str) -> Visitor | None:

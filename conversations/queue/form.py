@@ -10,7 +10,6 @@ from django import forms
 from django.http import QueryDict
 from django.urls import reverse
 
-from console.forms import DrawnHidden, DrawnSelect
 from console.redaction import cut
 from conversations.forms import CHANNELS
 from conversations.queue.entries import TABS, Entry
@@ -30,12 +29,12 @@ _NAMES = ("company", "project", "channel", "reason", "waited")
 class QueueForm(forms.Form):
     """GET filters of the queue. Junk is dropped: an unknown company or project simply finds nothing."""
 
-    tab = forms.CharField(required=False, widget=DrawnHidden)
-    company = forms.CharField(required=False, max_length=200, widget=DrawnSelect)
-    project = forms.CharField(required=False, max_length=200, widget=DrawnSelect)
-    channel = forms.CharField(required=False, max_length=40, widget=DrawnSelect)
-    reason = forms.CharField(required=False, max_length=40, widget=DrawnSelect)
-    waited = forms.CharField(required=False, max_length=10, widget=DrawnSelect, label="Waiting")
+    tab = forms.CharField(required=False, widget=forms.HiddenInput)
+    company = forms.CharField(required=False, max_length=200, widget=forms.Select)
+    project = forms.CharField(required=False, max_length=200, widget=forms.Select)
+    channel = forms.CharField(required=False, max_length=40, widget=forms.Select)
+    reason = forms.CharField(required=False, max_length=40, widget=forms.Select)
+    waited = forms.CharField(required=False, max_length=10, widget=forms.Select, label="Waiting")
 
     def __init__(self, data: QueryDict) -> None:
         super().__init__(data)

@@ -22,7 +22,9 @@ def register(adapter: Adapter) -> Callable[[], None]:
     """
     _adapters[adapter.name] = adapter
     address = partial(context.address_of, "source", adapter.name)
-    context.register_section(adapter.title, adapter.icon, Permission.CONVERSATION_READ, address, adapter.unsearched)
+    context.register_section(
+        adapter.title, adapter.icon, Permission.CONVERSATION_READ, address, for_everything=bool(adapter.unsearched)
+    )
     system_sections.register(adapter.title, partial(section, adapter))
     finders.register(finder_of(adapter))
     known_companies.register_existence(adapter.is_in_use, COMPANY)

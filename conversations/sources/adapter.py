@@ -91,7 +91,7 @@ class Adapter(ABC):
 
     `tables` are the keys of its tables; without the first of them there is no section. `about` says in one sentence
     what is kept there. `found_by` are the look-ups, and the field of each, by which the search box finds a kind of
-    identifier.
+    identifier. `unsearched` says why neither finds anything for whoever sees some companies only; "" where both do.
     """
 
     name: ClassVar[str]
@@ -99,6 +99,7 @@ class Adapter(ABC):
     icon: ClassVar[str] = "conversations"
     about: ClassVar[str] = ""
     tables: ClassVar[tuple[str, ...]]
+    unsearched: ClassVar[str] = ""
     lookups: ClassVar[Mapping[str, type[Lookup]]] = {}
     actions: ClassVar[Mapping[str, Action]] = {}
     found_by: ClassVar[Mapping[Kind, tuple[tuple[str, str], ...]]] = {}
@@ -106,10 +107,6 @@ class Adapter(ABC):
     def start(self, staff: Staff) -> Start:
         """What the first page has besides the look-ups. Reads as little as it can."""
         return Start()
-
-    def unsearched(self, staff: Staff) -> str:
-        """Why this store is not searched for that person, by its look-ups or the search box; "" where it is."""
-        return ""
 
     @abstractmethod
     def is_in_use(self, owner_id: str) -> bool:

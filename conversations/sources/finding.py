@@ -23,8 +23,8 @@ def _by(adapter: Adapter, pairs: tuple[tuple[str, str], ...]) -> Callable[[str, 
     """By each of these look-ups, one after the other."""
 
     def find(value: str, staff: Staff) -> Found:
-        if reason := adapter.unsearched(staff):
-            return Found(notices=(reason,))
+        if adapter.unsearched and not staff.scope.everything:
+            return Found(notices=(adapter.unsearched,))
         return Found(tuple(hit for look, field in pairs for hit in _hits(adapter, look, field, value, staff)))
 
     return find

@@ -14,7 +14,7 @@ from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission, Staff
 from conversations.forms import LOOKUPS, Lookup, bound_lookup
 from conversations.listing import open_list_context, seal_list_context
-from conversations.rows import rows_of
+from conversations.views.lists import rows_of
 
 
 @requires(Permission.CONVERSATION_READ)
@@ -75,11 +75,7 @@ def _results(request: StaffRequest) -> HttpResponse:
     if "open" in request.GET and len(finding.rows) == 1:
         return redirect("conversation", finding.rows[0].reference)
     hits = [
-        (
-            hit,
-            reverse(hit.kind, args=[hit.reference]) if hit.kind else "",
-            rows_of(hit.rows, context, request.staff, prefix=str(number)),
-        )
-        for number, hit in enumerate(finding.hits, 1)
+        (hit, reverse(hit.kind, args=[hit.reference]) if hit.kind else "", rows_of(hit.rows, context, request.staff))
+        for hit in finding.hits
     ]
     return render(request, "conversations/find.html", {"lookups": lookup_forms(LOOKUPS, request.staff), "hits": hits})

@@ -1,7 +1,8 @@
 """Lists of conversations: companies and projects, a company's or project's, a recipient's, and those of a reply."""
 
 from contextlib import suppress
-from typing import Any
+from datetime import datetime
+from typing import Any, TypedDict
 from urllib.parse import urlencode
 
 from django.http import HttpResponse
@@ -20,18 +21,100 @@ from console.staff.access import StaffRequest, requires
 from console.staff.permissions import Permission, Staff
 from console.templatetags.console import zone_of
 from conversations.companies import Company, companies_for, company_named, projects_of
-from conversations.filters import Filters
-from conversations.forms import CHANNELS, LOOKUPS, CompanyFilter, CompanyListFilter, ConversationFilter, RecipientFilter
-from conversations.listing import url_of
+from conversations.filters import FAILED, Filters, is_of_status
+from conversations.forms import (
+    CHANNELS,
+    LOOKUPS,
+    CompanyFilter,
+    CompanyListFilter,
+    ConversationFilter,
+    RecipientFilter,
+    words,
+)
+from conversations.listing import Paths, seal_list_context, url_of
 from conversations.person import CONVERSATIONS, note_look
 from conversations.queries import any_of, of_company, of_recipient, of_reply, read_list
 from conversations.queue.times import waits_in
 from conversations.reading import identifier_for
-from conversations.records import Page
-from conversations.rows import rows_of
+from conversations.records import HandOffState, Page, Summary
 from conversations.views.conversation import not_for_prefetch
 
 COMPANIES_SHOWN = 100
+_CHANNEL_ICONS = {"whatsapp": "whatsapp", "sms": "sms", "email": "mail", "web": "web", "teams": "team", "slack": "team"}
+
+
+class ConversationRow(TypedDict):
+    """One row of a list; a dict, because that is what templates look into first. An address that is "" has no page.
+
+    The customer is `name`, which may need two lines, and `identifier`, which stays in one.
+    """
+
+    url: str
+    last_message_url: str
+    name: str
+    identifier: str
+    short_id: str
+    channel: str
+    channel_icon: str
+    project_name: str
+    project_url: str
+    status: str
+    status_tone: str
+    state: str
+    state_tone: str
+    state_icon: str
+    reason: str
+    updated_at: datetime | None
+    flaws: str
+
+
+def rows_of(summaries: tuple[Summary, ...], context: dict[str, Any], staff: Staff) -> list[ConversationRow]:
+    """The rows of a list for conversations/_rows.html, each linked with the list's context."""
+    query = "?" + urlencode({"in": seal_list_context(context)})
+    pages, last_messages = Paths("conversation"), Paths("conversation-last-message")
+    places = {(summary.company_id, summary.project_id) for summary in summaries}
+    projects = {place: url_of("project", *place) if place[1] else "" for place in places}
+    rows = []
+    for summary in summaries:
+        name, dot, identifier = summary.who.rpartition(" · ")
+        status = summary.status
+        state, tone, icon = _state(summary, staff)
+        row = ConversationRow(
+            url=pages.of(summary.reference) + query,
+            last_message_url=last_messages.of(summary.reference) + query,
+            name=name + dot,
+            identifier=identifier,
+            short_id=summary.short_id,
+            channel=CHANNELS.get(summary.channel, summary.channel),
+            channel_icon=_CHANNEL_ICONS.get(summary.channel.lower(), "conversations"),
+            project_name=summary.project_name,
+            project_url=projects[summary.company_id, summary.project_id],
+            status=words(status),
+            status_tone="bad" if is_of_status(status, FAILED) else "good" if status == "completed" else "",
+            state=state,
+            state_tone=tone,
+            state_icon=icon,
+            reason=summary.hand_off.reason if summary.hand_off.flag else "",
+            updated_at=summary.updated_at,
+            flaws="; ".join(summary.drift),
+        )
+        rows.append(row)
+    return rows
+
+
+def _state(summary: Summary, staff: Staff) -> tuple[str, str, str]:
+    """Who has the conversation: words, tone and icon."""
+    agent = summary.hand_off.agent
+    whose = "you" if agent == staff.username else summary.hand_off.agent_shown
+    match summary.hand_off.state:
+        case HandOffState.WAITING:
+            return "waiting for a human", "human", "clock"
+        case HandOffState.HELD:
+            return f"with {whose}", "human", "person"
+        case HandOffState.OVERRIDDEN:
+            return f"overridden ({whose})", "bad", "warning"
+        case _:
+            return "AI", "ai", "robot"
 
 
 @requires(Permission.CONVERSATION_READ)
@@ -175,7 +258,7 @@ def _list(
     started = bool(page.back)
     context |= {
         "form": form,
-        "rows": rows_of(page.rows, place | {"filters": values}, request.staff, project=not context.get("project_id")),
+        "rows": rows_of(page.rows, place | {"filters": values}, request.staff),
         "notice": page.notice,
         "filtered": bool(values),
         "problems": form.problems if form and request.htmx else [],  # type: ignore[attr-defined]

@@ -1,23 +1,26 @@
 """`/queue/`: who waits for a human, longest wait first; what I hold; what colleagues hold; what was overridden."""
 
 from dataclasses import dataclass
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, TypedDict
+from urllib.parse import urlencode
 
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
-from django.template.context_processors import csrf
 from django.utils.cache import get_conditional_response
 from django.utils.http import quote_etag
 from django.views.decorators.http import require_safe
 
 from console import clock
 from console.audit.recording import new_action_id, read_only_reason
+from console.middleware import POLL_HEADER
 from console.refs import seal
 from console.staff.access import StaffRequest, requires
-from console.staff.middleware import POLL_HEADER
 from console.staff.permissions import Permission, Staff
 from conversations.companies import companies_for
-from conversations.listing import seal_list_context
+from conversations.forms import CHANNELS
+from conversations.listing import Paths, seal_list_context
+from conversations.panel import Button, is_forgotten, primary_button
 from conversations.queue import counts, notices
 from conversations.queue.entries import COLLEAGUES, MINE, OVERRIDDEN, WAITING
 from conversations.queue.filters import Place
@@ -25,14 +28,18 @@ from conversations.queue.form import QueueForm
 from conversations.queue.live import tag_of
 from conversations.queue.pages import QueuePage
 from conversations.queue.reading import is_indexed, read_tab
-from conversations.queue.rows import Rows, wait_in_words, wait_tone
 from conversations.queue.tallies import Count
 from conversations.queue.times import waits_of
 from conversations.queue.unread import unread_of
+from conversations.reading import customer_of
+from conversations.records import HandOff, HandOffState, Summary
 
 TABS = ((WAITING, "Waiting"), (MINE, "Mine"), (COLLEAGUES, "With colleagues"), (OVERRIDDEN, "Overridden"))
 # How often an open page asks whether something changed. Without the index each answer costs a look through everything.
 POLL_SECONDS, THIN_POLL_SECONDS = 8, 60
+LONG_WAIT, MIDDLE_WAIT = timedelta(hours=2), timedelta(minutes=15)
+# So much of a tag tells the versions of one row apart.
+_VERSION = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,38 @@ class Tab:
     count: Count | None
     url: str
     current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """How long a customer has waited: `since` as ISO 8601 text, in words that console.js keeps fresh, and how it is
+    coloured (long, mid or not at all). `at_least` where the platform notes no time of its own."""
+
+    since: str
+    words: str
+    at_least: bool
+    tone: str
+
+
+class QueueRow(TypedDict):
+    """One row; a dict, because that is what templates look into first.
+
+    `wait` is None where nothing tells how long; `who` is the customer and `holder` the colleague as this person may see
+    them; `button` the usual action, if there is one; `version` tells whether the row has changed.
+    """
+
+    summary: Summary
+    url: str
+    action_url: str
+    version: str
+    wait: Wait | None
+    who: str
+    channel: str
+    holder: str
+    is_unread: bool
+    is_forgotten: bool
+    is_overridden: bool
+    button: Button | None
 
 
 @requires(Permission.HAND_OFF)
@@ -87,7 +126,7 @@ def queue(request: StaffRequest) -> HttpResponseBase:
 def _tag(page: QueuePage, shown: dict[str, Any]) -> str:
     """Of this address alone: what the filters are is no part of it."""
     now = clock.now()
-    tones = [wait_tone(entry.hand_off.waited(now)) for entry in page.entries]
+    tones = [_tone(entry.hand_off.waited(now)) for entry in page.entries]
     numbers = {tab: str(count) for tab, count in shown["numbers"].items()}
     said = [str(shown["notice"]), str(shown["indexer"])]
     return tag_of(page.entries, numbers, tones, sorted(shown["unread"]), said)
@@ -96,14 +135,12 @@ def _tag(page: QueuePage, shown: dict[str, Any]) -> str:
 def _context(request: StaffRequest, page: QueuePage, form: QueueForm, shown: dict[str, Any]) -> dict[str, Any]:
     staff, tab, numbers, now = request.staff, form.chosen_tab, shown["numbers"], clock.now()
     list_context = seal_list_context({"list": "queue", "tab": tab, "filters": form.values()})
-    rows = Rows(tab, staff, now, shown["unread"], csrf(request)["csrf_token"], list_context)
     longest = page.entries[0].hand_off if page.entries and tab == WAITING and shown["is_first"] else None
     return shown | {
         "tab": tab,
         "tabs": [Tab(name, label, numbers.get(name), form.url_of(name), name == tab) for name, label in TABS],
-        "rows": rows.drawn(page),
-        # The whole page has one and the same.
-        "csrf_token": rows.csrf_token,
+        "rows": _rows(page, list_context, staff, now, shown["unread"]),
+        "list_context": list_context,
         "heading": notices.heading(
             tab,
             numbers.get(tab, Count() if tab == WAITING else None),
@@ -114,9 +151,47 @@ def _context(request: StaffRequest, page: QueuePage, form: QueueForm, shown: dic
         "page": page,
         "first_url": form.url_of(tab),
         "poll_seconds": POLL_SECONDS if page.indexed else THIN_POLL_SECONDS,
-        "longest": wait_in_words(longest, now) if longest and longest.requested_at else "",
+        "longest": _wait(longest, now) if longest else None,
         "take_token": "" if read_only_reason() else seal("take", staff.username, new_action_id()),
     }
+
+
+def _rows(page: QueuePage, list_context: str, staff: Staff, now: datetime, unread: frozenset[str]) -> list[QueueRow]:
+    query = "?" + urlencode({"in": list_context})
+    pages, actions = Paths("conversation"), Paths("conversation-hand-off")
+    rows = []
+    for entry in page.entries:
+        summary, hand_off = entry.summary, entry.hand_off
+        is_unread = summary.reference in unread
+        row = QueueRow(
+            summary=summary,
+            url=pages.of(summary.reference) + query,
+            action_url=actions.of(summary.reference),
+            version=tag_of([entry], is_unread)[:_VERSION],
+            wait=_wait(hand_off, now),
+            who=customer_of(entry.item, staff),
+            channel=CHANNELS.get(summary.channel, summary.channel),
+            holder="you" if hand_off.agent == staff.username else hand_off.agent_shown,
+            is_unread=is_unread,
+            is_forgotten=is_forgotten(hand_off, now),
+            is_overridden=hand_off.state is HandOffState.OVERRIDDEN,
+            button=primary_button(entry.item, hand_off, staff),
+        )
+        rows.append(row)
+    return rows
+
+
+def _wait(hand_off: HandOff, now: datetime) -> Wait | None:
+    waited, since = hand_off.waited(now), hand_off.requested_at
+    if waited is None or since is None:
+        return None
+    return Wait(clock.to_iso(since, "seconds"), clock.in_words(waited), hand_off.wait_at_least, _tone(waited))
+
+
+def _tone(waited: timedelta | None) -> str:
+    if waited is None or waited < MIDDLE_WAIT:
+        return ""
+    return "long" if waited >= LONG_WAIT else "mid"
 
 
 @requires(Permission.HAND_OFF)

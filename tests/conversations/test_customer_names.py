@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from console.dynamodb.absence import note_absent
+from console.dynamodb.connection import note_absent
 from console.dynamodb.registry import table_name
 from console.refs import seal
 from console.staff.permissions import ROLE_PERMISSIONS, Permission, Role, Scope, Staff

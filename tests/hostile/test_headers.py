@@ -39,7 +39,7 @@ ENVIRONMENT = {
 # Of these names the tests keep their own.
 KEPT = {"DATABASES", "DYNAMODB_ENDPOINT", "TABLE_NAMES", "PASSWORD_HASHERS", "LOGGING", "STATIC_ROOT", "ROOT_URLCONF"}
 # Read once, when the module is imported.
-MODULES_WITH_NAMES = ("console.notices",)
+MODULES_WITH_NAMES = ("console.staff.cookies",)
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ from tests.redaction.forms import (
     PHONE_SENTENCES,
     PHONES,
 )
+from tests.redaction.makings import Makings
 
 
 class Draw(NamedTuple):
@@ -51,6 +52,7 @@ class Draws:
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
         self._one = self._random.choice
+        self._makings = Makings(self._random)
 
     def take(self, count: int) -> Iterator[Draw]:
         """That many draws of every kind in turn."""
@@ -58,6 +60,7 @@ class Draws:
             *(self.phone, self.keyed_phone, self.encoded_phone, self.phone_in_id, self.email, self.keyed_email),
             *(self.encoded_email, self.order, self.keyed_order, self.parcel, self.keyed_parcel, self.parcel_link),
             *(self.person, self.payload, self.cut_payload, self.harmless, self.harmless, self.harmless_payload),
+            *(self.made_harmless, self.made_harmless, self.made_personal),
         ]
         for turn in range(count):
             yield kinds[turn % len(kinds)]()
@@ -261,6 +264,14 @@ class Draws:
         frames = [value, f"processed {value} fine", f"level=info {key}={value} ok", _json({key: value, "ok": True})]
         frames += [_json({"msg": f"saw {value} now"}), _json({"data": _json({"value": value})})]
         return Draw("harmless", self._one(frames), (), (value,))
+
+    def made_harmless(self) -> Draw:
+        value, text = self._makings.harmless_text()
+        return Draw("made harmless", text, (), (value,))
+
+    def made_personal(self) -> Draw:
+        text, secret = self._makings.personal_text()
+        return Draw("made personal", text, (secret,))
 
     def _harmless_value(self) -> str:
         number, pick = self._random.randint, self._one

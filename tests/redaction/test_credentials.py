@@ -22,6 +22,20 @@ SECRETS = {
     "a key of a map": ("key AIzaSyA1234567890abcdefghijklmnopqrstuv", "AIzaSyA1234567890"),
     "a key of a repository": ("ghp_16C7e42F292c6912E7710c838347Ae178B4a", "16C7e42F292c6912"),
     "a hash of a password": ("argon2id$v=19$m=65536,t=3$c29tZXNhbHQ", "c29tZXNhbHQ"),
+    "a bearer token of letters": ("sent Bearer abcdefghijklmnop to it", "abcdefghijklmnop"),
+    "a bearer token behind its header": ("Authorization: Bearer hunter", "hunter"),
+    "a key of letters": ("it is sk-abcdefghijklmnopqrst", "abcdefghijklmnop"),
+    "a key of letters alone": ("ghp_abcdefghijklmnopqrst", "abcdefghijklmnop"),
+    "a key of hex digits": ("sk_3f786850e387550fdab8", "3f786850e387"),
+    "an account of letters": ("AKIAABCDEFGHIJKLMNOP", "ABCDEFGHIJKLM"),
+    "a short account": ("AKIAABCDEFGH1234", "ABCDEFGH"),
+    "a token of letters in a link": ("GET /x?token=letters", "letters"),
+    "a token beside a word": ("the token=abcdefgh was refused", "abcdefgh"),
+    "a password behind a colon": ("his password: hunter", "hunter"),
+    "a password in quotes": ("password='hunter' user=x", "hunter"),
+    "a password in a log line": ("level=info password=hunter user=x", "hunter"),
+    "a password of words": ("passphrase: correct horse", "horse"),
+    "a hash without a digit": ("bcrypt$abcdefgh", "abcdefgh"),
     "a private key": ("-----BEGIN RSA PRIVATE KEY-----\nMIIEow12IBAAKCAQ\n-----END RSA PRIVATE KEY-----", "MIIEow12"),
 }
 
@@ -54,6 +68,13 @@ def test_what_its_key_names_is_masked_on_pages_and_in_configurations(key, value)
         '{"max_tokens": 400, "prompt_tokens": 1234567, "total_tokens": 12}',
         '{"token_count": 5, "token_type": "bearer"}',
         '{"next_token": "page-two"}',
+        "the bearer of this letter",
+        "the secret to success, password reset and token exchange",
+        "next_token=abcdefgh",
+        "key_prefix sk-",
+        "internationalisation_of_conversationhandoffs",
+        '{"max_tokens": 400, "password": null}',
+        "password: null",
         "bearer of good news and of authentication",
         "sk-learn-contrib-and-other-packages",
         "https://app.example/list?page=2&sort=asc&max_tokens=400",
@@ -63,3 +84,5 @@ def test_what_its_key_names_is_masked_on_pages_and_in_configurations(key, value)
 )
 def test_what_only_sounds_like_one_stays(text):
     assert redact(text) == text
+    assert without_credentials(text) == text
+    assert mask_credentials({"note": text})["note"] == text or text.startswith("{")

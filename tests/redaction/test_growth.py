@@ -6,6 +6,7 @@ import time
 import pytest
 
 from console.redaction import excerpt
+from console.redaction.credentials import mask_text
 from console.redaction.documents import redact_document
 from conversations.messages import StoredMessages
 from tests.redaction.hostile import REPEATED
@@ -76,3 +77,8 @@ def as_transcript(text):
 def test_what_a_stranger_writes_reaches_pages_in_time_in_proportion_to_its_length(name, read):
     # Longer than what is remembered of redacted texts.
     check_growth(CUT[name], 70_000, read)
+
+
+@pytest.mark.parametrize("piece", ["token=", "password: a ", "pwd=a b=", "otp:'", "sk_"])
+def test_credentials_of_a_log_or_a_configuration_take_time_in_proportion_to_its_length(piece):
+    check_growth(lambda n: piece * (n // len(piece)), 40_000, mask_text)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from console.redaction import redact
+from console.redaction import redact, redact_value
 from console.redaction.keys import Kind, key_kinds, words_of
 
 
@@ -119,3 +119,11 @@ def test_the_memory_of_keys_is_bounded_and_never_stays_full():
 def test_a_key_is_masked_the_second_time_as_the_first(key):
     text = json.dumps({key: 1})
     assert redact(text) == redact(text) != text
+
+
+def test_what_is_in_a_name_is_judged_by_what_stands_beside_it_whatever_was_read_before():
+    alone, beside = {"name": {"text": "anna"}}, {"phone": "07700900123", "name": {"text": "anna"}}
+    for value in (alone, beside, alone, beside):
+        shown = "anna" if value is alone else "***"
+        assert redact_value(value)["name"]["text"] == shown
+        assert json.loads(redact(json.dumps(value)))["name"]["text"] == shown

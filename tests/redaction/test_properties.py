@@ -61,6 +61,9 @@ def test_a_second_redaction_changes_nothing(text):
         '{"ts": {"address": {"text": 1715642626.',
         "orders10:10, 447123454821@example.com!me",
         'order=>4915112345678"@types/node@20.1.0',
+        '{"name": -1000000, "phone": null}',
+        '{"name": 12, "phone": null}',
+        '{"wamid.totalTokens": 860244208, "a": 1}',
     ],
 )
 def test_what_a_mask_uncovers_was_masked_before(text):

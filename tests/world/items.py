@@ -12,7 +12,7 @@ from pynamodb.attributes import UnicodeAttribute
 from console.audit.actions import SYSTEM_TRAIL, Action, staff_trail
 from console.audit.review.filters import MIDDLEWARE
 from console.clock import to_epoch, to_iso
-from console.dynamodb.attributes import PlainListAttribute, PlainMapAttribute
+from console.dynamodb.values import PlainListAttribute, PlainMapAttribute
 from console.staff import password_links
 from conversations.models import Conversation
 from tests.world import chats, tenant_conversations, tenants, threads

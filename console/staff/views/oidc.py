@@ -13,7 +13,7 @@ from console.answers import answer
 from console.errors import ConsoleError, NotFound
 from console.staff import oidc, sessions
 from console.staff.access import public
-from console.staff.cookies import delete_cookie, session_token, set_cookie, set_session_cookie
+from console.staff.cookies import delete_cookie, set_cookie, set_session_cookie
 from console.staff.destinations import safe_destination
 from console.staff.oidc import attempts, sign_in, sign_out
 from console.staff.oidc.refusals import Refusal
@@ -62,7 +62,7 @@ def back(request: HttpRequest) -> HttpResponse:
 def signed_out(request: HttpRequest) -> HttpResponse:
     """After the sign-out here: a page that goes on to the provider's, where it has one."""
     _check_configured()
-    token = session_token(request)
+    token = sessions.token_of(request.COOKIES)
     if token and sessions.authenticate_request(token, is_activity=False) is not None:
         return HttpResponseRedirect(reverse("home"))
     going_on_to = sign_out.destination(request.build_absolute_uri(reverse("sign-in")))

@@ -16,7 +16,7 @@ from console.errors import ConsoleError, Invalid
 from console.staff import authentication, devices, oidc, password_links, sessions
 from console.staff.access import public
 from console.staff.authentication import CodeNeeded, SecondStepOver, SignedIn
-from console.staff.cookies import session_token, set_session_cookie
+from console.staff.cookies import set_session_cookie
 from console.staff.destinations import safe_destination
 from console.staff.forms import CODE_REFUSED, REFUSED, CodeForm, SetPasswordForm, SignInForm
 from console.staff.passwords import TooManySignIns
@@ -35,7 +35,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     """The sign-in page; who is signed in already goes on to where they were heading."""
     if request.method == "POST":
         return _sign_in(request)
-    token = session_token(request)
+    token = sessions.token_of(request.COOKIES)
     if token and sessions.authenticate_request(token) is not None:
         return HttpResponseRedirect(_destination(request) or reverse("home"))
     return _page(request, SignInForm())
@@ -87,7 +87,7 @@ def code(request: HttpRequest) -> HttpResponse:
 @form_on("home")
 def sign_out(request: HttpRequest) -> HttpResponse:
     """End the session, wherever its cookie was copied to; without one, only the cookie goes."""
-    staff = sessions.authenticate_request(session_token(request), is_activity=False)
+    staff = sessions.authenticate_request(sessions.token_of(request.COOKIES), is_activity=False)
     return signed_out(request, authentication.sign_out(staff) if staff is not None else "")
 
 

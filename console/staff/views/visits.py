@@ -2,11 +2,10 @@
 
 from django.http import HttpRequest
 
-from console.staff import devices
+from console.staff import devices, sessions
 from console.staff.addresses import client_address
 from console.staff.authentication import Visit
 from console.staff.browsers import browser_label
-from console.staff.cookies import session_token
 
 
 def visit_of(request: HttpRequest, username: str = "") -> Visit:
@@ -15,5 +14,5 @@ def visit_of(request: HttpRequest, username: str = "") -> Visit:
         address=client_address(request),
         label=browser_label(request.headers.get("User-Agent", "")),
         known_as=devices.known(request, username),
-        previous_token=session_token(request),
+        previous_token=sessions.token_of(request.COOKIES),
     )

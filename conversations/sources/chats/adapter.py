@@ -32,7 +32,6 @@ from conversations.sources.records import Link, Listing, RecordPage, Row, Start
 FOR_WHOM = "Chats belong to no company: only people whose scope is all companies read them."
 # Of the person's newest entries in the trail, and of the sessions among them.
 ENTRIES_READ, OPENED_SHOWN = 100, 12
-UNSEARCHED = "not searched, because they belong to no company, and your scope is some companies only."
 
 
 class Chats(Adapter):
@@ -52,6 +51,7 @@ class Chats(Adapter):
     tables: ClassVar[tuple[str, ...]] = ("SESSIONS", "CHATS", "CHAT_MESSAGES", "IMAGE_RESPONSES")
     lookups: ClassVar[Mapping[str, type[Lookup]]] = by_look(ByPhone, ByUser, BySession, ByImage, ByPrompt)
     actions: ClassVar[Mapping[str, Action]] = {"end": EndSession()}
+    unsearched = "not searched, because they belong to no company, and your scope is some companies only."
     found_by: ClassVar[Mapping[Kind, tuple[tuple[str, str], ...]]] = {
         Kind.PHONE: (("phone", "phone"),),
         Kind.SESSION: (("session", "session_id"),),
@@ -75,10 +75,6 @@ class Chats(Adapter):
             if begun_at(each) and (place := session_place(owner_of(each), each)) is not None
         )
         return Start(links[:OPENED_SHOWN], "Opened by you lately")
-
-    def unsearched(self, staff: Staff) -> str:
-        """Chats have no company by which they could be in a limited scope."""
-        return "" if staff.scope.everything else UNSEARCHED
 
     def is_in_use(self, owner_id: str) -> bool:
         """Chats belong to no company; reads nothing."""

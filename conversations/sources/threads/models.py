@@ -6,8 +6,8 @@ The assistant writes them: read tolerantly, and write only the named attributes 
 from pynamodb.attributes import BooleanAttribute, NumberAttribute, UnicodeAttribute
 from pynamodb.indexes import AllProjection, GlobalSecondaryIndex
 
-from console.dynamodb.attributes import PlainListAttribute, PlainMapAttribute
 from console.dynamodb.models import ForeignModel, TableMeta
+from console.dynamodb.values import PlainListAttribute, PlainMapAttribute
 
 TABLE = "THREADS"
 

@@ -74,7 +74,7 @@ def test_its_first_page_leads_to_lists_and_look_ups(notes):
 
 
 def test_who_cannot_find_anything_in_it_is_told_why_and_asked_for_nothing(notes, monkeypatch):
-    monkeypatch.setattr(NOTES, "unsearched", lambda staff: "Only on Sundays.")
+    monkeypatch.setattr(NOTES, "unsearched", "Only on Sundays.")
     agent = signed_in(member())
     for answer in (agent.get(HOME), agent.post(f"{HOME}find/", {"look": "company", "company": "nobody"})):
         assert answer.status_code == 200

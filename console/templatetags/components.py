@@ -1,0 +1,136 @@
+"""Template tags of what stands on every page: icons, states and fields of forms.
+
+Their HTML is in templates/components/. On the page of a refused form the focus is on what is to be corrected, and the
+title says so: without scripts too.
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any
+
+from django import template
+from django.core.files.storage import storages
+from django.forms import BaseForm, BaseFormSet, BoundField
+from django.template import Context
+from django.template.loader import render_to_string
+
+register = template.Library()
+
+# What a context names a refusal that is none of a form's.
+_REFUSALS = ("problem", "stale")
+
+
+@register.simple_tag
+def icon(name: str, small: bool = False, alt: str = "") -> str:
+    """An icon of static/icons.svg. name: its id there; small: 14 px instead of 18; alt: its words, only when no text
+    stands beside it."""
+    return _rendered(storages["staticfiles"], "components/_icon.html", name=str(name), small=small, alt=str(alt))
+
+
+@register.simple_tag
+def tag(text: object, tone: str = "", icon_name: str = "", title: object = "", most: int = 0) -> str:
+    """A state in a word. tone: human (amber), ai (violet), bad, good or nothing; title: more words on hover; most: so
+    many characters of the text are shown, and the whole of it on hover."""
+    said = {"text": str(text), "tone": tone, "icon_name": icon_name, "title": str(title), "most": most}
+    return _rendered(storages["staticfiles"], "components/_tag.html", **said)
+
+
+# A page has hundreds of few different ones. The storage, which says where the file of icons is, is another one where
+# settings change.
+@lru_cache(maxsize=2048)
+def _rendered(storage: object, template_name: str, **said: str | int) -> str:
+    return render_to_string(template_name, said)
+
+
+@register.simple_tag
+def asset(path: str) -> str:
+    """The address of a file of ours, as `{% static %}` has it; a page names a dozen, and each is looked up once."""
+    return _address(storages["staticfiles"], path)
+
+
+@lru_cache(maxsize=128)
+def _address(storage: object, path: str) -> str:
+    return str(storage.url(path))  # type: ignore[attr-defined]
+
+
+@register.inclusion_tag("components/_field.html", name="field", takes_context=True)
+def field_of_form(context: Context, field: BoundField, optional: object = True) -> dict[str, Any]:
+    """A field with its label, help and errors; `optional=False` hides the word "optional"."""
+    focused = bool(field.errors) and not field.is_hidden and _takes_focus(context)
+    # A field that is needed at times says itself when.
+    is_plain = field.field.required or optional is False or hasattr(field.field, "says_when")
+    return {
+        "field": field,
+        "widget": field.as_widget(attrs=_autofocus(context, field, focused and not field.use_fieldset)),
+        "focused": focused,
+        "optional": not is_plain,
+    }
+
+
+@register.inclusion_tag("components/_form_errors.html", takes_context=True)
+def form_errors(context: Context, form: Any) -> dict[str, Any]:
+    """What is wrong with a form as a whole, and links to its fields where several are to be corrected."""
+    bad = list(_bad_fields(form))
+    is_summed_up = len(bad) > 1 and _is_sent(context)
+    return {
+        "whole": form.non_field_errors() if isinstance(form, BaseForm) else (),
+        "fields": bad if is_summed_up else (),
+        "focused": is_summed_up and _takes_focus(context),
+    }
+
+
+@register.simple_tag(takes_context=True)
+def error_mark(context: Context) -> str:
+    """What a title begins with where what was sent is refused: it is what a screen reader says first."""
+    if not _is_sent(context):
+        return ""
+    shown: Any = context.flatten()
+    refused = any(shown.get(name) for name in _REFUSALS) or any(map(_has_errors, _forms(shown.values())))
+    return "Error: " if refused else ""
+
+
+def _forms(values: Iterable[Any]) -> Iterator[Any]:
+    """The forms among values of a context, with those in a dict and in what asks a question."""
+    for value in values:
+        if isinstance(value, BaseForm | BaseFormSet):
+            yield value
+        elif isinstance(value, dict):
+            yield from (each for each in value.values() if isinstance(each, BaseForm))
+        elif isinstance(form := getattr(value, "form", None), BaseForm):
+            yield form
+
+
+def _has_errors(form: Any) -> bool:
+    return form.is_bound and bool(any(form.errors) or (getattr(form, "rows", None) and any(form.rows.errors)))
+
+
+def _bad_fields(form: Any, row: int = 0) -> Iterator[tuple[BoundField, int]]:
+    """The fields to be corrected, in order, each with the number of the row that it stands in (0 for none)."""
+    if isinstance(form, BaseFormSet):
+        for number, each in enumerate(form.forms, 1):
+            yield from _bad_fields(each, number)
+        return
+    yield from ((form[name], row) for name in form.fields if name in form.errors and not form[name].is_hidden)
+    if rows := getattr(form, "rows", None):
+        yield from _bad_fields(rows)
+
+
+def _is_sent(context: Context) -> bool:
+    request = getattr(context, "request", None)
+    return request is not None and request.method == "POST"
+
+
+def _takes_focus(context: Context) -> bool:
+    """Whether this is the first on the page of what was sent that is to be corrected."""
+    request = getattr(context, "request", None)
+    if not _is_sent(context) or getattr(request, "has_focus", False):
+        return False
+    request.has_focus = True  # type: ignore[union-attr]
+    return True
+
+
+def _autofocus(context: Context, field: BoundField, focused: bool) -> dict[str, Any] | None:
+    if focused:
+        return {"autofocus": True}
+    usual = field.field.widget.attrs.get("autofocus")
+    return {"autofocus": False} if usual and _is_sent(context) and any(_bad_fields(field.form)) else None

@@ -1,0 +1,22 @@
+"""How much of the console every page enters, and how that is counted."""
+
+from tests.bench.rooms import count, entered
+from tests.people import member, signed_in
+
+
+def test_what_every_page_costs_is_sixteen_files(store):
+    browser = signed_in(member())
+    found = count(lambda: lambda: browser.get("/help/"), lambda: lambda: browser.get("/help/"))
+    assert found["console/help.py"] >= {"help_page"}
+    assert len(found) <= 16, sorted(found)
+
+
+def test_threads_of_a_request_are_counted_and_libraries_and_tests_are_not(store):
+    from console.dynamodb import calls
+    from console.dynamodb.presence import table_ready
+
+    with entered() as found:
+        calls.parallel(lambda: table_ready("STAFF"), lambda: sum([1]))
+    assert found["console/dynamodb/presence.py"] >= {"table_ready"}
+    assert found["console/dynamodb/calls.py"] >= {"parallel", "submit"}
+    assert all(path.startswith(("console/", "tenants/", "conversations/")) for path in found)

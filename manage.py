@@ -9,7 +9,7 @@ def main() -> None:
     """Run one management command."""
     if sys.argv[1:2] == ["demo"]:
         # The demo brings its own environment, so that it starts on a machine where nothing is configured.
-        from console.demo_environment import apply
+        from demo.environment import apply
 
         apply()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")

@@ -15,7 +15,7 @@ from django.urls import set_urlconf
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from console.dynamodb.registry import TABLES
-from tests import dynamodb_local
+from demo import dynamodb_local
 from tests.direct import handed_over
 from tests.store import Store
 
@@ -34,7 +34,7 @@ STORE_FIXTURES = {"store", "bare_store", "dynamodb"}
 # Files about what a page shows. Those about what a page writes step by step go by other names, or are named here.
 OF_PAGES = re.compile(
     r"/test_(?!hand_off_view)\w*views?\.py|/views/test_"
-    r"|staff/(oidc/)?test_(own_account|sign_in|second_step|who_gets_in)\.py|test_(picture|demo_items|interleavings)\.py"
+    r"|staff/(oidc/)?test_(own_account|sign_in|second_step|who_gets_in)\.py|test_(picture|interleavings)\.py|demo/test_items\.py"
 )
 
 
@@ -125,7 +125,7 @@ def dynamodb(request: pytest.FixtureRequest) -> Iterator[Store]:
         yield Store(endpoint, local=True)
         server.stop()
     else:
-        from console.dynamodb.embedded import EmbeddedDynamoDB
+        from demo.embedded import EmbeddedDynamoDB
 
         with EmbeddedDynamoDB() as embedded, handed_over(embedded):
             yield Store(embedded.endpoint, local=False)

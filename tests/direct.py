@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.httpsession import URLLib3Session
 
-from console.dynamodb.embedded import EmbeddedDynamoDB
+from demo.embedded import EmbeddedDynamoDB
 
 _over_http = URLLib3Session.send
 # Threads in which the console makes calls at the same time, for one request.

@@ -18,7 +18,7 @@ from django.conf import settings
 from console.dynamodb.client import client as console_client
 from console.dynamodb.definition import create_table_request
 from console.dynamodb.registry import TABLES, key_of, table_name
-from tests.dynamodb_local import plain_client
+from demo.dynamodb_local import plain_client
 
 WRITES = {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}
 

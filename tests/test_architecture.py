@@ -9,9 +9,14 @@ import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 
 ROOT = Path(__file__).resolve().parent.parent
-APPS = ("console", "tenants", "conversations")
+APPS = ("console", "tenants", "conversations", "demo")
 SERVICE_LAYER = ("services", "queries", "queue", "forms", "transcript", "facts", "recording", "panel")
-MAY_IMPORT = {"console": set(), "tenants": {"console"}, "conversations": {"console", "tenants"}}
+MAY_IMPORT = {
+    "console": set(),
+    "tenants": {"console"},
+    "conversations": {"console", "tenants"},
+    "demo": {"console", "tenants", "conversations"},
+}
 
 
 def modules(app: str) -> Iterator[Path]:

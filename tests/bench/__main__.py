@@ -86,8 +86,8 @@ def build(endpoint: str, sizes: tuple[int, ...]) -> str:
     from console.dynamodb.definition import create_table_request
     from console.dynamodb.registry import TABLES, table_name
     from conversations.reading import reference_of
+    from demo.dynamodb_local import plain_client
     from tests.bench import platform
-    from tests.dynamodb_local import plain_client
     from tests.store import to_dynamodb
 
     settings.DYNAMODB_ENDPOINT = endpoint
@@ -239,7 +239,7 @@ def main() -> None:
     sizes = QUICK_SIZES if options.quick else SIZES
     repeats = options.repeats or (12 if options.quick else 40)
     with tempfile.TemporaryDirectory() as records:
-        from tests.dynamodb_local import DynamoDBLocal
+        from demo.dynamodb_local import DynamoDBLocal
 
         with DynamoDBLocal(heap="4g") as local:
             environment = environment_of(records, local.endpoint)

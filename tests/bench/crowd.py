@@ -147,8 +147,8 @@ def run(agents: int, minutes: float, environment: dict[str, str]) -> dict[str, A
 
     from console.dynamodb.definition import create_table_request
     from console.dynamodb.registry import TABLES, table_name
+    from demo.dynamodb_local import plain_client
     from tests import people
-    from tests.dynamodb_local import plain_client
     from tests.queue import filled
     from tests.store import Store
 
@@ -209,7 +209,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--json", action="store_true", help="print one object")
     options = parser.parse_args()
-    from tests.dynamodb_local import DynamoDBLocal
+    from demo.dynamodb_local import DynamoDBLocal
 
     with tempfile.TemporaryDirectory() as records, DynamoDBLocal() as local:
         environment = environment_of(records, local.endpoint)

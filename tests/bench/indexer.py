@@ -87,7 +87,7 @@ def main() -> int:
     django.setup()
     from django.conf import settings
 
-    from tests.dynamodb_local import DynamoDBLocal
+    from demo.dynamodb_local import DynamoDBLocal
     from tests.store import Store
 
     with DynamoDBLocal() as server:

@@ -14,8 +14,8 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from console.wsgi import application as console
+from demo.dynamodb_local import plain_client
 from tests.bench.recording import record_of
-from tests.dynamodb_local import plain_client
 
 _pool = ThreadPoolExecutor(16)
 _client = plain_client(os.environ["DYNAMODB_ENDPOINT"]) if "DYNAMODB_ENDPOINT" in os.environ else None

@@ -136,7 +136,7 @@ def main(bench: Bench) -> None:
 
     from console.dynamodb.definition import create_table_request
     from console.dynamodb.registry import TABLES, table_name
-    from tests.dynamodb_local import DynamoDBLocal, plain_client
+    from demo.dynamodb_local import DynamoDBLocal, plain_client
 
     sizes = bench.quick if options.quick else bench.sizes
     with DynamoDBLocal() as local:

@@ -6,9 +6,11 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from conversations.demo.chats import ALLOTMENT, IVO, MEI, ROSA, TOM, image_id
+from demo.chats import image_id
 from tests.browser.looks import FEWER, LOOKS, check_looks, walk
 
+ROSA, TOM, MEI, IVO = "+447700900301", "+447700900302", "+447700900303", "447700900304"
+ALLOTMENT = "a small allotment in June seen from above, beds of lettuce and beans, watercolour"
 # One pixel, as PNG.
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 OPEN = "tbody [data-open]"

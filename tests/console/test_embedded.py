@@ -11,9 +11,9 @@ import pytest
 from pynamodb.attributes import UnicodeAttribute
 
 from console.dynamodb.connection import transaction
-from console.dynamodb.embedded import EmbeddedDynamoDB
 from console.dynamodb.models import StoreModel, TableMeta
 from console.dynamodb.translation import TransactionRefused
+from demo.embedded import EmbeddedDynamoDB
 from tests import faults
 from tests.store import Store
 

@@ -6,7 +6,7 @@ import pytest
 
 from console.dynamodb.registry import table_name
 from conversations.models import CompanyProjectIndex
-from tests.dynamodb_local import plain_client
+from demo.dynamodb_local import plain_client
 from tests.store import Store
 
 pytestmark = pytest.mark.store

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from console import clock
-from tenants import demo, onboarding, settings, users
+from demo import tenants as demo
+from tenants import onboarding, settings, users
 from tenants.keys import Channel
 from tenants.onboarding import Draft
 from tenants.users import UserValues

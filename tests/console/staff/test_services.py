@@ -7,7 +7,6 @@ import pytest
 from console.audit.actions import staff_trail
 from console.errors import Conflict, Invalid, NotFound, StoreUnavailable
 from console.staff import accounts, password_links, services
-from console.staff.demo import create_demo_staff
 from console.staff.permissions import Role
 from tests import faults
 from tests.console.staff.conftest import ADMIN, PASSWORD
@@ -253,14 +252,3 @@ def test_release_that_failed_is_said_and_can_be_repeated(store, agent, monkeypat
 def test_accounts_are_listed_by_username(store, agent):
     services.create("a.first", PASSWORD, role=Role.ADMIN, actor=ADMIN)
     assert [account.username for account in services.list_accounts()] == ["a.first", "amira.haddad"]
-
-
-def test_demo_has_a_sign_in_per_role_and_a_colleague(store, client):
-    made = create_demo_staff()
-    assert set(made) == {role.value for role in Role}
-    for role, sign_in in made.items():
-        assert client.post("/sign-in/", sign_in).status_code == 302
-        assert store.get("STAFF", username=sign_in["username"])["role"] == role
-    assert len({sign_in["password"] for sign_in in made.values()}) == 4
-    assert store.get("STAFF", username="amira.haddad")["scope"] == ["company:ci-cuc-001", "company:ci-nwe-002"]
-    assert len(store.get("STAFF", username="tom.becker")["scope"]) == 3

@@ -1,0 +1,152 @@
+"""Reads the dialogues of the demo: text files in `dialogues/`, whose README describes the format for who writes one."""
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).with_name("dialogues")
+_UNITS = {"d": "days", "h": "hours", "m": "minutes", "s": "seconds"}
+_SPAN = re.compile(r"-?([0-9]+[dhms])+")
+
+
+class DialogueError(ValueError):
+    """A line that cannot be read. The message begins with file and line."""
+
+    def __init__(self, place: str, problem: str) -> None:
+        super().__init__(f"{place}: {problem}")
+
+
+@dataclass(slots=True)
+class Turn:
+    """One message, or one thing that happens between messages. `more` holds other attributes of the stored message."""
+
+    kind: str
+    text: str
+    place: str
+    more: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def ago(self) -> timedelta:
+        """How long ago it happened: the first word of the text. Raises `DialogueError`."""
+        return span(self.text.split(" ", 1)[0], self.place)
+
+    def words(self, count: int) -> list[str]:
+        """The words that the text begins with, then the rest of it ("" if there is none). Raises `DialogueError`."""
+        words = self.text.split(" ", count)
+        if len(words) < count:
+            raise DialogueError(self.place, f"“{self.kind}” needs {count} words, such as “{self.kind}: 2h amira”")
+        return words if len(words) > count else [*words, ""]
+
+
+@dataclass(slots=True)
+class Dialogue:
+    """One dialogue: the words of its first line, its headers and its turns. `place` is "FILE:LINE"."""
+
+    words: tuple[str, ...]
+    place: str
+    headers: dict[str, str] = field(default_factory=dict)
+    turns: list[Turn] = field(default_factory=list)
+
+    def get(self, name: str, default: str = "") -> str:
+        """A header, or the default where it is left out."""
+        return self.headers.get(name, default)
+
+    def needed(self, name: str) -> str:
+        """A header that each dialogue of the file has. Raises `DialogueError`."""
+        if name not in self.headers:
+            raise DialogueError(self.place, f"the dialogue has no “{name}:” line")
+        return self.headers[name]
+
+    def span(self, name: str) -> timedelta:
+        """A header that is a time span. Raises `DialogueError`."""
+        return span(self.needed(name), self.place)
+
+    def json(self, name: str) -> Any:
+        """A header that is JSON. Raises `DialogueError`."""
+        return _json(self.needed(name), self.place, object)
+
+
+def span(text: str, place: str) -> timedelta:
+    """`3d4h`, `90m` or `-40m` as a time span. Raises `DialogueError`."""
+    if not _SPAN.fullmatch(text):
+        raise DialogueError(place, f"“{text}” is not a time span such as 3d4h, 90m or -40m")
+    parts: Mapping[str, int] = {_UNITS[unit]: int(number) for number, unit in re.findall(r"([0-9]+)([dhms])", text)}
+    return timedelta(**parts) * (-1 if text.startswith("-") else 1)
+
+
+def read(name: str, words: int, headers: Collection[str], kinds: Collection[str]) -> list[Dialogue]:
+    """The dialogues of `dialogues/NAME.txt`, each with so many words in its first line, and with these headers and
+    kinds of turns at most. Raises `DialogueError`."""
+    path = FOLDER / f"{name}.txt"
+    return list(parse(path.read_text(encoding="utf-8"), path.name, words, headers, kinds))
+
+
+def parse(text: str, file: str, words: int, headers: Collection[str], kinds: Collection[str]) -> Iterator[Dialogue]:
+    """As `read`, of a text; `file` is its name in messages."""
+    dialogue: Dialogue | None = None
+    # Not `splitlines`, which also splits at separators that a message may hold.
+    for number, line in enumerate(text.split("\n"), 1):
+        place = f"{file}:{number}"
+        if line.startswith("=== "):
+            if dialogue is not None:
+                yield _whole(dialogue)
+            dialogue = Dialogue(tuple(line.split()[1:]), place)
+            if len(dialogue.words) != words:
+                raise DialogueError(place, f"“===” is followed by {words} words, not {len(dialogue.words)}")
+        elif line.startswith("#"):
+            continue
+        elif dialogue is None:
+            if line.strip():
+                raise DialogueError(place, "a file begins with a line “=== …”")
+        else:
+            _take(line, place, dialogue, headers, kinds)
+    if dialogue is not None:
+        yield _whole(dialogue)
+
+
+def _take(line: str, place: str, dialogue: Dialogue, headers: Collection[str], kinds: Collection[str]) -> None:
+    """One line of a dialogue: blank, the next line of a message, a header, a turn, or attributes of the last turn."""
+    turns = dialogue.turns
+    if not line.strip() or line.startswith("  "):
+        if turns:
+            turns[-1].text += f"\n{line[2:].rstrip()}"
+        elif line.strip():
+            raise DialogueError(place, "an indented line goes on with a message, and there is none before it")
+        return
+    name, colon, rest = line.partition(":")
+    if not colon or line[0] == " ":
+        raise DialogueError(
+            place, f"“{line.strip()}” is no “name: text”; further lines of a message are indented by two"
+        )
+    if name == "with" and turns:
+        turns[-1].more |= _json(rest, place, dict)
+    elif name in headers and not turns:
+        if name in dialogue.headers:
+            raise DialogueError(place, f"the dialogue has two “{name}:” lines")
+        dialogue.headers[name] = rest.strip()
+    elif name in kinds:
+        turns.append(Turn(name, rest.strip(), place))
+    else:
+        known = ", ".join(sorted(kinds if turns else {*headers, *kinds}))
+        raise DialogueError(place, f"“{name}” is not known here; known are {known}")
+
+
+def _whole(dialogue: Dialogue) -> Dialogue:
+    for turn in dialogue.turns:
+        turn.text = turn.text.strip()
+    return dialogue
+
+
+def _json(text: str, place: str, kind: type) -> Any:
+    try:
+        value = json.loads(text, parse_float=Decimal)
+    except ValueError as error:
+        raise DialogueError(place, f"not JSON: {error}") from None
+    if not isinstance(value, kind):
+        raise DialogueError(place, "“with:” takes a JSON object")
+    return value

@@ -1,0 +1,165 @@
+"""DynamoDB Local for the demo and the tests: found or fetched, started on a free port, stopped at the end.
+
+Jars are looked for in the directory that DYNAMODB_LOCAL_JARS names, then in `.cache/dynamodb-local/`, where they are
+put with Maven at the first start, or by `python -m demo.dynamodb_local`.
+"""
+
+import os
+import shutil
+import socket
+import subprocess  # java and Maven, with arguments of our own  # nosec B404
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any, Self
+
+import botocore.config
+import botocore.session
+from botocore.exceptions import BotoCoreError, ClientError
+
+ROOT = Path(__file__).resolve().parent.parent
+CACHE = ROOT / ".cache" / "dynamodb-local"
+VERSION = "3.1.0"
+MAIN_CLASS = "software.amazon.dynamodb.services.local.main.ServerRunner"
+START_SECONDS = 60.0
+
+POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>console.tests</groupId>
+  <artifactId>dynamodb-local</artifactId>
+  <version>1</version>
+  <dependencies>
+    <dependency>
+      <groupId>software.amazon.dynamodb</groupId>
+      <artifactId>DynamoDBLocal</artifactId>
+      <version>{VERSION}</version>
+    </dependency>
+  </dependencies>
+</project>
+"""
+
+
+class Unavailable(Exception):
+    """DynamoDB Local cannot be run here; the message says what is missing."""
+
+
+def jars() -> Path | None:
+    """The directory that holds DynamoDB Local with its native library, if there is one."""
+    named = os.environ.get("DYNAMODB_LOCAL_JARS")
+    for directory in ([Path(named)] if named else []) + [CACHE]:
+        if any(directory.glob("DynamoDBLocal-*.jar")) and any(directory.glob("*sqlite4java-*.so")):
+            return directory
+    return None
+
+
+def fetch() -> Path:
+    """Make sure that the jars are there, with Maven if need be. Raises `Unavailable`."""
+    found = jars()
+    if found is not None:
+        return found
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise Unavailable("no jars of DynamoDB Local (set DYNAMODB_LOCAL_JARS) and no Maven to fetch them")
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        pom = Path(folder) / "pom.xml"
+        pom.write_text(POM)
+        goal = ["dependency:copy-dependencies", f"-DoutputDirectory={CACHE}", "-DincludeScope=runtime"]
+        command = [maven, "-B", "-q", "-f", str(pom), *goal]
+        ran = subprocess.run(command, capture_output=True, text=True, check=False)  # nosec B603
+    found = jars()
+    if ran.returncode != 0 or found is None:
+        raise Unavailable(f"Maven could not fetch DynamoDB Local {VERSION}: {(ran.stdout + ran.stderr)[-2000:]}")
+    return found
+
+
+class DynamoDBLocal:
+    """One DynamoDB Local process on a free loopback port, with so much `heap`. Context manager.
+
+    It keeps its data in `folder`, in memory without one.
+    """
+
+    def __init__(self, heap: str = "512m", folder: Path | None = None) -> None:
+        self._heap = heap
+        self._stored = ["-inMemory"] if folder is None else ["-dbPath", str(folder)]
+        self.endpoint = ""
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> str:
+        """Start it, wait until it answers, return its endpoint URL. Raises `Unavailable`."""
+        java = shutil.which("java")
+        if java is None:
+            raise Unavailable("no java on the PATH")
+        directory = fetch()
+        port = _free_port()
+        command = [java, f"-Xmx{self._heap}", f"-Djava.library.path={directory}", "-cp", f"{directory}/*", MAIN_CLASS]
+        self._process = subprocess.Popen(  # nosec B603
+            [*command, *self._stored, "-sharedDb", "-disableTelemetry", "-port", str(port)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        self.endpoint = f"http://127.0.0.1:{port}"
+        self._wait_until_it_answers()
+        return self.endpoint
+
+    def stop(self) -> None:
+        """End the process, if it runs."""
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process, self.endpoint = None, ""
+
+    def _wait_until_it_answers(self) -> None:
+        client = plain_client(self.endpoint)
+        end = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                client.list_tables()
+                return
+            except (BotoCoreError, ClientError) as error:
+                code = self._process.poll() if self._process else None
+                if code is not None or time.monotonic() > end:
+                    self.stop()
+                    raise Unavailable(f"DynamoDB Local did not start (exit code {code}): {error}") from error
+                time.sleep(0.1)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+
+def plain_client(endpoint: str, service: str = "dynamodb") -> Any:
+    """A botocore client as any other program has one, with credentials of its own and no settings of the console."""
+    return botocore.session.Session().create_client(
+        service,
+        region_name="eu-west-2",
+        endpoint_url=endpoint,
+        aws_access_key_id="test",
+        aws_secret_access_key="test",  # any will do  # noqa: S106  # nosec B106
+        config=botocore.config.Config(
+            connect_timeout=2, read_timeout=20, max_pool_connections=32, retries={"total_max_attempts": 1}
+        ),
+    )
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+if __name__ == "__main__":
+    try:
+        sys.stdout.write(f"{fetch()}\n")
+    except Unavailable as unavailable:
+        sys.exit(str(unavailable))

@@ -1,0 +1,34 @@
+"""The environment of `manage.py demo`: plain http on loopback, fresh secrets, a DynamoDB of its own."""
+
+import os
+import secrets
+
+
+def apply() -> None:
+    """Put the demo's settings into the process environment, over whatever a developer's shell holds.
+
+    Only the demo command calls this, before settings load. Credentials are dummies and every table name is the
+    default of the environment "demo", so that a demo can never reach a real account.
+    """
+    for name in [name for name in os.environ if name.startswith("TABLE_")]:
+        del os.environ[name]
+    os.environ.update(
+        DJANGO_SETTINGS_MODULE="demo.settings",
+        CONSOLE_ENV="demo",
+        SECRET_KEY=secrets.token_urlsafe(48),
+        SECRET_KEY_FALLBACKS="",
+        ALLOWED_HOSTS="127.0.0.1,localhost",
+        CSRF_TRUSTED_ORIGINS="",
+        DEBUG="false",
+        PLAIN_HTTP="true",
+        AWS_REGION="eu-west-2",
+        AWS_ACCESS_KEY_ID="demo",
+        AWS_SECRET_ACCESS_KEY="demo",  # any will do for a DynamoDB of its own  # noqa: S106  # nosec B106
+        DYNAMODB_ENDPOINT="http://127.0.0.1:0",
+        # The embedded store answers one call after another and takes seconds over an item of 10,000 messages.
+        DYNAMODB_READ_TIMEOUT_SECONDS="20",
+        REQUEST_DEADLINE_SECONDS="40",
+        STATIC_MANIFEST="false",
+    )
+    for name in ("AWS_SESSION_TOKEN", "AWS_PROFILE"):
+        os.environ.pop(name, None)

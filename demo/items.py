@@ -1,0 +1,62 @@
+"""Every item of the demo, and writing them to the tables."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from boto3.dynamodb.types import TypeSerializer
+
+from console.dynamodb.connection import call
+from console.dynamodb.definition import create_table_request
+from console.dynamodb.registry import TABLES, table_name
+from conversations.companies import PARTITION
+from demo import chats, conversations, tenant_conversations, tenants, threads
+
+Record = tuple[str, dict[str, Any]]
+BATCH = 25
+
+
+def items(now: datetime) -> Iterator[Record]:
+    """Every item as (table key, item in plain Python as boto3's serializer takes it).
+
+    The same aware `now` gives the same items, and all times lie relative to it. Raises `ValueError` for a naive `now`,
+    and `DialogueError` for a dialogue that cannot be read.
+    """
+    if now.tzinfo is None:
+        raise ValueError("now must be aware")
+    now = now.astimezone(UTC)
+    for company in conversations.COMPANIES:
+        if company.get("registered", True):
+            yield "CONSOLE", {"pk": PARTITION, "sk": company["id"], "name": company["name"], "source": "demo"}
+    for part in (conversations, tenant_conversations, chats, threads, tenants):
+        yield from part.items(now)
+
+
+def create_tables() -> None:
+    """Create every table of the registry with its indexes and TTL. Raises the store's errors."""
+    for key, spec in TABLES.items():
+        call("CreateTable", **create_table_request(key))
+        if spec.ttl:
+            ttl = {"Enabled": True, "AttributeName": spec.ttl}
+            call("UpdateTimeToLive", TableName=table_name(key), TimeToLiveSpecification=ttl)
+
+
+def fill_tables(now: datetime) -> None:
+    """Write every item. Raises `DialogueError` and the store's errors."""
+    serialize = TypeSerializer().serialize
+    batch: list[tuple[str, dict[str, Any]]] = []
+    for key, item in items(now):
+        batch.append((table_name(key), {name: serialize(value) for name, value in item.items()}))
+        if len(batch) == BATCH:
+            _write(batch)
+            batch = []
+    if batch:
+        _write(batch)
+
+
+def _write(batch: list[tuple[str, dict[str, Any]]]) -> None:
+    requests: dict[str, list[dict[str, Any]]] = {}
+    for name, item in batch:
+        requests.setdefault(name, []).append({"PutRequest": {"Item": item}})
+    while requests:
+        requests = call("BatchWriteItem", RequestItems=requests).get("UnprocessedItems") or {}

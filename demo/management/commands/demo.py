@@ -1,0 +1,202 @@
+"""`manage.py demo`: the whole console on this machine, with data, in seconds."""
+
+import json
+import signal
+import sys
+import threading
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from console import clock
+from console.dynamodb.calls import budget
+from console.dynamodb.registry import TABLES, table_name
+from console.remembering import forget_everything
+from conversations.indexing.health import read_health
+from conversations.indexing.worker import Worker
+from demo import dynamodb_local
+from demo.dialogues import DialogueError
+from demo.embedded import EmbeddedDynamoDB
+from demo.items import create_tables, fill_tables
+from demo.links import link
+from demo.staff import PASSWORD, create_staff, sign_ins
+
+# The indexer: a round sweeps a page, and the demo has a few.
+ROUNDS, END_SECONDS = 100, 2.0
+
+
+class Command(BaseCommand):
+    """A DynamoDB with all tables and realistic data, a sign-in for each role, and the console over plain http."""
+
+    help = "Run the console on 127.0.0.1 with a DynamoDB of its own and realistic data."
+    requires_system_checks: list[str] = []  # type: ignore[assignment]
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Port of the console (0 picks a free one), JSON output, and where data is kept."""
+        parser.add_argument("--port", type=int, default=8000, help="port of the console; 0 picks a free one (8000)")
+        parser.add_argument("--json", action="store_true", help="print addresses and sign-ins as one line of JSON")
+        parser.add_argument(
+            "--dynamodb-local", action="store_true", help="use DynamoDB Local (Java) instead of the embedded DynamoDB"
+        )
+        parser.add_argument("--keep", type=Path, metavar="DIR", help="keep the data in DIR; needs --dynamodb-local")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Start, fill, print, serve until interrupted."""
+        folder: Path | None = options["keep"]
+        if folder and not options["dynamodb_local"]:
+            raise CommandError("The embedded DynamoDB keeps nothing. To keep data, add --dynamodb-local.")
+        kept = Kept(folder) if folder else None
+        if options["dynamodb_local"]:
+            # It is a process of its own, and is to end with this one.
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
+        with _database(options["dynamodb_local"], folder) as endpoint:
+            settings.DYNAMODB_ENDPOINT = endpoint
+            if not options["json"]:
+                slow = " On disk, writing the data takes up to a minute." if kept and not kept.is_filled else ""
+                self.stderr.write(f"Starting the demo…{slow}")
+            with budget(None):
+                if kept is None or not kept.is_filled:
+                    _fill()
+                if kept is not None:
+                    kept.note_filled()
+                stop_indexer = _start_indexer()
+            try:
+                _serve(options["port"], lambda url: self._announce(url, as_json=options["json"], kept=folder))
+            except KeyboardInterrupt:
+                self.stderr.write(f"Stopped. Your changes are in {folder}." if folder else "Stopped. Nothing is kept.")
+            except OSError as error:
+                raise CommandError(
+                    f"Port {options['port']} cannot be used ({error.strerror}). Try --port 0."
+                ) from error
+            finally:
+                stop_indexer()
+
+    def _announce(self, url: str, *, as_json: bool, kept: Path | None) -> None:
+        told = {
+            "url": url,
+            "dynamodb_endpoint": settings.DYNAMODB_ENDPOINT,
+            "region": settings.AWS_REGION,
+            "environment": settings.CONSOLE_ENV,
+            "staff": sign_ins(),
+            "tables": {key: table_name(key) for key in TABLES},
+        }
+        sys.stdout.write(f"{json.dumps(told)}\n" if as_json else _text(told, kept))
+        sys.stdout.flush()
+
+
+def _text(told: dict[str, Any], kept: Path | None) -> str:
+    lines = [
+        "",
+        f"  Conversation Console  {told['url']}",
+        f"  DynamoDB              {told['dynamodb_endpoint']} (region {told['region']}, any credentials)",
+        "",
+        f"  Everyone’s password is {PASSWORD}. Each link signs you in:",
+        "",
+        *(f"  {role:<11} {each['username']:<7} {told['url']}{link(role)}" for role, each in told["staff"].items()),
+        "",
+        f"  Ctrl-C stops the demo. Your changes are kept in {kept}."
+        if kept
+        else "  Ctrl-C stops the demo. Nothing is kept.",
+        "",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+class Kept:
+    """A folder that keeps a demo's data and the secret key, under which parts of it are sealed."""
+
+    def __init__(self, folder: Path) -> None:
+        """Take over the key of an earlier demo in the folder, if there was one. Raises `CommandError`."""
+        self._file = folder / "demo.json"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self.is_filled = self._file.exists()
+            if self.is_filled:
+                settings.SECRET_KEY = json.loads(self._file.read_text())["secret_key"]
+            elif any(folder.iterdir()):
+                raise CommandError(
+                    f"{folder} holds something else, or a demo that was not filled. Name an empty folder."
+                )
+        except (OSError, ValueError, KeyError) as error:
+            raise CommandError(f"{folder} cannot be used to keep the demo’s data: {error}") from error
+
+    def note_filled(self) -> None:
+        """Everything is written, and need not be again."""
+        if not self.is_filled:
+            self._file.touch(mode=0o600)
+            self._file.write_text(json.dumps({"secret_key": settings.SECRET_KEY}))
+
+
+@contextmanager
+def _database(local: bool, folder: Path | None) -> Iterator[str]:
+    """A running DynamoDB; its endpoint. Raises `CommandError` where it cannot run here."""
+    if local:
+        try:
+            with dynamodb_local.DynamoDBLocal(folder=folder) as server:
+                yield server.endpoint
+        except dynamodb_local.Unavailable as error:
+            raise CommandError(f"DynamoDB Local cannot run here: {error}") from error
+        return
+    database = EmbeddedDynamoDB()
+    try:
+        yield _started(database)
+    finally:
+        database.stop()
+
+
+def _started(database: EmbeddedDynamoDB) -> str:
+    try:
+        return database.start()
+    except ImportError as error:
+        raise CommandError("The demo needs the packages of requirements.txt.") from error
+
+
+def _fill() -> None:
+    try:
+        create_tables()
+        fill_tables(clock.now())
+        create_staff()
+    except DialogueError as error:
+        raise CommandError(f"demo/dialogues/{error}") from error
+
+
+def _start_indexer() -> Callable[[], None]:
+    """Fill the index of the queue, then follow the stream in a thread, as a worker does; returns what ends it."""
+    ended = threading.Event()
+    worker = Worker(wait=ended.wait)
+    for _ in range(ROUNDS):
+        worker.cycle()
+        if read_health().is_reliable:
+            break
+    # Making the demo's staff has asked for the index already, when it was not there.
+    forget_everything()
+    thread = threading.Thread(target=worker.run, name="demo-indexer", daemon=True)
+    thread.start()
+
+    def stop() -> None:
+        ended.set()
+        thread.join(END_SECONDS)
+
+    return stop
+
+
+def _serve(port: int, ready: Callable[[str], None]) -> None:
+    """Serve the console on 127.0.0.1 until interrupted; `ready` is told the address once the port is bound."""
+    from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
+
+    from console.wsgi import application
+
+    class QuietHandler(WSGIRequestHandler):
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 the base class names it so
+            """No access log: the terminal is for the sign-ins."""
+
+    server = ThreadedWSGIServer(("127.0.0.1", port), QuietHandler)
+    server.set_app(application)
+    threading.Thread(target=ready, args=(f"http://127.0.0.1:{server.server_port}",), daemon=True).start()
+    with server:
+        server.serve_forever()

@@ -1,0 +1,12 @@
+"""Settings of `manage.py demo`: the console's own, with the links that sign in."""
+
+from django.core.exceptions import ImproperlyConfigured
+
+from console.settings import *  # noqa: F403
+from console.settings import CONSOLE_ENV, INSTALLED_APPS
+
+if CONSOLE_ENV != "demo":
+    raise ImproperlyConfigured("demo.settings are for `manage.py demo` only: they let anybody with a link sign in.")
+
+INSTALLED_APPS = [*INSTALLED_APPS, "demo"]
+ROOT_URLCONF = "demo.urls"

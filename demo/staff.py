@@ -1,0 +1,75 @@
+"""Accounts of the demo (`staff.toml`): one sign-in for each role, and others as a company has them."""
+
+import tomllib
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from console import clock
+from console.audit.actions import Action, staff_trail
+from console.audit.recording import Actor, Entry, record
+from console.staff import passwords, services
+from console.staff.models import StaffAccount
+from console.staff.permissions import Role
+
+DEMO = Actor("demo", "operator")
+# The same for everybody, and too easy for the rules of passwords, which are not asked.
+PASSWORD = "demo-pass"  # noqa: S105  # nosec B105
+# Longer than anything that a trail tells of them.
+EMPLOYED = timedelta(days=196)
+
+_STAFF: dict[str, Any] = tomllib.loads(Path(__file__).with_name("staff.toml").read_text(encoding="utf-8"))
+PEOPLE: list[dict[str, Any]] = _STAFF["person"]
+PAST: list[dict[str, Any]] = _STAFF["past"]
+ROLES: dict[str, str] = {person["username"]: person["role"] for person in PEOPLE}
+# Whose sign-in is printed: the first of each role.
+SIGN_INS: dict[str, str] = {person["role"]: person["username"] for person in reversed(PEOPLE)}
+_MAKE: dict[str, Callable[..., Any]] = {
+    "invited": services.invite,
+    "company sign-in": services.create_for_company_sign_in,
+}
+
+
+def create_staff() -> None:
+    """Make the accounts and what their trails tell. Raises the store's errors."""
+    hashed = passwords.hash_password(PASSWORD)
+    now = clock.now()
+    for person in PEOPLE:
+        _create(person, hashed)
+    for told in PAST:
+        about, who = told.get("about", told["who"]), told["who"]
+        entry = Entry(staff_trail(about), Action(told["action"]), Actor(who, ROLES[who]), payload=told["payload"])
+        record(entry, now - timedelta(hours=told["hours"]))
+
+
+def _create(person: dict[str, Any], hashed: str) -> None:
+    described = {
+        "role": Role(person["role"]),
+        "scope": person["scope"],
+        "display_name": person["name"],
+        "time_zone": person["time_zone"],
+        "actor": DEMO,
+    }
+    if make := _MAKE.get(person.get("kind", "")):
+        make(person["username"], **described)
+        return
+    now = clock.now()
+    services.invite(person["username"], **described)
+    StaffAccount(person["username"]).update(
+        actions=[
+            StaffAccount.password_hash.set(hashed),
+            StaffAccount.password_link_hash.remove(),
+            StaffAccount.password_link_expires_at.remove(),
+            StaffAccount.created_at.set(clock.to_iso(now - EMPLOYED)),
+            StaffAccount.last_sign_in_at.set(clock.to_iso(now - timedelta(hours=person["seen"]))),
+        ],
+        condition=StaffAccount.username.exists(),
+    )
+    if person.get("kind") == "left":
+        services.disable(person["username"], actor=DEMO)
+
+
+def sign_ins() -> dict[str, dict[str, str]]:
+    """Who signs in as each role: `{role: {"username", "password"}}`."""
+    return {role.value: {"username": SIGN_INS[role.value], "password": PASSWORD} for role in Role}

@@ -41,7 +41,7 @@ class Candidate(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Part(Generic[T]):
+class Stretch(Generic[T]):
     """What was read of a stream: `end` lies behind all of it.
 
     `below`: nothing behind `end` comes before that order, so that it need not be read until then; None: the order of
@@ -58,18 +58,18 @@ class Part(Generic[T]):
         return [each.item for each in self.candidates if each.item is not None]
 
 
-def read_on(read: Callable[[Place], Part[T]], start: Place, wanted: int, reads: int) -> Part[T]:
+def read_on(read: Callable[[Place], Stretch[T]], start: Place, wanted: int, reads: int) -> Stretch[T]:
     """One stream from a place on, until so many are to be shown, it ends, or so many reads are spent."""
     found: list[Candidate[T]] = []
     end, missing = start, wanted
     for _ in range(reads):
-        part = read(end)
-        found += part.candidates
-        end = part.end
-        missing -= len(part.items)
+        stretch = read(end)
+        found += stretch.candidates
+        end = stretch.end
+        missing -= len(stretch.items)
         if end is END or missing <= 0:
             break
-    return Part(found, end)
+    return Stretch(found, end)
 
 
 def query(
@@ -113,17 +113,17 @@ class Stream(Generic[T]):
 
     name: str = ""
     place: Place = BEGINNING
-    part: Part[T] = field(default_factory=Part)
-    read: Callable[[Place, int], Part[T]] | None = None
+    stretch: Stretch[T] = field(default_factory=Stretch)
+    read: Callable[[Place, int], Stretch[T]] | None = None
     failed: bool = False
     waiting: deque[Candidate[T]] = field(init=False)
     end: Place = field(init=False)
     below: Any = field(init=False)
 
     def __post_init__(self) -> None:
-        self.waiting = deque(self.part.candidates)
-        self.end = self.place if self.read else self.part.end
-        self.below = self.part.below
+        self.waiting = deque(self.stretch.candidates)
+        self.end = self.place if self.read else self.stretch.end
+        self.below = self.stretch.below
 
     @property
     def is_dry(self) -> bool:
@@ -135,6 +135,10 @@ class Stream(Generic[T]):
         """Where it goes on after a page."""
         return self.place if self.waiting or self.failed else self.end
 
+    def is_at(self, order: Any) -> bool:
+        """Whether its next is of that order."""
+        return bool(self.waiting) and bool(self.waiting[0].order == order)
+
     def take(self) -> Candidate[T]:
         """Its next."""
         candidate = self.waiting.popleft()
@@ -144,9 +148,9 @@ class Stream(Generic[T]):
     def fetch(self, limit: int) -> None:
         """One read more. Raises the store's errors."""
         assert self.read is not None
-        part = self.read(self.end, limit)
-        self.waiting.extend(part.candidates)
-        self.end, self.below = part.end, part.below
+        stretch = self.read(self.end, limit)
+        self.waiting.extend(stretch.candidates)
+        self.end, self.below = stretch.end, stretch.below
 
 
 def dry(streams: Iterable[Stream[T]], *, descending: bool = True) -> list[Stream[T]]:
@@ -220,7 +224,7 @@ def merge(
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class Keyset:
     """A place in the order that streams share: behind all of `at` that are among `seen`.
 
     Others of the same order are still to come, however they stand to each other, and whatever was removed meanwhile.
@@ -229,16 +233,16 @@ class Spot:
     at: str = ""
     seen: tuple[str, ...] = ()
 
-    def after(self, at: str, *marks: str) -> "Spot":
+    def after(self, at: str, *marks: str) -> "Keyset":
         """The place behind those of that order, and behind what was seen there before."""
-        return Spot(at, tuple(dict.fromkeys((*(self.seen if at == self.at else ()), *marks))))
+        return Keyset(at, tuple(dict.fromkeys((*(self.seen if at == self.at else ()), *marks))))
 
     def sealed(self, *binding: str) -> str:
         """As a cursor, of use with the same binding only."""
         return seal_cursor([self.at, *self.seen], *binding)
 
     @classmethod
-    def unsealed(cls, cursor: str, *binding: str) -> "Spot | None":
+    def unsealed(cls, cursor: str, *binding: str) -> "Keyset | None":
         """The place in a cursor; None for none, a foreign or a stale one."""
         data = unseal_cursor(cursor, *binding) if cursor else None
         if isinstance(data, list) and data and all(isinstance(each, str) for each in data):

@@ -13,7 +13,7 @@ from console.audit.history import has_record_index, read_entries, read_records
 from console.audit.models import AuditEntry, IdempotencyRecord
 from console.audit.queries import instant_of, is_of
 from console.audit.state import StateMoment
-from console.dynamodb.streams import BEGINNING, END, Candidate, Part, Place, Stream
+from console.dynamodb.streams import BEGINNING, END, Candidate, Place, Stream, Stretch
 from conversations.events import Event
 from conversations.messages import StoredMessages
 
@@ -76,7 +76,7 @@ def entries(
         )
         for entry in found
     ]
-    return Stream(name, start, Part(candidates, end))
+    return Stream(name, start, Stretch(candidates, end))
 
 
 def records(
@@ -98,7 +98,7 @@ def records(
         )
         for record in found
     ]
-    return Stream(name, start, Part(candidates, list(end) if end else END))
+    return Stream(name, start, Stretch(candidates, list(end) if end else END))
 
 
 def is_shown(record: IdempotencyRecord, reference: str, now: datetime) -> bool:
@@ -141,7 +141,7 @@ def held_whole(name: str, start: Place, items: Mapping[Dated, T], size: int) -> 
     behind = Dated.of(start)
     ordered = sorted((dated for dated in items if behind is None or dated < behind), reverse=True)
     found = [Candidate(dated.order, dated.place, items[dated]) for dated in ordered[:size]]
-    return Stream(name, start, Part(found, found[-1].place if len(ordered) > size else END))
+    return Stream(name, start, Stretch(found, found[-1].place if len(ordered) > size else END))
 
 
 def with_neighbours(moments: Sequence[datetime | None]) -> Iterator[Dated]:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.dynamodb.streams import BEGINNING, END, Candidate, Part, Stream, merge
+from console.dynamodb.streams import BEGINNING, END, Candidate, Stream, Stretch, merge
 from conversations.timeline.sources import AT_LAST, AT_ONCE, Dated, held_whole, with_neighbours
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
@@ -46,7 +46,7 @@ def read(stored, places, limit: int) -> list[Stream[str]]:
             Candidate(order, number, item)
             for number, (order, item) in enumerate(rows[first : first + limit], first + 1)
         ]
-        sources.append(Stream(name, start, Part(found, first + limit if first + limit < len(rows) else END)))
+        sources.append(Stream(name, start, Stretch(found, first + limit if first + limit < len(rows) else END)))
     return sources
 
 

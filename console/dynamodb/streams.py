@@ -237,6 +237,10 @@ class Keyset:
         """The place behind those of that order, and behind what was seen there before."""
         return Keyset(at, tuple(dict.fromkeys((*(self.seen if at == self.at else ()), *marks))))
 
+    def has_seen(self, at: str, mark: str) -> bool:
+        """Whether that one stands on a page before."""
+        return at == self.at and mark in self.seen
+
     def sealed(self, *binding: str) -> str:
         """As a cursor, of use with the same binding only."""
         return seal_cursor([self.at, *self.seen], *binding)

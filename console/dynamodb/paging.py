@@ -8,6 +8,7 @@ cursor goes on after the last row looked at, and an empty page with a cursor is 
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Generic, TypeVar
 
 from pynamodb.attributes import Attribute
@@ -16,6 +17,7 @@ from pynamodb.expressions.condition import Condition
 from console import clock
 from console.dynamodb.models import ForeignModel, key_of_item
 from console.dynamodb.registry import TABLES
+from console.dynamodb.streams import Candidate, Key, Stretch, key_names, query, read_on
 from console.refs import seal_cursor, unseal_cursor
 
 M = TypeVar("M", bound=ForeignModel)
@@ -26,8 +28,6 @@ FILTERED_LIMIT = 200
 STEP_LIMIT = 50
 # What a list says when it was `restarted`.
 RESTARTED = "That page is not there any more, or was another list's: this is the first page."
-
-Key = dict[str, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,38 +107,29 @@ class _Position:
         return seal_cursor([self.key, self.number, self.back], *binding)
 
 
-@dataclass(frozen=True, slots=True)
-class _Walk(Generic[M]):
-    """Rows in the order walked with their positions; `first` is the first row looked at; `end` where it stopped."""
-
-    rows: tuple[tuple[M, _Position], ...]
-    first: _Position | None
-    end: _Position | None
-    looked_at: int
-
-
 def read_page(source: Source[M], username: str, cursor: str = "", size: int = PAGE_SIZE) -> PageRead[M]:
     """One page of a list. A cursor of another list, person or time gives the first page. Raises the store's errors."""
     binding = source.bound_to(username)
     start = _unsealed(cursor, source, binding)
     restarted = bool(cursor) and start is None
     start = start or _Position()
-    walk = _walk(source, start, size + 1, _limit(source, size))
-    if start.back and walk.first is None:
+    read, looked_at = _read(source, start, size + 1, _limit(source, size))
+    if start.back and not read.candidates:
         # Nothing lies before, or not any more: the list begins here.
         start = _Position()
-        walk = _walk(source, start, size + 1, _limit(source, size))
-    rows, end = walk.rows, walk.end
+        read, looked_at = _read(source, start, size + 1, _limit(source, size))
+    rows, end = [each for each in read.candidates if each.item is not None], read.end
     if len(rows) > size:
-        rows, end = rows[:size], rows[size - 1][1]
-    near = None if start == _Position() else walk.first or _Position(None, max(0, len(source.ranges) - 1))
+        rows, end = rows[:size], rows[size - 1].place
+    first = read.candidates[0].place if read.candidates else None
+    near = None if start == _Position() else first or _Position(None, max(0, len(source.ranges) - 1))
     # `near` lies behind the first row looked at; where there was none, the list ends here, and back begins at its end.
     onward, behind = (near, end) if start.back else (end, near)
     return PageRead(
-        items=tuple(item for item, _ in (reversed(rows) if start.back else rows)),
+        items=tuple(each.item for each in (reversed(rows) if start.back else rows) if each.item is not None),
         next=_Position(onward.key, onward.number).sealed(binding) if onward else "",
         back=_Position(behind.key, behind.number, back=True).sealed(binding) if behind else "",
-        looked_at=walk.looked_at,
+        looked_at=looked_at,
         thin=end is not None and len(rows) < size,
         from_start=behind is None if start.back else start == _Position(),
         restarted=restarted,
@@ -154,10 +145,10 @@ def read_neighbour(source: Source[M], item: M, *, back: bool) -> M | None:
         return None
     keys = key_of_item(source.model, item.raw, source.index or None)
     number = _range_of(source, item)
-    if number is None or set(keys) != set(_key_names(source)):
+    if number is None or set(keys) != set(key_names(source.model, source.index)):
         return None
-    walk = _walk(source, _Position(keys, number, back), 1, 1 if source.keep is None else STEP_LIMIT)
-    return walk.rows[0][0] if walk.rows else None
+    read, _ = _read(source, _Position(keys, number, back), 1, 1 if source.keep is None else STEP_LIMIT)
+    return next(iter(read.items), None)
 
 
 def _limit(source: Source[M], size: int) -> int:
@@ -172,52 +163,40 @@ def _unsealed(cursor: str, source: Source[M], binding: tuple[str, ...]) -> _Posi
     return None
 
 
-def _walk(source: Source[M], start: _Position, wanted: int, limit: int) -> _Walk[M]:
-    """Read until that many rows were found, the list ends, or the budget of reads is spent."""
+def _read(source: Source[M], start: _Position, wanted: int, limit: int) -> tuple[Stretch[M], int]:
+    """What lies behind a position, within the budget of reads; and how many rows the reader may see were looked at."""
     now = clock.now()
-    rows: list[tuple[M, _Position]] = []
-    first: _Position | None = None
+    names = (*source.attributes, *key_names(source.model, source.index), source.ttl_attribute)
     looked_at = 0
-    at: _Position | None = start
-    for _ in range(READS_PER_PAGE):
-        if at is None or len(rows) >= wanted:
-            break
-        raw_items, last = _query(source, at, limit)
-        for raw in raw_items:
-            here = _Position(key_of_item(source.model, raw, source.index or None), at.number, start.back)
-            first = first or here
+
+    def read(at: _Position) -> Stretch[M]:
+        nonlocal looked_at
+        found, last = query(
+            source.model,
+            source.partition,
+            _condition(source, at.number),
+            limit=limit,
+            index=source.index,
+            forward=source.descending == at.back,
+            start=at.key,
+            attributes=names,
+        )
+        candidates: list[Candidate[M]] = []
+        for raw in found:
             item = source.model.from_raw_data(raw)
-            if not source.with_expired and clock.is_expired(item.plain(source.ttl_attribute), now):
-                continue
-            if not source.visible(item):
-                continue
-            looked_at += 1
-            if source.keep is None or source.keep(item):
-                rows.append((item, here))
-        at = _Position(last, at.number, start.back) if last else _next_range(source, at)
-    return _Walk(tuple(rows), first, at, looked_at)
+            is_shown = _is_shown(source, item, now)
+            looked_at += is_shown
+            is_kept = is_shown and (source.keep is None or source.keep(item))
+            here = _Position(key_of_item(source.model, raw, source.index or None), at.number, start.back)
+            candidates.append(Candidate(None, here, item if is_kept else None))
+        return Stretch(candidates, _Position(last, at.number, start.back) if last else _next_range(source, at))
+
+    return read_on(read, start, wanted, READS_PER_PAGE), looked_at
 
 
-def _query(source: Source[M], at: _Position, limit: int) -> tuple[list[Key], Key | None]:
-    """One Query of at most `limit` items: the items, and where DynamoDB stopped (None at the end of the range)."""
-    wanted = dict.fromkeys((*source.attributes, *_key_names(source), source.ttl_attribute))
-    pages = source.model.query(
-        source.partition,
-        _condition(source, at.number),
-        index_name=source.index or None,
-        scan_index_forward=source.descending == at.back,
-        page_size=limit,
-        last_evaluated_key=at.key,
-        attributes_to_get=[name for name in wanted if name],
-    ).page_iter
-    answer = next(pages)
-    return answer["Items"], answer.get("LastEvaluatedKey")
-
-
-def _key_names(source: Source[M]) -> list[str]:
-    """Key attributes of the table, and of the index: what a position consists of."""
-    table = source.model._get_connection().get_meta_table()
-    return list(table.get_key_names(source.index or None))  # type: ignore[no-untyped-call]
+def _is_shown(source: Source[M], item: M, now: datetime) -> bool:
+    """Whether the reader may see an item at all, whatever the filter says."""
+    return (source.with_expired or not clock.is_expired(item.plain(source.ttl_attribute), now)) and source.visible(item)
 
 
 def _condition(source: Source[M], number: int) -> Condition | None:

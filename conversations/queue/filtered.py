@@ -4,8 +4,9 @@ Budget of one page: at most `READS_PER_COMPANY` queries for each of at most `COM
 companies in parallel; what was not looked at is said. DynamoDB filters, so that only hand-offs travel.
 """
 
+import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
 from typing import Any
@@ -14,10 +15,10 @@ from console import clock
 from console.dynamodb.calls import parallel
 from console.dynamodb.connection import call
 from console.dynamodb.registry import table_name
+from console.dynamodb.streams import BEGINNING, END, Candidate, Place, Stream, Stretch, read_on
 from conversations.models import SUMMARY_ATTRIBUTES, CompanyProjectIndex
 from conversations.queue.entries import Entry, entry_of
-from conversations.queue.filters import Place
-from conversations.queue.pages import Asked, QueuePage, at_once
+from conversations.queue.pages import Asked, QueuePage, at_once, page_of
 from conversations.queue.tallies import totals
 
 READS_PER_COMPANY = 4
@@ -67,14 +68,13 @@ def read_queue(company_ids: Iterable[str], reads_per_company: int = READS_PER_CO
 def read_filtered(company_ids: Iterable[str], asked: Asked) -> QueuePage:
     """One page over all these companies, out of everything that the budget finds. Raises the store's errors."""
     found = read_queue(company_ids)
-    entries = [entry for entry in found.entries if asked.wants(entry) and _is_beyond(entry, asked)]
-    if asked.back:
-        entries.reverse()
-    shown = entries[: asked.size]
-    more = len(entries) > asked.size
-    return QueuePage(
-        entries=tuple(shown),
-        following=Place.of(shown[-1]).after(shown, asked.place) if more else None,
+    rows = [
+        Candidate(entry.order, BEGINNING, entry)
+        for entry in (reversed(found.entries) if asked.back else found.entries)
+        if asked.wants(entry) and _is_beyond(entry, asked)
+    ]
+    return replace(
+        page_of([Stream(stretch=Stretch(rows))], asked),
         looked_at=found.looked_at,
         incomplete=found.incomplete,
         left_out=found.left_out,
@@ -90,26 +90,27 @@ def _is_beyond(entry: Entry, asked: Asked) -> bool:
     """Whether a row lies on the side of the place that is asked for; those of its own instant were told apart."""
     if asked.place is None:
         return True
-    return entry.since <= asked.place.since if asked.back else entry.since >= asked.place.since
+    return entry.since <= asked.place.at if asked.back else entry.since >= asked.place.at
 
 
 def _read_company(company_id: str, reads: int) -> CompanyRead:
     now = clock.now()
-    entries: list[Entry] = []
     looked_at = 0
-    start: dict[str, Any] | None = None
-    for _ in range(reads):
+
+    def read(start: Place) -> Stretch[Entry]:
+        nonlocal looked_at
         answer = call("Query", **_query(company_id, start))
         looked_at += answer.get("ScannedCount", 0)
         found = (entry_of(raw, now) for raw in answer.get("Items", []))
-        entries += (entry for entry in found if entry is not None)
-        start = answer.get("LastEvaluatedKey")
-        if not start:
-            break
-    return CompanyRead(company_id, tuple(entries), looked_at, complete=not start)
+        # Their order is not that of the index: they are sorted when all are there.
+        rows = [Candidate(None, BEGINNING, entry) for entry in found if entry is not None]
+        return Stretch(rows, answer.get("LastEvaluatedKey"))
+
+    found = read_on(read, BEGINNING, sys.maxsize, reads)
+    return CompanyRead(company_id, tuple(found.items), looked_at, complete=found.end is END)
 
 
-def _query(company_id: str, start: dict[str, Any] | None) -> dict[str, Any]:
+def _query(company_id: str, start: Place) -> dict[str, Any]:
     names = {f"#s{number}": name for number, name in enumerate(SUMMARY_ATTRIBUTES)}
     projection = ", ".join(names)
     names |= {"#flag": "hand_off_to_human", "#agent": "hand_off_agent", "#company": "company_id"}

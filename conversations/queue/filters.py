@@ -1,11 +1,11 @@
-"""What the queue is narrowed to, and a place in it to go on from."""
+"""What the queue is narrowed to."""
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from console import clock
-from console.refs import as_letters, seal_cursor, unseal_cursor
+from console.refs import as_letters
 from conversations.queue.entries import Entry
 
 NO_REASON = "none"
@@ -48,38 +48,3 @@ class QueueFilters:
     def latest_since(self, now: datetime) -> str:
         """The end of the order by waiting time that `waited` lets through; "" for no end."""
         return "" if self.waited is None else clock.to_iso(now - self.waited)
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A place in the queue: after (or before) everything of the instant `since` among which are the rows `seen`.
-
-    Rows of the same instant that are not among `seen` are still to come, whatever their order.
-    """
-
-    since: str
-    seen: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, entry: Entry) -> "Place":
-        """The place of a row."""
-        return cls(entry.since, (entry.mark,))
-
-    def after(self, shown: list[Entry], before: "Place | None") -> "Place":
-        """This place with those rows seen that stand at its instant, and what `before` had seen there."""
-        seen = [entry.mark for entry in shown if entry.since == self.since]
-        if before is not None and before.since == self.since:
-            seen = [*before.seen, *seen]
-        return replace(self, seen=tuple(dict.fromkeys(seen)))
-
-    def sealed(self, *binding: str) -> str:
-        """As a page's cursor, of use with the same binding only."""
-        return seal_cursor([self.since, *self.seen], *binding)
-
-    @classmethod
-    def unsealed(cls, cursor: str, *binding: str) -> "Place | None":
-        """The place of a cursor; None for none, a foreign or a stale one."""
-        data = unseal_cursor(cursor, *binding) if cursor else None
-        if isinstance(data, list) and data and all(isinstance(each, str) for each in data):
-            return cls(data[0], tuple(data[1:]))
-        return None

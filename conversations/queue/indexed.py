@@ -4,18 +4,17 @@ Rows whose flag and key disagree (a writer that knows the flag only) are dropped
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
-from operator import attrgetter
 from typing import Any
 
 from console.dynamodb.calls import parallel
 from console.dynamodb.connection import call
 from console.dynamodb.registry import table_name
+from console.dynamodb.streams import BEGINNING, Candidate, Place, Stream, Stretch, read_on
 from conversations.models import SUMMARY_ATTRIBUTES, HandOffQueueIndex, held_in, waiting_in
 from conversations.queue.entries import WAITING, Entry, entry_of
-from conversations.queue.filters import Place
-from conversations.queue.pages import Asked, QueuePage
+from conversations.queue.pages import Asked, QueuePage, page_of
 
 # For one company and page. Without filters the first is enough, unless rows have to be dropped.
 READS_PER_COMPANY = 4
@@ -24,71 +23,40 @@ FILTERED_LIMIT = 200
 INDEX = HandOffQueueIndex.Meta.index_name
 
 
-@dataclass(frozen=True, slots=True)
-class _CompanyRead:
-    """`end` is the instant of the last row looked at where more follow, None at the end of the partition."""
-
-    company_id: str
-    entries: tuple[Entry, ...]
-    looked_at: int
-    end: str | None
-
-
 def read_indexed(company_ids: Iterable[str], asked: Asked) -> QueuePage:
     """One page over all these companies. Raises the store's errors."""
     reads = parallel(*(partial(_read_company, company_id, asked) for company_id in company_ids))
-    ends = [read.end for read in reads if read.end is not None]
-    # Beyond the first instant at which a company was not read on, its rows would be missing among the others'.
-    horizon = (max(ends) if asked.back else min(ends)) if ends else None
-    entries = [entry for read in reads for entry in read.entries if _is_within(entry.since, horizon, asked.back)]
-    entries.sort(key=attrgetter("order"), reverse=asked.back)
-    shown = entries[: asked.size]
-    following = None
-    if len(entries) > asked.size:
-        following = Place.of(shown[-1]).after(shown, asked.place)
-    elif horizon is not None:
-        following = Place(horizon).after(shown, asked.place)
-    return QueuePage(
-        entries=tuple(shown),
-        following=following,
-        looked_at=sum(read.looked_at for read in reads),
-        thin=horizon is not None and len(entries) < asked.size,
-        indexed=True,
-    )
+    page = page_of([Stream(stretch=read) for read in reads], asked)
+    return replace(page, looked_at=sum(len(read.candidates) for read in reads), indexed=True)
 
 
-def _is_within(since: str, horizon: str | None, back: bool) -> bool:
-    return horizon is None or (since >= horizon if back else since <= horizon)
-
-
-def _read_company(company_id: str, asked: Asked) -> _CompanyRead:
-    entries: list[Entry] = []
-    looked_at = 0
-    start: dict[str, Any] | None = None
-    last: str | None = None
-    limit = FILTERED_LIMIT if asked.looks_at_rows else asked.size + 1 + len(asked.place.seen if asked.place else ())
+def _read_company(company_id: str, asked: Asked) -> Stretch[Entry]:
     condition = _range(asked)
     if condition is None:
-        return _CompanyRead(company_id, (), 0, None)
-    for _ in range(READS_PER_COMPANY):
+        return Stretch()
+    limit = FILTERED_LIMIT if asked.looks_at_rows else asked.size + 1 + len(asked.place.seen if asked.place else ())
+
+    def read(start: Place) -> Stretch[Entry]:
         answer = call("Query", **_query(company_id, asked, condition, limit, start))
-        items = answer.get("Items", [])
-        looked_at += len(items)
-        found = (entry_of(raw, asked.now) for raw in items)
-        entries += (entry for entry in found if entry is not None and asked.wants(entry))
-        start = answer.get("LastEvaluatedKey")
-        last = start["hand_off_requested_at"]["S"] if start else None
-        if start is None or len(entries) > asked.size:
-            break
-    return _CompanyRead(company_id, tuple(entries), looked_at, last)
+        return Stretch([_candidate(raw, asked) for raw in answer.get("Items", [])], answer.get("LastEvaluatedKey"))
+
+    return read_on(read, BEGINNING, asked.size + 1, READS_PER_COMPANY)
+
+
+def _candidate(raw: dict[str, dict[str, Any]], asked: Asked) -> Candidate[Entry]:
+    """A row of the index; what is not asked for still says how far the company was read."""
+    entry = entry_of(raw, asked.now)
+    if entry is None:
+        return Candidate((raw["hand_off_requested_at"]["S"], ""), BEGINNING, None)
+    return Candidate(entry.order, BEGINNING, entry if asked.wants(entry) else None)
 
 
 def _range(asked: Asked) -> tuple[str, dict[str, Any]] | None:
     """The condition on the sort key with its values; None where nothing can match."""
-    low = asked.place.since if asked.place and not asked.back else ""
+    low = asked.place.at if asked.place and not asked.back else ""
     high = asked.filters.latest_since(asked.now)
     if asked.place and asked.back:
-        high = min(high, asked.place.since) if high else asked.place.since
+        high = min(high, asked.place.at) if high else asked.place.at
     if low and high:
         if low > high:
             return None
@@ -99,7 +67,7 @@ def _range(asked: Asked) -> tuple[str, dict[str, Any]] | None:
 
 
 def _query(
-    company_id: str, asked: Asked, condition: tuple[str, dict[str, Any]], limit: int, start: dict[str, Any] | None
+    company_id: str, asked: Asked, condition: tuple[str, dict[str, Any]], limit: int, start: Place
 ) -> dict[str, Any]:
     partition = waiting_in(company_id) if asked.tab == WAITING else held_in(company_id)
     query = index_query(partition, SUMMARY_ATTRIBUTES, limit)

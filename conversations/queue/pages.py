@@ -1,11 +1,12 @@
 """What is asked of the queue, and the page that a read found."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from console.dynamodb.streams import Keyset, Stream, merge
 from conversations.queue.entries import WAITING, Entry
-from conversations.queue.filters import Place, QueueFilters
+from conversations.queue.filters import QueueFilters
 from conversations.queue.tallies import Count
 
 # So many companies are read for one page, count or table, all at the same time.
@@ -27,7 +28,7 @@ class Asked:
     filters: QueueFilters
     size: int
     now: datetime
-    place: Place | None = None
+    place: Keyset | None = None
     back: bool = False
 
     @property
@@ -37,7 +38,7 @@ class Asked:
 
     def wants(self, entry: Entry) -> bool:
         """Whether a row belongs to what was asked."""
-        if self.place is not None and entry.since == self.place.since and entry.mark in self.place.seen:
+        if self.place is not None and self.place.has_seen(*entry.order):
             return False
         return entry.is_of(self.tab, self.username) and self.filters.matches(entry, self.now)
 
@@ -53,7 +54,7 @@ class QueuePage:
     """
 
     entries: tuple[Entry, ...]
-    following: Place | None = None
+    following: Keyset | None = None
     looked_at: int = 0
     thin: bool = False
     indexed: bool = False
@@ -65,3 +66,14 @@ class QueuePage:
     def is_whole(self) -> bool:
         """Whether nothing follows and everything was looked at."""
         return self.following is None and not self.incomplete and not self.left_out
+
+
+def page_of(streams: Sequence[Stream[Entry]], asked: Asked) -> QueuePage:
+    """The first rows of all streams, whose orders are those of rows."""
+    page = merge(streams, asked.size, descending=asked.back)
+    shown = tuple(entry for entry, _ in page.items)
+    following = None
+    if page.after is not None and page.reached is not None:
+        since, _ = page.reached
+        following = (asked.place or Keyset()).after(since, *(each.mark for each in shown if each.since == since))
+    return QueuePage(shown, following, thin=page.after is not None and len(shown) < asked.size)

@@ -5,12 +5,13 @@ from dataclasses import replace
 
 from console import clock
 from console.dynamodb.presence import index_ready
+from console.dynamodb.streams import Keyset
 from console.remembering import remembered
 from conversations.indexing.health import IndexerHealth, read_health
 from conversations.models import Conversation
 from conversations.queue.entries import Entry
 from conversations.queue.filtered import read_filtered
-from conversations.queue.filters import Place, QueueFilters
+from conversations.queue.filters import QueueFilters
 from conversations.queue.indexed import INDEX, read_indexed
 from conversations.queue.pages import Asked, QueuePage, at_once
 
@@ -36,7 +37,7 @@ def read_tab(
     username: str,
     filters: QueueFilters,
     *,
-    place: Place | None = None,
+    place: Keyset | None = None,
     back: bool = False,
     size: int = PAGE_SIZE,
 ) -> QueuePage:
@@ -64,7 +65,7 @@ def beside(
     After one that says nothing of a wait (handed back meanwhile), or is gone (None), comes the first.
     """
     row = Entry.of(item) if item else None
-    place = Place.of(row) if row and row.since else None
+    place = Keyset(row.since, (row.mark,)) if row and row.since else None
     if place is None and back:
         return None
     found = read_tab(tab, company_ids, username, filters, place=place, back=back, size=1)

@@ -13,6 +13,7 @@ from console.audit.queries import hand_off_entries, rows_and_records
 from console.audit.records import TrailRow
 from console.audit.state import NOTHING, StateMoment, StatePanel, read_state
 from console.dynamodb.calls import parallel
+from console.dynamodb.streams import BEGINNING, END, Merged, Places, Stream, merge
 from console.errors import ConsoleError, TableMissing
 from console.redaction import without_names
 from console.staff.permissions import Permission, Staff
@@ -24,7 +25,6 @@ from conversations.reading import hand_off_of, reference_of
 from conversations.records import HandOff, HandOffState
 from conversations.timeline import lines, sources
 from conversations.timeline.lines import Kind, Line
-from conversations.timeline.merging import BEGINNING, END, Merged, Places, Source, merge
 from conversations.timeline.sources import Item, MessageAt
 
 PAGE_SIZE = 50
@@ -122,8 +122,6 @@ class _Reader:
         self.reference = reference_of(item.primary_channel, item.conversation_id)
         self.wants_entries = Kind.HAND_OFF in kinds or Kind.ACTION in kinds
         self.notices: dict[str, None] = {}
-        # Sources that could not be read just now: a next page takes them up where this one would have.
-        self.unread: Places = {}
 
     def read(self, record_opened: Callable[[], bool]) -> Timeline:
         found = self._at_once(record_opened)
@@ -134,14 +132,11 @@ class _Reader:
         if page.after is not None and not placed:
             self.notices["Nothing of these kinds was found so far: go on with the next page."] = None
         for_pages, for_links = _bindings(self.item, self.staff, self.kinds)
-        after = page.after and {**page.after, **self.unread, **({"told": told} if told else {})}
+        after = page.after and {**page.after, **({"told": told} if told else {})}
         return Timeline(
             days=tuple(
                 _days(
-                    [
-                        (line, refs.seal_cursor({**place, **self.unread}, *for_links))
-                        for line, place in _in_order(placed)
-                    ],
+                    [(line, refs.seal_cursor(place, *for_links)) for line, place in _in_order(placed)],
                     self.staff,
                 )
             ),
@@ -175,7 +170,7 @@ class _Reader:
             name: partial(self._entries_of, name, epochs=name == "old entries", hand_off=hand_off) for name in _ENTRIES
         }
 
-    def _entries_of(self, name: str, *, epochs: bool, hand_off: bool | None) -> Source[Item]:
+    def _entries_of(self, name: str, *, epochs: bool, hand_off: bool | None) -> Stream[Item]:
         company = self.item.company_id or ""
         try:
             return sources.entries(
@@ -189,17 +184,17 @@ class _Reader:
             )
         except TableMissing:
             self.notices[NO_TRAIL] = None
-            return Source(name)
+            return Stream(name)
 
-    def _untold(self) -> tuple[Event, ...]:
+    def _untold(self) -> Stream[Item]:
+        start = self._start("hand-off")
         try:
-            return untold_of(self.item, self.hand_off, self.staff)
+            return sources.untold(start, untold_of(self.item, self.hand_off, self.staff), PAGE_SIZE)
         except ConsoleError:
             self.notices[HAND_OFFS_UNREAD] = None
-            self.unread["hand-off"] = self._start("hand-off")
-            return ()
+            return Stream("hand-off", start, failed=True)
 
-    def _records(self, name: str, *, epochs: bool) -> Source[Item] | None:
+    def _records(self, name: str, *, epochs: bool) -> Stream[Item] | None:
         start = self._start(name)
         try:
             return sources.records(
@@ -207,17 +202,16 @@ class _Reader:
             )
         except TableMissing:
             self.notices[NO_RECORDS] = None
-            return Source(name)
+            return Stream(name)
         except ConsoleError:
             self.notices[RECORDS_UNREAD] = None
-            self.unread[name] = start
-            return Source(name)
+            return Stream(name, start, failed=True)
 
     def _start(self, name: str) -> Any:
         return self.places.get(name, BEGINNING)
 
-    def _sources(self, found: dict[str, Any]) -> tuple[list[Source[Item]], bool]:
-        """The sources, of the same instant the latest step first; and whether records are told beside their entries."""
+    def _sources(self, found: dict[str, Any]) -> tuple[list[Stream[Item]], bool]:
+        """The streams, of the same instant the latest step first; and whether records are told beside their entries."""
         by_index = [found.get(name) for name in _RECORDS]
         named = Kind.RECORD in self.kinds and None in by_index
         if named:
@@ -230,15 +224,15 @@ class _Reader:
         if panel.notice and panel.notice != NOTHING:
             self.notices[panel.notice] = None
         # What was told to its end stays in the places, or the page after next would begin it anew.
-        merged: list[Source[Item] | None] = [
+        merged: list[Stream[Item] | None] = [
             sources.moments(self._start("state"), panel.moments, size),
-            sources.untold(self._start("hand-off"), found.get("hand-off", ()), size),
+            found.get("hand-off", Stream("hand-off", self._start("hand-off"))),
         ]
         merged += [found.get(name) for name in _ENTRIES]
         merged += [] if named else by_index
         if Kind.MESSAGE in self.kinds:
             merged.append(sources.messages(self._start("messages"), self.stored, size))
-        return [source for source in merged if source is not None and source.name not in self.unread], named
+        return [stream for stream in merged if stream is not None], named
 
     # --- Lines --------------------------------------------------------------------------------------------------------
 

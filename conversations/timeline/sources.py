@@ -1,29 +1,26 @@
-"""What a page of a timeline is merged from: each source a bounded read from where the page before left it."""
+"""What a page of a timeline is merged from: each stream a bounded read from where the page before left it.
 
-from collections.abc import Iterable
+What has no readable time holds nothing up: it comes with the page on which its stream reaches it.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, TypeVar
 
 from console import clock
 from console.audit.history import has_record_index, read_entries, read_records
 from console.audit.models import AuditEntry, IdempotencyRecord
 from console.audit.queries import instant_of, is_of
 from console.audit.state import StateMoment
+from console.dynamodb.streams import BEGINNING, END, Candidate, Place, Stream, Stretch
 from conversations.events import Event
 from conversations.messages import StoredMessages
-from conversations.timeline.merging import (
-    AT_ONCE,
-    BEGINNING,
-    END,
-    Candidate,
-    Dated,
-    Place,
-    Source,
-    held_whole,
-    with_neighbours,
-)
 
+T = TypeVar("T")
+
+AT_ONCE = datetime.max.replace(tzinfo=UTC)
+AT_LAST = datetime.min.replace(tzinfo=UTC)
 # A filter on the kind of action is applied by DynamoDB after it has looked at so many.
 FILTERED_LIMIT = 200
 
@@ -38,22 +35,22 @@ class MessageAt:
 Item = MessageAt | AuditEntry | IdempotencyRecord | StateMoment | Event
 
 
-def messages(start: Place, stored: StoredMessages, size: int) -> Source[Item]:
+def messages(start: Place, stored: StoredMessages, size: int) -> Stream[Item]:
     """The messages, of which only the times are looked at. Those without one stand with their neighbours."""
     if start is END:
-        return Source("messages", END)
+        return Stream("messages", END)
     moments = [stored.at(number) for number in range(1, len(stored) + 1)]
     items: dict[Dated, Item] = {dated: MessageAt(dated.tie) for dated in with_neighbours(moments)}
     return held_whole("messages", start, items, size)
 
 
-def moments(start: Place, found: Iterable[StateMoment], size: int) -> Source[Item]:
+def moments(start: Place, found: Iterable[StateMoment], size: int) -> Stream[Item]:
     """What the state dates. What has no readable time is as of now, as the state is."""
     items: dict[Dated, Item] = {Dated(each.at or AT_ONCE, tie): each for tie, each in enumerate(found)}
     return held_whole("state", start, items, size)
 
 
-def untold(start: Place, events: Iterable[Event], size: int) -> Source[Item]:
+def untold(start: Place, events: Iterable[Event], size: int) -> Stream[Item]:
     """Hand-offs that only the conversation tells."""
     items: dict[Dated, Item] = {Dated(each.at, tie): each for tie, each in enumerate(events)}
     return held_whole("hand-off", start, items, size)
@@ -61,13 +58,13 @@ def untold(start: Place, events: Iterable[Event], size: int) -> Source[Item]:
 
 def entries(
     name: str, start: Place, trail: str, company_id: str, *, epochs: bool, hand_off: bool | None, size: int
-) -> Source[Item]:
+) -> Stream[Item]:
     """Entries of the trail: those with timestamps, or those of services that write epochs. Raises the store's errors.
 
     `hand_off` as of `read_entries`.
     """
     if start is END:
-        return Source(name, END)
+        return Stream(name, END)
     limit = size if hand_off is None else FILTERED_LIMIT
     found, end = read_entries(trail, epochs=epochs, after=_text(start), limit=limit, hand_off=hand_off)
     now = clock.now()
@@ -79,15 +76,15 @@ def entries(
         )
         for entry in found
     ]
-    return Source(name, start, candidates, end)
+    return Stream(name, start, Stretch(candidates, end))
 
 
 def records(
     name: str, start: Place, conversation_id: str, reference: str, *, epochs: bool, size: int
-) -> Source[Item] | None:
+) -> Stream[Item] | None:
     """Idempotency records by the index of conversations; None where that is not there. Raises the store's errors."""
     if start is END:
-        return Source(name, END)
+        return Stream(name, END)
     after = (str(start[0]), str(start[1])) if isinstance(start, list) and len(start) == 2 else None
     if not has_record_index():
         return None
@@ -101,7 +98,7 @@ def records(
         )
         for record in found
     ]
-    return Source(name, start, candidates, list(end) if end else END)
+    return Stream(name, start, Stretch(candidates, list(end) if end else END))
 
 
 def is_shown(record: IdempotencyRecord, reference: str, now: datetime) -> bool:
@@ -111,3 +108,45 @@ def is_shown(record: IdempotencyRecord, reference: str, now: datetime) -> bool:
 
 def _text(place: Any) -> str:
     return place if isinstance(place, str) else BEGINNING
+
+
+# --- Lists at hand ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Dated:
+    """Where an item of a list that is held whole stands: its instant, and what tells it from others of the same."""
+
+    order: datetime
+    tie: int
+
+    @property
+    def place(self) -> Place:
+        """As JSON."""
+        return [self.order.isoformat(), self.tie]
+
+    @classmethod
+    def of(cls, place: Place) -> "Dated | None":
+        """Back from JSON; None for what is none."""
+        match place:
+            case [str() as order, int() as tie]:
+                return cls(datetime.fromisoformat(order), tie)
+        return None
+
+
+def held_whole(name: str, start: Place, items: Mapping[Dated, T], size: int) -> Stream[T]:
+    """A stream of items that are all at hand: the next `size` of them from `start` on."""
+    if start is END:
+        return Stream(name, END)
+    behind = Dated.of(start)
+    ordered = sorted((dated for dated in items if behind is None or dated < behind), reverse=True)
+    found = [Candidate(dated.order, dated.place, items[dated]) for dated in ordered[:size]]
+    return Stream(name, start, Stretch(found, found[-1].place if len(ordered) > size else END))
+
+
+def with_neighbours(moments: Sequence[datetime | None]) -> Iterator[Dated]:
+    """Places for a list in its own order: what has no time stands with what goes before it, else with what follows."""
+    known = next((moment for moment in moments if moment is not None), AT_LAST)
+    for number, moment in enumerate(moments, 1):
+        known = moment or known
+        yield Dated(known, number)

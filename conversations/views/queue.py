@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 
 from console import clock
 from console.audit.recording import new_action_id, read_only_reason
+from console.dynamodb.streams import Keyset
 from console.middleware import POLL_HEADER
 from console.refs import seal
 from console.staff.access import StaffRequest, requires
@@ -23,7 +24,6 @@ from conversations.listing import Paths, seal_list_context
 from conversations.panel import Button, is_forgotten, primary_button
 from conversations.queue import counts, notices
 from conversations.queue.entries import COLLEAGUES, MINE, OVERRIDDEN, WAITING
-from conversations.queue.filters import Place
 from conversations.queue.form import QueueForm
 from conversations.queue.live import tag_of
 from conversations.queue.pages import QueuePage
@@ -97,7 +97,7 @@ def queue(request: StaffRequest) -> HttpResponseBase:
     form = QueueForm(request.GET)
     filters = form.filters()
     binding = ("queue", form.chosen_tab, repr(filters), staff.username)
-    place = Place.unsealed(request.GET.get("page", ""), *binding)
+    place = Keyset.unsealed(request.GET.get("page", ""), *binding)
     polls = POLL_HEADER in request.headers
     page = read_tab(form.chosen_tab, names, staff.username, filters, place=place)
     shown: dict[str, Any] = {

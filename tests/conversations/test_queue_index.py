@@ -7,11 +7,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from console import clock, remembering
+from console.dynamodb.streams import Keyset
 from conversations.models import held_in, waiting_in
 from conversations.queue import counts, reading, times
 from conversations.queue.entries import COLLEAGUES, MINE, OVERRIDDEN, TABS, WAITING
 from conversations.queue.filtered import read_queue
-from conversations.queue.filters import NO_REASON, Place, QueueFilters, mark_of_reason
+from conversations.queue.filters import NO_REASON, QueueFilters, mark_of_reason
 from conversations.queue.indexed import READS_PER_COMPANY
 from tests.conversations.test_queue import COMPANY, OTHER, short
 from tests.items import conversation
@@ -65,7 +66,7 @@ def all_pages(name: str = WAITING, companies=(COMPANY, OTHER), filters: QueueFil
         place = page.following
         if place is None:
             return rows
-        assert Place.unsealed(place.sealed("x"), "x") == place
+        assert Keyset.unsealed(place.sealed("x"), "x") == place
     raise AssertionError("the pages have no end")
 
 

@@ -5,18 +5,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conversations.timeline.merging import (
-    AT_LAST,
-    AT_ONCE,
-    BEGINNING,
-    END,
-    Candidate,
-    Dated,
-    Source,
-    held_whole,
-    merge,
-    with_neighbours,
-)
+from console.dynamodb.streams import BEGINNING, END, Candidate, Stream, Stretch, merge
+from conversations.timeline.sources import AT_LAST, AT_ONCE, Dated, held_whole, with_neighbours
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
 NAMES = ("one", "two", "three")
@@ -43,20 +33,20 @@ def stored_of(drawn) -> dict[str, list[tuple[datetime, str | None]]]:
     return stored
 
 
-def read(stored, places, limit: int) -> list[Source[str]]:
+def read(stored, places, limit: int) -> list[Stream[str]]:
     """As a bounded Query reads: at most `limit` behind the place."""
     sources = []
     for name, rows in stored.items():
         start = places.get(name, BEGINNING)
         if start is END:
-            sources.append(Source(name, END))
+            sources.append(Stream(name, END))
             continue
         first = start or 0
         found = [
             Candidate(order, number, item)
             for number, (order, item) in enumerate(rows[first : first + limit], first + 1)
         ]
-        sources.append(Source(name, start, found, first + limit if first + limit < len(rows) else END))
+        sources.append(Stream(name, start, Stretch(found, first + limit if first + limit < len(rows) else END)))
     return sources
 
 
@@ -110,7 +100,7 @@ def test_a_list_at_hand_is_read_on_from_any_place(minutes, size):
     told, start = [], BEGINNING
     while start is not END:
         source = held_whole("whole", start, items, size)
-        told += [candidate.item for candidate in source.candidates]
+        told += [candidate.item for candidate in source.waiting]
         start = source.end
     assert told == [items[dated] for dated in sorted(items, reverse=True)]
 

@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any
 
-from console import clock, refs
+from console import clock
 from console.audit import scoping
 from console.audit.actions import staff_trail
 from console.audit.models import AuditEntry
@@ -14,8 +13,9 @@ from console.audit.queries import happened_at, instant_of
 from console.audit.results import outcome_of
 from console.audit.review.filters import NOBODY, Review
 from console.audit.review.plan import Plan, plan_for
-from console.audit.review.streams import EPOCHS, Place, Stream, identity_of, sort_key_of
+from console.audit.review.streams import EPOCHS_BEGIN, Partition, identity_of
 from console.dynamodb.calls import parallel
+from console.dynamodb.streams import END, Keyset, dry, next_of, read_dry
 from console.staff.permissions import Permission, Staff
 
 PAGE_SIZE = 50
@@ -51,14 +51,14 @@ def read_review(review: Review, staff: Staff, cursor: str = "", size: int = PAGE
     store's errors; where there is no index for it, an empty page says so.
     """
     staff.require(Permission.AUDIT_REVIEW)
-    position = refs.unseal_cursor(cursor, *review.binding, staff.username) if cursor else None
+    place = Keyset.unsealed(cursor, *review.binding, staff.username) or Keyset()
     plan = plan_for(review, staff)
-    walk = _Walk(plan, review, staff, _place_of(position))
+    walk = _Walk(plan, review, staff, place)
     entries = walk.take(size, READS_PER_PAGE)
     more = walk.has_more()
     return Found(
         entries=tuple(entries),
-        next=_seal(walk.place, review, staff) if more else "",
+        next=walk.place.sealed(*review.binding, staff.username) if more else "",
         looked_at=walk.looked_at,
         reaches=instant_of(walk.last) if walk.last else None,
         thin=more and len(entries) < size,
@@ -73,7 +73,7 @@ def every_page(review: Review, staff: Staff, limit: int, size: int = 200) -> Ite
     Raises as `read_review`, also in the middle.
     """
     staff.require(Permission.AUDIT_REVIEW)
-    walk = _Walk(plan_for(review, staff), review, staff, Place())
+    walk = _Walk(plan_for(review, staff), review, staff, Keyset())
     left = limit
     while left > 0 and walk.has_more():
         piece = walk.take(min(size, left), READS_PER_PAGE)
@@ -82,30 +82,16 @@ def every_page(review: Review, staff: Staff, limit: int, size: int = 200) -> Ite
         yield piece
 
 
-def _place_of(stored: Any) -> Place:
-    match stored:
-        case [int() as number, str() as at, list() as passed]:
-            return Place(number, at, tuple((str(one), str(other)) for one, other in passed))
-    return Place()
-
-
-def _seal(place: Place, review: Review, staff: Staff) -> str:
-    stored = [place.number, place.at, [list(each) for each in place.passed]]
-    return refs.seal_cursor(stored, *review.binding, staff.username)
-
-
 class _Walk:
-    """A review's partitions, merged: the newest entry of all comes next."""
+    """A review's partitions, merged: the newest entry of all comes next. `place` lies behind what was looked at."""
 
-    def __init__(self, plan: Plan, review: Review, staff: Staff, place: Place) -> None:
+    def __init__(self, plan: Plan, review: Review, staff: Staff, place: Keyset) -> None:
         self.place = place
         self.looked_at = 0
         self.last: AuditEntry | None = None
         self._review, self._staff = review, staff
-        self._streams = [Stream(index, key, review.since, review.until) for index, key in plan.partitions]
-        for stream in self._streams:
-            stream.begin_at(place)
-        self._number = place.number
+        dates = (review.since, review.until)
+        self._streams = [Partition(index, key, place, *dates).stream for index, key in plan.partitions]
         self._now = clock.now()
         self._owners: dict[str, frozenset[str]] = {}
         self._owners_left = OWNERS_PER_PAGE
@@ -120,24 +106,20 @@ class _Walk:
         """At most `size` entries that are looked for; fewer at the end, or when so many rounds of reads are spent."""
         found: list[AuditEntry] = []
         while len(found) < size:
-            if self._waiting():
-                if reads == 0:
+            stream = next_of(self._streams)
+            if stream is None:
+                if reads == 0 or not self._read(size):
                     break
                 reads -= 1
-                self._fetch(size)
                 continue
-            stream = self._next()
-            if stream is None:
-                if self._number == EPOCHS:
-                    break
-                self._begin_epochs()
-                continue
-            entry = stream.buffer[0]
+            order, entry = stream.waiting[0].order, stream.waiting[0].item
+            assert entry is not None
             owners = self._owners_of(entry)
             if owners is None:
                 break
-            stream.buffer.popleft()
-            self._pass(entry)
+            stream.take()
+            self.place, self.last = self.place.after(*order), entry
+            self.looked_at += 1
             if self._is_wanted(entry, owners):
                 entry.owner = scoping.in_words(owners)
                 found.append(entry)
@@ -145,38 +127,18 @@ class _Walk:
 
     def has_more(self) -> bool:
         """Whether anything lies behind what was taken; asks for the epochs if only those could."""
-        if not any(stream.buffer or not stream.ended for stream in self._streams):
-            self._begin_epochs()
-            if waiting := self._waiting():
-                parallel(*(partial(stream.fetch, PAGE_SIZE) for stream in waiting))
-        return any(stream.buffer or not stream.ended for stream in self._streams)
+        if not any(each.waiting for each in self._streams) and self._only_epochs_are_left():
+            self._read(PAGE_SIZE)
+        return any(each.onward is not END for each in self._streams)
 
-    def _waiting(self) -> list[Stream]:
-        return [stream for stream in self._streams if stream.needs_more]
+    def _read(self, limit: int) -> bool:
+        if self._only_epochs_are_left():
+            self.place = EPOCHS_BEGIN
+        return read_dry(self._streams, limit)
 
-    def _fetch(self, limit: int) -> None:
-        parallel(*(partial(stream.fetch, limit) for stream in self._waiting()))
-
-    def _next(self) -> Stream | None:
-        full = [stream for stream in self._streams if stream.buffer]
-        if not full:
-            return None
-        return max(full, key=lambda stream: (sort_key_of(stream.buffer[0]), identity_of(stream.buffer[0])))
-
-    def _begin_epochs(self) -> None:
-        if self._number == EPOCHS:
-            return
-        self._number = EPOCHS
-        if self._review.since is None and self._review.until is None:
-            return
-        self.place = Place(EPOCHS)
-        for stream in self._streams:
-            stream.begin_epochs()
-
-    def _pass(self, entry: AuditEntry) -> None:
-        self.place = self.place.after(entry)
-        self.looked_at += 1
-        self.last = entry
+    def _only_epochs_are_left(self) -> bool:
+        waiting = dry(self._streams)
+        return bool(waiting) and all(each.below is not None for each in waiting)
 
     def _is_wanted(self, entry: AuditEntry, owners: frozenset[str]) -> bool:
         review = self._review
@@ -222,7 +184,7 @@ class _Walk:
 
     def _ask_owners(self, trail: str) -> None:
         """Of this trail and of the next ones that will be asked for."""
-        coming = [identity_of(each)[0] for stream in self._streams for each in list(stream.buffer)[:OWNERS_AT_ONCE]]
+        coming = [each.order[1] for stream in self._streams for each in list(stream.waiting)[:OWNERS_AT_ONCE]]
         unknown = [each for each in coming if each not in self._owners and scoping.is_conversation_trail(each)]
         asked = list(dict.fromkeys((trail, *unknown)))[: min(OWNERS_AT_ONCE, self._owners_left)]
         self._owners_left -= len(asked)

@@ -4,8 +4,7 @@ Sort keys begin with a UTC timestamp (`2026-…`), those of some services with a
 by themselves; a review reads all timestamps first and the epochs after them, in one order of text.
 """
 
-from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -15,6 +14,7 @@ from console.audit.models import ActionTypeIndex, ActorIndex, AuditEntry, Compan
 from console.audit.rows import LONGEST_PERIOD
 from console.dynamodb.connection import call
 from console.dynamodb.registry import table_name
+from console.dynamodb.streams import BEGINNING, Candidate, Keyset, Place, Stream, Stretch
 
 TABLE = ""
 ACTION_TYPE, ACTOR, COMPANY = (index.Meta.index_name for index in (ActionTypeIndex, ActorIndex, CompanyIndex))
@@ -27,26 +27,10 @@ _PARTITION_KEYS = {
 TIMESTAMPS, EPOCHS = 0, 1
 # The first characters of each, and the first after those.
 RANGES = ((SPLIT, ":"), ("0", SPLIT))
+# Where a review goes on when nothing but epochs is left.
+EPOCHS_BEGIN = Keyset(SPLIT)
 # Without dates, also what begins with no time at all: such entries have drifted, and are none the less there.
 _ANYTHING = (" ", "\U0010ffff")
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a review goes on: at the sort key of the last entry looked at, in one of the two ranges.
-
-    `passed` names the entries of that very sort key that were looked at already.
-    """
-
-    number: int = TIMESTAMPS
-    at: str = ""
-    passed: tuple[tuple[str, str], ...] = ()
-
-    def after(self, entry: AuditEntry) -> "Place":
-        """The place behind an entry."""
-        key, identity = sort_key_of(entry), identity_of(entry)
-        passed = (*self.passed, identity) if key == self.at else (identity,)
-        return Place(EPOCHS if key < SPLIT else TIMESTAMPS, key, passed)
 
 
 def sort_key_of(entry: AuditEntry) -> str:
@@ -75,66 +59,74 @@ def _iso(moment: datetime) -> str:
     return clock.to_iso(moment, "seconds").removesuffix("Z")
 
 
-@dataclass(slots=True)
-class Stream:
-    """One partition, read piece by piece. `buffer` holds what was read and not taken yet."""
+def order_of(entry: AuditEntry) -> tuple[str, str]:
+    """Where an entry stands among all; no two have the same."""
+    trail, key = identity_of(entry)
+    return key, trail
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """One partition of the table or an index, from a place on; nothing after `until`, or before `since`."""
 
     index: str
-    partition: str
+    key: str
+    start: Keyset
     since: datetime | None = None
     until: datetime | None = None
-    number: int = TIMESTAMPS
-    buffer: "deque[AuditEntry]" = field(default_factory=deque)
-    # The range `number` has nothing more.
-    ended: bool = False
-    _start: dict[str, Any] | None = None
-    _place: Place = field(default_factory=Place)
-
-    def begin_at(self, place: Place) -> None:
-        """Go on where a page ended."""
-        self.number, self._place = place.number, place
-
-    def begin_epochs(self) -> None:
-        """After all timestamps."""
-        self.number, self.ended, self._start, self._place = EPOCHS, False, None, Place(EPOCHS)
 
     @property
-    def needs_more(self) -> bool:
-        """Whether the next entry is not known yet."""
-        return not self.buffer and not self.ended
+    def stream(self) -> Stream[AuditEntry]:
+        """As one to be merged, not read yet."""
+        return Stream(place=[self._first_range, BEGINNING], read=self.read)
 
-    def fetch(self, limit: int) -> None:
+    @property
+    def _has_dates(self) -> bool:
+        """Whether timestamps and epochs are two ranges."""
+        return self.since is not None or self.until is not None
+
+    @property
+    def _first_range(self) -> int:
+        return EPOCHS if self._has_dates and "" < self.start.at <= SPLIT else TIMESTAMPS
+
+    def read(self, place: Place, limit: int) -> Stretch[AuditEntry]:
         """One Query of at most `limit` further entries. Raises the store's errors."""
+        number, start = place
         since = self.since
-        if since and self.number == TIMESTAMPS:
+        if since and number == TIMESTAMPS:
             # What is recorded once an hour has the hour's beginning in its key, and may have happened later.
             since = clock.floored(since, LONGEST_PERIOD)
-        low, high = bounds(self.number, since, self.until)
+        low, high = bounds(number, since, self.until)
+        resumed = number == self._first_range and self.start.at not in ("", SPLIT)
         request: dict[str, Any] = {
             "TableName": table_name("AUDIT"),
             "KeyConditionExpression": (
                 f"{_PARTITION_KEYS[self.index]} = :partition AND ts_action_id BETWEEN :low AND :high"
             ),
             "ExpressionAttributeValues": {
-                ":partition": {"S": self.partition},
+                ":partition": {"S": self.key},
                 ":low": {"S": low},
-                ":high": {"S": self._place.at or high},
+                ":high": {"S": self.start.at if resumed else high},
             },
             "ScanIndexForward": False,
             # Those that were passed come again at the beginning, and do not count.
-            "Limit": limit + (0 if self._start else len(self._place.passed)),
+            "Limit": limit + (len(self.start.seen) if resumed and start == BEGINNING else 0),
             "ReturnConsumedCapacity": "TOTAL",
         }
         if self.index:
             request["IndexName"] = self.index
         else:
             request["ConsistentRead"] = True
-        if self._start:
-            request["ExclusiveStartKey"] = self._start
+        if start != BEGINNING:
+            request["ExclusiveStartKey"] = start
         answer = call("Query", **request)
-        self._start = answer.get("LastEvaluatedKey")
-        self.ended = self._start is None
-        for raw in answer["Items"]:
-            entry = AuditEntry.from_raw_data(raw)
-            if sort_key_of(entry) != high and identity_of(entry) not in self._place.passed:
-                self.buffer.append(entry)
+        found = [
+            Candidate(order_of(entry), BEGINNING, entry)
+            for entry in map(AuditEntry.from_raw_data, answer["Items"])
+            if sort_key_of(entry) != high and not self.start.has_seen(*order_of(entry))
+        ]
+        if last := answer.get("LastEvaluatedKey"):
+            return Stretch(found, [number, last])
+        if number == TIMESTAMPS and self._has_dates:
+            return Stretch(found, [EPOCHS, BEGINNING], below=(SPLIT, ""))
+        return Stretch(found)

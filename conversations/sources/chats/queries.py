@@ -18,6 +18,7 @@ from console.dynamodb.keys import PARTITION_KEY_BYTES, SORT_KEY_BYTES, fits
 from console.dynamodb.models import ForeignModel
 from console.dynamodb.presence import has_known_key, table_keys
 from console.dynamodb.registry import table_name
+from console.dynamodb.streams import Key, query
 from console.errors import TableMissing
 from conversations.sources.chats.keys import is_usable
 from conversations.sources.chats.models import (
@@ -31,7 +32,6 @@ from conversations.sources.chats.models import (
 )
 
 M = TypeVar("M", bound=ForeignModel)
-Key = dict[str, dict[str, Any]]
 
 # A user has one session at a time, and each is removed within days: more than these are not by design.
 MOST_SESSIONS = 100
@@ -63,30 +63,11 @@ class Spot:
 
 
 def _first_part(
-    model: type[M],
-    partition: str,
-    condition: Condition | None = None,
-    *,
-    limit: int,
-    index: str = "",
-    forward: bool = False,
-    start: Key | None = None,
-    attributes: tuple[str, ...] = (),
-    consistent: bool = False,
+    model: type[M], partition: str, condition: Condition | None = None, *, forward: bool = False, **more: Any
 ) -> Part[M]:
-    answer = next(
-        model.query(
-            partition,
-            condition,
-            consistent_read=consistent,
-            index_name=index or None,
-            scan_index_forward=forward,
-            page_size=limit,
-            last_evaluated_key=start,
-            attributes_to_get=list(attributes) or None,
-        ).page_iter
-    )
-    return Part(tuple(model.from_raw_data(raw) for raw in answer["Items"]), answer.get("LastEvaluatedKey"))
+    """The first page of a Query; `more` as of `streams.query`."""
+    found, last = query(model, partition, condition, forward=forward, **more)
+    return Part(tuple(model.from_raw_data(raw) for raw in found), last)
 
 
 def is_gone(item: ForeignModel) -> bool:

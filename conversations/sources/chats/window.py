@@ -8,13 +8,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
+from typing import Any
 
 from console.dynamodb.calls import parallel
 from console.dynamodb.models import ForeignModel
+from console.dynamodb.streams import BEGINNING, END, Candidate, Stream, Stretch, next_of
 from console.refs import seal_cursor, unseal_cursor
 from conversations.sources.chats.keys import position_at, position_of
 from conversations.sources.chats.models import ChatEvent, ChatText
-from conversations.sources.chats.queries import WINDOW, Part, Spot, around, is_gone, texts_around
+from conversations.sources.chats.queries import WINDOW, M, Part, Spot, around, is_gone, texts_around
 from conversations.sources.chats.tolerance import Read, attempt
 
 Reads = tuple[Read[Part[ChatEvent]], Read[Part[ChatText]]]
@@ -81,21 +83,27 @@ def read(session_id: str, spot: Spot, at: str, found: Reads) -> Window:
 def joined(found: Reads, spot: Spot) -> Window:
     """One window of both tables' items. Never raises."""
     events, texts = found
-    forward = spot.way == "after"
-    by_time = {position_of(item): item for item in events.value.items}
-    alive = {position_of(item): item for item in texts.value.items if not is_gone(item)}
-    # Where a table was not read to its end, nothing is known beyond its last item.
-    ends = [position_of(part.items[-1]) for part in (events.value, texts.value) if part.last and part.items]
-    end = None if not ends else min(ends) if forward else max(ends)
-    known = sorted(
-        (each for each in by_time.keys() | alive.keys() if end is None or (each <= end if forward else each >= end)),
-        reverse=not forward,
-    )
-    shown = known[:WINDOW]
-    goes_on = len(known) > WINDOW or end is not None
-    entries = tuple(Entry(each, by_time.get(each), alive.get(each)) for each in sorted(shown))
-    at_end = spot.position is None or (forward and not goes_on)
-    return Window(entries, not goes_on and not forward, at_end, events, texts)
+    descending = spot.way != "after"
+    streams: list[Stream[Any]] = [_stream(events.value, lambda _: False), _stream(texts.value, is_gone)]
+    known: list[Entry] = []
+    while (first := next_of(streams, descending=descending)) is not None:
+        if len(known) == WINDOW and first.waiting[0].item is not None:
+            break
+        position = first.waiting[0].order
+        # The same time in both is one message.
+        event, text = (each.take().item if each.is_at(position) else None for each in streams)
+        if event is not None or text is not None:
+            known.append(Entry(position, event, text))
+    goes_on = any(each.onward is not END for each in streams)
+    entries = tuple(known[::-1] if descending else known)
+    at_end = spot.position is None or not (descending or goes_on)
+    return Window(entries, descending and not goes_on, at_end, events, texts)
+
+
+def _stream(part: Part[M], is_hidden: Callable[[M], bool]) -> Stream[M]:
+    """A table's items, of which the hidden only tell how far it was read."""
+    found = [Candidate(position_of(item), BEGINNING, None if is_hidden(item) else item) for item in part.items]
+    return Stream(stretch=Stretch(found, part.last))
 
 
 def user_of(entries: tuple[Entry, ...]) -> str:

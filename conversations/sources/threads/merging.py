@@ -12,6 +12,7 @@ from functools import partial
 from typing import Generic
 
 from console.dynamodb.calls import parallel
+from console.dynamodb.streams import END, Candidate, Stream, Stretch, merge
 from conversations.sources.threads.lanes import NEVER, ODD, text_below
 from conversations.sources.threads.strands import (
     SLACK,
@@ -103,33 +104,28 @@ def upwards(reel: Reel[M], lanes: Sequence[Strand], second: int, newer: int, siz
 
 
 def _merged(read: Sequence[Read[M]], lanes: tuple[Strand, ...], size: int) -> Window[M]:
-    """The latest of what was read, down to where a strand may hold something that was not."""
-    floor = max((each.entries[-1].order for each in read if not each.whole and each.entries), default=(NEVER - 1, ""))
-    entries = sorted((e for each in read for e in each.entries if e.order >= floor), key=lambda e: e.order)
-    taken: list[Dated[M]] = []
-    end: tuple[int, str] | None = None
-    while entries:
-        entry = entries[-1]
-        if len(taken) >= size and (entry.second != taken[-1].second or len(taken) >= size + SLACK):
-            break
-        end = entries.pop().order
-        if entry.alive:
-            taken.append(entry)
-    while entries and not entries[-1].alive:
-        # So that no link leads to a window of nothing but what is gone.
-        end = entries.pop().order
-    rest = [left for each in read if (left := _left_of(each, end)) is not None]
+    """The latest of what was read, down to where a strand may hold something that was not.
+
+    It ends between two seconds: the spellings of lanes differ in how they sort within one.
+    """
+    streams = [_stream(str(number), each) for number, each in enumerate(read)]
+    page = merge(streams, size, unit=lambda order: order[0], slack=SLACK)
+    taken = [entry for entry, _ in page.items]
+    rest = tuple(each for each in (page.after or {}).values() if each is not END)
     shown = sorted(taken, key=lambda e: (e.second, e.at.timestamp() if e.at else e.second, e.sort_key), reverse=True)
-    return Window(tuple(shown), tuple(rest), lanes, thin=len(taken) < size and bool(rest))
+    return Window(tuple(shown), rest, lanes, thin=len(taken) < size and bool(rest))
 
 
-def _left_of(read: Read[M], end: tuple[int, str] | None) -> Strand | None:
-    """A strand from where a window ended; None where nothing of it is left."""
-    passed = [each for each in read.entries if end is not None and each.order >= end]
-    if len(passed) == len(read.entries) and read.whole:
-        return None
-    if not passed:
-        return read.strand
-    if read.strand.lane in ODD and read.whole:
-        return replace(read.strand, before=passed[-1].order)
-    return replace(read.strand, below=passed[-1].sort_key)
+def _stream(name: str, read: Read[M]) -> Stream[Dated[M]]:
+    """What was read of a strand; its places are what is left of it."""
+    by_time = read.strand.lane in ODD and read.whole
+    found = [
+        Candidate(
+            each.order,
+            replace(read.strand, **({"before": each.order} if by_time else {"below": each.sort_key})),
+            each if each.alive else None,
+        )
+        for each in read.entries
+    ]
+    end = END if read.whole else found[-1].place if found else read.strand
+    return Stream(name, read.strand, Stretch(found, end))

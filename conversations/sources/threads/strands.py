@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from console import clock
 from console.dynamodb.calls import parallel
 from console.dynamodb.models import ForeignModel
+from console.dynamodb.streams import Key, key_names, query
 from conversations.sources.threads.lanes import (
     END,
     LANES,
@@ -187,7 +188,7 @@ def entries_of(
     now = clock.now()
     since = second_of(reel.since)
     entries: list[Dated[M]] = []
-    start: dict[str, Any] | None = None
+    start: Key | None = None
     if since is not None and not ascending:
         prefix = next(each for each in reel.prefixes if low.startswith(each))
         low = max(low, prefix + text_from(lane_of(low.removeprefix(prefix)), since))
@@ -206,7 +207,7 @@ def entries_of(
     return entries, False
 
 
-def _dated(reel: Reel[M], raw: dict[str, dict[str, Any]], now: datetime) -> Dated[M]:
+def _dated(reel: Reel[M], raw: Key, now: datetime) -> Dated[M]:
     item = reel.model.from_raw_data(raw)
     sort_key = str(item.plain(reel.sort))
     at = instant_of(item, sort_key)
@@ -231,21 +232,17 @@ def falling(entries: Sequence[Dated[M]]) -> list[Dated[M]]:
 
 
 def _query(
-    reel: Reel[M], low: str, high: str, limit: int, start: dict[str, Any] | None, *, ascending: bool
-) -> tuple[list[dict[str, dict[str, Any]]], dict[str, Any] | None]:
+    reel: Reel[M], low: str, high: str, limit: int, start: Key | None, *, ascending: bool
+) -> tuple[list[Key], Key | None]:
     """One Query; of the table itself, strongly consistent."""
-    attribute = getattr(reel.model, reel.sort)
-    keys = reel.model._get_connection().get_meta_table().get_key_names(reel.index or None)  # type: ignore[no-untyped-call]
-    names = list(dict.fromkeys((*reel.attributes, *keys, "ExpiryTime"))) if reel.attributes else None
-    pages = reel.model.query(
+    return query(
+        reel.model,
         reel.partition,
-        attribute.between(low, high),
-        index_name=reel.index or None,
-        consistent_read=not reel.index,
-        scan_index_forward=ascending,
-        page_size=limit,
-        last_evaluated_key=start,
-        attributes_to_get=names,
-    ).page_iter
-    answer = next(pages)
-    return answer["Items"], answer.get("LastEvaluatedKey")
+        getattr(reel.model, reel.sort).between(low, high),
+        limit=limit,
+        index=reel.index,
+        forward=ascending,
+        start=start,
+        attributes=(*reel.attributes, *key_names(reel.model, reel.index), "ExpiryTime") if reel.attributes else (),
+        consistent=not reel.index,
+    )

@@ -181,14 +181,17 @@ def _walk(node: ast.AST, function: str = "", scope: str = "") -> Iterator[tuple[
 
 def each_mutant(path: str, tree: ast.Module) -> Iterator[Mutant]:
     """Every mutant of a module. While one is yielded the tree is this mutant."""
-    number = 0
+    number, seen = 0, Counter[tuple[str, str]]()
     for parent, field, at, function in list(_walk(tree)):
         held = getattr(parent, field)
         child = held if at is None else held[at]
         for changed, what in changes_of(child):
             ast.fix_missing_locations(ast.copy_location(changed, child))
             setattr(parent, field, changed if at is None else [*held[:at], changed, *held[at + 1 :]])
-            yield Mutant(path, number, *_lines(child, parent), function, " ".join(what.split())[:160])
+            what = " ".join(what.split())[:160]
+            seen[function, what] += 1
+            again = f" #{seen[function, what]}" if seen[function, what] > 1 else ""
+            yield Mutant(path, number, *_lines(child, parent), function, what + again)
             number += 1
         setattr(parent, field, held)
 
@@ -528,8 +531,9 @@ def main() -> int:
     became = dict(Runner(options.jobs, deadline).tried(mutants, tests))
     survivors = [each for each in mutants if became[each] == SURVIVED]
     print(f"{len(survivors)} survive on moto, after {time.monotonic() - started:.0f} s", flush=True)
-    if survivors:
-        became |= _on_dynamodb_local(survivors, tests, options.jobs, deadline)
+    if survivors and time.monotonic() < deadline:
+        found = _on_dynamodb_local(survivors, tests, options.jobs, deadline)
+        became |= {each: result for each, result in found.items() if result != UNTRIED}
     return _report(became, time.monotonic() - started, whole=not (options.targets or options.changed))
 
 

@@ -223,6 +223,7 @@ def dribbling(*, headers: bool) -> Iterator[tuple[str, list[bool], threading.Eve
             each.join(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("headers", [True, False], ids=["from the first byte", "its body"])
 def test_an_answer_that_dribbles_is_given_up_and_its_connection_closed(settings, headers):
     settings.DYNAMODB_CONNECT_TIMEOUT_SECONDS, settings.DYNAMODB_READ_TIMEOUT_SECONDS = 0.2, 0.4

@@ -15,6 +15,8 @@ from tests import faults
 from tests.items import conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 
+pytestmark = pytest.mark.pages
+
 TEL = "+447700900123"
 HTMX = {"HTTP_HX_REQUEST": "true"}
 

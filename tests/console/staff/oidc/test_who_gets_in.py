@@ -13,6 +13,8 @@ from tests import faults
 from tests.console.staff.conftest import ADMIN, PASSWORD
 from tests.console.staff.oidc.conftest import agree, assert_nobody_signed_in, begin, come, failures
 
+pytestmark = pytest.mark.pages
+
 NO_ACCESS = "No access to this console"
 
 

@@ -67,7 +67,7 @@ def _folder(item: pytest.Item) -> str:
 @pytest.fixture(scope="session", autouse=True)
 def _templates_as_in_production(django_test_environment: None) -> None:
     """Django's test runner makes each template, each included one too, tell and keep its context; no test asks."""
-    Template._render = lambda template, context: template.nodelist.render(context)
+    Template._render = lambda template, context: template.nodelist.render(context)  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="session", autouse=True)

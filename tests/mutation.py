@@ -32,6 +32,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -44,9 +45,17 @@ ACCEPTED = Path(__file__).with_name("mutation_accepted.txt")
 TARGETS: dict[str, tuple[str, ...]] = {
     "conversations/handoff": ("tests/conversations/handoff", "tests/conversations/test_hand_off_view.py"),
     "tenants/channels.py": ("tests/tenants/test_channels.py", "tests/tenants/test_channel_conditions.py"),
-    "console/staff/permissions.py": ("tests/console/staff/test_permissions.py", "tests/console/staff/test_guard.py"),
+    "console/staff/permissions.py": (
+        "tests/console/staff/test_permissions.py",
+        "tests/console/staff/test_guard.py",
+        "tests/console/staff/test_directory.py",
+    ),
     "console/staff/access.py": ("tests/console/staff/test_guard.py",),
-    "console/staff/middleware.py": ("tests/console/staff/test_guard.py", "tests/console/staff/test_sessions.py"),
+    "console/staff/middleware.py": (
+        "tests/console/staff/test_guard.py",
+        "tests/console/staff/test_sessions.py",
+        "tests/console/staff/test_second_factor.py",
+    ),
 }
 NEITHER = "not browser and not crawl and not slow"
 KILLED, SURVIVED, UNTRIED = "killed", "survived", "not tried"
@@ -101,8 +110,8 @@ def changes_of(node: ast.AST) -> Iterator[Replacement]:
     """What to put in the place of a node, and how to call that."""
     match node:
         case ast.Compare(ops=[op]) if type(op) in SWAPPED:
-            swapped = ast.Compare(node.left, [SWAPPED[type(op)]()], node.comparators)
-            yield swapped, f"{ast.unparse(node)} -> {ast.unparse(swapped)}"
+            compared = ast.Compare(node.left, [SWAPPED[type(op)]()], node.comparators)
+            yield compared, f"{ast.unparse(node)} -> {ast.unparse(compared)}"
         case ast.BinOp() if type(node.op) in SWAPPED:
             swapped = ast.BinOp(node.left, SWAPPED[type(node.op)](), node.right)
             yield swapped, f"{ast.unparse(node)} -> {ast.unparse(swapped)}"
@@ -126,8 +135,8 @@ def changes_of(node: ast.AST) -> Iterator[Replacement]:
         case ast.If() | ast.IfExp():
             for value in (True, False):
                 yield _copy(node, test=ast.Constant(value)), f"if {ast.unparse(node.test)} -> if {value}"
-        case ast.match_case(guard=ast.expr()):
-            yield _copy(node, guard=None), f"case without if {ast.unparse(node.guard)}"
+        case ast.match_case(guard=ast.expr() as guard):
+            yield _copy(node, guard=None), f"case without if {ast.unparse(guard)}"
         case ast.comprehension(ifs=[_, *_]):
             yield from _without_each(node, "ifs")
         case ast.ExceptHandler():
@@ -278,7 +287,7 @@ def in_children(jobs: Iterable[Job], slots: int, deadline: float) -> Iterator[tu
                 yield job.of, UNTRIED
                 continue
             slot = free.pop()
-            pid = fork(lambda job=job, slot=slot: job.run(slot))
+            pid = fork(partial(job.run, slot))
             running[pid] = (job, slot, time.monotonic() + job.seconds)
         for pid, (job, slot, end) in list(running.items()):
             done, status = os.waitpid(pid, os.WNOHANG)
@@ -333,7 +342,7 @@ class Runner:
     def use_server(self, slot: int) -> None:
         """Make tests of this process use the server of a slot."""
         if self.servers:
-            dynamodb_local.DynamoDBLocal = lambda *_: SharedServer(self.servers[slot])
+            setattr(dynamodb_local, "DynamoDBLocal", partial(SharedServer, self.servers[slot]))  # noqa: B010
 
     def tried(self, mutants: list[Mutant], tests: list[str]) -> Iterator[tuple[Mutant, str]]:
         """Each mutant and what became of it: those of functions first, then those of what is outside."""
@@ -348,7 +357,7 @@ class Runner:
                 told = dict(json.loads(line) for line in answers)
             yield from ((each, told[each.place]) for each in inside if told[each.place] != "imported")
             outside += [each for each in inside if told[each.place] == "imported"]
-        jobs = [Job(each, lambda slot, each=each: self._imported(each, tests, slot), 120.0) for each in outside]
+        jobs = [Job(each, partial(self._imported, each, tests), 120.0) for each in outside]
         yield from in_children(jobs, self.slots, self.deadline)
 
     def _imported(self, mutant: Mutant, tests: list[str], slot: int) -> int:
@@ -357,17 +366,17 @@ class Runner:
         path, code = str(ROOT / mutant.path), code_of(mutant)
         usual = importlib.machinery.SourceFileLoader.get_code
 
-        def get_code(loader: importlib.machinery.SourceFileLoader, name: str) -> types.CodeType:
+        def get_code(loader: importlib.machinery.SourceFileLoader, name: str) -> types.CodeType | None:
             return code if loader.get_filename(name) == path else usual(loader, name)
 
-        importlib.machinery.SourceFileLoader.get_code = get_code
+        setattr(importlib.machinery.SourceFileLoader, "get_code", get_code)  # noqa: B010
         return int(pytest.main(self.arguments(tests)))
 
 
 class Swapping:
     """A plugin of pytest: in place of running the tests once, forks for each mutant once they are collected."""
 
-    def __init__(self, runner: Runner, mutants: list[Mutant], answers: object) -> None:
+    def __init__(self, runner: Runner, mutants: list[Mutant], answers: IO[str]) -> None:
         self.runner = runner
         self.mutants = mutants
         self.answers = answers

@@ -173,17 +173,6 @@ def _is_closed_meanwhile(connection: socket.socket, start: bytes, rest: bytes) -
     return False
 
 
-def _is_closed_meanwhile(connection: socket.socket, start: bytes, rest: bytes) -> bool:
-    try:
-        connection.sendall(start)
-        for byte in rest:
-            connection.sendall(bytes([byte]))
-            time.sleep(0.03)
-    except OSError:
-        return True
-    return False
-
-
 @contextmanager
 def dribbling(*, headers: bool) -> Iterator[tuple[str, list[bool], threading.Event]]:
     """A server that answers a byte at a time, never silent for long; `is_well` makes it answer at once.

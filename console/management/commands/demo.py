@@ -16,7 +16,7 @@ class Command(BaseCommand):
     """Embedded DynamoDB, all tables, realistic data, a sign-in for each role, and the console over plain http."""
 
     help = "Run the console with an embedded DynamoDB and realistic data, on 127.0.0.1."
-    requires_system_checks: list[str] = []  # type: ignore[assignment]
+    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Port of the console (0 picks a free one) and JSON output."""

@@ -235,7 +235,7 @@ def _query(
 ) -> tuple[list[dict[str, dict[str, Any]]], dict[str, Any] | None]:
     """One Query; of the table itself, strongly consistent."""
     attribute = getattr(reel.model, reel.sort)
-    keys = reel.model._get_connection().get_meta_table().get_key_names(reel.index or None)  # type: ignore[no-untyped-call]
+    keys = reel.model._get_connection().get_meta_table().get_key_names(reel.index or None)
     names = list(dict.fromkeys((*reel.attributes, *keys, "ExpiryTime"))) if reel.attributes else None
     pages = reel.model.query(
         reel.partition,

@@ -71,7 +71,7 @@ class ConversationFilter(FilterForm):
         self._choices("channel", [(each, CHANNELS.get(each, each)) for each in channels if each])
 
     def _choices(self, name: str, choices: list[tuple[str, str]]) -> None:
-        self.fields[name].widget.choices = [("", "Any"), *choices]  # type: ignore[attr-defined]
+        self.fields[name].widget.choices = [("", "Any"), *choices]
 
     def values(self) -> dict[str, str]:
         """The valid filters that are set, as a URL has them."""

@@ -2,9 +2,9 @@
 
 import gc
 import os
-import re
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -23,19 +23,11 @@ from tests.store import Store
 hypothesis.settings.register_profile("suite", deadline=None, derandomize=bool(os.environ.get("CI")))
 hypothesis.settings.load_profile("suite")
 
-LONGEST = (
-    "tests/browser/test_hostile_strings",
-    "tests/browser/test_pages",
-    "tests/hostile/",
-    "tests/browser/",
-    "tests/access/",
-)
+# `pytest` without arguments. Whoever names tests, or gives an expression of markers, gets what they ask for.
+DAILY = "not slow and not crawl and not browser"
+# What the tests of a folder are. Whole files go to a process each: those of the first folders take longest.
+FOLDERS = {"browser": "browser", "hostile": "crawl", "access": "crawl"}
 STORE_FIXTURES = {"store", "bare_store", "dynamodb"}
-# Files about what a page shows. Those about what a page writes step by step go by other names, or are named here.
-OF_PAGES = re.compile(
-    r"/test_(?!hand_off_view)\w*views?\.py|/views/test_"
-    r"|staff/(oidc/)?test_(own_account|sign_in|second_step|who_gets_in)\.py|test_(picture|interleavings)\.py|demo/test_items\.py"
-)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -46,28 +38,36 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Without arguments only what is quick is run."""
+    named = config.args_source is not pytest.Config.ArgsSource.TESTPATHS
+    if not named and not any(each.startswith("-m") for each in config.invocation_params.args):
+        config.option.markexpr = DAILY
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark what uses a store or a browser, and skip what the chosen store cannot show."""
     on_local = config.getoption("--dynamodb-local")
-    # Whole files go to a process each: the longest first, so that none is left over at the end for one alone.
-    items.sort(key=lambda item: next((n for n, start in enumerate(LONGEST) if item.nodeid.startswith(start)), 99))
+    order = [*FOLDERS, ""]
+    items.sort(key=lambda item: order.index(_folder(item)))
     for item in items:
+        if folder := _folder(item):
+            item.add_marker(FOLDERS[folder])
         if STORE_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.store)
-        if item.nodeid.startswith(("tests/access/", "tests/hostile/")) and not item.get_closest_marker("smoke"):
-            item.add_marker(pytest.mark.crawl)
-        if OF_PAGES.search(item.nodeid):
-            item.add_marker(pytest.mark.pages)
-        if "tests/browser/" in item.nodeid:
-            item.add_marker(pytest.mark.browser)
         if item.get_closest_marker("local_only") and not on_local:
             item.add_marker(pytest.mark.skip(reason="needs DynamoDB Local: run with --dynamodb-local"))
+
+
+def _folder(item: pytest.Item) -> str:
+    folder = item.path.relative_to(Path(__file__).parent).parts[0]
+    return folder if folder in FOLDERS else ""
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _templates_as_in_production(django_test_environment: None) -> None:
     """Django's test runner makes each template, each included one too, tell and keep its context; no test asks."""
-    Template._render = lambda template, context: template.nodelist.render(context)
+    Template._render = lambda template, context: template.nodelist.render(context)  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="session", autouse=True)

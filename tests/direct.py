@@ -42,7 +42,7 @@ def handed_over(embedded: EmbeddedDynamoDB) -> Iterator[None]:
         started: list[Any] = []
         body = b"".join(embedded.application(_environ(request), lambda *told: started.append(told)))
         (status, headers, *_), *_ = started
-        return AWSResponse(request.url, int(status.partition(" ")[0]), dict(headers), _Body(body))
+        return AWSResponse(request.url, int(status.partition(" ")[0]), dict(headers), _Body(body))  # type: ignore[arg-type]
 
     with mock.patch.object(URLLib3Session, "send", send):
         yield
@@ -58,7 +58,7 @@ def _environ(request: AWSPreparedRequest) -> dict[str, Any]:
     """The request as a WSGI server gives it to its application."""
     parts = urlsplit(request.url)
     body = request.body or b""
-    content = body if isinstance(body, bytes) else bytes(body, "utf-8") if isinstance(body, str) else bytes(body)
+    content = body.encode() if isinstance(body, str) else bytes(body)  # type: ignore[arg-type]
     headers = {f"HTTP_{name.upper().replace('-', '_')}": _text(value) for name, value in request.headers.items()}
     return headers | {
         "REQUEST_METHOD": request.method,

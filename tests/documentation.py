@@ -7,6 +7,7 @@ import re
 import shutil
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from console.dynamodb.policies import POLICIES
@@ -51,7 +52,7 @@ def settings() -> list[Setting]:
             continue
         if not (isinstance(node.func.value, ast.Name) and node.func.value.id == "env") or node.func.attr not in _KINDS:
             continue
-        [name] = (each.value for each in node.args if isinstance(each, ast.Constant))
+        [name] = (str(each.value) for each in node.args if isinstance(each, ast.Constant))
         given = [each.value for each in node.keywords if each.arg == "default"]
         found.append((node.lineno, name, node.func.attr, _default(given)))
     return [Setting(name, _KINDS[kind], default, words.get(name, "")) for _, name, kind, default in sorted(found)]
@@ -114,12 +115,16 @@ def _actions(process: str, key: str) -> str:
     return ", ".join([*described, *actions, *more])
 
 
+def _replaced(part: str, found: re.Match[str]) -> str:
+    return f"{found[1]}{part}\n{found[2]}"
+
+
 def written(text: str) -> str:
     """README's text with its made parts as they are to be."""
     for name, part in parts().items():
         pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
         assert pattern.search(text), f"README.md has no markers for {name}"
-        text = pattern.sub(lambda found, part=part: f"{found[1]}{part}\n{found[2]}", text)
+        text = pattern.sub(partial(_replaced, part), text)
     return text
 
 

@@ -204,4 +204,4 @@ class _Body(io.BytesIO):
 
 def _response(url: str, status: int, content: bytes) -> AWSResponse:
     headers = {"Content-Type": "application/x-amz-json-1.0", "x-amzn-RequestId": "injected"}
-    return AWSResponse(url, status, headers, _Body(content))
+    return AWSResponse(url, status, headers, _Body(content))  # type: ignore[arg-type]

@@ -192,14 +192,14 @@ class Store:
 
     def _note_writes(self) -> None:
         """A scan of each table costs a test more than most tests do, so only those that were written to are emptied."""
-        send = BaseClient._make_api_call
+        send = BaseClient._make_api_call  # type: ignore[attr-defined]
 
         def noting(client: BaseClient, operation: str, request: dict[str, Any]) -> Any:
             if operation in WRITES and self._written is not None:
                 self._written |= set(_table_names(request))
             return send(client, operation, request)
 
-        BaseClient._make_api_call = noting
+        BaseClient._make_api_call = noting  # type: ignore[attr-defined]
 
     def _scan(self, name: str) -> list[dict[str, Any]]:
         if not self.local and (held := _in_memory(name)) is not None:

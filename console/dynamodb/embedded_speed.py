@@ -43,7 +43,7 @@ def apply() -> None:
     # Which methods a class has was found out for every request.
     responses.method_names_from_class = _method_names  # type: ignore[attr-defined]
     DynamoType.cast_value = property(_cast_value)  # type: ignore[method-assign, assignment]
-    LimitedSizeDict.__setitem__ = _set  # type: ignore[method-assign, assignment]
+    LimitedSizeDict.__setitem__ = _set  # type: ignore[method-assign]
     Table.query = _query  # type: ignore[method-assign, assignment]
     Table.all_items = _all_items  # type: ignore[method-assign, assignment]
     Item.project = _project  # type: ignore[method-assign, assignment]

@@ -53,26 +53,26 @@ class Source(Generic[M]):
     @property
     def sort_attribute(self) -> str:
         """Name of the sort key of the table or index; "" where it has none."""
-        spec = TABLES[self.model.Meta.table_key]  # type: ignore[attr-defined]
+        spec = TABLES[self.model.Meta.table_key]
         found = spec.index(self.index).range if self.index else spec.range
         return found.name if found else ""
 
     @property
     def partition_attribute(self) -> str:
         """Name of the partition key of the table or index."""
-        spec = TABLES[self.model.Meta.table_key]  # type: ignore[attr-defined]
+        spec = TABLES[self.model.Meta.table_key]
         return spec.index(self.index).hash.name if self.index else spec.hash.name
 
     @property
     def ttl_attribute(self) -> str:
         """Name of the TTL attribute; "" where the table has none or the index does not project it."""
-        spec = TABLES[self.model.Meta.table_key]  # type: ignore[attr-defined]
+        spec = TABLES[self.model.Meta.table_key]
         projected = spec.index(self.index).include if self.index else ()
         return spec.ttl if not projected or spec.ttl in projected else ""
 
     def bound_to(self, username: str) -> tuple[str, ...]:
         """What a cursor of this list is bound to."""
-        table = self.model.Meta.table_key  # type: ignore[attr-defined]
+        table = self.model.Meta.table_key
         order = f"{'descending' if self.descending else 'ascending'} {self.ranges!r}"
         return (table, self.index, self.partition, order, *self.binding, username)
 

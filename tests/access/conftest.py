@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -23,7 +24,7 @@ def world(store) -> World:
 def browser_of() -> Callable[..., Client]:
     """`browser_of(world, "agent")`: a browser in which the person of that role is signed in; "nobody" for none."""
 
-    def browser_of(world: World, role: str, **options: object) -> Client:
+    def browser_of(world: World, role: str, **options: Any) -> Client:
         client = Client(**options)
         if role != NOBODY:
             # As stored now: an action may just have changed the account.

@@ -128,7 +128,7 @@ def sign_in(sizes: tuple[int, ...]) -> str:
 
     from tests import people
 
-    account = people.member("bench.agent", scope=[company_of(each) for each in (*sizes, "held", "long")])
+    account = people.member("bench.agent", scope=[company_of(each) for each in [*map(str, sizes), "held", "long"]])
     client = people.signed_in(account)
     name = settings.SESSION_COOKIE_NAME
     return f"{name}={client.cookies[name].value}"

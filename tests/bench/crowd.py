@@ -87,7 +87,7 @@ class Agent:
         take_at = time.monotonic() + self._random.uniform(0, BETWEEN_TAKES)
         while time.monotonic() < until:
             headers = {"X-Poll": "1"} | ({"If-None-Match": self._tag} if self._tag else {})
-            _, told, _ = self.ask("poll", "GET", "/queue/", **headers)
+            _, told, _ = self.ask("poll", "GET", "/queue/", **headers)  # type: ignore[arg-type]
             self._tag = told.get("ETag", self._tag)
             if time.monotonic() > take_at:
                 self._take_and_hand_back()

@@ -67,5 +67,5 @@ def memory_of(process: "subprocess.Popen[bytes]") -> list[float]:
     found = []
     for child in children:
         status = Path(f"/proc/{child}/status").read_text()
-        found.append(round(int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024, 1))  # type: ignore[index]
+        found.append(round(int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024, 1))
     return found

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import boto3
 import pytest
@@ -115,7 +116,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def signed_in(browser: Browser, demo: Demo) -> Callable[[str], dict]:
     """The cookies of a role's session: each role signs in once a run, by the form, as a person does."""
-    states: dict[str, dict] = {}
+    states: dict[str, Any] = {}
 
     def state_of(role: str) -> dict:
         if role not in states:

@@ -154,7 +154,7 @@ class Visitor:
         """Note dialogs, pop-ups, downloads, violations and errors."""
         page, note = self.page, self.problems.append
         page.add_init_script(WATCH)
-        page.on("dialog", lambda dialog: (note(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("dialog", lambda dialog: (note(f"dialog: {dialog.message}"), dialog.dismiss()))  # type: ignore[call-overload]
         page.on("pageerror", lambda error: note(f"uncaught: {error}"))
         page.on("popup", lambda popup: note(f"popup: {popup.url}"))
         page.on("download", lambda download: note(f"download: {download.url}"))

@@ -118,7 +118,7 @@ def check_looks(page: Page, name: str, looks: Iterable[str] = tuple(LOOKS)) -> N
         width, scheme, axe = LOOKS[look]
         if tuple(looks) == ("dark-360",):
             axe = AT_ONCE
-        page.emulate_media(color_scheme=scheme)
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
         page.set_viewport_size({"width": width, "height": 860})
         if look in ALWAYS:
             check_look(page, f"{name}-{look}", axe)

@@ -173,17 +173,6 @@ def _is_closed_meanwhile(connection: socket.socket, start: bytes, rest: bytes) -
     return False
 
 
-def _is_closed_meanwhile(connection: socket.socket, start: bytes, rest: bytes) -> bool:
-    try:
-        connection.sendall(start)
-        for byte in rest:
-            connection.sendall(bytes([byte]))
-            time.sleep(0.03)
-    except OSError:
-        return True
-    return False
-
-
 @contextmanager
 def dribbling(*, headers: bool) -> Iterator[tuple[str, list[bool], threading.Event]]:
     """A server that answers a byte at a time, never silent for long; `is_well` makes it answer at once.
@@ -223,6 +212,7 @@ def dribbling(*, headers: bool) -> Iterator[tuple[str, list[bool], threading.Eve
             each.join(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("headers", [True, False], ids=["from the first byte", "its body"])
 def test_an_answer_that_dribbles_is_given_up_and_its_connection_closed(settings, headers):
     settings.DYNAMODB_CONNECT_TIMEOUT_SECONDS, settings.DYNAMODB_READ_TIMEOUT_SECONDS = 0.2, 0.4

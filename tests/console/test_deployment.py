@@ -130,6 +130,7 @@ BODY = (
 STALLS = {"30 bodies that never end": (30, BODY), "200 connections that say nothing": (200, b"")}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(NGINX is None, reason="needs nginx (Debian: apt install nginx-light)")
 def test_nginx_keeps_stalled_bodies_and_silent_connections_from_gunicorn(tmp_path):
     with gunicorn() as bare, nginx(bare, tmp_path) as port:

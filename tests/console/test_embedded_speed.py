@@ -203,7 +203,7 @@ def test_a_refused_transaction_leaves_nothing_in_the_stream_and_readers_go_on(cl
     iterator = streams.get_shard_iterator(**where)["ShardIterator"]
 
     def written(key: str) -> list[dict[str, Any]]:
-        put = {"TableName": table, "Item": {**KEY, "conversation_id": {"S": key}}}
+        put: dict[str, Any] = {"TableName": table, "Item": {**KEY, "conversation_id": {"S": key}}}
         never = {**put, "Item": KEY, "ConditionExpression": "attribute_exists(primary_channel)"}
         with pytest.raises(client.exceptions.TransactionCanceledException):
             client.transact_write_items(TransactItems=[{"Put": put}, {"Put": never}])

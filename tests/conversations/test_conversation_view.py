@@ -16,6 +16,8 @@ from tests import faults
 from tests.items import conversation
 from tests.people import OTHER_COMPANY, admin, auditor, member, signed_in
 
+pytestmark = pytest.mark.pages
+
 HTMX = {"HTTP_HX_REQUEST": "true"}
 
 

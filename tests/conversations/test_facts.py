@@ -2,6 +2,7 @@
 
 import json
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -46,7 +47,7 @@ def test_status_and_channel_are_said_in_the_words_of_the_lists():
 
 def full_item() -> dict:
     """Every attribute of the schema with a value that can be found again."""
-    marked = {
+    marked: dict[str, Any] = {
         name: f"value-of-{name.replace('_', '-')}"
         for name, attribute in Conversation.get_attributes().items()
         if attribute.attr_type == "S" and not name.endswith(("_at", "_timestamp", "_tel", "_email"))

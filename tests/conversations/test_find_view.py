@@ -18,6 +18,8 @@ from conversations.reading import reference_of
 from tests.items import conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, member, signed_in
 
+pytestmark = pytest.mark.pages
+
 TEL = "+447700900123"
 FIND = "/conversations/find/"
 

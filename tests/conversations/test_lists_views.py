@@ -15,6 +15,8 @@ from tests import faults
 from tests.items import conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 
+pytestmark = pytest.mark.pages
+
 TEL = "+447700900123"
 HTMX = {"HTTP_HX_REQUEST": "true"}
 
@@ -466,4 +468,4 @@ def test_failed_finds_every_failure_that_is_really_written(store, agent, url, mo
 def statuses_in(response) -> list[tuple[str, str]]:
     """Tone and words of each row's status."""
     cells = re.findall(r'<td class="status">(.*?)</td>', response.content.decode())
-    return [re.search(r'class="tag ?(\w*)"[^>]*title="([^"]*)"', cell).groups() for cell in cells]
+    return [re.search(r'class="tag ?(\w*)"[^>]*title="([^"]*)"', cell).groups() for cell in cells]  # type: ignore[misc]

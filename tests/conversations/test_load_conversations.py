@@ -6,7 +6,8 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from conversations.loading import Refused, item_of, size_of
+from console.dynamodb.sizes import size_of
+from conversations.loading import Refused, item_of
 from tests import faults
 from tests.items import conversation
 from tests.store import to_dynamodb

@@ -11,6 +11,8 @@ from tests import faults
 from tests.items import conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 
+pytestmark = pytest.mark.pages
+
 NUMBER = "+447700900123"
 URL = f"/conversations/recipients/{seal('recipient', NUMBER)}/elsewhere/"
 

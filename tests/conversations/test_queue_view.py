@@ -13,6 +13,8 @@ from tests import faults
 from tests.conversations.test_queue import held, waiting
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 
+pytestmark = pytest.mark.pages
+
 
 def html(answer) -> str:
     assert answer.status_code == 200, answer.content.decode()[:2000]

@@ -14,6 +14,8 @@ from tests.conversations.tenant_conversations.kit import CONVERSATION, KEY, REF,
 from tests.people import admin, auditor, member, signed_in
 from tests.tenants.items import tenant, user
 
+pytestmark = pytest.mark.pages
+
 LIST = f"/tenants/{TENANT}/conversations/"
 URL = f"{LIST}{REF}/"
 CLEAR = f"{URL}clear/"

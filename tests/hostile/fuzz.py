@@ -116,7 +116,7 @@ class Maker:
         chance = random.Random(f"{self.seed}/{number}")
         start = self.starts[number % len(self.starts)]
         request = self._sound(start, chance)
-        damages = set(chance.choices(list(DAMAGES), DAMAGES.values(), k=chance.choice((1, 1, 1, 2, 3, 4))))
+        damages = set(chance.choices(list(DAMAGES), list(DAMAGES.values()), k=chance.choice((1, 1, 1, 2, 3, 4))))
         for damage in DAMAGES:
             if damage in damages:
                 damage(request, chance, self.tokens)

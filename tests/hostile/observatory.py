@@ -313,8 +313,8 @@ class _Scripts(Markup):
             self.found.append(dict(attrs))
 
 
-def _is_of_origin(source: str, url: str) -> bool:
-    there, here = urlsplit(source), urlsplit(url)
+def _is_of_origin(source: str | None, url: str) -> bool:
+    there, here = urlsplit(source or ""), urlsplit(url)
     return not there.netloc or (bool(there.scheme) and there.hostname == here.hostname)
 
 

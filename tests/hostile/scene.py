@@ -172,7 +172,6 @@ def assert_same(one: Visit, other: Visit, pairs: Pairs = ()) -> None:
     """Nothing in two answers tells them apart."""
     for said, as_well in zip(told(one, pairs), told(other, pairs), strict=True):
         if said != as_well:
-            lines = difflib.unified_diff(
-                *(re.sub("(?=<)", "\n", str(each)).splitlines() for each in (said, as_well)), n=1
-            )
+            before, after = (re.sub("(?=<)", "\n", str(each)).splitlines() for each in (said, as_well))
+            lines = difflib.unified_diff(before, after, n=1)
             raise AssertionError(f"{one}\nis told from\n{other}\n" + "\n".join(islice(lines, 40)))

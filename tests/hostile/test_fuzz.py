@@ -117,7 +117,7 @@ class Sender:
         route = _route(environ["PATH_INFO"])
         self.broke = ""
         with self.store.calls() as calls:
-            response = application(environ, lambda *_: None)
+            response = application(environ, lambda *_: None)  # type: ignore[arg-type]
             try:
                 body = b"".join(response)
             finally:

@@ -9,6 +9,7 @@ import re
 import runpy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -101,7 +102,7 @@ class Collector:
         self.clients = {role: signed_in(account) for role, account in world.people.items()}
         self.clients[""] = Client()
 
-    def ask(self, kind: str, role: str, url: str, ask: Callable[..., object] | None = None, **more) -> Answer:
+    def ask(self, kind: str, role: str, url: str, ask: Callable[..., Any] | None = None, **more) -> Answer:
         """One request, over https unless told otherwise, that names a foreign origin."""
         client = self.clients[role]
         client.raise_request_exception = False
@@ -165,7 +166,7 @@ class Collector:
     def failures(self) -> None:
         """What the store does to us, and what we do to ourselves."""
         url = urls(self.world.ours, self.world)["conversation"][0]
-        throttled = {"code": "ProvisionedThroughputExceededException", "times": faults.ALWAYS}
+        throttled: dict[str, Any] = {"code": "ProvisionedThroughputExceededException", "times": faults.ALWAYS}
         for headers in ({}, HTMX):
             with faults.refuse("", table_key="CONVERSATIONS", **throttled):
                 assert self.ask("failure", "agent", url, headers=headers).status == 429

@@ -30,7 +30,7 @@ GOOD = Answer(
 
 def with_policy(**directives: str | None) -> Answer:
     """GOOD with some directives of its policy changed, or left out."""
-    policy = {
+    policy: dict[str, str | None] = {
         name: " ".join(sources) for name, sources in (policy_of(GOOD.headers["content-security-policy"]) or {}).items()
     }
     policy |= {name.replace("_", "-"): sources for name, sources in directives.items()}

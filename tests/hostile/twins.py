@@ -15,7 +15,7 @@ from tenants.status import Step
 from tenants.views.onboarding import STEPS
 
 # How references are sealed: what a route's `ref` may be. A new kind of reference needs a word here.
-REFERENCE_KINDS = ("conversation", "recipient", "replies", "trail", "entry", "about", "event", "list")
+REFERENCE_KINDS: tuple[str, ...] = ("conversation", "recipient", "replies", "trail", "entry", "about", "event", "list")
 REFERENCE_KINDS += ("user", "channel", "company", "tenant", "resolve", "tenant-conversation", "search")
 REFERENCE_KINDS += tuple(f"{kind} of {source}" for kind in ("list", "record") for source in ("threads", "chats"))
 # What keeps its meaning in a twin: prefixes of trails and of scopes, names of lists and channels, filters, words.
@@ -53,7 +53,7 @@ def _twin_intent(token: str, staff: Staff) -> str:
     except BadReference:
         return ""
     names = ("primary_channel", "conversation_id", "company_id")
-    return seal_intent(replace(intent, **{name: twin(getattr(intent, name)) for name in names}), staff)
+    return seal_intent(replace(intent, **{name: twin(getattr(intent, name)) for name in names}), staff)  # type: ignore[arg-type]
 
 
 def _other(data: Any) -> Any:

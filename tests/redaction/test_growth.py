@@ -11,6 +11,8 @@ from console.redaction.documents import redact_document
 from conversations.messages import StoredMessages
 from tests.redaction.hostile import REPEATED
 
+pytestmark = pytest.mark.slow
+
 SIZE = 12_000
 # The time for four times the text: 4 where it is linear, 16 where it is quadratic. The allowance is for noise.
 MOST = 9.0

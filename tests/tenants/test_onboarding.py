@@ -8,7 +8,7 @@ import pytest
 
 from console import clock
 from console.dynamodb import presence
-from console.dynamodb.provisioning import create_table_request
+from console.dynamodb.definition import create_table_request
 from console.dynamodb.registry import TABLES
 from console.errors import Conflict, Forbidden, Invalid, NotFound, StoreUnavailable
 from tenants import channels, onboarding

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from console.dynamodb import calls, presence
-from console.dynamodb.provisioning import create_table_request
+from console.dynamodb.definition import create_table_request
 from console.errors import Forbidden, NotFound, TableMissing
 from console.staff.permissions import Role, Scope, Staff
 from tenants.keys import Channel

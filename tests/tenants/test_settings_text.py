@@ -39,6 +39,7 @@ def test_a_new_tenants_settings_are_of_their_types():
     assert set(read(default_text()).known) == {each.name for each in KNOWN if each.default is not None}
 
 
+@pytest.mark.slow
 @given(OBJECTS, st.sampled_from([None, 1, 4]), st.booleans())
 def test_what_nobody_changes_stays_as_it_is_written(value, indent, ascii_only):
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)

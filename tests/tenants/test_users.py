@@ -3,6 +3,7 @@
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -21,11 +22,15 @@ def seen(user_id: str = "admin") -> str:
     return seen_of(TenantUser.get("TENANT#outlocks", f"USER#{user_id}", consistent_read=True))
 
 
-def changed(user_id: str = "admin", **values: object) -> UserValues:
+def changed(user_id: str = "admin", **values: Any) -> UserValues:
     stored = TenantUser.get("TENANT#outlocks", f"USER#{user_id}", consistent_read=True)
     identities = () if "identities" in values else tuple(json.loads(stored.channel_identities or "{}").items())
-    now = {"email": stored.email, "name": stored.display_name, "role": stored.role, "identities": identities}
-    return UserValues(user_id, **(now | values))
+    now: dict[str, Any] = {
+        "email": stored.email,
+        "name": stored.display_name,
+        "role": stored.role,
+    }
+    return UserValues(user_id, **(now | {"identities": identities} | values))
 
 
 def test_an_added_user_is_as_the_schema_has_it(store):

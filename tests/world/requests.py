@@ -115,7 +115,7 @@ def posts(side: Side, world: World, by: StaffAccount | None = None) -> dict[str,
     state are left out, whatever the scope; each of the others is about another conversation or account.
     """
     by = by or world.people["agent"]
-    found = {
+    found: dict[str, list[Post]] = {
         **staff_pages.posts(side, world, by),
         **audit.posts(side),
         **events.posts(side),

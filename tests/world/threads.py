@@ -165,7 +165,7 @@ def messages(partition: str, texts: Texts, now: datetime) -> list[dict[str, Any]
 
 def drifted(partition: str, texts: Texts, now: datetime) -> list[dict[str, Any]]:
     """Messages with keys, roles and feedback of other writers."""
-    odd = {
+    odd: dict[str, Any] = {
         "role": texts("threads.role"),
         "verso": texts("threads.verso"),
         "feedback": {texts("threads.odd feedback key"): texts("threads.odd feedback")},

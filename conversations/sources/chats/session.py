@@ -77,7 +77,7 @@ def load_session(user_id: str, session_id: str, staff: Staff, asked: Asked) -> L
 
 def _read(user_id: str, session_id: str, spot: Spot, at: str) -> tuple[Read[Session | None], Window]:
     item = attempt(partial(queries.session, user_id, session_id), None)
-    found: list[Any] = parallel(item, *window.reads(session_id, spot))  # type: ignore[list-item]
+    found: list[Any] = parallel(item, *window.reads(session_id, spot))
     return found[0], window.read(session_id, spot, at, (found[1], found[2]))
 
 

@@ -107,7 +107,7 @@ def _read(user_id: str, start: Start) -> tuple[Read[Part[Session]], Read[Part[Ch
     sessions = attempt(partial(queries.sessions_of, user_id), nothing)
     events = attempt(partial(queries.events_of, user_id, start.key), nothing)
     latest = attempt(partial(queries.last_messages, user_id), nothing)
-    found: list[Any] = parallel(*([sessions, events] if start.key else [sessions, events, latest]))  # type: ignore[list-item]
+    found: list[Any] = parallel(*([sessions, events] if start.key else [sessions, events, latest]))
     return found[0], found[1], found[2] if len(found) > 2 else Read(Part())
 
 

@@ -49,7 +49,7 @@ def spot_of(cursor: str, *binding: str) -> Spot | None:
     """The spot in a sealed cursor; None for one of another session or person, or for none."""
     match unseal_cursor(cursor, *binding) if cursor else None:
         case ["before" | "after" as way, str() as letters] if (position := position_at(letters)) is not None:
-            return Spot(way, position)  # type: ignore[arg-type]
+            return Spot(way, position)
     return None
 
 

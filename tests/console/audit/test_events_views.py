@@ -14,6 +14,8 @@ from tests.console.audit.test_events_queries import CONVERSATION, KEY, NOW, OURS
 from tests.items import conversation
 from tests.people import admin, auditor, member, signed_in
 
+pytestmark = pytest.mark.pages
+
 MASKED = "ci-aaa-001#pi-aaa-001#req1#***-***-0123"
 EVENTS = "/audit/events/"
 THEIRS = "ci-bbb-002#pi-bbb-001#req1#447700900124"

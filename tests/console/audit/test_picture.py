@@ -22,6 +22,8 @@ from console.clock import to_iso
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 from tests.store import to_dynamodb
 
+pytestmark = pytest.mark.pages
+
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 LONDON, KOLKATA = ZoneInfo("Europe/London"), ZoneInfo("Asia/Kolkata")
 DAY = timedelta(days=1)

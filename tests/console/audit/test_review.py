@@ -16,6 +16,8 @@ from console.errors import Forbidden, NotFound, StoreUnavailable
 from console.staff.permissions import Role, Scope, Staff
 from tests import faults
 
+pytestmark = pytest.mark.pages
+
 AUDITOR = Staff("aiko.mori", "Aiko Mori", Role.AUDITOR, Scope(everything=True))
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 OURS, THEIRS = "ci-cuc-001", "ci-nwe-002"

@@ -22,6 +22,8 @@ from tests import faults
 from tests.items import conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 
+pytestmark = pytest.mark.pages
+
 AUDIT = "/audit/"
 PHONE = "447700900123"
 ID = f"{COMPANY}#pi-aaa-001#req-1#{PHONE}"

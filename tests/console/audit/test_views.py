@@ -10,6 +10,8 @@ from tests.conversations.test_conversation_view import url_of
 from tests.items import conversation
 from tests.people import OTHER_COMPANY, admin, auditor, member, signed_in
 
+pytestmark = pytest.mark.pages
+
 
 def trail_url(partition: str) -> str:
     return f"/audit/trails/{seal('trail', partition)}/"

@@ -16,6 +16,8 @@ from tests import faults
 from tests.items import conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, auditor, member, signed_in
 
+pytestmark = pytest.mark.pages
+
 NUMBER = "+447700900123"
 EVENT = f"act:rp_reply:{COMPANY}#p#r#447700900123:msg-9"
 

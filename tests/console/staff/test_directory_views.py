@@ -19,6 +19,8 @@ from tests import faults, people
 from tests.console.staff.conftest import ADMIN, PASSWORD
 from tests.people import admin, signed_in
 
+pytestmark = pytest.mark.pages
+
 HTMX = {"HTTP_HX_REQUEST": "true"}
 PAGES = (
     "staff-account",

@@ -17,6 +17,8 @@ from tests import faults
 from tests.console.staff.conftest import ADMIN, PASSWORD
 from tests.console.staff.test_session_list import begin
 
+pytestmark = pytest.mark.pages
+
 NEW = "a wholly different passphrase"
 HERE = Visit("192.0.2.7")
 

@@ -97,10 +97,40 @@ def test_no_word_but_the_star_is_everything(word):
         (["company:x", "tenant:x"], ["x"], []),
         (["*"], ["x"], ["*"]),
         (["x"], ["*"], []),
+        (["company:x", "tenant:y", "tenant:z"], ["company:x", "tenant:y"], ["tenant:z"]),
     ],
 )
 def test_what_a_scope_shows_beyond_another(one, other, beyond):
     assert Scope.of(one).beyond(Scope.of(other)) == beyond
+
+
+@pytest.mark.parametrize(
+    ("entries", "label"),
+    [
+        ([], "nothing in scope"),
+        (["*", "company:x"], "all companies"),
+        (["company:x"], "1 company"),
+        (["company:x", "company:y", "tenant:x"], "2 companies, 1 tenant"),
+        (["tenant:x", "tenant:y", "old"], "2 tenants, 1 company or tenant"),
+    ],
+)
+def test_a_scope_in_a_few_words(entries, label):
+    assert Scope.of(entries).label == person(Role.AGENT, *entries).scope_label == label
+    assert Scope.of(entries).is_empty is (not entries)
+
+
+def test_everything_is_stored_as_the_star_alone():
+    assert Scope.of(["*", "company:x", "tenant:y"]).stored() == ["*"]
+
+
+def test_an_entry_without_an_id_covers_nothing():
+    assert not Scope.of(["company:", "tenant:"]).covers_company("")
+    assert not Scope.of(["company:", "tenant:"]).covers_tenant("")
+
+
+@pytest.mark.parametrize("role", Role)
+def test_a_role_is_shown_by_its_name(role):
+    assert person(role).role_label == role.value
 
 
 def test_what_belongs_to_nobody_known_is_for_scope_all_only():

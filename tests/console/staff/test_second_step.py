@@ -15,6 +15,8 @@ from console.staff.models import StaffAccount
 from tests import faults
 from tests.console.staff.conftest import ADMIN, PASSWORD
 
+pytestmark = pytest.mark.pages
+
 RECOVERY_CODES = ("aaaaa-bbbbb-ccccc", "ddddd-eeeee-fffff")
 NAME = "amira.haddad"
 RIGHT = {"username": NAME, "password": PASSWORD}

@@ -19,6 +19,8 @@ from console.staff import authentication, passwords, services, sessions
 from tests import faults
 from tests.console.staff.conftest import ADMIN, PASSWORD
 
+pytestmark = pytest.mark.pages
+
 REFUSED = "Username and password do not match"
 
 

@@ -37,7 +37,7 @@ def system(request: StaffRequest) -> HttpResponse:
 
 
 @public
-def about(request: HttpRequest) -> HttpResponse:
+def about(request: StaffRequest) -> HttpResponse:
     return HttpResponse(f"staff: {request.staff}")
 
 

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from datetime import timedelta
 from unittest import mock
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
@@ -31,6 +32,8 @@ from tests.conversations.handoff.kit import (
     staff,
 )
 from tests.store import from_dynamodb, to_dynamodb
+
+pytestmark = pytest.mark.pages
 
 FLAG, REASON = "hand_off_to_human", "hand_off_to_human_reason"
 PEOPLE = [staff("ana"), staff("ben"), staff("root", Role.ADMIN, ALL)]
@@ -283,6 +286,7 @@ class HandOffs(RuleBasedStateMachine):
         assert self.flips == flips
 
 
+@pytest.mark.slow
 def test_random_interleavings(store):
     run_state_machine_as_test(
         lambda: HandOffs(store),

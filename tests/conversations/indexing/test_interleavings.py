@@ -21,6 +21,8 @@ from tests.conversations.handoff.kit import ANA, CONVERSATION, KEY, form, put, s
 from tests.conversations.indexing.kit import Stream, asks, conversation, drops, indexed, oracle, platform, sweep, times
 from tests.tenants.kit import MOST_CALLS, Killed
 
+pytestmark = pytest.mark.pages
+
 STEPS = st.sampled_from(["ask", "ask", "drop", "drop", "message", "sweep", "stream", "all", "again"])
 START = datetime(2026, 1, 31, 10, tzinfo=UTC)
 
@@ -63,6 +65,7 @@ class World:
             self.step(name)
 
 
+@pytest.mark.slow
 @given(steps=st.lists(STEPS, min_size=3, max_size=14))
 @settings(max_examples=40, suppress_health_check=list(HealthCheck))
 def test_one_entry_for_each_request_whatever_sees_it_first(store, steps):
@@ -191,6 +194,7 @@ SITUATIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("work", ["all", "sweep"])
 @pytest.mark.parametrize("situation", SITUATIONS)
 def test_killed_before_and_after_every_call_then_started_again(store, situation, work):

@@ -189,6 +189,7 @@ def test_the_status_before_an_action_is_kept_with_its_record(store):
     assert KEY["conversation_id"] == CONVERSATION
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("again", ["stream", "sweep"])
 def test_killed_before_and_after_every_call_then_started_again(store, again):
     flips = []

@@ -15,6 +15,8 @@ from tests import faults
 from tests.conversations.sources.notes import NOTES, TABLE
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 
+pytestmark = pytest.mark.pages
+
 HOME = "/notes/"
 KEY = {"noted_for": COMPANY, "note_id": "n-1"}
 HOSTILE = "<script>alert(1)</script> call +447700900123"

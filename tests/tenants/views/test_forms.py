@@ -11,6 +11,8 @@ from tests import faults
 from tests.tenants.items import mapping, tenant, user
 from tests.tenants.kit import ADMIN, BOT, guard, mappers, of, put_tenants, trail
 
+pytestmark = pytest.mark.pages
+
 ROWS = {"identity-TOTAL_FORMS": "3", "identity-INITIAL_FORMS": "0"}
 USER = {"user_id": "mara", "email": "mara@outlocks.example", "name": "Mara", "role": "member", **ROWS}
 HOSTILE = ("<script>alert(1)</script>", "{{ 7*7 }}", "\u202egnp.exe", "a\x00b", "' OR 1=1", "x" * 5_000)

@@ -9,6 +9,8 @@ from tests.people import member, signed_in
 from tests.tenants.items import tenant
 from tests.tenants.kit import put_tenants
 
+pytestmark = pytest.mark.pages
+
 
 def body(response) -> str:
     return response.content.decode()

@@ -10,6 +10,8 @@ from tests.people import member, signed_in
 from tests.tenants.items import tenant
 from tests.tenants.kit import ADMIN, BOT, OLGA, guard, of, put_tenants, trail
 
+pytestmark = pytest.mark.pages
+
 STEPS = ("settings", "admin", "channels", "companies", "review")
 IDENTITY = {"identity-TOTAL_FORMS": "3", "identity-INITIAL_FORMS": "0"}
 CHANNEL = {"channel-TOTAL_FORMS": "3", "channel-INITIAL_FORMS": "0"}

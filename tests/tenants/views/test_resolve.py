@@ -9,6 +9,8 @@ from tenants.keys import Channel
 from tests.tenants.items import mapping, tenant
 from tests.tenants.kit import ADMIN, BOT, put_tenants
 
+pytestmark = pytest.mark.pages
+
 URL = "/channels/resolve/"
 NUMBER = Channel("whatsapp", "+447700900831")
 

@@ -10,6 +10,8 @@ from tenants import settings
 from tests.tenants.items import SETTINGS, invitation, mapping, signed_in_user, tenant, user
 from tests.tenants.kit import ADMIN, of, put_tenants
 
+pytestmark = pytest.mark.pages
+
 PAGES = ("", "readiness/", "history/", "memories/", "settings/", "users/", "channels/")
 
 

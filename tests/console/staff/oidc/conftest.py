@@ -1,11 +1,11 @@
 """The console with a company sign-in, and the provider behind it."""
 
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 import requests
-from django.http import HttpResponse
 from django.test import Client
 
 from console.staff.oidc import provider as console_side
@@ -56,7 +56,7 @@ def agree(url: str) -> str:
     return f"{parts.path}?{parts.query}"
 
 
-def come(client: Client, path: str = "/sign-in/company/") -> HttpResponse:
+def come(client: Client, path: str = "/sign-in/company/") -> Any:
     """The whole way, to the console's answer at the return."""
     return client.get(agree(begin(client, path)))
 

@@ -173,7 +173,7 @@ class IdentityProvider:
 
     def signed_with_public_key(self, claims: dict[str, Any]) -> str:
         """HS256 with what everybody knows: the public key as the secret."""
-        secret = OctKey.import_key(self.key.as_pem(private=False), {"kid": self.key.kid})
+        secret = OctKey.import_key(self.key.as_pem(private=False), {"kid": str(self.key.kid)})
         return jwt.encode({"alg": "HS256", "kid": self.key.kid}, claims, secret, algorithms=["HS256"])
 
     def signed_with_client_secret(self, claims: dict[str, Any]) -> str:

@@ -14,6 +14,8 @@ from console.staff import sessions
 from tests import faults
 from tests.console.staff.oidc.conftest import agree, assert_nobody_signed_in, begin, come, failures
 
+pytestmark = pytest.mark.pages
+
 RETURN = "/sign-in/company/return/"
 
 

@@ -1,6 +1,7 @@
 """Which account somebody of the provider gets, and what their claims make of it."""
 
 import json
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -13,12 +14,14 @@ from tests import faults
 from tests.console.staff.conftest import ADMIN, PASSWORD
 from tests.console.staff.oidc.conftest import agree, assert_nobody_signed_in, begin, come, failures
 
+pytestmark = pytest.mark.pages
+
 NO_ACCESS = "No access to this console"
 
 
 def prepared(username: str = "ada.lovelace", **changes):
     """An account that an administrator made for the company's sign-in."""
-    given = {"role": Role.AUDITOR, "scope": ["company:ci-1"], "actor": ADMIN} | changes
+    given: dict[str, Any] = {"role": Role.AUDITOR, "scope": ["company:ci-1"], "actor": ADMIN} | changes
     return services.create_for_company_sign_in(username, **given)
 
 

@@ -9,7 +9,6 @@ from django.http import QueryDict
 
 from console import clock
 from console.staff.permissions import Role, Scope, Staff
-from conversations.records import Message
 from conversations.sources.adapter import Asked
 from conversations.sources.chats.adapter import Chats
 from conversations.sources.records import Listing, Place, RecordPage
@@ -88,16 +87,16 @@ def sessions(who: Staff = ADMIN, cursor: str = "", user: str = USER) -> Listing:
     return listing("sessions", user, who=who, cursor=cursor)
 
 
-def record(*parts: str, who: Staff = ADMIN, raw: bool = True, **asked: str) -> RecordPage:
+def record(*parts: str, who: Staff = ADMIN, raw: bool = True, **asked: Any) -> RecordPage:
     wanted = Asked(**asked)
     return CHATS.page(CHATS.load(parts, who, wanted), who, wanted, raw=raw)
 
 
-def opened(begun: Any, who: Staff = ADMIN, raw: bool = True, **asked: str) -> RecordPage:
+def opened(begun: Any, who: Staff = ADMIN, raw: bool = True, **asked: Any) -> RecordPage:
     return record("session", USER, session_id(begun), who=who, raw=raw, **asked)
 
 
-def messages(page: RecordPage) -> list[Message]:
+def messages(page: RecordPage) -> list[Any]:
     return [each for each in page.talk.items if each.is_message]
 
 

@@ -1,7 +1,7 @@
 """A user's chats over time and the images among them: one index, newest first, days of the person's zone, bounded."""
 
+import calendar
 from dataclasses import replace
-from datetime import UTC, datetime
 from decimal import Decimal
 
 import pytest
@@ -26,7 +26,7 @@ from tests.tables import create, gsis
 
 
 def at(*moment: int) -> int:
-    return int(datetime(*moment, tzinfo=UTC).timestamp())
+    return calendar.timegm(moment + (0,) * (6 - len(moment)))
 
 
 BEGUN = at(2025, 3, 1)

@@ -18,9 +18,9 @@ from conversations.sources.adapter import Asked
 from conversations.sources.chats.keys import anchor_of, position_at, reference_of
 from conversations.sources.chats.messages import EXPIRED, NOT_KEPT, NOT_READ, text_name
 from conversations.sources.chats.models import ChatEvent, ChatText
-from conversations.sources.chats.queries import Part, Spot
+from conversations.sources.chats.queries import WINDOW, Part, Spot
 from conversations.sources.chats.tolerance import Read
-from conversations.sources.chats.window import WINDOW, joined
+from conversations.sources.chats.window import joined
 from tests import faults
 from tests.conversations.sources.chats.kit import (
     ADMIN,

@@ -1,4 +1,4 @@
-"""What README.md has of the code: `python -m tests.documentation` writes these parts, and takes over
+"""What the documentation has of the code: `python -m tests.documentation` writes these parts, and takes over
 the pictures that the browser tests took; a test compares them."""
 
 import ast
@@ -7,14 +7,18 @@ import re
 import shutil
 import sys
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from console.dynamodb.policies import POLICIES
 from console.dynamodb.registry import TABLES
 
 ROOT = Path(__file__).resolve().parent.parent
-README, SETTINGS, EXAMPLE = ROOT / "README.md", ROOT / "console" / "settings.py", ROOT / ".env.example"
+SETTINGS, EXAMPLE = ROOT / "console" / "settings.py", ROOT / ".env.example"
+# The pages that have parts made from the code, with the names of those parts.
+PAGES = {
+    ROOT / "docs" / "configuration.md": ("settings",),
+    ROOT / "docs" / "operations.md": ("indexes", "policies"),
+}
 _KINDS = {"str": "text", "int": "number", "float": "number", "bool": "true or false", "list": "list"}
 _LINE = re.compile(r"#?([A-Z][A-Z0-9_]+)=(.*)")
 
@@ -79,6 +83,11 @@ def described() -> dict[str, str]:
     return words
 
 
+def every_page() -> list[Path]:
+    """README.md, the other pages beside it, and those of `docs/`."""
+    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+
+
 def parts() -> dict[str, str]:
     """Each part that is made, by the name of its markers."""
     table = ["| setting | kind | default | what it is |", "|---|---|---|---|", *(each.row for each in settings())]
@@ -115,16 +124,13 @@ def _actions(process: str, key: str) -> str:
     return ", ".join([*described, *actions, *more])
 
 
-def _replaced(part: str, found: re.Match[str]) -> str:
-    return f"{found[1]}{part}\n{found[2]}"
-
-
-def written(text: str) -> str:
-    """README's text with its made parts as they are to be."""
-    for name, part in parts().items():
+def written(page: Path) -> str:
+    """A page's text with its made parts as they are to be."""
+    text, made = page.read_text(), parts()
+    for name in PAGES[page]:
         pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
-        assert pattern.search(text), f"README.md has no markers for {name}"
-        text = pattern.sub(partial(_replaced, part), text)
+        assert pattern.search(text), f"{page.name} has no markers for {name}"
+        text = pattern.sub(lambda found, part=made[name]: f"{found[1]}{part}\n{found[2]}", text)
     return text
 
 
@@ -150,6 +156,7 @@ def copy_pictures() -> list[str]:
 
 
 if __name__ == "__main__":
-    README.write_text(written(README.read_text()))
+    for page in PAGES:
+        page.write_text(written(page))
     missing = copy_pictures()
-    sys.stdout.write(f"README.md is written{'; pictures not taken: ' + ', '.join(missing) if missing else ''}\n")
+    sys.stdout.write(f"The pages are written{'; pictures not taken: ' + ', '.join(missing) if missing else ''}\n")

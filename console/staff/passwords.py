@@ -30,7 +30,7 @@ from console.staff.codes import new_code
 
 # Long enough for any passphrase; bounds what hashing one may cost.
 MAX_LENGTH = 256
-# Of a worker. Together fewer than its threads (README's command: 8), so that sign-ins never take all of them.
+# Of a worker. Together fewer than its threads (docs/operations.md: 8), so that sign-ins never take all of them.
 AT_ONCE, WAITING = 2, 4
 # Nobody waits so long but where the machine itself is overloaded.
 PATIENCE_SECONDS = 5.0

@@ -36,7 +36,7 @@ def environment_of(records: str, endpoint: str) -> dict[str, str]:
 
 @contextmanager
 def serving(environment: dict[str, str]) -> Iterator["subprocess.Popen[bytes]"]:
-    """gunicorn as README.md starts it, on this machine alone."""
+    """gunicorn as docs/operations.md starts it, on this machine alone."""
     command = [sys.executable, "-m", "gunicorn", "tests.bench.served", "--worker-class", "gthread", "--workers", "2"]
     options = ["--threads", "8", "--limit-request-line", "8190", "--bind", f"127.0.0.1:{PORT}", "--log-level", "error"]
     process = subprocess.Popen([*command, *options], cwd=ROOT, env={**os.environ, **environment})

@@ -1,4 +1,4 @@
-"""What `deploy/` has: the units start what README says, and nginx keeps from gunicorn what would stop it."""
+"""What `deploy/` has: units start what docs/operations.md says, and nginx keeps from gunicorn what would stop it."""
 
 import os
 import re
@@ -29,7 +29,7 @@ def web_command() -> list[str]:
 
 
 def test_readme_starts_gunicorn_as_the_unit_does_without_its_control_socket():
-    [line] = re.findall(r"^gunicorn console\.wsgi .*$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    [line] = re.findall(r"^gunicorn console\.wsgi .*$", (ROOT / "docs" / "operations.md").read_text(), re.MULTILINE)
     assert shlex.split(line) == web_command()
     assert "--no-control-socket" in web_command()
 

@@ -1,17 +1,19 @@
-"""README.md says what the code does: its tables are those that the code gives, its commands are there."""
+"""The documentation says what the code does: tables are as the code gives them, commands and links are there."""
 
 import re
 
+import pytest
 from django.core.management import get_commands
 
 from console.dynamodb.registry import TABLES
-from tests.documentation import README, ROOT, described, settings, written
+from tests.documentation import PAGES, ROOT, described, every_page, settings, written
 
-TEXT = README.read_text()
+README = (ROOT / "README.md").read_text()
 
 
-def test_the_tables_are_as_the_code_gives_them():
-    assert written(TEXT) == TEXT, "run: python -m tests.documentation"
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_tables_are_as_the_code_gives_them(page):
+    assert written(page) == page.read_text(), "run: python -m tests.documentation"
 
 
 def test_every_setting_has_its_words_and_every_word_its_setting():
@@ -22,13 +24,20 @@ def test_every_setting_has_its_words_and_every_word_its_setting():
     assert {name.removeprefix("TABLE_") for name in described() if name.startswith("TABLE_")} == set(TABLES)
 
 
-def test_every_command_that_it_names_is_there():
-    named = set(re.findall(r"manage\.py ([a-z_]+)", TEXT)) - {"check", "collectstatic", "demo"}
+def test_readme_names_every_command_and_no_other():
+    named = set(re.findall(r"manage\.py ([a-z_]+)", README)) - {"check", "collectstatic", "demo"}
     ours = {name for name, app in get_commands().items() if app in ("console", "tenants", "conversations")}
     assert named == ours
 
 
-def test_every_file_and_picture_that_it_names_is_there():
-    named = re.findall(r"`((?:tests|console|conversations|tenants|demo)/[\w./]+)`", TEXT)
-    pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", TEXT)
-    assert [path for path in (*named, *pictures) if not (ROOT / path).exists()] == []
+def test_readme_is_short():
+    assert len(README.splitlines()) <= 200
+
+
+@pytest.mark.parametrize("page", every_page(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_file_picture_and_page_that_is_named_is_there(page):
+    text = page.read_text()
+    named = re.findall(r"`((?:tests|console|conversations|tenants|demo|docs|deploy)/[\w./-]+)`", text)
+    linked = [link for link in re.findall(r"\]\(([^)#]+)", text) if "://" not in link]
+    missing = [path for path in named if not (ROOT / path).exists()]
+    assert missing + [link for link in linked if not (page.parent / link).exists()] == []

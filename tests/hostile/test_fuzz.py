@@ -320,10 +320,10 @@ WIRE = {
 
 @pytest.fixture(scope="module")
 def server(_all_tables) -> Iterator[tuple[str, int]]:
-    """Address of gunicorn as the README starts it, on a free port."""
+    """Address of gunicorn as docs/operations.md starts it, on a free port."""
     pytest.importorskip("gunicorn", reason="gunicorn is not installed")
-    readme = (Path(settings.BASE_DIR) / "README.md").read_text()
-    command = shlex.split(next(line for line in readme.splitlines() if line.startswith("gunicorn ")))
+    page = (Path(settings.BASE_DIR) / "docs" / "operations.md").read_text()
+    command = shlex.split(next(line for line in page.splitlines() if line.startswith("gunicorn ")))
     assert "--limit-request-line" in command
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

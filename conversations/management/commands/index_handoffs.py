@@ -34,7 +34,7 @@ def seconds(value: str) -> float:
 
 
 class Command(BaseCommand):
-    """See the module and README.md."""
+    """See the module and docs/operations.md."""
 
     help = (
         "Keep the index of the hand-off queue: follow the stream of the conversations table under a lease (others "

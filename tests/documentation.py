@@ -7,6 +7,7 @@ import re
 import shutil
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from console.dynamodb.policies import POLICIES
@@ -124,13 +125,17 @@ def _actions(process: str, key: str) -> str:
     return ", ".join([*described, *actions, *more])
 
 
+def _replaced(part: str, found: re.Match[str]) -> str:
+    return f"{found[1]}{part}\n{found[2]}"
+
+
 def written(page: Path) -> str:
     """A page's text with its made parts as they are to be."""
     text, made = page.read_text(), parts()
     for name in PAGES[page]:
         pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
         assert pattern.search(text), f"{page.name} has no markers for {name}"
-        text = pattern.sub(lambda found, part=made[name]: f"{found[1]}{part}\n{found[2]}", text)
+        text = pattern.sub(partial(_replaced, made[name]), text)
     return text
 
 

@@ -36,7 +36,7 @@ from typing import IO
 
 import pytest
 
-from tests import dynamodb_local
+from demo import dynamodb_local
 
 ROOT = Path(__file__).resolve().parent.parent
 ACCEPTED = Path(__file__).with_name("mutation_accepted.txt")

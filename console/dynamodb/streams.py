@@ -101,7 +101,7 @@ def query(
 
 def key_names(model: type[ForeignModel], index: str = "") -> list[str]:
     """Key attributes of the table, and of the index: what a place in it consists of."""
-    return list(model._get_connection().get_meta_table().get_key_names(index or None))  # type: ignore[no-untyped-call]
+    return list(model._get_connection().get_meta_table().get_key_names(index or None))
 
 
 @dataclass(slots=True)

@@ -34,7 +34,7 @@ STORE_FIXTURES = {"store", "bare_store", "dynamodb"}
 # Files about what a page shows. Those about what a page writes step by step go by other names, or are named here.
 OF_PAGES = re.compile(
     r"/test_(?!hand_off_view)\w*views?\.py|/views/test_"
-    r"|staff/(oidc/)?test_(own_account|sign_in|second_step|who_gets_in)\.py|test_(picture|interleavings)\.py|demo/test_items\.py"
+    r"|staff/(oidc/)?test_(own_account|sign_in|second_step|who_gets_in)\.py|test_(picture|demo_items|interleavings)\.py"
 )
 
 

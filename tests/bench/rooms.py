@@ -130,7 +130,7 @@ def main() -> None:
     django.setup()
     from django.conf import settings
 
-    from console.dynamodb.embedded import EmbeddedDynamoDB
+    from demo.embedded import EmbeddedDynamoDB
     from tests.store import Store
 
     with EmbeddedDynamoDB() as embedded:

@@ -24,6 +24,9 @@ from demo import staff
 from demo.conversations import COMPANIES, PROJECTS
 from tests.store import to_dynamodb
 
+# What the store takes of them is one test; moto will do.
+pytestmark = pytest.mark.pages
+
 NOW = datetime(2025, 11, 20, 12, 0, tzinfo=UTC)
 # An item may have 400 KB together with its copies in the local indexes, and there are four that project everything.
 LIMIT = 400 * 1024 // 5

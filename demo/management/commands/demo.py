@@ -34,7 +34,7 @@ class Command(BaseCommand):
     """A DynamoDB with all tables and realistic data, a sign-in for each role, and the console over plain http."""
 
     help = "Run the console on 127.0.0.1 with a DynamoDB of its own and realistic data."
-    requires_system_checks: list[str] = []  # type: ignore[assignment]
+    requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Port of the console (0 picks a free one), JSON output, and where data is kept."""

@@ -24,6 +24,7 @@ from demo import staff
 from demo.conversations import COMPANIES, PROJECTS
 from tests.store import to_dynamodb
 
+# What the store takes of them is one test; moto will do.
 pytestmark = pytest.mark.pages
 
 NOW = datetime(2025, 11, 20, 12, 0, tzinfo=UTC)

@@ -14,6 +14,7 @@ from console import clock
 from console.dynamodb.calls import parallel
 from console.dynamodb.models import key_of_item
 from console.dynamodb.paging import RESTARTED
+from console.dynamodb.streams import Key
 from console.facts import Fact, distance
 from console.refs import seal_cursor, unseal_cursor
 from console.staff.permissions import Staff
@@ -22,7 +23,7 @@ from conversations.sources.chats import queries
 from conversations.sources.chats.flaws import flaws_of
 from conversations.sources.chats.keys import begun_at, is_digest, is_usable, moment, session_place, short, tabs
 from conversations.sources.chats.models import USER_CONVERSATION, USERS_LAST_MESSAGE, ChatEvent, Session
-from conversations.sources.chats.queries import Key, Part
+from conversations.sources.chats.queries import Part
 from conversations.sources.chats.states import (
     State,
     config_in_row,

@@ -128,7 +128,7 @@ class Stream(Generic[T]):
     @property
     def is_dry(self) -> bool:
         """Whether its next is not known yet."""
-        return not self.waiting and self.end is not END and not self.failed
+        return not self.waiting and self.end is not END
 
     @property
     def onward(self) -> Place:

@@ -131,6 +131,13 @@ def test_a_stream_that_fails_holds_nothing_up_and_is_taken_up_where_it_was(drawn
     assert {each for each in shown_of(store) if each.split(".")[0] not in lost} <= set(items)
 
 
+def test_a_stream_that_failed_keeps_its_place_and_alone_makes_no_next_page():
+    failed = Stream("failed", 3, failed=True)
+    assert merge([failed, Stream("ended")], 5).after is None
+    more = Stream("more", stretch=Stretch([Candidate(1, 1, "row")], 1))
+    assert merge([failed, more], 5).after == {"failed": 3, "more": 1}
+
+
 @given(stores, sizes, limits)
 def test_no_page_follows_that_was_known_to_be_empty(drawn, size, limit):
     store = stored(drawn, descending=True)

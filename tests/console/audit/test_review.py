@@ -13,6 +13,7 @@ from console.audit.review.reading import every_page, read_review
 from console.clock import to_epoch, to_iso
 from console.dynamodb import calls
 from console.errors import Forbidden, NotFound, StoreUnavailable
+from console.refs import seal_cursor
 from console.staff.permissions import Role, Scope, Staff
 from tests import faults
 
@@ -236,6 +237,16 @@ def test_without_the_indexes_it_says_what_cannot_be_done(store, monkeypatch):
     there.discard("company-index")
     page = read_review(Review((Action.HAND_OFF_TAKE,), actor="amira.haddad", company=OURS), AUDITOR)
     assert (numbers(page.entries), page.notices) == (["2"], (plan.NO_ACTOR_INDEX, plan.NO_COMPANY_INDEX))
+
+
+def test_a_bookmarked_cursor_of_an_older_console_gives_the_first_page(store):
+    store.put_all("AUDIT", [entry(number) for number in range(7)])
+    review = Review(("route",))
+    of_today = read_review(review, AUDITOR, size=3).next
+    trail, key = "c1", str(read_review(review, AUDITOR, size=3).entries[-1].ts_action_id)
+    older = seal_cursor([0, key, [[trail, key]]], *review.binding, AUDITOR.username)
+    assert numbers(read_review(review, AUDITOR, of_today, 3).entries) == ["3", "4", "5"]
+    assert numbers(read_review(review, AUDITOR, older, 3).entries) == ["0", "1", "2"]
 
 
 def test_cursor_of_another_review_or_person_begins_anew(store):

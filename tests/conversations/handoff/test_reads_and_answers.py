@@ -8,7 +8,18 @@ import pytest
 from console import clock
 from console.audit.actions import Result
 from console.audit.recording import Actor
-from conversations.handoff import HandOffAction, LostRace, perform, reconciliation, release_all, settle
+from console.errors import BadReference
+from console.refs import seal_data
+from conversations.handoff import (
+    HandOffAction,
+    LostRace,
+    perform,
+    reconciliation,
+    release_all,
+    settle,
+    unseal_intent,
+)
+from conversations.handoff.packets import read_raw
 from conversations.handoff.processing import reason_digest
 from conversations.handoff.protocol import announce_resend, close, event_key, lookup
 from tests import faults
@@ -190,6 +201,46 @@ def test_a_dry_run_says_what_would_become_of_an_open_one(store, older_than, note
     left_open()
     (settled,) = settle(CONVERSATION, older_than=older_than, dry_run=True)
     assert (settled.result, settled.note) == ("", note)
+
+
+def test_a_fence_gives_way_to_whoever_acts_at_the_same_moment(store):
+    put(store, **WAITING)
+    late, quick = left_open(), form(A.TAKE)
+    with faults.before("UpdateItem", lambda: perform(quick, BEN), table_key="CONVERSATIONS"):
+        settled = {
+            each.action_id: each.result.partition(":")[0] for each in settle(CONVERSATION, older_than=timedelta(0))
+        }
+    item = stored(store)
+    assert (item["hand_off_action_id"], item["hand_off_agent"]) == (quick.action_id, "ben")
+    assert len(settled) == 2, "the action and the fence itself"
+    assert set(settled.values()) == {"failed"}
+    assert late.action_id in settled
+    assert results(store)[quick.action_id] == "success"
+
+
+def test_what_was_read_again_after_a_refusal_holds_no_messages(store):
+    put(store, **WAITING)
+    raw = read_raw({name: {"S": value} for name, value in KEY.items()})
+    assert raw is not None
+    assert "hand_off_to_human" in raw
+    assert "messages" not in raw
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        "ana",
+        {},
+        [],
+        ["ana"],
+        ["ana", "take", 7, "", "", "", True, "", "", ""],
+        ["ana", "no action", *"abcd", True, *"efg"],
+    ],
+    ids=["text", "object", "nothing", "short", "a number", "no action"],
+)
+def test_what_is_no_intent_is_none_though_it_was_sealed_here(data):
+    with pytest.raises(BadReference):
+        unseal_intent(seal_data("action", data), ANA)
 
 
 def test_the_walk_over_pending_actions_counts_every_record_that_it_read(store):

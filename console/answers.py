@@ -60,5 +60,5 @@ def in_words(error: Exception, about: str) -> str:
     if isinstance(error, Throttled):
         return f"{error} Nothing was changed. Wait a few seconds, then send it again."
     if isinstance(error, StoreUnavailable):
-        return f"{error} Whether this was done is not known: look at {about} before you send it again."
+        return f"{error} The console does not know whether this was done. Check {about} before you send it again."
     return str(error)

@@ -94,8 +94,8 @@ def check_proxies(app_configs: Any, **_: Any) -> list[checks.CheckMessage]:
         return []
     return [
         checks.Warning(
-            "BEHIND_TLS_PROXY is set, and TRUSTED_PROXIES is 0: everyone seems to come from the proxy's address, "
-            "so that wrong passwords of one person can keep everybody from signing in.",
+            "BEHIND_TLS_PROXY is set, and TRUSTED_PROXIES is 0: everybody seems to come from the proxy's "
+            "address, so one person's wrong passwords can keep everybody from signing in.",
             hint="Set TRUSTED_PROXIES to how many of your own proxies append to X-Forwarded-For.",
             id="console.W001",
         )
@@ -108,8 +108,8 @@ def check_fallback_keys(app_configs: Any, **_: Any) -> list[checks.CheckMessage]
         return []
     return [
         checks.Warning(
-            "One of SECRET_KEY_FALLBACKS can be guessed, and what anybody seals with it is accepted.",
-            hint="Take it out as soon as the links that it sealed may stop working.",
+            "One of SECRET_KEY_FALLBACKS can be guessed, so anybody can forge links with it.",
+            hint="Remove it as soon as its links may stop working.",
             id="console.W002",
         )
     ]

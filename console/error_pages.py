@@ -23,47 +23,47 @@ class ErrorPage:
 PAGES: dict[int, ErrorPage] = {
     page.status: page
     for page in (
-        ErrorPage(400, "That request cannot be read", "Something in the address or the form is not as it should be."),
-        ErrorPage(401, "You are signed out", "Sign in again, then repeat what you were doing. Nothing was changed."),
+        ErrorPage(400, "Bad request", "Something in the address or form is wrong."),
+        ErrorPage(401, "You are signed out", "Sign in again and repeat what you were doing. Nothing was changed."),
         ErrorPage(
             403,
             "This is not part of your role",
-            "Your account may not open this or do this. Nothing was changed.",
-            "If you need it, ask an administrator of the console.",
+            "Your account is not allowed to do this. Nothing was changed.",
+            "If you need access, ask an administrator.",
         ),
         ErrorPage(
             404,
-            "There is nothing here for you",
-            "The page does not exist, the item has expired, or it belongs to a company outside your scope.",
+            "Page not found",
+            "The page does not exist, has expired, or belongs to a company outside your scope.",
         ),
-        ErrorPage(405, "That cannot be done this way", "The address exists, but not for this kind of request."),
+        ErrorPage(405, "This address does not work that way", "The address exists, but not for this kind of request."),
         ErrorPage(
             409,
-            "Someone was faster",
-            "What you saw has changed meanwhile, so nothing was written.",
-            "Go back, look at the fresh state and decide again.",
+            "Somebody else was first",
+            "What you saw has changed, so nothing was saved.",
+            "Go back, check the current state and decide again.",
         ),
         ErrorPage(
             429,
             "The database is busy",
-            "It refused the request for its rate limits.",
+            "It refused the request because of its rate limits.",
             "Wait a few seconds and try again.",
         ),
         ErrorPage(
             500,
-            "Something broke on our side",
+            "Something went wrong",
             "The error was logged.",
-            "Try again; if it stays, tell an administrator the time.",
+            "Try again. If it keeps happening, tell an administrator the time.",
         ),
         ErrorPage(
             503,
             "The database did not answer",
-            "This page could not be read in time. That does not mean that the data is gone.",
+            "This page could not be loaded in time. Your data is not lost.",
             "Try again in a moment.",
         ),
     )
 }
-MISSING_TABLE = "This section's table is not there in this environment"
+MISSING_TABLE = "This section is not available in this environment"
 
 
 def render_error(request: HttpRequest, error: ConsoleError) -> HttpResponse:
@@ -108,6 +108,6 @@ def render_status(
 
 def _action(page: ErrorPage, missing_table: bool, title: str) -> str:
     if missing_table:
-        return "An administrator sees on the system page what is missing."
+        return "The system page shows administrators what is missing."
     # Under a title of its own, the text says what to do.
     return "" if title else page.action

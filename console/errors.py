@@ -70,8 +70,8 @@ class NotConfigured(StoreUnavailable):
     def __init__(self, detail: str) -> None:
         self.detail = detail
         super().__init__(
-            "The database refused the request, because the console lacks the rights or the credentials for it. "
-            "Trying again does not help: tell an administrator of the console."
+            "The database refused the request because the console lacks the rights or credentials for it. Trying "
+            "again will not help. Tell an administrator."
         )
 
 
@@ -81,7 +81,7 @@ class TableMissing(StoreUnavailable):
     def __init__(self, table_key: str = "") -> None:
         self.table_key = table_key
         tables = f"tables {table_key} are" if " and " in table_key else f"table {table_key} is"
-        super().__init__(f"The {tables} not there in this environment." if table_key else "")
+        super().__init__(f"The {tables} missing in this environment." if table_key else "")
 
 
 class NotAccepted(StoreUnavailable):

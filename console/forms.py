@@ -34,7 +34,7 @@ class KeyField(forms.CharField):
         """Raises `ValidationError` for what DynamoDB takes for no key."""
         super().validate(value)
         if any(ord(char) < 32 or 0xD800 <= ord(char) <= 0xDFFF for char in value):
-            raise forms.ValidationError("There are characters in it that cannot be part of it.")
+            raise forms.ValidationError("Remove the characters that are not allowed.")
         if len(value.encode()) > self.most:
             raise forms.ValidationError(f"It can be at most {self.most:,} bytes long.")
 
@@ -61,7 +61,7 @@ class FilterForm(forms.Form):
     def problems(self) -> list[str]:
         """What was not understood, in words."""
         return [
-            f"{self.fields[name].label or name.capitalize()}: {error} It was left out."
+            f"{self.fields[name].label or name.capitalize()}: {error} This filter was ignored."
             for name, errors in self.errors.items()
             for error in errors
         ]
@@ -117,7 +117,7 @@ def ask_reason(form: forms.Form, staff: Staff, *, always: bool = False) -> None:
         form.fields["reason"] = ReasonField(required=always)
 
 
-NO_REASON = "Say why you search for personal data. The reason and a pseudonym of what you typed go on record."
+NO_REASON = "Say why you are searching for personal data. The reason and a pseudonym of what you type are recorded."
 
 
 class LookupForm(forms.Form):

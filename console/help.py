@@ -39,13 +39,18 @@ TOPICS = (
         "queue",
         "The queue",
         (
-            "Who waits for a human stands in the queue, longest wait first, with the reason. The tabs show what you "
-            "hold, what colleagues hold, and what the platform overrode. An open queue keeps itself fresh.",
-            "Taking a conversation is one write that nobody can win twice: if somebody was first, you are told who. "
-            "The customer's waiting time goes on until you hand back. Release puts it back into the queue with that "
-            "time.",
-            "Hand back when the AI can go on, with a note for whoever comes next. Overridden means that the platform, "
-            "still writing a reply, put back what it had read before: take it again, or leave it with the AI.",
+            "The queue lists who waits for a human, longest wait first, with the reason. The tabs show what you "
+            "hold, what colleagues hold, and what the platform overrode. An open queue updates itself.",
+            (
+                "Only one person can take a conversation. If somebody was first, you are told who. The customer's "
+                "waiting time continues until you hand back. Release returns the conversation to the queue with that "
+                "time."
+            ),
+            (
+                "Hand back when the AI can continue, and leave a note for the next person. Overridden means the "
+                "platform undid a hand-off while it was writing a reply. Take the conversation again, or leave it "
+                "with the AI."
+            ),
         ),
         _P.HAND_OFF,
         (("Open the queue", "queue"), ("Waiting times", "queue-waiting-times")),
@@ -54,10 +59,12 @@ TOPICS = (
         "answering",
         "Answering a customer",
         (
-            "The console does not send messages. Once you hold a conversation its page tells how to answer: the "
-            "channel, our number or address, and the recipient once revealed, with a link that opens it.",
-            "Revealing a number, an address or a name is on record with your name. How many people you can reveal in "
-            "a day is limited.",
+            "The console does not send messages. Once you hold a conversation, its page says how to answer: the "
+            "channel, our number or address, and the recipient after you reveal it, with a link that opens it.",
+            (
+                "Revealing a number, an address or a name is recorded with your name. The number of people you can "
+                "reveal in a day is limited."
+            ),
         ),
         _P.PII_REVEAL,
     ),
@@ -65,11 +72,14 @@ TOPICS = (
         "conversations",
         "Finding and reading conversations",
         (
-            "Search takes anything: a phone number in any spelling, an email address, an id or a key. Companies and "
-            "projects list their conversations, latest activity first; filters stay in the address.",
-            "A transcript reads like a messenger. A dashed bubble is the system, or a writer that no schema knows; a "
-            "red line below a message says what is not as the schema says. A first message of the customer may be the "
-            "prompt that the AI began with. Opening a transcript is on record, once an hour.",
+            "Search takes anything: a phone number in any spelling, an email address, an id or a key. Companies "
+            "and projects list their conversations, latest activity first. Filters stay in the address, so you "
+            "can bookmark them.",
+            (
+                "A transcript reads like a messenger. A dashed bubble is the system or an unknown writer. A red line "
+                "below a message says where it differs from the schema. Opening a transcript is recorded, once an "
+                "hour."
+            ),
         ),
         _P.CONVERSATION_READ,
         (("Search", "search"), ("Conversations", "conversations")),
@@ -78,8 +88,8 @@ TOPICS = (
         "tenants",
         "Tenants",
         (
-            "A tenant's pages show its settings, users, channels, conversations and history, and what it lacks to be "
-            "ready. Which tenant a webhook would find, Resolve a channel says.",
+            "A tenant's pages show its settings, users, channels, conversations and history, and what is still "
+            "missing. Resolve a channel shows which tenant a webhook would find.",
         ),
         _P.TENANT_READ,
         (("Tenants", "tenants"), ("Resolve a channel", "channels-resolve")),
@@ -90,8 +100,10 @@ TOPICS = (
         (
             "Start with New tenant: the first step reserves the id. Settings, first administrator, channels and "
             "companies follow; you can leave and come back at any step. The last step writes all of it at once.",
-            "A tenant is activated once nothing on its readiness list is missing. A channel belongs to one tenant; to "
-            "give it to another one, move it. If somebody saved settings before you, both versions are shown.",
+            (
+                "You can activate a tenant once its readiness list is complete. A channel belongs to one tenant; "
+                "move it to give it to another. If somebody saved settings before you, you see both versions."
+            ),
         ),
         _P.TENANT_WRITE,
         (("New tenant", "tenant-new"),),
@@ -110,14 +122,16 @@ TOPICS = (
         "review",
         "Reviewing across conversations",
         (
-            "The review merges the trail of all conversations, newest first. Filter by action, person, result, company "
-            "and days; an entry leads to its trail, its conversation, its idempotency record and all with the same "
-            "key.",
-            "Who looked answers who opened, revealed, searched for or exported what: by member of staff, by "
-            "conversation, or by customer. Your own searches for a phone number, an email address or a person's id "
-            "need a reason if your role reveals nobody: the reason and a pseudonym of what you typed go on record, and "
-            "searches are limited per hour. Export gives what was found as CSV or JSON "
-            "Lines, redacted; that it was exported is on record. Idempotency records are explained in words.",
+            "The review merges the trails of all conversations, newest first. Filter by action, person, result, "
+            "company and date. An entry leads to its trail, its conversation, its idempotency record and all "
+            "entries with the same key.",
+            (
+                "Who looked answers who opened, revealed, searched for or exported what: by member of staff, by "
+                "conversation, or by customer. Your own searches for a phone number, an email address or a person's "
+                "id need a reason if your role cannot reveal people. The reason and a pseudonym of what you typed "
+                "are recorded, and searches are limited per hour. Export downloads the result as CSV or JSON Lines, "
+                "redacted, and is recorded. Idempotency records are explained in words."
+            ),
         ),
         _P.AUDIT_REVIEW,
         (("Review", "audit"), ("Who looked", "audit-looks"), ("Idempotency", "events"), ("Export", "audit-export")),
@@ -126,9 +140,10 @@ TOPICS = (
         "staff",
         "Accounts of the staff",
         (
-            "Make an account, give it a role and a scope, and hand over the link with which its owner sets a password: "
-            "it is shown once. Changing role or scope, and disabling, end the person's sessions; disabling also "
-            "releases what they hold. Nobody is ever deleted: the trail keeps naming them.",
+            "Create an account, give it a role and a scope, and pass on the link that lets its owner set a "
+            "password. The link is shown once. Changing the role or scope, or disabling the account, ends its "
+            "sessions; disabling also releases what it holds. Accounts are never deleted, so the trail can "
+            "always name them.",
         ),
         _P.STAFF_MANAGE,
         (("Staff", "staff"), ("New account", "staff-new")),
@@ -137,22 +152,24 @@ TOPICS = (
         "system",
         "The system page",
         (
-            "Tables and indexes of this environment against what the schemas ask, how the indexer of the queue is, "
-            "what each store lacks, and what the last requests cost. Changes are made by an operator: manage.py "
-            "tables plan.",
+            "Tables and indexes of this environment compared with what the schemas need, the state of the "
+            "indexer, what each store lacks, and what the last requests cost. An operator makes changes: "
+            "manage.py tables plan.",
         ),
         _P.SYSTEM_READ,
         (("System", "system"),),
     ),
     Topic(
         "yourself",
-        "Your account, and what is on record",
+        "Your account, and what is recorded",
         (
             "At your account you choose a time zone for all times, change your password, set up a second factor, and "
             "see and end your sessions. Hover over a time for the exact UTC.",
-            "On record with your name are: what you change, whose transcripts you open, what you reveal and export, "
-            "signing in, and what you were refused. What you type into a search is neither in an address nor in a log.",
-            "You see the companies and tenants of your scope. What lies outside answers like what does not exist.",
+            (
+                "These are recorded with your name: changes, transcripts you open, what you reveal and export, "
+                "signing in, and what you were refused. What you type into a search is never in an address or a log."
+            ),
+            "You see the companies and tenants in your scope. Everything else looks as if it did not exist.",
         ),
         None,
         (("Account", "account"),),

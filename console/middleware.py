@@ -146,7 +146,7 @@ class StaffMiddleware:
         permissions = getattr(view, "required_permissions", None)
         try:
             if permissions is None:
-                raise Forbidden("This page is closed: it does not say who may open it.")
+                raise Forbidden("This page is closed because it does not say who may open it.")
             staff = sessions.authenticate_request(
                 sessions.token_of(request.COOKIES), is_activity=POLL_HEADER not in request.headers
             )

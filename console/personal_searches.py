@@ -81,7 +81,7 @@ def on_record(typed: str, form: forms.Form, staff: Staff, search: Callable[[], T
     try:
         record(_entry(staff, payload=told))
     except TableMissing as missing:
-        raise NoTrail("Personal data is searched for", "nothing can be searched for here") from missing
+        raise NoTrail("You can search for personal data", "you cannot search here") from missing
     return found
 
 

@@ -47,5 +47,5 @@ def sections(now: datetime) -> list[Section]:
             found.append(source(now))
         except ConsoleError as error:
             logger.warning("A section of the system page could not be read: %s", type(error).__name__)
-            found.append(Section(title, "unreadable", "It could not be read just now.", tone="bad"))
+            found.append(Section(title, "unreadable", "It could not be read. Try again in a moment.", tone="bad"))
     return found

@@ -24,10 +24,10 @@ STATUSES = (
     *("processing", "initial_message_sent", "awaiting_reply", "processing_reply", "reply_sent", "retry", "completed"),
     *(FAILED, "failed_to_process_ai", "failed_to_send_message", "failed_secrets_fetch", "failed_unknown"),
 )
-_WORD = RegexValidator(re.compile(r"[\w .:/-]+\Z"), "That is no such value.")
+_WORD = RegexValidator(re.compile(r"[\w .:/-]+\Z"), "Choose one of the listed values.")
 
 
-_NO_CHOICE = {"invalid_choice": "That is no such value."}
+_NO_CHOICE = {"invalid_choice": "Choose one of the listed values."}
 
 
 def words(value: str) -> str:
@@ -139,7 +139,7 @@ class Lookup(LookupForm):
     def _spelled(self, name: str) -> str:
         value: str = self.cleaned_data[name]
         if not spellings(value):
-            raise forms.ValidationError("Type a phone number or an email address.")
+            raise forms.ValidationError("Enter a phone number or an email address.")
         return value
 
 

@@ -62,12 +62,12 @@ _LABELS = {
     HandOffAction.ACKNOWLEDGE: "Leave it with the AI",
 }
 _HINTS = {
-    HandOffAction.REQUEST: "Puts it into the queue for a human.",
-    HandOffAction.TAKE_OVER: "You answer from now on; the AI is asked to stop.",
-    HandOffAction.TAKE_FROM_COLLEAGUE: "Say why: your colleague and the trail will see it.",
-    HandOffAction.RELEASE: "Back into the queue; the waiting time goes on.",
-    HandOffAction.HAND_BACK: "The AI goes on from here.",
-    HandOffAction.ACKNOWLEDGE: "Accepts that the platform gave it back to the AI.",
+    HandOffAction.REQUEST: "Adds it to the queue for a human.",
+    HandOffAction.TAKE_OVER: "You answer from now on. The AI is asked to stop.",
+    HandOffAction.TAKE_FROM_COLLEAGUE: "Say why. Your colleague will see it, and it is recorded.",
+    HandOffAction.RELEASE: "Back to the queue. The waiting time continues.",
+    HandOffAction.HAND_BACK: "The AI continues from here.",
+    HandOffAction.ACKNOWLEDGE: "Accept that the platform gave it back to the AI.",
 }
 _KEYS = {
     HandOffAction.TAKE: "t",
@@ -138,7 +138,8 @@ def _lines(hand_off: HandOff, now: datetime) -> list[str]:
     lines = []
     if hand_off.state is HandOffState.OVERRIDDEN:
         lines.append(
-            "A reply that was being written put the AI back in charge. Take it again, or leave it with the AI."
+            "The platform gave it back to the AI while a reply was being written. Take it over again, or leave "
+            "it with the AI."
         )
     waited = hand_off.waited(now)
     if waited is not None and hand_off.state is not HandOffState.AI:

@@ -86,7 +86,7 @@ def of_company(
             keep=lambda item: item.project_id == project_id and filters.matches(item),
             binding=(filters.binding(), project_id),
         )
-    notice = f"The index {index} is not there in this environment: the conversations are in no order of time."
+    notice = f"The index {index} is missing in this environment, so the conversations are not sorted by time."
     return ConversationList(source, in_one_piece, notice)
 
 
@@ -107,7 +107,7 @@ def of_recipient(primary_channel: str, filters: Filters, staff: Staff) -> Conver
         return ConversationList(
             _source(primary_channel, filters, staff, index, descending=True),
             everything,
-            f"The index {index} is not there in this environment: the conversations are in no order of time.",
+            f"The index {index} is missing in this environment, so the conversations are not sorted by time.",
             replace(everything.source, keep=lambda item: "created_at" not in item.raw and filters.matches(item)),
         )
     index, ranges, served = chosen
@@ -115,7 +115,7 @@ def of_recipient(primary_channel: str, filters: Filters, staff: Staff) -> Conver
     return ConversationList(
         replace(source, binding=(filters.binding(),)),
         everything,
-        f"The index {index} is not there in this environment: the recipient's conversations were read one by one.",
+        f"The index {index} is missing in this environment, so the recipient's conversations were read one by one.",
     )
 
 
@@ -252,7 +252,7 @@ def _with_fallback(listed: ConversationList, read: Callable[[Source[Conversation
         if not index or not index_absent("CONVERSATIONS", index):
             raise
         if listed.fallback is None:
-            message = f"The index {index}, which this list needs, is not there in this environment."
+            message = f"This list needs the index {index}, which is missing in this environment."
             raise StoreUnavailable(message) from error
         return _with_fallback(listed.fallback, read)[0], listed.notice
 

@@ -36,7 +36,7 @@ from conversations.timeline.lines import Kind
 from conversations.timeline.reading import Timeline, read_timeline
 
 # Of what is revealed where there is no trail.
-REVEALED = "Personal data is shown", "nothing can be revealed"
+REVEALED = "Personal data can be shown", "you cannot reveal anything"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +144,10 @@ def _hand_offs(item: Conversation) -> tuple[tuple[HandOffEntry, ...], str]:
     try:
         entries, complete = hand_off_entries(item.conversation_id, item.company_id or "")
     except ConsoleError:
-        return (), "The trail could not be read just now: hand-offs are shown as far as the conversation itself tells."
+        return (), "The trail could not be read just now: only hand-offs stored with the conversation are shown."
     names = names_of(item)
     entries = tuple(replace(entry, reason=without_names(entry.reason, names)) for entry in entries)
-    return entries, "" if complete else "Only the latest hand-offs are shown; earlier ones are in the trail."
+    return entries, "" if complete else "Only the latest hand-offs are shown. Earlier ones are in the trail."
 
 
 def reveal(reference: str, staff: Staff) -> tuple[Conversation, Revealed]:

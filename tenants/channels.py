@@ -20,7 +20,7 @@ from tenants.models import ChannelGuard, ChannelMapping, TenantItem
 from tenants.queries import guard_of, owners_among
 from tenants.writing import attempts, check_exists, check_writer, current_meta, entry_of
 
-GONE = "This channel is no longer the tenant's: somebody released or moved it meanwhile."
+GONE = "This channel no longer belongs to the tenant. Somebody released or moved it."
 
 
 class NotMapped(NotFound):
@@ -40,7 +40,11 @@ class ChannelTaken(Conflict):
 
     def __init__(self, owner: str) -> None:
         self.owner = owner
-        words = f"The tenant {owner} has this channel." if owner else "Another tenant has this channel: ask an admin."
+        words = (
+            f"The tenant {owner} has this channel."
+            if owner
+            else ("Another tenant has this channel. Ask an administrator.")
+        )
         super().__init__(words)
 
 
@@ -94,7 +98,7 @@ def claim(tenant_id: str, channel: Channel, staff: Staff) -> None:
         claims = claims_of(channel)
         check_free(claims, staff, tenant_id)
         if tenant_id in claims.tenants:
-            raise Conflict("The tenant has this channel already.")
+            raise Conflict("The tenant already has this channel.")
 
         def add(writes: TransactWrite, claims: Claims = claims) -> None:
             check_exists(writes, tenant_id)
@@ -166,7 +170,7 @@ def move(tenant_id: str, channel: Channel, to: str, staff: Staff) -> None:
     check_writer(Permission.CHANNEL_WRITE, tenant_id, staff)
     check_writer(Permission.CHANNEL_WRITE, to, staff)
     if to == tenant_id:
-        raise Conflict("The tenant has this channel already.")
+        raise Conflict("The tenant already has this channel.")
     for attempt in attempts():
         current_meta(to)
         claims = claims_of(channel)

@@ -12,7 +12,7 @@ from tenants.keys import check_key, company_key, partition_of
 from tenants.models import TenantCompany
 from tenants.writing import check_exists, check_writer, current_meta, entry_of, write
 
-OUT_OF_SCOPE = "There is no company of that id in your scope."
+OUT_OF_SCOPE = "No company in your scope has that id."
 
 
 def check_company(company_id: str, staff: Staff) -> None:
@@ -45,7 +45,7 @@ def link(tenant_id: str, company_id: str, staff: Staff) -> None:
     try:
         write(add, entry_of(tenant_id, Action.COMPANY_LINKED, staff, company=company_id))
     except TransactionRefused as error:
-        raise Conflict("This company is linked already.") from error
+        raise Conflict("This company is already linked.") from error
 
 
 def unlink(tenant_id: str, company_id: str, staff: Staff) -> None:
@@ -58,7 +58,7 @@ def unlink(tenant_id: str, company_id: str, staff: Staff) -> None:
     try:
         write(add, entry_of(tenant_id, Action.COMPANY_UNLINKED, staff, company=company_id))
     except TransactionRefused as error:
-        raise NotFound("This company is not linked any more.") from error
+        raise NotFound("This company is no longer linked.") from error
 
 
 def add_company(writes: TransactWrite, tenant_id: str, company_id: str) -> None:

@@ -42,7 +42,10 @@ class IdentityForm(forms.Form):
         required=False,
         max_length=MAX_ID,
         label="Id",
-        help_text="Lower-case letters, digits, dashes; it cannot be changed later. Empty: made of the name.",
+        help_text=(
+            "Lower-case letters, digits and dashes. You cannot change it later. Leave it empty to make one "
+            "from the name."
+        ),
         widget=forms.TextInput(attrs={**PLAIN_TEXT, "data-proposed-from": "#id_name"}),
     )
     token = forms.CharField(widget=forms.HiddenInput, max_length=64, required=False)
@@ -57,7 +60,7 @@ class IdentityForm(forms.Form):
         if not typed and "name" in self.cleaned_data:
             typed = proposed_id(self.cleaned_data["name"])
             if not typed:
-                raise forms.ValidationError("No id can be made of this name: type one.")
+                raise forms.ValidationError("Enter an id. None can be made from this name.")
         return cleaned_by(checked_tenant_id, typed) if typed else ""
 
 
@@ -105,7 +108,7 @@ class TenantIdForm(forms.Form):
     to = forms.CharField(
         max_length=MAX_ID,
         label="To the tenant",
-        help_text="Its id. Webhooks find it there from then on.",
+        help_text="The tenant's id. Webhooks will find the channel there.",
         widget=forms.TextInput(attrs=dict(PLAIN_TEXT)),
         error_messages={"required": "Enter a tenant's id."},
     )
@@ -117,9 +120,9 @@ class ResolveForm(forms.Form):
     carried = forms.CharField(
         max_length=MAX_PASTED,
         label="What the webhook carried",
-        help_text="Its whole body, the id of the receiver alone, or a key such as CHANNEL#teams#…",
+        help_text="The whole body, the receiver's id, or a key such as CHANNEL#teams#…",
         widget=forms.Textarea(attrs={**PLAIN_TEXT, "rows": 4, "class": "mono"}),
-        error_messages={"required": "Paste what the webhook carried, or type an id."},
+        error_messages={"required": "Paste what the webhook carried, or enter an id."},
     )
     type = forms.ChoiceField(required=False, choices=types_offered)
 

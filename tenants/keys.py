@@ -112,10 +112,13 @@ def checked_tenant_id(typed: str) -> str:
         raise Invalid("Enter an id.")
     if len(tenant_id) > MAX_ID or not _TENANT_ID.fullmatch(tenant_id):
         raise Invalid(
-            f"An id has lower-case letters and digits, parted by single dots, dashes or underscores: {MAX_ID} at most."
+            f"Use lower-case letters and digits, separated by single dots, dashes or underscores, up to {MAX_ID} "
+            "characters."
         )
     if _PHONE.search(tenant_id):
-        raise Invalid("An id stands in addresses, so it may not hold what could be a phone number: seven digits.")
+        raise Invalid(
+            "An id appears in addresses, so it cannot contain anything that could be a phone number: seven digits."
+        )
     if is_reserved(tenant_id):
         raise Invalid(f"{tenant_id!r} has a meaning of its own in scopes. Choose another id.")
     return tenant_id
@@ -127,7 +130,7 @@ def checked_name(typed: str) -> str:
     if not name:
         raise Invalid("Enter a name.")
     if len(name) > MAX_NAME or not name.isprintable():
-        raise Invalid(f"A name has at most {MAX_NAME} characters, and no control characters.")
+        raise Invalid(f"Use up to {MAX_NAME} characters and no control characters.")
     return name
 
 
@@ -140,9 +143,9 @@ def checked_part(typed: str, what: str, most: int = MAX_ID) -> str:
     if not part:
         raise Invalid(f"{what} cannot be empty.")
     if "#" in part:
-        raise Invalid(f"{what} cannot have a # in it: it parts the parts of a key.")
+        raise Invalid(f"{what} cannot contain #.")
     if not part.isprintable():
-        raise Invalid(f"{what} cannot have control characters or invisible ones in it.")
+        raise Invalid(f"{what} cannot contain control or invisible characters.")
     if len(part) > most:
         raise Invalid(f"{what} is at most {most} characters long.")
     return part

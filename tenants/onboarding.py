@@ -54,7 +54,9 @@ class DraftChanged(Conflict):
     """Somebody else, or another tab, saved another step meanwhile."""
 
     def __init__(self) -> None:
-        super().__init__("Someone else, or another tab of yours, saved a step meanwhile. Look again, then save yours.")
+        super().__init__(
+            "Somebody else, or another of your tabs, saved a step in the meantime. Check it, then save yours."
+        )
 
 
 def begin(tenant_id: str, name: str, token: str, staff: Staff) -> None:
@@ -152,7 +154,7 @@ def problems_of(tenant_id: str, draft: Draft, staff: Staff) -> dict[str, list[st
     elif not users.admins():
         found["admin"].append("There is no first administrator yet.")
     if not draft.channels and not _ids(tenant_id, Kind.CHANNEL):
-        found["channels"].append("There is no channel yet: no webhook would find this tenant.")
+        found["channels"].append("There is no channel yet, so no webhook would find this tenant.")
     for channel in draft.channels:
         try:
             _claims(tenant_id, channel, staff)
@@ -209,7 +211,7 @@ def _claims(tenant_id: str, channel: Channel, staff: Staff) -> Claims:
     claims = claims_of(channel)
     check_free(claims, staff, tenant_id)
     if tenant_id in claims.tenants:
-        raise Conflict("The tenant has this channel already.")
+        raise Conflict("The tenant already has this channel.")
     return claims
 
 

@@ -28,14 +28,14 @@ from tenants.records import Invitations, Memory, Tenant, TenantPage, TenantRow
 INDEX = InvertedIndex.Meta.index_name
 LIST_ATTRIBUTES = ("pk", "sk", "tenant_id", "name", "status", "created_at")
 NO_INDEX = (
-    "Tenants cannot be listed here: the tenants table has no index by sort key. Open one by its id; an operator adds "
-    "the index with manage.py tables apply --foreign."
+    "Tenants cannot be listed, because the tenants table has no index by sort key. Open one by its id. An "
+    "operator can add the index with manage.py tables apply --foreign."
 )
 NO_INVITATIONS = "Invitations cannot be listed here: the tenants table has no index by sort key."
 # Of 1 MB each. Invitations end by themselves, so that there are few.
 INVITATION_PAGES = 4
-NO_MAPPING_INDEX = "The index by which webhooks find a channel is not there: no webhook resolves to a tenant."
-NO_SORT_KEY_INDEX = "Without the index by sort key, mappings that webhooks cannot find are not found here either."
+NO_MAPPING_INDEX = "The index webhooks use is missing, so no webhook finds a tenant."
+NO_SORT_KEY_INDEX = "Without the index by sort key, the console cannot find mappings that webhooks cannot find."
 
 
 def list_tenants(staff: Staff, status: str = "", cursor: str = "") -> TenantPage:

@@ -88,13 +88,13 @@ def _settings(tenant: Tenant) -> Point:
     problem = tenant.settings.problem if tenant.meta else "There is no META item."
     if not problem and tenant.settings.odd:
         problem = f"Not of the schema's type: {', '.join(tenant.settings.odd)}."
-    return Point("Settings", not problem, problem or "They can be loaded.", "settings")
+    return Point("Settings", not problem, problem or "The platform can load them.", "settings")
 
 
 def _provider(tenant: Tenant) -> Point:
     named = [tenant.settings.value(each) for each in ("ai_provider", "ai_model")]
     met = all(named)
-    return Point("AI model", met, " · ".join(named) if met else "Provider and model are to be named.", "settings")
+    return Point("AI model", met, " · ".join(named) if met else "Name a provider and a model.", "settings")
 
 
 def _admin(tenant: Tenant) -> Point:
@@ -108,7 +108,7 @@ def _admin(tenant: Tenant) -> Point:
 
 def _channels(tenant: Tenant) -> Point:
     if not tenant.channels:
-        return Point("Channels", False, "None is mapped: no webhook resolves to this tenant.", "channels")
+        return Point("Channels", False, "None is mapped, so no webhook finds this tenant.", "channels")
     lost = sum(not channel.in_index for channel in tenant.channels)
     if lost:
         return Point("Channels", False, f"Webhooks cannot find {lost} of {len(tenant.channels)}.", "channels")
@@ -124,4 +124,4 @@ def _enabled(tenant: Tenant) -> Point:
     words += [f"Mapped but not enabled: {', '.join(disabled)}."] if disabled else []
     if not enabled:
         words.append("No channel is enabled.")
-    return Point("Enabled channels", not words, " ".join(words) or "They are those that are mapped.", "settings")
+    return Point("Enabled channels", not words, " ".join(words) or "They match the mapped channels.", "settings")

@@ -134,7 +134,10 @@ def user_of(item: ForeignModel, show: Show) -> User:
     if role not in ROLES:
         flaws.append(f"The schema knows no role {role!r}." if role else "There is no role.")
     if lacking := [name for name in REQUIRED if not isinstance(item.plain(name), str)]:
-        flaws.append(f"The platform cannot read this tenant's users without {', '.join(lacking)} here: save this user.")
+        flaws.append(
+            f"The platform cannot read this tenant's users, because this one lacks {', '.join(lacking)}. "
+            "Save this user to add it."
+        )
     later = ((label, show(text(item, name, 2_000))) for name, label in _LATER.items() if item.plain(name) is not None)
     return User(
         user_id=show(user_id),
@@ -164,12 +167,12 @@ def identities_of(stored: Any) -> tuple[tuple[tuple[str, str], ...], str]:
     try:
         found = json.loads(stored) if isinstance(stored, str) else stored
     except (ValueError, RecursionError):
-        return (), "The channel identities are no JSON."
+        return (), "The channel identities are not JSON."
     if not isinstance(found, dict):
-        return (), "The channel identities are no JSON object."
+        return (), "The channel identities are not a JSON object."
     pairs = tuple((text_of(kind)[:60], each) for kind, ids in found.items() for each in ids_of(ids))
     odd = any(not isinstance(each, str) for ids in found.values() for each in (ids if isinstance(ids, list) else [ids]))
-    return pairs, "Some channel identities are no text." if odd else ""
+    return pairs, "Some channel identities are not text." if odd else ""
 
 
 def ids_of(stored: Any) -> list[str]:

@@ -88,7 +88,7 @@ def resolve(channel: Channel, staff: Staff) -> Resolved:
 
 def _guard_in_words(guard: str, tenants: tuple[str, ...], staff: Staff) -> str:
     if not guard:
-        return "It has no guard yet: the console does not know that it is taken." if tenants else ""
+        return "It has no guard yet, so another tenant could claim it." if tenants else ""
     if guard in tenants:
         return ""
     named = guard if staff.scope.covers_tenant(guard) else "another tenant"

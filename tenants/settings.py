@@ -34,7 +34,7 @@ class SettingsChanged(Conflict):
     """They are no longer as the person saw them."""
 
     def __init__(self) -> None:
-        super().__init__("Someone else changed these settings meanwhile.")
+        super().__init__("Somebody else changed these settings in the meantime.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,5 +153,5 @@ def _as_read(meta: TenantMeta) -> Condition:
             condition &= attribute == value["S"]
         else:
             # Of another type than ours: nothing to compare with, so it is never replaced unseen.
-            raise Invalid(f"The stored {name} is no text: only the platform can mend it.")
+            raise Invalid(f"The stored {name} is not text. Only the platform can fix it.")
     return condition

@@ -304,7 +304,7 @@ def _pairs(setting: Setting, typed: str) -> dict[str, str]:
         name, value = _pair(line)
         name = _checked_route(name) if setting.name == "channel_routing_overrides" else name
         if name in found:
-            raise ValueError(f"{name[:40]} is there twice.")
+            raise ValueError(f"{name[:40]} is listed twice.")
         found[name] = value
     return found
 

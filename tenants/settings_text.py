@@ -100,7 +100,7 @@ def read(text: str | None) -> Settings:
     try:
         members = members_of(text)
     except (ValueError, RecursionError):
-        return Settings(text, {}, {}, problem="The stored settings are no JSON object.")
+        return Settings(text, {}, {}, problem="The stored settings are not a JSON object.")
     known, others, odd = {}, {}, []
     for name, written in members.items():
         setting = BY_NAME.get(name)
@@ -232,7 +232,7 @@ def parse_json(text: str) -> Any:
     except json.JSONDecodeError as error:
         if error.msg == "Extra data":
             raise ValueError(f"There is something after the JSON value{_place(text, error.pos)}.") from error
-        raise ValueError(f"That is no JSON value: look{_place(text, error.pos)}.") from error
+        raise ValueError(f"That is not valid JSON{_place(text, error.pos)}.") from error
     except RecursionError as error:
         raise ValueError("That is nested too deeply.") from error
     for token in _TOKEN.finditer(text):
@@ -258,7 +258,7 @@ def _problem_of(token: str) -> str:
         text = json.loads(token)
         return "Half a character, which cannot be stored," if clean(text) != text else ""
     if "N" in token or "I" in token:
-        return f"{token} is no JSON number"
+        return f"{token} is not a JSON number"
     return f"{token[:20]} is too large a number" if math.isinf(float(token)) else ""
 
 

@@ -62,11 +62,11 @@ def change(tenant_id: str, step: Step, reason: str, seen: str, staff: Staff) -> 
     check_writer(Permission.TENANT_WRITE, tenant_id, staff)
     tenant = load_tenant(tenant_id, staff)
     if tenant.status != seen:
-        raise Conflict(f"The status is {tenant.status or 'not set'} by now: someone else changed it meanwhile.")
+        raise Conflict(f"The status is {tenant.status or 'not set'} now. Somebody else changed it.")
     if tenant.status == DELETED:
-        raise Conflict("The platform deleted this tenant: its status no longer changes.")
+        raise Conflict("The platform deleted this tenant, so its status can no longer change.")
     if step not in steps_from(tenant.status):
-        raise Conflict(f"The tenant is {tenant.status} already.")
+        raise Conflict(f"The tenant is already {tenant.status}.")
     if not tenant.meta:
         raise Invalid("There is no META item, so there is no status to change.")
     if needs_reason(step) and not reason:
@@ -85,4 +85,4 @@ def change(tenant_id: str, step: Step, reason: str, seen: str, staff: Staff) -> 
     try:
         write(add, entry_of(tenant_id, _ACTIONS[step], staff, **told))
     except TransactionRefused as error:
-        raise Conflict("Someone else changed the status meanwhile. Look again, then repeat.") from error
+        raise Conflict("Somebody else changed the status in the meantime. Check it, then try again.") from error

@@ -17,7 +17,7 @@ class UserForm(forms.Form):
     user_id = forms.CharField(
         max_length=MAX_ID,
         label="Id",
-        help_text="Unique within the tenant, such as admin or a name. It cannot be changed later.",
+        help_text="Unique within the tenant, such as admin or a name. You cannot change it later.",
         widget=forms.TextInput(attrs=dict(PLAIN_TEXT)),
         error_messages={"required": "Enter an id."},
     )

@@ -25,7 +25,7 @@ from tenants.writing import attempts, check_exists, check_writer, current_meta, 
 
 # A page of DynamoDB holds some 2,000 users.
 PAGES = 20
-LAST_ADMIN = "This is the tenant's last administrator. Make another user one first."
+LAST_ADMIN = "This is the tenant's last administrator. Make another user an administrator first."
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class UserChanged(Conflict):
     """Somebody changed the user since the person saw it."""
 
     def __init__(self) -> None:
-        super().__init__("Someone else changed this user meanwhile.")
+        super().__init__("Somebody else changed this user in the meantime.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +219,7 @@ def named(item: TenantUser) -> dict[str, str]:
 
 def _user(users: Users, user_id: str) -> TenantUser:
     if user_id not in users.items:
-        raise NotFound("This user is not there any more.")
+        raise NotFound("This user no longer exists.")
     return users.items[user_id]
 
 

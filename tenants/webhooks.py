@@ -36,14 +36,14 @@ def candidates(pasted: str, type_typed: str = "") -> tuple[Channel, ...]:
     """
     text = pasted.strip()
     if not text:
-        raise Invalid("Paste what the webhook carried, or type an id.")
+        raise Invalid("Paste what the webhook carried, or enter an id.")
     if len(text) > MAX_PASTED:
         raise Invalid(f"That is longer than {MAX_PASTED:,} characters: paste the part that names the receiver.")
     if channel := Channel.of(text):
         return (channel,)
     found = dict.fromkeys(_of_body(text, type_typed) if _is_body(text) else _of_id(text, type_typed))
     if not found:
-        raise Invalid("No channel can be told from this. Choose a type and type the id alone.")
+        raise Invalid("No channel recognised. Choose a type and enter the id alone.")
     return tuple(found)[:MAX_CANDIDATES]
 
 
@@ -80,7 +80,7 @@ def _parsed(text: str) -> Any:
         try:
             return json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise Invalid("That begins like JSON, but is not whole: paste all of it.") from error
+            raise Invalid("That looks like incomplete JSON. Paste all of it.") from error
     return dict(parse_qsl(text))
 
 

@@ -18,7 +18,7 @@ from tenants.queries import check_tenant
 
 # How often a change is thought through anew when somebody else was faster with something near it.
 TRIES = 4
-NOT_THERE = "This tenant is not there any more."
+NOT_THERE = "This tenant no longer exists."
 
 
 def check_writer(permission: Permission, tenant_id: str, staff: Staff) -> None:
@@ -53,7 +53,7 @@ def attempts() -> Iterator[Callable[[Callable[[TransactWrite], None], Iterable[E
                 write(add, *entries)
             except TransactionRefused as error:
                 if not left:
-                    raise Conflict("Others are changing the same at this moment. Look again, then repeat.") from error
+                    raise Conflict("Somebody else is changing this right now. Check it, then try again.") from error
                 return False
             except Throttled:
                 if not left:

@@ -238,9 +238,9 @@ def what_of(entry: AuditEntry) -> str:
     failed = f" ({result})" if result in ("failed", "conflict", "pending") else ""
     match entry.plain("action_type"):
         case Action.RECIPIENT_REVEALED if result == "failed":
-            return "was refused to reveal the recipient"
+            return "was not allowed to reveal the recipient"
         case Action.PERSON_SEARCHED if result == "failed":
-            return "was refused a search for personal data"
+            return "was not allowed to search for personal data"
         case Action.PERSON_SEARCHED:
             reason = text_of(told.get("reason") or "")[:80]
             return f"searched for, {told.get('hits', '?')} found: {reason}{failed}"

@@ -31,10 +31,10 @@ PIECES = 2
 DAY = timedelta(days=1)
 NOT_HERE = "Exports across conversations are not counted here"
 NO_INDEX = (
-    f"{NOT_HERE}: the audit table has no index by action type. An operator adds it with manage.py tables apply "
+    f"{NOT_HERE}: the audit table has no index by action type. An operator can add it with manage.py tables apply "
     "--foreign."
 )
-NOT_IN_SCOPE = f"{NOT_HERE}: they are for who has all companies in scope."
+NOT_IN_SCOPE = f"{NOT_HERE}: only people with all companies in scope can see them."
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ class PersonLooks(LookupForm):
         """As stored."""
         username = normal_username(self.cleaned_data["username"])
         if not is_a_name(username):
-            raise forms.ValidationError("Type a username: no number or address is one.")
+            raise forms.ValidationError("Enter a username, not a number or an address.")
         return username
 
 
@@ -30,7 +30,7 @@ class ConversationLooks(LookupForm):
     """A conversation."""
 
     look = "conversation"
-    conversation_id = KeyField(label="Conversation id", error_messages={"required": "Type a conversation id."})
+    conversation_id = KeyField(label="Conversation id", error_messages={"required": "Enter a conversation id."})
 
 
 class RecipientLooks(LookupForm):
@@ -42,7 +42,7 @@ class RecipientLooks(LookupForm):
         label="Phone number or email address",
         most=320,
         help_text="With the country code, such as +44 7700 900123",
-        error_messages={"required": "Type a phone number or an email address."},
+        error_messages={"required": "Enter a phone number or an email address."},
     )
 
 

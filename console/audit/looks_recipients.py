@@ -27,8 +27,8 @@ _finds: list[Find] = []
 # Of each conversation's trail so many entries are read.
 ENTRIES_EACH = 200
 SEARCHES_READ, PIECES = 400, 4
-NO_EXPORTS = "Exports across conversations are not counted here, but at each conversation."
-ONLY_OWN = "Searches for this person are shown to who has all companies in scope."
+NO_EXPORTS = "Exports across conversations are not counted here. See each conversation instead."
+ONLY_OWN = "Only people with all companies in scope can see searches for this person."
 
 
 def register(find: Find) -> None:

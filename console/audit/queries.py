@@ -247,9 +247,9 @@ def _records(keys: list[str]) -> tuple[dict[str, IdempotencyRecord], str]:
     try:
         found = batch_get("IDEMPOTENCY", [{"event_id": key} for key in keys])
     except TableMissing:
-        return {}, "The idempotency table is not there in this environment: the trail stands without its records."
+        return {}, "This environment has no idempotency table, so the trail is shown without records."
     except ConsoleError:
-        return {}, "The idempotency records could not be read just now."
+        return {}, "The idempotency records could not be read. Try again in a moment."
     now = clock.now()
     records = (IdempotencyRecord.from_raw_data(raw) for raw in found)
     kept = (each for each in records if not clock.is_expired(each.plain("expires_at"), now))

@@ -139,11 +139,11 @@ def read_only_reason() -> str:
     """Why nothing can be changed in this environment, as far as is known without asking; "" where nothing is amiss."""
     if known_absent("AUDIT"):
         return (
-            "Read-only: the tables of the audit trail are not there in this environment. Conversations are shown "
-            "redacted, and nothing can be revealed or changed."
+            "Read-only: this environment has no audit trail tables. Conversations are redacted, and you cannot "
+            "reveal or change anything."
         )
     if known_absent("IDEMPOTENCY"):
-        return "Read-only: the table of idempotency records is not there in this environment. Nothing can be changed."
+        return "Read-only: this environment has no table of idempotency records. You cannot change anything."
     return ""
 
 

@@ -170,7 +170,7 @@ def as_payload(stored: Any) -> Any:
 
 def _record_words(record: IdempotencyRecord | None) -> str:
     if record is None:
-        return "no idempotency record (any more)"
+        return "no idempotency record, or it has expired"
     status, mode = _text(record.plain("status")) or "unknown", _text(record.plain("mode"))
     return redact(f"{status}, {mode}" if mode else status)[:120]
 

@@ -20,7 +20,7 @@ from console.facts import Fact, instant_fact
 from console.redaction import redact, redact_value, without_names
 from console.trees import tail, text_of, well_formed
 
-NOTHING = "The middleware keeps nothing about this conversation."
+NOTHING = "The middleware has no state for this conversation."
 MAX_FLAGS = 50
 # Required by the schema.
 _REQUIRED = ("updated_at", "expires_at")
@@ -78,9 +78,9 @@ def read_state(conversation_id: str, now: datetime) -> StatePanel:
     except NotFound:
         return StatePanel(notice=NOTHING)
     except TableMissing:
-        return StatePanel(notice="The middleware's state table is not there in this environment.")
+        return StatePanel(notice="This environment has no middleware state table.")
     except ConsoleError:
-        return StatePanel(notice="The middleware's state could not be read just now.")
+        return StatePanel(notice="The middleware's state could not be read. Try again in a moment.")
     if clock.is_expired(item.plain("expires_at"), now):
         return StatePanel(notice=NOTHING)
     return panel_of(item, now)

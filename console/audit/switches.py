@@ -24,7 +24,7 @@ CONSOLE_MODE = "console"
 LOOKED_AT = 20
 # Without the index: entries whose records are looked up.
 ENTRIES_LOOKED_AT = 25
-NOT_TOLD = "The idempotency table has no index by conversation here: the kill switches cannot be told."
+NOT_TOLD = "The idempotency table has no index by conversation here, so the kill switches are unknown."
 
 _NAMES = {
     "safe_mode": ("Safe mode", {True: ("Safe mode on", "human"), False: ("Safe mode off", "")}),
@@ -64,13 +64,13 @@ def read_switches(conversation_id: str, now: datetime) -> Switches:
     except TableMissing as missing:
         if missing.table_key == "AUDIT":
             return Switches(notice=NOT_TOLD)
-        return Switches(notice="The idempotency table is not there: the kill switches cannot be told.")
+        return Switches(notice="There is no idempotency table, so the kill switches are unknown.")
     except ConsoleError:
-        return Switches(notice="The kill switches could not be read just now.")
+        return Switches(notice="The kill switches could not be read. Try again in a moment.")
     found = switches_of(records, now)
     if found.switches:
         return found
-    return Switches(notice="No event on record tells the kill switches." if by_index else NOT_TOLD)
+    return Switches(notice="No recorded event names the kill switches." if by_index else NOT_TOLD)
 
 
 def switches_of(records: Iterable[IdempotencyRecord], now: datetime) -> Switches:

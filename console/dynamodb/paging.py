@@ -27,7 +27,7 @@ READS_PER_PAGE = 4
 FILTERED_LIMIT = 200
 STEP_LIMIT = 50
 # What a list says when it was `restarted`.
-RESTARTED = "That page is not there any more, or was another list's: this is the first page."
+RESTARTED = "That page no longer exists. This is the first page."
 
 
 @dataclass(frozen=True, slots=True)

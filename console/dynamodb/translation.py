@@ -42,7 +42,7 @@ REFUSED_CREDENTIALS = {
     "ExpiredToken",
 }
 WITHOUT_CREDENTIALS = (NoCredentialsError, PartialCredentialsError, CredentialRetrievalError, TokenRetrievalError)
-NO_CREDENTIALS = "There are no AWS credentials: set them, or give the machine a role."
+NO_CREDENTIALS = "There are no AWS credentials. Set them, or give the machine a role."
 TRANSLATED = (ClientError, BotoCoreError, ResponseParserError, ValueError)
 
 
@@ -51,7 +51,7 @@ class ConditionFailed(Conflict):
 
     def __init__(self, item: dict[str, Any] | None = None) -> None:
         self.item = item
-        super().__init__("Someone else changed this meanwhile.")
+        super().__init__("Somebody else changed this in the meantime.")
 
 
 class TransactionRefused(Conflict):
@@ -60,7 +60,7 @@ class TransactionRefused(Conflict):
     def __init__(self, codes: tuple[str, ...] = (), items: tuple[dict[str, Any] | None, ...] = ()) -> None:
         self.codes = codes
         self.items = items
-        super().__init__("Someone else changed this meanwhile.")
+        super().__init__("Somebody else changed this in the meantime.")
 
 
 def translate(error: Exception, tables: tuple[str, ...] = (), operation: str = "") -> ConsoleError:
@@ -98,7 +98,7 @@ def _translate_client_error(error: ClientError, tables: tuple[str, ...]) -> Cons
     if code == "TransactionCanceledException":
         return _translate_cancellation(error)
     if code == "TransactionConflictException":
-        return Throttled("Another write to the same records was under way.")
+        return Throttled("Another write to the same records was in progress.")
     if code in THROTTLING:
         return Throttled("The database is busy.")
     if code == "ResourceNotFoundException":
@@ -116,7 +116,7 @@ def _translate_cancellation(error: ClientError) -> ConsoleError:
     if "ConditionalCheckFailed" in codes:
         return TransactionRefused(codes, tuple(reason.get("Item") for reason in reasons))
     if any(code in {"ThrottlingError", "ProvisionedThroughputExceeded", "TransactionConflict"} for code in codes):
-        return Throttled("Another write to the same records was under way.")
+        return Throttled("Another write to the same records was in progress.")
     if "ValidationError" in codes:
         return NotAccepted("The database refused the request as invalid.")
     # DynamoDB always says why. Without a reason nothing is known to have changed: nobody was faster.

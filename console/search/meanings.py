@@ -36,8 +36,10 @@ class Kind(StrEnum):
 
 # Why what was recognised is not looked for.
 UNSEARCHED = {
-    Kind.MESSAGE: "A message is found within its thread only: open the thread, or look it up under Threads.",
-    Kind.THREAD_ID: "No index holds a thread's own id alone: search for its whole key, organisation#user#thread.",
+    Kind.MESSAGE: "You can only find a message within its thread. Open the thread, or look it up under Threads.",
+    Kind.THREAD_ID: (
+        "You cannot search by a thread's own id alone. Search for its whole key, organisation#user#thread."
+    ),
 }
 
 

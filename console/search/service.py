@@ -51,7 +51,7 @@ def search(meanings: Sequence[Meaning], staff: Staff, deadline: float = DEADLINE
     `deadline` is in seconds. Never raises the store's errors: a store that fails is a line.
     """
     if staff.scope.is_empty:
-        return Results(lines=("No company or tenant is in your scope, so nothing was searched.",))
+        return Results(lines=("Your scope is empty, so nothing was searched.",))
     codes, meanings = _with_codes(meanings, staff)
     allowed = [each for each in finders() if staff.can(each.permission)]
     asked = {finder.title: _start(finder, meanings, staff) for finder in allowed}
@@ -112,7 +112,7 @@ def _gathered(title: str, futures: Sequence[Future[Found]]) -> tuple[list[Found]
         if error is None:
             found.append(future.result())
         elif isinstance(error, TableMissing):
-            problems.append(f"{title}: not searched, because the tables are not there in this environment.")
+            problems.append(f"{title}: not searched, because this environment has no such tables.")
         else:
             answered = False
             future.cancel()
@@ -124,17 +124,17 @@ def _in_words(title: str, error: BaseException) -> str:
     if isinstance(error, TimeoutError):
         return "no answer in time. Search again, or look there."
     if isinstance(error, ConsoleError):
-        return "could not be searched just now."
+        return "could not be searched. Try again in a moment."
     # A fault of the code, not of a store: told as one, and the other stores' answers stay.
     logger.error("A search failed in %s", title, exc_info=error)
-    return "could not be searched: something went wrong here."
+    return "could not be searched because of an error."
 
 
 def _refused(meanings: Sequence[Meaning], staff: Staff) -> list[str]:
     """What the role does not allow, where the typed text may be such a thing."""
     kinds = {meaning.kind for meaning in meanings}
     titles = [each.title for each in finders() if not staff.can(each.permission) and kinds & each.find.keys()]
-    return [f"Not searched, because your role does not read them: {', '.join(titles)}."] if titles else []
+    return [f"Not searched, because your role cannot read them: {', '.join(titles)}."] if titles else []
 
 
 def taken_for(meanings: Sequence[Meaning]) -> str:

@@ -32,8 +32,8 @@ class SearchForm(forms.Form):
     typed = KeyField(
         label="Search",
         most=MAX_LENGTH,
-        help_text="A phone number, an email address, any id or key. It is in no address and no log.",
-        error_messages={"required": "Type or paste what you look for."},
+        help_text="A phone number, an email address, any id or key. It is never in an address or a log.",
+        error_messages={"required": "Enter what you are looking for."},
     )
 
     def __init__(self, *args: object, staff: Staff, **kwargs: object) -> None:

@@ -88,7 +88,7 @@ def scope_words(scope: Scope, known: KnownCompanies, limit: int = IDS_LISTED) ->
 def _entry_words(entry: str, known: KnownCompanies) -> str:
     owner_id = id_of(entry)
     if entry == owner_id:
-        return f"{owner_id}, read as a company and as a tenant until an administrator says which"
+        return f"{owner_id}, read as both a company and a tenant until an administrator confirms which"
     kind, name = entry.removesuffix(f":{owner_id}"), known.names.get(entry)
     if name is None:
         return f"{kind} {owner_id}, not known here" if known.names and not known.failed else f"{kind} {owner_id}"

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 USERNAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?", re.ASCII)
 # Whoever looks for another administrator reads so many of them, and tries so many.
 ADMINS_READ, ADMINS_TRIED = 200, 5
-CHANGED_MEANWHILE = "Someone else changed this account meanwhile. Look again, then repeat."
+CHANGED_MEANWHILE = "Somebody else changed this account in the meantime. Check it, then try again."
 
 
 def normal_username(typed: str) -> str:
@@ -132,14 +132,16 @@ def _write_keeping_an_admin(account: StaffAccount, write: Callable[[str], None])
                 raise
             continue
         return
-    raise Invalid("This is the last administrator who may manage every account. Make another one with scope all first.")
+    raise Invalid(
+        "This is the last administrator who can manage every account. Create another one with scope all first."
+    )
 
 
 def _other_admins(account: StaffAccount) -> Iterator[str]:
     if not index_ready("STAFF", RoleIndex.Meta.index_name):
         raise Invalid(
-            "It cannot be told whether another administrator is left: the accounts' index is not there yet. "
-            "Create it first: manage.py tables apply."
+            "The console cannot tell whether another administrator is left, because the accounts' index is "
+            "missing. Create it first: manage.py tables apply."
         )
     tried = 0
     for other in StaffAccount.by_role.query(Role.ADMIN.value, limit=ADMINS_READ):

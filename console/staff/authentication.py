@@ -70,7 +70,7 @@ class SecondStepOver(Invalid):
     """What was to be finished is over: too late, or the account changed meanwhile."""
 
     def __init__(self) -> None:
-        super().__init__("The sign-in was not finished in time, or the account was changed meanwhile. Start again.")
+        super().__init__("The sign-in took too long, or the account was changed. Start again.")
 
 
 @sensitive_variables()

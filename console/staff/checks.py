@@ -14,9 +14,7 @@ MAX_NAME = 80
 KEPT_FOR_PAGES = frozenset({"new"})
 # What the trail calls those who are no member of staff: an account of that name would act under theirs.
 KEPT_FOR_TRAIL = frozenset({"platform", "command-line", "unknown", "visitor", "system", "middleware"})
-USERNAME_RULES = (
-    "A username has 1 to 64 lower-case letters, digits, dots, dashes or underscores; it is no email address."
-)
+USERNAME_RULES = "A username has 1 to 64 lower-case letters, digits, dots, dashes or underscores; not an email address."
 
 
 def checked_username(typed: str) -> str:

@@ -122,23 +122,25 @@ def check_grant(scope: Scope, staff: Staff) -> None:
     if staff.scope.everything:
         return
     if scope.everything:
-        raise Invalid("You cannot give all companies: your own scope is limited.")
+        raise Invalid("You cannot give all companies, because your own scope is limited.")
     if beyond := scope.beyond(staff.scope):
-        raise Invalid(f"You cannot give what is not in your own scope: {known_companies.listed(beyond)}.")
+        raise Invalid(f"You can only give what is in your own scope, not: {known_companies.listed(beyond)}.")
     if scope.is_empty:
-        raise Invalid("Give at least one of your companies: who has none is for administrators of all companies.")
+        raise Invalid(
+            "Give at least one of your companies. Only administrators of all companies can leave the scope empty."
+        )
 
 
 def reason_against(deed: Deed, account: StaffAccount, staff: Staff) -> str:
     """Why this administrator cannot do that to the account just now, in words; "" if they can."""
     if account.username == staff.username:
         if deed in (Deed.DISABLE, Deed.ENABLE):
-            return "This is your own account: another administrator must disable it."
-        return "This is your own account: password, second factor and sessions are on your account page."
+            return "This is your own account. Only another administrator can disable it."
+        return "This is your own account. Change your password, second factor and sessions on your account page."
     if deed is Deed.PASSWORD and account.signs_in_with == OPENID_CONNECT:
-        return "This account signs in with the company's own sign-in and has no password here."
+        return "This account uses company sign-in and has no password here."
     if deed is Deed.PASSWORD and account.disabled:
-        return "This account is disabled, and no link opens it: enable it first."
+        return "This account is disabled. Enable it first."
     if deed is Deed.ENABLE and not account.disabled:
         return "This account is enabled."
     if deed is Deed.SECOND_FACTOR and not second_factor.is_on(account):
@@ -209,10 +211,10 @@ def username_of(name: str) -> str:
     found = found or [each for each, known_as in shown.items() if named_so(known_as, name)]
     if len(found) > 1:
         which = ", ".join(f"{shown[each]} ({each})" for each in found[:NAMED])
-        raise Invalid(f"Several are called so: {which}. Type a username.")
+        raise Invalid(f"Several have that name: {which}. Enter a username.")
     if found or accounts.find(guess):
         return found[0] if found else guess
-    raise Invalid("Nobody of the staff is called so. Type a username or a name.")
+    raise Invalid("No member of staff has that name. Enter a username or a name.")
 
 
 def _is_shown(account: StaffAccount, filters: Filters, staff: Staff) -> bool:

@@ -33,7 +33,7 @@ _MEANT = {
     "company": "The company",
     "tenant": "The tenant",
     "both": "The company and the tenant",
-    "neither": "Neither: take it away",
+    "neither": "Neither: remove it",
 }
 _KINDS = {"company": (COMPANY,), "tenant": (TENANT,), "both": (COMPANY, TENANT), "neither": ()}
 _PREFIX = re.compile(r"[a-z0-9._-]{0,64}", re.ASCII)
@@ -48,12 +48,12 @@ class DirectoryFilter(FilterForm):
     role = forms.ChoiceField(
         required=False,
         choices=[("", "Any"), *((role.value, role.value) for role in Role)],
-        error_messages={"invalid_choice": "There is no such role."},
+        error_messages={"invalid_choice": "Choose one of the listed roles."},
     )
     state = forms.ChoiceField(
         required=False,
         choices=[("", "Any"), *((each.value, each.value) for each in State)],
-        error_messages={"invalid_choice": "There is no such state."},
+        error_messages={"invalid_choice": "Choose one of the listed states."},
     )
 
     def __init__(self, data: QueryDict) -> None:
@@ -64,7 +64,7 @@ class DirectoryFilter(FilterForm):
         """The beginning of a username, as usernames are stored."""
         name: str = self.cleaned_data["name"].lower()
         if not _PREFIX.fullmatch(name):
-            raise forms.ValidationError("No username begins like that.")
+            raise forms.ValidationError("No username starts like that.")
         return name
 
     def values(self) -> dict[str, str]:
@@ -122,7 +122,7 @@ class AccountForm(forms.Form):
     time_zone = forms.ChoiceField(
         choices=(),
         widget=forms.Select,
-        help_text="In which the person sees times.",
+        help_text="The person sees all times in this zone.",
         error_messages={"required": "Choose a time zone.", "invalid_choice": "Choose one of these time zones."},
     )
 
@@ -149,7 +149,7 @@ class AccountForm(forms.Form):
         if len(known.names) > len(offered):
             self.fields["other"].help_text += f" {len(known.names) - len(offered)} known ones are not listed above."
         if known.failed:
-            self.fields["other"].help_text += " Names could not be read just now: type the ids."
+            self.fields["other"].help_text += " Names could not be read. Enter the ids."
         if not staff.scope.everything:
             del self.fields["everything"]
         if account is not None and account.username == staff.username:
@@ -251,8 +251,8 @@ class NewAccountForm(AccountForm):
         self._choices(
             "signs_in_with",
             [
-                (PASSWORD, "A password, which the person sets with a link that you hand over"),
-                (OPENID_CONNECT, f"The company's own sign-in ({provider}), under the same username there"),
+                (PASSWORD, "A password, which the person sets with a link you pass on"),
+                (OPENID_CONNECT, f"Company sign-in ({provider}), with the same username there"),
             ],
         )
         if not provider:

@@ -11,7 +11,7 @@ from console.staff.passwords import MAX_LENGTH
 
 # One text for every reason, so that it tells nobody which names exist.
 REFUSED = "Username and password do not match an account that can sign in. Check both and try again."
-CODE_REFUSED = "This code is wrong, too old or used already. Wait until the app shows the next one, and type that."
+CODE_REFUSED = "This code is wrong, expired or already used. Wait for the next one and enter that."
 _PLAIN = {"autocapitalize": "none", "autocorrect": "off", "spellcheck": "false"}
 
 
@@ -39,8 +39,8 @@ class CodeForm(forms.Form):
         widget=forms.TextInput(
             attrs={"autocomplete": "one-time-code", "inputmode": "numeric", "autofocus": True, **_PLAIN}
         ),
-        help_text="The six digits that your authenticator app shows, or one of your recovery codes.",
-        error_messages={"required": "Enter the code.", "max_length": "A code is shorter than that."},
+        help_text="The six digits from your authenticator app, or one of your recovery codes.",
+        error_messages={"required": "Enter the code.", "max_length": "That is too long for a code."},
     )
     pending = forms.CharField(required=False, max_length=1000, widget=forms.HiddenInput)
 
@@ -52,8 +52,8 @@ class SetPasswordForm(forms.Form):
         label="Code of the link",
         max_length=1000,
         widget=forms.TextInput(attrs={"autocomplete": "off", "data-from-fragment": True, **_PLAIN}),
-        help_text="If this is empty, paste what stands after the # in your link.",
-        error_messages={"required": "Paste what stands after the # in your link."},
+        help_text="If this is empty, paste the part of your link after the #.",
+        error_messages={"required": "Paste the part of your link after the #."},
     )
     password = forms.CharField(
         label="New password",
@@ -73,8 +73,8 @@ class SetPasswordForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["password"].help_text = (
-            f"At least {settings.PASSWORD_MIN_LENGTH} characters; not like your username or name, and nothing that "
-            "is easy to guess. A few words that only you would put together are good and easy to type."
+            f"At least {settings.PASSWORD_MIN_LENGTH} characters, unlike your username or name, and hard to "
+            "guess. A few unrelated words are strong and easy to type."
         )
 
     def clean_code(self) -> str:
@@ -86,5 +86,5 @@ class SetPasswordForm(forms.Form):
         """Both are the same."""
         repeated = str(self.cleaned_data["repeated"])
         if "password" in self.cleaned_data and repeated != self.cleaned_data["password"]:
-            raise ValidationError("The two passwords are not the same. Type both again.")
+            raise ValidationError("The passwords do not match. Enter both again.")
         return repeated

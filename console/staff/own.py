@@ -36,11 +36,11 @@ from console.staff.permissions import Staff
 # How long the QR code of a set-up that was not finished is good for.
 SET_UP_LASTS = timedelta(minutes=15)
 SCAN_AGAIN = (
-    "The key was shown too long ago, so this page shows another one. Remove the entry that you made in the app, scan "
-    "again, and type the code that the app shows then."
+    "The key has expired, so this page shows a new one. Remove the entry from your app, scan again, and enter "
+    "the code your app shows."
 )
-WRONG_CODE = "That is not the code for this key. Check that the phone's clock is right, and type the next one."
-SIGNED_OUT = "You were signed out meanwhile. Nothing was changed."
+WRONG_CODE = "That is not the code for this key. Check that your phone's clock is right, and enter the next code."
+SIGNED_OUT = "You were signed out in the meantime. Nothing was changed."
 
 
 class NotApplicable(Conflict):
@@ -95,8 +95,8 @@ def check_removable(staff: Staff) -> None:
     check_applicable(staff, second_factor_on=True)
     if second_factor.is_required(staff.role.value):
         raise NotApplicable(
-            "Your role needs a second factor, so you cannot remove yours. For another phone, ask an administrator to "
-            "remove it: you set up the new one when you next sign in."
+            "Your role needs a second factor, so you cannot remove yours. To use another phone, ask an "
+            "administrator to remove it, then set up the new one when you next sign in."
         )
 
 
@@ -110,7 +110,7 @@ def change_password(staff: Staff, current: str, new: str, *, visit: Visit) -> st
     _check_password(account, current, visit, Action.PASSWORD_CHANGED)
     passwords.check_rules(new, account.username, account.display_name or "")
     if passwords.verify(new, account.password_hash)[0]:
-        raise Invalid("That is the password you have. Choose another one.")
+        raise Invalid("That is your current password. Choose another one.")
     return _apply_here(account, session, password_links.new_password(new), Action.PASSWORD_CHANGED)
 
 
@@ -197,7 +197,7 @@ def end_session(staff: Staff, reference: str) -> Ended:
         entry = Entry(staff_trail(staff.username), Action.SESSION_ENDED, Actor.of(staff), payload={"browser": browser})
         sessions.end_of(staff.username, session_id, build(entry, clock.now()))
     except NotFound as error:
-        raise NotApplicable("That session has ended already.") from error
+        raise NotApplicable("That session has already ended.") from error
     return Ended(browser)
 
 

@@ -54,10 +54,12 @@ class PasswordForm(forms.Form):
         "New password",
         "new-password",
         "Enter a new password.",
-        f"At least {settings.PASSWORD_MIN_LENGTH} characters; not like your username or name, and nothing that "
-        "is easy to guess. A few words that only you would put together do well.",
+        (
+            f"At least {settings.PASSWORD_MIN_LENGTH} characters, unlike your username or name, and hard to guess. A "
+            "few unrelated words work well."
+        ),
     )
-    repeated = _password_field("New password once more", "new-password", "Enter the new password once more.")
+    repeated = _password_field("New password again", "new-password", "Enter the new password again.")
 
     def __init__(self, *args: Any, username: str, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -76,7 +78,7 @@ class PasswordForm(forms.Form):
         """Both must be the same."""
         data = self.cleaned_data
         if "new_password" in data and "repeated" in data and data["new_password"] != data["repeated"]:
-            self.add_error("repeated", "The two new passwords differ. Type the new one once more.")
+            self.add_error("repeated", "The new passwords do not match. Enter it again.")
         return data
 
 
@@ -84,10 +86,10 @@ class SecondFactorForm(forms.Form):
     """A code of the app that was just given the key, and the password."""
 
     code = forms.CharField(
-        label="Code that the app shows",
+        label="Code from the app",
         max_length=40,
         widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "inputmode": "numeric", "spellcheck": "false"}),
-        error_messages={"required": "Enter the code that the app shows."},
+        error_messages={"required": "Enter the code from the app."},
     )
     current_password = _password_field("Your password", "current-password", "Enter your password.")
     pending = forms.CharField(required=False, max_length=2_000, widget=forms.HiddenInput)
@@ -99,7 +101,7 @@ class TimeZoneForm(forms.Form):
     time_zone = forms.ChoiceField(
         label="Zone",
         widget=forms.Select,
-        error_messages={"required": "Choose a time zone.", "invalid_choice": "That is no time zone. Choose another."},
+        error_messages={"required": "Choose a time zone.", "invalid_choice": "Choose one of the listed time zones."},
     )
 
     def __init__(self, *args: Any, **options: Any) -> None:

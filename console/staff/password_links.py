@@ -23,9 +23,7 @@ from console.staff.models import StaffAccount
 
 KIND = "password-link"
 # One text for every reason: it tells nobody which accounts exist.
-REFUSED = (
-    "This link does not work (any more). Links work once and for a limited time: ask an administrator for another."
-)
+REFUSED = "This link has expired or was already used. Ask an administrator for a new one."
 
 
 @dataclass(frozen=True, slots=True)

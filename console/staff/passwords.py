@@ -101,7 +101,7 @@ def _validators() -> tuple[tuple[Any, str], ...]:
             UserAttributeSimilarityValidator(("username", "display_name")),
             "The password is too much like your username or name.",
         ),
-        (NumericPasswordValidator(), "The password has digits only. Add words."),
+        (NumericPasswordValidator(), "The password has only digits. Add words."),
         (CommonPasswordValidator(), "The password is too common."),
         (CommonPasswordValidator(COMMON), "The password is too common."),
     )
@@ -133,7 +133,7 @@ def check_rules(password: str, username: str, display_name: str = "") -> None:
         except ValidationError as error:
             raise Invalid(words) from error
     if zxcvbn(password[:LOOKED_AT], user_inputs=[username, display_name])["guesses"] < TOO_FEW_GUESSES:
-        raise Invalid("The password is too easy to guess. Add a few words that do not belong together.")
+        raise Invalid("The password is too easy to guess. Add a few unrelated words.")
 
 
 @sensitive_variables()

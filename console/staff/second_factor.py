@@ -40,8 +40,8 @@ RECOVERY_CODES = 10
 _GROUPS = 3
 _MAX_TYPED = 100
 UNREADABLE = (
-    "The second factor of this account cannot be read here. Use one of the recovery codes, or ask an administrator to "
-    "remove the second factor."
+    "The second factor of this account cannot be read. Use a recovery code, or ask an administrator to remove "
+    "the second factor."
 )
 
 

@@ -299,7 +299,7 @@ def _current(account: str | StaffAccount) -> StaffAccount:
 
 def _check_has_password(account: StaffAccount) -> None:
     if account.signs_in_with == OPENID_CONNECT:
-        raise Invalid("This account signs in with the company's own sign-in and has no password here.")
+        raise Invalid("This account uses company sign-in and has no password here.")
 
 
 def _release(account: StaffAccount, actor: Actor) -> None:

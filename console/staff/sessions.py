@@ -123,7 +123,7 @@ def end_of(username: str, session_id: str, entry: AuditEntry) -> None:
     try:
         write_with_entry(entry, lambda writes: writes.delete(StaffSession(session_id), condition=is_theirs))
     except TransactionRefused as error:
-        raise NotFound("That session has ended already.") from error
+        raise NotFound("That session has already ended.") from error
 
 
 def running(account: StaffAccount) -> tuple[StaffSession, ...]:

@@ -99,8 +99,8 @@ def check_allowed(intent: Intent, staff: Staff) -> None:
         return
     owned = (HandOffAction.RELEASE, HandOffAction.HAND_BACK, HandOffAction.ACKNOWLEDGE)
     if intent.agent_seen not in ("", staff.username) and intent.action in owned:
-        raise Forbidden("A colleague has this conversation; an administrator may do that for them.")
-    raise Invalid("That cannot be done with a conversation in this state.")
+        raise Forbidden("A colleague has this conversation. Only an administrator can do that for them.")
+    raise Invalid("You cannot do that while the conversation is in this state.")
 
 
 def state_of(flag: bool, agent: str) -> HandOffState:

@@ -24,7 +24,7 @@ _DID: dict[str, str] = {
     Action.HAND_OFF_TAKE_FROM_COLLEAGUE: "took it from a colleague",
     Action.HAND_OFF_RELEASE: "released it",
     Action.HAND_OFF_HAND_BACK: "handed it back to the AI",
-    Action.HAND_OFF_ACKNOWLEDGE: "left it to the AI",
+    Action.HAND_OFF_ACKNOWLEDGE: "left it with the AI",
     Action.HAND_OFF_REASSERT: "restored what a person had decided",
 }
 
@@ -76,7 +76,7 @@ def lost_race(
     did = _DID[winner.action_type]
     who = "You" if winner.actor == loser else winner.actor
     again = " already, in another window or with an earlier click" if winner.actor == loser else " first"
-    message = f"{who} {did}{again}{when}. Nothing was changed by this."
+    message = f"{who} {did}{again}{when}. Your action changed nothing."
     return LostRace(message, winner.actor, winner.at, hand_off)
 
 
@@ -95,14 +95,14 @@ def _latest_action(stamp: str, seen: str, links: Mapping[str, Link]) -> Link | N
 def _lost_to_the_platform(intent: Intent, item: Conversation, hand_off: HandOff, time_zone: str) -> LostRace:
     changed = clock.parse_instant(item.plain("updated_at"))
     if hand_off.flag == intent.flag_seen and hand_off.agent == intent.agent_seen:
-        message = "This form was too old and has been closed; nothing was changed. Look at the state and decide again."
+        message = "This form was too old. Nothing was changed. Check the current state and decide again."
         return LostRace(message, PLATFORM, None, hand_off)
     if hand_off.agent and hand_off.agent != intent.agent_seen:
         when, agent = _when(hand_off.taken_at, time_zone), hand_off.agent_shown
         return LostRace(f"{agent} took it first{when}.", agent, hand_off.taken_at, hand_off)
     when = _when(changed, time_zone)
     if hand_off.flag:
-        return LostRace(f"The platform asked for a human meanwhile{when}.", PLATFORM, changed, hand_off)
+        return LostRace(f"The platform asked for a human in the meantime{when}.", PLATFORM, changed, hand_off)
     return LostRace(f"The AI has this conversation again{when}.", AI, changed, hand_off)
 
 

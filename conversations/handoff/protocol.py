@@ -33,7 +33,7 @@ from conversations.reading import reference_of
 logger = logging.getLogger(__name__)
 
 MODE = "console"
-READ_ONLY = "The tables of the trail are not there in this environment, so nothing can be changed."
+READ_ONLY = "This environment has no trail tables, so nothing can be changed."
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from conversations.reading import hand_off_of, is_gone
 from conversations.records import HandOffState, agent_shown
 
 MAX_TEXT = 2_000
-MAYBE = "The database did not answer in time. It may have happened: this page shows the state."
+MAYBE = "The database did not answer in time. The action may have worked. This page shows the current state."
 RELEASE_TRIES = 3
 
 
@@ -85,7 +85,7 @@ def _release(username: str, actor: Actor, key: tuple[str, str]) -> bool:
 
 def _check_texts(intent: Intent, reason: str, note: str) -> None:
     if intent.action is HandOffAction.TAKE_FROM_COLLEAGUE and not reason:
-        raise Invalid("Say why you take it from a colleague.")
+        raise Invalid("Say why you are taking it from a colleague.")
     if max(len(reason), len(note)) > MAX_TEXT:
         raise Invalid(f"A reason or note has at most {MAX_TEXT:,} characters.")
 

@@ -47,15 +47,15 @@ class IndexerHealth:
     def in_words(self, now: datetime) -> str:
         """One line for people."""
         if not self.ran:
-            return "The indexer of the queue has never run."
+            return "The queue's indexer has never run."
         if self.is_stale:
             since = "" if self.beat_at is None else f" for {clock.in_words(now - self.beat_at)}"
-            return f"The indexer of the queue was not heard of{since}: new requests may be missing."
+            return f"No sign of the queue's indexer{since}. New requests may be missing."
         if not self.backfilled:
-            return "The indexer of the queue is looking through all conversations: older requests may be missing."
+            return "The queue's indexer is looking through all conversations. Older requests may be missing."
         if self.is_behind:
-            return f"The indexer of the queue is {clock.in_words(timedelta(seconds=self.lag_seconds or 0))} behind."
-        return "The indexer of the queue is up to date."
+            return f"The queue's indexer is {clock.in_words(timedelta(seconds=self.lag_seconds or 0))} behind."
+        return "The queue's indexer is up to date."
 
 
 def read_health(now: datetime | None = None) -> IndexerHealth:

@@ -30,15 +30,15 @@ def of_page(page: QueuePage, names: Mapping[str, str]) -> Notice | None:
     if page.incomplete:
         listed = ", ".join(names.get(company_id, company_id) for company_id in page.incomplete)
         parts.append(
-            f"Looked at {page.looked_at} conversations. There are more in {listed} than one page may read: "
-            "someone may be waiting there who is not listed."
+            f"Looked at {page.looked_at} conversations. There are more in {listed} than one page can read, so "
+            "somebody waiting there may not be listed."
         )
     if page.thin:
         found = len(page.entries)
         words = {0: "none of them matches", 1: "1 of them matches"}.get(found, f"{found} of them match")
         parts.append(f"Searched the {page.looked_at} who have waited longest: {words}. There are more to search.")
     if page.left_out:
-        parts.append(f"{len(page.left_out)} more companies were not looked at: choose one in the filter.")
+        parts.append(f"{len(page.left_out)} more companies were not searched. Choose one in the filter.")
     return Notice(" ".join(parts)) if parts else None
 
 

@@ -39,10 +39,10 @@ def section(adapter: Adapter, now: datetime) -> Section:
     """The store on the system page."""
     title = adapter.title
     if not is_there(adapter):
-        return Section(title, "absent", "Its tables are not there in this environment: the section says so.", "")
+        return Section(title, "absent", "This environment has no tables for it.", "")
     lacking = missing(adapter)
     facts = (Fact("Tables", list=tuple(TABLES[key].base for key in adapter.tables)),)
     if lacking:
-        words = "Its pages say what they cannot do without these."
+        words = "Its pages say what does not work without these."
         return Section(title, "partly", words, "human", (*facts, Fact("Not there", list=lacking)))
     return Section(title, "ready", "Every table and index is there.", "good", facts)

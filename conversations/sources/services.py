@@ -71,7 +71,7 @@ def carry_out(subject: Subject, action: Action, staff: Staff, write: Callable[[]
         raise
     except ConditionFailed as lost:
         _settle(item, f"{Result.CONFLICT}: it had changed")
-        raise Conflict("It changed meanwhile, so nothing was done.") from lost
+        raise Conflict("It changed in the meantime, so nothing was done.") from lost
     except NotAccepted:
         _settle(item, f"{Result.FAILED}: refused as invalid")
         raise

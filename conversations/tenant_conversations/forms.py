@@ -13,7 +13,7 @@ class ClearForm(forms.Form):
     typed = forms.CharField(
         label="Type the conversation's id to confirm",
         widget=forms.TextInput(attrs=dict(PLAIN_TEXT)),
-        error_messages={"required": "Type the id, so that nothing is cleared by a slip."},
+        error_messages={"required": "Type the id to confirm."},
     )
 
     def __init__(self, *args: Any, name: str, **kwargs: Any) -> None:

@@ -35,7 +35,7 @@ _MARK_LENGTH = 14
 NO_TRAIL = "The trail's table is not there in this environment: hand-off and actions are missing here."
 NO_RECORDS = "The idempotency table is not there in this environment: its records are missing here."
 HAND_OFFS_UNREAD = "The hand-offs that the conversation itself tells could not be read just now."
-RECORDS_UNREAD = "The idempotency records could not be read just now."
+RECORDS_UNREAD = "The idempotency records could not be read. Try again in a moment."
 NO_INDEX = (
     "The idempotency table has no index by conversation here: only records that the trail names are told, each beside "
     "its entry."
@@ -93,7 +93,7 @@ def read_timeline(
     places = _places_of(item, staff, kinds, cursor, at)
     reader = _Reader(item, stored, staff, kinds, places or {})
     if at and places is None:
-        reader.notices["This link leads to no line any more. These are the newest."] = None
+        reader.notices["The linked line no longer exists. These are the newest."] = None
     return reader.read(record_opened)
 
 
@@ -130,7 +130,7 @@ class _Reader:
         page = merge(merged_from, PAGE_SIZE)
         placed, told = self._lines(page, raw=raw, named=named)
         if page.after is not None and not placed:
-            self.notices["Nothing of these kinds was found so far: go on with the next page."] = None
+            self.notices["Nothing of these kinds yet. Continue on the next page."] = None
         for_pages, for_links = _bindings(self.item, self.staff, self.kinds)
         after = page.after and {**page.after, **({"told": told} if told else {})}
         return Timeline(

@@ -19,10 +19,10 @@ from conversations.services import load_conversation
 
 _DONE = {
     HandOffAction.REQUEST: "A human was asked for.",
-    HandOffAction.TAKE_OVER: "You took over. The customer is yours until you hand back or release.",
+    HandOffAction.TAKE_OVER: "You took over. The conversation is yours until you hand it back or release it.",
     HandOffAction.TAKE: "You have this conversation.",
     HandOffAction.TAKE_FROM_COLLEAGUE: "You have this conversation now.",
-    HandOffAction.RELEASE: "Released: it waits for a human again, and the waiting time goes on.",
+    HandOffAction.RELEASE: "Released. It waits for a human again, and the waiting time continues.",
     HandOffAction.HAND_BACK: "Handed back to the AI.",
     HandOffAction.ACKNOWLEDGE: "Left with the AI.",
 }

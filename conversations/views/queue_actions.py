@@ -28,7 +28,7 @@ def take(request: StaffRequest) -> HttpResponse:
     companies = [company.company_id for company in companies_for(request.staff)]
     taken = take_longest(companies, form.filters(), action_id, request.staff)
     if taken is None:
-        messages.info(request, "Nobody is waiting any more: colleagues were faster.")
+        messages.info(request, "Nobody is waiting any more. Colleagues were first.")
         return redirect(form.url_of(WAITING))
     messages.success(request, "You have this conversation.")
     context = seal_list_context({"list": "queue", "tab": WAITING, "filters": form.values()})
@@ -42,14 +42,14 @@ def release_mine(request: StaffRequest) -> HttpResponse:
     report = release_held(request.staff)
     released, failed = len(report.released), len(report.failed)
     if failed:
-        messages.warning(request, f"{failed} could not be released: look at them again, then repeat.")
+        messages.warning(request, f"{failed} could not be released. Check them, then try again.")
     if released:
         what = "1 conversation is" if released == 1 else f"{released} conversations are"
-        messages.success(request, f"{what} back in the queue; the waiting times go on.")
+        messages.success(request, f"{what} back in the queue. Waiting times continue.")
     if report.unread:
         where = "1 company was" if report.unread == 1 else f"{report.unread:,} companies were"
         messages.warning(
-            request, f"{where} not looked through to the end: release what else you hold there from the conversation."
+            request, (f"{where} not searched to the end. Release anything else you hold there from its conversation.")
         )
     elif not released and not failed:
         messages.info(request, "You hold no conversation.")

@@ -30,8 +30,8 @@ from tenants.views.frame import ASKING, frame
 
 # The item's type stays out of the views: they only hand it on.
 Item = Any
-CHANGED = "This conversation changed meanwhile, so nothing was cleared. Below it stands as it is now."
-UNKNOWN = "Whether it was cleared is not known. Send it again: what is gone already is not cleared twice."
+CHANGED = "This conversation changed in the meantime, so nothing was cleared. This is how it is now."
+UNKNOWN = "The console does not know whether it was cleared. Send it again. It cannot be cleared twice."
 BUSY = "Nothing was cleared. Wait a few seconds, then send it again."
 
 
@@ -86,7 +86,7 @@ def clear(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     except services.Gone as error:
         if request.method != "POST":
             raise NotFound from error
-        messages.info(request, "It is gone already: there is nothing left to clear.")
+        messages.info(request, "It is already gone. There is nothing left to clear.")
         return redirect("tenant-conversations", tenant_id)
 
 

@@ -51,7 +51,7 @@ def new(request: StaffRequest, tenant_id: str) -> HttpResponse:
 
     def act() -> str:
         channels.claim(tenant_id, form.channel, request.staff)
-        return "The channel is added: webhooks find the tenant by it."
+        return "Channel added. Webhooks now find the tenant by it."
 
     return fill_in(request, page, act)
 
@@ -69,7 +69,7 @@ def complete(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     except FAILURES as error:
         messages.error(request, in_words(error, "the channels"))
     else:
-        messages.success(request, "Webhooks find the tenant by this channel, and nobody else can claim it.")
+        messages.success(request, "Webhooks find the tenant by this channel, and no other tenant can claim it.")
     return redirect("tenant-channels", tenant_id)
 
 
@@ -82,7 +82,7 @@ def move(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     form = TenantIdForm(request.POST if request.method == "POST" else None)
     question = Question(
         title="Move this channel?",
-        points=(f"{mine.type_label} {mine.shown} goes to another tenant in one step: no webhook gets lost between.",),
+        points=(f"{mine.type_label} {mine.shown} goes to another tenant in one step, so no webhook is lost.",),
         submit="Move the channel",
         back=reverse("tenant-channels", args=[tenant_id]),
         form=form,
@@ -96,7 +96,7 @@ def move(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
         except NotMapped:
             raise
         except NotFound as error:
-            raise Invalid("There is no tenant of that id in your scope.") from error
+            raise Invalid("No tenant in your scope has that id.") from error
         return "The channel is moved."
 
     return ask(request, frame(tenant, request.staff, "tenant-channels", "Move"), question, act)
@@ -111,7 +111,7 @@ def release(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     question = Question(
         title="Release this channel?",
         points=(
-            f"Webhooks of {mine.type_label} {mine.shown} find no tenant from then on.",
+            f"Webhooks of {mine.type_label} {mine.shown} will find no tenant.",
             "Any tenant can claim it.",
         ),
         submit="Release the channel",
@@ -132,7 +132,7 @@ def _warning(tenant: Tenant) -> str:
     if len(tenant.channels) > 1 or tenant.more:
         return ""
     served = ", though it is active" if tenant.status == ACTIVE else ""
-    return f"This is the last channel of {tenant.name}: without it no webhook finds the tenant{served}."
+    return f"This is the last channel of {tenant.name}. Without it no webhook finds the tenant{served}."
 
 
 def _channel(tenant_id: str, ref: str) -> Channel:

@@ -33,14 +33,14 @@ def link(request: StaffRequest, tenant_id: str) -> HttpResponse:
         for company_id in form.ids:
             if company_id not in linked:
                 companies.link(tenant_id, company_id, staff)
-        return "The companies are linked." if form.ids else "There was nothing to link."
+        return "The companies are linked." if form.ids else "Nothing to link."
 
     return fill_in(request, page, act)
 
 
 @requires(Permission.TENANT_WRITE)
 @require_http_methods(ASKING)
-@back_to("tenant", "This company is not linked any more.")
+@back_to("tenant", "This company is no longer linked.")
 def unlink(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     """Unlink a company."""
     company_id = part_of(tenant_id, "company", ref)

@@ -137,7 +137,7 @@ def ask(
     try:
         done = act()
     except NotFound as gone:
-        messages.warning(request, str(gone) or "It is not there any more.")
+        messages.warning(request, str(gone) or "It no longer exists.")
         return redirect(question.back)
     except FAILURES as error:
         found = replace(question, unready=getattr(error, "readiness", question.unready))

@@ -56,7 +56,7 @@ def new(request: StaffRequest) -> HttpResponse:
     except FAILURES as error:
         form.add_error("tenant_id" if isinstance(error, Conflict) else None, in_words(error, "the list of tenants"))
         return answer(request, "tenants/new.html", context, error)
-    messages.success(request, f"The id {tenant_id} is reserved. You can go on now, or come back later.")
+    messages.success(request, f"The id {tenant_id} is reserved. Continue now, or come back later.")
     return redirect("tenant-onboarding", tenant_id, "settings")
 
 
@@ -133,7 +133,7 @@ def step(request: StaffRequest, tenant_id: str, step: str) -> HttpResponse:
         raise NotFound
     tenant = load_tenant(tenant_id, request.staff)
     if tenant.status != ONBOARDING:
-        messages.info(request, "This tenant is not being onboarded: change it here.")
+        messages.info(request, "This tenant is not being onboarded. Change it here.")
         return redirect("tenant", tenant_id)
     draft = onboarding.load_draft(tenant_id, request.staff)
     page = _Page(request, tenant, draft, step)
@@ -144,7 +144,7 @@ def step(request: StaffRequest, tenant_id: str, step: str) -> HttpResponse:
 
 
 def _finished_already(page: _Page) -> HttpResponse:
-    messages.info(page.request, "This tenant's onboarding was finished already: this is what was written.")
+    messages.info(page.request, "This tenant's onboarding is already finished. This is what was saved.")
     return redirect("tenant-onboarding", page.tenant.tenant_id, "review")
 
 
@@ -156,7 +156,7 @@ def _settings(page: _Page) -> HttpResponse:
         return page.show(form=form, seen=stored.seen)
     stale = page.data.get("seen", "") != stored.seen
     if stale:
-        words = "Someone else changed these settings meanwhile. Save yours to replace them, or leave the page."
+        words = "Somebody else changed these settings in the meantime. Save yours to replace them, or leave the page."
         return page.show(Conflict(), form=form, seen=stored.seen, problem=words, differences=form.differences())
     if not form.is_valid():
         return page.show(Invalid(), form=form, seen=stored.seen)
@@ -204,8 +204,8 @@ def _review(page: _Page) -> HttpResponse:
         problems = onboarding.problems_of(tenant_id, draft, staff)
         return page.show(error, problems=problems, problem=in_words(error, "the tenant"), **shown)
     ready = readiness_of(load_tenant(tenant_id, staff), staff).complete
-    words = "Nothing is missing: you can activate the tenant." if ready else "What is still missing stands below."
-    messages.success(page.request, f"Everything is written. {words}")
+    words = "Nothing is missing. You can activate the tenant." if ready else "See what is still missing below."
+    messages.success(page.request, f"Everything is saved. {words}")
     return redirect("tenant", tenant_id)
 
 

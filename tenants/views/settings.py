@@ -61,7 +61,7 @@ def change(request: StaffRequest, tenant_id: str) -> HttpResponse:
     except FAILURES as error:
         form.add_error(None, in_words(error, "the settings"))
         return answer(request, "tenants/settings_change.html", _context(request, tenant, form), error)
-    messages.success(request, "The settings are saved." if changed else "There was nothing to change.")
+    messages.success(request, "The settings are saved." if changed else "Nothing to change.")
     return redirect("tenant-settings", tenant_id)
 
 

@@ -15,7 +15,7 @@ from tenants.status import Step
 from tenants.views.frame import ASKING, Question, ask, frame
 
 _POINTS = {
-    Step.ACTIVATE: ("Webhooks that find the tenant are served from then on.",),
+    Step.ACTIVATE: ("Webhooks that find the tenant will be served.",),
     Step.SUSPEND: (
         "Webhooks still find the tenant, but the platform does not serve them.",
         "Its settings, users and channels stay.",

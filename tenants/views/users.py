@@ -41,14 +41,14 @@ def new(request: StaffRequest, tenant_id: str) -> HttpResponse:
 
     def act() -> str:
         users.add(tenant_id, form.values, request.staff)
-        return "The user is there."
+        return "User added."
 
     return fill_in(request, page, act)
 
 
 @requires(Permission.USER_WRITE)
 @require_http_methods(ASKING)
-@back_to("tenant-users", "This user is not there any more.")
+@back_to("tenant-users", "This user no longer exists.")
 def change(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     """Change a user. What somebody else changed meanwhile is shown beside what was typed."""
     tenant, user = _load(request, tenant_id, ref)
@@ -59,7 +59,7 @@ def change(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
 
     def act() -> str:
         changed = users.change(tenant_id, form.values, seen, request.staff)
-        return "The user was changed." if changed else "There was nothing to change."
+        return "The user was changed." if changed else "Nothing to change."
 
     try:
         return fill_in(request, page, act, passing=(UserChanged,))
@@ -70,13 +70,13 @@ def change(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
 
 @requires(Permission.USER_WRITE)
 @require_http_methods(ASKING)
-@back_to("tenant-users", "This user is not there any more.")
+@back_to("tenant-users", "This user no longer exists.")
 def remove(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     """Remove a user."""
     tenant, user = _load(request, tenant_id, ref)
     points = [f"{user.user_id} ({user.email or 'no email'}) will no longer be a user of {tenant.name}."]
     if user.future:
-        points.append("What the platform keeps with the user goes too: preferences, properties, what it remembers.")
+        points.append("What the platform keeps with the user is deleted too: preferences, properties and memories.")
     # Of a tenant that was not read to its end others may be administrators too.
     is_last = [each.user_id for each in tenant.admins] == [user.user_id] and not tenant.more
     question = Question(

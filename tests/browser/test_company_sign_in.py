@@ -112,6 +112,6 @@ def test_signed_out_page_looks_as_it_should_where_the_browser_does_not_go_on(ope
     # The provider's page never comes, so the console's stays.
     page.route(f"{provider.issuer}/**", lambda route: route.abort("aborted"))
     page.goto("/sign-out/company/")
-    expect(page.get_by_role("heading", level=1)).to_have_text("You are signed out here")
+    expect(page.get_by_role("heading", level=1)).to_have_text("You are signed out")
     expect(page.get_by_role("link", name="Sign out with Acme")).to_be_visible()
     check_look(page, f"company-signed-out-{look}", axe)

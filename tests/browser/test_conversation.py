@@ -176,7 +176,7 @@ def test_who_loses_it_to_a_colleague_loses_all_that_answers(open_page, talk):
     expect(first.get_by_role("link", name="Open in WhatsApp")).to_be_visible()
     second.reload()
     second.get_by_text("Take from amira…").click()
-    second.get_by_label("Why do you take it?").fill("she went home")
+    second.get_by_label("Why are you taking it?").fill("she went home")
     second.get_by_role("button", name="Take from amira").click()
     expect(second.locator("#recipient")).to_contain_text("How to answer")
     # The pointer rests on the panel, as it does after a click: what is typed there may stay, what answers may not.

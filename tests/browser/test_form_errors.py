@@ -19,7 +19,7 @@ def test_the_only_bad_field_has_the_focus(open_page, scripts):
     assert focus(page) == "id_name"
     page.get_by_label("Name").fill("Bad Books")
     page.locator("#id_tenant_id").fill("Bad ID!!")
-    page.get_by_role("button", name="Reserve and go on").click()
+    page.get_by_role("button", name="Reserve and continue").click()
     expect(page.get_by_text("lower-case letters", exact=False).last).to_be_visible()
     expect(page).to_have_title(re.compile(r"^Error: New tenant"))
     expect(page.locator("#id_tenant_id")).to_be_focused()

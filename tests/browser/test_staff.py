@@ -29,7 +29,7 @@ def test_colleague_comes_signs_in_with_a_second_factor_and_goes(open_page, scrip
     key, codes = second_factor_set_up(page)
     if scripts:
         check_looks(page, "account-recovery-codes")
-    page.get_by_role("link", name="I have kept them").click()
+    page.get_by_role("link", name="I have saved them").click()
     expect(page.get_by_text("10 recovery codes are left")).to_be_visible()
     if scripts:
         check_looks(page, "account-second-factor-on")
@@ -95,7 +95,7 @@ def made_account(page: Page, username: str) -> str:
     page.locator("input[name=role][value=agent]").check()
     page.locator('input[name=companies][value="company:ci-cuc-001"]').check()
     page.get_by_role("button", name="Create the account").click()
-    expect(page.get_by_text("Shown only now.")).to_be_visible()
+    expect(page.get_by_text("Shown only once.")).to_be_visible()
     link = page.locator("#password-link").inner_text()
     assert "/set-password/#" in link
     assert "#" not in page.url
@@ -127,7 +127,7 @@ def second_factor_set_up(page: Page) -> tuple[str, list[str]]:
     key = page.locator("#key").inner_text().replace(" ", "")
     page.locator("#id_code").fill(pyotp.TOTP(key).now())
     page.locator("#id_current_password").fill(PASSWORD)
-    page.get_by_role("button", name="Switch it on").click()
+    page.get_by_role("button", name="Turn on").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("The second factor is on")
     shown = page.locator("#codes").inner_text()
     codes = re.findall(r"^[a-z2-9]{5}(?:-[a-z2-9]{5}){2}$", shown, re.MULTILINE)

@@ -98,7 +98,7 @@ def test_sixty_guesses_are_on_record_as_far_as_they_go_and_refused_beyond(filled
     assert not any(f"77009000{number:02}" in str(each) for each in searches(filled) for number in range(60))
     looks = looks_of_person("aiko.mori", as_staff(admin()))
     assert [row.what for row in looks.rows if row.name == "A person"] == [
-        (("was refused a search for personal data", 40),)
+        (("was not allowed to search for personal data", 40),)
     ]
     assert [row.what for row in looks.rows if row.name != "A person"] == [
         (("searched for, 0 found: complaint 4711", 1),)

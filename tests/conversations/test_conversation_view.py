@@ -276,7 +276,7 @@ def test_missing_state_is_one_line_in_its_panel(bare_store):
 @pytest.mark.parametrize(
     ("operation", "table", "line"),
     [
-        ("GetItem", "CONVERSATION_STATE", "The middleware's state could not be read just now."),
+        ("GetItem", "CONVERSATION_STATE", "The middleware's state could not be read. Try again in a moment."),
         ("Query", "AUDIT", "The trail could not be read just now"),
     ],
 )

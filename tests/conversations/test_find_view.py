@@ -148,7 +148,7 @@ def test_none_and_out_of_scope_are_told_with_the_same_words(store, agent):
     assert {answer.status_code for answer in answers} == {200}
     texts = {re.sub(r'value="\+\d+"', "", told(answer)) for answer in answers}
     assert len(texts) == 1
-    assert "Nothing was found." in texts.pop()
+    assert "No matches." in texts.pop()
     assert 'value="+15550000000"' in told(answers[-1])
 
 
@@ -188,7 +188,7 @@ def test_each_channel_is_found_through_its_reply_index(store, agent, channel, at
     several = by_reply(agent, channel, ours, theirs)
     assert several["Location"].startswith("/conversations/replies/")
     assert len(rows_in(agent.get(several["Location"]))) == 2
-    assert "Nothing was found." in told(by_reply(agent, channel, ours, "+15550000000"))
+    assert "No matches." in told(by_reply(agent, channel, ours, "+15550000000"))
 
 
 # --- By id ----------------------------------------------------------------------------------------------------
@@ -229,7 +229,7 @@ def test_an_address_made_from_an_id_alone_leads_to_its_conversation(store, agent
     url = url_by_id("once#447700900123")
     assert "7700900123" not in url
     assert agent.get(url)["Location"] == page_of(item)
-    assert "Nothing was found." in told(agent.get(url_by_id("elsewhere")))
+    assert "No matches." in told(agent.get(url_by_id("elsewhere")))
     assert len(rows_in(agent.get(url.replace("&open=one", "")))) == 1
 
 

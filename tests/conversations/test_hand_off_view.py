@@ -65,7 +65,7 @@ def test_the_second_taker_is_told_who_won_and_sees_the_fresh_state(store):
     answer = second.post(page_of(item) + "hand-off/", fields["tom"])
     text = answer.content.decode()
     assert answer.status_code == 409
-    assert "Someone was faster" in text
+    assert "Somebody else was first" in text
     assert "amira.haddad" in text
     assert "Take from amira.haddad" in text
     assert store.get("CONVERSATIONS", **key(item))["hand_off_agent"] == "amira.haddad"

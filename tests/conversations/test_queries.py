@@ -157,8 +157,8 @@ def test_without_the_index_of_activity_a_company_is_listed_in_no_order_of_time(b
     page = read_list(of_company(COMPANY, Filters(), AGENT), AGENT)
     assert statuses(page) == ["there"]
     assert page.notice == (
-        "The index company-id-updated-at-index is not there in this environment: "
-        "the conversations are in no order of time."
+        "The index company-id-updated-at-index is missing in this environment, so the conversations are not "
+        "sorted by time."
     )
 
 

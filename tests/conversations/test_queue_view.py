@@ -103,7 +103,7 @@ def test_only_the_key_that_gives_up_a_conversation_asks_first(store):
     store.put_all("CONVERSATIONS", [waiting(5), held("amira.haddad")])
     client = signed_in(member())
     assert "data-ask" not in html(client.get("/queue/"))
-    assert 'data-key="r" data-ask="***-***-0123: The AI goes on from here."' in html(client.get("/queue/?tab=mine"))
+    assert 'data-key="r" data-ask="***-***-0123: The AI continues from here."' in html(client.get("/queue/?tab=mine"))
 
 
 def test_the_queue_holds_only_the_scope(store):

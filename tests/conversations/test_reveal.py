@@ -154,7 +154,7 @@ def test_reveals_are_counted_per_person_and_day_and_refusals_are_on_record(store
     looked = {
         row.name: dict(row.what) for row in looks_of_conversation(item["conversation_id"], as_staff(admin())).rows
     }
-    assert looked["Amira Haddad"] == {"revealed: number, email, name": 3, "was refused to reveal the recipient": 3}
+    assert looked["Amira Haddad"] == {"revealed: number, email, name": 3, "was not allowed to reveal the recipient": 3}
 
 
 def test_a_look_up_in_all_stores_is_counted_as_a_reveal(store, item, settings):

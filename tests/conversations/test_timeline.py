@@ -469,7 +469,7 @@ def test_a_record_that_the_index_cannot_hold_is_told_beside_its_entry(store, ite
     [
         ("IDEMPOTENCY", "Query", RECORDS_UNREAD),
         ("IDEMPOTENCY", "BatchGetItem", RECORDS_UNREAD),
-        ("CONVERSATION_STATE", "GetItem", "The middleware's state could not be read just now."),
+        ("CONVERSATION_STATE", "GetItem", "The middleware's state could not be read. Try again in a moment."),
     ],
 )
 def test_what_cannot_be_read_beside_the_rest_is_one_line(item, table, operation, line):

@@ -63,7 +63,7 @@ def test_a_refusal_names_the_owner_within_scope_only(store):
     with pytest.raises(ChannelTaken) as unseen:
         channels.claim("outlocks", BOT, onboarding("outlocks"))
     assert unseen.value.owner == ""
-    assert str(unseen.value) == "Another tenant has this channel: ask an admin."
+    assert str(unseen.value) == "Another tenant has this channel. Ask an administrator."
     assert mappers(store) == {"acme"}
 
 

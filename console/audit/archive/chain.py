@@ -85,7 +85,7 @@ class Broken:
         """What that means."""
         match self.how:
             case How.UNREADABLE:
-                return "this is no line of an archive"
+                return "this is not a line of an archive"
             case How.MISSING:
                 last = self.said - 1
                 which = f"entry {last} is" if last == self.expected else f"entries {self.expected} to {last} are"
@@ -93,4 +93,4 @@ class Broken:
             case How.MISPLACED:
                 return f"entry {self.said} stands where entry {self.expected} should be: moved, or twice"
             case _:
-                return f"entry {self.expected} was changed, or the key is another one"
+                return f"entry {self.expected} was changed, or the key is different"

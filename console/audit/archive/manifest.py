@@ -80,11 +80,11 @@ def read_manifest(stored: bytes) -> Manifest:
         files = tuple(_made(FileRecord, each) for each in data["files"])
         manifest = Manifest(_made(Header, data["header"]), files, data["head"])
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise NoManifest("it is no manifest of an archive") from error
+        raise NoManifest("this is not the manifest of an archive") from error
     if manifest.header.format != FORMAT:
-        raise NoManifest("it is of another format")
+        raise NoManifest("it has another format")
     if not _CHAIN.fullmatch(manifest.head) or not all(map(_is_possible, files)):
-        raise NoManifest("it names what no archive has")
+        raise NoManifest("it names something no archive has")
     if manifest.written() != stored:
         raise NoManifest("it is not written as archives write it")
     return manifest

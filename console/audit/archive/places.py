@@ -59,9 +59,9 @@ def place_of(target: str, kms_key: str = "") -> Place:
     if not target.startswith("s3://"):
         if scheme := _SCHEME.match(target):
             # A directory of such a name would keep what was meant to go elsewhere.
-            raise PlaceError(f"An archive lies in a directory or under s3://bucket/prefix, not under {scheme.group()}.")
+            raise PlaceError(f"Write an archive to a directory or to s3://bucket/prefix, not to {scheme.group()}.")
         if kms_key:
-            raise PlaceError("A KMS key goes with s3:// only.")
+            raise PlaceError("A KMS key works with s3:// only.")
         return Directory(Path(target))
     bucket, _, prefix = target.removeprefix("s3://").partition("/")
     if not bucket or not prefix.strip("/"):
@@ -80,7 +80,7 @@ class Directory:
         with _told_by_system():
             self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
             if any(self._path.iterdir()):
-                raise PlaceError("The directory is not empty: an archive has one of its own.")
+                raise PlaceError("The directory is not empty. An archive needs its own.")
             self._path.chmod(0o700)
 
     def names(self) -> list[str]:
@@ -100,7 +100,7 @@ class Directory:
                     file.flush()
                     os.fsync(file.fileno())
                 if (self._path / name).exists():
-                    raise PlaceError(f"{name} is there already.")
+                    raise PlaceError(f"{name} already exists.")
                 part.rename(self._path / name)
             finally:
                 part.unlink(missing_ok=True)
@@ -112,7 +112,7 @@ class Directory:
             descriptor = os.open(self._path / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 os.close(descriptor)
-                raise PlaceError(f"{name} is no regular file.")
+                raise PlaceError(f"{name} is not a regular file.")
             return os.fdopen(descriptor, "rb")
 
     def _sync(self) -> None:
@@ -148,7 +148,7 @@ class Bucket:
     def prepare(self) -> None:
         """There is nothing to make: the bucket is the operator's."""
         if self.names():
-            raise PlaceError("There are objects under that prefix already: an archive has one of its own.")
+            raise PlaceError("There are already objects under that prefix. An archive needs its own.")
 
     def names(self) -> list[str]:
         """Below the prefix."""

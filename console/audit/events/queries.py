@@ -32,13 +32,13 @@ ROUNDS, PER_READ = 3, 200
 ENTRIES_SHOWN = 20
 
 NO_INDEX = (
-    "The idempotency table has no index by conversation here, so records are found by their event id only. "
-    "An operator adds the index with manage.py tables apply --foreign."
+    "The idempotency table has no index by conversation here, so you can only find records by event id. An "
+    "operator can add the index with manage.py tables apply --foreign."
 )
-NO_TRAIL = "The trail's table is not there in this environment: the entries are not shown."
-TRAIL_UNREADABLE = "The trail could not be read just now."
-ENTRY_GONE = "The entry of the trail that it names is not there (any more)."
-NO_ENTRY = "No entry of the conversation's trail bears this key (any more)."
+NO_TRAIL = "This environment has no trail table, so entries are not shown."
+TRAIL_UNREADABLE = "The trail could not be read. Try again in a moment."
+ENTRY_GONE = "The trail entry it names does not exist or has expired."
+NO_ENTRY = "No entry in the conversation's trail has this key, or it has expired."
 
 
 def read_event(key: str, staff: Staff) -> Event | UnrecordedKey:
@@ -170,7 +170,7 @@ def _told(read: Callable[[], Rows]) -> tuple[TrailPage, str]:
 def _entries_of(item: IdempotencyRecord, staff: Staff) -> Rows:
     conversation, named = _conversation_of(item), item.plain("ts_action_id")
     if not conversation:
-        return (), "The record names no conversation, and so no trail."
+        return (), "The record names no conversation, so it has no trail."
     if isinstance(named, str) and fits(named, SORT_KEY_BYTES):
         try:
             found, note = [AuditEntry.get(conversation, named, consistent_read=True)], ENTRY_GONE

@@ -140,7 +140,7 @@ def parts_of(decoded: DecodedKey) -> tuple[Fact, ...]:
 
 def _switches(item: IdempotencyRecord) -> tuple[Fact, ...]:
     """The kill switches as they stood; amber where one holds the automation back."""
-    note = "(a person acted: no switch was looked at)" if _is_ours(item) else ""
+    note = "(a person acted: no switch applies)" if _is_ours(item) else ""
     return (
         _switch(item, "Safe mode", "safe_mode", {True: ("on", "human"), False: ("off", "plain")}, note),
         _switch(
@@ -257,7 +257,7 @@ def _flaws(item: IdempotencyRecord, decoded: DecodedKey, conversation: str) -> t
     if missing:
         flaws.append(f"missing: {', '.join(missing)}")
     flaws += [
-        f"{name}: cannot be read as a time"
+        f"{name}: not a readable time"
         for name in ("created_at", "received_at", "last_processed_at", "expires_at")
         if name not in item.drift and item.plain(name) is not None and clock.parse_instant(item.plain(name)) is None
     ]

@@ -128,10 +128,10 @@ def _content(
                 yield made.incomplete(f"The limit of {limit:,} entries is reached: older ones are not in this file.")
                 return
             sent, left = sent + len(piece), left - 1
-        yield made.incomplete("The filters let few entries through: older ones were not looked at.")
+        yield made.incomplete("Few entries match the filters. Older entries were not searched.")
     except ConsoleError as error:
         yield made.incomplete(f"Reading broke off: {str(error) or type(error).__name__} Older entries are missing.")
     except Exception:
         # The answer is under way, and no error page can follow: what was sent must not pass for all there is.
         logger.exception("An export broke off")
-        yield made.incomplete("Reading broke off: something broke on our side. Older entries are missing.")
+        yield made.incomplete("Reading stopped early because of an error in the console. Older entries are missing.")

@@ -66,8 +66,8 @@ class About:
         """What explains that nothing is found under it; "" for nothing special."""
         if self.what == KEY and not self.trail and not decode(self.value).conversation:
             return (
-                "A key of this form tells no conversation, so what bears it is found by its record only, while that "
-                "lives, or from an entry's page."
+                "A key of this form does not name a conversation. Find its entries from its record, or from an "
+                "entry's page."
             )
         return ""
 
@@ -114,7 +114,7 @@ class ReviewForm(DaysForm):
     group = forms.MultipleChoiceField(
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        error_messages={"invalid_choice": "There is no such group of action types."},
+        error_messages={"invalid_choice": "Choose one of the listed groups of action types."},
     )
     action = forms.MultipleChoiceField(required=False, label="Action types", widget=forms.CheckboxSelectMultiple)
     other = forms.CharField(
@@ -131,7 +131,7 @@ class ReviewForm(DaysForm):
     result = forms.ChoiceField(
         required=False,
         choices=list(_RESULTS.items()),
-        error_messages={"invalid_choice": "There is no such result."},
+        error_messages={"invalid_choice": "Choose one of the listed results."},
     )
     company = forms.CharField(
         required=False, max_length=200, label="Company", widget=forms.TextInput(attrs={**PLAIN_TEXT, **_COMPANY})
@@ -156,7 +156,7 @@ class ReviewForm(DaysForm):
         """A username or a service's name, as stored, also of a person's name; nothing that could be a customer's."""
         actor: str = self.cleaned_data["actor"]
         if redact(actor) != actor:
-            raise forms.ValidationError("Type a username or a service's name: no number or address is one.")
+            raise forms.ValidationError("Enter a username or a service's name, not a number or an address.")
         if actor.lower() == NOBODY:
             return NOBODY
         return cleaned_by(username_of, actor) if is_a_persons_name(actor) else actor
@@ -168,32 +168,32 @@ class ReviewForm(DaysForm):
         if not typed or typed in scope.company_ids | scope.tenant_ids or typed in self._names:
             return typed
         if redact(typed) != typed:
-            raise forms.ValidationError("Type the name or id of a company: no number or address is one.")
+            raise forms.ValidationError("Enter a company's name or id, not a number or an address.")
         found, names = _called(typed, self._names), self._names
         if not found:
             names = known_companies.known_to(self.staff, TENANT).of_kind(TENANT)
             found = [typed] if typed in names else _called(typed, names)
         if not found and not scope.everything:
-            raise forms.ValidationError("No company of that name or id is in your scope.")
+            raise forms.ValidationError("No company in your scope has that name or id.")
         if len(found) > 1:
             which = ", ".join(f"{names[each]} ({each})" for each in found[:MOST_NAMED])
-            raise forms.ValidationError(f"Several are called so: {which}. Choose one.")
+            raise forms.ValidationError(f"Several have that name: {which}. Choose one.")
         return found[0] if found else typed
 
     def clean_other(self) -> list[str]:
         """Action types that are not offered: those of services are an open set. Each costs a Query."""
         typed = list(dict.fromkeys(_typed(self.cleaned_data["other"])))
         if not all(map(is_action_type, typed)):
-            raise forms.ValidationError("No action type is spelled like this.")
+            raise forms.ValidationError("This is not an action type.")
         if len(typed) > MOST_NAMED:
-            raise forms.ValidationError(f"At most {MOST_NAMED} that are not listed can be looked for at once.")
+            raise forms.ValidationError(f"You can search for up to {MOST_NAMED} unlisted action types at once.")
         return typed
 
     def clean(self) -> None:
         """One does not look for somebody and for nobody."""
         super().clean()
         if self.cleaned_data.get("nobody") and self.cleaned_data.get("actor") not in (None, "", NOBODY):
-            self.add_error("nobody", "Entries that name nobody are not of somebody: choose one of the two.")
+            self.add_error("nobody", "Choose either a person or entries that name nobody.")
 
     # --- For pages ----------------------------------------------------------------------------------------------------
 
@@ -317,7 +317,7 @@ class AboutForm(forms.Form):
         choices=[(CONVERSATION, "conversation, by its id"), (KEY, "idempotency key")],
         error_messages={"invalid_choice": "Choose one of these."},
     )
-    value = KeyField(label="Id or key", error_messages={"required": "Type an id or a key."})
+    value = KeyField(label="Id or key", error_messages={"required": "Enter an id or a key."})
 
     def __init__(self, data: QueryDict | None, staff: Staff) -> None:
         super().__init__(data)

@@ -25,7 +25,7 @@ from console.staff.permissions import COMPANY, Staff
 from console.trees import text_of
 
 # How far the order of pages and exports can be relied on.
-READ_LAST = "What some services key by epoch seconds is read last, after everything else."
+READ_LAST = "Entries keyed by epoch seconds are at the end."
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
 
 
@@ -136,13 +136,13 @@ def _row(entry: AuditEntry, row: TrailRow, staff: Staff, names: _Names) -> Revie
 def covered_words(found: Found, review: Review) -> str:
     """Which action types a page looked at: whole groups by their name, others one by one."""
     if review.conversation or review.key:
-        return _and_only(review.actions, "Action types looked at: all that are in the trail")
+        return _and_only(review.actions, "Action types: all in the trail")
     if not found.covered:
-        return "" if TRAIL_BY_TRAIL in found.notices else _and_only(review.actions, "Action types looked at: all")
+        return "" if TRAIL_BY_TRAIL in found.notices else _and_only(review.actions, "Action types: all")
     words = actions_in_words(found.covered)
     if not review.actions and set(found.covered) == set(BEGINNING):
-        return f"Action types looked at: {words}. Entries of other types are not shown unless these are named."
-    return f"Action types looked at: {words}."
+        return f"Action types: {words}. Choose other types to see their entries."
+    return f"Action types: {words}."
 
 
 def _and_only(actions: tuple[str, ...], words: str) -> str:

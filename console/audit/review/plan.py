@@ -21,13 +21,11 @@ LOOKED_AT = 50
 COMPANIES_AT_ONCE = 20
 
 TRAIL_BY_TRAIL = (
-    "The audit table has no index by action type here, so there is no review across conversations: look at one trail "
-    "at a time. An operator adds the index with manage.py tables apply --foreign."
+    "The audit table has no index by action type here, so there is no review across conversations. Open one "
+    "trail at a time. An operator can add the index with manage.py tables apply --foreign."
 )
-NO_ACTOR_INDEX = "No index of the audit table serves for this actor: they are looked for among the newest entries only."
-NO_COMPANY_INDEX = (
-    "Without the audit table's index by company, the company is looked for among the newest entries only."
-)
+NO_ACTOR_INDEX = "The audit table has no index for this actor, so only the newest entries are searched."
+NO_COMPANY_INDEX = "The audit table has no index by company, so only the newest entries are searched."
 
 
 @dataclass(frozen=True, slots=True)

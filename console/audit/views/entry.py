@@ -79,7 +79,7 @@ def _facts(record: EntryRecord, staff: Staff) -> list[dict[str, Any]]:
         {"label": "Action id", "value": record.action_id, "mono": True},
     ]
     if record.previous_id:
-        gone = "" if record.previous else "not in the trail any more"
+        gone = "" if record.previous else "no longer in the trail"
         url = reverse("audit-entry", args=[record.previous]) if record.previous else ""
         facts.append({"label": "Action before", "value": record.previous_id, "mono": True, "url": url, "note": gone})
     return [*facts, _expiry(record)]
@@ -97,7 +97,7 @@ def _exactly(record: EntryRecord, staff: Staff) -> str:
 def _expiry(record: EntryRecord) -> dict[str, Any]:
     at = record.expires_at
     if at is None:
-        return {"label": "Kept", "value": "no expiry is noted"}
+        return {"label": "Kept", "value": "no expiry"}
     return {"label": "Expires", "at": at, "value": f"in {clock.in_words(at - clock.now())}", "relative": "in"}
 
 

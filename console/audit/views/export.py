@@ -31,7 +31,7 @@ class ExportForm(forms.Form):
         choices=[(name, kind.label) for name, kind in FORMATS.items()],
         widget=forms.RadioSelect,
         initial="csv",
-        error_messages={"required": "Choose a format.", "invalid_choice": "There is no such format."},
+        error_messages={"required": "Choose a format.", "invalid_choice": "Choose one of the listed formats."},
     )
 
 

@@ -103,7 +103,7 @@ def _hints(form: ReviewForm, about: About | None) -> tuple[str, ...]:
     company = form.chosen("company")
     known = (id_of(each) for each in known_companies.known_to(form.staff).names) if company else ()
     if company and company not in known and not known_companies.is_in_use(company):
-        hints.append(f"No company or tenant of the id {redact(company)} is known here.")
+        hints.append(f"No company or tenant has the id {redact(company)}.")
     # A sealed key is not spoken of to whoever holds its link.
     if about and about.hint and form.staff.scope.everything:
         hints.append(about.hint)

@@ -26,9 +26,9 @@ def overview(request: StaffRequest) -> HttpResponse:
     try:
         page, notice = trail_page(own, request.staff), ""
     except TableMissing:
-        page, notice = TrailPage(()), "The trail's table is not there in this environment: the console is read-only."
+        page, notice = TrailPage(()), "This environment has no trail table, so the console is read-only."
     except (StoreUnavailable, Throttled):
-        page, notice = TrailPage(()), "Your own trail could not be read just now."
+        page, notice = TrailPage(()), "Your trail could not be read. Try again in a moment."
     url = reverse("trail", args=[seal("trail", own)])
     context = {
         "trail": page,

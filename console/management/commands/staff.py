@@ -38,7 +38,7 @@ class Command(BaseCommand):
         create.add_argument("--time-zone", default="UTC", metavar="ZONE", help="such as Europe/London (default: UTC)")
         _password_option(create)
         _action(actions, "list", "show all accounts", username=False)
-        _action(actions, "disable", "disable an account: its sessions end, what it holds is released")
+        _action(actions, "disable", "disable an account; its sessions end and what it holds is released")
         _action(actions, "enable", "let a disabled account sign in again")
         _password_option(_action(actions, "reset", "set a new password; all sessions end"))
         role = _action(actions, "role", "give another role; all sessions end")
@@ -79,7 +79,7 @@ class Command(BaseCommand):
         except TableMissing as error:
             raise CommandError(f"{error} Create the tables first: manage.py tables apply.") from error
         except (StoreUnavailable, Throttled) as error:
-            raise CommandError(f"{error} Look with staff list what was done.") from error
+            raise CommandError(f"{error} Run staff list to see what was done.") from error
         except ConsoleError as error:
             raise CommandError(str(error)) from error
 
@@ -102,7 +102,7 @@ class Command(BaseCommand):
         accounts = services.list_accounts()
         if not accounts:
             self.stdout.write(
-                "There are no accounts yet. Make one: manage.py staff create USERNAME --role admin --scope all"
+                "There are no accounts yet. Create one: manage.py staff create USERNAME --role admin --scope all"
             )
             return
         rows: list[tuple[str, ...]] = [HEADINGS]
@@ -134,7 +134,7 @@ class Command(BaseCommand):
     def _confirm_scopes(self, options: dict[str, Any]) -> None:
         meant = {each: kinds for meaning, kinds in MEANINGS.items() for each in options[meaning]}
         if len(meant) < sum(len(options[meaning]) for meaning in MEANINGS):
-            raise CommandError("An id stands under two meanings, or twice. Choose one for each.")
+            raise CommandError("An id was given twice. Choose one meaning for each.")
         found = [accounts.get(options["username"])] if options["username"] else services.list_accounts()
         old = {account.username: Scope.of(account.scope or []).unconfirmed for account in found}
         if not meant:
@@ -144,7 +144,7 @@ class Command(BaseCommand):
         for account in changed:
             self._say(services.confirm_scope(account, meant, actor=COMMAND_LINE), "confirmed")
         if not changed:
-            self.stdout.write("No scope has these ids as ones to confirm. Nothing was changed.")
+            self.stdout.write("No scope needs these ids confirmed. Nothing was changed.")
 
     def _list_unconfirmed(self, old: dict[str, frozenset[str]]) -> None:
         ids = sorted({each for those in old.values() for each in those})
@@ -175,7 +175,7 @@ class Command(BaseCommand):
     def _say(self, account: StaffAccount, what: str) -> None:
         self.stdout.write(f"{account.username}: {what} (role {account.role}, scope {_scope_label(account)}).")
         if not account.scope:
-            self.stdout.write("Its scope is empty, so it sees nothing until one is given: manage.py staff scope.")
+            self.stdout.write("Its scope is empty, so it sees nothing yet. Give it one: manage.py staff scope.")
 
     @sensitive_variables()
     def _show_password(self, password: str, was_generated: bool) -> None:
@@ -205,7 +205,7 @@ def _password(options: dict[str, Any]) -> tuple[str, bool]:
         return passwords.generate(), True
     password = sys.stdin.readline().rstrip("\r\n")
     if not password:
-        raise CommandError("Standard input holds no password.")
+        raise CommandError("There is no password on standard input.")
     return password, False
 
 

@@ -110,7 +110,7 @@ class Command(BaseCommand):
         )
         if waiting and not options["foreign"]:
             self.stdout.write(
-                f"Needs --foreign, as other services own them: {', '.join(each.key for each in waiting)}."
+                f"Other services own these; add --foreign to change them: {', '.join(each.key for each in waiting)}."
             )
 
 

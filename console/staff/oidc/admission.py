@@ -30,12 +30,12 @@ PROVIDER = Actor("company sign-in", "service")
 ROUNDS = 3
 
 NAME_TAKEN = (
-    "Your company's sign-in worked, but an account with your username already exists here and is not tied to it. Ask "
-    "an administrator of the console."
+    "Your company's sign-in worked, but an account with your username already exists here and is not tied to it. "
+    "Ask an administrator."
 )
 NO_USERNAME = (
-    "Your company's sign-in worked, but your name there cannot be a username here: those have 1 to 64 letters without "
-    "accents, digits, dots, dashes or underscores. Ask an administrator of the console."
+    "Your company's sign-in worked, but your name there cannot be a username here: those have 1 to 64 letters "
+    "without accents, digits, dots, dashes or underscores. Ask an administrator."
 )
 NO_SECOND_FACTOR = (
     "Your company's sign-in worked, but without a second factor, which your role here needs. Set one up there, then "

@@ -18,12 +18,12 @@ from console.staff.permissions import Role, id_of
 MAX_VALUES = 2_000
 
 NOT_VERIFIED = (
-    "Your company's sign-in worked, but this console lets in only people with a confirmed email address of certain "
-    "domains, and yours is not among them. Ask an administrator of the console."
+    "Your company's sign-in worked, but this console lets in only people with a confirmed email address of "
+    "certain domains, and yours is not among them. Ask an administrator."
 )
 BAD_SCOPE = (
-    "Your company's sign-in worked, but what it says about your companies cannot be read here, so nobody was signed "
-    "in. Ask an administrator of the console."
+    "Your company's sign-in worked, but what it says about your companies cannot be read here, so nobody was "
+    "signed in. Ask an administrator."
 )
 
 

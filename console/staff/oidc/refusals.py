@@ -29,8 +29,8 @@ class ProviderFailed(Refusal):
     retry_after = 5
     title = "Your company's sign-in did not answer"
     words = (
-        "It gave no answer that this console can use, so nobody was signed in. Try again in a moment; if it stays "
-        "like this, tell an administrator of the console."
+        "It gave no answer that this console can use, so nobody was signed in. Try again in a moment; if it "
+        "keeps happening, tell an administrator."
     )
 
 
@@ -63,6 +63,6 @@ class NotAdmitted(Refusal):
     title = "No access to this console"
     may_repeat = False
     words = (
-        "Your company's sign-in worked, but it opens no account here: none has been made for you, or it is not open "
-        "to you. Ask an administrator of the console."
+        "Your company's sign-in worked, but it opens no account here: none has been made for you, or it is not "
+        "open to you. Ask an administrator."
     )

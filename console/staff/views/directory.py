@@ -58,7 +58,7 @@ def _open(request: StaffRequest, username: str) -> HttpResponse:
     try:
         found = directory.load(username, request.staff)
     except NotFound:
-        messages.warning(request, "There is no account of that username in your scope.")
+        messages.warning(request, "No account in your scope has that username.")
         return redirect("staff")
     return redirect("staff-account", found.username)
 
@@ -110,7 +110,7 @@ def new(request: StaffRequest) -> HttpResponse:
     _warn_of_unknown(request, form)
     if isinstance(made, tuple):
         return _show_link(request, *made, is_new=True)
-    messages.success(request, f"The account {made.username} is there, for the company's own sign-in.")
+    messages.success(request, f"The account {made.username} is ready for company sign-in.")
     return redirect("staff-account", made.username)
 
 
@@ -142,9 +142,9 @@ def change(request: StaffRequest, username: str) -> HttpResponse:
         return _change_page(request, found, form, seen, error=error)
     ended = " It was signed out everywhere." if changed.epoch != found.epoch else ""
     is_same = changed.updated_at == found.updated_at
-    messages.success(request, "There was nothing to change." if is_same else f"The account was changed.{ended}")
+    messages.success(request, "Nothing to change." if is_same else f"The account was changed.{ended}")
     if found.password_link_hash and not changed.password_link_hash:
-        messages.warning(request, "Its link to set a password works no more. Make another one, for the new access.")
+        messages.warning(request, "Its password link has expired. Make a new one.")
     _warn_of_unknown(request, form)
     return redirect("staff-account", username)
 
@@ -297,4 +297,4 @@ def _show_link(request: StaffRequest, made: Account, code: str, *, is_new: bool 
 def _warn_of_unknown(request: StaffRequest, form: AccountForm) -> None:
     if unknown := form.unknown_ids():
         named = known_companies.listed(unknown)
-        messages.warning(request, f"Not known here: {named}. That is allowed; check the spelling.")
+        messages.warning(request, f"Not known here: {named}. Check the spelling.")

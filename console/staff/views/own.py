@@ -88,7 +88,7 @@ def time_zone(request: StaffRequest) -> HttpResponse:
         own.change_time_zone(request.staff, zone)
     except REFUSALS as error:
         return _account_page(request, form, error)
-    messages.success(request, f"Times are shown in the zone {zone} from now on.")
+    messages.success(request, f"Times are now shown in {zone}.")
     return redirect("account")
 
 
@@ -156,7 +156,7 @@ def end_sessions(request: StaffRequest) -> HttpResponse:
         messages.info(request, str(told))
         return redirect("account")
     if ended.browser:
-        messages.success(request, f"The session in {ended.browser} is over.")
+        messages.success(request, f"The session in {ended.browser} has ended.")
         return redirect("account")
     return signed_out(request, ended.method)
 

@@ -155,7 +155,7 @@ def _words_on_recovery_codes(left: int) -> str:
     if left == 0:
         return "You signed in with your last recovery code. Make new ones now: choose your name, then Recovery codes."
     are = "1 is" if left == 1 else f"{left} are"
-    return f"You signed in with a recovery code, which works no second time. {are} left."
+    return f"You signed in with a recovery code. It will not work again. {are} left."
 
 
 def _destination(request: HttpRequest) -> str:

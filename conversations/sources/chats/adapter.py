@@ -29,7 +29,7 @@ from conversations.sources.chats.session import Loaded, load_session, name_of, s
 from conversations.sources.chats.sessions import list_sessions
 from conversations.sources.records import Link, Listing, RecordPage, Row, Start
 
-FOR_WHOM = "Chats belong to no company: only people whose scope is all companies read them."
+FOR_WHOM = "Chats belong to no company, so only people with all companies in scope can read them."
 # Of the person's newest entries in the trail, and of the sessions among them.
 ENTRIES_READ, OPENED_SHOWN = 100, 12
 
@@ -51,7 +51,7 @@ class Chats(Adapter):
     tables: ClassVar[tuple[str, ...]] = ("SESSIONS", "CHATS", "CHAT_MESSAGES", "IMAGE_RESPONSES")
     lookups: ClassVar[Mapping[str, type[Lookup]]] = by_look(ByPhone, ByUser, BySession, ByImage, ByPrompt)
     actions: ClassVar[Mapping[str, Action]] = {"end": EndSession()}
-    unsearched = "not searched, because they belong to no company, and your scope is some companies only."
+    unsearched = "not searched, because they belong to no company and your scope is limited."
     found_by: ClassVar[Mapping[Kind, tuple[tuple[str, str], ...]]] = {
         Kind.PHONE: (("phone", "phone"),),
         Kind.SESSION: (("session", "session_id"),),
@@ -67,14 +67,14 @@ class Chats(Adapter):
             trails = trails_of(staff.username, CHAT_TRAIL, ENTRIES_READ)
         except ConsoleError:
             # What else the page has is of use without it.
-            return Start(notices=("Which chats you opened lately could not be read just now.",))
+            return Start(notices=("The chats you opened recently could not be read.",))
         ids = [each.removeprefix(CHAT_TRAIL) for each in trails]
         links = tuple(
             Link(name_of(each, None, staff), place, note=f"User {short(owner_of(each))}")
             for each in ids
             if begun_at(each) and (place := session_place(owner_of(each), each)) is not None
         )
-        return Start(links[:OPENED_SHOWN], "Opened by you lately")
+        return Start(links[:OPENED_SHOWN], "Recently opened by you")
 
     def is_in_use(self, owner_id: str) -> bool:
         """Chats belong to no company; reads nothing."""
@@ -126,5 +126,5 @@ def _users(user_ids: tuple[str, ...]) -> Listing:
         title="Users of this number",
         columns=("User",),
         rows=tuple(Row(link.label, link.place) for link in links),
-        about="The number was stored in several spellings, and each is a user of its own.",
+        about="The number is stored in several spellings. Each is a separate user.",
     )

@@ -27,9 +27,9 @@ from conversations.sources.chats.states import is_finished, quota_of
 from conversations.sources.records import Done, Question, a_record
 from conversations.sources.services import carry_out
 
-CHANGED = "The session changed since you looked, so nothing was done. Look at it again."
-FINISHED = "This session is finished already."
-EXPIRED = "This session has expired already."
+CHANGED = "The session changed since you opened it, so nothing was done. Check it again."
+FINISHED = "This session is already finished."
+EXPIRED = "This session has already expired."
 
 
 class EndSession(Action):
@@ -55,9 +55,9 @@ class EndSession(Action):
                 Fact("Quota", quota_of(item)),
             ),
             consequences=(
-                "The chatbot takes the session as finished from now on; the user's next message begins a new one.",
-                "It cannot be taken back.",
-                "Its messages stay until the session expires. Who ended it and when is in the trail.",
+                "The chatbot treats the session as finished. The user's next message starts a new one.",
+                "You cannot undo this.",
+                "Its messages stay until the session expires. The trail records who ended it and when.",
             ),
             seen=seen_of(item),
             danger=True,

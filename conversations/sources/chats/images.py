@@ -49,7 +49,7 @@ def list_of_prompt(prompt: str, staff: Staff, asked: Asked) -> Listing:
         rows=(),
         about=excerpt(prompt, 200),
         empty="No images",
-        empty_text="No image of exactly that prompt is there any more.",
+        empty_text="There is no longer an image with exactly that prompt.",
     )
     source = Source(model=Image, partition=prompt, attributes=WANTED, index=PROMPT, descending=True)
     try:

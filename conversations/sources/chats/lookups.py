@@ -24,10 +24,10 @@ from conversations.sources.records import Place, a_list, a_record
 # How a number's likeliest spelling looks.
 _NUMBER = re.compile(r"\+\d+", re.ASCII)
 
-NO_SUCH_NUMBER = "No user with that number ever chatted. Check it, and enter it with its country code."
+NO_SUCH_NUMBER = "No user with that number has ever chatted. Check the number and enter it with its country code."
 CANNOT_KNOW = (
-    "No user was found. That does not mean that nobody with this number ever chatted: the chatbot may mix a secret "
-    "into the ids of its users, and this console does not have it. An administrator can set CHATBOT_USER_ID_SECRET."
+    "No user found. Somebody with this number may still have chatted: the chatbot may mix a secret into its user "
+    "ids, and this console does not have it. An administrator can set CHATBOT_USER_ID_SECRET."
 )
 
 
@@ -48,9 +48,7 @@ class ByPhone(Lookup):
         """As typed, if it is a number in any spelling."""
         typed: str = self.cleaned_data["phone"]
         if not _NUMBER.fullmatch("".join(spellings(typed)[:1])):
-            raise forms.ValidationError(
-                "This is no phone number. Enter one with its country code, such as +44 20 7946 0018."
-            )
+            raise forms.ValidationError("Enter a phone number with its country code, such as +44 20 7946 0018.")
         return typed
 
     def find(self, staff: Staff) -> Place:
@@ -66,7 +64,7 @@ class ByUser(Lookup):
     of_person = ("user_id",)
     title = "By user id"
     found = "A chatbot user"
-    nothing = "No user of that id ever chatted. It is a SHA-256 digest: 64 digits and letters."
+    nothing = "No user with that id has ever chatted. An id is a SHA-256 digest: 64 digits and letters."
     user_id = KeyField(label="User id", most=SORT_KEY_BYTES)
 
     def find(self, staff: Staff) -> Place:
@@ -83,7 +81,7 @@ class BySession(Lookup):
     of_person = ("session_id",)
     title = "By session id"
     found = "A chatbot session"
-    nothing = "No session of that id is there. It is a user's id, a colon, and when it began in epoch seconds."
+    nothing = "There is no session with that id. An id is a user's id, a colon, and the start in epoch seconds."
     session_id = KeyField(label="Session id", most=SORT_KEY_BYTES)
 
     def find(self, staff: Staff) -> Place:
@@ -109,7 +107,7 @@ class ByImage(Lookup):
     of_person = ()
     title = "By image id"
     found = "An image"
-    nothing = "No image of that id is there. It is the SHA-256 digest of the image: 64 digits and letters."
+    nothing = "There is no image with that id. An id is the image's SHA-256 digest: 64 digits and letters."
     image_id = KeyField(label="Image id", most=SORT_KEY_BYTES)
 
     def find(self, staff: Staff) -> Place:
@@ -127,7 +125,7 @@ class ByPrompt(Lookup):
     look = "prompt"
     title = "Images by prompt"
     found = "Images of that prompt"
-    nothing = "There is no image of exactly that prompt: every letter, capital and space counts."
+    nothing = "There is no image with exactly that prompt. Every letter, capital and space counts."
     # Spaces at its ends are part of a prompt, but also come along when one is copied.
     prompt = KeyField(label="Exact prompt", strip=False)
 

@@ -19,7 +19,7 @@ from conversations.sources.chats.models import ChatEvent, Image
 from conversations.sources.chats.pictures import picture_of, prompt_of
 from conversations.sources.chats.window import Entry, Window, image_id_of
 
-EXPIRED = "Its text has expired: texts are kept only as long as their session runs."
+EXPIRED = "The text has expired. Texts are kept only while their session runs."
 NOT_KEPT = "No text of it is kept."
 NOT_READ = "Its text could not be read."
 _AGENTS = {"user": Speaker.CUSTOMER, "assistant": Speaker.AI}

@@ -36,7 +36,7 @@ def list_chats(user_id: str, staff: Staff, asked: Asked) -> Listing:
         title=f"User {short(user_id)}",
         columns=("When", "Who", "Session", "Image"),
         rows=(),
-        about="Times and images only: texts are kept only as long as their session runs.",
+        about="Times and images only. Texts are kept only while their session runs.",
         tabs=tabs(user_id, "chats"),
         filters=form,
         empty="No chats",
@@ -61,7 +61,7 @@ def list_images(user_id: str, staff: Staff, asked: Asked) -> Listing:
         about="Images that were answers in this user's chats.",
         tabs=tabs(user_id, "images"),
         empty="No images",
-        empty_text="No message that was looked at has one.",
+        empty_text="None of the messages searched has one.",
     )
     source = replace(_source(user_id, None, staff), keep=lambda event: bool(image_id_of(event)), binding=("images",))
     read = _page(source, staff, asked.cursor)

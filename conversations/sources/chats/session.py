@@ -126,8 +126,8 @@ def name_of(session_id: str, item: Session | None, staff: Staff) -> str:
 def _about(state: State) -> str:
     return {
         State.RUNNING: "",
-        State.FINISHED: "It was ended before its time.",
-        State.EXPIRED: "It has expired: what is shown is rebuilt from the chats over time.",
+        State.FINISHED: "It was ended early.",
+        State.EXPIRED: "It has expired. What you see is rebuilt from the chats over time.",
         State.UNKNOWN: "",
     }[state]
 
@@ -186,7 +186,7 @@ def _talk(loaded: Loaded, staff: Staff, asked: Asked, *, raw: bool) -> Talk:
 def _offers(loaded: Loaded, staff: Staff) -> tuple[Offer, ...]:
     if loaded.state is not State.RUNNING or not staff.can(Permission.CHAT_END) or read_only_reason():
         return ()
-    return (Offer("end", "End session", "The chatbot starts anew with the user's next message.", danger=True),)
+    return (Offer("end", "End session", "The chatbot starts again with the user's next message.", danger=True),)
 
 
 def _images(loaded: Loaded) -> tuple[Listing, ...]:

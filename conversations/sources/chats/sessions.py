@@ -99,7 +99,7 @@ def list_sessions(user_id: str, staff: Staff, cursor: str) -> Listing:
         facts=_facts(user_id, latest, events.value, staff) if not start.key else (),
         tabs=tabs(user_id, "sessions"),
         empty="No sessions",
-        empty_text="This user has no running session, and no chats that tell of earlier ones.",
+        empty_text="This user has no running session and no earlier chats.",
     )
 
 

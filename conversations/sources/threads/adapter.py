@@ -39,7 +39,7 @@ class FeedbackFilter(FilterForm):
         required=False,
         label="Feedback",
         choices=[("", "All"), (triage.DOWN, "Thumbs down"), (triage.COMMENTED, "With a comment")],
-        error_messages={"invalid_choice": "That is no such value."},
+        error_messages={"invalid_choice": "Choose one of the listed values."},
     )
 
 
@@ -49,7 +49,7 @@ class Threads(Adapter):
     name = "threads"
     title = "Threads"
     icon = "threads"
-    about = "What people asked the assistant, what it answered and from what, and what they thought of it."
+    about = "What people asked the assistant, its answers and sources, and their feedback."
     tables = (TABLE,)
     lookups = {each.look: each for each in (ByOrganisation, ByUser, ByThread, ByMessage)}
     actions = {FEEDBACK: GiveFeedback()}
@@ -69,10 +69,10 @@ class Threads(Adapter):
         if len(known) > ORGANISATIONS_SHOWN:
             notices.append(f"These are {ORGANISATIONS_SHOWN} of {len(known):,}: look the others up by their ids.")
         if not known:
-            notices.append("No organisation is known to be in your scope.")
+            notices.append("No known organisation is in your scope.")
         elif staff.scope.everything:
-            notices.append("Organisations that are no known companies are not listed: look them up by their ids.")
-        notices.append("Threads can be found by organisation, user or id, not by what was said in them.")
+            notices.append("Only organisations that are known companies are listed. Look up others by id.")
+        notices.append("You can find threads by organisation, user or id, but not by their text.")
         return Start(links, "Organisations", tuple(notices))
 
     def is_in_use(self, owner_id: str) -> bool:
@@ -105,7 +105,7 @@ class Threads(Adapter):
             notices=page.notices,
             tabs=_tabs(organisation, "org"),
             filters=None if page.missing else filters,
-            empty="The list is not to be had" if page.missing else "No threads",
+            empty="The list is not available" if page.missing else "No threads",
             empty_text="" if page.missing else _none(page.next),
         )
 
@@ -187,7 +187,7 @@ def _tabs(organisation: str, current: str) -> tuple[Link, ...]:
 
 
 def _none(more: str) -> str:
-    return "None among those that were looked through. There are more." if more else ""
+    return "None among those searched. There are more to search." if more else ""
 
 
 def _talk(loaded: Loaded, staff: Staff, *, raw: bool) -> Talk:

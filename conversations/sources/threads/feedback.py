@@ -99,16 +99,14 @@ class GiveFeedback(Action):
             back=found.place,
             record=thread_name(found.key, staff),
             crumbs=(organisation_link(found.key.organisation, staff),),
-            about="What its reader thought of this answer. An empty comment removes the one that is there.",
+            about="What the reader thought of this answer. Leave the comment empty to remove it.",
             facts=(
                 Fact("Message", found.message_id, mono=True),
                 Fact("Written", at=instant_of(found.item, found.sort_key)),
                 Fact("Feedback now", _words(verso)),
                 Fact("Comment now", "there is one" if comment_of(found.item) else "none"),
             ),
-            consequences=(
-                "The change is put on record: its direction before and after, and whether a comment changed.",
-            ),
+            consequences=("The change is recorded: the direction before and after, and whether the comment changed.",),
             seen=seen_of(found.item),
         )
 
@@ -117,11 +115,11 @@ class GiveFeedback(Action):
         found = _find(parts, staff)
         item = found.item
         if not is_digest_of(seen, _shown_of(item)):
-            raise Conflict("The feedback changed since you saw it, so nothing was done.")
+            raise Conflict("The feedback changed since you opened it, so nothing was done.")
         verso, comment = _wanted(found, form)
         before = verso_of(item)
         if verso == before and comment == comment_of(item):
-            return Done("The feedback is as it was: nothing was changed.", found.place)
+            return Done("Nothing to change.", found.place)
         payload = {
             "verso": {"from": redact(before) or "none", "to": redact(verso) or "none"},
             "comment": _change(comment_of(item), comment),
@@ -139,7 +137,7 @@ def _find(parts: tuple[str, ...], staff: Staff) -> _Found:
     key, sort_key = key_of(parts[:2], staff), parts[2]
     item = message_at(key, sort_key, staff)
     if not is_answer(item):
-        raise Conflict("Feedback is given on answers of the assistant, and this is none.")
+        raise Conflict("Only the assistant's answers can have feedback.")
     message_id = clean(text_of(item.plain("message_id") or ""))[:120]
     return _Found(key, item, sort_key, *_shown(key, staff, comment_of(item), message_id))
 

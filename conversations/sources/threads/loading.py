@@ -103,7 +103,7 @@ def _messages(key: ThreadKey, staff: Staff, asked: Asked) -> tuple[merging.Windo
         around, more = merging.upwards(reel, window.lanes, second, WINDOW // 2, WINDOW)
         if _holds(around, wanted):
             return around, more, ""
-    return window, False, "That message is not there any more. These are the latest."
+    return window, False, "That message no longer exists. These are the latest."
 
 
 def _holds(window: merging.Window[ThreadMessage], sort_key: str) -> bool:

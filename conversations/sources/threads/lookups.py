@@ -24,7 +24,7 @@ class SegmentField(KeyField):
         """Raises `ValidationError` where it has several."""
         super().validate(value)
         if "#" in value:
-            raise forms.ValidationError("There is a # in it, which stands between the parts of a key.")
+            raise forms.ValidationError("Remove the #. It separates the parts of a key.")
 
 
 def organisation_field() -> SegmentField:

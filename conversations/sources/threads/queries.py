@@ -190,7 +190,7 @@ def of_user(
         notices=(
             *words,
             *told,
-            *(("That page is not there any more: this is the first.",) if cursor and first else ()),
+            *(("That page no longer exists. This is the first.",) if cursor and first else ()),
         ),
     )
 
@@ -266,7 +266,7 @@ def _looked(
         if isinstance(error, NotAccepted | TableMissing) and index_absent(TABLE, ORGANISATION_INDEX):
             why = f"that needs the index {ORGANISATION_INDEX}, which is not there in this environment."
         else:
-            why = "they could not be read just now."
+            why = "they could not be read. Try again in a moment."
         return (), "", [f"Threads under keys of their own are not listed: {why} Look them up by thread."]
     if not read.next:
         return read.items, "", []

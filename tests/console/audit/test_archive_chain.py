@@ -140,7 +140,7 @@ def test_findings_name_file_and_line():
         f"{FILES[0]}, line 3: entry 2 stands where entry 3 should be: moved, or twice"
     )
     assert words(with_lines(files, FILES[0], [first[0], b"{}\n", *first[1:]]))[0] == (
-        f"{FILES[0]}, line 2: this is no line of an archive"
+        f"{FILES[0]}, line 2: this is not a line of an archive"
     )
     assert words({name: content for name, content in files.items() if name != FILES[1]}) == [f"{FILES[1]}: missing"]
     assert words(files | {"extra": b""}) == ["extra: not part of this archive"]

@@ -99,7 +99,7 @@ def test_what_the_console_adds_is_shown():
     told = facts(found)
     assert (told["Attempts"].value, told["Reference"].value) == ("2", "sealed, of the conversation")
     assert told["Trail entry"].value == f"{to_iso(NOW)}#{'a1' * 16}"
-    assert "no switch was looked at" in told["Automation"].note
+    assert "no switch applies" in told["Automation"].note
     assert (found.tone, found.mode, found.flaws) == ("human", "console: a person acted", ())
 
 

@@ -68,13 +68,13 @@ def test_what_was_typed_leads_to_a_sealed_address(reviewer, typed, url):
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ({"event_id": "nobody"}, "Nothing was found."),
-        ({"event_id": "evt:rp:"}, "Nothing was found."),
+        ({"event_id": "nobody"}, "No matches."),
+        ({"event_id": "evt:rp:"}, "No matches."),
         ({"event_id": ""}, "This field is required."),
         ({"event_id": "a\x00b"}, "characters"),
         ({"event_id": "é" * 1500}, "at most 2,048 bytes"),
         ({"event_id": "x" * 3000}, "at most 2,048 bytes"),
-        ({"conversation_id": "STAFF#ada.admin"}, "Nothing was found."),
+        ({"conversation_id": "STAFF#ada.admin"}, "No matches."),
         ({"conversation_id": ""}, "This field is required."),
     ],
 )
@@ -221,15 +221,15 @@ def test_out_of_scope_is_answered_as_what_is_not_there(store):
         (list_url(THEIRS), list_url("c9")),
     ):
         assert client.get(there).status_code == client.get(absent).status_code == 404
-    assert "Nothing was found." in text_of(look(client, event_id=f"evt:rp:{THEIRS}:m1"))
-    assert "Nothing was found." in text_of(look(client, conversation_id=THEIRS))
+    assert "No matches." in text_of(look(client, event_id=f"evt:rp:{THEIRS}:m1"))
+    assert "No matches." in text_of(look(client, conversation_id=THEIRS))
     assert look(client, conversation_id=CONVERSATION).status_code == 302
 
 
 def test_a_list_tells_no_switches_of_what_a_person_did(store, reviewer):
     store.put("IDEMPOTENCY", event("act:hand_off:c:1", mode="console", safe_mode=False, automation_enabled=False))
     text = text_of(reviewer.get(list_url()))
-    assert text.count("no switch was looked at") == 1
+    assert text.count("no switch applies") == 1
     assert text.count("Safe mode") == 1
 
 

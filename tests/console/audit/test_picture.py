@@ -194,7 +194,7 @@ def test_filters_and_scope_hold(store):
     everything, limited = signed_in(auditor()), signed_in(auditor("lea.limited", scope=[COMPANY]))
     assert "5 entries read" in everything.get("/audit/picture/").content.decode()
     assert "3 entries read" in limited.get("/audit/picture/").content.decode()
-    assert "Nothing to draw" in everything.get("/audit/picture/?result=failed").content.decode()
+    assert "No actions to show" in everything.get("/audit/picture/?result=failed").content.decode()
 
 
 def test_a_wide_filter_is_read_within_the_bound(store):
@@ -219,7 +219,7 @@ def test_without_the_index_the_page_says_that_it_cannot_be_drawn(store, monkeypa
         text = client.get(f"/audit/picture/{query}").content.decode()
         assert "The picture cannot be drawn here" in text
         assert "no index by action type" in text
-        assert "Nothing to draw" not in text
+        assert "No actions to show" not in text
         assert "newest entries only" not in text
 
 
@@ -236,7 +236,7 @@ def test_a_company_is_drawn_from_its_own_index(store, monkeypatch):
     [
         ("", "Entries of other types are not shown unless these are named"),
         ("?group=hand-off", "Action types looked at: hand-off."),
-        (f"?about={About(CONVERSATION, COMPANY).sealed}", "Action types looked at: all that are in the trail."),
+        (f"?about={About(CONVERSATION, COMPANY).sealed}", "Action types: all in the trail."),
     ],
 )
 def test_page_says_which_action_types_it_counts(store, query, words):

@@ -77,7 +77,7 @@ def test_expired_entries_and_records_are_gone(store):
     store.put("IDEMPOTENCY", {"event_id": "evt:2", "status": "processed", "expires_at": past})
     page = trail_page("c1", as_staff(member()))
     assert [row.sentence for row in page.rows] == ["Tagged t2"]
-    assert page.rows[0].record == "no idempotency record (any more)"
+    assert page.rows[0].record == "no idempotency record, or it has expired"
 
 
 def test_a_missing_idempotency_table_is_one_line(bare_store):

@@ -220,14 +220,14 @@ def test_a_name_of_several_companies_lists_them_and_a_number_is_none(store, revi
     assert "Several are called so: Lumen Lamps (ci-lum-003), Lumen Lights (ci-lum-004). Choose one." in shown
     for typed in (PHONE, "jo@doe.example"):
         shown = text_of(reviewer, f"{AUDIT}?{urlencode({'company': typed})}")
-        assert "Type the name or id of a company: no number or address is one." in shown
+        assert "Enter a company's name or id, not a number or an address." in shown
 
 
 def test_names_of_companies_out_of_scope_are_not_told(store):
     register(OTHER_COMPANY, "Lumen Lamps", "test", "2026-03-02T09:00:00Z")
     shown = text_of(signed_in(auditor("lea.limited", [COMPANY])), f"{AUDIT}?company=Lumen+Lamps")
     assert OTHER_COMPANY not in shown
-    assert "No company of that name or id is in your scope." in shown
+    assert "No company in your scope has that name or id." in shown
 
 
 def test_the_filter_of_staff_takes_names(store, reviewer):
@@ -241,7 +241,7 @@ def test_the_filter_of_staff_takes_names(store, reviewer):
         assert "actor=amira.haddad" in shown
     shown = text_of(reviewer, f"{AUDIT}?actor=Ann+Smith")
     assert "Several are called so: Ann Smith (a.smith), Ann Smith (ann.smith). Type a username." in shown
-    assert "Nobody of the staff is called so. Type a username or a name." in text_of(reviewer, f"{AUDIT}?actor=Zoe+Q")
+    assert "No member of staff has that name. Enter a username or a name." in text_of(reviewer, f"{AUDIT}?actor=Zoe+Q")
 
 
 def test_a_row_leads_to_its_entry_and_its_conversation(store, reviewer):
@@ -349,7 +349,9 @@ def test_what_is_wrong_stands_at_its_field_and_the_rest_is_applied(lively, revie
     assert "The last day is before the first." in shown
     assert '<ul class="errorlist" id="id_until_error">' in shown
     assert "To: The last day is before the first. It was left out." in shown
-    assert "Group: There is no such group of action types. It was left out." in text_of(reviewer, f"{AUDIT}?group=no")
+    assert "Group: Choose one of the listed groups of action types. It was left out." in text_of(
+        reviewer, f"{AUDIT}?group=no"
+    )
     fragment = text_of(reviewer, f"{AUDIT}?since=tomorrow", **HTMX)
     assert "From: Enter a valid date. It was left out." in fragment
 
@@ -430,7 +432,7 @@ def test_a_wrong_or_missing_id_is_told_on_a_page_of_its_own(store, reviewer):
     answer = reviewer.post("/audit/find/?result=failed", {"what": "key", "value": ""})
     shown = html.unescape(answer.content.decode())
     assert answer.status_code == 200
-    assert "Type an id or a key." in shown
+    assert "Enter an id or a key." in shown
     assert 'action="/audit/find/?result=failed"' in shown
     assert "One conversation or key" in text_of(reviewer, "/audit/find/")
 
@@ -456,7 +458,7 @@ def test_only_what_is_in_scope_is_listed(lively, limited):
     assert [line for line in plain(sentences(limited)) if "released" in line] == []
     assert len(sentences(limited)) == 2
     assert plain(sentences(limited, f"{AUDIT}?actor=tom.becker")) == ["tom.becker opened the transcript"]
-    assert "No company of that name or id is in your scope" in text_of(limited, f"{AUDIT}?company={OTHER_COMPANY}")
+    assert "No company with that name or id is in your scope" in text_of(limited, f"{AUDIT}?company={OTHER_COMPANY}")
 
 
 def test_accounts_and_the_system_are_not_listed_for_who_sees_some_companies(store, limited):

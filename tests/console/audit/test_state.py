@@ -175,10 +175,10 @@ def test_state_past_its_ttl_is_gone(store):
 
 
 def test_what_cannot_be_read_is_one_line(bare_store):
-    assert read_state("c1", NOW).notice == "The middleware's state table is not there in this environment."
+    assert read_state("c1", NOW).notice == "This environment has no middleware state table."
     bare_store.create_tables("CONVERSATION_STATE")
     with faults.fail_before("GetItem", table_key="CONVERSATION_STATE", times=faults.ALWAYS):
-        assert read_state("c1", NOW).notice == "The middleware's state could not be read just now."
+        assert read_state("c1", NOW).notice == "The middleware's state could not be read. Try again in a moment."
 
 
 def test_trails_that_are_of_no_conversation_have_no_state(store):

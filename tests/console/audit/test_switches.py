@@ -50,12 +50,12 @@ def test_the_consoles_own_records_tell_nothing(store):
     put(store, 2, 1, mode="console", automation_enabled=False)
     assert seen()[:2] == (["Safe mode on", "Automation enabled"], "12 min ago")
     store.delete("IDEMPOTENCY", event_id="evt:rp:c1:1")
-    assert seen() == ([], "", "No event on record tells the kill switches.")
+    assert seen() == ([], "", "No recorded event names the kill switches.")
 
 
 def test_records_past_their_ttl_tell_nothing(store):
     put(store, 1, 12, expires_at=clock.to_epoch(NOW) - 1)
-    assert seen() == ([], "", "No event on record tells the kill switches.")
+    assert seen() == ([], "", "No recorded event names the kill switches.")
 
 
 def test_what_the_record_does_not_tell_is_not_taken_from_an_older_one(store):
@@ -110,13 +110,13 @@ def test_without_the_index_and_without_entries_it_cannot_be_told(without_index):
     assert seen() == (
         [],
         "",
-        "The idempotency table has no index by conversation here: the kill switches cannot be told.",
+        "The idempotency table has no index by conversation here, so the kill switches are unknown.",
     )
 
 
 def test_without_the_table_or_an_answer_it_is_one_line(bare_store):
-    assert seen()[2] == "The idempotency table is not there: the kill switches cannot be told."
+    assert seen()[2] == "There is no idempotency table, so the kill switches are unknown."
     bare_store.create_tables("IDEMPOTENCY")
     presence.forget()
     with faults.fail_before("Query", table_key="IDEMPOTENCY", times=faults.ALWAYS):
-        assert seen()[2] == "The kill switches could not be read just now."
+        assert seen()[2] == "The kill switches could not be read. Try again in a moment."

@@ -90,11 +90,11 @@ def test_several_hits_are_grouped_and_the_link_holds_the_typed_text_sealed(fille
     assert "7700900123" not in where
     assert text.count("900123") == text.count(f'value="{NUMBER}"') == 1, "only in the field, for who typed it"
     assert "900123" not in text_of(signed_in(admin("olaf.admin")).get(where))
-    assert "Taken for a phone number or a channel's id without its type." in text
+    assert "Recognised as a phone number or a channel's id without its type." in text
     assert text.index('<h2 id="found-1">Users of tenants') < text.index("Ana of ci-aaa-001")
     assert f"Ana of {OTHER_COMPANY} of {OTHER_COMPANY}" in text
     assert ">Conversations</h2>" in text
-    assert "Searched without a hit:" in text
+    assert "No matches in:" in text
 
 
 def test_nothing_out_of_scope_is_a_hit(filled):
@@ -175,7 +175,7 @@ def test_a_failing_store_and_a_missing_one_are_a_line_each(filled):
     admin_client = signed_in(admin())
     with faults.fail_before("Query", table_key="CONVERSATIONS", times=faults.ALWAYS):
         where, page = found(admin_client, NUMBER)
-        assert "Conversations: could not be searched just now." in text_of(page)
+        assert "Conversations: could not be searched. Try again in a moment." in text_of(page)
         assert "Ana of" in text_of(page)
     filled.drop_table("TENANTS")
     presence.forget()
@@ -217,7 +217,7 @@ def test_first_hits_come_within_the_deadline_and_a_late_store_is_a_line(store):
             finders.unregister(each.title)
     assert [hit.url for hit in results.hits] == ["/here/"]
     assert "Late: no answer in time. Search again, or look there." in results.lines
-    assert "Broken: could not be searched: something went wrong here." in results.lines
+    assert "Broken: could not be searched because of an error." in results.lines
 
 
 def test_one_search_makes_a_bounded_number_of_calls(filled):

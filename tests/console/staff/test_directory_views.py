@@ -226,8 +226,8 @@ def test_filters_are_in_the_address_and_the_fragment_is_the_list_alone(ada, amir
 def test_junk_in_filters_is_named_and_left_out(ada, amira):
     page = ada.get(reverse("staff"), {"name": "a%", "role": "boss", "state": "x", "page": "junk"})
     assert page.status_code == 200
-    assert "No username begins like that." in text_of(page)
-    assert "There is no such role." in text_of(page)
+    assert "No username starts like that." in text_of(page)
+    assert "Choose one of the listed roles." in text_of(page)
     assert "Amira Haddad" in text_of(page)
 
 
@@ -292,7 +292,7 @@ def test_new_account_is_made_with_a_link_that_is_shown_once(store, ada):
     # And nowhere on any later page.
     for later in (ada.get(url("staff-account", "new.person")), ada.get(reverse("staff"))):
         assert code not in later.content.decode()
-    assert "not used yet, works until" in text_of(ada.get(url("staff-account", "new.person")))
+    assert "not used yet, valid until" in text_of(ada.get(url("staff-account", "new.person")))
 
 
 def test_the_link_sets_the_password(store, ada):
@@ -811,7 +811,7 @@ def test_sessions_that_cannot_be_listed_leave_the_rest_of_the_page(store, ada, a
         page = ada.get(url("staff-account"))
     assert page.status_code == 200
     assert "could not be read just now" in text_of(page)
-    assert "End all sessions, whichever there are" in text_of(page)
+    assert "End all sessions, including any not listed" in text_of(page)
 
 
 # --- What fails -------------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from tests import faults
 from tests.console.staff.conftest import ADMIN
 
 NEW = "entirely new passphrase"
-REFUSED = "This link does not work (any more)."
+REFUSED = "This link expired or used."
 
 
 @pytest.fixture

@@ -351,7 +351,7 @@ def test_health_tells_how_it_goes(store, ticking):
     assert (health.ran, health.backfilled, health.is_stale, health.mode) == (True, True, False, "stream")
     assert health.lag_seconds == 0
     assert health.is_reliable
-    assert health.in_words(ticking.now()) == "The indexer of the queue is up to date."
+    assert health.in_words(ticking.now()) == "The queue's indexer is up to date."
     late = read_health(ticking.now() + timedelta(seconds=61))
     assert late.is_stale
     assert not late.is_reliable

@@ -68,7 +68,7 @@ def test_its_first_page_leads_to_lists_and_look_ups(notes):
     found = agent.post(f"{HOME}find/", {"look": "company", "company": COMPANY})
     assert (found.status_code, found["Location"]) == (302, LIST)
     assert COMPANY not in LIST
-    for typed, said in ((OTHER_COMPANY, "Nothing was found."), ("nobody", "Nothing was found."), ("", "required")):
+    for typed, said in ((OTHER_COMPANY, "No matches."), ("nobody", "No matches."), ("", "required")):
         answer = agent.post(f"{HOME}find/", {"look": "company", "company": typed})
         assert answer.status_code == 200
         assert said in text_of(answer)

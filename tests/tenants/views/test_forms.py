@@ -225,7 +225,7 @@ def test_a_taken_channel_links_its_owner_within_scope_only(store, olga):
     assert 'href="/tenants/acme/channels/">acme</a>' in body(answer)
     store.put("TENANTS", mapping("slack", "T024BE7LD", "secret"))
     answer = olga.post("/tenants/outlocks/channels/new/", {"type": "slack", "id": "T024BE7LD"})
-    assert "Another tenant has this channel: ask an admin." in body(answer)
+    assert "Another tenant has this channel. Ask an administrator." in body(answer)
     assert "secret" not in body(answer)
 
 
@@ -244,7 +244,7 @@ def test_a_channel_is_moved_to_a_tenant_in_scope_only(store, olga):
     url = link(body(olga.get("/tenants/outlocks/channels/")), "move")
     told = [olga.post(url, {"to": to}) for to in ("secret", "nobody")]
     assert [answer.status_code for answer in told] == [422, 422]
-    assert all("There is no tenant of that id in your scope." in body(answer) for answer in told)
+    assert all("No tenant in your scope has that id." in body(answer) for answer in told)
     assert olga.post(url, {"to": "acme"}).status_code == 302
     assert mappers(store) == {"acme"}
 
@@ -349,7 +349,7 @@ def test_companies_are_linked_within_scope_and_unlinked(store, olga):
     put_tenants(store)
     refused = olga.post("/tenants/outlocks/companies/link/", {"other": "ci-secret"})
     assert refused.status_code == 422
-    assert "There is no company of that id in your scope." in body(refused)
+    assert "No company in your scope has that id." in body(refused)
     assert olga.post("/tenants/outlocks/companies/link/", {"other": "acme, outlocks"}).status_code == 302
     assert {"COMPANY#acme", "COMPANY#outlocks"} <= set(of(store, "outlocks"))
     url = link(body(olga.get("/tenants/outlocks/")), "unlink")

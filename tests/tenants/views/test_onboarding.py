@@ -61,7 +61,7 @@ def test_a_whole_onboarding(store, novak):
     assert novak.post(url("companies"), form)["Location"] == url("review")
     page = body(novak.get(url("review")))
     assert "azure-bot-app-id" in page
-    assert "Before it can be finished" not in page
+    assert "Still needed" not in page
     assert novak.post(url("review"), hidden(page))["Location"] == "/tenants/acme-ltd/"
     assert set(of(store, "acme-ltd")) == {"META", "USER#robin", "USERS", BOT.key, "COMPANY#ci-acm-001"}
     answer = novak.post("/tenants/acme-ltd/status/activate/", {"seen": "onboarding"})
@@ -137,7 +137,7 @@ def test_a_channel_taken_meanwhile_is_told_on_the_review(store, novak):
     channels.claim("acme", BOT, OLGA)
     answer = novak.post(url("review"), ready)
     assert answer.status_code == 409
-    assert "Another tenant has this channel: ask an admin." in body(answer)
+    assert "Another tenant has this channel. Ask an administrator." in body(answer)
     assert "the tenant acme" not in body(answer).lower()
     assert set(of(store, "acme-ltd")) == {"META"}
     assert guard(store) == "acme"
@@ -177,14 +177,14 @@ def test_finished_twice_says_so(store, novak):
 
 def test_once_finished_the_way_leads_to_activation(store, novak):
     page = body(finished(store, novak))
-    assert "Everything is written. Nothing is missing: you can activate the tenant." in page
+    assert "Everything is written. Nothing is missing. You can activate the tenant." in page
     assert "Go on with onboarding" not in page
     assert "/tenants/acme-ltd/status/activate/" in page
 
 
 def test_once_finished_what_is_missing_still_is_not_called_there(store, novak):
     page = body(finished(store, novak, enabled_channels=["teams", "sms"]))
-    assert "Everything is written. What is still missing stands below." in page
+    assert "Everything is written. See what is still missing below." in page
     assert "Go on with onboarding" in page
     review = body(novak.get(url("review")))
     assert "Enabled without a mapping: SMS." in review
@@ -216,7 +216,7 @@ def test_what_was_added_by_hand_need_not_be_typed_again(store, novak):
     begin(novak)
     novak.post("/tenants/acme-ltd/users/new/", FIRST | {"role": "admin"})
     page = body(novak.get(url("review")))
-    assert "written already" in page
+    assert "already saved" in page
     assert "There is no first administrator yet." not in page
     form = hidden(body(novak.get(url("channels")))) | CHANNEL
     novak.post(url("channels"), form | {"channel-0-type": "teams", "channel-0-id": "azure-bot-app-id"})

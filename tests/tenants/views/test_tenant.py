@@ -52,7 +52,7 @@ def test_readiness_says_what_is_missing_and_where(store, olga):
     store.put("TENANTS", tenant(status="onboarding"))
     page = body(olga.get("/tenants/outlocks/"))
     assert "There is no administrator with an email." in page
-    assert "None is mapped: no webhook resolves to this tenant." in page
+    assert "None is mapped, so no webhook finds this tenant." in page
     assert 'href="/tenants/outlocks/users/new/"' in page
     assert "This tenant is being onboarded." in page
 

@@ -25,7 +25,7 @@ def test_session_of_the_company_s_sign_in_ends_here_and_goes_on_to_the_provider(
     assert (answer.status_code, answer["Location"]) == (302, "/sign-out/company/")
     assert store.all("STAFF_SESSIONS") == []
     page = client.get("/sign-out/company/")
-    assert "You are signed out here" in page.content.decode()
+    assert "You are signed out" in page.content.decode()
     url = going_on_to(page.content.decode())
     assert url.startswith(f"{provider.issuer}/end?")
     assert parse_qs(urlsplit(url).query) == {

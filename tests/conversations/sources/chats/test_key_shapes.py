@@ -171,14 +171,14 @@ def test_the_secret_is_masked_in_logs(settings):
 def test_the_first_page_lists_what_one_opened_lately(store):
     store.put_all("SESSIONS", [session(), session(BEGUN)])
     client = signed_in(admin())
-    assert "Opened by you lately" not in client.get("/chats/").content.decode()
+    assert "Recently opened by you" not in client.get("/chats/").content.decode()
     [newest, _] = sessions().rows
     url = address_of("chats", newest.place)
     assert client.get(url).status_code == 200
     text = client.get("/chats/").content.decode()
-    assert "Opened by you lately" in text
+    assert "Recently opened by you" in text
     assert url in text
-    assert "Opened by you lately" not in signed_in(admin(username="someone.else")).get("/chats/").content.decode()
+    assert "Recently opened by you" not in signed_in(admin(username="someone.else")).get("/chats/").content.decode()
 
 
 def test_who_sees_some_companies_only_is_not_led_to_chats():

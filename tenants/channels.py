@@ -16,7 +16,7 @@ from console.errors import Conflict, NotFound
 from console.staff.permissions import Permission, Staff
 from tenants.channel_types import label_of
 from tenants.keys import OWNER, Channel, check_key, partition_of
-from tenants.models import ChannelGuard, ChannelMapping, TenantItem
+from tenants.models import ChannelGuard, ChannelMapping
 from tenants.queries import guard_of, owners_among
 from tenants.writing import attempts, check_exists, check_writer, current_meta, entry_of
 
@@ -201,18 +201,13 @@ def in_words(channel: Channel) -> str:
     return f"{label_of(channel.type)} {channel.id}"
 
 
-def add_claim(
-    writes: TransactWrite, tenant_id: str, channel: Channel, claims: Claims, mapping: TenantItem | None = None
-) -> None:
-    """Add a mapping and its guard to a transaction; `claims` is who had the channel when it was found free.
-
-    `mapping` is written in place of what the console makes of a mapping.
-    """
-    writes.save(mapping or _mapping(tenant_id, channel), condition=ChannelMapping.pk.does_not_exist())
+def add_claim(writes: TransactWrite, tenant_id: str, channel: Channel, claims: Claims) -> None:
+    """Add a mapping and its guard to a transaction; `claims` is who had the channel when it was found free."""
+    writes.save(_mapping(tenant_id, channel), condition=ChannelMapping.pk.does_not_exist())
     add_guard(writes, tenant_id, channel, claims)
 
 
-def left_over(claims: Claims, tenant_id: str) -> bool:
+def _left_over(claims: Claims, tenant_id: str) -> bool:
     """Whether the guard is another tenant's whose mapping is gone."""
     return bool(claims.guard) and claims.guard not in (tenant_id, *claims.tenants)
 
@@ -223,7 +218,7 @@ def add_guard(writes: TransactWrite, tenant_id: str, channel: Channel, claims: C
     as_seen = named.does_not_exist() if not seen else (named == seen)
     guard = ChannelGuard(channel.key, OWNER, tenant_id=tenant_id, claimed_at=clock.to_iso(clock.now()))
     writes.save(guard, condition=as_seen)
-    if left_over(claims, tenant_id):
+    if _left_over(claims, tenant_id):
         # The mapping that it is left over from must still be gone when this is written.
         writes.condition_check(
             ChannelMapping, partition_of(seen), channel.key, condition=ChannelMapping.pk.does_not_exist()

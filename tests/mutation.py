@@ -51,7 +51,7 @@ TARGETS: dict[str, tuple[str, ...]] = {
         "tests/console/staff/test_directory.py",
     ),
     "console/staff/access.py": ("tests/console/staff/test_guard.py",),
-    "console/staff/middleware.py": (
+    "console/middleware.py": (
         "tests/console/staff/test_guard.py",
         "tests/console/staff/test_sessions.py",
         "tests/console/staff/test_second_factor.py",

@@ -68,8 +68,6 @@ class Action(StrEnum):
     TENANT_ACTIVATED = "tenant.activated"
     TENANT_SUSPENDED = "tenant.suspended"
     TENANT_REACTIVATED = "tenant.reactivated"
-    TENANT_IMPORTED = "tenant.imported"
-    TENANT_EXPORTED = "tenant.exported"
     USER_ADDED = "user.added"
     USER_CHANGED = "user.changed"
     USER_REMOVED = "user.removed"

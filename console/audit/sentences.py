@@ -65,8 +65,6 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.TENANT_ACTIVATED: ("activated the tenant", "activate the tenant"),
     Action.TENANT_SUSPENDED: ("suspended the tenant[: {why}]", "suspend the tenant"),
     Action.TENANT_REACTIVATED: ("reactivated the tenant[: {why}]", "reactivate the tenant"),
-    Action.TENANT_IMPORTED: ("imported the tenant from a file", "import the tenant from a file"),
-    Action.TENANT_EXPORTED: ("exported the tenant to a file", "export the tenant to a file"),
     Action.USER_ADDED: ("added the user[ {user}]", "add the user[ {user}]"),
     Action.USER_CHANGED: ("changed the user[ {user}]", "change the user[ {user}]"),
     Action.USER_REMOVED: ("removed the user[ {user}]", "remove the user[ {user}]"),

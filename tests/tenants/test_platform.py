@@ -14,7 +14,7 @@ from tests.people import member
 from tests.tenants import platform
 from tests.tenants.items import SETTINGS, signed_in_user, tenant, user
 from tests.tenants.kit import ADMIN, OLGA, of, put_tenants
-from tests.tenants.stored import given, run, write
+from tests.tenants.stored import run
 from tests.tenants.test_users import changed, seen
 
 BOT = Channel("whatsapp", "3fa94c21d0e8b7a6")
@@ -86,26 +86,6 @@ def test_several_ids_on_one_channel_are_a_list(store):
     two = UserValues("two", "two@outlocks.example", "", "member", (("slack", "U1"), ("slack", "U3")))
     users.add("outlocks", two, OLGA)
     assert platform.list_users(store, "outlocks")["two"] == {"slack": ["U1", "U3"]}
-
-
-def test_imported_users_are_read(store, tmp_path):
-    bare = user("zoe", display_name=..., role=...)
-    del bare["tenant_id"], bare["user_id"]
-    file = write(tmp_path / "tenants.json", given("outlocks", tenant(), user(), bare))
-    out, err, well = run("import", file, "--yes")
-    assert well, err
-    assert set(platform.list_users(store, "outlocks")) == {"admin", "zoe"}
-    out, _, well = run("import", file, "--yes")
-    assert well, out
-    assert "There is nothing to write." in out
-
-
-def test_an_import_refuses_a_user_without_an_email(store, tmp_path):
-    file = write(tmp_path / "tenants.json", given("outlocks", tenant(), user(), user("zoe", email=...)))
-    _, err, well = run("import", file, "--yes")
-    assert not well
-    assert "USER#zoe: It has no email" in err
-    assert of(store, "outlocks") == {}
 
 
 def test_the_demo_is_read(store):

@@ -186,7 +186,7 @@ def test_who_loses_it_to_a_colleague_loses_all_that_answers(open_page, talk):
     expect(first.get_by_text("You have this conversation")).to_have_count(0)
     expect(first.get_by_role("heading", name="How to answer")).to_have_count(0)
     expect(first.get_by_role("heading", name="Recipient").first).to_be_visible()
-    expect(first.get_by_text("The AI may still speak")).to_have_count(0)
+    expect(first.get_by_text("Its replies during your hand-off are marked in the conversation")).to_have_count(0)
     expect(first.locator("#recipient")).not_to_contain_text(one.key["primary_channel"])
     expect(first.get_by_role("link", name="Open in WhatsApp")).to_have_count(0)
     first.mouse.move(0, 0)
@@ -206,7 +206,7 @@ def test_who_loses_it_to_the_platform_loses_all_that_answers_by_itself(open_page
     one.change(hand_off_to_human=False)
     expect(page.locator("#hand-off .state")).to_have_text("The platform overrode your take-over", timeout=20_000)
     expect(page.get_by_role("heading", name="How to answer")).to_have_count(0)
-    expect(page.get_by_text("You took over. The customer is yours")).to_have_count(0)
+    expect(page.get_by_text("The conversation is yours until you hand it back or release it")).to_have_count(0)
     expect(page.locator("#messages")).to_have_count(1)
 
 
@@ -329,12 +329,14 @@ def test_earlier_messages_do_not_move_the_reader(open_page, talk, offset):
 def test_what_was_done_is_said_where_one_sees_it(open_page, talk, width):
     page = talk(80).open(open_page("agent", width=width, height=740))
     page.get_by_role("button", name="Take over").click()
-    expect(page.get_by_text("You took over. The customer is yours")).to_be_in_viewport(ratio=1)
+    expect(page.get_by_text("The conversation is yours until you hand it back or release it")).to_be_in_viewport(
+        ratio=1
+    )
     if width == 1280:
         expect(page.get_by_text("number 80.")).to_be_in_viewport()
     expect(page.locator("#messages")).to_have_count(1)
     page.get_by_role("button", name="Release").click()
-    expect(page.get_by_text("Released: it waits for a human again")).to_be_in_viewport(ratio=1)
+    expect(page.get_by_text("It waits for a human again, and the waiting time continues")).to_be_in_viewport(ratio=1)
 
 
 def test_what_is_revealed_has_the_focus_and_is_read_out(open_page, talk):

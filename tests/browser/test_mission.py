@@ -75,7 +75,7 @@ def test_onboarding_brings_a_tenant_live_and_finds_it_by_its_channel(open_page, 
     page.get_by_role("button", name="Save and continue").click()
     page.get_by_role("button", name="Save and continue").click()
     page.get_by_role("button", name="Finish").click()
-    expect(page.get_by_text("Everything is written.")).to_be_visible()
+    expect(page.get_by_text("Everything is saved")).to_be_visible()
     page.get_by_role("link", name="Activate", exact=True).click()
     page.get_by_role("button", name="Activate the tenant").click()
     expect(page.locator(".head").get_by_text("active")).to_be_visible()

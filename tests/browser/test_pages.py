@@ -242,7 +242,7 @@ PAGES = [
     ("agent", "account-second-factor", "/account/second-factor/", [], "Set up a second factor"),
     (None, "set-password", "/set-password/", [], "Set your password"),
     ("agent", "error-403", "/system/", [], "not part of your role"),
-    ("agent", "error-404", "/conversations/companies/ci-none/", [], "nothing here for you"),
+    ("agent", "error-404", "/conversations/companies/ci-none/", [], "Page not found"),
 ]
 
 # Pages that say that there is nothing, or the same as another with a filter, a message or fewer rights.

@@ -116,7 +116,7 @@ def test_filters_and_pages_work_without_javascript(open_page):
     page.goto("/queue/")
     page.get_by_label("Waiting").select_option(label="Over a day")
     page.get_by_role("button", name="Filter", exact=True).click()
-    expect(page.get_by_text("among what the filters let through")).to_be_visible()
+    expect(page.get_by_text("matching the filters")).to_be_visible()
     page.get_by_role("link", name="Waiting times").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Waiting times")
 

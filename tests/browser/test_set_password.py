@@ -16,7 +16,7 @@ def test_code_of_the_link_goes_into_the_form_and_out_of_the_address(open_page, d
     page.get_by_label("New password").fill("one long passphrase")
     page.get_by_label("The same password again").fill("another long passphrase")
     page.get_by_role("button", name="Set password").click()
-    expect(page.get_by_text("The two passwords are not the same.")).to_be_visible()
+    expect(page.get_by_text("The passwords do not match")).to_be_visible()
     expect(code).to_have_value("abcDEF-123_code")
     expect(page.get_by_label("New password")).to_have_value("")
     page.go_back()
@@ -33,12 +33,12 @@ def test_page_without_a_code_asks_for_it(open_page):
 def test_without_scripts_the_code_is_pasted_by_hand(open_page):
     page = open_page(None, java_script_enabled=False)
     page.goto(LINK)
-    expect(page.get_by_text("paste what stands after the # in your link")).to_be_visible()
+    expect(page.get_by_text("If this is empty, paste the part of your link after the")).to_be_visible()
     page.get_by_label("Code of the link").fill("abcDEF-123_code")
     page.get_by_label("New password").fill("one long passphrase")
     page.get_by_label("The same password again").fill("one long passphrase")
     page.get_by_role("button", name="Set password").click()
-    expect(page.get_by_text("This link does not work")).to_be_visible()
+    expect(page.get_by_text("This link has expired or was already used")).to_be_visible()
 
 
 def test_small_screen_has_room_for_it(open_page):

@@ -16,8 +16,8 @@ from console.staff.permissions import Role, Scope, Staff
     [
         ("ci-aaa-001#1", ""),
         (" ci ", ""),
-        ("a\tb", "cannot be part"),
-        ("\ud800", "cannot be part"),
+        ("a\tb", "Remove the characters that are not allowed"),
+        ("\ud800", "Remove the characters that are not allowed"),
         ("ü" * 11, "at most 20 bytes"),
         ("x" * 21, "at most 20 bytes"),
         ("", "required"),

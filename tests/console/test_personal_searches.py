@@ -121,7 +121,7 @@ def test_without_a_reason_nothing_is_searched(filled, url, form):
         with filled.calls() as seen:
             answer = client.post(url, form | given)
         assert answer.status_code in (200, 422)
-        assert "Say why you search for personal data." in text_of(answer)
+        assert "The reason and a pseudonym of what you type are recorded" in text_of(answer)
         assert not [each for each in seen if set(each.tables) & set(DATA) and each.operation != "DescribeTable"]
     assert not searches(filled)
 

@@ -15,7 +15,7 @@ def test_apply_creates_our_tables_and_leaves_those_of_others(bare_store):
     out = run("apply")
     assert {key for key, report in reports().items() if report.state == "ready"} == OURS
     assert len(describe(bare_store, "CONVERSATIONS")["GlobalSecondaryIndexes"]) == 3
-    assert "Needs --foreign" in out
+    assert "Other services own these; add --foreign to change them" in out
 
 
 def test_apply_with_foreign_completes_a_table_of_others_and_fills_its_indexes(bare_store):

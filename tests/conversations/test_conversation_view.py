@@ -270,7 +270,7 @@ def test_missing_state_is_one_line_in_its_panel(bare_store):
     bare_store.put("CONVERSATIONS", item)
     answer = signed_in(admin()).get(url_of(item))
     assert answer.status_code == 200
-    assert "state table is not there" in html.unescape(answer.content.decode())
+    assert "This environment has no middleware state table" in html.unescape(answer.content.decode())
 
 
 @pytest.mark.parametrize(

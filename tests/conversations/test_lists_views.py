@@ -175,7 +175,7 @@ def test_a_foreign_or_damaged_cursor_shows_the_first_page_and_says_so(store, age
     for client, url in ((stranger, onward), (agent, onward + "&status=failed"), (agent, company_url() + "?page=junk")):
         response = client.get(url)
         assert response.status_code == 200
-        assert "this is the first page" in text_of(response)
+        assert "This is the first page" in text_of(response)
     assert rows_in(stranger.get(onward)) == rows_in(first)
 
 
@@ -201,7 +201,7 @@ def test_junk_in_a_filter_costs_a_message_and_never_reaches_the_store(store, age
     assert response.status_code == 200
     assert len(rows_in(response)) == 1
     assert text_of(response).count('class="errorlist"') == 4
-    assert "It was left out." in text_of(fragment)
+    assert "This filter was ignored" in text_of(fragment)
     assert "<script>" not in response.content.decode().split("<main")[1]
     sent = str([call.request for call in seen])
     assert not any(str(value) in sent for value in ("<script>", "xxxxx", "perhaps"))

@@ -95,7 +95,7 @@ def test_the_holder_is_told_how_to_answer(store):
     mine = signed_in(member()).get(url_of(item)).content.decode()
     assert "How to answer" in mine
     assert "+447588713814" in mine
-    assert "The AI may still speak until the platform stops it" in mine
+    assert "Its replies during your hand-off are marked in the conversation" in mine
     assert "+447700900123" not in mine
     other = signed_in(member("tom.becker")).get(url_of(item)).content.decode()
     assert "How to answer" not in other

@@ -166,7 +166,10 @@ def test_an_absent_table_is_a_designed_state(bare_store):
     client = signed_in(admin())
     for url in (LIST, URL, CLEAR):
         answer = client.get(url)
-        assert (answer.status_code, "This section's table is not there" in text_of(answer)) == (200, True)
+        assert (answer.status_code, "This section is not available in this environment" in text_of(answer)) == (
+            200,
+            True,
+        )
 
 
 # --- The messages ----------------------------------------------------------------------------------------------------
@@ -246,7 +249,7 @@ def test_a_form_sent_twice_acts_once_and_says_so(store, talk):
     client.post(CLEAR, form, follow=True)
     again = client.post(CLEAR, form, follow=True)
     assert again.redirect_chain == [(LIST, 302)]
-    assert "It is gone already" in text_of(again)
+    assert "There is nothing left to clear" in text_of(again)
     assert trail(store) == ["tenant_conversation.cleared"]
     assert client.get(CLEAR).status_code == 404
 
@@ -280,7 +283,7 @@ def test_what_changed_meanwhile_is_shown_again_and_stays(store, talk):
     answer = client.post(CLEAR, form)
     text = text_of(answer)
     assert answer.status_code == 409
-    assert "changed meanwhile, so nothing was cleared" in text
+    assert "This conversation changed in the meantime, so nothing was cleared" in text
     fresh = re.search(r'name="seen" value="(\w+)"', text)[1]
     assert fresh == seen_in(client) != form["seen"]
     assert store.all("TENANT_CONVERSATIONS")
@@ -297,8 +300,8 @@ def test_a_form_that_says_nothing_of_what_was_seen_is_out_of_date(store, talk, s
 @pytest.mark.parametrize(
     ("fault", "status", "words"),
     [
-        (faults.fail_before, 503, "Whether it was cleared is not known"),
-        (faults.fail_after, 503, "Whether it was cleared is not known"),
+        (faults.fail_before, 503, "The console does not know whether it was cleared"),
+        (faults.fail_after, 503, "The console does not know whether it was cleared"),
         (lambda name: faults.refuse(name, code="ThrottlingException", times=9), 429, "Nothing was cleared. Wait"),
     ],
 )

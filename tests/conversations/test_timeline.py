@@ -232,7 +232,7 @@ def test_a_filter_goes_on_over_pages(store, item):
 def test_an_empty_page_that_is_not_the_last_says_so(store, item):
     store.put_all("AUDIT", [entry(item, n / 100) for n in range(1, 250)])
     text = signed_in(member()).get(url_of(item, "timeline/?kind=hand-off")).content.decode()
-    assert "go on with the next page" in text
+    assert "Nothing of these kinds yet" in text
     assert "Nothing here" not in text
 
 
@@ -261,7 +261,7 @@ def test_a_link_to_a_line_leads_to_its_page_for_a_colleague_too(store, item):
             assert not re.search(r"\d{7}|%23|%2B", re.sub(r"[A-Za-z0-9_-]{40,}", "", address))
             answer = colleagues.get(address)
             assert anchor in [each for each, _ in shown(answer)]
-            assert "leads to no line" not in answer.content.decode()
+            assert "The linked line no longer exists" not in answer.content.decode()
             seen += 1
     assert seen > 80
 
@@ -273,7 +273,7 @@ def test_a_link_that_is_not_valid_shows_the_newest_and_says_so(item):
     newest = shown(client.get(url_of(item, "timeline/")))
     answer = client.get(url_of(item, "timeline/?at=junk"))
     assert [anchor for anchor, _ in shown(answer)] == [anchor for anchor, _ in newest]
-    assert "This link leads to no line any more." in answer.content.decode()
+    assert "The linked line no longer exists" in answer.content.decode()
 
 
 def test_messages_lead_into_the_transcript_and_entries_and_records_to_their_pages(store, item):
@@ -364,7 +364,7 @@ def test_without_a_trail_messages_are_masked_for_everybody(bare_store):
     text = html.unescape(client.get(url_of(item, "timeline/")).content.decode())
     assert PHONE not in text
     assert "I am on ***-***-0999" in text
-    for line in (NO_TRAIL, NO_RECORDS, "The middleware's state table is not there"):
+    for line in (NO_TRAIL, NO_RECORDS, "This environment has no middleware state table"):
         assert line in text
 
 

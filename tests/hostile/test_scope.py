@@ -146,7 +146,7 @@ def test_a_company_that_appears_under_a_claimed_id_is_not_its_claimants(store):
             assert not company.intersection(CANARY.findall(visit.body)), visit
     sent = {"name": "New", "companies": OTHER_COMPANY, "other": OTHER_COMPANY}
     answer = person.post(reverse("tenant-company-link", args=[OTHER_COMPANY]), sent.items())
-    assert "no company of that id in your scope" in answer.body
+    assert "No company in your scope has that id" in answer.body
     assert store.get("STAFF", username="mallory.claims")["scope"] == scope
 
 

@@ -110,7 +110,10 @@ def test_a_tenant_deleted_meanwhile_gets_no_channel(store):
 
 
 def test_a_mapping_of_the_platform_that_comes_meanwhile_is_not_written_over(store):
-    with meanwhile(lambda: store.put("TENANTS", BARE)), pytest.raises(Conflict, match="has this channel already"):
+    with (
+        meanwhile(lambda: store.put("TENANTS", BARE)),
+        pytest.raises(Conflict, match="The tenant already has this channel"),
+    ):
         channels.claim("outlocks", BOT, OLGA)
     assert of(store, "outlocks")[BOT.key] == BARE
     assert trail(store) == []
@@ -181,7 +184,10 @@ def test_a_channel_that_another_tenant_has_too_is_not_completed(store):
 
 def test_nothing_is_completed_for_a_tenant_deleted_meanwhile(store):
     store.put("TENANTS", BARE)
-    with meanwhile(lambda: delete(store, "outlocks", "META")), pytest.raises(Conflict, match="at this moment"):
+    with (
+        meanwhile(lambda: delete(store, "outlocks", "META")),
+        pytest.raises(Conflict, match="Somebody else is changing this right now"),
+    ):
         channels.complete("outlocks", BOT, OLGA)
     assert of(store, "outlocks")[BOT.key] == BARE
     assert (guard(store), trail(store)) == ("", [])
@@ -212,7 +218,7 @@ def test_nobody_moves_a_channel_away_from_a_tenant_out_of_scope(store):
 def test_a_channel_is_not_moved_to_where_it_is(store):
     channels.claim("outlocks", BOT, OLGA)
     before = snapshot(store)
-    with pytest.raises(Conflict, match="has this channel already"):
+    with pytest.raises(Conflict, match="The tenant already has this channel"):
         channels.move("outlocks", BOT, "outlocks", OLGA)
     assert snapshot(store) == before
 

@@ -49,7 +49,7 @@ def test_a_claim_writes_mapping_guard_and_entry(store):
 def test_claimed_again_by_its_owner_is_said(store):
     put_tenants(store)
     channels.claim("outlocks", BOT, OLGA)
-    with pytest.raises(Conflict, match="has this channel already"):
+    with pytest.raises(Conflict, match="The tenant already has this channel"):
         channels.claim("outlocks", BOT, OLGA)
     assert trail(store) == ["channel.claimed"]
 

@@ -224,7 +224,7 @@ def test_a_channel_taken_meanwhile_is_told_and_nothing_is_written(store, olga):
     draft = drafted()
     put_tenants(store, "acme")
     channels.claim("acme", BOT, OLGA)
-    with pytest.raises(Conflict, match="Another tenant has this channel: ask an admin"):
+    with pytest.raises(Conflict, match="Another tenant has this channel"):
         onboarding.finish("bluebird", draft, NEW)
     assert set(of(store, "bluebird")) == {"META"}
     assert guard(store, WHATSAPP) == ""

@@ -214,7 +214,7 @@ def test_one_changed_field_leaves_all_others_as_written(value):
         ("ai_model", "x" * 201, "at most 200"),
         ("system_prompt_override", "x" * 20_001, "20,000"),
         ("custom_skills", '{"name": ', "no JSON"),
-        ("custom_skills", "plain\nNaN", "NaN is no JSON number at line 1, column 1"),
+        ("custom_skills", "plain\nNaN", "NaN is not a JSON number at line 1, column 1"),
         ("custom_skills", '{"a": {"b": 1, "b": 2}}', "The key 'b' comes twice"),
         ("channel_routing_overrides", "whatsapp = sales", "a colon and the sender"),
         ("channel_routing_overrides", "whatsapp:+44 7700 9001x = sales", "digits only"),
@@ -280,13 +280,13 @@ def test_pairs_are_lines_or_json_and_stay_what_they_are(pairs):
 @pytest.mark.parametrize(
     ("typed", "complaint"),
     [
-        ("NaN", "NaN is no JSON number at line 1, column 1."),
-        ("[1,\n -Infinity]", "-Infinity is no JSON number at line 2, column 2."),
+        ("NaN", "NaN is not a JSON number at line 1, column 1."),
+        ("[1,\n -Infinity]", "-Infinity is not a JSON number at line 2, column 2."),
         ('{"x": 1e999}', "1e999 is too large a number at line 1, column 7."),
         ('{"x": {"NaN": 1, "y": 2, "NaN": 3}}', "The key 'NaN' comes twice in one object."),
         ('["NaN", "\\ud83d"]', "Half a character, which cannot be stored, at line 1, column 9."),
         ('{"\\udc00": 1}', "Half a character"),
-        ("[1, 2", "That is no JSON value: look at line 1, column 6."),
+        ("[1, 2", "That is not valid JSON at line 1, column 6."),
         ("1 2", "There is something after the JSON value at line 1, column 3."),
         ("[" * 20_000, "nested too deeply"),
     ],
@@ -318,7 +318,7 @@ def test_other_keys_are_edited_as_json_and_removed_when_emptied():
     assert form.is_valid()
     assert form.others == {"b": "[2]", "c": '"\\ud800"'}
     data[names["b"]] = "[2"
-    assert "no JSON value" in str(SettingsForm(data, stored=stored).errors)
+    assert "That is not valid JSON" in str(SettingsForm(data, stored=stored).errors)
 
 
 def test_lists_are_lines_and_json_where_a_line_is_not_enough():

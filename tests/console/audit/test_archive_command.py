@@ -137,7 +137,7 @@ def test_only_days_that_have_ended_are_archived(first, last):
 def test_what_names_another_kind_of_place_is_no_directory(store, tmp_path, monkeypatch, scheme):
     monkeypatch.chdir(tmp_path)
     said = refused("export", "--since", "2026-11-01", "--to", f"{scheme}://x/y")
-    assert f"a directory or under s3://bucket/prefix, not under {scheme}://" in said
+    assert f"a directory or to s3://bucket/prefix, not to {scheme}://" in said
     assert f"not under {scheme}://" in refused("verify", f"{scheme}://x/y")
     assert (list(tmp_path.iterdir()), archived(store)) == ([], [])
 

@@ -270,7 +270,7 @@ def test_each_piece_has_time_of_its_own_and_no_more_than_a_piece_is_read_ahead(s
 def test_a_filter_that_was_not_understood_is_never_left_out_of_a_file(store, client):
     answer = post(client, action="no_action!")
     assert answer.status_code == 400
-    assert "No action type is spelled like this" in answer.content.decode()
+    assert "This is not an action type" in answer.content.decode()
     assert exports(store) == []
 
 

@@ -199,7 +199,7 @@ def test_what_is_there_and_was_not_looked_at_is(store, what):
         store.put("CONVERSATIONS", conversation(conversation_id=ID, company_id=COMPANY))
     shown = page()
     assert REASSURING in shown
-    assert "Nothing at all" not in shown
+    assert "Nothing is recorded under this id" not in shown
 
 
 # --- Without the audit table's indexes --------------------------------------------------------------------------------
@@ -214,9 +214,9 @@ def no_index(stored, monkeypatch):
 @pytest.mark.usefixtures("no_index")
 def test_what_a_person_looked_at_cannot_be_told_without_an_index():
     shown = signed_in(auditor()).get("/audit/looks/people/aiko.mori/").content.decode()
-    assert "cannot be told here" in shown
+    assert "What they looked at across conversations is not available here" in shown
     assert shown.count("tables apply --foreign") == 1
-    for claim in ("Nothing looked at", "looked through", "newest entries only"):
+    for claim in ("Nothing looked at", "looked through", "only the newest entries are searched"):
         assert claim not in shown
 
 
@@ -225,4 +225,4 @@ def test_what_a_person_looked_at_cannot_be_told_without_an_index():
 def test_the_review_has_one_notice_without_an_index(query):
     shown = signed_in(auditor()).get(f"/audit/?{query}").content.decode()
     assert shown.count("tables apply --foreign") == 1
-    assert "newest entries only" not in shown
+    assert "only the newest entries are searched" not in shown

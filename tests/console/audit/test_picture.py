@@ -177,7 +177,7 @@ def test_page_says_down_to_when_was_read(store, monkeypatch):
     put(store, 9, apart=timedelta(hours=30))
     text = signed_in(admin()).get("/audit/picture/?action=route").content.decode()
     assert "5 entries read" in text
-    assert "Reading ended at its bound" in text
+    assert "Reading stopped at its limit, at" in text
 
 
 def test_fragment_is_the_picture_alone(store):
@@ -217,10 +217,10 @@ def test_without_the_index_the_page_says_that_it_cannot_be_drawn(store, monkeypa
     client = signed_in(auditor())
     for query in ("", "?actor=amira.haddad", f"?company={COMPANY}"):
         text = client.get(f"/audit/picture/{query}").content.decode()
-        assert "The picture cannot be drawn here" in text
+        assert "The chart is not available here" in text
         assert "no index by action type" in text
         assert "No actions to show" not in text
-        assert "newest entries only" not in text
+        assert "only the newest entries are searched" not in text
 
 
 def test_a_company_is_drawn_from_its_own_index(store, monkeypatch):
@@ -234,7 +234,7 @@ def test_a_company_is_drawn_from_its_own_index(store, monkeypatch):
 @pytest.mark.parametrize(
     ("query", "words"),
     [
-        ("", "Entries of other types are not shown unless these are named"),
+        ("", "Choose other types to see their entries"),
         ("?group=hand-off", "Action types looked at: hand-off."),
         (f"?about={About(CONVERSATION, COMPANY).sealed}", "Action types: all in the trail."),
     ],

@@ -85,7 +85,7 @@ def test_entries_of_all_conversations_are_sentences_newest_first(store, reviewer
     shown = text_of(reviewer)
     assert "no such tag" in shown
     assert "Action types looked at: middleware, hand-off, looking at personal data." in shown
-    assert "Entries of other types are not shown unless these are named." in shown
+    assert "Choose other types to see their entries" in shown
 
 
 def test_look_ups_of_orders_are_listed_and_types_that_nobody_offers_where_they_are_named(store, reviewer):
@@ -382,10 +382,12 @@ def test_a_company_without_entries_is_not_called_unknown(store, reviewer):
 
 def test_a_key_that_tells_no_conversation_is_explained(store, reviewer):
     store.put("AUDIT", entry(1, idempotency_key="@SUM(1+1)"))
-    assert "A key of this form tells no conversation" in text_of(
+    assert "Find its entries from its record, or from an entry's page" in text_of(
         reviewer, f"{AUDIT}?about={About(KEY, '@SUM(1+1)').sealed}"
     )
-    assert "tells no conversation" not in text_of(reviewer, f"{AUDIT}?about={About(KEY, KEY_OF_TAG).sealed}")
+    assert "Find its entries from its record, or from an entry's page" not in text_of(
+        reviewer, f"{AUDIT}?about={About(KEY, KEY_OF_TAG).sealed}"
+    )
 
 
 def test_an_entry_without_a_time_is_listed_last_and_flagged(store, reviewer):
@@ -534,7 +536,7 @@ def test_without_the_idempotency_table_entries_stand_without_records(store, revi
     store.put("AUDIT", entry(1, idempotency_key=KEY_OF_TAG))
     with faults.refuse("BatchGetItem", code="ResourceNotFoundException", table_key="IDEMPOTENCY", times=faults.ALWAYS):
         shown = text_of(reviewer)
-    assert "the trail stands without its records" in shown
+    assert "This environment has no idempotency table, so the trail is shown without records" in shown
     assert "no idempotency record" not in shown
     assert "Routed" in shown
 

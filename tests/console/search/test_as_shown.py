@@ -64,7 +64,7 @@ def test_nothing_of_another_company_is_found_so(stored):
 def test_of_an_email_address_it_is_said_what_was_not_looked_at(stored):
     client = signed_in(member())
     page = text_of(client.get(searched(client, "jo@doe.example")["Location"]))
-    words = "An email address finds conversations held by email. Those over WhatsApp or SMS are found by"
+    words = "Find conversations over WhatsApp or SMS by phone number"
     assert words in page
     page = client.post("/conversations/find/", {"look": "recipient", "recipient": "jo@doe.example"})
     assert words in text_of(page)

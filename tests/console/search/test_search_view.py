@@ -155,9 +155,9 @@ def test_what_is_in_no_index_and_a_number_without_its_country_are_told(filled):
 
 def test_a_message_is_said_to_need_its_thread_and_nonsense_is_nothing(filled):
     agent = signed_in(member())
-    assert "within its thread only" in text_of(found(agent, "msg_abc123")[1])
+    assert "You can only find a message within its thread" in text_of(found(agent, "msg_abc123")[1])
     odd = agent.post("/search/", {"typed": "what is this?"})
-    assert (odd.status_code, "not recognised" in text_of(odd)) == (200, True)
+    assert (odd.status_code, "This does not look like any identifier" in text_of(odd)) == (200, True)
     assert agent.post("/search/", {"typed": " "}).status_code == 422
     assert agent.post("/search/", {"typed": "x\x00"}).status_code == 422
     assert agent.get("/search/?q=junk").status_code == 302

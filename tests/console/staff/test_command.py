@@ -66,7 +66,9 @@ def test_password_from_standard_input_is_not_shown(store, monkeypatch):
     assert passwords.verify(PASSWORD, accounts.get("one").password_hash)[0]
 
 
-@pytest.mark.parametrize(("typed", "complaint"), [("", "holds no password"), ("short\n", "too short")])
+@pytest.mark.parametrize(
+    ("typed", "complaint"), [("", "There is no password on standard input"), ("short\n", "too short")]
+)
 def test_unfit_password_from_standard_input_makes_no_account(store, monkeypatch, typed, complaint):
     type_password(monkeypatch, typed)
     with pytest.raises(CommandError, match=complaint):
@@ -174,7 +176,7 @@ def test_old_scopes_are_listed_with_what_is_there_and_confirmed_by_choice(store)
 def test_an_id_is_confirmed_as_one_thing_and_in_one_account_where_that_is_asked(store):
     member("amira.haddad", scope=["x-1"])
     member("tom.becker", scope=["x-1"])
-    with pytest.raises(CommandError, match="two meanings"):
+    with pytest.raises(CommandError, match="Choose one meaning for each"):
         staff("confirm-scopes", "--tenant", "x-1", "--both", "x-1")
     staff("confirm-scopes", "--both", "x-1", "--username", "tom.becker")
     assert store.get("STAFF", username="tom.becker")["scope"] == ["company:x-1", "tenant:x-1"]

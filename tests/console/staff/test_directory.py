@@ -310,7 +310,7 @@ def test_reasons_against_a_deed(store):
     assert second_factor.is_on(amira)
     assert reason_against(Deed.SECOND_FACTOR, amira, ada) == ""
     amira.disabled = True
-    assert "enable it first" in reason_against(Deed.PASSWORD, amira, ada)
+    assert "This account is disabled" in reason_against(Deed.PASSWORD, amira, ada)
     assert reason_against(Deed.ENABLE, amira, ada) == ""
     assert reason_against(Deed.DISABLE, amira, ada) == ""  # again, to release what is left
     amira.signs_in_with = OPENID_CONNECT

@@ -251,7 +251,7 @@ def test_without_the_index_accounts_are_opened_by_username(store, ada, amira, mo
     assert ada.get(url("staff-account")).status_code == 200
     assert ada.get(reverse("staff"), {"open": " Amira.Haddad "}).url == url("staff-account")
     answer = ada.get(reverse("staff"), {"open": "nobody"}, follow=True)
-    assert "no account of that username" in text_of(answer)
+    assert "No account in your scope has that username" in text_of(answer)
 
 
 def test_admin_without_scope_is_told_so(store):
@@ -280,7 +280,7 @@ def test_new_account_is_made_with_a_link_that_is_shown_once(store, ada):
     address, _, code = link.partition("#")
     assert address in ("http://testserver/set-password/", "https://testserver/set-password/")
     assert "no-store" in answer.headers["Cache-Control"]
-    assert "Shown only now" in text_of(answer)
+    assert "Shown only once" in text_of(answer)
     item = stored(store, "new.person")
     assert (item["role"], item["scope"], item["display_name"]) == ("agent", [COMPANY], "New Person")
     assert (item["time_zone"], item["signs_in_with"]) == ("Europe/London", "password")
@@ -330,7 +330,7 @@ def test_extra_fields_are_never_stored(store, ada):
 @pytest.mark.parametrize(
     ("field", "value", "words"),
     [
-        ("username", "a@b.example", "it is no email address"),
+        ("username", "a@b.example", "not an email address"),
         ("username", "", "Enter a username."),
         ("username", "new", "kept for a page"),
         ("role", "", "Choose a role."),
@@ -398,7 +398,7 @@ def test_an_old_entry_opens_both_until_an_administrator_says_what_it_means(store
     monkeypatch.setattr(known_companies, "_sources", {lambda staff: {"outlocks": "Outlocks"}: "tenant:"})
     member("amira.haddad", scope=["outlocks", "x-1", "x-2", "x-3"])
     assert "confirm scope" in text_of(ada.get(reverse("staff")))
-    assert "not confirmed" in text_of(ada.get(url("staff-account")))
+    assert "Part of this scope needs confirming" in text_of(ada.get(url("staff-account")))
     page = ada.get(url("staff-change"))
     assert "Known here: tenant Outlocks." in text_of(page)
     data = fields_in(page.content.decode())
@@ -465,7 +465,7 @@ def test_what_the_company_sign_in_decides_is_said_on_the_page_that_changes_it(st
     settings.OIDC_SCOPE_CLAIM = "companies"
     assert "gives this account its role and scope" in text_of(ada.get(url("staff-change", "jonas.weber")))
     member("amira.haddad")
-    assert "gives this account" not in text_of(ada.get(url("staff-change")))
+    assert "What you choose here lasts until the next sign-in" not in text_of(ada.get(url("staff-change")))
 
 
 # --- What limited administrators may give -----------------------------------------------------------------------------
@@ -511,7 +511,9 @@ def test_limited_admin_cannot_touch_a_full_one(store, lena):
         assert lena.post(url(name, "ada.admin"), data).status_code == 404
     assert stored(store, "ada.admin") == before
     assert "ada.admin" not in text_of(lena.get(reverse("staff")))
-    assert "no account of that username" in text_of(lena.get(reverse("staff"), {"open": "ada.admin"}, follow=True))
+    assert "No account in your scope has that username" in text_of(
+        lena.get(reverse("staff"), {"open": "ada.admin"}, follow=True)
+    )
 
 
 def test_trail_of_others_is_linked_only_where_it_can_be_read(store, ada, lena, amira):
@@ -565,7 +567,7 @@ def test_form_holds_what_is_stored(store, ada):
     before = everything(store)
     assert ada.post(url("staff-change"), data | {"time_zone": "UTC"} | seen(store)).status_code == 302
     assert everything(store) == before
-    assert "nothing to change" in text_of(ada.get(url("staff-account")))
+    assert "Nothing to change" in text_of(ada.get(url("staff-account")))
 
 
 def test_open_link_ends_with_another_access_and_both_pages_say_so(store, ada, amira):
@@ -574,7 +576,7 @@ def test_open_link_ends_with_another_access_and_both_pages_say_so(store, ada, am
     _account, code = services.issue_password_link("amira.haddad", actor=ADMIN)
     assert told in text_of(ada.get(url("staff-change")))
     answer = ada.post(url("staff-change"), CHANGE | seen(store), follow=True)
-    assert "Its link to set a password works no more." in text_of(answer)
+    assert "Its password link has expired" in text_of(answer)
     with pytest.raises(Invalid):
         password_links.redeem(code, "another fine password")
 
@@ -587,7 +589,7 @@ def test_stale_form_is_told_with_both_versions_and_saved_only_when_sent_again(st
     assert answer.status_code == 409
     assert everything(store) == before
     said = text_of(answer)
-    assert "Someone else changed this account meanwhile" in said
+    assert "Somebody else changed this account in the meantime" in said
     assert re.search(r"Role onboarding auditor", said)
     assert re.search(r"Name Meanwhile Amira H\.", said)
     page = answer.content.decode()
@@ -675,7 +677,7 @@ def test_last_full_admin_stays(store):
 
 def test_reset_voids_the_password_and_shows_the_link_once(store, ada, amira):
     person = signed_in(amira)
-    assert "stops working now" in text_of(ada.get(url("staff-password")))
+    assert "The password and any earlier link stop working now" in text_of(ada.get(url("staff-password")))
     answer = ada.post(url("staff-password"), seen(store))
     assert answer.status_code == 200
     address, _, code = link_in(answer).partition("#")
@@ -749,7 +751,7 @@ def test_deed_on_an_account_that_changed_meanwhile_is_asked_again(store, ada, am
     for data in (stale, {}):
         answer = ada.post(url(name), data)
         assert answer.status_code == 409
-        assert "changed this account meanwhile" in text_of(answer)
+        assert "changed this account in the meantime" in text_of(answer)
         assert everything(store) == before
     fresh = re.search(r'name="seen" value="([^"]+)"', answer.content.decode())[1]
     assert ada.post(url(name), {"seen": fresh}).status_code in (200, 302)
@@ -776,7 +778,7 @@ def test_one_session_is_ended_and_the_others_go_on(store, ada, amira):
     assert sorted([one.get("/queue/").status_code, other.get("/queue/").status_code]) == [200, 302]
     assert [action for action, _ in entries(store)].count("staff.session_ended") == 1
     again = ada.post(url("staff-sessions-end"), {"session": references[0]}, follow=True)
-    assert "has ended already" in text_of(again)
+    assert "That session has already ended" in text_of(again)
     assert [action for action, _ in entries(store)].count("staff.session_ended") == 1
 
 
@@ -873,7 +875,7 @@ def test_form_is_intact_after_a_failure_and_says_what_is_known(store, ada, amira
     with faults.fail_before("TransactWriteItems"):
         answer = ada.post(url("staff-change"), CHANGE | seen(store))
     assert answer.status_code == 503
-    assert "Whether this was done is not known" in text_of(answer)
+    assert "The console does not know whether this was done" in text_of(answer)
     assert 'value="Amira H."' in answer.content.decode()
     with faults.refuse("TransactWriteItems", code="ThrottlingException", times=faults.ALWAYS):
         answer = ada.post(reverse("staff-new"), FORM)
@@ -889,7 +891,7 @@ def test_answer_lost_after_a_change_is_told_when_the_form_is_sent_again(store, a
     assert stored(store)["role"] == "auditor"
     answer = ada.post(url("staff-change"), data)
     assert answer.status_code == 409
-    assert "what your form says already" in text_of(answer)
+    assert "What is stored now already matches your form" in text_of(answer)
     assert len(entries(store)) == 1
 
 

@@ -183,7 +183,7 @@ def test_accounts_of_the_company_sign_in_are_told_and_can_change_neither(store, 
     client = browser_of(account)
     said = text_of(client.get("/account/"))
     assert "no password here" in said
-    assert "none to set up here" in said
+    assert "Your company’s sign-in asks for a second factor if it needs one" in said
     before = everything(store)
     for name in PAGES[1:]:
         assert reverse(name) not in client.get("/account/").content.decode()
@@ -258,7 +258,7 @@ def test_changed_password_goes_on_here_and_nowhere_else(store, agent, client):
         ({"current_password": "wrong password!!"}, "current_password", "not your current password"),
         ({"current_password": ""}, "current_password", "Enter your current password"),
         ({"new_password": "short", "repeated": "short"}, "new_password", "too short"),
-        ({"new_password": PASSWORD, "repeated": PASSWORD}, "new_password", "the password you have"),
+        ({"new_password": PASSWORD, "repeated": PASSWORD}, "new_password", "That is your current password"),
         ({"repeated": NEW + "!"}, "repeated", "differ"),
         ({"repeated": ""}, "repeated", "once more"),
         ({"new_password": "amira.haddad", "repeated": "amira.haddad"}, "new_password", "username"),
@@ -303,7 +303,7 @@ def test_change_by_somebody_else_in_between_is_told_on_the_form(store, client, l
     with faults.before("TransactWriteItems", meanwhile):
         answer = change(client)
     assert answer.status_code == 409
-    assert "changed this account meanwhile" in text_of(answer)
+    assert "changed this account in the meantime" in text_of(answer)
     assert 'name="new_password"' in answer.content.decode()
     assert change(client).status_code == 302
 
@@ -423,7 +423,7 @@ def test_key_that_is_over_is_replaced_with_words(store, client, later, which):
     form = {"pending": pending, "code": code_of(key), "current_password": PASSWORD}
     answer = client.post("/account/second-factor/", form)
     assert answer.status_code == 422
-    assert "shows another one" in text_of(answer)
+    assert "Remove the entry from your app, scan again, and enter the code your app shows" in text_of(answer)
     fresh, sealed = key_and_pending(answer)
     assert fresh != key
     retyped = {"pending": sealed, "code": code_of(fresh), "current_password": PASSWORD}
@@ -517,7 +517,7 @@ def test_sessions_are_listed_and_one_can_be_ended(store, agent, client):
     said = text_of(client.get("/account/"))
     assert "The session in Chrome on Android is over." in said
     client.post("/account/sessions/end/", {"session": reference})
-    assert "has ended already" in text_of(client.get("/account/"))
+    assert "That session has already ended" in text_of(client.get("/account/"))
 
 
 @pytest.mark.parametrize("reference", ["", "junk", "all ", "ä"])

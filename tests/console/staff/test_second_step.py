@@ -121,7 +121,7 @@ def test_wrong_code_is_said_recorded_and_keeps_the_second_step(store, client, co
     answer = second_step(client, pending, "wrong", next="/queue/")
     page = answer.content.decode()
     assert answer.status_code == 422
-    assert "This code is wrong, too old or used already." in page
+    assert "This code is wrong, expired or already used" in page
     assert pending_of(answer) == pending
     assert 'name="next" value="/queue/"' in page
     [entry] = [item for item in store.all("AUDIT") if item["action_type"] == "staff.sign_in_failed"]
@@ -311,7 +311,7 @@ def test_secret_that_cannot_be_read_is_said_and_a_recovery_code_still_opens(stor
     pending = first_step(client)
     answer = second_step(client, pending, "123456")
     assert answer.status_code == 503
-    assert "Use one of the recovery codes" in answer.content.decode()
+    assert "Use a recovery code, or ask an administrator to remove the second factor" in answer.content.decode()
     assert pending_of(answer) == pending
     assert second_step(client, pending, RECOVERY_CODES[0]).status_code == 302
 

@@ -37,7 +37,7 @@ def test_page_says_the_rules_and_what_to_do_without_scripts(client, store):
     with store.calls() as calls:
         page = client.get("/set-password/").content.decode()
     assert "At least 12 characters" in page
-    assert "paste what stands after the # in your link" in page
+    assert "If this is empty, paste the part of your link after the" in page
     assert page.count('autocomplete="new-password"') == 2
     assert "data-from-fragment" in page
     assert calls == []
@@ -148,7 +148,7 @@ def test_two_different_passwords_are_refused_before_anything_is_read(store, clie
         answer = set_password(client, link, NEW, "entirely new passphrase?")
     page = answer.content.decode()
     assert answer.status_code == 422
-    assert "The two passwords are not the same." in page
+    assert "The passwords do not match" in page
     assert f'value="{link}"' in page
     assert NEW not in page
     assert calls == []

@@ -235,7 +235,7 @@ def test_a_channel_is_released_and_released_again_says_so(store, olga):
     url = link(body(olga.get("/tenants/outlocks/channels/")), "release")
     assert olga.post(url)["Location"] == "/tenants/outlocks/channels/"
     assert (mappers(store), guard(store)) == (set(), "")
-    assert "no longer the tenant" in messages(olga.post(url))
+    assert "This channel no longer belongs to the tenant" in messages(olga.post(url))
 
 
 def test_a_channel_is_moved_to_a_tenant_in_scope_only(store, olga):

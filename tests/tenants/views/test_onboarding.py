@@ -85,7 +85,7 @@ def test_the_id_is_made_of_the_name_or_typed(store, novak):
     [
         ({"name": ""}, "Enter a name."),
         ({"name": "x" * 121}, "at most 120"),
-        ({"name": "!!!"}, "No id can be made of this name"),
+        ({"name": "!!!"}, "None can be made from this name"),
         ({"tenant_id": "A#b"}, "lower-case letters"),
         ({"tenant_id": "a\x01b"}, "lower-case letters"),
         ({"tenant_id": "447700900123"}, "could be a phone number"),
@@ -122,7 +122,7 @@ def test_the_back_button_shows_what_was_saved_and_an_old_form_is_told(store, nov
     answer = novak.post(url("admin"), old | {"email": "second@acme.example"})
     assert answer.status_code == 409
     page = body(answer)
-    assert "saved a step meanwhile" in page
+    assert "Somebody else, or another of your tabs, saved a step in the meantime" in page
     assert 'value="second@acme.example"' in page
     assert novak.post(url("admin"), inputs(page)).status_code == 302
 

@@ -131,7 +131,7 @@ def test_a_form_of_another_state_is_refused_before_anything_is_written(store, be
     seen = END.ask(parts(begun), ADMIN, None).seen
     store.update("SESSIONS", key(begun), TimestampFinished=0)
     for stale in (seen, "", "junk", "é"):
-        with pytest.raises(Conflict, match="changed since you looked"):
+        with pytest.raises(Conflict, match="The session changed since you opened it, so nothing was done"):
             end(begun, stale)
     assert trail(store) == []
 
@@ -159,7 +159,7 @@ def test_an_expired_one_cannot_be_ended(store, ttl):
     with pytest.raises(NotFound):
         end(moment)
     store.put("CHATS", event(moment, moment))
-    with pytest.raises(Conflict, match="expired already"):
+    with pytest.raises(Conflict, match="This session has already expired"):
         end(moment)
     assert "TimestampFinished" not in store.get("SESSIONS", **key(moment))
 

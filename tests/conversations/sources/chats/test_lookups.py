@@ -170,7 +170,7 @@ def test_hostile_texts_find_nothing(store, typed):
 def test_what_is_no_number_is_refused_at_its_field(typed):
     form = CHATS.lookups["phone"]({"phone": typed})
     assert not form.is_valid()
-    assert "no phone number" in str(form.errors["phone"])
+    assert "Enter a phone number with its country code, such as" in str(form.errors["phone"])
 
 
 def test_the_number_is_in_no_address_and_no_log(store, caplog):

@@ -104,7 +104,7 @@ def test_pages_go_on_and_back_and_cursors_are_of_one_person_user_and_days(store)
         chats(cursor=first.next, since="2025-01-01"),
         images(cursor=first.next),
     ):
-        assert any("this is the first page" in notice for notice in page.notices)
+        assert any("This is the first page" in notice for notice in page.notices)
 
 
 @pytest.mark.parametrize(

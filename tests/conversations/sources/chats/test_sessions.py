@@ -246,7 +246,7 @@ def test_a_cursor_is_of_one_person_and_user(store):
     cursor = sessions().next
     for page in (sessions(AUDITOR, cursor), sessions(cursor=cursor, user=OTHER), sessions(cursor="junk")):
         assert len(page.rows) == 50
-        assert "this is the first page" in page.notices[0]
+        assert "This is the first page" in page.notices[0]
 
 
 def test_an_id_too_long_to_be_opened_is_a_row_that_leads_nowhere(store):

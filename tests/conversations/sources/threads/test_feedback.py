@@ -128,7 +128,7 @@ def test_what_does_not_change_is_neither_written_nor_recorded(store, verso, comm
     typed = {"verso": verso if isinstance(verso, str) else "", "comment": comment if isinstance(comment, str) else ""}
     with store.calls() as calls:
         done = change(item, **typed)
-    assert "nothing was changed" in done.message
+    assert "Nothing to change" in done.message
     assert not [call for call in calls if call.operation.startswith(("Put", "Update"))]
 
 
@@ -193,7 +193,7 @@ def test_a_masked_comment_that_is_left_alone_stays_as_it_is(bare_store):
     assert "7700900123" not in question.form.initial["comment"]
     form = ask(item, data=post(verso="", comment=question.form.initial["comment"])).form
     assert form.is_valid()
-    assert "nothing was changed" in give.do(parts_of(item), ADMIN, form, question.seen).message
+    assert "Nothing to change" in give.do(parts_of(item), ADMIN, form, question.seen).message
 
 
 def test_only_who_may_write_feedback_is_offered_it_and_gets_it(store):

@@ -76,7 +76,7 @@ def test_filters_leave_thumbs_down_or_comments(store):
     ]
     junk = triage(show="junk")
     assert len(junk.rows) == 7
-    assert "no such value" in junk.filters.problems[0]
+    assert "Choose one of the listed values" in junk.filters.problems[0]
 
 
 def test_one_query_for_the_threads_and_one_for_each(store):

@@ -152,7 +152,7 @@ def test_without_the_secret_the_page_says_that_it_cannot_know(store, settings):
         return client.post("/chats/find/", {"look": "phone", "phone": PHONE}).content.decode()
 
     assert (
-        "Somebody with this number may still have chatted: the chatbot may mix a secret into its user ids, and this console does not have it"
+        "Somebody with this number may still have chatted: the chatbot may mix a secret"
         in answer()
     )
     assert "Check the number and enter it with its country code" not in answer()

@@ -207,7 +207,7 @@ def add_claim(writes: TransactWrite, tenant_id: str, channel: Channel, claims: C
     add_guard(writes, tenant_id, channel, claims)
 
 
-def _left_over(claims: Claims, tenant_id: str) -> bool:
+def left_over(claims: Claims, tenant_id: str) -> bool:
     """Whether the guard is another tenant's whose mapping is gone."""
     return bool(claims.guard) and claims.guard not in (tenant_id, *claims.tenants)
 
@@ -218,7 +218,7 @@ def add_guard(writes: TransactWrite, tenant_id: str, channel: Channel, claims: C
     as_seen = named.does_not_exist() if not seen else (named == seen)
     guard = ChannelGuard(channel.key, OWNER, tenant_id=tenant_id, claimed_at=clock.to_iso(clock.now()))
     writes.save(guard, condition=as_seen)
-    if _left_over(claims, tenant_id):
+    if left_over(claims, tenant_id):
         # The mapping that it is left over from must still be gone when this is written.
         writes.condition_check(
             ChannelMapping, partition_of(seen), channel.key, condition=ChannelMapping.pk.does_not_exist()

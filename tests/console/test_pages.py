@@ -53,7 +53,7 @@ def test_unknown_pages_and_wrong_methods_have_designed_answers(store):
     client = signed_in(member())
     missing = client.get("/nowhere/")
     assert missing.status_code == 404
-    assert b"nothing here for you" in missing.content
+    assert b"Page not found" in missing.content
     wrong = client.post("/conversations/")
     assert wrong.status_code == 405
     assert b"cannot be done this way" in wrong.content
@@ -125,7 +125,7 @@ def test_an_absent_table_is_a_designed_state_of_its_section(bare_store):
     bare_store.create_tables("STAFF", "STAFF_SESSIONS", "AUDIT", "CONSOLE")
     answer = signed_in(member()).get("/conversations/companies/ci-aaa-001/")
     assert answer.status_code == 200
-    assert b"table is not there in this environment" in answer.content
+    assert b"is not available in this environment" in answer.content
 
 
 def test_the_system_page_describes_each_table_by_itself(store):

@@ -277,7 +277,7 @@ def test_missing_state_is_one_line_in_its_panel(bare_store):
     ("operation", "table", "line"),
     [
         ("GetItem", "CONVERSATION_STATE", "The middleware's state could not be read. Try again in a moment."),
-        ("Query", "AUDIT", "The trail could not be read just now"),
+        ("Query", "AUDIT", "The trail could not be read"),
     ],
 )
 def test_what_fails_beside_the_transcript_is_one_line(store, item, operation, table, line):

@@ -219,7 +219,7 @@ def test_an_id_out_of_scope_or_past_its_ttl_is_as_unknown(store, agent):
         answers = [by_id(agent, typed) for typed in each]
         texts = {re.sub(r'(name="conversation_id"|value="[^"]*")', "", told(answer)) for answer in answers}
         assert len(texts) == 1
-        assert "Nothing was found" in texts.pop()
+        assert "No matches" in texts.pop()
     assert by_id(signed_in(admin()), "nobody")["Location"] == page_of(nobody)
 
 
@@ -314,7 +314,7 @@ def test_only_readers_may_look_things_up(store):
 def test_a_results_link_does_not_tell_what_was_typed_into_it(store):
     token = seal_list_context({"list": "found", "look": "recipient", "terms": {"recipient": TEL}})
     answer = signed_in(member("aiko.mori", "auditor")).get(f"{FIND}?found={token}")
-    assert "Nothing was found" in told(answer)
+    assert "No matches" in told(answer)
     assert TEL.lstrip("+") not in answer.content.decode()
 
 

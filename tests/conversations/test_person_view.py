@@ -56,7 +56,7 @@ def test_the_recipients_page_leads_there_for_who_may(person):
 def test_others_have_nothing_there_and_nothing_beyond_scope_is_shown(person):
     agent = text_of(signed_in(member()).get(URL))
     assert OTHER_COMPANY not in agent
-    assert "because your role does not read them: Users of tenants" in agent
+    assert "because your role cannot read them: Users of tenants" in agent
     assert signed_in(auditor()).get(URL).status_code == 403
     assert signed_in(member("olga", "onboarding")).get(URL).status_code == 403
     assert signed_in(member("lea", "agent", ["ci-none"])).get(URL).status_code == 404

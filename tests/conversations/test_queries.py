@@ -263,7 +263,7 @@ def test_without_a_local_index_the_recipients_partition_is_filtered_and_it_is_sa
     for filters in (Filters(status="failed"), Filters(until=instant("2026-03-02"))):
         page = read(of_recipient(TEL, filters, AGENT))
         assert statuses(page) == ["failed"]
-        assert "is not there in this environment" in page.notice
+        assert "is missing in this environment" in page.notice
     item = load_row(page.rows[0].reference, AGENT)
     assert step(of_recipient(TEL, Filters(status="failed"), AGENT), item, back=False) is None
 

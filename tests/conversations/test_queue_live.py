@@ -234,7 +234,7 @@ def test_a_silent_indexer_is_said(queue):
     ago = clock.to_iso(clock.now() - timedelta(minutes=12))
     queue.update("CONSOLE", {"pk": "INDEXER", "sk": "LEASE"}, beat_at=ago, last_sweep_at=ago)
     remembering.forget_everything()
-    assert "The indexer of the queue was not heard of for 12 min" in client.get(QUEUE).content.decode()
+    assert "No sign of the queue&#x27;s indexer for 12 min" in client.get(QUEUE).content.decode()
 
 
 def test_waiting_times_of_companies_and_projects(queue):

@@ -171,14 +171,14 @@ def test_release_all_of_mine_says_what_was_not_looked_through(store, monkeypatch
     monkeypatch.setattr("conversations.release.COMPANIES_OF_PAGE", 1)
     client = signed_in(member(scope=[COMPANY, OTHER_COMPANY, "ci-000"]))
     text = html(client.post("/queue/release-mine/", follow=True))
-    assert "2 companies were not looked through to the end" in text
+    assert "2 companies were not searched to the end" in text
     assert "You hold no conversation" not in text
 
 
 def test_release_all_of_mine_says_where_the_reads_ended_early(store, monkeypatch):
     monkeypatch.setattr(filtered, "call", lambda *_, **__: {"Items": [], "LastEvaluatedKey": {"any": {"S": "key"}}})
     text = html(signed_in(member()).post("/queue/release-mine/", follow=True))
-    assert "1 company was not looked through to the end" in text
+    assert "1 company was not searched to the end" in text
 
 
 @pytest.mark.parametrize("actor", [Actor("ada.admin", "admin"), COMMAND_LINE])
@@ -209,7 +209,7 @@ def test_a_company_beyond_the_budget_is_looked_at_when_it_is_chosen(store):
     store.put("CONVERSATIONS", waiting(5, company_id=companies[-1], hand_off_to_human_reason="in the last one"))
     client = signed_in(member(scope=companies))
     text = html(client.get("/queue/"))
-    assert "5 more companies were not looked at: choose one in the filter" in text
+    assert "5 more companies were not searched. Choose one in the filter" in text
     assert f'<option value="{companies[-1]}"' in text
     assert "in the last one" not in text
     assert "in the last one" in html(client.get(f"/queue/?company={companies[-1]}"))

@@ -128,7 +128,7 @@ def test_who_may_not_is_refused(store):
 
 def test_settings_of_another_type_are_never_replaced_unseen(store):
     store.put("TENANTS", tenant(settings={"ai_model": "x"}))
-    with pytest.raises(Invalid, match="no text"):
+    with pytest.raises(Invalid, match="not text"):
         save(settings.load("outlocks", OLGA), ai_model="y")
     assert of(store, "outlocks")["META"]["settings"] == {"ai_model": "x"}
 

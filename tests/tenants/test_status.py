@@ -79,7 +79,7 @@ def test_suspended_and_reactivated_with_a_reason(store):
 def test_a_status_that_somebody_else_changed_is_said(store):
     put_tenants(store)
     status.change("outlocks", Step.SUSPEND, "first", "active", OLGA)
-    with pytest.raises(Conflict, match="suspended by now"):
+    with pytest.raises(Conflict, match="suspended now"):
         status.change("outlocks", Step.SUSPEND, "second", "active", OLGA)
     assert trail(store) == ["tenant.suspended"]
 

@@ -128,7 +128,7 @@ def test_findings_name_file_and_line():
     assert len(first) == len(second) == 3
     edited = [first[0], first[1].replace(b"returns", b"refunds"), first[2]]
     assert words(with_lines(files, FILES[0], edited)) == [
-        f"{FILES[0]}, line 2: entry 2 was changed, or the key is another one"
+        f"{FILES[0]}, line 2: entry 2 was changed, or the key is different"
     ]
     assert words(with_lines(files, FILES[1], [second[0], second[2]])) == [
         f"{FILES[1]}, line 2: entry 5 is missing before this line"
@@ -243,7 +243,7 @@ def test_an_archive_made_anew_with_another_key_is_found(secret):
     place = Memory()
     write(place, replace(header(other), key=keys.signing_key().name), other, entries(5), 1100)
     found = words(place.files)
-    assert any("line 1: entry 1 was changed, or the key is another one" in each for each in found)
+    assert any("line 1: entry 1 was changed, or the key is different" in each for each in found)
     assert "manifest.json: its head does not fit: it was changed, or made with another key" in found
 
 

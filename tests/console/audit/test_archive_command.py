@@ -138,7 +138,7 @@ def test_what_names_another_kind_of_place_is_no_directory(store, tmp_path, monke
     monkeypatch.chdir(tmp_path)
     said = refused("export", "--since", "2026-11-01", "--to", f"{scheme}://x/y")
     assert f"a directory or to s3://bucket/prefix, not to {scheme}://" in said
-    assert f"not under {scheme}://" in refused("verify", f"{scheme}://x/y")
+    assert f"not to {scheme}://" in refused("verify", f"{scheme}://x/y")
     assert (list(tmp_path.iterdir()), archived(store)) == ([], [])
 
 

@@ -254,5 +254,5 @@ def test_without_its_table_the_section_says_so(bare_store):
     client = signed_in(auditor())
     assert client.get(EVENTS).status_code == 200
     for answer in (client.get(event_url()), client.get(list_url())):
-        assert "table is not there in this environment" in text_of(answer)
+        assert "is not available in this environment" in text_of(answer)
     assert look(client, event_id=KEY).status_code == 503

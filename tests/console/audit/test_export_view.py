@@ -65,7 +65,7 @@ def test_the_page_says_beforehand_what_will_be_exported(client, settings):
     settings.AUDIT_EXPORT_LIMIT = 1234
     text = client.get(f"{URL}?action=route&since=2026-01-05&company={COMPANY}").content.decode()
     for words in (
-        "newest 1,234 entries",
+        "Up to 1,234 entries",
         "Action types: route",
         "From 2026-01-05",
         f"Company: {COMPANY}",

@@ -136,7 +136,7 @@ def test_how_far_it_looked_is_said(store, monkeypatch):
     assert (found.read, found.is_all, found.rows[0].times) == (3, False, 3)
     assert timedelta(minutes=3) <= clock.now() - found.reaches < timedelta(minutes=4)
     page = signed_in(auditor()).get(reverse("audit-looks-conversation", args=[refs.seal("trail", ID)]))
-    assert "The newest 3 looks were read" in page.content.decode()
+    assert "The newest 3 entries were read" in page.content.decode()
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_a_typed_person_leads_to_their_page(client):
 def test_what_is_no_username_is_refused_and_not_put_into_an_address(client, typed):
     answer = client.post(URL, {"look": "person", "username": typed})
     assert answer.status_code == 200
-    assert "Type a username" in answer.content.decode()
+    assert "Enter a username" in answer.content.decode()
 
 
 @pytest.mark.parametrize("username", ["447700900123", "..", "%2E", "Amira@example.com"])
@@ -210,7 +210,7 @@ def test_out_of_scope_answers_like_what_is_not_there(seen):
     for typed in (OTHER_ID, "ci-none#1"):
         form = {"look": "conversation", "conversation_id": typed, "reason": "complaint 4711"}
         text = limited.post(URL, form).content.decode()
-        assert "Nothing was found" in text
+        assert "No matches" in text
         texts.add(
             re.sub(r'(csrfmiddlewaretoken" value=|X-CSRFToken": )"[^"]+"', "", text.replace(html.escape(typed), ""))
         )
@@ -294,4 +294,4 @@ def test_a_customer_out_of_scope_is_one_that_is_not_there(customer):
         limited.get(reverse("audit-looks-recipient", args=[refs.seal("recipient", "+447700900123")])).status_code == 404
     )
     form = {"look": "recipient", "recipient": "+447700900123", "reason": "complaint 4711"}
-    assert "Nothing was found" in limited.post(URL, form).content.decode()
+    assert "No matches" in limited.post(URL, form).content.decode()

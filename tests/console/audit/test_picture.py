@@ -228,14 +228,14 @@ def test_a_company_is_drawn_from_its_own_index(store, monkeypatch):
     monkeypatch.setattr("console.audit.review.plan.index_ready", lambda _, name: name == "company-index")
     text = signed_in(auditor()).get(f"/audit/picture/?company={COMPANY}").content.decode()
     assert "2 entries read" in text
-    assert "Action types looked at: hand-off, looking at personal data." in text
+    assert "Action types: hand-off, looking at personal data." in text
 
 
 @pytest.mark.parametrize(
     ("query", "words"),
     [
         ("", "Choose other types to see their entries"),
-        ("?group=hand-off", "Action types looked at: hand-off."),
+        ("?group=hand-off", "Action types: hand-off."),
         (f"?about={About(CONVERSATION, COMPANY).sealed}", "Action types: all in the trail."),
     ],
 )

@@ -85,7 +85,7 @@ def test_a_missing_idempotency_table_is_one_line(bare_store):
     put(bare_store, 1, idempotency_key="evt:1")
     page = trail_page("c1", as_staff(member()))
     assert [row.sentence for row in page.rows] == ["Tagged t1"]
-    assert "idempotency table is not there" in page.notices[0]
+    assert "no idempotency table" in page.notices[0]
 
 
 # --- Scope --------------------------------------------------------------------------------------------------------

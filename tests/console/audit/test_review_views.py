@@ -84,7 +84,7 @@ def test_entries_of_all_conversations_are_sentences_newest_first(store, reviewer
     ]
     shown = text_of(reviewer)
     assert "no such tag" in shown
-    assert "Action types looked at: middleware, hand-off, looking at personal data." in shown
+    assert "Action types: middleware, hand-off, looking at personal data." in shown
     assert "Choose other types to see their entries" in shown
 
 
@@ -217,7 +217,7 @@ def test_a_name_of_several_companies_lists_them_and_a_number_is_none(store, revi
     for company, name in (("ci-lum-003", "Lumen Lamps"), ("ci-lum-004", "Lumen Lights")):
         register(company, name, "test", "2026-03-02T09:00:00Z")
     shown = text_of(reviewer, f"{AUDIT}?company=Lumen")
-    assert "Several are called so: Lumen Lamps (ci-lum-003), Lumen Lights (ci-lum-004). Choose one." in shown
+    assert "Several have that name: Lumen Lamps (ci-lum-003), Lumen Lights (ci-lum-004). Choose one." in shown
     for typed in (PHONE, "jo@doe.example"):
         shown = text_of(reviewer, f"{AUDIT}?{urlencode({'company': typed})}")
         assert "Enter a company's name or id, not a number or an address." in shown
@@ -240,7 +240,7 @@ def test_the_filter_of_staff_takes_names(store, reviewer):
         assert shown.count("data-row") == 1, typed
         assert "actor=amira.haddad" in shown
     shown = text_of(reviewer, f"{AUDIT}?actor=Ann+Smith")
-    assert "Several are called so: Ann Smith (a.smith), Ann Smith (ann.smith). Type a username." in shown
+    assert "Several have that name: Ann Smith (a.smith), Ann Smith (ann.smith). Enter a username." in shown
     assert "No member of staff has that name. Enter a username or a name." in text_of(reviewer, f"{AUDIT}?actor=Zoe+Q")
 
 
@@ -287,7 +287,7 @@ def test_a_thin_page_says_that_the_list_goes_on(store, reviewer, monkeypatch):
     store.put_all("AUDIT", [entry(n, "route", f"c{n}", result="failed" if n == 3 else "success") for n in range(60)])
     some = text_of(reviewer, f"{AUDIT}?action=route&result=failed")
     # Back to the 50th minute.
-    assert re.search(r"few entries through: 1 of the 50 that were looked through, back to <time[^>]+>", some)
+    assert re.search(r"Few entries match: 1 of the 50 searched, back to <time[^>]+>", some)
     nothing = text_of(reviewer, f"{AUDIT}?action=route&result=conflict")
     assert re.search(r"No entry of the 50 that were looked through matches: searched back to <time[^>]+>", nothing)
     assert nothing.count('rel="next"') == 1
@@ -348,12 +348,12 @@ def test_what_is_wrong_stands_at_its_field_and_the_rest_is_applied(lively, revie
     shown = text_of(reviewer, f"{AUDIT}?since=2026-05-02&until=2026-05-01&result=failed&since=2026-05-02")
     assert "The last day is before the first." in shown
     assert '<ul class="errorlist" id="id_until_error">' in shown
-    assert "To: The last day is before the first. It was left out." in shown
-    assert "Group: Choose one of the listed groups of action types. It was left out." in text_of(
+    assert "To: The last day is before the first. This filter was ignored." in shown
+    assert "Group: Choose one of the listed groups of action types. This filter was ignored." in text_of(
         reviewer, f"{AUDIT}?group=no"
     )
     fragment = text_of(reviewer, f"{AUDIT}?since=tomorrow", **HTMX)
-    assert "From: Enter a valid date. It was left out." in fragment
+    assert "From: Enter a valid date. This filter was ignored." in fragment
 
 
 def test_htmx_gets_the_list_alone(lively, reviewer):
@@ -460,7 +460,7 @@ def test_only_what_is_in_scope_is_listed(lively, limited):
     assert [line for line in plain(sentences(limited)) if "released" in line] == []
     assert len(sentences(limited)) == 2
     assert plain(sentences(limited, f"{AUDIT}?actor=tom.becker")) == ["tom.becker opened the transcript"]
-    assert "No company with that name or id is in your scope" in text_of(limited, f"{AUDIT}?company={OTHER_COMPANY}")
+    assert "No company in your scope has that name or id" in text_of(limited, f"{AUDIT}?company={OTHER_COMPANY}")
 
 
 def test_accounts_and_the_system_are_not_listed_for_who_sees_some_companies(store, limited):
@@ -529,7 +529,7 @@ def test_without_its_table_the_section_says_so(bare_store):
     for headers in ({}, HTMX):
         answer = client.get(AUDIT, headers=headers)
         assert answer.status_code == (503 if headers else 200)
-        assert "table is not there in this environment" in answer.content.decode()
+        assert "is not available in this environment" in answer.content.decode()
 
 
 def test_without_the_idempotency_table_entries_stand_without_records(store, reviewer):

@@ -88,4 +88,4 @@ def test_without_its_table_the_overview_says_so(bare_store):
     assert "the console is read-only" in html.unescape(answer.content.decode())
     trail = client.get(trail_url("STAFF#amira.haddad"))
     assert trail.status_code == 200
-    assert "table is not there in this environment" in trail.content.decode()
+    assert "is not available in this environment" in trail.content.decode()

@@ -117,7 +117,7 @@ def test_nothing_out_of_scope_is_a_hit(filled):
 def test_what_the_role_does_not_read_is_said_not_searched(filled):
     with filled.calls() as seen:
         _, page = found(signed_in(member()), "ana@example.com")
-    assert "because your role does not read them: Users of tenants, Channels of tenants." in text_of(page)
+    assert "because your role cannot read them: Users of tenants, Channels of tenants." in text_of(page)
     assert not [each for each in seen if each.tables == ("TENANTS",)]
 
 
@@ -139,7 +139,7 @@ def test_a_company_and_a_tenant_are_found_by_name_and_a_tenant_s_id_in_any_case(
         answer = signed_in(admin()).post("/search/", {"typed": typed})
         assert answer["Location"] == url
     _, page = found(signed_in(member()), "Lumen Lamps")
-    assert "Nothing was found" in text_of(page)
+    assert "No matches" in text_of(page)
 
 
 def test_what_is_in_no_index_and_a_number_without_its_country_are_told(filled):
@@ -181,7 +181,7 @@ def test_a_failing_store_and_a_missing_one_are_a_line_each(filled):
     presence.forget()
     try:
         answer = admin_client.get(where)
-        assert "Users of tenants: not searched, because the tables are not there" in text_of(answer)
+        assert "Users of tenants: not searched, because this environment has no such tables" in text_of(answer)
     finally:
         filled.create_tables("TENANTS")
 

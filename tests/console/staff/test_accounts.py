@@ -138,7 +138,7 @@ def test_administrator_who_was_changed_since_they_were_read_is_left_alone(store)
     admin("ben.admin")
     account = accounts.get("ada.admin")
     services.change_time_zone("ada.admin", "Asia/Tokyo", actor=ADMIN)
-    with pytest.raises(Conflict, match="meanwhile"):
+    with pytest.raises(Conflict, match="in the meantime"):
         services.disable(account, actor=ADMIN)
     assert full_admins(store) == ["ada.admin", "ben.admin"]
 
@@ -204,7 +204,7 @@ def test_link_that_cannot_be_recorded_is_none_and_the_password_stays(store, agen
 def test_new_password_ends_an_open_link(store, agent):
     _account, code = services.issue_password_link("amira.haddad", actor=ADMIN)
     services.reset_password("amira.haddad", "another fine password", actor=ADMIN)
-    with pytest.raises(Invalid, match="does not work"):
+    with pytest.raises(Invalid, match="has expired"):
         password_links.redeem(code, PASSWORD)
 
 

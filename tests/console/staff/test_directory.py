@@ -321,7 +321,7 @@ def test_stale_form_is_a_conflict(store):
     amira = member()
     directory.check_seen(amira, amira.updated_at)
     for seen in ("", "2020-01-01T00:00:00.000Z"):
-        with pytest.raises(Conflict, match="meanwhile"):
+        with pytest.raises(Conflict, match="in the meantime"):
             directory.check_seen(amira, seen)
 
 

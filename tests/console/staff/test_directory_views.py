@@ -439,7 +439,7 @@ def test_companies_that_cannot_be_read_do_not_keep_from_giving_scope(store, ada,
     monkeypatch.setattr(known_companies, "_sources", {failing: "company:"})
     page = ada.get(reverse("staff-new"))
     assert page.status_code == 200
-    assert "could not be read just now" in text_of(page)
+    assert "could not be read" in text_of(page)
     answer = ada.post(reverse("staff-new"), FORM | {"other": "company:ci-x"})
     assert "Not known here" not in text_of(answer)
     assert "company:ci-x" in stored(store, "new.person")["scope"]
@@ -461,7 +461,7 @@ def test_what_the_company_sign_in_decides_is_said_on_the_page_that_changes_it(st
     member("jonas.weber")
     store.update("STAFF", {"username": "jonas.weber"}, signs_in_with=OPENID_CONNECT)
     settings.OIDC_ISSUER, settings.OIDC_ROLE_CLAIM = "https://login.example", "groups"
-    assert "gives this account its role: what you choose" in text_of(ada.get(url("staff-change", "jonas.weber")))
+    assert "sets this account's role. What you choose" in text_of(ada.get(url("staff-change", "jonas.weber")))
     settings.OIDC_SCOPE_CLAIM = "companies"
     assert "gives this account its role and scope" in text_of(ada.get(url("staff-change", "jonas.weber")))
     member("amira.haddad")
@@ -571,7 +571,7 @@ def test_form_holds_what_is_stored(store, ada):
 
 
 def test_open_link_ends_with_another_access_and_both_pages_say_so(store, ada, amira):
-    told = "link to set a password stops working"
+    told = "cancels their password link"
     assert told not in text_of(ada.get(url("staff-change")))
     _account, code = services.issue_password_link("amira.haddad", actor=ADMIN)
     assert told in text_of(ada.get(url("staff-change")))
@@ -812,7 +812,7 @@ def test_sessions_that_cannot_be_listed_leave_the_rest_of_the_page(store, ada, a
     with faults.fail_before("Query", table_key="STAFF_SESSIONS"):
         page = ada.get(url("staff-account"))
     assert page.status_code == 200
-    assert "could not be read just now" in text_of(page)
+    assert "could not be read" in text_of(page)
     assert "End all sessions, including any not listed" in text_of(page)
 
 

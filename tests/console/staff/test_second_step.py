@@ -107,7 +107,7 @@ def test_recovery_code_opens_once_is_recorded_and_says_how_many_are_left(store, 
     assert store.all("STAFF_SESSIONS")[0]["method"] == "password and recovery code"
     client.post("/sign-out/")
     page = client.get("/sign-in/").content.decode()
-    assert "You signed in with a recovery code, which works no second time. 1 is left." in page
+    assert "You signed in with a recovery code. It will not work again. 1 is left." in page
     again = Client()
     assert second_step(again, first_step(again), RECOVERY_CODES[0]).status_code == 422
     assert second_step(again, first_step(again), RECOVERY_CODES[1]).status_code == 302

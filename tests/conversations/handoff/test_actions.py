@@ -467,7 +467,7 @@ def test_the_platform_asked_meanwhile(store, flag):
     intent = form(A.TAKE_OVER)
     store.update("CONVERSATIONS", KEY, hand_off_to_human=flag, updated_at="2026-02-01T09:59:00Z")
     before = stored(store)
-    with pytest.raises(LostRace, match="The platform asked for a human meanwhile at 09:59") as lost:
+    with pytest.raises(LostRace, match="The platform asked for a human in the meantime at 09:59") as lost:
         perform(intent, ANA)
     assert lost.value.winner == "the platform"
     assert lost.value.since == clock.parse_instant("2026-02-01T09:59:00Z")

@@ -131,7 +131,7 @@ def test_answer_lost_and_a_colleague_already_acted_on_top(store, retried):
 def test_no_answer_and_no_write_says_that_it_may_have_happened(store, eleven_minutes_later):
     before = put(store, **WAITING)
     intent = form(A.TAKE)
-    with faults.fail_before(**ON_CONVERSATION), pytest.raises(StoreUnavailable, match="may have happened"):
+    with faults.fail_before(**ON_CONVERSATION), pytest.raises(StoreUnavailable, match="may have worked"):
         perform(intent, ANA)
     assert stored(store) == before
     assert results(store) == {intent.action_id: "pending"}
@@ -160,7 +160,7 @@ def test_neither_answer_nor_reading_leaves_it_pending(store):
     with (
         faults.fail_after(**ON_CONVERSATION),
         faults.fail_before("GetItem", nth=2, table_key="CONVERSATIONS"),
-        pytest.raises(StoreUnavailable, match="may have happened"),
+        pytest.raises(StoreUnavailable, match="may have worked"),
     ):
         perform(intent, ANA)
     assert flips(store, intent)

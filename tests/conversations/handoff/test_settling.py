@@ -341,7 +341,7 @@ def test_a_trail_without_conversation_is_said(store):
 def test_absent_tables_are_said(bare_store, absent):
     bare_store.create_tables(*{"CONVERSATIONS", "AUDIT", "IDEMPOTENCY"} - {absent})
     if absent == "IDEMPOTENCY":
-        with pytest.raises(CommandError, match="IDEMPOTENCY is not there"):
+        with pytest.raises(CommandError, match="IDEMPOTENCY is missing"):
             reconcile()
     else:
         bare_store.put("IDEMPOTENCY", {"event_id": "e", "status": "pending", "mode": "console", "conversation_id": "c"})

@@ -183,7 +183,7 @@ def test_where_no_answer_came_the_entry_stays_pending_and_the_person_sees_what_i
         answer = client.post(STRIKE, {"seen": seen})
     assert answer.status_code == status
     # Carried out or not: it is asked again where it was not, and there is nothing left to ask where it was.
-    assert ("is not known" in text_of(answer)) == (status == 503)
+    assert ("does not know" in text_of(answer)) == (status == 503)
     assert trail(notes) == [("chat.ended", "pending")]
 
 

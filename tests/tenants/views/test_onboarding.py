@@ -177,14 +177,14 @@ def test_finished_twice_says_so(store, novak):
 
 def test_once_finished_the_way_leads_to_activation(store, novak):
     page = body(finished(store, novak))
-    assert "Everything is written. Nothing is missing. You can activate the tenant." in page
+    assert "Everything is saved. Nothing is missing. You can activate the tenant." in page
     assert "Go on with onboarding" not in page
     assert "/tenants/acme-ltd/status/activate/" in page
 
 
 def test_once_finished_what_is_missing_still_is_not_called_there(store, novak):
     page = body(finished(store, novak, enabled_channels=["teams", "sms"]))
-    assert "Everything is written. See what is still missing below." in page
+    assert "Everything is saved. See what is still missing below." in page
     assert "Go on with onboarding" in page
     review = body(novak.get(url("review")))
     assert "Enabled without a mapping: SMS." in review

@@ -111,7 +111,7 @@ def test_a_second_time_it_is_finished_already(store, begun):
     end(begun)
     finished = store.get("SESSIONS", **key(begun))["TimestampFinished"]
     for ask in (lambda: END.ask(parts(begun), ADMIN, None), lambda: end(begun)):
-        with pytest.raises(Conflict, match="finished already"):
+        with pytest.raises(Conflict, match="already finished"):
             ask()
     assert store.get("SESSIONS", **key(begun))["TimestampFinished"] == finished
     assert trail(store) == [("chat.ended", "success")]

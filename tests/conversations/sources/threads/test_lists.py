@@ -103,7 +103,7 @@ def test_days_are_those_of_the_reader_and_compared_as_instants(store):
     listing = org(since="2026-03-10", until="2026-03-10")
     assert names(listing) == ["with an offset", "as an epoch", "in the morning"]
     assert listing.filters is not None
-    assert "left out" in org(since="junk").filters.problems[0]
+    assert "ignored" in org(since="junk").filters.problems[0]
 
 
 def test_without_the_organisations_index_the_list_says_so_in_one_line(store):

@@ -195,7 +195,7 @@ def test_a_jump_to_what_is_not_there_gives_the_latest_and_says_so(store, at):
     long_talk(store)
     record = page(at=at)
     assert texts(record)[-1] == "319"
-    assert "not there any more" in record.notices[0]
+    assert "no longer exist" in record.notices[0]
 
 
 def test_cursors_of_others_give_the_latest(store):

@@ -124,7 +124,7 @@ def test_threads_that_cannot_be_read_are_counted_and_the_rest_is_shown(store):
     with second:
         listing = triage()
     assert len(listing.rows) == 5
-    assert listing.notices[1] == "1 of the threads could not be read just now."
+    assert listing.notices[1] == "1 of the threads could not be read."
     with faults.fail_before("Query", times=faults.ALWAYS), pytest.raises(StoreUnavailable):
         triage()
 

@@ -56,7 +56,7 @@ def test_unknown_pages_and_wrong_methods_have_designed_answers(store):
     assert b"Page not found" in missing.content
     wrong = client.post("/conversations/")
     assert wrong.status_code == 405
-    assert b"cannot be done this way" in wrong.content
+    assert b"does not work that way" in wrong.content
     assert wrong["Allow"] == "GET, HEAD"
 
 
@@ -92,7 +92,7 @@ def test_a_failing_store_is_said_and_never_taken_for_absence(store, code, status
     assert words in answer.content
     # Of what stays so until somebody sets it right, no time is told.
     assert answer.headers.get("Retry-After") == (None if b"lacks" in words else "5")
-    assert (b"tell an administrator of the console" in answer.content) == (b"lacks" in words)
+    assert (b"Tell an administrator" in answer.content) == (b"lacks" in words)
 
 
 def test_a_fragment_gets_a_fragment(store):

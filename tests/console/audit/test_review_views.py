@@ -289,7 +289,7 @@ def test_a_thin_page_says_that_the_list_goes_on(store, reviewer, monkeypatch):
     # Back to the 50th minute.
     assert re.search(r"Few entries match: 1 of the 50 searched, back to <time[^>]+>", some)
     nothing = text_of(reviewer, f"{AUDIT}?action=route&result=conflict")
-    assert re.search(r"No entry of the 50 that were looked through matches: searched back to <time[^>]+>", nothing)
+    assert re.search(r"None of the 50 entries searched so far match, back to <time[^>]+>", nothing)
     assert nothing.count('rel="next"') == 1
 
 
@@ -367,7 +367,7 @@ def test_htmx_gets_the_list_alone(lively, reviewer):
 @pytest.mark.parametrize(
     ("query", "hint"),
     [
-        ("company=ci-nope", "No company or tenant of the id ci-nope is known here."),
+        ("company=ci-nope", "No company or tenant has the id ci-nope."),
     ],
 )
 def test_a_filter_that_can_match_nothing_is_said(lively, reviewer, query, hint):

@@ -184,9 +184,9 @@ def test_what_cannot_be_read_is_one_line(bare_store):
 def test_trails_that_are_of_no_conversation_have_no_state(store):
     with store.calls() as seen:
         for trail in ("SYSTEM", "STAFF#tom", "TENANT#t1", "THREAD#x"):
-            assert panel_beside(trail, NOW) is None
+            assert panel_beside(trail, NOW, ()) is None
     assert not seen
     assert has_record_index()
     with store.calls() as seen:
-        assert panel_beside("c1", NOW).notice == NOTHING
+        assert panel_beside("c1", NOW, ()).notice == NOTHING
     assert sorted(call.operation for call in seen) == ["GetItem", "Query"]

@@ -14,7 +14,7 @@ from tests import faults
 from tests.console.staff.conftest import ADMIN
 
 NEW = "entirely new passphrase"
-REFUSED = "This link expired or used."
+REFUSED = "This link has expired or was already used."
 
 
 @pytest.fixture

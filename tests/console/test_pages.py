@@ -81,7 +81,7 @@ def test_a_role_without_the_permission_is_told(store):
         ("ProvisionedThroughputExceededException", 429, b"busy"),
         ("InternalServerError", 503, b"did not answer"),
         ("AccessDeniedException", 503, b"lacks the rights"),
-        ("ExpiredTokenException", 503, b"lacks the rights or the credentials"),
+        ("ExpiredTokenException", 503, b"lacks the rights or credentials"),
     ],
 )
 def test_a_failing_store_is_said_and_never_taken_for_absence(store, code, status, words):

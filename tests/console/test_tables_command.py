@@ -140,7 +140,14 @@ def test_a_key_of_another_type_is_said(bare_store):
     [
         ({"ProjectionType": "KEYS_ONLY"}, False),
         ({"ProjectionType": "INCLUDE", "NonKeyAttributes": ["company_id"]}, False),
-        ({"ProjectionType": "INCLUDE", "NonKeyAttributes": ["summary", "project_id", "company_id"]}, True),
+        ({"ProjectionType": "INCLUDE", "NonKeyAttributes": ["summary", "project_id", "company_id"]}, False),
+        (
+            {
+                "ProjectionType": "INCLUDE",
+                "NonKeyAttributes": ["x", *TABLES["CONVERSATIONS"].index("conversation-id-index").include],
+            },
+            True,
+        ),
         ({"ProjectionType": "ALL"}, True),
     ],
 )

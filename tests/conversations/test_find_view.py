@@ -331,4 +331,4 @@ def test_an_absent_reply_index_is_named_and_the_table_is_not_called_absent(bare_
     bare_store.client.create_table(**request)
     answer = by_reply(signed_in(member()), "whatsapp", "+447588713814", TEL)
     assert answer.status_code == 503
-    assert "company-whatsapp-number-recipient-tel-index, which this list needs, is not there" in told(answer)
+    assert "company-whatsapp-number-recipient-tel-index, which is missing in this environment" in told(answer)

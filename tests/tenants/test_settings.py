@@ -213,7 +213,7 @@ def test_one_changed_field_leaves_all_others_as_written(value):
         ("ai_provider", "  ", "Enter the AI provider"),
         ("ai_model", "x" * 201, "at most 200"),
         ("system_prompt_override", "x" * 20_001, "20,000"),
-        ("custom_skills", '{"name": ', "no JSON"),
+        ("custom_skills", '{"name": ', "not valid JSON"),
         ("custom_skills", "plain\nNaN", "NaN is not a JSON number at line 1, column 1"),
         ("custom_skills", '{"a": {"b": 1, "b": 2}}', "The key 'b' comes twice"),
         ("channel_routing_overrides", "whatsapp = sales", "a colon and the sender"),

@@ -123,7 +123,7 @@ def test_a_switch_that_holds_automation_back_stands_out():
     ("drift", "flaw"),
     [
         ({"created_at": 7}, "created_at: number instead of text"),
-        ({"last_processed_at": "yesterday"}, "last_processed_at: cannot be read as a time"),
+        ({"last_processed_at": "yesterday"}, "last_processed_at: not a readable time"),
         ({"expires_at": ...}, "missing: expires_at"),
         ({"expires_at": "soon"}, "expires_at: text instead of number"),
         ({"safe_mode": "false"}, "safe_mode: text instead of boolean"),

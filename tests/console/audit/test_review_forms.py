@@ -131,7 +131,7 @@ def test_days_are_the_persons_own_and_both_included(zone, since, until):
         ("action=%2A%2A%2A", "other", "This is not an action type"),
         ("other=jo%40example.com", "other", "This is not an action type"),
         ("other=a447700900123", "other", "This is not an action type"),
-        ("&".join(f"action=own{number}x" for number in range(11)), "other", "At most 10"),
+        ("&".join(f"action=own{number}x" for number in range(11)), "other", "up to 10 unlisted"),
         ("group=nonsense", "group", "Choose one of the listed groups of action types"),
         ("result=nonsense", "result", "Choose one of the listed results"),
         ("actor=%2B447700900123", "actor", "username or a service"),
@@ -145,7 +145,7 @@ def test_what_is_not_understood_is_named_and_left_out(query, field, words):
     form, review, again = read(f"{query}&result=failed" if field != "result" else f"{query}&company=c")
     assert list(form.errors) == [field]
     assert words in str(form.errors[field])
-    assert any(words in problem and problem.endswith("This filter was ignored") for problem in form.problems)
+    assert any(words in problem and problem.endswith("This filter was ignored.") for problem in form.problems)
     assert field not in dict(parse_qsl(again))
     assert again, "the other filter stays"
     assert review != Review()

@@ -463,7 +463,7 @@ def test_what_the_company_sign_in_decides_is_said_on_the_page_that_changes_it(st
     settings.OIDC_ISSUER, settings.OIDC_ROLE_CLAIM = "https://login.example", "groups"
     assert "sets this account's role. What you choose" in text_of(ada.get(url("staff-change", "jonas.weber")))
     settings.OIDC_SCOPE_CLAIM = "companies"
-    assert "gives this account its role and scope" in text_of(ada.get(url("staff-change", "jonas.weber")))
+    assert "sets this account's role and scope" in text_of(ada.get(url("staff-change", "jonas.weber")))
     member("amira.haddad")
     assert "What you choose here lasts until the next sign-in" not in text_of(ada.get(url("staff-change")))
 

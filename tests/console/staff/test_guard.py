@@ -60,7 +60,7 @@ def test_guest_is_led_to_sign_in_and_back(store, agent, client):
 def test_guest_who_sends_a_form_is_told_that_nothing_was_done(store, client):
     answer = client.post("/queue/", headers={"Referer": "http://testserver/queue/?tab=mine"})
     assert answer.status_code == 401
-    assert "Nothing to change" in answer.content.decode()
+    assert "Nothing you just sent was saved" in answer.content.decode()
     assert 'href="/sign-in/?next=%2Fqueue%2F%3Ftab%3Dmine"' in answer.content.decode()
 
 

@@ -259,8 +259,8 @@ def test_changed_password_goes_on_here_and_nowhere_else(store, agent, client):
         ({"current_password": ""}, "current_password", "Enter your current password"),
         ({"new_password": "short", "repeated": "short"}, "new_password", "too short"),
         ({"new_password": PASSWORD, "repeated": PASSWORD}, "new_password", "That is your current password"),
-        ({"repeated": NEW + "!"}, "repeated", "differ"),
-        ({"repeated": ""}, "repeated", "once more"),
+        ({"repeated": NEW + "!"}, "repeated", "do not match"),
+        ({"repeated": ""}, "repeated", "Enter the new password again"),
         ({"new_password": "amira.haddad", "repeated": "amira.haddad"}, "new_password", "username"),
     ],
 )

@@ -25,7 +25,7 @@ from console.staff import passwords
         ("daddah.arima", "username"),
         ("AmiraHaddad2024", "like your username or name"),
         ("haddad.amira", "like your username or name"),
-        ("918273645546372", "digits only"),
+        ("918273645546372", "only digits"),
         ("aaaaaaaaaaaa", "too common"),
         ("qwertyuiop[]", "too common"),
         ("iloveyou12345", "too easy to guess"),

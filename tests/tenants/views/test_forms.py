@@ -178,8 +178,8 @@ def test_one_of_two_administrators_can_be_removed(store, olga):
 @pytest.mark.parametrize(
     ("status", "others", "words"),
     [
-        ("active", [], "without it no webhook finds the tenant, though it is active."),
-        ("onboarding", [], "without it no webhook finds the tenant."),
+        ("active", [], "Without it no webhook finds the tenant, though it is active."),
+        ("onboarding", [], "Without it no webhook finds the tenant."),
         ("active", [mapping("sms", "+442079460018")], ""),
     ],
 )

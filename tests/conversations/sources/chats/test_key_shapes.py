@@ -151,10 +151,7 @@ def test_without_the_secret_the_page_says_that_it_cannot_know(store, settings):
     def answer():
         return client.post("/chats/find/", {"look": "phone", "phone": PHONE}).content.decode()
 
-    assert (
-        "Somebody with this number may still have chatted: the chatbot may mix a secret"
-        in answer()
-    )
+    assert "Somebody with this number may still have chatted: the chatbot may mix a secret" in answer()
     assert "Check the number and enter it with its country code" not in answer()
     settings.CHATBOT_USER_ID_SECRET = "a secret of the chatbot"
     assert "Check the number and enter it with its country code" in answer()

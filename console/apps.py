@@ -21,7 +21,7 @@ class ConsoleConfig(AppConfig):
         here, and that an id which the trail names is in use."""
         from console.audit.queries import exists as is_in_trail
         from console.audit.search import FINDER as EVENTS
-        from console.dynamodb.environments import assert_environment
+        from console.schema.environments import assert_environment
         from console.search import finders
         from console.staff import known_companies
         from console.staff.oidc.configuration import assert_oidc
@@ -75,7 +75,7 @@ def assert_safe_switches() -> None:
 
     Each of them would give away sessions or show personal data on error pages.
     """
-    from console.dynamodb.environments import DEVELOPMENT
+    from console.schema.environments import DEVELOPMENT
 
     if settings.CONSOLE_ENV in DEVELOPMENT:
         return

@@ -9,9 +9,9 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, get_script_prefix, get_urlconf, reverse
 
-from console.audit.recording import read_only_reason
-from console.dynamodb.environments import DEVELOPMENT, PRODUCTION
-from console.staff.permissions import Permission, Staff
+from console.permissions import Permission, Staff
+from console.schema.environments import DEVELOPMENT, PRODUCTION
+from console.trail.recording import read_only_reason
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from http import HTTPStatus
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from console.dynamodb.registry import TABLES
 from console.errors import ConsoleError, TableMissing
+from console.schema.tables import TABLES
 
 
 @dataclass(frozen=True, slots=True)

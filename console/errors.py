@@ -1,6 +1,6 @@
 """The console's errors: what a service or a read may say went wrong, in the words of the pages that render them.
 
-`console.dynamodb.translation` turns the libraries' exceptions into these at one place; `console.middleware` renders
+`console.store.errors` turns the libraries' exceptions into these at one place; `console.middleware` renders
 them. Messages are shown to people, so they hold no keys, no PII and no table names.
 """
 

@@ -5,10 +5,10 @@ import logging
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-from console.dynamodb import calls
-from console.dynamodb.connection import call
-from console.dynamodb.registry import TABLES, TableSpec, table_name
 from console.errors import ConsoleError
+from console.schema.tables import TABLES, TableSpec, table_name
+from console.store import calls
+from console.store.connection import call
 
 logger = logging.getLogger(__name__)
 SAFE = ("GET", "HEAD")

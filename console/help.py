@@ -7,8 +7,8 @@ from django.shortcuts import render
 from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_safe
 
-from console.staff.access import StaffRequest, signed_in
-from console.staff.permissions import Permission
+from console.access import StaffRequest, signed_in
+from console.permissions import Permission
 
 
 @dataclass(frozen=True, slots=True)

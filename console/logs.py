@@ -139,7 +139,7 @@ def _session(found: re.Match[str]) -> str:
 
 
 def _without_table_names(line: str) -> str:
-    from console.dynamodb.registry import TABLES, table_name
+    from console.schema.tables import TABLES, table_name
 
     for key in TABLES:
         name = table_name(key)

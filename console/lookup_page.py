@@ -6,10 +6,10 @@ from typing import TypeVar
 from django.http import HttpResponse
 from django.shortcuts import redirect
 
+from console.access import StaffRequest
 from console.errors import NotFound
 from console.forms import LookupForm, bind_lookup
 from console.personal_searches import has_reason, on_record, personal_in
-from console.staff.access import StaffRequest
 
 F = TypeVar("F", bound=LookupForm)
 

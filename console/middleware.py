@@ -1,5 +1,5 @@
 """Around every request: headers, a budget for DynamoDB, designed answers for the console's errors, and the guard of
-every route, by which nobody gets in unless the view says who may (see `console.staff.access`)."""
+every route, by which nobody gets in unless the view says who may (see `console.access`)."""
 
 import time
 from collections.abc import Callable
@@ -18,15 +18,15 @@ from django.utils.cache import patch_vary_headers
 from whitenoise.middleware import WhiteNoiseFileResponse
 
 from console import health
-from console.dynamodb.calls import Budget, RequestCost, budget, recent_costs
+from console.access import StaffRequest
 from console.error_pages import render_error, render_status
 from console.errors import ConsoleError, Forbidden
+from console.permissions import Staff
 from console.staff import sessions
-from console.staff.access import StaffRequest
 from console.staff.authentication import record_denial
 from console.staff.cookies import delete_session_cookie
 from console.staff.destinations import safe_destination
-from console.staff.permissions import Staff
+from console.store.calls import Budget, RequestCost, budget, recent_costs
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
 # What a page asks by itself carries this header, and does not keep a session alive.

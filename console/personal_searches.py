@@ -15,16 +15,16 @@ from typing import Any, TypeVar
 from django import forms
 from django.conf import settings
 
-from console.audit.actions import Action, Result, staff_trail
-from console.audit.recording import Actor, Entry, NoTrail, record, record_counted
 from console.errors import ConsoleError, TableMissing
 from console.forms import NO_REASON, LookupForm
+from console.permissions import Permission, Staff
 from console.redaction import redact
 from console.redaction.masks import digits_of
 from console.refs import stand_in
 from console.search.meanings import Kind, recognise, tidied
-from console.staff.permissions import Permission, Staff
 from console.staff.throttling import TooManyAttempts, count_use
+from console.trail.actions import Action, Result, staff_trail
+from console.trail.recording import Actor, Entry, NoTrail, record, record_counted
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -27,7 +27,7 @@ DYNAMODB_READ_TIMEOUT_SECONDS = env.float("DYNAMODB_READ_TIMEOUT_SECONDS", defau
 DYNAMODB_MAX_ATTEMPTS = env.int("DYNAMODB_MAX_ATTEMPTS", default=3)
 DYNAMODB_MAX_CONNECTIONS = env.int("DYNAMODB_MAX_CONNECTIONS", default=32)
 REQUEST_DEADLINE_SECONDS = env.float("REQUEST_DEADLINE_SECONDS", default=20.0)
-# TABLE_CONVERSATIONS=… and so on; console.dynamodb.registry knows the keys and the default names.
+# TABLE_CONVERSATIONS=… and so on; console.schema.tables knows the keys and the default names.
 TABLE_NAMES = {
     name.removeprefix("TABLE_"): value for name, value in env.ENVIRON.items() if name.startswith("TABLE_") and value
 }

@@ -8,10 +8,11 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from console import clock, system_sections
-from console.dynamodb import calls, inspection
+from console.access import StaffRequest, requires, signed_in
 from console.error_pages import render_status
-from console.staff.access import StaffRequest, requires, signed_in
-from console.staff.permissions import Permission, Role
+from console.permissions import Permission, Role
+from console.schema import check as inspection
+from console.store import calls
 
 logger = logging.getLogger(__name__)
 

@@ -17,21 +17,21 @@ class ConversationsConfig(AppConfig):
         """
         from console import context, system_sections
         from console.audit import links, looks_recipients, scoping
+        from console.permissions import COMPANY, TENANT
         from console.search import finders
         from console.staff import known_companies, services
-        from console.staff.permissions import COMPANY, TENANT
-        from conversations import sources
+        from conversations import stores as sources
         from conversations.companies import exists as company_exists
         from conversations.companies import names_for, project_names
-        from conversations.indexing.section import TITLE, section
+        from conversations.indexer.section import TITLE, section
         from conversations.listing import url_by_id
         from conversations.lookups import conversations_of, country_codes
         from conversations.release import release_everything_of
         from conversations.scoping import companies_of, recipient_names
         from conversations.search import COMPANIES, CONVERSATIONS
-        from conversations.sources.chats.adapter import Chats
-        from conversations.sources.threads.adapter import Threads
-        from conversations.tenant_conversations.queries import exists as tenant_conversation_exists
+        from conversations.stores.chats.adapter import Chats
+        from conversations.stores.tenant_conversations.queries import exists as tenant_conversation_exists
+        from conversations.stores.threads.adapter import Threads
 
         finders.register(CONVERSATIONS)
         finders.register_codes(country_codes)

@@ -13,16 +13,16 @@ from typing import Any
 from pynamodb.attributes import UnicodeAttribute
 
 from console import clock
-from console.dynamodb.calls import parallel
-from console.dynamodb.connection import call
-from console.dynamodb.keys import SORT_KEY_BYTES, fits
-from console.dynamodb.models import StoreModel, TableMeta
-from console.dynamodb.registry import table_name
-from console.dynamodb.translation import ConditionFailed
-from console.dynamodb.values import plain, plain_item
 from console.errors import NotFound, TableMissing
+from console.permissions import ALL, Staff
 from console.remembering import remembered
-from console.staff.permissions import ALL, Staff
+from console.schema.tables import table_name
+from console.store.calls import parallel
+from console.store.connection import call
+from console.store.errors import ConditionFailed
+from console.store.keys import SORT_KEY_BYTES, fits
+from console.store.models import StoreModel, TableMeta
+from console.store.values import plain, plain_item
 from conversations.models import CompanyProjectIndex, Conversation
 from conversations.reading import is_gone, text_of
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from console import clock
-from console.audit.actions import Action, Result
 from console.audit.records import HandOffEntry
+from console.trail.actions import Action, Result
 from conversations.records import HandOff, HandOffState, Marker
 
 # A trail entry and the item's own time of the same action are written by one request, moments apart.

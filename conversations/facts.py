@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from console import clock
-from console.dynamodb.models import ForeignModel
 from console.facts import Fact, instant_fact
 from console.redaction import mask_identifier, redact, redact_value, without_names
 from console.redaction.credentials import mask_credentials
+from console.store.models import ForeignModel
 from console.trees import Node, clean, tail, text_of, tree_of, well_formed
 from conversations.forms import CHANNELS, words
 from conversations.messages import StoredMessages

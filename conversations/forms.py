@@ -10,10 +10,10 @@ from django import forms
 from django.core.validators import RegexValidator
 from django.http import QueryDict
 
-from console.dynamodb.keys import SORT_KEY_BYTES
 from console.forms import DaysForm, FilterForm, KeyField, LookupForm, bind_lookup, by_look
+from console.permissions import Staff
 from console.search.meanings import is_national
-from console.staff.permissions import Staff
+from console.store.keys import SORT_KEY_BYTES
 from conversations.filters import FAILED, Filters
 from conversations.lookups import Finding, country_codes, find_by_id, find_recipient, find_replies, spellings
 from conversations.records import Summary

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from console.audit.actions import Action, conversation_trail
-from console.audit.recording import Actor, Entry, record_once_an_hour
 from console.errors import TableMissing
+from console.permissions import Permission, Staff
 from console.redaction import excerpt
-from console.staff.permissions import Permission, Staff
+from console.trail.actions import Action, conversation_trail
+from console.trail.recording import Actor, Entry, record_once_an_hour
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.queries import load_row

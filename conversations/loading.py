@@ -10,13 +10,13 @@ from typing import Any, cast
 from boto3.dynamodb.types import TypeSerializer
 
 from console import clock
-from console.dynamodb.connection import call
-from console.dynamodb.keys import PARTITION_KEY_BYTES, SORT_KEY_BYTES
-from console.dynamodb.models import TYPE_WORDS
-from console.dynamodb.registry import TABLES, table_name
-from console.dynamodb.sizes import MAX_ITEM_BYTES, size_of
-from console.dynamodb.translation import ConditionFailed
 from console.errors import NotAccepted
+from console.schema.sizes import MAX_ITEM_BYTES, size_of
+from console.schema.tables import TABLES, table_name
+from console.store.connection import call
+from console.store.errors import ConditionFailed
+from console.store.keys import PARTITION_KEY_BYTES, SORT_KEY_BYTES
+from console.store.models import TYPE_WORDS
 from conversations.models import Conversation
 
 MAX_LINE_BYTES = 4 * 1024 * 1024

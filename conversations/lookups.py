@@ -12,15 +12,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
-from console.dynamodb.calls import parallel
-from console.dynamodb.keys import SORT_KEY_BYTES, fits
-from console.dynamodb.paging import PageRead, Source, read_page
-from console.dynamodb.presence import index_absent
 from console.errors import NotAccepted, TableMissing
+from console.permissions import Staff
 from console.refs import seal
 from console.remembering import remembered
 from console.search.meanings import is_national, tried_with, with_code
-from console.staff.permissions import Staff
+from console.store.calls import parallel
+from console.store.keys import SORT_KEY_BYTES, fits
+from console.store.paging import PageRead, Source, read_page
+from console.store.presence import index_absent
 from conversations.companies import companies_for
 from conversations.filters import Filters
 from conversations.models import CompanyProjectIndex, Conversation, ConversationIdIndex

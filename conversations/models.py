@@ -6,9 +6,9 @@ Other services write these items: read tolerantly, and write only named hand-off
 from pynamodb.attributes import BooleanAttribute, NumberAttribute, UnicodeAttribute
 from pynamodb.indexes import AllProjection, GlobalSecondaryIndex, IncludeProjection, LocalSecondaryIndex
 
-from console.dynamodb.models import ForeignModel, TableMeta
-from console.dynamodb.registry import CONVERSATION_SUMMARY, TABLES
-from console.dynamodb.values import PlainListAttribute, PlainMapAttribute
+from console.schema.tables import CONVERSATION_SUMMARY, TABLES
+from console.store.models import ForeignModel, TableMeta
+from console.store.values import PlainListAttribute, PlainMapAttribute
 
 
 class CompanyProjectIndex(GlobalSecondaryIndex["Conversation"]):

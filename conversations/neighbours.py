@@ -5,8 +5,8 @@ from typing import Any
 from django.http import QueryDict
 
 from console.errors import BadReference, NotFound
+from console.permissions import Permission, Staff
 from console.refs import unseal
-from console.staff.permissions import Permission, Staff
 from console.templatetags.console import zone_of
 from conversations.companies import companies_for
 from conversations.filters import Filters

@@ -6,8 +6,8 @@ Asking is no looking: nothing of a message is read but how many there are, and n
 from dataclasses import dataclass
 
 from console import clock
+from console.permissions import Staff
 from console.refs import is_digest_of, keyed_digest
-from console.staff.permissions import Staff
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.panel import Panel, panel_for

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from console import clock
-from console.audit.recording import read_only_reason
-from console.staff.permissions import Permission, Staff
+from console.permissions import Permission, Staff
+from console.trail.recording import read_only_reason
 from conversations.handoff import HandOffAction, allowed_actions, intent_for, seal_intent
 from conversations.models import Conversation
 from conversations.records import HandOff, HandOffState

@@ -2,14 +2,14 @@
 
 from datetime import timedelta
 
-from console.audit.actions import Action, staff_trail
-from console.audit.recording import Actor, Entry, NoTrail, record_once
 from console.errors import NotFound, TableMissing
+from console.permissions import Permission, Staff
 from console.personal_searches import count_reveal, pseudonym_of
 from console.refs import unseal
 from console.search.meanings import Kind, Meaning
 from console.search.service import Results, search
-from console.staff.permissions import Permission, Staff
+from console.trail.actions import Action, staff_trail
+from console.trail.recording import Actor, Entry, NoTrail, record_once
 from conversations.filters import Filters
 from conversations.queries import any_of, of_recipient
 from conversations.reading import identifier_for

@@ -11,11 +11,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from console import clock
-from console.dynamodb.paging import PAGE_SIZE, RESTARTED, PageRead, Source, read_neighbour, read_page
-from console.dynamodb.presence import index_absent
 from console.errors import NotAccepted, NotFound, StoreUnavailable, TableMissing
+from console.permissions import Staff
 from console.refs import unseal
-from console.staff.permissions import Staff
+from console.store.paging import PAGE_SIZE, RESTARTED, PageRead, Source, read_neighbour, read_page
+from console.store.presence import index_absent
 from conversations.filters import FAILED, Filters
 from conversations.models import (
     SUMMARY_ATTRIBUTES,

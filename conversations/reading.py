@@ -7,11 +7,11 @@ from typing import Any
 
 from console import clock
 from console.bidi import isolated
-from console.dynamodb.connection import known_absent
-from console.dynamodb.registry import RECIPIENT_NAMES
+from console.permissions import Permission, Staff
 from console.redaction import RedactedMemo, cut, mask_identifier, redact, without_names
 from console.refs import seal
-from console.staff.permissions import Permission, Staff
+from console.schema.tables import RECIPIENT_NAMES
+from console.store.connection import known_absent
 from conversations.models import SUMMARY_ATTRIBUTES, Conversation
 from conversations.records import HandOff, HandOffState, Summary
 

@@ -6,8 +6,8 @@ from typing import Any
 from urllib.parse import quote
 
 from console.bidi import isolated
+from console.permissions import Staff
 from console.redaction import redact
-from console.staff.permissions import Staff
 from console.trees import text_of
 from conversations.models import Conversation
 from conversations.reading import identifier_for

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from console.audit.recording import Actor
 from console.errors import StoreUnavailable
+from console.permissions import Staff
 from console.staff import accounts
-from console.staff.permissions import Staff
+from console.trail.recording import Actor
 from conversations.companies import companies_for
 from conversations.handoff import ReleaseReport, release_all
 from conversations.queue.filtered import READS_PER_COMPANY

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from console.dynamodb.connection import call
-from console.dynamodb.keys import SORT_KEY_BYTES, fits
-from console.dynamodb.registry import RECIPIENT_NAMES, table_name
 from console.errors import NotAccepted, TableMissing
+from console.schema.tables import RECIPIENT_NAMES, table_name
+from console.store.connection import call
+from console.store.keys import SORT_KEY_BYTES, fits
 from conversations.models import Conversation, ConversationIdIndex
 from conversations.reading import names_of
 

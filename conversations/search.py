@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from django.urls import reverse
 
+from console.permissions import Permission, Staff
 from console.search.finders import HITS, Finder, Found, Hit
 from console.search.meanings import Kind, is_national, named_so
-from console.staff.permissions import Permission, Staff
 from conversations import companies
 from conversations.listing import conversation_url, url_of
 from conversations.lookups import Finding, find_by_id, find_recipient

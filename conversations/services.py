@@ -8,22 +8,22 @@ from functools import partial
 from typing import Any
 
 from console import clock
-from console.audit.actions import Action, conversation_trail
 from console.audit.queries import hand_off_entries
-from console.audit.recording import Actor, Entry, NoTrail, record, record_once_an_hour
 from console.audit.records import HandOffEntry
 from console.audit.state import StatePanel, read_state, with_switches
 from console.audit.switches import read_switches
 from console.bidi import spelled_out
-from console.dynamodb.calls import parallel
-from console.dynamodb.connection import call
-from console.dynamodb.registry import table_name
-from console.dynamodb.values import plain
 from console.errors import ConsoleError, NotFound, TableMissing
+from console.permissions import Permission, Staff
 from console.personal_searches import count_reveal
 from console.redaction import without_names
 from console.refs import unseal
-from console.staff.permissions import Permission, Staff
+from console.schema.tables import table_name
+from console.store.calls import parallel
+from console.store.connection import call
+from console.store.values import plain
+from console.trail.actions import Action, conversation_trail
+from console.trail.recording import Actor, Entry, NoTrail, record, record_once_an_hour
 from conversations.events import Story, story_of
 from conversations.facts import protected
 from conversations.messages import StoredMessages

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from console import clock
-from console.staff.permissions import Staff
+from console.permissions import Staff
 from console.templatetags.console import day, zone_of
 from conversations.events import Event, Story
 from conversations.messages import StoredMessages

@@ -3,7 +3,7 @@
 from django.urls import path, register_converter
 
 import tenants.urls  # noqa: F401 registers <tenant:…>
-from conversations import sources as stores
+from conversations import stores
 from conversations.views import (
     conversation,
     find,

@@ -11,10 +11,10 @@ from random import Random
 from typing import Any
 
 from console import clock
-from console.audit.actions import Action, Result
-from console.audit.recording import PLATFORM, Actor, Entry, build
 from console.clock import parse_instant, to_epoch, to_iso
-from conversations.indexing.entries import Request, sort_key
+from console.trail.actions import Action, Result
+from console.trail.recording import PLATFORM, Actor, Entry, build
+from conversations.indexer.entries import Request, sort_key
 from demo.dialogues import DialogueError, Turn
 from demo.staff import ROLES
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from boto3.dynamodb.types import TypeSerializer
 
-from console.dynamodb.connection import call
-from console.dynamodb.definition import create_table_request
-from console.dynamodb.registry import TABLES, table_name
+from console.schema.definition import create_table_request
+from console.schema.tables import TABLES, table_name
+from console.store.connection import call
 from conversations.companies import PARTITION
 from demo import chats, conversations, tenant_conversations, tenants, threads
 

@@ -7,8 +7,8 @@ from django.urls import reverse
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.views.decorators.http import require_safe
 
+from console.access import public
 from console.staff import authentication
-from console.staff.access import public
 from console.staff.authentication import SignedIn
 from console.staff.cookies import set_session_cookie
 from console.staff.views.visits import visit_of

@@ -11,8 +11,8 @@ from uuid import UUID
 
 from django.conf import settings
 
-from console.audit.actions import Action, Result
 from console.clock import parse_instant, to_epoch, to_iso
+from console.trail.actions import Action, Result
 
 Item = dict[str, Any]
 Record = tuple[str, Item]

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from console import clock
-from console.audit.actions import Action, staff_trail
-from console.audit.recording import Actor, Entry, record
+from console.permissions import Role
 from console.staff import passwords, services
 from console.staff.models import StaffAccount
-from console.staff.permissions import Role
+from console.trail.actions import Action, staff_trail
+from console.trail.recording import Actor, Entry, record
 
 DEMO = Actor("demo", "operator")
 # The same for everybody, and too easy for the rules of passwords, which are not asked.

@@ -10,9 +10,9 @@ class TenantsConfig(AppConfig):
 
     def ready(self) -> None:
         """Register what the base asks apps for: which tenants there are, and how they are found."""
+        from console.permissions import TENANT
         from console.search import finders
         from console.staff import known_companies
-        from console.staff.permissions import TENANT
         from tenants.queries import exists, names_for
         from tenants.search import FINDERS
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pynamodb.transactions import TransactWrite
 
 from console import clock
-from console.audit.actions import Action
-from console.dynamodb.batches import BATCH, batch_get
 from console.errors import Conflict, NotFound
-from console.staff.permissions import Permission, Staff
+from console.permissions import Permission, Staff
+from console.store.batches import BATCH, batch_get
+from console.trail.actions import Action
 from tenants.channel_types import label_of
 from tenants.keys import OWNER, Channel, check_key, partition_of
 from tenants.models import ChannelGuard, ChannelMapping

@@ -3,11 +3,11 @@
 from pynamodb.transactions import TransactWrite
 
 from console import clock
-from console.audit.actions import Action
-from console.dynamodb.translation import TransactionRefused
 from console.errors import Conflict, Invalid, NotFound
+from console.permissions import COMPANY, TENANT, Permission, Staff
 from console.staff import known_companies
-from console.staff.permissions import COMPANY, TENANT, Permission, Staff
+from console.store.errors import TransactionRefused
+from console.trail.actions import Action
 from tenants.keys import check_key, company_key, partition_of
 from tenants.models import TenantCompany
 from tenants.writing import check_exists, check_writer, current_meta, entry_of, write

@@ -2,7 +2,7 @@
 
 from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 
-from console.dynamodb.models import StoreModel, TableMeta
+from console.store.models import StoreModel, TableMeta
 
 
 class SavedSettings(StoreModel):

@@ -8,7 +8,7 @@ from django.http import QueryDict
 
 from console.errors import Invalid
 from console.forms import PLAIN_TEXT, FilterForm, cleaned_by
-from console.staff.permissions import Staff
+from console.permissions import Staff
 from tenants.channel_types import MAX_CHANNEL_ID, MAX_TYPE, TYPES
 from tenants.companies import OUT_OF_SCOPE
 from tenants.keys import MAX_ID, MAX_NAME, Channel, checked_company_id, checked_name, checked_tenant_id, proposed_id

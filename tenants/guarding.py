@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 from pynamodb.transactions import TransactWrite
 
-from console.audit.actions import Action, tenant_trail
-from console.audit.recording import COMMAND_LINE, Entry
-from console.dynamodb.translation import TransactionRefused
+from console.store.errors import TransactionRefused
+from console.trail.actions import Action, tenant_trail
+from console.trail.recording import COMMAND_LINE, Entry
 from console.trees import text_of
 from tenants.channels import Claims, add_guard, in_words
 from tenants.keys import Channel, Kind, partition_of, tenant_of

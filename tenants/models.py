@@ -8,8 +8,8 @@ from typing import Any
 from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 from pynamodb.indexes import AllProjection, GlobalSecondaryIndex
 
-from console.dynamodb.models import ForeignModel, TableMeta
-from console.dynamodb.presence import index_keys
+from console.store.models import ForeignModel, TableMeta
+from console.store.presence import index_keys
 from tenants.keys import Kind, kind_of
 
 

@@ -14,13 +14,13 @@ from pynamodb.expressions.update import Action as UpdateAction
 from pynamodb.transactions import TransactWrite
 
 from console import clock
-from console.audit.actions import Action, staff_trail
-from console.audit.recording import Actor, Entry
-from console.dynamodb.translation import ConditionFailed, TransactionRefused
 from console.errors import Conflict, NotFound
+from console.permissions import TENANT, Permission, Staff
 from console.staff import known_companies
 from console.staff.models import StaffAccount
-from console.staff.permissions import TENANT, Permission, Staff
+from console.store.errors import ConditionFailed, TransactionRefused
+from console.trail.actions import Action, staff_trail
+from console.trail.recording import Actor, Entry
 from tenants import settings_text
 from tenants.channels import Claims, add_claim, check_free, claims_of
 from tenants.companies import add_company, check_company

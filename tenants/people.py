@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from console.dynamodb.batches import batch_get
-from console.dynamodb.calls import parallel
-from console.dynamodb.connection import call
-from console.dynamodb.keys import SORT_KEY_BYTES, fits
-from console.dynamodb.models import ForeignModel
-from console.dynamodb.presence import index_ready
-from console.dynamodb.registry import table_name
-from console.staff.permissions import Permission, Staff
+from console.permissions import Permission, Staff
+from console.schema.tables import table_name
+from console.store.batches import batch_get
+from console.store.calls import parallel
+from console.store.connection import call
+from console.store.keys import SORT_KEY_BYTES, fits
+from console.store.models import ForeignModel
+from console.store.presence import index_ready
 from tenants.channel_types import label_of
 from tenants.keys import USER, partition_of, tenant_of, user_key
 from tenants.models import TenantItem

@@ -9,17 +9,17 @@ from functools import partial
 from typing import Any
 
 from console import clock
-from console.dynamodb.batches import BATCH, batch_get
-from console.dynamodb.calls import parallel
-from console.dynamodb.connection import call
-from console.dynamodb.keys import SORT_KEY_BYTES, fits
-from console.dynamodb.models import ForeignModel
-from console.dynamodb.paging import PAGE_SIZE, PageRead, Source, read_page
-from console.dynamodb.presence import index_absent, index_ready, table_ready
-from console.dynamodb.registry import table_name
 from console.errors import NotFound, TableMissing
+from console.permissions import Permission, Staff
 from console.refs import seal_cursor, unseal_cursor
-from console.staff.permissions import Permission, Staff
+from console.schema.tables import table_name
+from console.store.batches import BATCH, batch_get
+from console.store.calls import parallel
+from console.store.connection import call
+from console.store.keys import SORT_KEY_BYTES, fits
+from console.store.models import ForeignModel
+from console.store.paging import PAGE_SIZE, PageRead, Source, read_page
+from console.store.presence import index_absent, index_ready, table_ready
 from tenants.keys import INVITE, MEMORY, MEMORY_END, META, OWNER, Channel, Kind, partition_of, tenant_of
 from tenants.models import ChannelGuard, ChannelMappingIndex, InvertedIndex, TenantItem, TenantMeta, UserMemory, item_of
 from tenants.reading import invitation_of, memory_of, row_of, shown_to, tenant_record

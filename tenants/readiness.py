@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from console.staff.permissions import Staff
+from console.permissions import Staff
 from tenants.channel_types import label_of
 from tenants.channels import ChannelTaken, check_free, claims_among
 from tenants.records import Tenant

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from console import clock
-from console.dynamodb.models import ForeignModel
 from console.facts import Fact
+from console.permissions import Permission, Staff
 from console.redaction import redact, redact_value
 from console.refs import seal
-from console.staff.permissions import Permission, Staff
+from console.store.models import ForeignModel
 from console.trees import Node, clean, text_of, tree_of
 from tenants import settings_text
 from tenants.channel_types import is_digest, label_of

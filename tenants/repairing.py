@@ -9,9 +9,9 @@ from typing import Any
 
 from pynamodb.transactions import TransactWrite
 
-from console.audit.actions import Action, tenant_trail
-from console.audit.recording import COMMAND_LINE, Entry
-from console.dynamodb.translation import TransactionRefused
+from console.store.errors import TransactionRefused
+from console.trail.actions import Action, tenant_trail
+from console.trail.recording import COMMAND_LINE, Entry
 from console.trees import text_of
 from tenants.keys import Kind
 from tenants.models import TenantUser, item_of

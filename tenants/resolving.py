@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from console.permissions import Permission, Staff
 from console.refs import seal
-from console.staff.permissions import Permission, Staff
 from tenants.channel_types import is_digest, label_of
 from tenants.keys import Channel
 from tenants.queries import metas_of, owners_of

@@ -3,9 +3,9 @@
 from django.urls import reverse
 
 from console.errors import Invalid
+from console.permissions import Permission, Staff
 from console.search.finders import HITS, Finder, Found, Hit
 from console.search.meanings import Kind, named_so
-from console.staff.permissions import Permission, Staff
 from tenants.channel_types import TYPES, checked_channel, label_of
 from tenants.keys import Channel
 from tenants.people import KnownUsers, users_known_by, users_of_id

@@ -15,10 +15,10 @@ from pynamodb.expressions.update import Action as UpdateAction
 from pynamodb.transactions import TransactWrite
 
 from console import clock
-from console.audit.actions import Action
-from console.dynamodb.translation import TransactionRefused
 from console.errors import Conflict, Invalid, NotFound
-from console.staff.permissions import Permission, Staff
+from console.permissions import Permission, Staff
+from console.store.errors import TransactionRefused
+from console.trail.actions import Action
 from console.trees import text_of
 from tenants import settings_text
 from tenants.console_items import SavedSettings

@@ -4,10 +4,10 @@ from enum import StrEnum
 
 from pynamodb.transactions import TransactWrite
 
-from console.audit.actions import Action
-from console.dynamodb.translation import TransactionRefused
 from console.errors import Conflict, Invalid
-from console.staff.permissions import Permission, Staff
+from console.permissions import Permission, Staff
+from console.store.errors import TransactionRefused
+from console.trail.actions import Action
 from tenants.keys import META, partition_of
 from tenants.models import TenantMeta
 from tenants.queries import load_tenant

@@ -12,11 +12,11 @@ from typing import Any
 from pynamodb.expressions.condition import Condition
 from pynamodb.transactions import TransactWrite
 
-from console.audit.actions import Action
-from console.dynamodb.connection import call
-from console.dynamodb.registry import table_name
 from console.errors import Conflict, Invalid, NotFound, StoreUnavailable
-from console.staff.permissions import Permission, Staff
+from console.permissions import Permission, Staff
+from console.schema.tables import table_name
+from console.store.connection import call
+from console.trail.actions import Action
 from console.trees import text_of
 from tenants.keys import USERS, Kind, check_key, partition_of, tenant_of, user_key
 from tenants.models import TenantUser, UsersGuard, item_of

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from console.dynamodb.connection import call
-from console.dynamodb.registry import table_name
-from console.dynamodb.values import with_bytes
+from console.schema.tables import table_name
+from console.store.connection import call
+from console.store.values import with_bytes
 
 RawItem = dict[str, dict[str, Any]]
 Progress = Callable[[int], object]

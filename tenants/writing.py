@@ -6,12 +6,12 @@ from typing import Any
 from pynamodb.transactions import TransactWrite
 
 from console import clock
-from console.audit.actions import Action, tenant_trail
-from console.audit.recording import Actor, Entry, build
-from console.dynamodb.connection import transaction
-from console.dynamodb.translation import TransactionRefused
 from console.errors import Conflict, NotFound, Throttled
-from console.staff.permissions import Permission, Staff
+from console.permissions import Permission, Staff
+from console.store.connection import transaction
+from console.store.errors import TransactionRefused
+from console.trail.actions import Action, tenant_trail
+from console.trail.recording import Actor, Entry, build
 from tenants.keys import META, partition_of
 from tenants.models import TenantMeta
 from tenants.queries import check_tenant

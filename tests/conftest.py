@@ -14,7 +14,7 @@ from django.test.signals import root_urlconf_changed
 from django.urls import set_urlconf
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-from console.dynamodb.registry import TABLES
+from console.schema.tables import TABLES
 from demo import dynamodb_local
 from tests.direct import handed_over
 from tests.store import Store
@@ -166,7 +166,7 @@ def transactional_db() -> None:
 def _forget_what_is_there() -> None:
     """Which tables exist is remembered for a minute, counts and names for seconds; each test has its own."""
     from console import remembering
-    from console.dynamodb import presence
+    from console.store import presence
 
     presence.forget()
     remembering.forget_everything()

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from console.dynamodb.policies import POLICIES
-from console.dynamodb.registry import TABLES
+from console.schema.policies import POLICIES
+from console.schema.tables import TABLES
 
 ROOT = Path(__file__).resolve().parent.parent
 SETTINGS, EXAMPLE = ROOT / "console" / "settings.py", ROOT / ".env.example"

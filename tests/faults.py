@@ -23,8 +23,8 @@ import botocore.endpoint
 from botocore.awsrequest import AWSResponse
 from botocore.exceptions import BotoCoreError, ReadTimeoutError
 
-from console.dynamodb.client import client
-from console.dynamodb.registry import key_of
+from console.schema.tables import key_of
+from console.store.client import client
 
 Request = dict[str, Any]
 Where = Callable[[Request], bool]

@@ -45,12 +45,12 @@ ACCEPTED = Path(__file__).with_name("mutation_accepted.txt")
 TARGETS: dict[str, tuple[str, ...]] = {
     "conversations/handoff": ("tests/conversations/handoff", "tests/conversations/test_hand_off_view.py"),
     "tenants/channels.py": ("tests/tenants/test_channels.py", "tests/tenants/test_channel_conditions.py"),
-    "console/staff/permissions.py": (
+    "console/permissions.py": (
         "tests/console/staff/test_permissions.py",
         "tests/console/staff/test_guard.py",
         "tests/console/staff/test_directory.py",
     ),
-    "console/staff/access.py": ("tests/console/staff/test_guard.py",),
+    "console/access.py": ("tests/console/staff/test_guard.py",),
     "console/middleware.py": (
         "tests/console/staff/test_guard.py",
         "tests/console/staff/test_sessions.py",

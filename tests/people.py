@@ -6,11 +6,11 @@ from django.conf import settings
 from django.test import Client
 
 from console import clock
-from console.audit.actions import Action
-from console.audit.recording import Actor, Entry, build
+from console.permissions import ALL, Staff
 from console.staff import sessions
 from console.staff.models import StaffAccount
-from console.staff.permissions import ALL, Staff
+from console.trail.actions import Action
+from console.trail.recording import Actor, Entry, build
 
 COMPANY = "ci-aaa-001"
 OTHER_COMPANY = "ci-bbb-002"

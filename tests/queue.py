@@ -1,7 +1,7 @@
 """The queue's index as the indexer leaves it, for tests of what reads it."""
 
 from console import clock, remembering
-from conversations.indexing.lease import LEASE, PARTITION
+from conversations.indexer.lease import LEASE, PARTITION
 from tests.store import Store
 
 

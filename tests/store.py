@@ -15,9 +15,9 @@ from boto3.dynamodb.types import Binary, TypeDeserializer, TypeSerializer
 from botocore.client import BaseClient
 from django.conf import settings
 
-from console.dynamodb.client import client as console_client
-from console.dynamodb.definition import create_table_request
-from console.dynamodb.registry import TABLES, key_of, table_name
+from console.schema.definition import create_table_request
+from console.schema.tables import TABLES, key_of, table_name
+from console.store.client import client as console_client
 from demo.dynamodb_local import plain_client
 
 WRITES = {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}
@@ -230,7 +230,7 @@ def _in_memory(name: str) -> list[dict[str, Any]] | None:
     """All items of a table as DynamoDB JSON, straight from moto's memory; None where only an answer has them right."""
     from moto.backends import get_backend
 
-    from console.dynamodb import embedded_speed
+    from console.store import embedded_speed
 
     backends = [backend for account in get_backend("dynamodb").values() for backend in account.values()]
     found = [table for backend in backends for table_name, table in backend.tables.items() if table_name == name]

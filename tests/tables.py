@@ -5,9 +5,9 @@ import io
 import pytest
 from django.core.management import CommandError, call_command
 
-from console.dynamodb import provisioning
-from console.dynamodb.definition import create_table_request
-from console.dynamodb.registry import TABLES
+from console.schema import create as provisioning
+from console.schema.definition import create_table_request
+from console.schema.tables import TABLES
 
 OURS = {key for key, spec in TABLES.items() if spec.ours}
 # Operations that change a table.

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from console.dynamodb.connection import call
-from console.dynamodb.translation import ConditionFailed
 from console.errors import StoreUnavailable
+from console.store.connection import call
+from console.store.errors import ConditionFailed
 from tests import faults
 
 
@@ -58,7 +58,7 @@ def test_a_process_can_be_killed_around_a_call(store, fault, stored):
     script = f"""
 import django
 django.setup()
-from console.dynamodb.connection import call
+from console.store.connection import call
 from tests import faults
 with faults.{fault}("PutItem"):
     call("PutItem", TableName="{store.name("CONSOLE")}", Item={{"pk": {{"S": "a"}}, "sk": {{"S": "b"}}}})

@@ -6,11 +6,11 @@ is not there, or not of the type that it should be, is left out.
 
 from typing import Any
 
-from console.audit.actions import Action
 from console.audit.code_names import in_words
 from console.audit.shares import per_cent, share_of
 from console.bidi import isolated
 from console.redaction import redact
+from console.trail.actions import Action
 from console.trees import text_of
 
 MAX_WORDS = 80

@@ -6,12 +6,12 @@ Each of the two is in order of time by itself; who wants one order merges them a
 
 from typing import Any
 
-from console.audit.actions import HAND_OFF_PREFIX
-from console.audit.models import ActorIndex, AuditEntry, ConversationEventsIndex, IdempotencyRecord
-from console.dynamodb.connection import call
-from console.dynamodb.presence import index_ready, table_ready
-from console.dynamodb.registry import table_name
 from console.errors import TableMissing
+from console.schema.tables import table_name
+from console.store.connection import call
+from console.store.presence import index_ready, table_ready
+from console.trail.actions import HAND_OFF_PREFIX
+from console.trail.models import ActorIndex, AuditEntry, ConversationEventsIndex, IdempotencyRecord
 
 # The first character of timestamps; epochs, until 2033, come before it.
 SPLIT = "2"

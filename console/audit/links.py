@@ -10,8 +10,8 @@ from django.urls import reverse
 
 from console.audit.scoping import is_conversation_trail
 from console.errors import ConsoleError
+from console.permissions import Permission, Staff
 from console.refs import seal
-from console.staff.permissions import Permission, Staff
 
 logger = logging.getLogger(__name__)
 

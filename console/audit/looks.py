@@ -9,22 +9,22 @@ from typing import Any, TypeVar
 from django.urls import reverse
 
 from console.audit import scoping
-from console.audit.actions import CHAT_TRAIL, STAFF_TRAIL, TENANT_TRAIL, THREAD_TRAIL, Action
 from console.audit.looks_exports import NOWHERE, Across, exports_across
-from console.audit.models import AuditEntry
 from console.audit.names import name_of
 from console.audit.queries import display_names, happened_at
-from console.audit.results import outcome_of
 from console.audit.review.filters import LOOKS, NOBODY, Review
 from console.audit.review.gathering import Gathered, gather, look_ahead
 from console.audit.review.plan import TRAIL_BY_TRAIL
 from console.audit.rows import PLATFORM_NAMES, as_payload, text_in, times_of
 from console.audit.scoping import is_conversation_trail
 from console.errors import NotFound
+from console.permissions import Staff
 from console.redaction import redact
 from console.refs import seal
 from console.staff.accounts import normal_username
-from console.staff.permissions import Staff
+from console.trail.actions import CHAT_TRAIL, STAFF_TRAIL, TENANT_TRAIL, THREAD_TRAIL, Action
+from console.trail.models import AuditEntry
+from console.trail.results import outcome_of
 from console.trees import text_of
 
 K = TypeVar("K", bound=Hashable)

@@ -10,19 +10,19 @@ from functools import partial
 from typing import Any
 
 from console.audit import scoping
-from console.audit.actions import Action
-from console.audit.models import AuditEntry
 from console.audit.queries import happened_at, instant_of
 from console.audit.review.filters import Review
 from console.audit.review.gathering import PIECE, gather, look_ahead
 from console.audit.review.streams import RANGES
 from console.audit.rows import as_payload, text_in
 from console.clock import parse_instant
-from console.dynamodb.calls import parallel
-from console.dynamodb.connection import call
-from console.dynamodb.registry import table_name
+from console.permissions import Staff
 from console.redaction import redact
-from console.staff.permissions import Staff
+from console.schema.tables import table_name
+from console.store.calls import parallel
+from console.store.connection import call
+from console.trail.actions import Action
+from console.trail.models import AuditEntry
 
 # With the one that tells that there are more it is a piece: one Query, but for expired entries.
 EXPORTS_READ = PIECE - 1

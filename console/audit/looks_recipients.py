@@ -10,14 +10,14 @@ from console import clock
 from console.audit.history import read_entries
 from console.audit.looks import OF_PERSONS, Looks, person_in, rows_by_person
 from console.audit.looks_exports import Across
-from console.audit.models import AuditEntry
 from console.audit.queries import is_of
 from console.audit.review.filters import LOOKS, Review
 from console.audit.review.gathering import gather
-from console.dynamodb.calls import parallel
 from console.errors import NotFound
+from console.permissions import Permission, Staff
 from console.personal_searches import pseudonym_of
-from console.staff.permissions import Permission, Staff
+from console.store.calls import parallel
+from console.trail.models import AuditEntry
 
 # From a typed number or address and who asks to the id and company of each conversation in their scope, and whether
 # there are more: bounded reads. Raises the store's errors.

@@ -1,7 +1,7 @@
 """What a trail is called on its page: its partition without personal data."""
 
-from console.audit.actions import CHAT_TRAIL, STAFF_TRAIL, SYSTEM_TRAIL, TENANT_TRAIL, THREAD_TRAIL
 from console.redaction import redact
+from console.trail.actions import CHAT_TRAIL, STAFF_TRAIL, SYSTEM_TRAIL, TENANT_TRAIL, THREAD_TRAIL
 
 _NAMES = {STAFF_TRAIL: "Staff account", TENANT_TRAIL: "Tenant", THREAD_TRAIL: "Thread", CHAT_TRAIL: "Chat"}
 

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from console import clock, refs
 from console.audit import scoping
-from console.audit.actions import HAND_OFF_ACTIONS
 from console.audit.history import read_entries
-from console.audit.models import AuditEntry, CompanyIndex, IdempotencyRecord
 from console.audit.records import HandOffEntry, TrailPage, TrailRow
-from console.audit.results import outcome_of
 from console.audit.rows import as_payload, colleagues_in, may_be_later, moment_of, row_of_entry, row_of_record
-from console.dynamodb.batches import batch_get
-from console.dynamodb.calls import parallel
-from console.dynamodb.existence import any_item
-from console.dynamodb.keys import fits
-from console.dynamodb.presence import index_ready
 from console.errors import ConsoleError, NotAccepted, TableMissing
+from console.permissions import Role, Staff
 from console.redaction import redact, without_names
 from console.staff.models import StaffAccount
-from console.staff.permissions import Role, Staff
+from console.store.batches import batch_get
+from console.store.calls import parallel
+from console.store.existence import any_item
+from console.store.keys import fits
+from console.store.presence import index_ready
+from console.trail.actions import HAND_OFF_ACTIONS
+from console.trail.models import AuditEntry, CompanyIndex, IdempotencyRecord
+from console.trail.results import outcome_of
 from console.trees import clean, text_of
 
 if TYPE_CHECKING:

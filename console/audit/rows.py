@@ -5,15 +5,15 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from console import clock
-from console.audit.actions import STAFF_TRAIL, Action, outcome, staff_trail
 from console.audit.events.keys import decode, shown_key
-from console.audit.models import AuditEntry, IdempotencyRecord
 from console.audit.records import TrailRow
-from console.audit.results import REFUSED, outcome_of, reason_of
 from console.audit.sentences import COLLEAGUES, sentence, tone
 from console.bidi import isolated
 from console.redaction import redact, redact_value
 from console.refs import seal
+from console.trail.actions import STAFF_TRAIL, Action, outcome, staff_trail
+from console.trail.models import AuditEntry, IdempotencyRecord
+from console.trail.results import REFUSED, outcome_of, reason_of
 from console.trees import text_of, tree_of, well_formed
 
 PLATFORM_NAMES = {"platform": "The platform", "command-line": "An operator", "unknown": "Somebody"}

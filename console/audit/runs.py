@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from console import clock
-from console.audit.actions import SYSTEM_TRAIL, Action, Result
-from console.audit.models import AuditEntry
-from console.audit.recording import COMMAND_LINE, Entry, build
+from console.trail.actions import SYSTEM_TRAIL, Action, Result
+from console.trail.models import AuditEntry
+from console.trail.recording import COMMAND_LINE, Entry, build
 
 
 @dataclass(slots=True)

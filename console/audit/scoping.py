@@ -7,9 +7,9 @@ conversation belongs when the trail's own entries do not, and who its recipient 
 import re
 from collections.abc import Callable, Iterable
 
-from console.audit.actions import CHAT_TRAIL, STAFF_TRAIL, SYSTEM_TRAIL, TENANT_TRAIL, THREAD_TRAIL, staff_trail
 from console.errors import NotFound
-from console.staff.permissions import Permission, Staff
+from console.permissions import Permission, Staff
+from console.trail.actions import CHAT_TRAIL, STAFF_TRAIL, SYSTEM_TRAIL, TENANT_TRAIL, THREAD_TRAIL, staff_trail
 
 # From a conversation's id to the companies that have one of that id (most often one; none if unknown).
 Resolver = Callable[[str], frozenset[str]]

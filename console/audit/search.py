@@ -4,10 +4,10 @@ from django.urls import reverse
 
 from console.audit.events.keys import decode
 from console.audit.events.queries import find_event
+from console.permissions import Permission, Staff
 from console.refs import seal
 from console.search.finders import Finder, Found, Hit
 from console.search.meanings import Kind
-from console.staff.permissions import Permission, Staff
 
 
 def _event(value: str, staff: Staff) -> Found:

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from console.audit.actions import HAND_OFF_PREFIX, Action, Result
 from console.audit.causes import MAX_WORDS, causes_of
 from console.bidi import isolated
+from console.trail.actions import HAND_OFF_PREFIX, Action, Result
 from console.trees import text_of
 
 # What was done, what was tried. {…} is filled from the payload; a part in [] falls away when its value is missing.

@@ -10,14 +10,14 @@ from console import clock
 from console.audit import scoping
 from console.audit.code_names import in_words, is_code_name
 from console.audit.events.keys import shown_message
-from console.audit.models import ConversationState
 from console.audit.shares import per_cent, share_of
 from console.audit.switches import Switches, read_switches
 from console.bidi import isolated
-from console.dynamodb.calls import parallel
 from console.errors import ConsoleError, NotFound, TableMissing
 from console.facts import Fact, instant_fact
 from console.redaction import redact, redact_value, without_names
+from console.store.calls import parallel
+from console.trail.models import ConversationState
 from console.trees import tail, text_of, well_formed
 
 NOTHING = "The middleware has no state for this conversation."

@@ -11,13 +11,13 @@ from typing import Any
 
 from console import clock
 from console.audit.history import has_record_index, read_records
-from console.audit.models import AuditEntry, IdempotencyRecord
 from console.audit.queries import key_of
-from console.dynamodb.batches import batch_get
-from console.dynamodb.connection import call
-from console.dynamodb.registry import table_name
 from console.errors import ConsoleError, TableMissing
 from console.facts import distance
+from console.schema.tables import table_name
+from console.store.batches import batch_get
+from console.store.connection import call
+from console.trail.models import AuditEntry, IdempotencyRecord
 
 # The console's own records hold the attributes because the schema requires them: no switch was looked at.
 CONSOLE_MODE = "console"

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from console.permissions import Permission, Staff
 from console.search.meanings import Kind
-from console.staff.permissions import Permission, Staff
 
 # Of what one name finds, in one store.
 HITS = 20

@@ -7,9 +7,9 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 from console.errors import ConsoleError, NotFound, TableMissing
+from console.permissions import Staff
 from console.search.finders import Find, Finder, Found, Hit, country_codes, finders
 from console.search.meanings import UNSEARCHED, Kind, Meaning, is_national, tried_with, with_code
-from console.staff.permissions import Staff
 
 logger = logging.getLogger(__name__)
 

@@ -13,15 +13,15 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from console import clock
+from console.access import StaffRequest, signed_in
 from console.errors import BadReference
 from console.forms import NO_REASON, KeyField, ask_reason
+from console.permissions import Staff
 from console.personal_searches import HOUR, has_reason, must_say_why, on_record
 from console.refs import seal, unseal
 from console.search.meanings import MAX_LENGTH, recognise
 from console.search.service import Results, taken_for
 from console.search.service import search as search_stores
-from console.staff.access import StaffRequest, signed_in
-from console.staff.permissions import Staff
 
 _KIND = "search"
 

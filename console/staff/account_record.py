@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from console import clock
+from console.permissions import Scope, Staff, id_of
 from console.staff import second_factor
 from console.staff.directory import Deed, State, reason_against, state_of
 from console.staff.known_companies import KnownCompanies
 from console.staff.models import OPENID_CONNECT, StaffAccount
-from console.staff.permissions import Scope, Staff, id_of
 
 IDS_LISTED = 40
 

@@ -9,13 +9,13 @@ from pynamodb.expressions.update import Action as UpdateAction
 from pynamodb.transactions import TransactWrite
 
 from console import clock
-from console.audit.actions import Action, staff_trail
-from console.audit.recording import Actor, Entry, build, write_with_entry
-from console.dynamodb.presence import index_ready
-from console.dynamodb.translation import TransactionRefused
 from console.errors import Conflict, ConsoleError, Invalid, NotFound
+from console.permissions import ALL, Role
 from console.staff.models import RoleIndex, StaffAccount
-from console.staff.permissions import ALL, Role
+from console.store.errors import TransactionRefused
+from console.store.presence import index_ready
+from console.trail.actions import Action, staff_trail
+from console.trail.recording import Actor, Entry, build, write_with_entry
 
 logger = logging.getLogger(__name__)
 

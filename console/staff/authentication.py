@@ -14,16 +14,16 @@ from django.views.decorators.debug import sensitive_variables
 from pynamodb.expressions.update import Action as UpdateAction
 
 from console import clock, refs
-from console.audit import recording
-from console.audit.actions import SYSTEM_TRAIL, Action, Result, staff_trail
-from console.audit.recording import Actor, Entry, build, record_counted, record_where_possible
 from console.errors import BadReference, ConsoleError, Invalid, NotFound, TableMissing
+from console.permissions import Staff
 from console.refs import as_letters
 from console.staff import oidc, password_links, passwords, second_factor, sessions, throttling
 from console.staff.accounts import find
 from console.staff.models import PASSWORD, StaffAccount, StaffSession
-from console.staff.permissions import Staff
 from console.staff.throttling import TooManyAttempts
+from console.trail import recording
+from console.trail.actions import SYSTEM_TRAIL, Action, Result, staff_trail
+from console.trail.recording import Actor, Entry, build, record_counted, record_where_possible
 
 logger = logging.getLogger(__name__)
 

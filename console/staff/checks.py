@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable
 from zoneinfo import available_timezones
 
 from console.errors import Invalid
+from console.permissions import ALL, COMPANY, TENANT, Scope
 from console.staff.accounts import normal_username
-from console.staff.permissions import ALL, COMPANY, TENANT, Scope
 
 MAX_SCOPE = 500
 MAX_ID = 200

@@ -12,16 +12,16 @@ from enum import StrEnum
 from functools import partial
 
 from console import clock
-from console.dynamodb.calls import parallel
-from console.dynamodb.connection import call
-from console.dynamodb.presence import index_ready
-from console.dynamodb.registry import table_name
 from console.errors import Conflict, Invalid, NotFound
+from console.permissions import COMPANY, TENANT, Role, Scope, Staff, id_of
 from console.refs import seal_cursor, unseal_cursor
+from console.schema.tables import table_name
 from console.search.meanings import named_so
 from console.staff import accounts, known_companies, second_factor
 from console.staff.models import OPENID_CONNECT, RoleIndex, StaffAccount
-from console.staff.permissions import COMPANY, TENANT, Role, Scope, Staff, id_of
+from console.store.calls import parallel
+from console.store.connection import call
+from console.store.presence import index_ready
 
 PAGE_SIZE = 50
 # A page with filters looks at so many accounts of each role at once, and so often.

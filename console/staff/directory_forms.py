@@ -10,6 +10,7 @@ from django.http import QueryDict
 from console import clock
 from console.errors import Invalid
 from console.forms import PLAIN_TEXT, FilterForm, cleaned_by
+from console.permissions import ALL, COMPANY, TENANT, Role, Scope, Staff, id_of
 from console.staff import directory
 from console.staff.account_record import scope_words
 from console.staff.checks import MAX_NAME, checked_display_name, checked_scope, checked_username
@@ -17,7 +18,6 @@ from console.staff.directory import Filters, State
 from console.staff.known_companies import KnownCompanies
 from console.staff.models import OPENID_CONNECT, PASSWORD, StaffAccount
 from console.staff.own_forms import zone_choices
-from console.staff.permissions import ALL, COMPANY, TENANT, Role, Scope, Staff, id_of
 
 ROLE_WORDS = {
     Role.AGENT: "works the queue: reads conversations, takes them over and hands them back, sees numbers and addresses",

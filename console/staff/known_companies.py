@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from console.errors import ConsoleError
-from console.staff.permissions import COMPANY, TENANT, Staff
+from console.permissions import COMPANY, TENANT, Staff
 
 logger = logging.getLogger(__name__)
 

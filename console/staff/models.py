@@ -3,11 +3,11 @@
 from pynamodb.attributes import BooleanAttribute, NumberAttribute, UnicodeAttribute, UnicodeSetAttribute
 from pynamodb.indexes import AllProjection, GlobalSecondaryIndex, IncludeProjection
 
-from console.dynamodb.models import StoreModel, TableMeta
-from console.dynamodb.registry import TABLES
-from console.dynamodb.values import PlainListAttribute
 from console.errors import StoreUnavailable
-from console.staff.permissions import Role, Scope, Staff
+from console.permissions import Role, Scope, Staff
+from console.schema.tables import TABLES
+from console.store.models import StoreModel, TableMeta
+from console.store.values import PlainListAttribute
 
 # What `signs_in_with` holds: a password kept here, or the company's own sign-in (OpenID Connect).
 PASSWORD, OPENID_CONNECT = "password", "openid-connect"

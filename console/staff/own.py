@@ -15,9 +15,8 @@ from pynamodb.expressions.update import Action as UpdateAction
 from pynamodb.transactions import TransactWrite
 
 from console import clock, refs
-from console.audit.actions import Action, Result, staff_trail
-from console.audit.recording import Actor, Entry, build, record_where_possible
 from console.errors import BadReference, Conflict, Invalid, NotFound
+from console.permissions import Staff
 from console.staff import (
     accounts,
     authentication,
@@ -31,7 +30,8 @@ from console.staff import (
 )
 from console.staff.authentication import Visit
 from console.staff.models import OPENID_CONNECT, StaffAccount, StaffSession
-from console.staff.permissions import Staff
+from console.trail.actions import Action, Result, staff_trail
+from console.trail.recording import Actor, Entry, build, record_where_possible
 
 # How long the QR code of a set-up that was not finished is good for.
 SET_UP_LASTS = timedelta(minutes=15)

@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from console import clock
+from console.permissions import Staff
 from console.staff import accounts, known_companies, second_factor, session_list
 from console.staff.account_record import scope_words
 from console.staff.models import OPENID_CONNECT
-from console.staff.permissions import Staff
 
 # A scope may hold hundreds of ids: so many are named.
 SCOPE_SHOWN = 20

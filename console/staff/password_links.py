@@ -15,11 +15,11 @@ from django.views.decorators.debug import sensitive_variables
 from pynamodb.expressions.update import Action as UpdateAction
 
 from console import clock, refs
-from console.audit.actions import Action
-from console.audit.recording import Actor
 from console.errors import BadReference, Conflict, Invalid
 from console.staff import accounts, passwords
 from console.staff.models import StaffAccount
+from console.trail.actions import Action
+from console.trail.recording import Actor
 
 KIND = "password-link"
 # One text for every reason: it tells nobody which accounts exist.

@@ -24,9 +24,9 @@ from django.core.exceptions import ValidationError
 from django.views.decorators.debug import sensitive_variables
 from zxcvbn import zxcvbn
 
-from console.dynamodb.calls import stopped_clock
 from console.errors import ConsoleError, Invalid
 from console.staff.codes import new_code
+from console.store.calls import stopped_clock
 
 # Long enough for any passphrase; bounds what hashing one may cost.
 MAX_LENGTH = 256

@@ -2,10 +2,10 @@
 
 from django.urls import reverse
 
+from console.permissions import Permission, Staff
 from console.search.finders import Finder, Found, Hit
 from console.search.meanings import Kind
 from console.staff.directory import Filters, read_page
-from console.staff.permissions import Permission, Staff
 
 MOST = 10
 

@@ -21,13 +21,13 @@ from django.views.decorators.debug import sensitive_variables
 from pynamodb.expressions.update import Action as UpdateAction
 
 from console import clock, refs
-from console.audit.actions import Action, staff_trail
-from console.audit.recording import Actor, Entry, build, write_with_entry
-from console.dynamodb.translation import ConditionFailed, TransactionRefused
 from console.errors import BadReference, StoreUnavailable
+from console.permissions import Role
 from console.staff.codes import ALPHABET, GROUP_LENGTH, new_code
 from console.staff.models import StaffAccount
-from console.staff.permissions import Role
+from console.store.errors import ConditionFailed, TransactionRefused
+from console.trail.actions import Action, staff_trail
+from console.trail.recording import Actor, Entry, build, write_with_entry
 
 # What `verify` answers; "" for a code that opens nothing.
 CODE, RECOVERY_CODE = "code", "recovery code"

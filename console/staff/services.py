@@ -15,15 +15,15 @@ from pynamodb.expressions.update import Action as UpdateAction
 from pynamodb.transactions import TransactWrite
 
 from console import clock
-from console.audit.actions import Action, staff_trail
-from console.audit.recording import Actor, Entry, build, write_with_entry
-from console.dynamodb.translation import TransactionRefused
 from console.errors import Conflict, ConsoleError, Invalid, StoreUnavailable
+from console.permissions import ALL, Role, Scope
 from console.staff import password_links, passwords, second_factor, sessions
 from console.staff.accounts import apply, get
 from console.staff.checks import check_time_zone, checked_display_name, checked_scope, checked_username
 from console.staff.models import OPENID_CONNECT, PASSWORD, StaffAccount
-from console.staff.permissions import ALL, Role, Scope
+from console.store.errors import TransactionRefused
+from console.trail.actions import Action, staff_trail
+from console.trail.recording import Actor, Entry, build, write_with_entry
 
 logger = logging.getLogger(__name__)
 

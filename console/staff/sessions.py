@@ -18,16 +18,16 @@ from pynamodb.expressions.update import Action as UpdateAction
 from pynamodb.transactions import TransactWrite
 
 from console import clock, refs
-from console.audit.models import AuditEntry
-from console.audit.recording import write_with_entry
-from console.dynamodb.connection import call
-from console.dynamodb.models import StoreModel
-from console.dynamodb.presence import index_ready
-from console.dynamodb.translation import TransactionRefused
 from console.errors import BadReference, ConsoleError, NotFound, StoreUnavailable, TableMissing
+from console.permissions import Staff
 from console.staff import second_factor
 from console.staff.models import StaffAccount, StaffSession, UsernameIndex
-from console.staff.permissions import Staff
+from console.store.connection import call
+from console.store.errors import TransactionRefused
+from console.store.models import StoreModel
+from console.store.presence import index_ready
+from console.trail.models import AuditEntry
+from console.trail.recording import write_with_entry
 
 logger = logging.getLogger(__name__)
 

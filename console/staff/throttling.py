@@ -20,11 +20,11 @@ from django.conf import settings
 from django.utils.crypto import salted_hmac
 
 from console import clock
-from console.dynamodb.connection import call
-from console.dynamodb.registry import table_name
-from console.dynamodb.translation import ConditionFailed
 from console.errors import ConsoleError, Throttled
 from console.refs import as_letters
+from console.schema.tables import table_name
+from console.store.connection import call
+from console.store.errors import ConditionFailed
 
 logger = logging.getLogger(__name__)
 

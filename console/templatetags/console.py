@@ -8,7 +8,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from console import clock
-from console.staff.permissions import Staff
+from console.permissions import Staff
 
 register = template.Library()
 

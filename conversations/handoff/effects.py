@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Any
 
 from console import clock
-from console.dynamodb.registry import table_name
-from console.dynamodb.values import plain, sendable
+from console.schema.tables import table_name
+from console.store.values import plain, sendable
 from conversations.handoff.intents import HandOffAction, Intent
 from conversations.models import held_in, waiting_in
 from conversations.reading import is_true

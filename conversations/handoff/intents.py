@@ -5,11 +5,11 @@ from enum import StrEnum
 from operator import attrgetter
 
 from console import clock
-from console.audit.actions import Action
-from console.audit.recording import new_action_id
 from console.errors import BadReference, Forbidden, Invalid
+from console.permissions import Permission, Role, Staff
 from console.refs import seal_data, unseal_data
-from console.staff.permissions import Permission, Role, Staff
+from console.trail.actions import Action
+from console.trail.recording import new_action_id
 from conversations.models import Conversation
 from conversations.records import HandOff, HandOffState
 

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from console import clock
-from console.audit.actions import Action
 from console.errors import Conflict
+from console.trail.actions import Action
 from conversations.handoff.intents import HandOffAction, Intent
 from conversations.handoff.settling import Link
 from conversations.models import Conversation

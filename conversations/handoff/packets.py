@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 
 from botocore.exceptions import ClientError
 
-from console.dynamodb.connection import call
-from console.dynamodb.translation import ConditionFailed
 from console.errors import ConsoleError, NotAccepted, NotFound, Throttled
+from console.store.connection import call
+from console.store.errors import ConditionFailed
 from conversations.handoff.effects import ATTRIBUTES, Raw
 from conversations.models import Conversation
 

@@ -18,13 +18,13 @@ from typing import Any
 from django.conf import settings
 
 from console import clock
-from console.audit.actions import Action, Result, conversation_trail, outcome
-from console.audit.models import AuditEntry, IdempotencyRecord
-from console.audit.recording import Actor, Entry, build
-from console.dynamodb.connection import call
-from console.dynamodb.registry import table_name
-from console.dynamodb.translation import ConditionFailed, TransactionRefused
 from console.errors import ConsoleError, NotFound, StoreUnavailable, TableMissing
+from console.schema.tables import table_name
+from console.store.connection import call
+from console.store.errors import ConditionFailed, TransactionRefused
+from console.trail.actions import Action, Result, conversation_trail, outcome
+from console.trail.models import AuditEntry, IdempotencyRecord
+from console.trail.recording import Actor, Entry, build
 from conversations.handoff.effects import Raw, text
 from conversations.handoff.packets import retried
 from conversations.handoff.processing import is_processing, reason_digest, status_in

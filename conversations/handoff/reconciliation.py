@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from console import clock
-from console.audit.actions import Action, Result
-from console.audit.models import IdempotencyRecord
-from console.audit.recording import COMMAND_LINE, Actor, new_action_id
 from console.errors import BadReference, ConsoleError, NotFound
 from console.refs import unseal
+from console.trail.actions import Action, Result
+from console.trail.models import IdempotencyRecord
+from console.trail.recording import COMMAND_LINE, Actor, new_action_id
 from conversations.handoff.effects import Raw, fence_of, stamp_of, text
 from conversations.handoff.packets import read_raw, send
 from conversations.handoff.protocol import (

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from dataclasses import asdict
 
 from console import clock
-from console.audit.actions import Result
-from console.audit.recording import Actor
 from console.errors import ConsoleError, Invalid, NotAccepted, NotFound, StoreUnavailable, Throttled
-from console.staff.permissions import Staff
+from console.permissions import Staff
+from console.trail.actions import Result
+from console.trail.recording import Actor
 from conversations.handoff.effects import ATTRIBUTES, Raw, effect_of, stamp_of, text, update_of
 from conversations.handoff.intents import HandOffAction, Intent, check_allowed, intent_for
 from conversations.handoff.outcomes import LostRace, Outcome, ReleaseReport, lost_race

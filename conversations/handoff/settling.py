@@ -12,9 +12,9 @@ from datetime import datetime
 from enum import StrEnum
 
 from console import clock
-from console.audit.actions import Result, outcome
-from console.audit.models import AuditEntry
 from console.errors import StoreUnavailable
+from console.trail.actions import Result, outcome
+from console.trail.models import AuditEntry
 
 # A trail holds what one conversation saw in 60 days; a page is 1 MB, some 2,500 entries.
 PAGES = 20

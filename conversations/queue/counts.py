@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from functools import partial
 
 from console import clock
-from console.dynamodb.calls import parallel
-from console.dynamodb.connection import call
-from console.dynamodb.values import plain_item
 from console.remembering import remembered
+from console.store.calls import parallel
+from console.store.connection import call
+from console.store.values import plain_item
 from conversations.models import held_in, waiting_in
 from conversations.queue.entries import COLLEAGUES, MINE, OVERRIDDEN, WAITING, entry_of
 from conversations.queue.filtered import read_queue

@@ -12,10 +12,10 @@ from operator import attrgetter
 from typing import Any
 
 from console import clock
-from console.dynamodb.calls import parallel
-from console.dynamodb.connection import call
-from console.dynamodb.registry import table_name
-from console.dynamodb.streams import BEGINNING, END, Candidate, Place, Stream, Stretch, read_on
+from console.schema.tables import table_name
+from console.store.calls import parallel
+from console.store.connection import call
+from console.store.streams import BEGINNING, END, Candidate, Place, Stream, Stretch, read_on
 from conversations.models import SUMMARY_ATTRIBUTES, CompanyProjectIndex
 from conversations.queue.entries import Entry, entry_of
 from conversations.queue.pages import Asked, QueuePage, at_once, page_of

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from console.dynamodb.calls import parallel
-from console.dynamodb.connection import call
+from console.store.calls import parallel
+from console.store.connection import call
 from conversations.models import held_in
 from conversations.queue.entries import MINE
 from conversations.queue.filtered import READS_PER_COMPANY, read_queue

@@ -8,10 +8,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from console.dynamodb.calls import parallel
-from console.dynamodb.connection import call
-from console.dynamodb.registry import table_name
-from console.dynamodb.streams import BEGINNING, Candidate, Place, Stream, Stretch, read_on
+from console.schema.tables import table_name
+from console.store.calls import parallel
+from console.store.connection import call
+from console.store.streams import BEGINNING, Candidate, Place, Stream, Stretch, read_on
 from conversations.models import SUMMARY_ATTRIBUTES, HandOffQueueIndex, held_in, waiting_in
 from conversations.queue.entries import WAITING, Entry, entry_of
 from conversations.queue.pages import Asked, QueuePage, page_of

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from console.dynamodb.presence import index_ready
+from console.store.presence import index_ready
 from conversations.queue.entries import COLLEAGUES, MINE, OVERRIDDEN, WAITING
 from conversations.queue.indexed import INDEX
 from conversations.queue.pages import QueuePage

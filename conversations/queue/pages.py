@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from console.dynamodb.streams import Keyset, Stream, merge
+from console.store.streams import Keyset, Stream, merge
 from conversations.queue.entries import WAITING, Entry
 from conversations.queue.filters import QueueFilters
 from conversations.queue.tallies import Count

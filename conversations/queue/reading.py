@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from console import clock
-from console.dynamodb.presence import index_ready
-from console.dynamodb.streams import Keyset
 from console.remembering import remembered
-from conversations.indexing.health import IndexerHealth, read_health
+from console.store.presence import index_ready
+from console.store.streams import Keyset
+from conversations.indexer.health import IndexerHealth, read_health
 from conversations.models import Conversation
 from conversations.queue.entries import Entry
 from conversations.queue.filtered import read_filtered

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from console.errors import NotFound
-from console.staff.permissions import Permission, Staff
+from console.permissions import Permission, Staff
 from conversations.handoff import HandOffAction, LostRace, intent_for, perform
 from conversations.queue import counts
 from conversations.queue.entries import MINE, WAITING, Entry

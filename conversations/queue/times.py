@@ -8,9 +8,9 @@ from functools import partial
 from statistics import median
 
 from console import clock
-from console.dynamodb.calls import parallel
-from console.dynamodb.connection import call
 from console.remembering import remembered
+from console.store.calls import parallel
+from console.store.connection import call
 from conversations.models import waiting_in
 from conversations.queue.entries import WAITING, Entry, entry_of
 from conversations.queue.filtered import read_queue

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from console import clock
-from console.dynamodb.batches import batch_get
-from console.dynamodb.connection import call
-from console.dynamodb.registry import table_name
-from console.dynamodb.values import plain
 from console.errors import ConsoleError
 from console.refs import as_letters
+from console.schema.tables import table_name
+from console.store.batches import batch_get
+from console.store.connection import call
+from console.store.values import plain
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.queue.entries import Entry

@@ -9,15 +9,15 @@ from functools import lru_cache
 from django.conf import settings
 
 from console import clock
-from console.audit.actions import HAND_OFF_PREFIX, outcome
 from console.audit.events.keys import decode
-from console.audit.models import AuditEntry, IdempotencyRecord
 from console.audit.records import TrailRow
 from console.audit.state import StateMoment, words_of
 from console.audit.switches import seen_at
 from console.redaction import excerpt, redact, redact_value
 from console.redaction.masks import cut
 from console.refs import as_letters, seal
+from console.trail.actions import HAND_OFF_PREFIX, outcome
+from console.trail.models import AuditEntry, IdempotencyRecord
 from console.trees import Node, clean, text_of, tree_of, well_formed
 from conversations.events import Event
 from conversations.messages import StoredMessages

@@ -8,16 +8,16 @@ from itertools import groupby
 from typing import Any
 
 from console import clock, refs
-from console.audit.models import AuditEntry, IdempotencyRecord
 from console.audit.queries import hand_off_entries, rows_and_records
 from console.audit.records import TrailRow
 from console.audit.state import NOTHING, StateMoment, StatePanel, read_state
-from console.dynamodb.calls import parallel
-from console.dynamodb.streams import BEGINNING, END, Merged, Places, Stream, merge
 from console.errors import ConsoleError, TableMissing
+from console.permissions import Permission, Staff
 from console.redaction import without_names
-from console.staff.permissions import Permission, Staff
+from console.store.calls import parallel
+from console.store.streams import BEGINNING, END, Merged, Places, Stream, merge
 from console.templatetags.console import day
+from console.trail.models import AuditEntry, IdempotencyRecord
 from conversations.events import Event, told_by_item
 from conversations.messages import StoredMessages
 from conversations.models import Conversation

@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 from console import clock
 from console.audit.history import has_record_index, read_entries, read_records
-from console.audit.models import AuditEntry, IdempotencyRecord
 from console.audit.queries import instant_of, is_of
 from console.audit.state import StateMoment
-from console.dynamodb.streams import BEGINNING, END, Candidate, Place, Stream, Stretch
+from console.store.streams import BEGINNING, END, Candidate, Place, Stream, Stretch
+from console.trail.models import AuditEntry, IdempotencyRecord
 from conversations.events import Event
 from conversations.messages import StoredMessages
 

@@ -10,12 +10,12 @@ from django.shortcuts import render
 from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_safe
 
+from console.access import StaffRequest, requires
 from console.answers import form_on
-from console.audit.actions import conversation_trail
-from console.audit.recording import read_only_reason
+from console.permissions import Permission
 from console.refs import seal, unseal
-from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission
+from console.trail.actions import conversation_trail
+from console.trail.recording import read_only_reason
 from conversations import services
 from conversations.facts import facts_of
 from conversations.listing import known_list_context, list_link, open_list_context

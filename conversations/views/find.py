@@ -7,11 +7,11 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
+from console.access import StaffRequest, requires
 from console.errors import NotFound
 from console.forms import lookup_forms
 from console.lookup_page import answer_lookup
-from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission, Staff
+from console.permissions import Permission, Staff
 from conversations.forms import LOOKUPS, Lookup, bound_lookup
 from conversations.listing import open_list_context, seal_list_context
 from conversations.views.lists import rows_of

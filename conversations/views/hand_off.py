@@ -5,12 +5,12 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
 from console import clock
+from console.access import StaffRequest, requires
 from console.answers import form_on
 from console.errors import Invalid, NotAccepted, NotFound, StoreUnavailable, TableMissing, Throttled
+from console.permissions import Permission
 from console.redaction import mask_identifier
 from console.refs import unseal
-from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission
 from conversations.handoff import HandOffAction, LostRace, perform, unseal_intent
 from conversations.listing import conversation_url, known_list_context, list_link, open_list_context
 from conversations.panel import panel_for

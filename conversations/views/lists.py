@@ -10,16 +10,16 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from console.audit.recording import NoTrail
-from console.dynamodb.calls import submit
-from console.dynamodb.keys import SORT_KEY_BYTES, fits
+from console.access import StaffRequest, requires
 from console.errors import NotFound
 from console.forms import lookup_forms
+from console.permissions import Permission, Staff
 from console.redaction import mask_identifier
 from console.refs import unseal
-from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission, Staff
+from console.store.calls import submit
+from console.store.keys import SORT_KEY_BYTES, fits
 from console.templatetags.console import zone_of
+from console.trail.recording import NoTrail
 from conversations.companies import Company, companies_for, company_named, projects_of
 from conversations.filters import FAILED, Filters, is_of_status
 from conversations.forms import (

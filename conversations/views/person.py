@@ -5,8 +5,8 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission
+from console.access import StaffRequest, requires
+from console.permissions import Permission
 from conversations import person
 from conversations.views.conversation import not_for_prefetch
 from conversations.views.lists import looks_url

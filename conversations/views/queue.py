@@ -12,12 +12,12 @@ from django.utils.http import quote_etag
 from django.views.decorators.http import require_safe
 
 from console import clock
-from console.audit.recording import new_action_id, read_only_reason
-from console.dynamodb.streams import Keyset
+from console.access import StaffRequest, requires
 from console.middleware import POLL_HEADER
+from console.permissions import Permission, Staff
 from console.refs import seal
-from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission, Staff
+from console.store.streams import Keyset
+from console.trail.recording import new_action_id, read_only_reason
 from conversations.companies import companies_for
 from conversations.forms import CHANNELS
 from conversations.listing import Paths, seal_list_context

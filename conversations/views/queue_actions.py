@@ -4,11 +4,11 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
 
+from console.access import StaffRequest, requires
 from console.answers import form_on
 from console.errors import BadReference
+from console.permissions import Permission
 from console.refs import unseal
-from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission
 from conversations.companies import companies_for
 from conversations.listing import conversation_url, seal_list_context
 from conversations.queue.entries import WAITING

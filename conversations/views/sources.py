@@ -13,21 +13,21 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
+from console.access import StaffRequest, requires
 from console.answers import answer, in_words
-from console.audit.recording import read_only_reason
 from console.errors import Conflict, ConsoleError, NotFound, StoreUnavailable, Throttled
 from console.forms import lookup_forms
 from console.lookup_page import answer_lookup
+from console.permissions import Permission, Staff
 from console.refs import seal
-from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission, Staff
+from console.trail.recording import read_only_reason
 from conversations.records import Message, Picture
-from conversations.sources import named
-from conversations.sources.adapter import Action, Adapter, Asked, Lookup, NothingToDo
-from conversations.sources.addresses import address_of, parts_of
-from conversations.sources.readiness import is_there
-from conversations.sources.records import Done, Link, Listing, RecordPage
-from conversations.sources.services import open_record
+from conversations.stores import named
+from conversations.stores.adapter import Action, Adapter, Asked, Lookup, NothingToDo
+from conversations.stores.addresses import address_of, parts_of
+from conversations.stores.readiness import is_there
+from conversations.stores.records import Done, Link, Listing, RecordPage
+from conversations.stores.services import open_record
 from conversations.views.conversation import not_for_prefetch
 from tenants.views.frame import ASKING
 

@@ -5,9 +5,9 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
+from console.access import StaffRequest, requires
 from console.errors import NotFound
-from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission
+from console.permissions import Permission
 from conversations.last_message import last_message
 from conversations.listing import conversation_url, list_link, open_list_context
 from conversations.neighbours import neighbour

@@ -11,18 +11,18 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console import clock
+from console.access import StaffRequest, requires
 from console.answers import answer
-from console.audit.actions import tenant_trail
-from console.audit.recording import read_only_reason
 from console.errors import Conflict, NotAccepted, NotFound, StoreUnavailable, TableMissing, Throttled
+from console.permissions import Permission, Staff
 from console.refs import seal
-from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission, Staff
-from conversations.sources.records import Talk
-from conversations.tenant_conversations import services
-from conversations.tenant_conversations.forms import ClearForm
-from conversations.tenant_conversations.queries import list_conversations
-from conversations.tenant_conversations.reading import Stored, as_stored, summary_of, window
+from console.trail.actions import tenant_trail
+from console.trail.recording import read_only_reason
+from conversations.stores.records import Talk
+from conversations.stores.tenant_conversations import services
+from conversations.stores.tenant_conversations.forms import ClearForm
+from conversations.stores.tenant_conversations.queries import list_conversations
+from conversations.stores.tenant_conversations.reading import Stored, as_stored, summary_of, window
 from conversations.views.conversation import message_number, not_for_prefetch
 from tenants.queries import load_tenant, row_for
 from tenants.records import Tenant, TenantRow

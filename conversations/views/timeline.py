@@ -7,8 +7,8 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission, Staff
+from console.access import StaffRequest, requires
+from console.permissions import Permission, Staff
 from conversations import services
 from conversations.reading import summary_of
 from conversations.timeline.form import KindsForm

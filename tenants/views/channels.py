@@ -6,10 +6,10 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
+from console.access import StaffRequest, requires
 from console.answers import FAILURES, form_on, in_words
 from console.errors import Invalid, NotFound
-from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission
+from console.permissions import Permission
 from tenants import channels
 from tenants.channel_types import TYPES
 from tenants.channels import GONE, NotMapped

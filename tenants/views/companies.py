@@ -4,8 +4,8 @@ from django.http import HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission
+from console.access import StaffRequest, requires
+from console.permissions import Permission
 from tenants import companies
 from tenants.forms import CompaniesForm
 from tenants.queries import load_tenant

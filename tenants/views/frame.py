@@ -10,11 +10,11 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import NoReverseMatch, reverse
 
+from console.access import StaffRequest
 from console.answers import FAILURES, answer, in_words
 from console.errors import Invalid, NotFound
+from console.permissions import Permission, Staff
 from console.refs import unseal
-from console.staff.access import StaffRequest
-from console.staff.permissions import Permission, Staff
 from tenants.keys import partition_of
 from tenants.readiness import Readiness
 from tenants.records import Tenant, TenantRow

@@ -7,8 +7,8 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission
+from console.access import StaffRequest, requires
+from console.permissions import Permission
 from tenants.forms import StatusFilter
 from tenants.queries import list_tenants
 

@@ -11,10 +11,10 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
+from console.access import StaffRequest, requires
 from console.answers import FAILURES, answer, in_words
 from console.errors import Conflict, Invalid, NotFound
-from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission
+from console.permissions import Permission
 from tenants import onboarding, settings
 from tenants.channel_types import TYPES, label_of
 from tenants.companies import linkable

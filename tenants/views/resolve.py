@@ -9,12 +9,12 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
+from console.access import StaffRequest, requires
 from console.errors import BadReference, Invalid
 from console.forms import ask_reason
+from console.permissions import Permission, Staff
 from console.personal_searches import has_reason, must_say_why, on_record
 from console.refs import seal_data, unseal_data
-from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission, Staff
 from tenants.forms import ResolveForm
 from tenants.keys import Channel
 from tenants.resolving import Resolved

@@ -7,10 +7,10 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from console.access import StaffRequest, requires
 from console.answers import FAILURES, answer, in_words
 from console.errors import Invalid
-from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission
+from console.permissions import Permission
 from tenants import settings
 from tenants.queries import load_tenant
 from tenants.reading import settings_facts, shown_to

@@ -4,9 +4,9 @@ from django.http import HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
+from console.access import StaffRequest, requires
 from console.errors import NotFound
-from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission
+from console.permissions import Permission
 from tenants import status
 from tenants.forms import ReasonForm
 from tenants.queries import load_tenant

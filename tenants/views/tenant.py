@@ -7,10 +7,10 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from console.audit.actions import tenant_trail
+from console.access import StaffRequest, requires
 from console.audit.queries import trail_page
-from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission
+from console.permissions import Permission
+from console.trail.actions import tenant_trail
 from console.trees import tree_of
 from tenants.queries import list_memories, load_tenant
 from tenants.readiness import readiness_of

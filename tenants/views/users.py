@@ -7,9 +7,9 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
+from console.access import StaffRequest, requires
 from console.answers import answer
-from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission
+from console.permissions import Permission
 from tenants import users
 from tenants.channel_types import TYPES
 from tenants.queries import load_invitations, load_tenant

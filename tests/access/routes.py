@@ -14,7 +14,7 @@ Public routes look at nobody: they answer everyone alike. `tests/access/test_rou
 
 from dataclasses import dataclass
 
-from console.staff.permissions import Role
+from console.permissions import Role
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 PUBLIC, SIGNED_IN = "public", "signed in"

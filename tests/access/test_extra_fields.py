@@ -12,8 +12,8 @@ from django.apps import apps
 from django.urls import reverse
 
 from console.audit.review.forms import ReviewForm
-from console.dynamodb.models import StoreModel
-from console.dynamodb.registry import TABLES
+from console.schema.tables import TABLES
+from console.store.models import StoreModel
 from tests.access.routes import in_order
 from tests.world import build, posts
 

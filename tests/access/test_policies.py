@@ -7,12 +7,13 @@ import pytest
 from django.core.management import call_command
 
 from console import clock, remembering
-from console.audit.recording import PLATFORM
-from console.dynamodb import presence, provisioning
-from console.dynamodb.policies import INDEXER, POLICIES, RECONCILE, WEB, Access, document
-from console.dynamodb.registry import key_of, table_name
 from console.errors import StoreUnavailable
+from console.schema import create as provisioning
+from console.schema.policies import INDEXER, POLICIES, RECONCILE, WEB, Access, document
+from console.schema.tables import key_of, table_name
 from console.staff.models import StaffAccount
+from console.store import presence
+from console.trail.recording import PLATFORM
 from conversations.handoff import HandOffAction, perform, settle
 from tests import faults
 from tests.access.routes import in_order

@@ -8,8 +8,8 @@ import pytest
 from django.conf import settings
 
 from console import clock
-from console.dynamodb.registry import TABLES
-from console.staff.permissions import Role
+from console.permissions import Role
+from console.schema.tables import TABLES
 from tests.access.conftest import NOBODY
 from tests.access.routes import BY_NAME, PUBLIC, ROUTES, Route, in_order
 from tests.access.test_routes import WHOEVER

@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from console.audit.actions import Action, outcome
 from console.staff.models import StaffAccount
+from console.trail.actions import Action, outcome
 from tests.access.routes import ROUTES, in_order
 from tests.answers import body_of
 from tests.people import signed_in

@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
+from console.permissions import Role
 from console.staff.models import StaffAccount
-from console.staff.permissions import Role
 from tests.access.routes import BY_NAME, in_order
 from tests.answers import body_of
 from tests.hostile.crawl import Crawler, Visit

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver, resolve
 
-from console.staff.permissions import ROLE_PERMISSIONS, Role
+from console.permissions import ROLE_PERMISSIONS, Role
 from tests.access.conftest import NOBODY
 from tests.access.routes import BY_NAME, METHODS, PUBLIC, ROUTES, SIGNED_IN, Route
 from tests.people import COMPANY, signed_in

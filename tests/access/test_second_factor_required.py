@@ -7,8 +7,8 @@ from django.test import Client
 from django.urls import reverse
 
 from console import clock
+from console.permissions import Role
 from console.staff import second_factor
-from console.staff.permissions import Role
 from tests.access.routes import METHODS, PUBLIC, ROUTES
 from tests.access.test_routes import Requests
 from tests.console.staff.test_own_views import key_and_pending

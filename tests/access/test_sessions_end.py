@@ -9,10 +9,10 @@ from django.conf import settings
 from django.test import Client
 
 from console import clock, refs
-from console.audit.recording import COMMAND_LINE
+from console.permissions import Role
 from console.staff import accounts, own, password_links, second_factor, services, session_list, sessions
 from console.staff.models import StaffAccount
-from console.staff.permissions import Role
+from console.trail.recording import COMMAND_LINE
 from conversations.handoff import HandOffAction, intent_for, seal_intent
 from conversations.models import Conversation
 from conversations.reading import hand_off_of, reference_of

@@ -2,9 +2,9 @@
 
 import pytest
 
+from console.permissions import Role
 from console.redaction import redact
 from console.staff.models import StaffAccount
-from console.staff.permissions import Role
 from tests.access.routes import BY_NAME, ROUTES, in_order
 from tests.answers import body_of
 from tests.people import signed_in

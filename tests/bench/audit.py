@@ -54,7 +54,7 @@ def questions() -> dict[str, Question]:
     """The first page of reviews, by name."""
     from console.audit.review.filters import BEGINNING, Review
     from console.audit.review.reading import read_review
-    from console.staff.permissions import Role, Scope, Staff
+    from console.permissions import Role, Scope, Staff
 
     staff = Staff("aiko.mori", "Aiko Mori", Role.AUDITOR, Scope(everything=True))
 

@@ -145,8 +145,8 @@ def run(agents: int, minutes: float, environment: dict[str, str]) -> dict[str, A
     """All of it; the figures."""
     from django.conf import settings
 
-    from console.dynamodb.definition import create_table_request
-    from console.dynamodb.registry import TABLES, table_name
+    from console.schema.definition import create_table_request
+    from console.schema.tables import TABLES, table_name
     from demo.dynamodb_local import plain_client
     from tests import people
     from tests.queue import filled

@@ -23,8 +23,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
 def measure(store: Any, flags: int, writers: int) -> dict[str, float]:
     """Fill, follow, raise the flags, wait until all are indexed."""
     from console import clock
-    from conversations.indexing.streams import following
-    from conversations.indexing.worker import Worker
+    from conversations.indexer.streams import following
+    from conversations.indexer.worker import Worker
     from tests.conversations.handoff.kit import KEY, conversation
 
     keys = [{**KEY, "conversation_id": f"ci-aaa-001#p#{number}#1"} for number in range(flags)]

@@ -14,8 +14,8 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponseBase
 
-from console.dynamodb import client as console_client
-from console.dynamodb.calls import current_budget
+from console.store import client as console_client
+from console.store.calls import current_budget
 
 RECORDS = Path(os.environ.get("BENCH_RECORDS", "/nonexistent"))
 

@@ -56,7 +56,7 @@ def entered() -> Iterator[Found]:
             found[str(Path(path).relative_to(ROOT))].add(code.co_qualname)
 
     # Threads are told by `setprofile` only when they begin, and those of the pool live on from request to request.
-    with ThreadPoolExecutor(16, "dynamodb") as pool, mock.patch("console.dynamodb.calls._pool", pool):
+    with ThreadPoolExecutor(16, "dynamodb") as pool, mock.patch("console.store.calls._pool", pool):
         threading.setprofile(note)
         sys.setprofile(note)
         try:

@@ -53,7 +53,7 @@ def environment(size: int) -> Iterator[None]:
     """The console's tables of that size, under names of their own."""
     from django.test import override_settings
 
-    from console.dynamodb import presence
+    from console.store import presence
 
     with override_settings(CONSOLE_ENV=f"bench{size}"):
         presence.forget()
@@ -84,7 +84,7 @@ def batches(items: Iterable[Item]) -> Iterator[list[Item]]:
 
 def measured(question: Question) -> Answer:
     """One answer: milliseconds from asking to having it, the calls that it took, and counts of what was found."""
-    from console.dynamodb import calls
+    from console.store import calls
 
     with calls.budget(None) as budget:
         started = time.perf_counter()
@@ -134,8 +134,8 @@ def main(bench: Bench) -> None:
     django.setup()
     from django.conf import settings
 
-    from console.dynamodb.definition import create_table_request
-    from console.dynamodb.registry import TABLES, table_name
+    from console.schema.definition import create_table_request
+    from console.schema.tables import TABLES, table_name
     from demo.dynamodb_local import DynamoDBLocal, plain_client
 
     sizes = bench.quick if options.quick else bench.sizes

@@ -30,7 +30,7 @@ def items(total: int) -> Iterator[Item]:
 
 def questions() -> dict[str, Question]:
     """What is asked, by name."""
-    from console.staff.permissions import Role, Scope, Staff
+    from console.permissions import Role, Scope, Staff
     from tenants.keys import Channel
     from tenants.queries import list_tenants, load_tenant, owners_of
 

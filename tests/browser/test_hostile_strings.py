@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from django.urls import reverse
 
 from conversations.reading import reference_of
-from conversations.tenant_conversations.reading import reference_of as tenant_reference_of
+from conversations.stores.tenant_conversations.reading import reference_of as tenant_reference_of
 from tests.browser.hostile import SPELLINGS, Texts, Visitor, plain, press_all
 from tests.hostile.strings import LONG_WORD, STRINGS, storable
 from tests.people import COMPANY

@@ -17,12 +17,12 @@ from botocore.exceptions import (
 )
 from pynamodb.attributes import UnicodeAttribute
 
-from console.dynamodb import calls
-from console.dynamodb.client import client, make_client
-from console.dynamodb.connection import call
-from console.dynamodb.models import StoreModel, TableMeta
-from console.dynamodb.translation import ConditionFailed, TransactionRefused, translate
 from console.errors import Conflict, NotAccepted, NotConfigured, NotFound, StoreUnavailable, TableMissing, Throttled
+from console.store import calls
+from console.store.client import client, make_client
+from console.store.connection import call
+from console.store.errors import ConditionFailed, TransactionRefused, translate
+from console.store.models import StoreModel, TableMeta
 from tests import faults
 
 

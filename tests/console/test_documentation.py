@@ -5,7 +5,7 @@ import re
 import pytest
 from django.core.management import get_commands
 
-from console.dynamodb.registry import TABLES
+from console.schema.tables import TABLES
 from tests.documentation import PAGES, ROOT, described, every_page, settings, written
 
 README = (ROOT / "README.md").read_text()

@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from pynamodb.attributes import UnicodeAttribute
 
-from console.dynamodb.connection import transaction
-from console.dynamodb.models import StoreModel, TableMeta
-from console.dynamodb.translation import TransactionRefused
+from console.store.connection import transaction
+from console.store.errors import TransactionRefused
+from console.store.models import StoreModel, TableMeta
 from demo.embedded import EmbeddedDynamoDB
 from tests import faults
 from tests.store import Store

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from console.dynamodb.registry import table_name
+from console.schema.tables import table_name
 from conversations.models import CompanyProjectIndex
 from demo.dynamodb_local import plain_client
 from tests.store import Store

@@ -8,7 +8,7 @@ from django.test import RequestFactory
 from console.errors import NotFound
 from console.forms import KeyField, LookupForm, by_look, lookup_forms
 from console.lookup_page import answer_lookup
-from console.staff.permissions import Role, Scope, Staff
+from console.permissions import Role, Scope, Staff
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from console.dynamodb import inspection
-from console.dynamodb.definition import create_table_request
-from console.dynamodb.registry import TABLES
+from console.schema import check as inspection
+from console.schema.definition import create_table_request
+from console.schema.tables import TABLES
 
 # Without TTL there is nothing to be asked of DynamoDB beside the description.
 STAFF = TABLES["STAFF"]

@@ -5,8 +5,8 @@ from botocore.exceptions import NoCredentialsError
 from django.conf import settings
 from django.test import Client
 
-from console.dynamodb import calls
-from console.dynamodb.registry import TABLES
+from console.schema.tables import TABLES
+from console.store import calls
 from tests import faults
 from tests.people import admin, auditor, member, signed_in
 
@@ -161,7 +161,7 @@ def no_credentials(operation):
 
 
 def test_missing_rights_and_credentials_are_logged_once_each_with_what_is_missing(store, caplog, monkeypatch):
-    monkeypatch.setattr("console.dynamodb.connection._told", set())
+    monkeypatch.setattr("console.store.connection._told", set())
     client = signed_in(member())
     for fault in (faults.refuse("Query", code="AccessDeniedException", times=faults.ALWAYS), no_credentials("Query")):
         with fault:
@@ -169,14 +169,14 @@ def test_missing_rights_and_credentials_are_logged_once_each_with_what_is_missin
                 answer = client.get("/conversations/companies/ci-aaa-001/")
                 assert answer.status_code == 503
                 assert "dynamodb:" not in answer.content.decode()
-    lines = [record.getMessage() for record in caplog.records if record.name == "console.dynamodb.connection"]
+    lines = [record.getMessage() for record in caplog.records if record.name == "console.store.connection"]
     assert [line for line in lines if "lacks dynamodb:Query on conversations-test" in line] == lines[:1]
     assert [line for line in lines if "no AWS credentials" in line] == lines[1:]
     assert len(lines) == 2
 
 
 def test_why_the_store_failed_is_in_the_log_without_keys(store, caplog, monkeypatch):
-    monkeypatch.setattr("console.dynamodb.connection._told", set())
+    monkeypatch.setattr("console.store.connection._told", set())
     client = signed_in(member())
     with faults.refuse("Query", code="AccessDeniedException", message="key +447700900123", times=faults.ALWAYS):
         assert client.get("/queue/").status_code == 503

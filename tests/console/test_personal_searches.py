@@ -10,7 +10,7 @@ import pytest
 from console import clock
 from console.audit.looks import looks_of_person
 from conversations.companies import register
-from conversations.sources.chats.keys import user_ids_of
+from conversations.stores.chats.keys import user_ids_of
 from tests import faults
 from tests.items import conversation
 from tests.people import COMPANY, admin, as_staff, auditor, member, signed_in
@@ -163,7 +163,7 @@ def test_where_it_cannot_be_counted_or_recorded_nothing_is_told(filled, operatio
 
 
 def test_a_missing_trail_closes_the_search(filled):
-    from console.dynamodb import presence
+    from console.store import presence
 
     client = signed_in(auditor())
     filled.drop_table("AUDIT")

@@ -2,9 +2,9 @@
 
 import pytest
 
-from console.dynamodb import presence
-from console.dynamodb.registry import TABLES
 from console.errors import NotConfigured, StoreUnavailable, Throttled
+from console.schema.tables import TABLES
+from console.store import presence
 from tests import faults
 
 

@@ -12,7 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management.utils import get_random_secret_key
 
 from console.apps import assert_safe_switches, assert_secret_key, check_fallback_keys
-from console.dynamodb.registry import TABLES
+from console.schema.tables import TABLES
 
 ROOT = Path(__file__).resolve().parents[2]
 

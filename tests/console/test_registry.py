@@ -5,9 +5,9 @@ from django.core.exceptions import ImproperlyConfigured
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.dynamodb.definition import create_table_request, index_definition
-from console.dynamodb.environments import DEVELOPMENT, ENVIRONMENTS, assert_environment, is_local_endpoint, is_protected
-from console.dynamodb.registry import TABLES, key_of, table_name
+from console.schema.definition import create_table_request, index_definition
+from console.schema.environments import DEVELOPMENT, ENVIRONMENTS, assert_environment, is_local_endpoint, is_protected
+from console.schema.tables import TABLES, key_of, table_name
 
 # Key, type, sort key, type, TTL attribute: as the five schema documents say.
 KEYS = {

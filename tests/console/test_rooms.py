@@ -12,11 +12,11 @@ def test_what_every_page_costs_is_sixteen_files(store):
 
 
 def test_threads_of_a_request_are_counted_and_libraries_and_tests_are_not(store):
-    from console.dynamodb import calls
-    from console.dynamodb.presence import table_ready
+    from console.store import calls
+    from console.store.presence import table_ready
 
     with entered() as found:
         calls.parallel(lambda: table_ready("STAFF"), lambda: sum([1]))
-    assert found["console/dynamodb/presence.py"] >= {"table_ready"}
-    assert found["console/dynamodb/calls.py"] >= {"parallel", "submit"}
+    assert found["console/store/presence.py"] >= {"table_ready"}
+    assert found["console/store/calls.py"] >= {"parallel", "submit"}
     assert all(path.startswith(("console/", "tenants/", "conversations/")) for path in found)

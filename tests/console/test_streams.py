@@ -5,7 +5,8 @@ from itertools import pairwise
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from console.dynamodb.streams import (
+from console.refs import seal_cursor
+from console.store.streams import (
     BEGINNING,
     END,
     Candidate,
@@ -18,7 +19,6 @@ from console.dynamodb.streams import (
     read_dry,
     read_on,
 )
-from console.refs import seal_cursor
 
 # Each stream is a list of (order, shown); None: its sort key is unusable.
 rows = st.lists(st.tuples(st.one_of(st.none(), st.integers(0, 5)), st.booleans()), max_size=14)

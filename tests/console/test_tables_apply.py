@@ -2,8 +2,8 @@
 
 import json
 
-from console.dynamodb import provisioning
-from console.dynamodb.registry import TABLES
+from console.schema import create as provisioning
+from console.schema.tables import TABLES
 from tests import faults
 from tests.tables import CHANGING, OURS, create, create_without_some_indexes, describe, gsis, reports, run, run_failing
 

@@ -7,10 +7,10 @@ from contextlib import suppress
 import pytest
 from django.core.management import CommandError, call_command
 
-from console.dynamodb import provisioning
-from console.dynamodb.definition import create_table_request
-from console.dynamodb.registry import TABLES
 from console.errors import StoreUnavailable
+from console.schema import create as provisioning
+from console.schema.definition import create_table_request
+from console.schema.tables import TABLES
 from tests import faults
 from tests.tables import CHANGING, OURS, create, create_without_some_indexes, describe, gsis, reports, run, run_failing
 

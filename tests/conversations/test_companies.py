@@ -6,8 +6,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from console import clock
+from console.permissions import Role, Scope, Staff
 from console.search.meanings import Kind
-from console.staff.permissions import Role, Scope, Staff
 from conversations import companies
 from conversations.companies import companies_for, projects_of, register
 from conversations.search import COMPANIES

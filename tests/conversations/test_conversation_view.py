@@ -9,8 +9,8 @@ import pytest
 from django.test import Client
 
 from console import clock
-from console.dynamodb.presence import index_ready
 from console.refs import seal, seal_data
+from console.store.presence import index_ready
 from conversations.reading import reference_of
 from tests import faults
 from tests.items import conversation

@@ -5,12 +5,12 @@ import re
 
 import pytest
 
-from console.dynamodb import presence
-from console.dynamodb.connection import note_absent
-from console.dynamodb.definition import create_table_request
-from console.dynamodb.registry import RECIPIENT_NAMES, table_name
+from console.permissions import ROLE_PERMISSIONS, Permission, Role, Scope, Staff
 from console.refs import seal
-from console.staff.permissions import ROLE_PERMISSIONS, Permission, Role, Scope, Staff
+from console.schema.definition import create_table_request
+from console.schema.tables import RECIPIENT_NAMES, table_name
+from console.store import presence
+from console.store.connection import note_absent
 from conversations.companies import register
 from conversations.models import Conversation
 from conversations.reading import customer_of, reference_of

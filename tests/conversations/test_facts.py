@@ -10,8 +10,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from console import clock
-from console.dynamodb.registry import TABLES
 from console.redaction.credentials import is_credential_key, mask_credentials
+from console.schema.tables import TABLES
 from conversations.facts import facts_of, protected
 from conversations.messages import StoredMessages
 from conversations.models import Conversation

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console import clock
-from console.dynamodb import presence
-from console.dynamodb.definition import create_table_request
-from console.dynamodb.keys import SORT_KEY_BYTES, fits
+from console.schema.definition import create_table_request
+from console.store import presence
+from console.store.keys import SORT_KEY_BYTES, fits
 from conversations.listing import seal_list_context, url_by_id
 from conversations.lookups import find_by_id, spellings
 from conversations.reading import reference_of
@@ -264,7 +264,7 @@ def test_without_the_id_index_company_and_project_lead_to_it_within_a_budget(wit
     assert "company-id-project-id-index" in {call.index for call in seen}
     assert not find_by_id(f"{OTHER_COMPANY}#pi-aaa-001#r#1", staff).rows
     assert not find_by_id("some-uuid", staff).rows
-    monkeypatch.setattr("console.dynamodb.paging._limit", lambda *_: 1)
+    monkeypatch.setattr("console.store.paging._limit", lambda *_: 1)
     finding = find_by_id(f"{COMPANY}#pi-aaa-001#unknown#1", staff)
     assert not finding.rows
     assert finding.notice.startswith("Looked at 4 conversations of that project")

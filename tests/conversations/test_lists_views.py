@@ -236,7 +236,7 @@ def test_foreign_ids_that_no_url_can_hold_are_rows_without_a_broken_page(store, 
 
 
 def test_a_thin_page_offers_to_search_on(store, agent, monkeypatch):
-    monkeypatch.setattr("console.dynamodb.paging._limit", lambda *_: 2)
+    monkeypatch.setattr("console.store.paging._limit", lambda *_: 2)
     for number in range(9):
         at = f"2026-01-02T00:00:0{number}Z"
         store.put("CONVERSATIONS", conversation(project_id=f"pi-{number}", conversation_status="other", updated_at=at))

@@ -6,7 +6,7 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from console.dynamodb.sizes import size_of
+from console.schema.sizes import size_of
 from conversations.loading import Refused, item_of
 from tests import faults
 from tests.items import conversation

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from console.staff.permissions import Role, Scope, Staff
+from console.permissions import Role, Scope, Staff
 from conversations.events import Story
 from conversations.messages import StoredMessages
 from conversations.records import Message, Speaker

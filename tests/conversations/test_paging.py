@@ -6,8 +6,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from console import clock
-from console.dynamodb import paging
-from console.dynamodb.paging import READS_PER_PAGE, Source, read_neighbour, read_page
+from console.store import paging
+from console.store.paging import READS_PER_PAGE, Source, read_neighbour, read_page
 from conversations.models import SUMMARY_ATTRIBUTES, Conversation
 from tests.items import conversation
 from tests.store import to_dynamodb

@@ -4,8 +4,8 @@ import html
 
 import pytest
 
-from console.dynamodb import presence
 from console.refs import seal
+from console.store import presence
 from conversations.reading import reference_of
 from tests import faults
 from tests.items import conversation

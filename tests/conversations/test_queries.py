@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from console import clock
-from console.dynamodb import presence
-from console.dynamodb.definition import create_table_request
 from console.errors import NotFound, StoreUnavailable
-from console.staff.permissions import Role, Scope, Staff
+from console.permissions import Role, Scope, Staff
+from console.schema.definition import create_table_request
+from console.store import presence
 from conversations.filters import Filters
 from conversations.queries import load_row, of_company, of_recipient, of_reply, read_list, step
 from conversations.reading import reference_of
@@ -141,7 +141,7 @@ def test_companies_and_projects_are_read_through_their_index(store):
 
 
 def test_a_project_is_looked_for_among_the_latest_of_its_company(store, monkeypatch):
-    monkeypatch.setattr("console.dynamodb.paging._limit", lambda *_: 2)
+    monkeypatch.setattr("console.store.paging._limit", lambda *_: 2)
     for number in range(11):
         store.put("CONVERSATIONS", conversation(project_id="pi-1", updated_at=f"2026-01-02T00:00:{number:02}Z"))
     store.put("CONVERSATIONS", conversation(project_id="pi-2", updated_at="2026-01-01", conversation_status="rare"))
@@ -226,7 +226,7 @@ def test_drifted_items_are_flagged_rows_and_the_others_render(store):
 
 
 def test_a_thin_page_says_how_far_it_looked_and_goes_on(store, monkeypatch):
-    monkeypatch.setattr("console.dynamodb.paging._limit", lambda *_: 2)
+    monkeypatch.setattr("console.store.paging._limit", lambda *_: 2)
     for number in range(11):
         store.put("CONVERSATIONS", conversation(request_id=f"r{number}", conversation_status="other"))
     store.put("CONVERSATIONS", conversation(updated_at="2020-01-01", conversation_status="wanted"))

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from console import clock, remembering
-from console.dynamodb.streams import Keyset
+from console.store.streams import Keyset
 from conversations.models import held_in, waiting_in
 from conversations.queue import counts, reading, times
 from conversations.queue.entries import COLLEAGUES, MINE, OVERRIDDEN, TABS, WAITING

@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from console import clock
-from console.audit.recording import COMMAND_LINE, Actor
 from console.staff import services
+from console.trail.recording import COMMAND_LINE, Actor
 from conversations.queue import filtered
 from tests import faults
 from tests.conversations.test_queue import held, waiting

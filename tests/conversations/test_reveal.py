@@ -5,8 +5,8 @@ import html
 import pytest
 
 from console.audit.looks import looks_of_conversation
+from console.permissions import Role, Scope, Staff
 from console.refs import seal
-from console.staff.permissions import Role, Scope, Staff
 from conversations.models import Conversation
 from conversations.recipient import answer_of, revealed
 from tests import faults

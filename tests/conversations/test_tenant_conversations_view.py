@@ -8,7 +8,7 @@ import re
 import pytest
 
 from console.refs import seal
-from conversations.tenant_conversations.reading import reference_of
+from conversations.stores.tenant_conversations.reading import reference_of
 from tests import faults
 from tests.conversations.tenant_conversations.kit import CONVERSATION, KEY, REF, TENANT, item
 from tests.people import admin, auditor, member, signed_in

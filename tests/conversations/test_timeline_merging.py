@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.dynamodb.streams import BEGINNING, END, Candidate, Stream, Stretch, merge
+from console.store.streams import BEGINNING, END, Candidate, Stream, Stretch, merge
 from conversations.timeline.sources import AT_LAST, AT_ONCE, Dated, held_whole, with_neighbours
 
 START = datetime(2026, 3, 2, tzinfo=UTC)

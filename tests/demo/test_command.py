@@ -11,7 +11,7 @@ from pathlib import Path
 import botocore.session
 import pytest
 
-from console.dynamodb.registry import TABLES
+from console.schema.tables import TABLES
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

@@ -11,14 +11,14 @@ import pytest
 from boto3.dynamodb.types import TypeSerializer
 
 from console import clock
-from console.audit.actions import HAND_OFF_PREFIX, TENANT_TRAIL, Action
 from console.audit.events.keys import FORMATS, decode
+from console.permissions import ROLE_PERMISSIONS, Permission, Role, Scope, Staff
 from console.staff.directory import within
-from console.staff.permissions import ROLE_PERMISSIONS, Permission, Role, Scope, Staff
-from conversations.indexing.entries import Request, sort_key
+from console.trail.actions import HAND_OFF_PREFIX, TENANT_TRAIL, Action
+from conversations.indexer.entries import Request, sort_key
 from conversations.records import Speaker
-from conversations.tenant_conversations.models import TenantConversation
-from conversations.tenant_conversations.reading import Stored, window
+from conversations.stores.tenant_conversations.models import TenantConversation
+from conversations.stores.tenant_conversations.reading import Stored, window
 from demo import items as demo
 from demo import staff
 from demo.conversations import COMPANIES, PROJECTS

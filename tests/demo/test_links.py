@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.urls import Resolver404, get_resolver, resolve
 
-from console.staff.permissions import Role
+from console.permissions import Role
 from demo import links, staff
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from console import clock, remembering
-from console.dynamodb.registry import TABLES
+from console.schema.tables import TABLES
 from console.staff.models import StaffAccount
 from tests.hostile.crawl import Crawler, Visit
 from tests.hostile.twins import twin

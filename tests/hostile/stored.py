@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from console.dynamodb.registry import TABLES, table_name
+from console.schema.tables import TABLES, table_name
 from tests.store import Store, from_dynamodb
 
 Item = dict[str, Any]

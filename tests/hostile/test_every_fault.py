@@ -27,9 +27,9 @@ from django.urls import reverse
 
 from console import clock
 from console import settings as console_settings
-from console.dynamodb import calls, presence
-from console.dynamodb.registry import table_name
+from console.schema.tables import table_name
 from console.staff.models import StaffAccount
+from console.store import calls, presence
 from conversations.handoff import settle
 from tests import faults
 from tests.access.routes import ROUTES

@@ -11,9 +11,9 @@ from django.core.handlers.base import BaseHandler
 from django.test import Client
 
 from console import clock
-from console.dynamodb.registry import TABLES, table_name
 from console.redaction import redact
 from console.refs import seal
+from console.schema.tables import TABLES, table_name
 from tests import faults
 from tests.hostile.crawl import ORIGIN, Crawler, Visit
 from tests.people import signed_in

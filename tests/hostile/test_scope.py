@@ -10,8 +10,8 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 
 from console import clock
-from console.audit import recording
 from console.refs import seal
+from console.trail import recording
 from conversations.handoff import intents
 from conversations.views import queue
 from tests.hostile.crawl import Crawler, Visit

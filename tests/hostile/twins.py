@@ -8,8 +8,8 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 from django.urls import Resolver404, resolve
 
 from console.errors import BadReference
+from console.permissions import Staff
 from console.refs import seal_data, unseal_data
-from console.staff.permissions import Staff
 from conversations.handoff import seal_intent, unseal_intent
 from tenants.status import Step
 from tenants.views.onboarding import STEPS

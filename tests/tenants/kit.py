@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from console.dynamodb.client import client
-from console.staff.permissions import Role, Scope, Staff
+from console.permissions import Role, Scope, Staff
+from console.store.client import client
 from tenants.keys import Channel
 from tests import faults
 from tests.tenants.items import tenant, user

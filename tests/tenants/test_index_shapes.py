@@ -2,10 +2,10 @@
 
 import pytest
 
-from console.dynamodb import presence
-from console.dynamodb.definition import create_table_request
-from console.dynamodb.inspection import inspect
-from console.dynamodb.registry import TABLES, table_name
+from console.schema.check import inspect
+from console.schema.definition import create_table_request
+from console.schema.tables import TABLES, table_name
+from console.store import presence
 from tenants import channels, status
 from tenants.guarding import survey
 from tenants.queries import load_tenant, owners_of

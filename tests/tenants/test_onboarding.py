@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from console import clock
-from console.dynamodb import presence
-from console.dynamodb.definition import create_table_request
-from console.dynamodb.registry import TABLES
 from console.errors import Conflict, Forbidden, Invalid, NotFound, StoreUnavailable
+from console.schema.definition import create_table_request
+from console.schema.tables import TABLES
+from console.store import presence
 from tenants import channels, onboarding
 from tenants.keys import Channel
 from tenants.onboarding import Draft, DraftChanged

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from console.dynamodb import calls, presence
-from console.dynamodb.definition import create_table_request
 from console.errors import Forbidden, NotFound, TableMissing
-from console.staff.permissions import Role, Scope, Staff
+from console.permissions import Role, Scope, Staff
+from console.schema.definition import create_table_request
+from console.store import calls, presence
 from tenants.keys import Channel
 from tenants.queries import NO_INDEX, list_tenants, load_tenant, owners_of
 from tests.tenants.items import SETTINGS, mapping, tenant, user

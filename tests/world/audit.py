@@ -8,12 +8,12 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from console.audit.actions import Action, staff_trail
 from console.audit.review.filters import Review
 from console.audit.review.forms import CONVERSATION, KEY, About
 from console.audit.review.reading import read_review
 from console.audit.rows import reference_of
-from console.staff.permissions import Role, Scope, Staff
+from console.permissions import Role, Scope, Staff
+from console.trail.actions import Action, staff_trail
 
 if TYPE_CHECKING:
     from tests.world import Side

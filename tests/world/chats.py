@@ -8,13 +8,13 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from console.clock import to_epoch
-from console.staff.permissions import Role, Scope, Staff
-from conversations.sources.adapter import Asked
-from conversations.sources.chats import queries
-from conversations.sources.chats.adapter import Chats
-from conversations.sources.chats.ending import seen_of
-from conversations.sources.chats.keys import image_place, session_place
-from conversations.sources.records import Place, a_list
+from console.permissions import Role, Scope, Staff
+from conversations.stores.adapter import Asked
+from conversations.stores.chats import queries
+from conversations.stores.chats.adapter import Chats
+from conversations.stores.chats.ending import seen_of
+from conversations.stores.chats.keys import image_place, session_place
+from conversations.stores.records import Place, a_list
 
 if TYPE_CHECKING:
     from tests.world.items import Texts

@@ -8,9 +8,9 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from console.audit.events.queries import records_of
-from console.dynamodb.paging import read_page
+from console.permissions import Staff
 from console.refs import seal
-from console.staff.permissions import Staff
+from console.store.paging import read_page
 from tests.world.items import TAKEN
 
 if TYPE_CHECKING:

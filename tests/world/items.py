@@ -9,11 +9,11 @@ from typing import Any
 
 from pynamodb.attributes import UnicodeAttribute
 
-from console.audit.actions import SYSTEM_TRAIL, Action, staff_trail
 from console.audit.review.filters import MIDDLEWARE
 from console.clock import to_epoch, to_iso
-from console.dynamodb.values import PlainListAttribute, PlainMapAttribute
 from console.staff import password_links
+from console.store.values import PlainListAttribute, PlainMapAttribute
+from console.trail.actions import SYSTEM_TRAIL, Action, staff_trail
 from conversations.models import Conversation
 from tests.world import chats, tenant_conversations, tenants, threads
 from tests.world.staff import account_items, session_item

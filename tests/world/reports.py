@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from console.audit.review.forms import CONVERSATION, About
-from console.staff.permissions import Staff
+from console.permissions import Staff
 
 if TYPE_CHECKING:
     from tests.world import Side

@@ -9,12 +9,12 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from console import clock
-from console.audit.actions import SYSTEM_TRAIL, staff_trail
 from console.audit.queries import trail_page
-from console.dynamodb.paging import read_page
+from console.permissions import Role, Scope, Staff
 from console.refs import seal
 from console.staff.models import StaffAccount
-from console.staff.permissions import Role, Scope, Staff
+from console.store.paging import read_page
+from console.trail.actions import SYSTEM_TRAIL, staff_trail
 from conversations.filters import Filters
 from conversations.handoff import HandOffAction, allowed_actions, intent_for, seal_intent
 from conversations.listing import seal_list_context

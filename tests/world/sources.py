@@ -8,11 +8,11 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from console.staff.permissions import Staff
-from conversations.sources.adapter import Asked
-from conversations.sources.addresses import action_address, address_of, reference_of
-from conversations.sources.records import a_list
-from conversations.sources.threads.adapter import Threads
+from console.permissions import Staff
+from conversations.stores.adapter import Asked
+from conversations.stores.addresses import action_address, address_of, reference_of
+from conversations.stores.records import a_list
+from conversations.stores.threads.adapter import Threads
 from tests.world import chats, threads
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ import pyotp
 from django.urls import reverse
 
 from console import clock, refs
+from console.permissions import Staff
 from console.staff import accounts, own, password_links, second_factor, session_list
 from console.staff.authentication import SECOND_STEP
 from console.staff.models import StaffAccount
 from console.staff.passwords import hash_password
-from console.staff.permissions import Staff
 
 if TYPE_CHECKING:
     from tests.world import Side, World

@@ -10,11 +10,11 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from console.clock import to_epoch, to_iso
-from console.dynamodb.paging import PAGE_SIZE
-from console.staff.permissions import Role, Scope, Staff
-from conversations.tenant_conversations.queries import list_conversations, load
-from conversations.tenant_conversations.reading import reference_of
-from conversations.tenant_conversations.services import seen_of
+from console.permissions import Role, Scope, Staff
+from console.store.paging import PAGE_SIZE
+from conversations.stores.tenant_conversations.queries import list_conversations, load
+from conversations.stores.tenant_conversations.reading import reference_of
+from conversations.stores.tenant_conversations.services import seen_of
 
 if TYPE_CHECKING:
     from tests.world import Side

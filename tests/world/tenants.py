@@ -10,9 +10,9 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from console import clock
+from console.permissions import Staff
 from console.refs import seal, seal_data
 from console.staff.models import StaffAccount
-from console.staff.permissions import Staff
 from tenants import settings
 from tenants.keys import Channel, partition_of
 from tenants.models import TenantMeta, TenantUser

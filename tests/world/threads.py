@@ -6,14 +6,14 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from console.clock import to_epoch
-from console.staff.permissions import Role, Scope, Staff
-from conversations.sources.adapter import Asked
-from conversations.sources.records import Place, a_list, a_record
-from conversations.sources.threads.adapter import Threads
-from conversations.sources.threads.cursors import anchor_of
-from conversations.sources.threads.feedback import seen_of
-from conversations.sources.threads.keys import key_of
-from conversations.sources.threads.loading import message_at
+from console.permissions import Role, Scope, Staff
+from conversations.stores.adapter import Asked
+from conversations.stores.records import Place, a_list, a_record
+from conversations.stores.threads.adapter import Threads
+from conversations.stores.threads.cursors import anchor_of
+from conversations.stores.threads.feedback import seen_of
+from conversations.stores.threads.keys import key_of
+from conversations.stores.threads.loading import message_at
 
 if TYPE_CHECKING:
     from tests.world import Side

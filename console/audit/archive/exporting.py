@@ -11,7 +11,6 @@ from typing import Any, BinaryIO
 from django.conf import settings
 
 from console import clock
-from console.audit.actions import Action
 from console.audit.archive import manifest as manifests
 from console.audit.archive.chain import Chain
 from console.audit.archive.keys import ArchiveKey, signing_key
@@ -19,10 +18,11 @@ from console.audit.archive.lines import line_of
 from console.audit.archive.manifest import FileRecord, Header, Manifest
 from console.audit.archive.places import Place
 from console.audit.archive.walk import Pace, walk
-from console.audit.models import AuditEntry
 from console.audit.runs import audited_run
 from console.errors import Invalid
 from console.redaction import RULESET_VERSION
+from console.trail.actions import Action
+from console.trail.models import AuditEntry
 
 # Of lines before they are compressed.
 FILE_BYTES = 64 << 20

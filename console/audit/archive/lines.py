@@ -5,9 +5,9 @@ from typing import Any, cast
 
 from console.audit.archive.chain import Chain
 from console.audit.archive.keys import ArchiveKey
-from console.audit.models import AuditEntry
-from console.dynamodb.values import plain_item
 from console.redaction import redact_value
+from console.store.values import plain_item
+from console.trail.models import AuditEntry
 from console.trees import well_formed
 
 

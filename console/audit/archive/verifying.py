@@ -10,15 +10,15 @@ from datetime import timedelta
 from django.conf import settings
 
 from console import clock
-from console.audit.actions import SYSTEM_TRAIL, Result
 from console.audit.archive import manifest as manifests
 from console.audit.archive.chain import MAX_LINE_BYTES, Chain
 from console.audit.archive.keys import known_keys
 from console.audit.archive.manifest import FileRecord, Manifest, NoManifest, read_manifest
 from console.audit.archive.places import Place, PlaceError, Readable
-from console.audit.models import AuditEntry
 from console.audit.rows import as_payload
 from console.errors import ConsoleError, NotFound
+from console.trail.actions import SYSTEM_TRAIL, Result
+from console.trail.models import AuditEntry
 
 # Beyond these, a file is simply not the one that was written.
 FINDINGS_PER_FILE = 20

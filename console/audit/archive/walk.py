@@ -8,12 +8,12 @@ from functools import partial
 from typing import Any
 
 from console import clock
-from console.audit.models import AuditEntry
 from console.audit.queries import instant_of
-from console.dynamodb.calls import parallel
-from console.dynamodb.connection import call
-from console.dynamodb.registry import table_name
 from console.errors import Throttled
+from console.schema.tables import table_name
+from console.store.calls import parallel
+from console.store.connection import call
+from console.trail.models import AuditEntry
 
 PAGE_ITEMS = 1000
 # So often a throttled page is asked for again, after pauses of 1, 2, 4 … seconds.

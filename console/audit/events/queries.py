@@ -10,20 +10,20 @@ from console import clock
 from console.audit import scoping
 from console.audit.events.keys import decode
 from console.audit.events.records import DIGESTS, Event, EventPage, UnrecordedKey, parts_of, record_of
-from console.audit.models import AuditEntry, ConversationEventsIndex, IdempotencyRecord
 from console.audit.names import name_of
 from console.audit.queries import display_names, instant_of
 from console.audit.records import TrailPage, TrailRow
 from console.audit.review.streams import EPOCHS, TIMESTAMPS, bounds
 from console.audit.rows import row_of_entry
-from console.dynamodb.calls import parallel
-from console.dynamodb.connection import call
-from console.dynamodb.keys import SORT_KEY_BYTES, fits
-from console.dynamodb.paging import Source, read_page
-from console.dynamodb.presence import index_ready, table_ready
-from console.dynamodb.registry import table_name
 from console.errors import ConsoleError, NotFound, TableMissing
-from console.staff.permissions import Permission, Staff
+from console.permissions import Permission, Staff
+from console.schema.tables import table_name
+from console.store.calls import parallel
+from console.store.connection import call
+from console.store.keys import SORT_KEY_BYTES, fits
+from console.store.paging import Source, read_page
+from console.store.presence import index_ready, table_ready
+from console.trail.models import AuditEntry, ConversationEventsIndex, IdempotencyRecord
 
 INDEX = ConversationEventsIndex.Meta.index_name
 # The trail is searched from a little before the event came in, as clocks differ: rounds of two Queries of so many.

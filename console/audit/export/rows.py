@@ -8,12 +8,12 @@ from datetime import datetime
 from typing import Any
 
 from console import clock
-from console.audit.models import AuditEntry
 from console.audit.names import name_of
 from console.audit.queries import display_names, instant_of, without_names_in
 from console.audit.rows import NO_ACTOR, as_payload, row_of_entry
 from console.audit.scoping import is_conversation_trail
 from console.redaction import redact
+from console.trail.models import AuditEntry
 from console.trees import text_of
 
 # What keeps a name in a sentence from reordering the words around it; a cell holds nothing else.

@@ -10,18 +10,18 @@ from typing import Any, Protocol
 from django.conf import settings
 
 from console import clock
-from console.audit.actions import Action, conversation_trail, staff_trail
 from console.audit.export.formats import FORMATS, Format
 from console.audit.export.rows import rows_of_piece
-from console.audit.models import AuditEntry
-from console.audit.recording import Actor, Entry, record
 from console.audit.review.filters import Review
 from console.audit.review.gathering import gather
 from console.audit.review.reading import every_page
 from console.audit.scoping import is_conversation_trail, recipient_names
-from console.dynamodb.calls import budget
 from console.errors import ConsoleError
-from console.staff.permissions import Permission, Staff
+from console.permissions import Permission, Staff
+from console.store.calls import budget
+from console.trail.actions import Action, conversation_trail, staff_trail
+from console.trail.models import AuditEntry
+from console.trail.recording import Actor, Entry, record
 
 logger = logging.getLogger(__name__)
 

@@ -7,17 +7,17 @@ from typing import Any
 
 from console import clock
 from console.audit import scoping
-from console.audit.models import AuditEntry
 from console.audit.queries import instant_of, rows_and_records, without_names_in
 from console.audit.records import TrailRow
 from console.audit.review.changes import Change, changes_of
 from console.audit.rows import as_payload, reference_of, text_in
-from console.dynamodb.calls import parallel
-from console.dynamodb.connection import call
-from console.dynamodb.registry import table_name
 from console.errors import ConsoleError, NotFound
+from console.permissions import Staff
 from console.redaction import redact, without_names
-from console.staff.permissions import Staff
+from console.schema.tables import table_name
+from console.store.calls import parallel
+from console.store.connection import call
+from console.trail.models import AuditEntry
 
 # How far back in its trail an entry's previous action is looked for.
 PREVIOUS_READ = 200

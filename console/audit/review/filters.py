@@ -6,8 +6,8 @@ from datetime import datetime
 
 from django.conf import settings
 
-from console.audit.actions import HAND_OFF_PREFIX, Action
 from console.redaction import redact
+from console.trail.actions import HAND_OFF_PREFIX, Action
 
 # For `Review.actor`: entries that name nobody, which is how the middleware writes.
 NOBODY = "middleware"
@@ -91,7 +91,7 @@ class Review:
 
     `actions` are action types; none of them means any where one trail or one person is looked at, and `BEGINNING`
     elsewhere. `actor` is a username, a service's name or `NOBODY`; `result` one of
-    `console.audit.actions.outcome`. `since` is included, `until` is not; both aware. `conversation` is a trail's
+    `console.trail.actions.outcome`. `since` is included, `until` is not; both aware. `conversation` is a trail's
     partition, beside a key the trail where that is; `key` an idempotency key: both may hold personal data, and stay out
     of addresses.
     """

@@ -9,19 +9,19 @@ from django.http import QueryDict
 from django.utils.functional import cached_property
 from django.utils.text import slugify
 
-from console.audit.actions import Result
 from console.audit.events.keys import decode, shown_key
 from console.audit.review.filters import MOST_NAMED, NOBODY, Review, action_groups, is_action_type, known_actions
 from console.audit.sentences import label_of
 from console.errors import BadReference
 from console.forms import PLAIN_TEXT, DaysForm, KeyField, ask_reason, cleaned_by
+from console.permissions import COMPANY, TENANT, Staff
 from console.redaction import redact
 from console.refs import seal_data, unseal_data
 from console.search.meanings import named_so
 from console.staff import known_companies
 from console.staff.directory import is_a_persons_name, username_of
-from console.staff.permissions import COMPANY, TENANT, Staff
 from console.templatetags.console import zone_of
+from console.trail.actions import Result
 
 SUGGESTED = 60
 CONVERSATION, KEY = "conversation", "key"

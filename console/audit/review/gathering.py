@@ -5,15 +5,15 @@ from datetime import datetime
 
 from django.conf import settings
 
-from console.audit.models import AuditEntry
 from console.audit.queries import instant_of
 from console.audit.review.filters import Review
 from console.audit.review.plan import TRAIL_BY_TRAIL, Plan, plan_for
 from console.audit.review.reading import every_page
-from console.dynamodb.calls import current_budget
-from console.dynamodb.presence import table_ready
 from console.errors import TableMissing
-from console.staff.permissions import Permission, Staff
+from console.permissions import Permission, Staff
+from console.store.calls import current_budget
+from console.store.presence import table_ready
+from console.trail.models import AuditEntry
 
 PIECE = 200
 

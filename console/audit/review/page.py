@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from django.urls import reverse
 
 from console.audit.links import conversation_url, project_names
-from console.audit.models import AuditEntry
 from console.audit.names import name_of
 from console.audit.queries import rows_of, without_names_in
 from console.audit.records import TrailRow
@@ -16,12 +15,13 @@ from console.audit.review.plan import TRAIL_BY_TRAIL
 from console.audit.review.reading import Found, read_review
 from console.audit.review.words import actions_in_words
 from console.audit.scoping import is_conversation_trail, recipient_names
-from console.dynamodb.presence import table_ready
 from console.errors import TableMissing
+from console.permissions import COMPANY, Staff
 from console.redaction import mask_identifier, redact
 from console.refs import seal
 from console.staff.known_companies import known_to
-from console.staff.permissions import COMPANY, Staff
+from console.store.presence import table_ready
+from console.trail.models import AuditEntry
 from console.trees import text_of
 
 # How far the order of pages and exports can be relied on.

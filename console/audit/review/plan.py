@@ -4,16 +4,16 @@ from dataclasses import dataclass
 from functools import partial
 
 from console.audit import scoping
-from console.audit.actions import staff_trail
 from console.audit.events.keys import decode
 from console.audit.history import read_entries
-from console.audit.models import IdempotencyRecord
 from console.audit.review import streams
 from console.audit.review.filters import BEGINNING, NOBODY, Review, is_ours
-from console.dynamodb.calls import parallel
-from console.dynamodb.presence import index_ready
 from console.errors import NotFound
-from console.staff.permissions import Staff
+from console.permissions import Staff
+from console.store.calls import parallel
+from console.store.presence import index_ready
+from console.trail.actions import staff_trail
+from console.trail.models import IdempotencyRecord
 
 # Entries of one trail that are looked at to see whose it is.
 LOOKED_AT = 50

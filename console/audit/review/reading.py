@@ -7,16 +7,16 @@ from functools import partial
 
 from console import clock
 from console.audit import scoping
-from console.audit.actions import staff_trail
-from console.audit.models import AuditEntry
 from console.audit.queries import happened_at, instant_of
-from console.audit.results import outcome_of
 from console.audit.review.filters import NOBODY, Review
 from console.audit.review.plan import Plan, plan_for
 from console.audit.review.streams import EPOCHS_BEGIN, Partition, identity_of
-from console.dynamodb.calls import parallel
-from console.dynamodb.streams import END, Keyset, dry, next_of, read_dry
-from console.staff.permissions import Permission, Staff
+from console.permissions import Permission, Staff
+from console.store.calls import parallel
+from console.store.streams import END, Keyset, dry, next_of, read_dry
+from console.trail.actions import staff_trail
+from console.trail.models import AuditEntry
+from console.trail.results import outcome_of
 
 PAGE_SIZE = 50
 # A page with filters goes on reading as often as this before it is shown thin.

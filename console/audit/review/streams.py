@@ -10,11 +10,11 @@ from typing import Any
 
 from console import clock
 from console.audit.history import SPLIT
-from console.audit.models import ActionTypeIndex, ActorIndex, AuditEntry, CompanyIndex
 from console.audit.rows import LONGEST_PERIOD
-from console.dynamodb.connection import call
-from console.dynamodb.registry import table_name
-from console.dynamodb.streams import BEGINNING, Candidate, Keyset, Place, Stream, Stretch
+from console.schema.tables import table_name
+from console.store.connection import call
+from console.store.streams import BEGINNING, Candidate, Keyset, Place, Stream, Stretch
+from console.trail.models import ActionTypeIndex, ActorIndex, AuditEntry, CompanyIndex
 
 TABLE = ""
 ACTION_TYPE, ACTOR, COMPANY = (index.Meta.index_name for index in (ActionTypeIndex, ActorIndex, CompanyIndex))

@@ -9,16 +9,16 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from console import clock
-from console.audit.actions import TENANT_TRAIL
+from console.access import StaffRequest, requires
 from console.audit.links import conversation_url
 from console.audit.names import name_of
 from console.audit.review.entry import EntryRecord, load_entry
 from console.audit.review.filters import BEGINNING, action_groups, is_action_type
 from console.audit.review.forms import KEY, About, group_slugs
+from console.permissions import Permission, Staff
 from console.refs import seal, unseal
-from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission, Staff
 from console.templatetags.console import zone_of
+from console.trail.actions import TENANT_TRAIL
 
 _TONES = {"success": "good", "pending": "human", "conflict": "bad", "failed": "bad", "refused": "bad"}
 

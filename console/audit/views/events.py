@@ -8,6 +8,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
+from console.access import StaffRequest, requires
 from console.audit.events.forms import LOOKUPS, EventLookup
 from console.audit.events.keys import FORMATS
 from console.audit.events.queries import (
@@ -24,9 +25,8 @@ from console.audit.review.forms import KEY, About
 from console.errors import NotFound
 from console.forms import LookupForm, lookup_forms
 from console.lookup_page import answer_lookup
+from console.permissions import Permission, Staff
 from console.refs import seal, unseal
-from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission, Staff
 
 
 @requires(Permission.AUDIT_REVIEW)

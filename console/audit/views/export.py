@@ -10,6 +10,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
+from console.access import StaffRequest, requires
 from console.audit.export.formats import FORMATS
 from console.audit.export.rows import COLUMNS
 from console.audit.export.streaming import export as export_entries
@@ -20,8 +21,7 @@ from console.audit.review.page import READ_LAST, covered_words
 from console.audit.review.plan import TRAIL_BY_TRAIL, Plan
 from console.audit.review.reading import Found
 from console.audit.review.words import filters_in_words
-from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission
+from console.permissions import Permission
 
 
 class ExportForm(forms.Form):

@@ -9,6 +9,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
+from console.access import StaffRequest, requires
 from console.audit.links import conversation_url
 from console.audit.looks import check_conversation, is_a_name, looks_of_conversation, looks_of_person, person_url
 from console.audit.looks_forms import LOOKUPS, PersonLooks, RecipientLooks
@@ -18,10 +19,9 @@ from console.audit.review.forms import CONVERSATION, About
 from console.errors import NotFound
 from console.forms import LookupForm, lookup_forms
 from console.lookup_page import answer_lookup
+from console.permissions import Permission, Staff
 from console.redaction import mask_identifier, redact
 from console.refs import seal, unseal
-from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission, Staff
 
 
 @requires(Permission.AUDIT_REVIEW)

@@ -5,16 +5,16 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from console.audit.picture.counting import DAYS_SHOWN, count_days
-from console.audit.picture.drawing import draw
+from console.access import StaffRequest, requires
+from console.audit.chart.counting import DAYS_SHOWN, count_days
+from console.audit.chart.drawing import draw
 from console.audit.review.forms import review_of
 from console.audit.review.gathering import look_ahead
 from console.audit.review.page import covered_words
 from console.audit.review.plan import TRAIL_BY_TRAIL
 from console.audit.review.reading import Found
 from console.audit.review.words import filters_in_words
-from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission
+from console.permissions import Permission
 from console.templatetags.console import zone_of
 
 

@@ -9,17 +9,17 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
-from console.audit.actions import SYSTEM_TRAIL, staff_trail
+from console.access import StaffRequest, requires
 from console.audit.review.forms import About, AboutForm, ReviewForm, about_of, query_of, review_of
 from console.audit.review.gathering import gather
 from console.audit.review.page import READ_LAST, review_page
 from console.audit.views.trails import overview
+from console.permissions import Permission, Staff, id_of
 from console.personal_searches import has_reason, must_say_why, on_record
 from console.redaction import redact
 from console.refs import seal
 from console.staff import known_companies
-from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission, Staff, id_of
+from console.trail.actions import SYSTEM_TRAIL, staff_trail
 
 # So many entries of what somebody looked for are counted, for the record.
 COUNTED = 50

@@ -8,16 +8,16 @@ from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_safe
 
 from console import clock
-from console.audit.actions import staff_trail
+from console.access import StaffRequest, requires
 from console.audit.links import conversation_url, review_url
 from console.audit.names import name_of
 from console.audit.queries import trail_page
 from console.audit.records import TrailPage
 from console.audit.state import panel_beside
 from console.errors import StoreUnavailable, TableMissing, Throttled
+from console.permissions import Permission, Staff
 from console.refs import seal, unseal
-from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission, Staff
+from console.trail.actions import staff_trail
 
 
 def overview(request: StaffRequest) -> HttpResponse:

@@ -8,11 +8,11 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.views.decorators.debug import sensitive_variables
 
-from console.audit.recording import COMMAND_LINE
 from console.errors import ConsoleError, StoreUnavailable, TableMissing, Throttled
+from console.permissions import ALL, COMPANY, TENANT, Role, Scope
 from console.staff import accounts, known_companies, passwords, services
 from console.staff.models import StaffAccount
-from console.staff.permissions import ALL, COMPANY, TENANT, Role, Scope
+from console.trail.recording import COMMAND_LINE
 
 ROLES = [role.value for role in Role]
 HEADINGS = ("USERNAME", "ROLE", "STATE", "2ND FACTOR", "LAST SIGN-IN", "TIME ZONE", "SCOPE", "NAME")

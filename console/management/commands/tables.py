@@ -10,12 +10,12 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
-from console.dynamodb import provisioning
-from console.dynamodb.cloudformation import template
-from console.dynamodb.policies import POLICIES, document
-from console.dynamodb.provisioning import Difference, Step, TableReport
-from console.dynamodb.registry import TABLES
 from console.errors import ConsoleError, NotConfigured
+from console.schema import create as provisioning
+from console.schema.cloudformation import template
+from console.schema.create import Difference, Step, TableReport
+from console.schema.policies import POLICIES, document
+from console.schema.tables import TABLES
 
 
 class Command(BaseCommand):

@@ -12,17 +12,17 @@ from pynamodb.attributes import UnicodeAttribute
 from pynamodb.transactions import TransactWrite
 
 from console import clock
-from console.audit.actions import Action, staff_trail
-from console.audit.recording import Actor, Entry, build
-from console.dynamodb.models import StoreModel, TableMeta
 from console.errors import Conflict, Invalid, NotFound
+from console.permissions import ALL, Role, Scope, id_of
 from console.staff import accounts, second_factor, services, sessions
 from console.staff.models import OPENID_CONNECT, StaffAccount
 from console.staff.oidc import claims as claims_of
 from console.staff.oidc.claims import Person
 from console.staff.oidc.configuration import Configuration
 from console.staff.oidc.refusals import NotAdmitted
-from console.staff.permissions import ALL, Role, Scope, id_of
+from console.store.models import StoreModel, TableMeta
+from console.trail.actions import Action, staff_trail
+from console.trail.recording import Actor, Entry, build
 
 # Whose word it is when an account is made or changed by what the provider says of a person.
 PROVIDER = Actor("company sign-in", "service")

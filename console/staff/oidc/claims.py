@@ -8,11 +8,11 @@ from typing import Any
 from zoneinfo import available_timezones
 
 from console.errors import Invalid
+from console.permissions import Role, id_of
 from console.staff.accounts import normal_username
 from console.staff.checks import checked_display_name, checked_scope
 from console.staff.oidc.configuration import Configuration
 from console.staff.oidc.refusals import NotAdmitted
-from console.staff.permissions import Role, id_of
 
 # More groups or ids than any person has.
 MAX_VALUES = 2_000

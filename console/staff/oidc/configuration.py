@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from console.dynamodb.environments import PRODUCTION
+from console.permissions import Role
+from console.schema.environments import PRODUCTION
 from console.staff import second_factor
-from console.staff.permissions import Role
 
 logger = logging.getLogger(__name__)
 

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from django.utils.crypto import salted_hmac
 from django.views.decorators.debug import sensitive_variables
 
-from console.audit.actions import SYSTEM_TRAIL, Action, Result, staff_trail
-from console.audit.recording import Entry, record_where_possible
 from console.refs import as_letters
 from console.staff import authentication, sessions, throttling
 from console.staff.authentication import VISITOR, SignedIn, Visit
@@ -16,6 +14,8 @@ from console.staff.oidc.configuration import Configuration
 from console.staff.oidc.provider import Provider
 from console.staff.oidc.refusals import Denied, ProviderFailed, Refusal, ReturnUnusable
 from console.staff.throttling import TooManyAttempts
+from console.trail.actions import SYSTEM_TRAIL, Action, Result, staff_trail
+from console.trail.recording import Entry, record_where_possible
 
 MAX_CODE = 4_096
 # What a provider says when the person, or a rule of the company, stopped it there (OAuth 2.0, section 4.1.2.1).

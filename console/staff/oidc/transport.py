@@ -11,8 +11,8 @@ from requests.adapters import HTTPAdapter
 from urllib3 import Timeout
 from urllib3.exceptions import HTTPError
 
-from console.dynamodb.calls import current_budget
 from console.staff.oidc.configuration import Configuration
+from console.store.calls import current_budget
 
 MAX_BYTES = 512 * 1024
 CHUNK = 16 * 1024

@@ -13,17 +13,17 @@ from django.urls import reverse
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_safe
 
+from console.access import StaffRequest, requires
 from console.answers import FAILURES, answer, form_on, in_words
-from console.audit.actions import staff_trail
-from console.audit.recording import Actor
 from console.errors import Conflict, NotFound
+from console.permissions import Permission
 from console.refs import seal
 from console.staff import directory, known_companies, oidc, services, session_list
-from console.staff.access import StaffRequest, requires
 from console.staff.account_record import AccountRecord, differences, record_of
 from console.staff.directory import Deed
 from console.staff.directory_forms import AccountForm, DirectoryFilter, NewAccountForm
-from console.staff.permissions import Permission
+from console.trail.actions import staff_trail
+from console.trail.recording import Actor
 
 ASKING = ["GET", "HEAD", "POST"]
 # The accounts' own types stay out of the views: they only hand them on.

@@ -9,10 +9,10 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
+from console.access import public
 from console.answers import answer
 from console.errors import ConsoleError, NotFound
 from console.staff import oidc, sessions
-from console.staff.access import public
 from console.staff.cookies import delete_cookie, set_cookie, set_session_cookie
 from console.staff.destinations import safe_destination
 from console.staff.oidc import attempts, sign_in, sign_out

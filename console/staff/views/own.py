@@ -14,20 +14,20 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console import clock
+from console.access import StaffRequest, sets_up_second_factor, signed_in
 from console.answers import answer, form_on
-from console.audit.actions import staff_trail
 from console.errors import Conflict, Invalid
+from console.permissions import Permission
 from console.refs import seal
 from console.staff import own, own_record, session_list
-from console.staff.access import StaffRequest, sets_up_second_factor, signed_in
 from console.staff.authentication import Visit
 from console.staff.cookies import set_session_cookie
 from console.staff.own_forms import CurrentPasswordForm, PasswordForm, SecondFactorForm, TimeZoneForm
 from console.staff.passwords import TooManySignIns
-from console.staff.permissions import Permission
 from console.staff.throttling import TooManyAttempts
 from console.staff.views.answers import signed_out
 from console.staff.views.visits import visit_of
+from console.trail.actions import staff_trail
 
 View = Callable[[StaffRequest], HttpResponse]
 

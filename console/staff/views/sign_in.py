@@ -11,10 +11,10 @@ from django.urls import reverse
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
 from django.views.decorators.http import require_http_methods
 
+from console.access import public
 from console.answers import form_on
 from console.errors import ConsoleError, Invalid
 from console.staff import authentication, devices, oidc, password_links, sessions
-from console.staff.access import public
 from console.staff.authentication import CodeNeeded, SecondStepOver, SignedIn
 from console.staff.cookies import set_session_cookie
 from console.staff.destinations import safe_destination

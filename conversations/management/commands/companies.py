@@ -8,10 +8,10 @@ from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
 from console import clock
-from console.audit.actions import Action
 from console.audit.runs import audited_run
 from console.errors import ConsoleError
-from console.staff.permissions import ALL, Role, Scope, Staff
+from console.permissions import ALL, Role, Scope, Staff
+from console.trail.actions import Action
 from conversations.companies import companies_for, discover, register
 
 MAX_ITEMS = 1_000_000

@@ -11,12 +11,12 @@ from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
 from console import clock
-from console.dynamodb.presence import missing_tables
 from console.errors import ConsoleError
-from conversations.indexing import lease
-from conversations.indexing.handling import Did
-from conversations.indexing.sweep import Sweep
-from conversations.indexing.worker import LONGEST_PAUSE_SECONDS, Worker, in_words
+from console.store.presence import missing_tables
+from conversations.indexer import lease
+from conversations.indexer.handling import Did
+from conversations.indexer.sweep import Sweep
+from conversations.indexer.worker import LONGEST_PAUSE_SECONDS, Worker, in_words
 
 # Without these nothing is written: what the indexer records goes there.
 NEEDED = frozenset({"CONVERSATIONS", "AUDIT", "IDEMPOTENCY", "CONSOLE"})

@@ -10,9 +10,9 @@ from typing import Any, BinaryIO
 from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
-from console.audit.actions import Action
 from console.audit.runs import audited_run
 from console.errors import ConsoleError
+from console.trail.actions import Action
 from conversations.loading import MAX_LINE_BYTES, LineReport, Outcome, load
 
 

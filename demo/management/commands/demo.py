@@ -14,11 +14,11 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from console import clock
-from console.dynamodb.calls import budget
-from console.dynamodb.registry import TABLES, table_name
 from console.remembering import forget_everything
-from conversations.indexing.health import read_health
-from conversations.indexing.worker import Worker
+from console.schema.tables import TABLES, table_name
+from console.store.calls import budget
+from conversations.indexer.health import read_health
+from conversations.indexer.worker import Worker
 from demo import dynamodb_local
 from demo.dialogues import DialogueError
 from demo.embedded import EmbeddedDynamoDB

@@ -17,9 +17,9 @@ from console.audit.archive.exporting import write
 from console.audit.archive.keys import ArchiveKey
 from console.audit.archive.manifest import Header, NoManifest, read_manifest
 from console.audit.archive.verifying import verify
-from console.audit.models import AuditEntry
 from console.errors import Invalid
 from console.redaction import redact_value
+from console.trail.models import AuditEntry
 from tests.store import to_dynamodb
 
 SECRET = "an archive key that is long enough for the rules"

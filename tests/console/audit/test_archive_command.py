@@ -14,13 +14,13 @@ from django.core.management import CommandError, call_command
 from moto import mock_aws
 
 from console import clock
-from console.audit.actions import Action
 from console.audit.archive import walk as walking
 from console.audit.archive.exporting import Days
 from console.audit.archive.places import Bucket, Directory, PlaceError, place_of
 from console.audit.archive.walk import Pace, walk
 from console.clock import to_epoch, to_iso
 from console.errors import Invalid
+from console.trail.actions import Action
 from tests import faults
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

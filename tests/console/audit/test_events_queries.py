@@ -6,14 +6,14 @@ import pytest
 
 from console import clock
 from console.audit import scoping
-from console.audit.actions import Action
 from console.audit.events import queries
 from console.audit.events.queries import check_conversation, events_of, find_event, read_event
 from console.audit.events.records import UnrecordedKey
 from console.clock import to_epoch, to_iso
-from console.dynamodb import calls
 from console.errors import Forbidden, NotFound, StoreUnavailable, TableMissing
-from console.staff.permissions import Role, Scope, Staff
+from console.permissions import Role, Scope, Staff
+from console.store import calls
+from console.trail.actions import Action
 from tests import faults, items
 from tests.people import member
 

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from console import clock
 from console.audit.events.records import record_of
-from console.audit.models import ConversationState, IdempotencyRecord
 from console.audit.state import panel_of
 from console.clock import to_iso
 from console.refs import seal, unseal
+from console.trail.models import ConversationState, IdempotencyRecord
 from tests import items
 from tests.store import to_dynamodb
 

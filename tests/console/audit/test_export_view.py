@@ -11,13 +11,13 @@ from django.test import Client
 from django.urls import reverse
 
 from console import clock
-from console.audit.actions import Action
 from console.audit.export import streaming
 from console.audit.review.forms import CONVERSATION, KEY, About
 from console.audit.review.page import READ_LAST
 from console.clock import to_iso
 from console.refs import seal
 from console.staff.models import StaffAccount
+from console.trail.actions import Action
 from tests import faults
 from tests.items import conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, signed_in

@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console import clock
-from console.audit.models import AuditEntry
-from console.audit.picture import counting
-from console.audit.picture.counting import DAYS_SHOWN, DayCount, counted
-from console.audit.picture.drawing import HEIGHT, Rect, draw, scale
+from console.audit.chart import counting
+from console.audit.chart.counting import DAYS_SHOWN, DayCount, counted
+from console.audit.chart.drawing import HEIGHT, Rect, draw, scale
 from console.audit.review.filters import Review
 from console.audit.review.forms import CONVERSATION, About
 from console.audit.review.gathering import Gathered
 from console.clock import to_iso
+from console.trail.models import AuditEntry
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 from tests.store import to_dynamodb
 

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console import clock
-from console.audit.actions import Action, outcome
-from console.audit.models import AuditEntry
 from console.audit.queries import instant_of
-from console.audit.results import outcome_of, reason_of
 from console.audit.rows import row_of_entry
+from console.trail.actions import Action, outcome
+from console.trail.models import AuditEntry
+from console.trail.results import outcome_of, reason_of
 from tests.people import auditor, member, signed_in
 from tests.store import to_dynamodb
 

@@ -5,16 +5,16 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from console.audit.actions import Action
 from console.audit.queries import trail_page
 from console.audit.review import plan, reading
 from console.audit.review.filters import NOBODY, Review, known_actions
 from console.audit.review.reading import every_page, read_review
 from console.clock import to_epoch, to_iso
-from console.dynamodb import calls
 from console.errors import Forbidden, NotFound, StoreUnavailable
+from console.permissions import Role, Scope, Staff
 from console.refs import seal_cursor
-from console.staff.permissions import Role, Scope, Staff
+from console.store import calls
+from console.trail.actions import Action
 from tests import faults
 
 pytestmark = pytest.mark.pages

@@ -9,9 +9,9 @@ import pytest
 from django.urls import reverse
 
 from console import clock
-from console.audit.actions import Action
 from console.audit.review.forms import KEY, About
 from console.refs import seal
+from console.trail.actions import Action
 from tests import faults
 from tests.items import conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in

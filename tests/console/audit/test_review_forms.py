@@ -6,14 +6,14 @@ from urllib.parse import parse_qsl
 import pytest
 from django.http import QueryDict
 
-from console.audit.actions import Action
 from console.audit.events.keys import FORMATS
 from console.audit.review.filters import BEGINNING, HAND_OFF, MIDDLEWARE, NOBODY, Review, action_groups
 from console.audit.review.forms import CONVERSATION, KEY, About, AboutForm, group_slugs, review_of
 from console.audit.review.words import filters_in_words
 from console.errors import BadReference
+from console.permissions import Role, Scope, Staff
 from console.refs import seal, seal_data
-from console.staff.permissions import Role, Scope, Staff
+from console.trail.actions import Action
 
 AUDITOR = Staff("aiko.mori", "Aiko Mori", Role.AUDITOR, Scope(everything=True), "Europe/London")
 LIMITED = Staff("lea.limited", "Lea", Role.AUDITOR, Scope(companies=frozenset({"ci-aaa-001"})), "UTC")

@@ -9,14 +9,14 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import pytest
 
 from console import clock
-from console.audit.actions import Action
 from console.audit.review import plan
 from console.audit.review.forms import CONVERSATION, KEY, About
 from console.audit.review.page import READ_LAST
-from console.dynamodb import presence
 from console.redaction import redact
 from console.refs import seal
 from console.staff.models import StaffAccount
+from console.store import presence
+from console.trail.actions import Action
 from conversations.companies import register
 from tests import faults
 from tests.items import conversation

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from console.audit.actions import Action
-from console.audit.models import AuditEntry, IdempotencyRecord
 from console.audit.queries import instant_of
 from console.audit.rows import row_of_entry, row_of_record
 from console.audit.sentences import sentence
+from console.trail.actions import Action
+from console.trail.models import AuditEntry, IdempotencyRecord
 from tests.store import to_dynamodb
 
 NAMES = {"amira.haddad": "Amira Haddad"}

@@ -6,9 +6,9 @@ import pytest
 
 from console import clock
 from console.audit.history import has_record_index
-from console.audit.models import ConversationState
 from console.audit.shares import per_cent, share_of
 from console.audit.state import NOTHING, panel_beside, panel_of, read_state
+from console.trail.models import ConversationState
 from tests import faults
 from tests.store import to_dynamodb
 

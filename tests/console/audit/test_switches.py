@@ -7,8 +7,8 @@ import pytest
 from console import clock
 from console.audit.history import has_record_index
 from console.audit.switches import read_switches
-from console.dynamodb import presence
-from console.dynamodb.registry import table_name
+from console.schema.tables import table_name
+from console.store import presence
 from tests import faults
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)

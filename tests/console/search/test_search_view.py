@@ -6,11 +6,11 @@ import threading
 
 import pytest
 
-from console.dynamodb import presence
+from console.permissions import Permission
 from console.search import finders, service
 from console.search.finders import Finder, Found, Hit
 from console.search.meanings import Kind, Meaning
-from console.staff.permissions import Permission
+from console.store import presence
 from conversations.companies import register
 from tests import faults
 from tests.items import conversation

@@ -7,10 +7,10 @@ import pytest
 from django.test import Client
 
 from console import clock
-from console.audit.recording import Actor
+from console.permissions import Role
 from console.staff import services
 from console.staff.models import StaffAccount
-from console.staff.permissions import Role
+from console.trail.recording import Actor
 
 PASSWORD = "correct horse battery"
 ADMIN = Actor("ada.admin", "admin")

@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from console import clock
-from console.audit.actions import Action, staff_trail
 from console.errors import Conflict, ConsoleError, Invalid, NotFound, StoreUnavailable
+from console.permissions import Role
 from console.staff import accounts, password_links, passwords, services
 from console.staff.models import StaffAccount
-from console.staff.permissions import Role
+from console.trail.actions import Action, staff_trail
 from tests import faults
 from tests.console.staff.conftest import ADMIN, PASSWORD
 from tests.people import admin, member

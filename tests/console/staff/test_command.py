@@ -7,8 +7,8 @@ import sys
 import pytest
 from django.core.management import CommandError, call_command
 
+from console.permissions import Role
 from console.staff import accounts, passwords, services
-from console.staff.permissions import Role
 from tests import faults
 from tests.console.staff.conftest import ADMIN, PASSWORD
 from tests.people import member

@@ -4,14 +4,14 @@ from string import ascii_lowercase
 
 import pytest
 
-from console.dynamodb.definition import create_table_request
 from console.errors import Conflict, Invalid, NotFound, StoreUnavailable
+from console.permissions import COMPANY as IS_COMPANY
+from console.permissions import TENANT as IS_TENANT
+from console.permissions import Role, Scope
+from console.schema.definition import create_table_request
 from console.staff import directory, known_companies, second_factor, services
 from console.staff.directory import Deed, Filters, State, check_grant, load, read_page, reason_against, within
 from console.staff.models import OPENID_CONNECT
-from console.staff.permissions import COMPANY as IS_COMPANY
-from console.staff.permissions import TENANT as IS_TENANT
-from console.staff.permissions import Role, Scope
 from tests import faults
 from tests.console.staff.conftest import ADMIN
 from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, member

@@ -7,14 +7,14 @@ from html import unescape
 import pytest
 from django.urls import reverse
 
-from console.audit.actions import staff_trail
-from console.audit.recording import Actor
-from console.dynamodb import presence
 from console.errors import Invalid, StoreUnavailable
+from console.permissions import Role
 from console.refs import seal
 from console.staff import accounts, known_companies, password_links, passwords, second_factor, services, sessions
 from console.staff.models import OPENID_CONNECT
-from console.staff.permissions import Role
+from console.store import presence
+from console.trail.actions import staff_trail
+from console.trail.recording import Actor
 from tests import faults, people
 from tests.console.staff.conftest import ADMIN, PASSWORD
 from tests.people import admin, signed_in

@@ -6,11 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.test import Client
 
-from console.audit.actions import staff_trail
 from console.audit.queries import trail_page
+from console.permissions import Role
 from console.staff import accounts, services
 from console.staff.authentication import record_denial
-from console.staff.permissions import Role
+from console.trail.actions import staff_trail
 from tests import faults
 from tests.console.staff.conftest import ADMIN, PASSWORD
 from tests.people import as_staff

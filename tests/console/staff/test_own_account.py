@@ -7,12 +7,12 @@ import pyotp
 import pytest
 
 from console import clock, refs
-from console.audit.actions import Action, staff_trail
 from console.errors import Conflict, ConsoleError, Invalid, NotFound, StoreUnavailable
+from console.permissions import Role, Staff
 from console.staff import accounts, known_companies, own, own_record, passwords, second_factor, services, sessions
 from console.staff.authentication import Visit
-from console.staff.permissions import Role, Staff
 from console.staff.throttling import TooManyAttempts
+from console.trail.actions import Action, staff_trail
 from tests import faults
 from tests.console.staff.conftest import ADMIN, PASSWORD
 from tests.console.staff.test_session_list import begin

@@ -10,10 +10,10 @@ from django.test import Client
 from django.urls import reverse
 
 from console import clock, refs
-from console.audit.actions import staff_trail
+from console.permissions import Role
 from console.staff import accounts, second_factor, services, sessions
 from console.staff.own_forms import zone_choices
-from console.staff.permissions import Role
+from console.trail.actions import staff_trail
 from tests import faults
 from tests.console.staff.conftest import ADMIN, PASSWORD
 from tests.console.staff.test_session_list import begin

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from console import settings as console_settings
-from console.dynamodb import calls
 from console.errors import Invalid
 from console.staff import passwords
+from console.store import calls
 
 
 @pytest.mark.parametrize(

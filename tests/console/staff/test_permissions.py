@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console.errors import Forbidden
-from console.staff.permissions import COMPANY, ROLE_PERMISSIONS, TENANT, Permission, Role, Scope, Staff
+from console.permissions import COMPANY, ROLE_PERMISSIONS, TENANT, Permission, Role, Scope, Staff
 
 # The table of roles as the product defines it: rows are permissions; a = agent, o = onboarding, u = auditor, A = admin.
 TABLE = {

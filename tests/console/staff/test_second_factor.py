@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console import clock, refs
-from console.audit.actions import staff_trail
 from console.errors import ConsoleError, StoreUnavailable
 from console.staff import accounts, second_factor, services
 from console.staff.codes import ALPHABET
 from console.staff.models import StaffAccount
+from console.trail.actions import staff_trail
 from tests import faults
 from tests.console.staff.conftest import ADMIN
 

@@ -9,9 +9,9 @@ from django.test import Client
 from django.views.debug import ExceptionReporter
 
 from console import clock, refs
-from console.audit.actions import staff_trail
 from console.staff import second_factor, services, sessions
 from console.staff.models import StaffAccount
+from console.trail.actions import staff_trail
 from tests import faults
 from tests.console.staff.conftest import ADMIN, PASSWORD
 

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from console.audit.actions import staff_trail
 from console.errors import Conflict, Invalid, NotFound, StoreUnavailable
+from console.permissions import Role
 from console.staff import accounts, password_links, services
-from console.staff.permissions import Role
+from console.trail.actions import staff_trail
 from tests import faults
 from tests.console.staff.conftest import ADMIN, PASSWORD
 

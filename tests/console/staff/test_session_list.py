@@ -3,11 +3,11 @@
 import pytest
 
 from console import clock, refs
-from console.audit.actions import Action, staff_trail
-from console.audit.recording import Actor, Entry, build
 from console.errors import NotFound, StoreUnavailable, TableMissing
 from console.staff import accounts, services, session_list, sessions
 from console.staff.models import StaffSession
+from console.trail.actions import Action, staff_trail
+from console.trail.recording import Actor, Entry, build
 from tests import faults
 from tests.console.staff.conftest import ADMIN, PASSWORD
 

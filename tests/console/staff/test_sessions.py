@@ -4,12 +4,12 @@ import pytest
 from django.test import Client
 
 from console import clock, refs
-from console.audit.actions import Action, staff_trail
-from console.audit.recording import Actor, Entry, build
-from console.dynamodb.calls import budget
 from console.errors import StoreUnavailable, Throttled
+from console.permissions import Role
 from console.staff import services, sessions
-from console.staff.permissions import Role
+from console.store.calls import budget
+from console.trail.actions import Action, staff_trail
+from console.trail.recording import Actor, Entry, build
 from tests import faults
 from tests.console.staff.conftest import ADMIN, PASSWORD
 

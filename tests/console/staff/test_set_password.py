@@ -7,9 +7,9 @@ from django.test import Client
 from django.views.debug import ExceptionReporter
 
 from console import refs
-from console.audit.actions import staff_trail
+from console.permissions import Role
 from console.staff import accounts, password_links, passwords, services, sessions
-from console.staff.permissions import Role
+from console.trail.actions import staff_trail
 from tests import faults
 from tests.console.staff.conftest import ADMIN
 
@@ -250,7 +250,7 @@ def test_second_factor_is_still_asked_for_after_a_new_password(store, client, li
 
 def _entry(agent):
     from console import clock
-    from console.audit.actions import Action
-    from console.audit.recording import Actor, Entry, build
+    from console.trail.actions import Action
+    from console.trail.recording import Actor, Entry, build
 
     return build(Entry(staff_trail(agent.username), Action.SIGN_IN, Actor.of(agent.as_staff())), clock.now())

@@ -14,8 +14,8 @@ from django.views.debug import ExceptionReporter
 
 from console import clock, refs
 from console import settings as console_settings
-from console.audit.actions import staff_trail
 from console.staff import authentication, passwords, services, sessions
+from console.trail.actions import staff_trail
 from tests import faults
 from tests.console.staff.conftest import ADMIN, PASSWORD
 
@@ -484,8 +484,8 @@ def test_old_session_of_another_account_in_the_same_browser_ends(store, agent, c
 
 def _entry(agent):
     from console import clock
-    from console.audit.actions import Action
-    from console.audit.recording import Actor, Entry, build
+    from console.trail.actions import Action
+    from console.trail.recording import Actor, Entry, build
 
     return build(Entry(staff_trail(agent.username), Action.SIGN_IN, Actor.of(agent.as_staff())), clock.now())
 

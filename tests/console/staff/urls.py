@@ -5,9 +5,9 @@ from django.urls import include, path
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
+from console.access import StaffRequest, public, requires, signed_in
 from console.errors import Forbidden
-from console.staff.access import StaffRequest, public, requires, signed_in
-from console.staff.permissions import Permission
+from console.permissions import Permission
 
 
 @signed_in

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from console.staff.permissions import Role, Scope, Staff
+from console.permissions import Role, Scope, Staff
 from conversations.handoff import HandOffAction, Intent, intent_for
 from conversations.models import Conversation
 from conversations.reading import hand_off_of

@@ -8,7 +8,7 @@ import pytest
 
 from console import clock
 from console.errors import BadReference, Forbidden, Invalid, NotFound, TableMissing
-from console.staff.permissions import Role, Scope
+from console.permissions import Role, Scope
 from conversations.handoff import (
     HandOffAction,
     LostRace,
@@ -528,7 +528,7 @@ def test_a_stamp_that_is_none_counts_as_none(store, stamp):
 
 
 def test_release_all_lets_go_of_what_that_person_holds_and_nothing_else(store):
-    from console.audit.recording import Actor
+    from console.trail.recording import Actor
 
     keys = [(f"+44770090010{number}", f"{COMPANY}#p#r{number}#x") for number in range(4)]
     changes = [held_by("ana"), held_by("ben"), held_by("ana", hand_off_to_human=False), {}]

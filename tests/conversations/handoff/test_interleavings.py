@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from console import clock
 from console.errors import ConsoleError, Forbidden, Invalid, NotFound, StoreUnavailable
-from console.staff.permissions import Role
+from console.permissions import Role
 from conversations.handoff import HandOffAction, LostRace, allowed_actions, perform, settle
 from conversations.models import Conversation
 from conversations.reading import hand_off_of

@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 
 from console import clock
-from console.audit.actions import Result
-from console.audit.recording import Actor
 from console.errors import BadReference
 from console.refs import seal_data
+from console.trail.actions import Result
+from console.trail.recording import Actor
 from conversations.handoff import (
     HandOffAction,
     LostRace,

@@ -17,10 +17,10 @@ import django
 
 django.setup()
 
-from console.staff.permissions import Role, Scope, Staff  # noqa: E402
+from console.permissions import Role, Scope, Staff  # noqa: E402
 from conversations.handoff import perform, reconcile, unseal_intent  # noqa: E402
 from conversations.handoff.reconciliation import pending_trails  # noqa: E402
-from conversations.tenant_conversations import services  # noqa: E402
+from conversations.stores.tenant_conversations import services  # noqa: E402
 from tests import faults  # noqa: E402
 
 

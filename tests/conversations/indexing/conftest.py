@@ -6,7 +6,7 @@ import uuid
 import pytest
 
 from console import clock
-from conversations.indexing.streams.shards import Shards, stream_of_table
+from conversations.indexer.streams.shards import Shards, stream_of_table
 from tests.store import Store
 
 _readers: dict[str, Shards] = {}

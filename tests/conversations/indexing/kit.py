@@ -3,12 +3,12 @@
 from typing import Any
 
 from console import clock
-from console.audit.actions import Action
-from console.dynamodb.registry import table_name
-from conversations.indexing.handling import handle
-from conversations.indexing.streams.records import Change, change_of
-from conversations.indexing.streams.shards import Shards, stream_of_table
-from conversations.indexing.sweep import Sweep
+from console.schema.tables import table_name
+from console.trail.actions import Action
+from conversations.indexer.handling import handle
+from conversations.indexer.streams.records import Change, change_of
+from conversations.indexer.streams.shards import Shards, stream_of_table
+from conversations.indexer.sweep import Sweep
 from conversations.queue import filtered as queue
 from conversations.records import HandOffState
 from tests.conversations.handoff.kit import COMPANY, KEY, conversation

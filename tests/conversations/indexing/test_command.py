@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from conversations.indexing import sweep as sweeping
-from conversations.indexing.health import read_health
+from conversations.indexer import sweep as sweeping
+from conversations.indexer.health import read_health
 from tests import faults
 from tests.conversations.handoff.kit import CONVERSATION, put
 from tests.conversations.indexing.kit import indexed, times
@@ -53,7 +53,7 @@ def test_once_does_what_is_there_and_ends(store):
 
 
 def test_once_while_another_worker_is_at_it(store):
-    from conversations.indexing.lease import Lease
+    from conversations.indexer.lease import Lease
 
     put(store, hand_off_to_human=True)
     assert Lease("another").take()

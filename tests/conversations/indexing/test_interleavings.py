@@ -13,7 +13,7 @@ from console.errors import ConsoleError
 from conversations.handoff import perform
 from conversations.handoff.intents import allowed_actions
 from conversations.handoff.reconciliation import settle
-from conversations.indexing.handling import handle
+from conversations.indexer.handling import handle
 from conversations.models import Conversation
 from conversations.reading import hand_off_of
 from tests import faults

@@ -2,8 +2,8 @@
 
 import pytest
 
-from conversations import indexer
-from conversations.indexing.health import read_health
+from conversations.indexer import lambda_entry as indexer
+from conversations.indexer.health import read_health
 from tests import faults
 from tests.conversations.handoff.kit import CONVERSATION, put
 from tests.conversations.indexing.kit import Stream, asks, drops, indexed, times

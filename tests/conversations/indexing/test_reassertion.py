@@ -7,8 +7,8 @@ import pytest
 from console import clock
 from conversations.handoff import perform, settle
 from conversations.handoff.settling import trail_links
-from conversations.indexing import handling
-from conversations.indexing.reassertion import WINDOW, reassertion_id
+from conversations.indexer import handling
+from conversations.indexer.reassertion import WINDOW, reassertion_id
 from tests import faults
 from tests.conversations.handoff.kit import (
     ANA,

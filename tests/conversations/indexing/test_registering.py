@@ -6,11 +6,11 @@ import pytest
 from django.core.management import call_command
 
 from console import clock, remembering
-from console.staff.permissions import ALL, Role, Scope, Staff
+from console.permissions import ALL, Role, Scope, Staff
 from conversations import companies, indexer
 from conversations.companies import companies_for, register
-from conversations.indexing.handling import Did, handle, handle_item
-from conversations.indexing.streams.records import change_of
+from conversations.indexer.handling import Did, handle, handle_item
+from conversations.indexer.streams.records import change_of
 from tests import faults
 from tests.conversations.handoff.kit import COMPANY, put
 from tests.conversations.indexing.kit import Stream, asks, requests_of

@@ -4,14 +4,14 @@ from datetime import timedelta
 
 import pytest
 
-from console.audit.actions import Action
 from console.errors import StoreUnavailable
+from console.trail.actions import Action
 from conversations.handoff import HandOffAction, perform
 from conversations.handoff.intents import Intent
 from conversations.handoff.reconciliation import settle
 from conversations.handoff.settling import trail_links
-from conversations.indexing.handling import handle
-from conversations.indexing.streams.records import Change
+from conversations.indexer.handling import handle
+from conversations.indexer.streams.records import Change
 from tests import faults
 from tests.conversations.handoff.kit import ANA, COMPANY, KEY, conversation, form, held_by, put, results, stored, trail
 from tests.conversations.indexing.kit import Stream, asks, drops, indexed, requests_of, sweep, times

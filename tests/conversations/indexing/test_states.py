@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from console import clock
-from conversations.indexing.states import marks_of, repair_of
-from conversations.indexing.writing import after
+from conversations.indexer.states import marks_of, repair_of
+from conversations.indexer.writing import after
 from tests.conversations.handoff.kit import COMPANY, conversation, held_by
 from tests.conversations.indexing.kit import OURS, indexed, oracle, sweep, times
 from tests.store import from_dynamodb, to_dynamodb
@@ -138,7 +138,7 @@ def test_after_a_sweep_the_index_holds_what_the_queue_finds(store, items):
 
 
 def test_a_sweep_reads_all_pages_and_writes_only_our_attributes(store, monkeypatch):
-    monkeypatch.setattr("conversations.indexing.sweep.PAGE", 3)
+    monkeypatch.setattr("conversations.indexer.sweep.PAGE", 3)
     rows = [
         conversation(conversation_id=f"{COMPANY}#p#{number}#1", hand_off_to_human=number % 2 == 0)
         for number in range(10)

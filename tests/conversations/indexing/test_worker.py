@@ -7,12 +7,12 @@ import pytest
 
 from console import clock
 from console.errors import StoreUnavailable
-from conversations.indexing import lease as leases
-from conversations.indexing import sweep as sweeping
-from conversations.indexing.handling import Did
-from conversations.indexing.health import IndexerHealth, read_health
-from conversations.indexing.streams import following, shards
-from conversations.indexing.worker import QUIET_ROUNDS, SWEEP_EVERY, Worker
+from conversations.indexer import lease as leases
+from conversations.indexer import sweep as sweeping
+from conversations.indexer.handling import Did
+from conversations.indexer.health import IndexerHealth, read_health
+from conversations.indexer.streams import following, shards
+from conversations.indexer.worker import QUIET_ROUNDS, SWEEP_EVERY, Worker
 from tests import faults
 from tests.conversations.handoff.kit import CONVERSATION, put, stored
 from tests.conversations.indexing.kit import asks, drops, indexed, oracle, times
@@ -294,7 +294,7 @@ def test_what_was_trimmed_before_a_sweep_asks_for_no_other(store, ticking):
 
 
 def test_without_a_stream_it_sweeps_again_and_again(store, ticking, monkeypatch):
-    monkeypatch.setattr("conversations.indexing.worker.stream_of_table", lambda: "")
+    monkeypatch.setattr("conversations.indexer.worker.stream_of_table", lambda: "")
     put(store)
     one = worker(ticking)
     rounds(one, ticking, 4)
@@ -310,7 +310,7 @@ def test_a_stream_that_is_switched_off_and_on_is_noticed(store, ticking, monkeyp
     put(store)
     one = begun(store, ticking)
     with monkeypatch.context() as patch:
-        patch.setattr("conversations.indexing.worker.stream_of_table", lambda: "")
+        patch.setattr("conversations.indexer.worker.stream_of_table", lambda: "")
         ticking.at += timedelta(minutes=2)
         asks(store, T1)
         rounds(one, ticking, 4)

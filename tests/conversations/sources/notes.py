@@ -6,22 +6,22 @@ from django import forms
 from django.http import QueryDict
 from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 
-from console.audit.actions import Action as Did
-from console.dynamodb.connection import call
-from console.dynamodb.keys import fits
-from console.dynamodb.models import ForeignModel, TableMeta
-from console.dynamodb.paging import Source, read_page
-from console.dynamodb.registry import KeyAttribute, TableSpec, table_name
 from console.errors import NotFound
 from console.facts import Fact
 from console.forms import KeyField, by_look
+from console.permissions import Permission, Staff
 from console.redaction import redact
+from console.schema.tables import KeyAttribute, TableSpec, table_name
 from console.search.meanings import Kind
-from console.staff.permissions import Permission, Staff
+from console.store.connection import call
+from console.store.keys import fits
+from console.store.models import ForeignModel, TableMeta
+from console.store.paging import Source, read_page
+from console.trail.actions import Action as Did
 from conversations.content import blocks_of
 from conversations.records import Extra, Message, Picture, Speaker
-from conversations.sources.adapter import Action, Adapter, Asked, Lookup, NothingToDo, Subject
-from conversations.sources.records import (
+from conversations.stores.adapter import Action, Adapter, Asked, Lookup, NothingToDo, Subject
+from conversations.stores.records import (
     Cell,
     Done,
     Link,
@@ -36,7 +36,7 @@ from conversations.sources.records import (
     a_list,
     a_record,
 )
-from conversations.sources.services import carry_out
+from conversations.stores.services import carry_out
 
 TABLE = TableSpec("NOTES", "notes", "console", KeyAttribute("noted_for"), KeyAttribute("note_id"), ttl="ttl")
 

@@ -6,11 +6,11 @@ from functools import partial
 
 import pytest
 
-from console.dynamodb import presence
-from console.dynamodb.registry import TABLES
-from conversations import sources
-from conversations.sources.addresses import action_address, address_of
-from conversations.sources.records import a_list, a_record
+from console.schema.tables import TABLES
+from console.store import presence
+from conversations import stores as sources
+from conversations.stores.addresses import action_address, address_of
+from conversations.stores.records import a_list, a_record
 from tests import faults
 from tests.conversations.sources.notes import NOTES, TABLE
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in

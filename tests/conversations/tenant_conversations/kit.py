@@ -5,9 +5,9 @@ from datetime import timedelta
 from typing import Any
 
 from console import clock
-from console.staff.permissions import Role, Scope, Staff
-from conversations.tenant_conversations.models import TenantConversation
-from conversations.tenant_conversations.reading import reference_of
+from console.permissions import Role, Scope, Staff
+from conversations.stores.tenant_conversations.models import TenantConversation
+from conversations.stores.tenant_conversations.reading import reference_of
 from tests.store import to_dynamodb
 
 TENANT, CONVERSATION = "outlocks", "conv-abc-123"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from conversations.tenant_conversations import services
+from conversations.stores.tenant_conversations import services
 from tests.conversations.handoff.test_kill import MOST_CALLS, victims  # noqa: F401 (a fixture)
 from tests.conversations.tenant_conversations.kit import ADMIN, REF, TENANT, item
 

@@ -3,11 +3,11 @@
 import pytest
 
 from console.errors import Forbidden, NotFound, StoreUnavailable, TableMissing
+from console.permissions import Role
 from console.refs import seal
 from console.staff.known_companies import is_in_use
-from console.staff.permissions import Role
-from conversations.tenant_conversations.queries import list_conversations, load
-from conversations.tenant_conversations.reading import reference_of
+from conversations.stores.tenant_conversations.queries import list_conversations, load
+from conversations.stores.tenant_conversations.reading import reference_of
 from tests import faults
 from tests.conversations.tenant_conversations.kit import ADMIN, AUDITOR, REF, TENANT, item, staff
 

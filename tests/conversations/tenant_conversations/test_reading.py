@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from console import clock
 from console.redaction import redact
 from conversations.records import Speaker
-from conversations.tenant_conversations import reading
-from conversations.tenant_conversations.models import TenantConversation
-from conversations.tenant_conversations.reading import (
+from conversations.stores.tenant_conversations import reading
+from conversations.stores.tenant_conversations.models import TenantConversation
+from conversations.stores.tenant_conversations.reading import (
     Stored,
     as_stored,
     message,

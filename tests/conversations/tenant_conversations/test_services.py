@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from console.audit.recording import NoTrail, read_only_reason
 from console.errors import Conflict, Forbidden, StoreUnavailable
+from console.permissions import Role
 from console.refs import seal
-from console.staff.permissions import Role
-from conversations.tenant_conversations import services
-from conversations.tenant_conversations.reading import reference_of
+from console.trail.recording import NoTrail, read_only_reason
+from conversations.stores.tenant_conversations import services
+from conversations.stores.tenant_conversations.reading import reference_of
 from tests import faults
 from tests.conversations.tenant_conversations.kit import (
     ADMIN,

@@ -4,7 +4,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from console.dynamodb import calls
+from console.store import calls
 from tests.people import member, signed_in
 from tests.tenants.items import tenant
 from tests.tenants.kit import put_tenants

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from console.dynamodb import calls
+from console.store import calls
 from tenants import settings
 from tests.tenants.items import SETTINGS, invitation, mapping, signed_in_user, tenant, user
 from tests.tenants.kit import ADMIN, of, put_tenants

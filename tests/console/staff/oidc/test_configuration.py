@@ -8,8 +8,8 @@ import sys
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
+from console.permissions import Role
 from console.staff.oidc.configuration import assert_oidc, current
-from console.staff.permissions import Role
 
 
 @pytest.fixture

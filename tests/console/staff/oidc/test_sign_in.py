@@ -9,8 +9,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.test import Client
 
-from console.audit.actions import staff_trail
 from console.staff import sessions
+from console.trail.actions import staff_trail
 from tests import faults
 from tests.console.staff.oidc.conftest import agree, assert_nobody_signed_in, begin, come, failures
 

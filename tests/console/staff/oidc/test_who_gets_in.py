@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from console.audit.actions import staff_trail
+from console.permissions import Role
 from console.staff import services
 from console.staff.oidc import configuration
-from console.staff.permissions import Role
+from console.trail.actions import staff_trail
 from tests import faults
 from tests.console.staff.conftest import ADMIN, PASSWORD
 from tests.console.staff.oidc.conftest import agree, assert_nobody_signed_in, begin, come, failures

@@ -8,10 +8,10 @@ from typing import Any
 from django.http import QueryDict
 
 from console import clock
-from console.staff.permissions import Role, Scope, Staff
-from conversations.sources.adapter import Asked
-from conversations.sources.chats.adapter import Chats
-from conversations.sources.records import Listing, Place, RecordPage
+from console.permissions import Role, Scope, Staff
+from conversations.stores.adapter import Asked
+from conversations.stores.chats.adapter import Chats
+from conversations.stores.records import Listing, Place, RecordPage
 
 PHONE = "+447700900123"
 USER = hashlib.sha256(PHONE.encode()).hexdigest()

@@ -8,10 +8,10 @@ import pytest
 from django.http import QueryDict
 
 from console import clock
-from console.audit.recording import NoTrail
 from console.errors import Conflict, Forbidden, NotFound, StoreUnavailable
-from console.staff.permissions import Role
-from conversations.sources.chats.ending import EndSession
+from console.permissions import Role
+from console.trail.recording import NoTrail
+from conversations.stores.chats.ending import EndSession
 from tests import faults
 from tests.conversations.sources.chats.kit import (
     ADMIN,

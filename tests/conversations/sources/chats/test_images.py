@@ -4,8 +4,8 @@ import pytest
 
 from console.errors import NotFound, StoreUnavailable
 from conversations.records import Picture
-from conversations.sources.chats.keys import reference_of
-from conversations.sources.chats.pictures import host_of
+from conversations.stores.chats.keys import reference_of
+from conversations.stores.chats.pictures import host_of
 from tests import faults
 from tests.conversations.sources.chats.kit import ADMIN, AUDITOR, IMAGE, PROMPT, USER, ago, image, listing, record
 from tests.tables import create

@@ -8,17 +8,17 @@ from django.http import QueryDict
 
 from console import clock
 from console.context import navigation
-from console.dynamodb import presence
-from console.dynamodb.definition import create_table_request
-from console.dynamodb.inspection import inspect
-from console.dynamodb.registry import TABLES
 from console.errors import NotFound, TableMissing
 from console.logs import without_credentials
-from console.staff.permissions import Role
-from conversations.sources.addresses import address_of
-from conversations.sources.chats.adapter import Chats
-from conversations.sources.chats.ending import EndSession
-from conversations.sources.readiness import section
+from console.permissions import Role
+from console.schema.check import inspect
+from console.schema.definition import create_table_request
+from console.schema.tables import TABLES
+from console.store import presence
+from conversations.stores.addresses import address_of
+from conversations.stores.chats.adapter import Chats
+from conversations.stores.chats.ending import EndSession
+from conversations.stores.readiness import section
 from tests.conversations.sources.chats.kit import (
     ADMIN,
     PHONE,

@@ -5,10 +5,10 @@ import logging
 
 import pytest
 
-from console.dynamodb import presence
 from console.errors import Forbidden, NotFound, StoreUnavailable, TableMissing
-from console.staff.permissions import Role
-from conversations.sources.addresses import reference_of
+from console.permissions import Role
+from console.store import presence
+from conversations.stores.addresses import reference_of
 from tests import faults
 from tests.conversations.sources.chats.kit import (
     CHATS,

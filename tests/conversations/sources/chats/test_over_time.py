@@ -6,10 +6,10 @@ from decimal import Decimal
 
 import pytest
 
-from console.dynamodb import presence
-from console.dynamodb.paging import READS_PER_PAGE
 from console.errors import StoreUnavailable
-from conversations.sources.chats.keys import position_at
+from console.store import presence
+from console.store.paging import READS_PER_PAGE
+from conversations.stores.chats.keys import position_at
 from tests import faults
 from tests.conversations.sources.chats.kit import (
     ADMIN,

@@ -8,19 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console import clock
-from console.dynamodb import presence
-from console.dynamodb.models import ForeignModel
 from console.errors import Forbidden, NotFound, StoreUnavailable, TableMissing, Throttled
-from console.staff.permissions import Role
+from console.permissions import Role
+from console.store import presence
+from console.store.models import ForeignModel
 from conversations.records import Picture, Speaker
-from conversations.sources import services
-from conversations.sources.adapter import Asked
-from conversations.sources.chats.keys import anchor_of, position_at, reference_of
-from conversations.sources.chats.messages import EXPIRED, NOT_KEPT, NOT_READ, text_name
-from conversations.sources.chats.models import ChatEvent, ChatText
-from conversations.sources.chats.queries import WINDOW, Part, Spot
-from conversations.sources.chats.tolerance import Read
-from conversations.sources.chats.window import joined
+from conversations.stores import services
+from conversations.stores.adapter import Asked
+from conversations.stores.chats.keys import anchor_of, position_at, reference_of
+from conversations.stores.chats.messages import EXPIRED, NOT_KEPT, NOT_READ, text_name
+from conversations.stores.chats.models import ChatEvent, ChatText
+from conversations.stores.chats.queries import WINDOW, Part, Spot
+from conversations.stores.chats.tolerance import Read
+from conversations.stores.chats.window import joined
 from tests import faults
 from tests.conversations.sources.chats.kit import (
     ADMIN,

@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console import clock
-from console.dynamodb import presence
-from console.dynamodb.paging import PAGE_SIZE
 from console.errors import Forbidden, NotFound, StoreUnavailable, TableMissing
-from console.staff.permissions import Role
-from conversations.sources.chats import queries
-from conversations.sources.chats.models import Session
-from conversations.sources.chats.queries import Part
-from conversations.sources.chats.sessions import Looked, Start, digest, merged, newest_first
-from conversations.sources.chats.tolerance import Read
+from console.permissions import Role
+from console.store import presence
+from console.store.paging import PAGE_SIZE
+from conversations.stores.chats import queries
+from conversations.stores.chats.models import Session
+from conversations.stores.chats.queries import Part
+from conversations.stores.chats.sessions import Looked, Start, digest, merged, newest_first
+from conversations.stores.chats.tolerance import Read
 from tests import faults
 from tests.conversations.sources.chats.kit import (
     ADMIN,

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 
-from conversations.sources.adapter import Asked
+from conversations.stores.adapter import Asked
 from tests import world
 from tests.conversations.sources.chats.kit import ADMIN, CHATS
 from tests.world import chats

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from console import clock
-from console.staff.permissions import Role, Scope, Staff
+from console.permissions import Role, Scope, Staff
 from tests.store import SeenCall
 
 ORG, TENANT, USER, THREAD = "org123", "tenantA", "user456", "thread789"

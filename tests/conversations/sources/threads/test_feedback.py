@@ -6,15 +6,15 @@ from threading import Barrier, Thread
 import pytest
 from django.http import QueryDict
 
-from console.audit.actions import Action
-from console.audit.recording import NoTrail
 from console.errors import Conflict, Forbidden, NotFound, StoreUnavailable, Throttled
-from console.staff.permissions import Role
-from conversations.sources.adapter import Asked
-from conversations.sources.records import a_record
-from conversations.sources.threads.adapter import Threads
-from conversations.sources.threads.cursors import anchor_of
-from conversations.sources.threads.feedback import AS_STORED
+from console.permissions import Role
+from console.trail.actions import Action
+from console.trail.recording import NoTrail
+from conversations.stores.adapter import Asked
+from conversations.stores.records import a_record
+from conversations.stores.threads.adapter import Threads
+from conversations.stores.threads.cursors import anchor_of
+from conversations.stores.threads.feedback import AS_STORED
 from tests import faults
 from tests.conversations.sources.threads.kit import (
     ADMIN,

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conversations.sources.threads.keys import ThreadKey, user_partition
+from conversations.stores.threads.keys import ThreadKey, user_partition
 
 segment = st.text(st.characters(exclude_characters="#", exclude_categories=["Cs"]), min_size=1, max_size=12)
 

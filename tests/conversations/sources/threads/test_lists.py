@@ -7,11 +7,11 @@ from django.http import QueryDict
 
 from console import clock
 from console.errors import Forbidden, NotFound, StoreUnavailable, Throttled
-from console.staff.permissions import Role
+from console.permissions import Role
 from conversations import companies
-from conversations.sources.adapter import Asked
-from conversations.sources.records import a_list, a_record
-from conversations.sources.threads.adapter import Threads
+from conversations.stores.adapter import Asked
+from conversations.stores.records import a_list, a_record
+from conversations.stores.threads.adapter import Threads
 from tests import faults
 from tests.conversations.sources.threads.kit import ADMIN, BASE, ORG, TENANT, USER, ago, msg, of_threads, staff, thread
 

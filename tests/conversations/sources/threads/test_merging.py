@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from console import clock
-from conversations.sources.threads import merging
-from conversations.sources.threads.lanes import LANES, bounds, instant_in, lane_of, text_below, text_from
-from conversations.sources.threads.models import ThreadMessage
-from conversations.sources.threads.strands import Reel
+from conversations.stores.threads import merging
+from conversations.stores.threads.lanes import LANES, bounds, instant_in, lane_of, text_below, text_from
+from conversations.stores.threads.models import ThreadMessage
+from conversations.stores.threads.strands import Reel
 from tests.conversations.sources.threads.kit import PK, llm, message, msg
 
 START = datetime(2026, 1, 15, 9, 0, tzinfo=UTC)

@@ -4,17 +4,17 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from console.dynamodb.presence import index_ready
 from console.errors import Forbidden, NotFound
-from console.staff.permissions import Role
+from console.permissions import Role
+from console.store.presence import index_ready
 from conversations.records import Feedback, Marker, Origin, Speaker
-from conversations.sources.adapter import Asked, Subject
-from conversations.sources.records import a_list, a_record
-from conversations.sources.services import open_record
-from conversations.sources.threads.adapter import Threads
-from conversations.sources.threads.cursors import anchor_of
-from conversations.sources.threads.lookups import ByMessage, ByOrganisation, ByThread, ByUser
-from conversations.sources.threads.messages import link_to
+from conversations.stores.adapter import Asked, Subject
+from conversations.stores.records import a_list, a_record
+from conversations.stores.services import open_record
+from conversations.stores.threads.adapter import Threads
+from conversations.stores.threads.cursors import anchor_of
+from conversations.stores.threads.lookups import ByMessage, ByOrganisation, ByThread, ByUser
+from conversations.stores.threads.messages import link_to
 from tests import faults
 from tests.conversations.sources.threads.kit import (
     ADMIN,

@@ -6,11 +6,11 @@ import pytest
 from django.http import QueryDict
 
 from console.errors import StoreUnavailable
-from console.staff.permissions import Role
-from conversations.sources.adapter import Asked
-from conversations.sources.records import a_record
-from conversations.sources.threads.adapter import Threads
-from conversations.sources.threads.cursors import anchor_of
+from console.permissions import Role
+from conversations.stores.adapter import Asked
+from conversations.stores.records import a_record
+from conversations.stores.threads.adapter import Threads
+from conversations.stores.threads.cursors import anchor_of
 from tests import faults
 from tests.conversations.sources.threads.kit import ADMIN, BASE, ORG, ago, llm, msg, of_threads, staff, thread
 

@@ -4,9 +4,9 @@ import pytest
 from django.http import QueryDict
 
 from console.errors import NotFound
-from console.staff.permissions import Role, Scope, Staff
-from conversations.sources.adapter import Asked
-from conversations.sources.threads.adapter import Threads
+from console.permissions import Role, Scope, Staff
+from conversations.stores.adapter import Asked
+from conversations.stores.threads.adapter import Threads
 from tests import world as worlds
 from tests.world import threads
 

@@ -1,0 +1,44 @@
+"""How a view declares who may call it. A route that declares nothing is refused to everyone (`console.middleware`)."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from django.http import HttpRequest
+
+from console.permissions import Permission, Staff
+
+View = TypeVar("View", bound=Callable[..., Any])
+
+
+class StaffRequest(HttpRequest):
+    """A request that passed the guard: `staff` is who asks."""
+
+    staff: Staff
+
+
+def requires(*permissions: Permission) -> Callable[[View], View]:
+    """Declare that a view needs a signed-in member of staff whose role has at least one of these permissions."""
+
+    def declare(view: View) -> View:
+        view.required_permissions = frozenset(permissions)  # type: ignore[attr-defined]
+        return view
+
+    return declare
+
+
+def signed_in(view: View) -> View:
+    """Declare that a view is for every signed-in member of staff."""
+    view.required_permissions = frozenset()  # type: ignore[attr-defined]
+    return view
+
+
+def sets_up_second_factor(view: View) -> View:
+    """Declare that a view is open while the second factor that a role needs is not set up: no other one is."""
+    view.sets_up_second_factor = True  # type: ignore[attr-defined]
+    return view
+
+
+def public(view: View) -> View:
+    """Declare that a view is for everyone, signed in or not."""
+    view.is_public = True  # type: ignore[attr-defined]
+    return view

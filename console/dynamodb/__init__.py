@@ -1,1 +1,0 @@
-"""Everything between the console and DynamoDB: one client, models, table registry, provisioning, paging, errors."""

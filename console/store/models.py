@@ -1,0 +1,150 @@
+"""Base classes of every PynamoDB model of the console.
+
+`StoreModel` is for tables that the console owns; `ForeignModel` for tables that other services write, whose items
+drift: what does not fit the declared type is noted, never raised, so that one bad item does not end a page.
+"""
+
+from functools import lru_cache
+from typing import Any, ClassVar, Self, cast
+
+from pynamodb.connection import TableConnection
+from pynamodb.connection.base import MetaTable
+from pynamodb.exceptions import DoesNotExist
+from pynamodb.models import Model
+
+from console.errors import NotFound
+from console.schema.tables import table_name
+from console.store.connection import StoreTableConnection
+from console.store.values import plain
+
+
+class _LazyMeta(type):
+    """Reads the table's name when it is asked for, so that settings may change between import and use."""
+
+    table_key: str
+
+    @property
+    def table_name(cls) -> str:
+        return table_name(cls.table_key)
+
+
+class TableMeta(metaclass=_LazyMeta):
+    """Base of a model's `Meta`: `class Meta(TableMeta): table_key = "CONVERSATIONS"`."""
+
+    table_key: ClassVar[str] = ""
+    # Never used: the shared client has region and endpoint. PynamoDB wants them to be there.
+    region = "unused"
+    host = "unused"
+
+
+class StoreModel(Model):
+    """A PynamoDB model on the console's shared client. Raises the console's errors (`console.errors`) only."""
+
+    class Meta(TableMeta):
+        pass
+
+    @classmethod
+    def _get_connection(cls) -> TableConnection:
+        name = cls.Meta.table_name
+        if cls._connection is None or cls._connection.table_name != name:
+            schema: dict[str, Any] = dict(cls._get_schema())
+            indexes = {
+                kind: [{"IndexName": each["index_name"], "KeySchema": each["key_schema"]} for each in schema[source]]
+                for kind, source in (
+                    ("GlobalSecondaryIndexes", "global_secondary_indexes"),
+                    ("LocalSecondaryIndexes", "local_secondary_indexes"),
+                )
+            }
+            meta = {
+                "TableName": name,
+                "KeySchema": schema["key_schema"],
+                "AttributeDefinitions": schema["attribute_definitions"],
+                **indexes,
+            }
+            cls._connection = StoreTableConnection(name, MetaTable(meta))
+        return cls._connection
+
+    @classmethod
+    def get(cls, *args: Any, **kwargs: Any) -> Self:
+        """GetItem; raises `NotFound`. See `pynamodb.models.Model.get`."""
+        try:
+            return super().get(*args, **kwargs)
+        except DoesNotExist as error:
+            raise NotFound from error
+
+
+class ForeignModel(StoreModel):
+    """A model whose items others write.
+
+    After reading, `raw` is the item as DynamoDB JSON and `drift` maps the attributes that did not fit their declared
+    type (or were NULL where a value is required) to what was found: "text instead of number".
+    """
+
+    class Meta(TableMeta):
+        pass
+
+    raw: dict[str, dict[str, Any]]
+    drift: dict[str, str]
+
+    @classmethod
+    def _instantiate(cls, attribute_values: dict[str, dict[str, Any]]) -> Self:
+        instance = cls(_user_instantiated=False)
+        instance.raw = attribute_values
+        instance.drift = {}
+        declared = _declared(cls)
+        for stored_name, value in attribute_values.items():
+            if stored_name not in declared:
+                continue
+            name, attribute = declared[stored_name]
+            if "NULL" in value:
+                if not attribute.null:
+                    instance.drift[attribute.attr_name] = "NULL"
+                continue
+            found = next(iter(value))
+            if found != attribute.attr_type:
+                instance.drift[attribute.attr_name] = f"{TYPE_WORDS.get(found, found)} instead of " + TYPE_WORDS.get(
+                    attribute.attr_type, attribute.attr_type
+                )
+                continue
+            try:
+                instance.attribute_values[name] = attribute.deserialize(value[found])
+            except Exception:
+                # Foreign data: whatever a deserialiser may raise, the item is still shown, flagged.
+                instance.drift[attribute.attr_name] = "unreadable"
+        return instance
+
+    def plain(self, attribute_name: str) -> Any:
+        """The stored value of any attribute as plain Python, whatever its type; None when absent or NULL."""
+        value = self.raw.get(attribute_name)
+        return None if value is None else plain(value)
+
+    def unknown(self) -> dict[str, Any]:
+        """Attributes that the model does not declare, as plain Python."""
+        declared = {attribute.attr_name for attribute in self.get_attributes().values()}
+        return {name: plain(value) for name, value in self.raw.items() if name not in declared}
+
+
+@lru_cache(maxsize=64)
+def _declared(model: type[Model]) -> dict[str, tuple[str, Any]]:
+    """The attributes of a model by the names that they are stored under: most items hold few of them."""
+    return {attribute.attr_name: (name, attribute) for name, attribute in model.get_attributes().items()}
+
+
+TYPE_WORDS = {
+    "S": "text",
+    "N": "number",
+    "B": "binary",
+    "BOOL": "boolean",
+    "L": "list",
+    "M": "map",
+    "SS": "text set",
+    "NS": "number set",
+    "BS": "binary set",
+    "NULL": "NULL",
+}
+
+
+def key_of_item(model: type[StoreModel], raw: dict[str, dict[str, Any]], index: str | None = None) -> dict[str, Any]:
+    """The key attributes of a raw item, as `ExclusiveStartKey` wants them: the table's, and the index's if named."""
+    names = model._get_connection().get_meta_table().get_key_names(index)
+    return {name: raw[name] for name in cast(list[str], names) if name in raw}

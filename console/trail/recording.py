@@ -1,0 +1,193 @@
+"""Writing the trail. Nothing in the console writes domain data, or shows personal data, without an entry."""
+
+import json
+import logging
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from pynamodb.transactions import TransactWrite
+
+from console import clock
+from console.errors import TableMissing
+from console.permissions import Staff
+from console.redaction import redact_value
+from console.schema.tables import table_name
+from console.store.connection import known_absent, note_absent, transaction
+from console.store.errors import ConditionFailed
+from console.store.presence import table_ready
+from console.trail.actions import Action, Result
+from console.trail.models import AuditEntry
+
+logger = logging.getLogger(__name__)
+
+MINUTE = timedelta(minutes=1)
+
+
+class NoTrail(TableMissing):
+    """The trail's table is not there, so that what has to be on record cannot be done."""
+
+    def __init__(self, what: str, so: str) -> None:
+        super().__init__("AUDIT")
+        self.args = (
+            f"{what} only with an entry in the trail. The trail's table is not there in this environment, so {so}.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who did it: a member of staff, a service, or an operator at the command line."""
+
+    name: str
+    role: str
+
+    @classmethod
+    def of(cls, staff: Staff) -> "Actor":
+        """The actor that a signed-in member of staff is."""
+        return cls(staff.username, staff.role.value)
+
+
+PLATFORM = Actor("platform", "service")
+COMMAND_LINE = Actor("command-line", "operator")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is to be recorded. `payload` is redacted before it is written; it should hold no free text of customers."""
+
+    trail: str
+    action: Action
+    actor: Actor
+    company_id: str = ""
+    result: str = Result.SUCCESS
+    payload: dict[str, Any] = field(default_factory=dict)
+    action_id: str = ""
+    idempotency_key: str = ""
+    previous_action_id: str = ""
+
+
+def new_action_id() -> str:
+    """A fresh id of an action: 32 hex digits."""
+    return uuid.uuid4().hex
+
+
+def sort_key(at: datetime, action_id: str) -> str:
+    """`ts_action_id` of an entry: UTC timestamp and action id."""
+    return f"{clock.to_iso(at)}#{action_id}"
+
+
+def build(entry: Entry, at: datetime) -> AuditEntry:
+    """The item of an entry, not yet written: for transactions that hold it."""
+    action_id = entry.action_id or new_action_id()
+    return AuditEntry(
+        conversation_id=entry.trail,
+        ts_action_id=sort_key(at, action_id),
+        action_type=entry.action.value,
+        action_payload_redacted=json.dumps(redact_value(entry.payload), ensure_ascii=False, sort_keys=True),
+        idempotency_key=entry.idempotency_key or None,
+        result=entry.result,
+        expires_at=clock.to_epoch(at + timedelta(days=settings.AUDIT_RETENTION_DAYS)),
+        actor=entry.actor.name,
+        actor_role=entry.actor.role,
+        company_id=entry.company_id or None,
+        gsi_actor=entry.actor.name,
+        gsi_company_id=entry.company_id or None,
+        action_id=action_id,
+        previous_action_id=entry.previous_action_id or None,
+    )
+
+
+def record(entry: Entry, at: datetime | None = None) -> str:
+    """Write one entry and return its `ts_action_id`. Raises the store's errors: no entry, no action."""
+    item = build(entry, at or clock.now())
+    # The key holds a fresh id, so that a put repeated after a lost answer only writes the same again.
+    item.save()
+    return str(item.ts_action_id)
+
+
+def record_where_possible(entry: Entry) -> None:
+    """Write one entry, if this environment has a trail at all: for what must go on without one, such as signing in."""
+    try:
+        record(entry)
+    except TableMissing:
+        logger.warning("Not recorded, because there is no trail in this environment: %s", entry.action.value)
+
+
+def write_with_entry(entry: AuditEntry, add: Callable[[TransactWrite], None]) -> None:
+    """Writes of the console's own tables together with their trail entry, in one transaction.
+
+    The middleware's schema may be absent. Accounts and sessions are ours and go on without it (otherwise nobody could
+    sign in to read); everything else is refused then.
+    """
+    try:
+        with transaction() as writes:
+            add(writes)
+            writes.save(entry)
+    except TableMissing:
+        if table_ready("AUDIT"):
+            raise
+        note_absent(table_name("AUDIT"))
+        logger.warning("Not recorded, because there is no trail in this environment: %s", entry.action_type)
+        with transaction() as writes:
+            add(writes)
+
+
+def read_only_reason() -> str:
+    """Why nothing can be changed in this environment, as far as is known without asking; "" where nothing is amiss."""
+    if known_absent("AUDIT"):
+        return (
+            "Read-only: this environment has no audit trail tables. Conversations are redacted, and you cannot "
+            "reveal or change anything."
+        )
+    if known_absent("IDEMPOTENCY"):
+        return "Read-only: this environment has no table of idempotency records. You cannot change anything."
+    return ""
+
+
+def record_once(entry: Entry, about: str, period: timedelta, at: datetime | None = None) -> bool:
+    """Write an entry unless its trail has one of its action about the same in this period; False if it has.
+
+    The key is deterministic (where the period began, the action and `about`), so that two requests at once make one
+    entry; when it was is in the payload. `period` divides a day.
+    """
+    moment = at or clock.now()
+    told = _of_period(entry, about, moment)
+    try:
+        build(told, clock.floored(moment, period)).save(condition=AuditEntry.conversation_id.does_not_exist())
+    except ConditionFailed:
+        return False
+    return True
+
+
+def _of_period(entry: Entry, about: str, at: datetime) -> Entry:
+    """The entry as the only one about that in its period."""
+    action_id = f"{entry.action.value}.{about}"
+    return replace(entry, action_id=action_id, payload={**entry.payload, "at": clock.to_iso(at)})
+
+
+def record_counted(entry: Entry, about: str) -> None:
+    """Write an entry, or count it on the one that its trail has of its action about the same in this minute.
+
+    So that whoever repeats something leaves one entry a minute and a number (`times`), not a trail full of it. One
+    write whether it is the first or not, so that its cost tells nothing; one that is repeated after a lost answer may
+    count twice. Raises the store's errors.
+    """
+    at = clock.now()
+    counted = build(_of_period(entry, about, at), clock.floored(at, MINUTE))
+    told = [
+        (each, value)
+        for name, each in AuditEntry.get_attributes().items()
+        if (value := getattr(counted, name)) is not None and not (each.is_hash_key or each.is_range_key)
+    ]
+    first = [each.set(each | value) for each, value in told]
+    counted.update(actions=[*first, AuditEntry.times.set((AuditEntry.times | 0) + 1)])
+
+
+def record_once_an_hour(entry: Entry, at: datetime | None = None) -> bool:
+    """As `record_once`, for each actor and hour. What was `shown` redacted does not stand for what is shown raw."""
+    shown = entry.payload.get("shown", "raw")
+    about = entry.actor.name if shown == "raw" else f"{shown}:{entry.actor.name}"
+    return record_once(entry, about, timedelta(hours=1), at)

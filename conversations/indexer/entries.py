@@ -1,0 +1,159 @@
+"""The trail's entries of what the platform asked for: one for each request, whoever comes to write it.
+
+An entry's key is made of the time since when a human is wanted, so that all who know that time write the same entry.
+`edge_at` says for which flip of the flag it stands, by the platform's time of that; a sweep, which sees no flips,
+leaves it open. A platform that does not move its time can ask twice at the same one, before and after an action of the
+console: the key of the second, which only the stream can tell apart, is made of that action too. Such an entry has no
+`action_id`: it is nothing that the console did, and no link of the chain by which actions are settled.
+"""
+
+import hashlib
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from django.conf import settings
+from pynamodb.expressions.update import Action as UpdateAction
+
+from console import clock
+from console.store.errors import ConditionFailed
+from console.trail.actions import Action, conversation_trail
+from console.trail.models import AuditEntry
+from console.trail.recording import PLATFORM, Entry, build
+from conversations.handoff.effects import Raw, reason_in
+from conversations.indexer.states import marks_of
+
+REASON_LENGTH = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request of the platform. `at` and `edge_at` are ISO as `clock.to_iso` writes it, `edge_at` "" where open.
+
+    `previous` is the console's last action before it; `key` the sort key of its entry, "" for the one of its time.
+    """
+
+    conversation_id: str
+    company_id: str
+    previous: str
+    at: str
+    edge_at: str = ""
+    reason: str = ""
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What a trail has of requests, oldest first, and from each fence the action before it.
+
+    A fence changes the item's stamp and nothing else, so that a request is the same before and behind it.
+    """
+
+    requests: list[Request]
+    fences: dict[str, str]
+
+    def after(self, action_id: str) -> list[Request]:
+        """The requests after one action of the console ("": before all of them)."""
+        return [each for each in self.requests if self.is_same(each.previous, action_id)]
+
+    def is_same(self, action_id: str, other: str) -> bool:
+        """Whether two actions are one, but for fences."""
+        return self._before_fences(action_id) == self._before_fences(other)
+
+    def to_write(self, request: Request) -> Request:
+        """A request that is not recorded, with a key that none after another action has."""
+        taken = {each.key for each in self.requests if not self.is_same(each.previous, request.previous)}
+        if sort_key(request) not in taken:
+            return request
+        return replace(request, key=_key(request.conversation_id, request.at, request.previous))
+
+    def _before_fences(self, action_id: str) -> str:
+        # Not followed for ever: entries are foreign data too.
+        for _ in self.fences:
+            action_id = self.fences.get(action_id, action_id)
+        return action_id
+
+
+def request_in(stored: Raw, at: str, edge_at: str = "") -> Request:
+    """The request that an item, or an image of it, tells of."""
+    marks = marks_of(stored)
+    conversation_id, reason = stored["conversation_id"]["S"], reason_in(stored)[:REASON_LENGTH]
+    return Request(conversation_id, marks.company_id, marks.stamp, at, edge_at, reason)
+
+
+def sort_key(request: Request) -> str:
+    """Key of a request's entry within its trail."""
+    return request.key or _key(request.conversation_id, request.at)
+
+
+def _key(conversation_id: str, at: str, *more: str) -> str:
+    named = "\n".join((conversation_id, at, *more)).encode(errors="replace")
+    return f"{at}#{hashlib.sha256(named).hexdigest()[:32]}"
+
+
+def recorded_since(conversation_id: str, since: str) -> Recorded:
+    """What the trail has of requests from `since` on. Strongly consistent. Raises the store's errors."""
+    recorded = Recorded([], {})
+    is_request = (AuditEntry.action_type == Action.HAND_OFF_REQUEST.value) & (AuditEntry.actor == PLATFORM.name)
+    for entry in AuditEntry.query(
+        conversation_trail(conversation_id),
+        AuditEntry.ts_action_id >= since,
+        consistent_read=True,
+        filter_condition=is_request | (AuditEntry.action_type == Action.HAND_OFF_FENCE.value),
+    ):
+        previous = entry.previous_action_id or ""
+        if entry.action_type == Action.HAND_OFF_FENCE.value:
+            recorded.fences[entry.action_id or ""] = previous
+        else:
+            at = entry.ts_action_id.partition("#")[0]
+            found = Request(conversation_id, "", previous, at, entry.edge_at or "", key=entry.ts_action_id)
+            recorded.requests.append(found)
+    return recorded
+
+
+def ensure(request: Request) -> bool:
+    """Write a request's entry if it is not there; whether it was this that wrote it. Raises the store's errors."""
+    at = clock.parse_instant(request.at)
+    if at is None:
+        raise ValueError("a request has a time")
+    payload = {"reason": request.reason} if request.reason else {}
+    item = build(
+        Entry(
+            trail=conversation_trail(request.conversation_id),
+            action=Action.HAND_OFF_REQUEST,
+            actor=PLATFORM,
+            company_id=request.company_id,
+            payload=payload,
+            action_id=sort_key(request).partition("#")[2],
+            previous_action_id=request.previous,
+        ),
+        at,
+    )
+    item.action_id = None
+    item.edge_at = request.edge_at or None
+    # Who waits for very long still has a living entry.
+    item.expires_at = clock.to_epoch(clock.now() + timedelta(days=settings.AUDIT_RETENTION_DAYS))
+    try:
+        item.save(condition=AuditEntry.conversation_id.does_not_exist())
+    except ConditionFailed:
+        return False
+    return True
+
+
+def claim(found: Request, request: Request) -> bool:
+    """Let a recorded request stand for another flip; False if it changed meanwhile. Raises the store's errors."""
+    open_or_same = AuditEntry.edge_at == found.edge_at if found.edge_at else AuditEntry.edge_at.does_not_exist()
+    claimed = build(Entry("", Action.HAND_OFF_REQUEST, PLATFORM, payload={"reason": request.reason}), clock.now())
+    actions: list[UpdateAction] = [AuditEntry.edge_at.set(request.edge_at)]
+    if request.reason:
+        actions.append(AuditEntry.action_payload_redacted.set(claimed.action_payload_redacted))
+    entry = AuditEntry(conversation_id=found.conversation_id, ts_action_id=sort_key(found))
+    try:
+        entry.update(actions=actions, condition=AuditEntry.conversation_id.exists() & open_or_same)
+    except ConditionFailed:
+        return False
+    return True
+
+
+def of_earlier_flip(found: Request, request: Request) -> Request:
+    """The entry that the flip gets for which `found` stood before `request` proved to be the one."""
+    return replace(request, at=found.edge_at, edge_at=found.edge_at, reason="")

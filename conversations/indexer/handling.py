@@ -1,0 +1,138 @@
+"""What one record of the stream, or one item of a sweep, asks for. Raises the store's errors; may be repeated then."""
+
+from collections import Counter
+from enum import StrEnum
+
+from console import clock
+from console.errors import ConsoleError, NotAccepted, Throttled
+from conversations.companies import note_company_of
+from conversations.handoff.effects import REQUESTED_AT, Raw
+from conversations.handoff.packets import read_raw
+from conversations.indexer import entries, requests
+from conversations.indexer.entries import request_in
+from conversations.indexer.reassertion import differs, is_written_back, reassert, record_of_last_action
+from conversations.indexer.states import Repair, is_outside, marks_of, repair_of
+from conversations.indexer.streams.records import Change
+from conversations.indexer.writing import after, key_in, write
+
+
+class Did(StrEnum):
+    """What the indexer counts."""
+
+    READ = "read"
+    REPAIRED = "repaired"
+    REQUESTED = "requested"
+    REASSERTED = "reasserted"
+    FAILED = "failed"
+
+
+Tally = Counter[Did]
+
+
+def is_passing(error: Exception) -> bool:
+    """Whether the same may succeed later: the store did not answer, or was busy. Else it is the item."""
+    return isinstance(error, ConsoleError) and not isinstance(error, NotAccepted)
+
+
+def handle(change: Change) -> Tally:
+    """One record of the stream."""
+    done: Tally = Counter({Did.READ: 1})
+    if change.new is None:
+        return done
+    done += _handle_image(change, change.new)
+    # Last: that a company cannot be registered now keeps nobody out of the queue.
+    note_company_of(change.new)
+    return done
+
+
+def _handle_image(change: Change, image: Raw) -> Tally:
+    done: Tally = Counter()
+    edge = requests.edge_of(change)
+    if _is_flip(change) and _was_written_back(change):
+        restored, goes_on = _restore(change)
+        done[Did.REASSERTED] += restored
+        if not goes_on:
+            # Such a flip is never a request, even where somebody was faster in putting it right.
+            edge = None
+    if edge is not None:
+        done[Did.REQUESTED] += requests.settle(edge)
+    elif repair_of(image, clock.now()) is not None:
+        # The image may be old; judged is what is there now.
+        stored = read_raw(key_in(image))
+        done[Did.REPAIRED] += stored is not None and tend(stored) is not None
+    return done
+
+
+def handle_item(stored: Raw) -> Tally:
+    """One item of a sweep."""
+    done = Counter({Did.READ: 1}) + _handle_stored(stored)
+    note_company_of(stored)
+    return done
+
+
+def _handle_stored(stored: Raw) -> Tally:
+    """A sweep sees no flips: who waits now, and not by a person's doing, was asked for."""
+    done: Tally = Counter()
+    if reassert(stored):
+        done[Did.REASSERTED] += 1
+        return done
+    stamped, now = False, clock.now()
+    if repair_of(stored, now) is not None:
+        tended = tend(stored)
+        if tended is None:
+            return done
+        done[Did.REPAIRED] += 1
+        stored, repair = tended
+        stamped = REQUESTED_AT in repair.values
+    marks = marks_of(stored)
+    by_platform = marks.wanted is not True or stamped
+    if marks.flag and not marks.agent and marks.requested_at and by_platform and not is_outside(stored, marks, now):
+        done[Did.REQUESTED] += entries.ensure(request_in(stored, marks.requested_at))
+    return done
+
+
+def tend(stored: Raw) -> tuple[Raw, Repair] | None:
+    """Repair an item: as it is then, and what was written; None where nothing was wrong. `stored` may be old."""
+    current: Raw | None = stored
+    for _ in range(requests.TRIES):
+        if current is None:
+            return None
+        repair = repair_of(current, clock.now())
+        if repair is None:
+            return None
+        _record_what_ends(current, repair)
+        if write(current, repair):
+            return after(current, repair), repair
+        current = read_raw(key_in(stored))
+    raise Throttled(requests.TOO_BUSY)
+
+
+def _record_what_ends(stored: Raw, repair: Repair) -> None:
+    """The entry of a request, before the time is removed that names it: who stamped it may have died in between."""
+    marks = marks_of(stored)
+    if REQUESTED_AT in repair.removed and marks.requested_at and marks.wanted is not True:
+        entries.ensure(request_in(stored, marks.requested_at))
+
+
+def _is_flip(change: Change) -> bool:
+    new, old = marks_of(change.new or {}), marks_of(change.old or {})
+    return new.flag != old.flag and requests.is_of_platform(change)
+
+
+def _was_written_back(change: Change) -> bool:
+    image = change.new or {}
+    return is_written_back(record_of_last_action(image), image)
+
+
+def _restore(change: Change) -> tuple[bool, bool]:
+    """Restore what the item says now; and whether the flip goes on as something that the platform asks for."""
+    image = change.new or {}
+    stored = read_raw(key_in(image))
+    if stored is None or marks_of(stored).stamp != marks_of(image).stamp or not differs(stored):
+        return False, False
+    if reassert(stored):
+        return True, False
+    # Not due, or done already: by another worker, just now, perhaps.
+    stored = read_raw(key_in(image))
+    goes_on = stored is not None and marks_of(stored).stamp == marks_of(image).stamp and marks_of(stored).flag
+    return False, goes_on

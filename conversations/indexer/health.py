@@ -1,0 +1,87 @@
+"""How the indexer is: what pages that rely on the index need to know, and what `/system/` shows. One GetItem."""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from console import clock
+from console.errors import TableMissing
+from console.schema.tables import table_name
+from console.store.connection import call
+from console.store.values import plain_item
+from conversations.handoff.effects import text
+from conversations.indexer.lease import LAMBDA, LEASE, PARTITION
+
+# A worker beats every five seconds. Who was not heard of for so long is dead, or cut off from the store. A Lambda runs
+# only when something changes, so that its silence says nothing.
+STALE_AFTER = timedelta(seconds=60)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexerHealth:
+    """`ran`: ever; `backfilled`: a sweep has looked at everything, and nothing was missed since as far as is known.
+
+    Only then does the index hold all that waits. `lag_seconds`: from the last change that was handled to its handling,
+    0 when all were; None where nothing tells. `mode`: stream, sweep, lambda, or "" before the first run.
+    """
+
+    ran: bool = False
+    backfilled: bool = False
+    is_stale: bool = False
+    beat_at: datetime | None = None
+    lag_seconds: float | None = None
+    mode: str = ""
+    last_sweep_at: datetime | None = None
+    counts: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def is_reliable(self) -> bool:
+        """Whether pages may rely on the index as it is now."""
+        return self.ran and self.backfilled and not self.is_stale
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether people would notice the lag: they wait for a request that they know of."""
+        return self.lag_seconds is not None and self.lag_seconds >= STALE_AFTER.total_seconds()
+
+    def in_words(self, now: datetime) -> str:
+        """One line for people."""
+        if not self.ran:
+            return "The queue's indexer has never run."
+        if self.is_stale:
+            since = "" if self.beat_at is None else f" for {clock.in_words(now - self.beat_at)}"
+            return f"No sign of the queue's indexer{since}. New requests may be missing."
+        if not self.backfilled:
+            return "The queue's indexer is looking through all conversations. Older requests may be missing."
+        if self.is_behind:
+            return f"The queue's indexer is {clock.in_words(timedelta(seconds=self.lag_seconds or 0))} behind."
+        return "The queue's indexer is up to date."
+
+
+def read_health(now: datetime | None = None) -> IndexerHealth:
+    """How the indexer is. One GetItem; raises the store's errors. Without the console's table it never ran."""
+    key = {"pk": text(PARTITION), "sk": text(LEASE)}
+    try:
+        answer = call("GetItem", TableName=table_name("CONSOLE"), Key=key, ConsistentRead=True)
+    except TableMissing:
+        return IndexerHealth()
+    return health_of(plain_item(answer.get("Item") or {}), now or clock.now())
+
+
+def health_of(stored: dict[str, Any], now: datetime) -> IndexerHealth:
+    """The health that the item of the lease tells, as plain Python."""
+    swept_at = clock.parse_instant(stored.get("last_sweep_at"))
+    # Sweeps by hand or by a timer, without a worker, count as beats too.
+    beats = [each for each in (clock.parse_instant(stored.get("beat_at")), swept_at) if each is not None]
+    beat_at, mode, lag = max(beats, default=None), str(stored.get("mode") or ""), stored.get("lag")
+    counts = stored.get("counts")
+    return IndexerHealth(
+        ran=beat_at is not None,
+        backfilled=bool(stored.get("backfilled_at")),
+        is_stale=mode != LAMBDA and beat_at is not None and now - beat_at > STALE_AFTER,
+        beat_at=beat_at,
+        lag_seconds=None if lag is None or isinstance(lag, str) else float(lag),
+        mode=mode,
+        last_sweep_at=swept_at,
+        counts={str(name): int(count) for name, count in counts.items()} if isinstance(counts, dict) else {},
+    )

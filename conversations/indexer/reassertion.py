@@ -1,0 +1,145 @@
+"""Restoring what a person decided, where a service wrote back what it had read before (data model, section 4).
+
+A reply service reads flag and reason, asks the AI, and writes both back seconds later. An action of a person in between
+is undone, though nobody decided that: the flag differs from what the action wanted, and its stamp is still there. If
+the conversation was being processed when the action was taken, and this happened within the time that such a service
+can run, the action is restored: once, as a recorded action of its own, through the same protocol. Whatever differs
+later is shown to people as overridden, or waits for a human like any other.
+"""
+
+import hashlib
+from datetime import timedelta
+
+from console import clock
+from console.errors import ConsoleError, NotFound
+from console.store.values import plain
+from console.trail.actions import Action, Result
+from console.trail.models import IdempotencyRecord
+from console.trail.recording import PLATFORM
+from conversations.handoff.effects import (
+    FLAG,
+    GONE_WITH_THE_AI,
+    QUEUE,
+    REASON,
+    REQUESTED_AT,
+    STAMP,
+    Expression,
+    Raw,
+    as_seen,
+    stamp_of,
+    text,
+    update_item,
+)
+from conversations.handoff.packets import Sent, send
+from conversations.handoff.processing import is_same_reason, says_processing
+from conversations.handoff.protocol import Act, Recorded, announce_resend, begin, close_quietly, event_key, recorded_of
+from conversations.handoff.reconciliation import settle
+from conversations.indexer.states import marks_of, platform_time
+from conversations.models import held_in, waiting_in
+
+# The longest that a Lambda runs: what it read before, it writes back within this time.
+WINDOW = timedelta(minutes=15)
+# Neither restores what a person decided just before: a restored action, nor a fence.
+NOT_AGAIN = frozenset({Action.HAND_OFF_REASSERT.value, Action.HAND_OFF_FENCE.value})
+
+
+def differs(stored: Raw) -> bool:
+    """Whether the flag is another than the console's last action wanted."""
+    marks = marks_of(stored)
+    return bool(marks.stamp) and marks.wanted is not None and marks.wanted != marks.flag
+
+
+def record_of_last_action(stored: Raw) -> IdempotencyRecord | None:
+    """The idempotency record of the action whose stamp an item bears; None where none is left. Strongly consistent."""
+    marks = marks_of(stored)
+    if not marks.stamp:
+        return None
+    try:
+        return IdempotencyRecord.get(event_key(stored["conversation_id"]["S"], marks.stamp), consistent_read=True)
+    except NotFound:
+        return None
+
+
+def is_written_back(record: IdempotencyRecord | None, stored: Raw) -> bool:
+    """Whether the flag of an item, or of an image of it, is what a service wrote back across the action of that record.
+
+    A flag as the action wanted it can be that too. A reason other than the old one is a new decision of the platform.
+    """
+    if record is None or record.intent in NOT_AGAIN or not says_processing(record.during_status or ""):
+        return False
+    acted = clock.parse_instant(record.created_at)
+    changed = clock.parse_instant(plain(stored["updated_at"])) if "updated_at" in stored else None
+    if acted is None or changed is None or changed - acted > WINDOW:
+        return False
+    marks = marks_of(stored)
+    if marks.flag and marks.wanted is False:
+        return is_same_reason(record.during_reason, stored["conversation_id"]["S"], stored)
+    return True
+
+
+def reassertion_id(stamp: str) -> str:
+    """Id of the action that restores another: the same for all who come to do it."""
+    return hashlib.sha256(f"hand-off restored {stamp}".encode(errors="replace")).hexdigest()[:32]
+
+
+def reassert(stored: Raw) -> bool:
+    """Restore the last action on an item as read just before, if that is due; whether it was restored by this.
+
+    Raises the store's errors; to be repeated then.
+    """
+    record = record_of_last_action(stored) if differs(stored) else None
+    if record is None or not is_written_back(record, stored):
+        return False
+    marks = marks_of(stored)
+    act = Act(
+        action=Action.HAND_OFF_REASSERT,
+        actor=PLATFORM,
+        primary_channel=stored["primary_channel"]["S"],
+        conversation_id=stored["conversation_id"]["S"],
+        company_id=marks.company_id,
+        action_id=reassertion_id(marks.stamp),
+        previous=marks.stamp,
+        seen={"stamp": marks.stamp, "flag": marks.flag},
+        payload={"to": "human" if marks.wanted else "ai"},
+    )
+    recorded, is_new = begin(act, clock.now())
+    if not is_new:
+        resumed = announce_resend(recorded, clock.now()) if recorded.is_pending else None
+        if resumed is None:
+            return False
+        recorded = resumed
+    return _conclude(act, recorded, send(_update(act, stored)), recorded_of(record.raw))
+
+
+def _update(act: Act, stored: Raw) -> dict[str, object]:
+    """The packet: the flag as the action wanted it, on condition that nobody acted since. Never `updated_at`."""
+    marks = marks_of(stored)
+    change = Expression({FLAG: {"BOOL": bool(marks.wanted)}, STAMP: text(act.action_id)})
+    if marks.wanted:
+        key = held_in(marks.company_id) if marks.agent else waiting_in(marks.company_id)
+        if marks.company_id:
+            change.values[QUEUE] = text(key)
+        if not marks.requested_at:
+            change.values[REQUESTED_AT] = text(platform_time(stored, clock.now()))
+    else:
+        change.values[REASON] = {"NULL": True}
+        change.removed = GONE_WITH_THE_AI
+    conditions = as_seen(marks.flag, marks.agent, marks.stamp, stored)
+    return update_item(act.primary_channel, act.conversation_id, change, conditions)
+
+
+def _conclude(act: Act, recorded: Recorded, sent: Sent, restored: Recorded) -> bool:
+    """The result, where it is certain; what is not stays pending, and is settled by the rules for every action."""
+    if sent.item is not None and stamp_of(sent.item) == act.action_id:
+        close_quietly(recorded, Result.SUCCESS)
+        if restored.is_pending:
+            # Its stamp was there to be replaced: it took effect, though nobody came to say so.
+            close_quietly(restored, Result.SUCCESS)
+        return True
+    if sent.accepted is None:
+        raise sent.error or ConsoleError()
+    if sent.only_packet and recorded.attempts == 1:
+        close_quietly(recorded, f"{Result.CONFLICT}: somebody acted first", only_packet=True)
+    else:
+        settle(act.conversation_id, actor=PLATFORM)
+    return False

@@ -1,0 +1,137 @@
+"""A request of the platform: the flag rose without the console's doing. One entry in the trail for each, whatever else
+happens: records that come twice or late, sweeps that saw the item meanwhile, crashes between the writes.
+
+Whoever sees a request first gives the item its `hand_off_requested_at`, and only then writes the entry of that time.
+The stream knows the platform's time of the flip; a sweep knows a time at which somebody waited. So an entry that a
+sweep wrote stands for the last flip at or before it, and the stream, which sees all flips in order, finds out which
+that is: each flip claims the first open entry at or after it, and a later flip, if it too lies before that entry, takes
+it over and gives the earlier one an entry of its own.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from console import clock
+from console.errors import Throttled
+from conversations.handoff.effects import AGENT, QUEUE, REQUESTED_AT, TAKEN_AT, Raw, text
+from conversations.handoff.packets import read_raw
+from conversations.indexer import entries
+from conversations.indexer.entries import Recorded, Request, request_in
+from conversations.indexer.states import Marks, Repair, is_outside, marks_of, platform_time, queue_key, repair_of
+from conversations.indexer.streams.records import Change
+from conversations.indexer.writing import after, key_in, write
+from conversations.models import waiting_in
+
+TRIES = 8
+TOO_BUSY = "The conversation changes too often to be indexed now."
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """The platform raised the flag. `request` is what it asks, at its own time; `before` and `image` are the item's."""
+
+    request: Request
+    image: Raw
+    before: Marks
+
+    @property
+    def at(self) -> str:
+        """The platform's time of it (ISO)."""
+        return self.request.at
+
+
+def is_of_platform(change: Change) -> bool:
+    """Whether a change that the stream tells is no console action: those leave a stamp of their own."""
+    if change.new is None:
+        return False
+    stamp = marks_of(change.new).stamp
+    return not stamp or (change.old is not None and stamp == marks_of(change.old).stamp)
+
+
+def edge_of(change: Change) -> Edge | None:
+    """The request that a change is, if it is one."""
+    if change.new is None or not is_of_platform(change):
+        return None
+    now, before = marks_of(change.new), marks_of(change.old or {})
+    # An item that comes with somebody who holds it was written by no platform: it is restored, or loaded.
+    if not now.flag or before.flag or (change.old is None and (now.agent or now.wanted)):
+        return None
+    at = platform_time(change.new, change.at)
+    return Edge(request_in(change.new, at, at), change.new, before)
+
+
+def settle(edge: Edge) -> bool:
+    """See that the item waits since the request, if that still goes on, and that the trail has its one entry.
+
+    Returns whether an entry was written for it just now. Raises the store's errors; to be repeated then.
+    """
+    for number in range(TRIES):
+        # Most often the item still is as the record shows it: a write on that condition saves the read.
+        stored = edge.image if number == 0 else read_raw(key_in(edge.image))
+        marks = marks_of(stored or {})
+        since = min(edge.at, marks.requested_at or edge.at)
+        recorded = entries.recorded_since(edge.request.conversation_id, since)
+        live = stored is not None and recorded.is_same(marks.stamp, edge.request.previous)
+        bears = marks.requested_at if live else ""
+        found = recorded.after(edge.request.previous)
+        if any(each.edge_at == edge.at for each in found):
+            return False
+        stale = _is_stale(edge, bears, found)
+        candidates = _candidates(edge, "" if stale else bears, found)
+        repair = None
+        if stored is not None and live and marks.flag:
+            repair = _repair(edge, stored, marks, renew=stale or not bears, is_over=bool(candidates))
+        if repair is not None and stored is not None:
+            if not write(stored, repair):
+                continue
+            # Who stamps and dies before the entry is written left what a repetition, or a sweep, finds.
+            candidates = _candidates(edge, marks_of(after(stored, repair)).requested_at, found)
+        elif number == 0:
+            continue
+        is_new = _record(edge, candidates, recorded)
+        if is_new is not None:
+            return is_new
+    raise Throttled(TOO_BUSY)
+
+
+def _is_stale(edge: Edge, bears: str, found: Iterable[Request]) -> bool:
+    """Whether the item's time is of an earlier request: it was there before this one, or is known to be another's."""
+    if not bears or bears == edge.at:
+        return False
+    known = {each.at: each.edge_at for each in found}
+    return bears == edge.before.requested_at or (bears < edge.at and bool(known.get(bears)))
+
+
+def _candidates(edge: Edge, bears: str, found: list[Request]) -> list[Request]:
+    """Entries that may be this request's, oldest first; the last resort of those is one that is still to be written.
+
+    That is the entry of the time that the item bears: a sweep may have given it that and be about to write the entry.
+    """
+    there = [each for each in found if each.edge_at < edge.at and (each.at >= edge.at or each.at == bears)]
+    if bears and bears not in {each.at for each in found}:
+        there.append(replace(edge.request, at=bears, edge_at=edge.at))
+    return sorted(there, key=lambda each: each.at)
+
+
+def _repair(edge: Edge, stored: Raw, marks: Marks, *, renew: bool, is_over: bool) -> Repair | None:
+    """What the item lacks for this request. `renew`: its time is not this request's; `is_over`: nor will it be."""
+    now = clock.now()
+    if is_outside(stored, marks, now) or (is_over and renew):
+        return repair_of(stored, now)
+    values: Raw = {REQUESTED_AT: text(edge.at)} if renew else {}
+    if marks.agent and marks.agent == edge.before.agent:
+        # Somebody had it when the platform took it away; what it asks now is for whoever comes first.
+        return Repair(values | {QUEUE: text(waiting_in(marks.company_id))}, removed=(AGENT, TAKEN_AT))
+    key = text(queue_key(stored, marks, now))
+    if stored.get(QUEUE) != key:
+        values[QUEUE] = key
+    return Repair(values) if values else None
+
+
+def _record(edge: Edge, candidates: list[Request], recorded: Recorded) -> bool | None:
+    """Whether the entry had to be written, or an open one was there; None where somebody was faster: look again."""
+    first = candidates[0] if candidates else edge.request
+    if first.edge_at == edge.at:
+        return entries.ensure(recorded.to_write(first)) or None
+    is_new = bool(first.edge_at) and entries.ensure(recorded.to_write(entries.of_earlier_flip(first, edge.request)))
+    return is_new if entries.claim(first, edge.request) else None

@@ -1,0 +1,46 @@
+"""The indexer on the system page."""
+
+from datetime import datetime
+
+from console.facts import Fact, instant_fact
+from console.system_sections import Section
+from conversations.indexer.health import IndexerHealth, read_health
+from conversations.indexer.lease import LAMBDA, STREAM, SWEEP
+
+TITLE = "Index of the queue"
+_MODES = {
+    STREAM: "a worker on the table's stream",
+    SWEEP: "sweeps of the table",
+    LAMBDA: "a Lambda on the stream",
+}
+_COUNTS = {
+    "read": "Records and items read",
+    "repaired": "Repaired",
+    "requested": "Requests recorded",
+    "reasserted": "Decisions restored",
+    "failed": "Failed",
+}
+
+
+def section(now: datetime) -> Section:
+    """How the indexer is. One GetItem; raises the store's errors."""
+    health = read_health(now)
+    if not health.ran:
+        return Section(TITLE, "not running", health.in_words(now), "human", hints=("manage.py index_handoffs",))
+    state, tone = (
+        ("ready", "good") if health.is_reliable else ("stale", "bad") if health.is_stale else ("begun", "human")
+    )
+    return Section(TITLE, state, health.in_words(now), tone, _facts(health, now))
+
+
+def _facts(health: IndexerHealth, now: datetime) -> tuple[Fact, ...]:
+    lag = "" if health.lag_seconds is None else f"{health.lag_seconds:.1f} s"
+    counts = [Fact(label, f"{health.counts[name]:,}") for name, label in _COUNTS.items() if name in health.counts]
+    return (
+        Fact("Kept by", _MODES.get(health.mode, health.mode)),
+        instant_fact("Last heard of", health.beat_at and health.beat_at.isoformat(), "ago", now),
+        Fact("Lag", lag, note="from a change to its handling"),
+        instant_fact("Last sweep", health.last_sweep_at and health.last_sweep_at.isoformat(), "ago", now),
+        Fact("Looked at everything", "yes" if health.backfilled else "not yet"),
+        *counts,
+    )

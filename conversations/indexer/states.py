@@ -1,0 +1,92 @@
+"""What an item says about its hand-off, and what its attributes in the queue's index must be for that. No I/O."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from console import clock
+from console.store.values import plain
+from conversations.handoff.effects import AGENT, FLAG, QUEUE, REQUESTED_AT, STAMP, WANTED, Raw, text, text_in
+from conversations.models import held_in, waiting_in
+from conversations.reading import is_true
+
+# DynamoDB refuses a write whose partition key of an index is longer.
+LONGEST_KEY_BYTES = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """The hand-off of an item, read as pages read it. `requested_at` is normalised (ISO, "" where it tells no time)."""
+
+    flag: bool
+    agent: str
+    stamp: str
+    wanted: bool | None
+    company_id: str
+    requested_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What has to change on an item: attributes to set, as DynamoDB JSON, and to remove."""
+
+    values: Raw = field(default_factory=dict)
+    removed: tuple[str, ...] = ()
+
+
+def marks_of(stored: Raw) -> Marks:
+    """Read an item, or an image of it, of whatever shape."""
+    return Marks(
+        flag=is_true(plain(stored[FLAG])) if FLAG in stored else False,
+        agent=text_in(stored, AGENT),
+        stamp=text_in(stored, STAMP),
+        wanted=stored.get(WANTED, {}).get("BOOL"),
+        company_id=text_in(stored, "company_id"),
+        requested_at=_normalised(text_in(stored, REQUESTED_AT)),
+    )
+
+
+def platform_time(stored: Raw, otherwise: datetime) -> str:
+    """When the platform last wrote the item (ISO): it sets no time of its own with the flag."""
+    for attribute in ("updated_at", "created_at"):
+        found = clock.parse_instant(plain(stored[attribute])) if attribute in stored else None
+        if found is not None:
+            return clock.to_iso(found)
+    return clock.to_iso(otherwise)
+
+
+def queue_key(stored: Raw, marks: Marks, now: datetime) -> str:
+    """The partition of the queue's index that an item belongs into; "" where it belongs into none."""
+    if not (marks.flag or marks.agent) or is_outside(stored, marks, now):
+        return ""
+    return held_in(marks.company_id) if marks.agent else waiting_in(marks.company_id)
+
+
+def is_outside(stored: Raw, marks: Marks, now: datetime) -> bool:
+    """Whether an item can be in no company's queue: it names no company, or is past its TTL."""
+    if "ttl" in stored and clock.is_expired(plain(stored["ttl"]), now):
+        return True
+    return not marks.company_id or len(waiting_in(marks.company_id).encode(errors="replace")) > LONGEST_KEY_BYTES
+
+
+def repair_of(stored: Raw, now: datetime) -> Repair | None:
+    """What is wrong with an item's attributes of the index, or None.
+
+    A time that no one can read is replaced like an absent one: it would neither sort nor tell how long somebody waits.
+    """
+    marks = marks_of(stored)
+    key = queue_key(stored, marks, now)
+    if not key:
+        unwanted = (QUEUE,) if is_outside(stored, marks, now) else (QUEUE, REQUESTED_AT)
+        removed = tuple(attribute for attribute in unwanted if attribute in stored)
+        return Repair(removed=removed) if removed else None
+    values: Raw = {}
+    if stored.get(QUEUE) != text(key):
+        values[QUEUE] = text(key)
+    if not marks.requested_at:
+        values[REQUESTED_AT] = text(platform_time(stored, now))
+    return Repair(values) if values else None
+
+
+def _normalised(value: str) -> str:
+    found = clock.parse_instant(value)
+    return "" if found is None else clock.to_iso(found)

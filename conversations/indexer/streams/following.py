@@ -1,0 +1,153 @@
+"""Following the stream: each record handled in the order of its shard, positions noted, none passed over in silence."""
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from console.store.calls import submit
+from conversations.handoff.effects import Raw
+from conversations.indexer.handling import Did, Tally, handle, is_passing
+from conversations.indexer.lease import Lease, positions
+from conversations.indexer.streams.records import change_of
+from conversations.indexer.streams.shards import Shard, Shards
+
+logger = logging.getLogger(__name__)
+
+# A stream keeps its records for so long: who was away longer has missed some.
+KEPT = timedelta(hours=24)
+LOOK_FOR_SHARDS = timedelta(seconds=10)
+# Positions of shards without news are noted this often, so that their age tells how long nobody read them.
+NOTE_EVERY = timedelta(minutes=1)
+# A record that the store does not let be handled is tried in so many rounds, with growing pauses: some minutes. Then
+# the others go on, and a sweep is owed.
+ROUNDS = 10
+
+
+@dataclass(slots=True)
+class _Stuck:
+    sequence: str = ""
+    rounds: int = 0
+
+
+class Following:
+    """One stream, followed under a lease. `owes_sweep`: what was missed, or passed over, only a sweep can find."""
+
+    def __init__(self, arn: str, lease: Lease, now: Callable[[], datetime]) -> None:
+        known = positions(arn)
+        latest = max((each.noted_at for each in known if each.noted_at), default=None)
+        self.owes_sweep = latest is None or now() - latest > KEPT
+        self.lag_seconds = 0.0
+        self.is_stuck = False
+        # Positions that old are of records that are gone: all that is left is read, and nothing more is lost.
+        self._shards = Shards(arn, () if self.owes_sweep else (each.shard for each in known))
+        self._lease, self._now = lease, now
+        self._looked_at: datetime | None = None
+        self._noted: dict[str, datetime] = {}
+        self._stuck: dict[str, _Stuck] = {}
+
+    def step(self) -> Tally:
+        """One read of each shard that is to be read. Raises the store's errors."""
+        now, done = self._now(), Counter[Did]()
+        if self._looked_at is None or now - self._looked_at >= LOOK_FOR_SHARDS:
+            self._shards.refresh()
+            self._looked_at = now
+        lags, self.is_stuck = [0.0], False
+        for shard in self._shards.ready():
+            tally, last = self._read(shard)
+            done += tally
+            if last is not None:
+                lags.append(max(0.0, (self._now() - last).total_seconds()))
+            if shard.done:
+                # Its children can be read at once.
+                self._looked_at = None
+            if not self._lease.is_held:
+                break
+        self.lag_seconds = max(lags)
+        if self._shards.lost:
+            self.owes_sweep, self._shards.lost = True, False
+        return done
+
+    def _read(self, shard: Shard) -> tuple[Tally, datetime | None]:
+        """Handle what one read gives; what was done, and the time of the last record handled."""
+        done, last = Counter[Did](), None
+        records = self._shards.read(shard)
+        for record, outcome in zip(records, _all_handled(records), strict=True):
+            tally = self._passed(shard, record, outcome)
+            if tally is None:
+                # What of other items was handled behind it is handled again, which changes nothing.
+                self.is_stuck = True
+                self._shards.stopped_at(shard)
+                break
+            done += tally
+            last = outcome.at or last
+        noted_at = self._noted.get(shard.shard_id)
+        if records or shard.done or noted_at is None or self._now() - noted_at >= NOTE_EVERY:
+            self._lease.note_position(self._shards.arn, shard)
+            self._noted[shard.shard_id] = self._now()
+        return done, last
+
+    def _passed(self, shard: Shard, record: Raw, outcome: "_Outcome") -> Tally | None:
+        """What was done for a record, which the position passes then; None where it has to be tried again later."""
+        sequence = str(record.get("dynamodb", {}).get("SequenceNumber", ""))
+        done = outcome.tally
+        if outcome.error is not None:
+            if is_passing(outcome.error) and not self._is_given_up(shard, sequence):
+                return None
+            done = Counter({Did.READ: 1, Did.FAILED: 1})
+            self.owes_sweep = self.owes_sweep or is_passing(outcome.error)
+        self._stuck.pop(shard.shard_id, None)
+        shard.sequence = sequence or shard.sequence
+        return done
+
+    def _is_given_up(self, shard: Shard, sequence: str) -> bool:
+        stuck = self._stuck.setdefault(shard.shard_id, _Stuck())
+        if stuck.sequence != sequence:
+            stuck.sequence, stuck.rounds = sequence, 0
+        stuck.rounds += 1
+        return stuck.rounds >= ROUNDS
+
+
+@dataclass(slots=True)
+class _Outcome:
+    tally: Tally
+    at: datetime | None = None
+    error: Exception | None = None
+
+
+def _all_handled(records: list[Raw]) -> list[_Outcome]:
+    """Handle records: those of one item in order, those of others beside them. An error ends the item's."""
+    by_item: dict[str, list[int]] = {}
+    for number, record in enumerate(records):
+        by_item.setdefault(json.dumps(record.get("dynamodb", {}).get("Keys"), sort_keys=True, default=str), []).append(
+            number
+        )
+    outcomes: list[_Outcome | None] = [None] * len(records)
+
+    def handle_item(numbers: list[int]) -> None:
+        error: Exception | None = None
+        for number in numbers:
+            outcome = _Outcome(Counter(), error=error) if error else _handled(records[number])
+            error = outcome.error if outcome.error is not None and is_passing(outcome.error) else None
+            outcomes[number] = outcome
+
+    chains = list(by_item.values())
+    if len(chains) < 2:
+        for numbers in chains:
+            handle_item(numbers)
+    else:
+        for future in [submit(handle_item, numbers) for numbers in chains]:
+            future.result()
+    return [outcome for outcome in outcomes if outcome is not None]
+
+
+def _handled(record: Raw) -> _Outcome:
+    try:
+        change = change_of(record)
+        return _Outcome(handle(change), change.at)
+    except Exception as error:
+        # No message: it may quote a key.
+        logger.warning("A record of the stream could not be handled: %s", type(error).__name__)
+        return _Outcome(Counter(), error=error)

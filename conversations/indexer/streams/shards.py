@@ -1,0 +1,124 @@
+"""Reading the shards of a stream in order: parents before their children, from where it was left off."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from console.errors import StoreUnavailable
+from console.schema.definition import STREAM_VIEW
+from console.schema.tables import table_name
+from console.store.client import client
+from console.store.connection import call
+from console.store.errors import TRANSLATED, translate
+
+# Records of one read: some seconds of a busy shard, and few enough to be handled before the lease has to be renewed.
+BATCH = 200
+
+
+class Trimmed(Exception):
+    """The records after that position are gone: the stream keeps them for 24 hours."""
+
+
+class IteratorExpired(Exception):
+    """An iterator was not used for too long (15 minutes)."""
+
+
+@dataclass(slots=True)
+class Shard:
+    """One shard and how far it was read: `sequence` is of the last record handled ("" for none yet)."""
+
+    shard_id: str
+    parent: str = ""
+    sequence: str = ""
+    done: bool = False
+    iterator: str = ""
+
+
+def stream_of_table() -> str:
+    """ARN of the stream of the conversations table; "" without one that tells both images. One DescribeTable."""
+    table = call("DescribeTable", TableName=table_name("CONVERSATIONS"))["Table"]
+    stream = table.get("StreamSpecification") or {}
+    if not stream.get("StreamEnabled") or stream.get("StreamViewType") != STREAM_VIEW:
+        return ""
+    return str(table.get("LatestStreamArn") or "")
+
+
+class Shards:
+    """The shards of one stream. `lost`: records were trimmed before they were read, so that only a sweep helps."""
+
+    def __init__(self, arn: str, known: Iterable[Shard] = ()) -> None:
+        self.arn = arn
+        self.lost = False
+        self._shards = {shard.shard_id: shard for shard in known}
+
+    def refresh(self) -> None:
+        """Look which shards there are now. Raises the store's errors."""
+        listed: dict[str, str] = {}
+        start: dict[str, Any] = {}
+        while True:
+            told = self._call("DescribeStream", StreamArn=self.arn, **start).get("StreamDescription")
+            if told is None:
+                raise StoreUnavailable("The stream could not be described.")
+            listed |= {each["ShardId"]: each.get("ParentShardId") or "" for each in told.get("Shards", ())}
+            if not (last := told.get("LastEvaluatedShardId")):
+                break
+            start = {"ExclusiveStartShardId": last}
+        for shard_id in set(self._shards) - set(listed):
+            self.lost = self.lost or not self._shards[shard_id].done
+            del self._shards[shard_id]
+        for shard_id, parent in listed.items():
+            self._shards.setdefault(shard_id, Shard(shard_id)).parent = parent
+
+    def ready(self) -> list[Shard]:
+        """The shards to be read now: not at their end, and their parents are."""
+        return [each for each in self._shards.values() if not each.done and self._follows(each)]
+
+    def _follows(self, shard: Shard) -> bool:
+        parent = self._shards.get(shard.parent)
+        return parent is None or parent.done
+
+    def read(self, shard: Shard) -> list[dict[str, Any]]:
+        """The next records of a shard, as they are; none where there are none yet. Raises the store's errors.
+
+        The shard's `sequence` stays: who handles the records moves it.
+        """
+        try:
+            if not shard.iterator:
+                shard.iterator = self._iterator(shard)
+            answer = self._call("GetRecords", ShardIterator=shard.iterator, Limit=BATCH)
+        except IteratorExpired:
+            shard.iterator = ""
+            return []
+        except Trimmed:
+            self.lost, shard.sequence, shard.iterator = True, "", ""
+            return []
+        if "Records" not in answer:
+            raise StoreUnavailable("The answer has no records.")
+        shard.iterator = answer.get("NextShardIterator") or ""
+        shard.done = not shard.iterator
+        return list(answer["Records"])
+
+    def stopped_at(self, shard: Shard) -> None:
+        """Not all that was read was handled: read on after the last that was."""
+        shard.iterator, shard.done = "", False
+
+    def _iterator(self, shard: Shard) -> str:
+        where: dict[str, str] = {"ShardIteratorType": "TRIM_HORIZON"}
+        if shard.sequence:
+            where = {"ShardIteratorType": "AFTER_SEQUENCE_NUMBER", "SequenceNumber": shard.sequence}
+        answer = self._call("GetShardIterator", StreamArn=self.arn, ShardId=shard.shard_id, **where)
+        return str(answer["ShardIterator"])
+
+    def _call(self, operation: str, **request: Any) -> dict[str, Any]:
+        try:
+            answer: dict[str, Any] = client("dynamodbstreams")._make_api_call(operation, request)
+        except TRANSLATED as error:
+            code = error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""
+            if code == "TrimmedDataAccessException":
+                raise Trimmed from error
+            if code == "ExpiredIteratorException":
+                raise IteratorExpired from error
+            raise translate(error) from error
+        return answer

@@ -1,0 +1,60 @@
+"""A walk over the whole table, page by page: for the command and the worker only, it costs what the table weighs."""
+
+import logging
+from collections import Counter
+from typing import Any
+
+from console.schema.tables import table_name
+from console.store.connection import call
+from conversations.handoff.effects import ATTRIBUTES
+from conversations.indexer.handling import Did, Tally, handle_item
+
+logger = logging.getLogger(__name__)
+
+# Items of one read; DynamoDB ends it at 1 MB of whole items anyway. Between two reads the worker does its other work.
+PAGE = 200
+_READ = (*ATTRIBUTES, "company_name")
+
+
+class Sweep:
+    """One walk. `is_over` once all of the table was read; `tally` is what was done, failures included."""
+
+    def __init__(self) -> None:
+        self.tally: Tally = Counter()
+        self.is_over = False
+        self._start: dict[str, Any] | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything was looked at and nothing failed: only then does the index hold all that waits."""
+        return self.is_over and not self.tally[Did.FAILED]
+
+    def step(self) -> Tally:
+        """Read and repair one page. An item that fails is counted; raises the store's errors for the page itself."""
+        names = {f"#a{number}": name for number, name in enumerate(_READ)}
+        request: dict[str, Any] = {
+            "TableName": table_name("CONVERSATIONS"),
+            "ProjectionExpression": ", ".join(names),
+            "ExpressionAttributeNames": names,
+            "Limit": PAGE,
+            "ReturnConsumedCapacity": "TOTAL",
+        }
+        if self._start:
+            request["ExclusiveStartKey"] = self._start
+        answer = call("Scan", **request)
+        done: Tally = Counter()
+        for stored in answer.get("Items", []):
+            done += _handled(stored)
+        self._start = answer.get("LastEvaluatedKey")
+        self.is_over = not self._start
+        self.tally += done
+        return done
+
+
+def _handled(stored: dict[str, Any]) -> Tally:
+    try:
+        return handle_item(stored)
+    except Exception as error:
+        # Whatever is wrong with one item must not keep the others from the queue. No message: it may quote a key.
+        logger.warning("An item could not be indexed by the sweep: %s", type(error).__name__)
+        return Counter({Did.READ: 1, Did.FAILED: 1})

@@ -1,0 +1,36 @@
+"""Addresses of a store's lists and records: the parts of their keys sealed, as they may be personal data."""
+
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from console.errors import BadReference
+from console.refs import seal, unseal
+from conversations.stores.records import Place
+
+_ROUTES = {"list": "source-list", "record": "source-record"}
+
+
+def reference_of(source: str, kind: str, parts: tuple[str, ...]) -> str:
+    """The sealed reference of a list or record of a store."""
+    return seal(f"{kind} of {source}", *parts)
+
+
+def parts_of(source: str, kind: str, reference: str) -> tuple[str, ...]:
+    """The parts in a sealed reference. Raises `BadReference` for one of another store or kind."""
+    parts = unseal(f"{kind} of {source}", reference)
+    if not parts:
+        raise BadReference
+    return parts
+
+
+def address_of(source: str, place: Place) -> str:
+    """The address of a place of a store."""
+    url = reverse(_ROUTES[place.kind], args=[source, reference_of(source, place.kind, place.parts)])
+    query = {**({"at": place.at} if place.at else {}), **dict(place.query)}
+    return url + (f"?{urlencode(query)}" if query else "") + (f"#m-{place.at}" if place.at else "")
+
+
+def action_address(source: str, action: str, parts: tuple[str, ...]) -> str:
+    """The address of the page that asks before an action is done to a record."""
+    return reverse("source-action", args=[source, reference_of(source, "record", parts), action])

@@ -1,0 +1,122 @@
+"""The chatbot's store as a section of the console: which list and which record is which."""
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from console.audit.history import trails_of
+from console.errors import ConsoleError, NotFound
+from console.forms import by_look
+from console.permissions import Permission, Staff
+from console.search.meanings import Kind
+from console.trail.actions import CHAT_TRAIL, chat_trail
+from conversations.stores.adapter import Action, Adapter, Asked, Lookup, Subject
+from conversations.stores.chats.ending import EndSession
+from conversations.stores.chats.images import image_page, list_of_prompt, load_image
+from conversations.stores.chats.keys import begun_at, check, is_usable, owner_of, session_place, short, user_link
+from conversations.stores.chats.lookups import ByImage, ByPhone, ByPrompt, BySession, ByUser
+from conversations.stores.chats.models import Image
+from conversations.stores.chats.over_time import list_chats, list_images
+from conversations.stores.chats.queries import is_prompt
+from conversations.stores.chats.session import Loaded, load_session, name_of, session_page, subject_of
+from conversations.stores.chats.sessions import list_sessions
+from conversations.stores.records import Link, Listing, RecordPage, Row, Start
+
+FOR_WHOM = "Chats belong to no company, so only people with all companies in scope can read them."
+# Of the person's newest entries in the trail, and of the sessions among them.
+ENTRIES_READ, OPENED_SHOWN = 100, 12
+
+
+class Chats(Adapter):
+    """Sessions of people with the chatbot, and the images that it made (schema chatbot-sessions).
+
+    Lists: `sessions`, `chats` and `images` of a user, `users` of a number that two users have, `prompt`. Records:
+    `session` (its user's id and its own), `image`.
+    """
+
+    name: ClassVar[str] = "chats"
+    title: ClassVar[str] = "Chats"
+    icon: ClassVar[str] = "chats"
+    about: ClassVar[str] = (
+        "People's sessions with the chatbot, found by their phone numbers: texts for about three hours, times and "
+        "images for good."
+    )
+    tables: ClassVar[tuple[str, ...]] = ("SESSIONS", "CHATS", "CHAT_MESSAGES", "IMAGE_RESPONSES")
+    lookups: ClassVar[Mapping[str, type[Lookup]]] = by_look(ByPhone, ByUser, BySession, ByImage, ByPrompt)
+    actions: ClassVar[Mapping[str, Action]] = {"end": EndSession()}
+    unsearched = "not searched, because they belong to no company and your scope is limited."
+    found_by: ClassVar[Mapping[Kind, tuple[tuple[str, str], ...]]] = {
+        Kind.PHONE: (("phone", "phone"),),
+        Kind.SESSION: (("session", "session_id"),),
+        Kind.DIGEST: (("user", "user_id"), ("image", "image_id")),
+    }
+
+    def start(self, staff: Staff) -> Start:
+        """What the person opened lately, by one Query of the trail: no index has all sessions in order of time."""
+        staff.require(Permission.CONVERSATION_READ)
+        if not staff.scope.everything:
+            return Start(notices=(FOR_WHOM,))
+        try:
+            trails = trails_of(staff.username, CHAT_TRAIL, ENTRIES_READ)
+        except ConsoleError:
+            # What else the page has is of use without it.
+            return Start(notices=("The chats you opened recently could not be read.",))
+        ids = [each.removeprefix(CHAT_TRAIL) for each in trails]
+        links = tuple(
+            Link(name_of(each, None, staff), place, note=f"User {short(owner_of(each))}")
+            for each in ids
+            if begun_at(each) and (place := session_place(owner_of(each), each)) is not None
+        )
+        return Start(links[:OPENED_SHOWN], "Recently opened by you")
+
+    def is_in_use(self, owner_id: str) -> bool:
+        """Chats belong to no company; reads nothing."""
+        return False
+
+    def listing(self, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Listing:
+        """One page of a list. Raises as `Adapter` says, and the store's errors where nothing could be read."""
+        check(staff)
+        match parts:
+            case ("sessions", user_id) if is_usable(user_id):
+                return list_sessions(user_id, staff, asked.cursor)
+            case ("chats", user_id) if is_usable(user_id):
+                return list_chats(user_id, staff, asked)
+            case ("images", user_id) if is_usable(user_id):
+                return list_images(user_id, staff, asked)
+            case ("users", *user_ids) if all(is_usable(each) for each in user_ids):
+                return _users(tuple(user_ids))
+            case ("prompt", prompt) if is_prompt(prompt):
+                return list_of_prompt(prompt, staff, asked)
+        raise NotFound
+
+    def load(self, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Loaded | Image:
+        """A session or an image. Raises as `Adapter` says."""
+        check(staff)
+        match parts:
+            case ("session", user_id, session_id):
+                return load_session(user_id, session_id, staff, asked)
+            case ("image", image_id) if is_usable(image_id):
+                return load_image(image_id)
+        raise NotFound
+
+    def subject(self, loaded: Loaded | Image) -> Subject:
+        """The trail of a session, or of an image."""
+        if isinstance(loaded, Loaded):
+            return subject_of(loaded.session_id)
+        return Subject(chat_trail(f"image {loaded.ImageId}"), payload={"image": short(loaded.ImageId)})
+
+    def page(self, loaded: Loaded | Image, staff: Staff, asked: Asked, *, raw: bool) -> RecordPage:
+        """The page of either."""
+        if isinstance(loaded, Loaded):
+            return session_page(loaded, staff, asked, raw=raw)
+        return image_page(loaded, asked, raw=raw)
+
+
+def _users(user_ids: tuple[str, ...]) -> Listing:
+    """The users of one number, which a writer stored with `+` and another without. Reads nothing."""
+    links = [user_link(each) for each in user_ids]
+    return Listing(
+        title="Users of this number",
+        columns=("User",),
+        rows=tuple(Row(link.label, link.place) for link in links),
+        about="The number is stored in several spellings. Each is a separate user.",
+    )

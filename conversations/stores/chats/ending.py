@@ -1,0 +1,138 @@
+"""Ending a running session: `TimestampFinished` is set, if it still runs as the person saw it. Nothing else changes."""
+
+import json
+from functools import partial
+from typing import Any, ClassVar
+
+from botocore.exceptions import ClientError
+from django import forms
+from django.http import QueryDict
+
+from console import clock
+from console.errors import Conflict, NotFound
+from console.facts import Fact, instant_fact
+from console.permissions import Permission, Staff
+from console.refs import is_digest_of, keyed_digest
+from console.schema.tables import table_name
+from console.store.connection import call
+from console.store.errors import ConditionFailed
+from console.store.values import sendable
+from console.trail import actions
+from conversations.stores.adapter import Action, NothingToDo
+from conversations.stores.chats import queries
+from conversations.stores.chats.keys import check, short, user_link
+from conversations.stores.chats.models import Session
+from conversations.stores.chats.session import name_of, subject_of
+from conversations.stores.chats.states import is_finished, quota_of
+from conversations.stores.records import Done, Question, a_record
+from conversations.stores.services import carry_out
+
+CHANGED = "The session changed since you opened it, so nothing was done. Check it again."
+FINISHED = "This session is already finished."
+EXPIRED = "This session has already expired."
+
+
+class EndSession(Action):
+    """End a session before its time."""
+
+    permission: ClassVar[Permission] = Permission.CHAT_END
+
+    def ask(self, parts: tuple[str, ...], staff: Staff, data: QueryDict | None) -> Question:
+        """As `Action`. One GetItem."""
+        item = _running(parts, staff)
+        now = clock.now()
+        return Question(
+            title="End this session?",
+            form=forms.Form(data),
+            button="End session",
+            back=a_record(*parts),
+            record=name_of(item.SessionId, item, staff),
+            crumbs=(user_link(item.UserId),),
+            facts=(
+                Fact("User", short(item.UserId), mono=True),
+                instant_fact("Started", item.plain("TimestampCreated"), "ago", now),
+                instant_fact("Expires", item.plain("SessionTTL"), "in", now),
+                Fact("Quota", quota_of(item)),
+            ),
+            consequences=(
+                "The chatbot treats the session as finished. The user's next message starts a new one.",
+                "You cannot undo this.",
+                "Its messages stay until the session expires. The trail records who ended it and when.",
+            ),
+            seen=seen_of(item),
+            danger=True,
+        )
+
+    def do(self, parts: tuple[str, ...], staff: Staff, form: forms.Form, seen: str) -> Done:
+        """As `Action`. GetItem, the entry, UpdateItem, and the entry's outcome."""
+        item = _running(parts, staff)
+        if not is_digest_of(seen, _as_seen(item)):
+            raise Conflict(CHANGED)
+        carry_out(subject_of(item.SessionId), actions.Action.CHAT_ENDED, staff, partial(_end, item))
+        return Done("The session is ended.", a_record(*parts))
+
+
+def seen_of(item: Session) -> str:
+    """What a form keeps of a session as it was shown: another one for another value of what is written."""
+    return keyed_digest(_as_seen(item))[:32]
+
+
+def _as_seen(item: Session) -> str:
+    return json.dumps([item.SessionId, item.raw.get("TimestampFinished")], sort_keys=True)
+
+
+def _running(parts: tuple[str, ...], staff: Staff) -> Session:
+    """The session, as it is now. Raises `NothingToDo` unless it runs, `NotFound` where nothing tells of it."""
+    check(staff)
+    staff.require(Permission.CHAT_END)
+    match parts:
+        case ("session", user_id, session_id):
+            item = queries.session(user_id, session_id)
+        case _:
+            raise NotFound
+    if item is None:
+        if queries.user_in(session_id) is None:
+            raise NotFound
+        raise NothingToDo(EXPIRED, a_record(*parts))
+    if is_finished(item):
+        raise NothingToDo(FINISHED, a_record(*parts))
+    return item
+
+
+def _end(item: Session) -> None:
+    """One UpdateItem: the session exists, has not expired, and is not finished, or as it was seen.
+
+    A writer's 0 or empty text for "not finished" counts only as seen. Raises `ConditionFailed` and the store's errors.
+    """
+    now = {"N": str(clock.to_epoch(clock.now()))}
+    is_open = ["attribute_not_exists(#finished)", "attribute_type(#finished, :null)"]
+    values: dict[str, Any] = {":now": now, ":null": {"S": "NULL"}, ":number": {"S": "N"}}
+    seen = item.raw.get("TimestampFinished")
+    if seen is not None and "NULL" not in seen:
+        is_open.append("#finished = :seen")
+        values[":seen"] = sendable(seen)
+    # A time to live that is no number was judged when the session was read.
+    alive = "attribute_not_exists(#ttl) OR NOT attribute_type(#ttl, :number) OR #ttl > :now"
+    try:
+        call(
+            "UpdateItem",
+            TableName=table_name("SESSIONS"),
+            Key=queries.key_of_session(item.UserId, item.SessionId),
+            UpdateExpression="SET #finished = :now",
+            ConditionExpression=f"attribute_exists(UserId) AND ({alive}) AND ({' OR '.join(is_open)})",
+            ExpressionAttributeNames={"#finished": "TimestampFinished", "#ttl": "SessionTTL"},
+            ExpressionAttributeValues=values,
+            ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            ReturnConsumedCapacity="TOTAL",
+        )
+    except ConditionFailed as lost:
+        if not (_was_sent_again(lost) and (lost.item or {}).get("TimestampFinished") == now):
+            raise
+
+
+def _was_sent_again(lost: ConditionFailed) -> bool:
+    """Whether the refused write was a repetition, after an answer that never came: then what is there may be ours."""
+    refusal = lost.__cause__
+    if not isinstance(refusal, ClientError):
+        return False
+    return int(refusal.response.get("ResponseMetadata", {}).get("RetryAttempts", 0)) > 0

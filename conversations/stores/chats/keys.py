@@ -1,0 +1,145 @@
+"""Keys of the chatbot's tables: users are SHA-256 digests of phone numbers, sessions are `<user>:<epoch seconds>`.
+
+Writers drift: an id may be anything, a number in clear too, so that none is shown but shortened and redacted.
+"""
+
+import hashlib
+import re
+from datetime import datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from django.conf import settings
+
+from console import clock
+from console.errors import NotFound
+from console.permissions import Permission, Staff
+from console.redaction import excerpt
+from console.refs import keyed_digest
+from console.store.keys import SORT_KEY_BYTES, fits
+from console.store.models import ForeignModel
+from console.templatetags.console import day, zone_of
+from console.trees import clean
+from conversations.stores.records import Link, Place, a_list, a_record
+
+# What one segment of an id may take so that it fits into a trail's key with the words before it.
+ID_BYTES = SORT_KEY_BYTES
+_DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII | re.IGNORECASE)
+_DIGITS, _LETTERS = "0123456789.-+E", "abcdefghijkmpx"
+_AS_LETTERS, _AS_DIGITS = str.maketrans(_DIGITS, _LETTERS), str.maketrans(_LETTERS, _DIGITS)
+_ANCHOR = re.compile(rf"[{_LETTERS}]{{1,60}}", re.ASCII)
+
+
+def check(staff: Staff) -> None:
+    """Raise `Forbidden` for who may not read conversations, `NotFound` for whose scope is not all companies.
+
+    Chats belong to no company.
+    """
+    staff.require(Permission.CONVERSATION_READ)
+    if not staff.scope.everything:
+        raise NotFound
+
+
+# --- Ids ------------------------------------------------------------------------------------------------------------
+
+
+def user_ids_of(phone: str) -> tuple[str, ...]:
+    """The ids that the user with that phone number can have: SHA-256 of the number and the chatbot's own secret.
+
+    The schema knows no secret: what was stored before there was one, or without it, has the number's digest alone.
+    """
+    secrets = dict.fromkeys((settings.CHATBOT_USER_ID_SECRET, ""))
+    return tuple(hashlib.sha256((phone + each).encode("utf-8", "surrogatepass")).hexdigest() for each in secrets)
+
+
+def owner_of(session_id: str) -> str:
+    """The user that a session's id begins with; "" where it does not say."""
+    return session_id.rpartition(":")[0]
+
+
+def begun_at(session_id: str) -> datetime | None:
+    """When a session began, by its id; None where it does not say."""
+    _, colon, time = session_id.rpartition(":")
+    return clock.parse_instant(time) if colon else None
+
+
+def is_digest(text: str) -> bool:
+    """Whether that is a SHA-256 digest in hex."""
+    return _DIGEST.fullmatch(text) is not None
+
+
+def short(key: str) -> str:
+    """A user's or image's id as everybody is shown it."""
+    return f"{key[:8]}…" if is_digest(key) else excerpt(clean(key), 24)
+
+
+def short_session(session_id: str) -> str:
+    """A session's id as everybody is shown it: its user's, shortened, and its time."""
+    owner, colon, time = session_id.rpartition(":")
+    return f"{short(owner)}:{short(time)}" if colon else short(session_id)
+
+
+def is_usable(key: Any) -> bool:
+    """Whether that is text that can be the key of an item that the console opens."""
+    return isinstance(key, str) and fits(key, ID_BYTES)
+
+
+def reference_of(image_id: str) -> str:
+    """What an address names an image by that is to be shown: a keyed digest."""
+    return keyed_digest(image_id)[:20]
+
+
+# --- Times as keys --------------------------------------------------------------------------------------------------
+
+
+def position_of(item: ForeignModel) -> Decimal:
+    """The exact `TimestampCreated` of an item whose key it is part of."""
+    return Decimal(item.raw["TimestampCreated"]["N"])
+
+
+def anchor_of(position: Decimal) -> str:
+    """The anchor of what was written then: its digits as letters, since digits can look like a phone number."""
+    return str(position).translate(_AS_LETTERS)
+
+
+def position_at(anchor: str) -> Decimal | None:
+    """The time that an anchor stands for; None for what is no anchor."""
+    if not _ANCHOR.fullmatch(anchor):
+        return None
+    try:
+        found = Decimal(anchor.translate(_AS_DIGITS))
+    except InvalidOperation:
+        return None
+    return found if found.is_finite() and abs(found.adjusted()) < 38 and len(found.as_tuple().digits) <= 38 else None
+
+
+# --- Places ---------------------------------------------------------------------------------------------------------
+
+
+def session_place(user_id: str, session_id: str, position: Decimal | None = None) -> Place | None:
+    """Where a session has its page; None for an id that is too long, or none. `position`: at that message."""
+    if not is_usable(session_id):
+        return None
+    return a_record("session", user_id, session_id, at=anchor_of(position) if position is not None else "")
+
+
+def image_place(image_id: Any) -> Place | None:
+    """Where an image has its page; None for what cannot be an id."""
+    return a_record("image", image_id) if is_usable(image_id) else None
+
+
+def user_link(user_id: str) -> Link:
+    """A user, to the list of their sessions."""
+    place = a_list("sessions", user_id) if is_usable(user_id) else None
+    return Link(f"User {short(user_id)}" if user_id else "Unknown user", place)
+
+
+def tabs(user_id: str, current: str) -> tuple[Link, ...]:
+    """The lists of one user."""
+    names = {"sessions": "Sessions", "chats": "Chats over time", "images": "Images"}
+    return tuple(Link(title, a_list(name, user_id), current=name == current) for name, title in names.items())
+
+
+def moment(at: datetime | None, staff: Staff) -> str:
+    """A time as the name of something, in the person's zone: `Today, 16:02`."""
+    return f"{day(at, staff)}, {at.astimezone(zone_of(staff)):%H:%M}" if at else "Unknown time"

@@ -1,0 +1,190 @@
+"""Looking chats up: by phone number, user, session, image or prompt. What is typed is kept nowhere."""
+
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from django import forms
+from django.conf import settings
+
+from console.errors import NotAccepted, NotFound, TableMissing
+from console.forms import KeyField
+from console.permissions import Staff
+from console.store.calls import parallel
+from console.store.keys import SORT_KEY_BYTES
+from conversations.lookups import spellings
+from conversations.stores.adapter import Lookup
+from conversations.stores.chats import queries
+from conversations.stores.chats.keys import check, is_digest, is_usable, owner_of, user_ids_of
+from conversations.stores.chats.models import PROMPT, USERS_LAST_MESSAGE
+from conversations.stores.chats.tolerance import Read, attempt, index_absent
+from conversations.stores.records import Place, a_list, a_record
+
+# How a number's likeliest spelling looks.
+_NUMBER = re.compile(r"\+\d+", re.ASCII)
+
+NO_SUCH_NUMBER = "No user with that number has ever chatted. Check the number and enter it with its country code."
+CANNOT_KNOW = (
+    "No user found. Somebody with this number may still have chatted: the chatbot may mix a secret into its user "
+    "ids, and this console does not have it. An administrator can set CHATBOT_USER_ID_SECRET."
+)
+
+
+class ByPhone(Lookup):
+    """A user, by the phone number whose digest is the user's id. The number itself goes nowhere."""
+
+    look = "phone"
+    of_person = ("phone",)
+    title = "By phone number"
+    found = "A chatbot user of that number"
+    phone = KeyField(label="Phone number", most=SORT_KEY_BYTES)
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.nothing = NO_SUCH_NUMBER if settings.CHATBOT_USER_ID_SECRET else CANNOT_KNOW
+
+    def clean_phone(self) -> str:
+        """As typed, if it is a number in any spelling."""
+        typed: str = self.cleaned_data["phone"]
+        if not _NUMBER.fullmatch("".join(spellings(typed)[:1])):
+            raise forms.ValidationError("Enter a phone number with its country code, such as +44 20 7946 0018.")
+        return typed
+
+    def find(self, staff: Staff) -> Place:
+        """The user's list: two small Queries for each spelling and secret, at once."""
+        check(staff)
+        return _users(tuple(one for each in spellings(self.cleaned_data["phone"]) for one in user_ids_of(each)))
+
+
+class ByUser(Lookup):
+    """A user, by id."""
+
+    look = "user"
+    of_person = ("user_id",)
+    title = "By user id"
+    found = "A chatbot user"
+    nothing = "No user with that id has ever chatted. An id is a SHA-256 digest: 64 digits and letters."
+    user_id = KeyField(label="User id", most=SORT_KEY_BYTES)
+
+    def find(self, staff: Staff) -> Place:
+        """The user's list: two small Queries, at once; four where digits of a digest were typed in capitals."""
+        check(staff)
+        typed = self.cleaned_data["user_id"]
+        return _users(tuple(dict.fromkeys((typed, typed.lower()))) if is_digest(typed) else (typed,))
+
+
+class BySession(Lookup):
+    """A session, by id."""
+
+    look = "session"
+    of_person = ("session_id",)
+    title = "By session id"
+    found = "A chatbot session"
+    nothing = "There is no session with that id. An id is a user's id, a colon, and the start in epoch seconds."
+    session_id = KeyField(label="Session id", most=SORT_KEY_BYTES)
+
+    def find(self, staff: Staff) -> Place:
+        """The session: a GetItem and a small Query, at once."""
+        check(staff)
+        session_id = self.cleaned_data["session_id"]
+        by_id = owner_of(session_id)
+        nobody: str | None = None
+        running, named = parallel(
+            attempt(lambda: by_id if queries.session(by_id, session_id) else None, nobody),
+            attempt(partial(queries.user_in, session_id), nobody),
+        )
+        _found((running, named))
+        # Writers drift: whom its events name is whose it is, unless it runs as the user's whom its id names.
+        user_id = by_id if running.value is not None else named.value or by_id
+        return a_record("session", user_id, session_id)
+
+
+class ByImage(Lookup):
+    """An image, by id."""
+
+    look = "image"
+    of_person = ()
+    title = "By image id"
+    found = "An image"
+    nothing = "There is no image with that id. An id is the image's SHA-256 digest: 64 digits and letters."
+    image_id = KeyField(label="Image id", most=SORT_KEY_BYTES)
+
+    def find(self, staff: Staff) -> Place:
+        """The image: one GetItem."""
+        check(staff)
+        image_id = self.cleaned_data["image_id"]
+        if queries.image(image_id) is None:
+            raise NotFound
+        return a_record("image", image_id)
+
+
+class ByPrompt(Lookup):
+    """The images of a prompt, by its exact text."""
+
+    look = "prompt"
+    title = "Images by prompt"
+    found = "Images of that prompt"
+    nothing = "There is no image with exactly that prompt. Every letter, capital and space counts."
+    # Spaces at its ends are part of a prompt, but also come along when one is copied.
+    prompt = KeyField(label="Exact prompt", strip=False)
+
+    def find(self, staff: Staff) -> Place:
+        """The prompt's list: one small Query, or two at once where there are spaces at its ends."""
+        check(staff)
+        typed = self.cleaned_data["prompt"]
+        candidates = [each for each in dict.fromkeys((typed, typed.strip())) if each]
+        found = _which(*(partial(_has_image_of, each) for each in candidates))
+        return a_list("prompt", candidates[found[0]])
+
+
+def _users(candidates: tuple[str, ...]) -> Place:
+    """The list of the first of these users who is there; of all, where spellings of a number are users of their own."""
+    usable = [each for each in candidates if is_usable(each)]
+    reads = [read for each in usable for read in (partial(queries.has_session, each), partial(_has_chatted, each))]
+    found = sorted({number // 2 for number in _which(*reads)})
+    if len(found) > 1:
+        return a_list("users", *(usable[number] for number in found))
+    return a_list("sessions", usable[found[0]])
+
+
+def _has_chatted(user_id: str) -> bool:
+    try:
+        return queries.has_chatted(user_id)
+    except (NotAccepted, TableMissing) as error:
+        raise _without_index(error, "CHATS", USERS_LAST_MESSAGE) from error
+
+
+def _has_image_of(prompt: str) -> bool:
+    try:
+        return queries.has_image_of(prompt)
+    except (NotAccepted, TableMissing) as error:
+        raise _without_index(error, "IMAGE_RESPONSES", PROMPT) from error
+
+
+def _without_index(error: NotAccepted | TableMissing, table_key: str, index: str) -> Exception:
+    """The index is not there: a designed state, not a fault."""
+    if not index_absent(table_key, index):
+        return error
+    missing = TableMissing(table_key)
+    missing.args = (f"The index {index} is not there in this environment.",)
+    return missing
+
+
+def _which(*reads: Callable[[], bool]) -> list[int]:
+    """Which of these find something, all tried at once; as `_found`."""
+    return _found(parallel(*(attempt(read, False) for read in reads)))
+
+
+def _found(answers: Sequence[Read[Any]]) -> list[int]:
+    """Which answers are something. One that failed is passed over where another is.
+
+    Raises `NotFound` where nothing was found, but the store's error where that cannot be known.
+    """
+    found = [number for number, answer in enumerate(answers) if answer.value not in (None, False)]
+    if found:
+        return found
+    for answer in answers:
+        if answer.error is not None:
+            raise answer.error
+    raise NotFound

@@ -1,0 +1,205 @@
+"""One session: what is still in Sessions, its messages over time, and the images that came of them."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from console import clock
+from console.errors import NotFound
+from console.facts import Fact, instant_fact
+from console.permissions import Permission, Staff
+from console.store.calls import parallel
+from console.templatetags.console import dated
+from console.trail.actions import chat_trail
+from console.trail.recording import read_only_reason
+from conversations.facts import unknown_names, unknown_tree
+from conversations.stores.adapter import Asked, Subject
+from conversations.stores.chats import queries, window
+from conversations.stores.chats.flaws import flaws_of
+from conversations.stores.chats.images import COLUMNS, image_row
+from conversations.stores.chats.keys import anchor_of, begun_at, is_usable, short, short_session, user_link
+from conversations.stores.chats.messages import Context, messages_of
+from conversations.stores.chats.models import Image, Session
+from conversations.stores.chats.queries import Spot
+from conversations.stores.chats.states import (
+    LIFE,
+    State,
+    config_of,
+    config_tree,
+    created_at,
+    quota_of,
+    state_cell,
+    state_of,
+)
+from conversations.stores.chats.tolerance import Read, attempt, told
+from conversations.stores.chats.window import Window
+from conversations.stores.records import Listing, Offer, RecordPage, Row, Talk
+from conversations.transcript import with_breaks
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A session as it is stored: its item while it has not expired, a window of its messages, and their images."""
+
+    user_id: str
+    session_id: str
+    item: Read[Session | None]
+    window: Window
+    images: Read[dict[str, Image]]
+
+    @property
+    def state(self) -> State:
+        """What it is now."""
+        return state_of(self.item.value, is_readable=self.item.error is None)
+
+
+def load_session(user_id: str, session_id: str, staff: Staff, asked: Asked) -> Loaded:
+    """A session: GetItem and two Queries at once, then one BatchGetItem where there are images.
+
+    Raises `NotFound` where nothing tells of it, and the store's error where that cannot be known.
+    """
+    if not is_usable(session_id):
+        raise NotFound
+    spot = window.spot_of(asked.before, *_binding(session_id, staff)) or Spot()
+    item, found = _read(user_id, session_id, spot, asked.at)
+    if not found.entries and spot != Spot():
+        # Nothing lies there, or not any more.
+        item, found = _read(user_id, session_id, Spot(), "")
+    if item.value is None and not found.entries:
+        for error in (item.error, found.events.error, found.texts.error):
+            if error is not None:
+                raise error
+        raise NotFound
+    ids = window.image_ids(found.entries)
+    images = attempt(partial(queries.images, ids), dict[str, Image]())()
+    return Loaded(user_id or window.user_of(found.entries), session_id, item, found, images)
+
+
+def _read(user_id: str, session_id: str, spot: Spot, at: str) -> tuple[Read[Session | None], Window]:
+    item = attempt(partial(queries.session, user_id, session_id), None)
+    found: list[Any] = parallel(item, *window.reads(session_id, spot))
+    return found[0], window.read(session_id, spot, at, (found[1], found[2]))
+
+
+def _binding(session_id: str, staff: Staff) -> tuple[str, ...]:
+    return "chats window", session_id, staff.username
+
+
+def subject_of(session_id: str) -> Subject:
+    """What entries of the trail name of a session."""
+    return Subject(chat_trail(session_id), payload={"chat": short_session(session_id)})
+
+
+# --- The page -------------------------------------------------------------------------------------------------------
+
+
+def session_page(loaded: Loaded, staff: Staff, asked: Asked, *, raw: bool) -> RecordPage:
+    """A session as shown, redacted unless `raw`. Reads nothing and never raises."""
+    item, found = loaded.item.value, loaded.window
+    return RecordPage(
+        title=name_of(loaded.session_id, item, staff),
+        about=_about(loaded.state),
+        state=state_cell(loaded.state),
+        facts=_facts(loaded),
+        talk=_talk(loaded, staff, asked, raw=raw),
+        notices=(
+            *told(loaded.item.error, "Whether it still runs could not be read", "SESSIONS"),
+            *told(found.events.error, "Who wrote when could not be read", "CHATS"),
+            *told(found.texts.error, "The texts could not be read", "CHAT_MESSAGES"),
+            *told(loaded.images.error, "The images could not be read", "IMAGE_RESPONSES"),
+        ),
+        flaws=(*flaws_of(item), *config_of(item)[1], *unknown_names(item)) if item is not None else (),
+        unknown=unknown_tree(item) if item is not None else None,
+        config=config_tree(item, raw=raw) if item is not None else None,
+        offers=_offers(loaded, staff),
+        tables=_images(loaded),
+        crumbs=(user_link(loaded.user_id),) if loaded.user_id else (),
+    )
+
+
+def name_of(session_id: str, item: Session | None, staff: Staff) -> str:
+    """What a session is called: by when it began, with its date, since its page is kept and printed."""
+    begun = (created_at(item) if item is not None else None) or begun_at(session_id)
+    return f"Session of {dated(begun, staff)}" if begun else f"Session {short(session_id)}"
+
+
+def _about(state: State) -> str:
+    return {
+        State.RUNNING: "",
+        State.FINISHED: "It was ended early.",
+        State.EXPIRED: "It has expired. What you see is rebuilt from the chats over time.",
+        State.UNKNOWN: "",
+    }[state]
+
+
+def _facts(loaded: Loaded) -> tuple[Fact, ...]:
+    item, now = loaded.item.value, clock.now()
+    user = Fact("User", short(loaded.user_id), mono=True)
+    if item is None:
+        began = begun_at(loaded.session_id)
+        expired = Fact("Expired", LIFE) if loaded.state is State.EXPIRED else Fact("Expires")
+        return user, Fact("Started", at=began), expired, Fact("Messages", _count(loaded.window))
+    begun = item.plain("TimestampCreated")
+    started = instant_fact("Started", begun, "ago", now) if begun else Fact("Started", at=begun_at(loaded.session_id))
+    return (
+        user,
+        started,
+        instant_fact("Expires", item.plain("SessionTTL"), "in", now),
+        instant_fact("Finished", item.plain("TimestampFinished"), "ago", now)
+        if loaded.state is State.FINISHED
+        else Fact("Finished", "not ended by anybody"),
+        Fact("Quota", _quota(item)),
+        Fact("Messages", _count(loaded.window)),
+    )
+
+
+def _quota(item: Session) -> str:
+    quota = quota_of(item)
+    return f"{quota} messages" if quota.isdigit() else quota
+
+
+def _count(found: Window) -> str:
+    """How many messages there are, as far as that is known."""
+    if found.events.error is not None:
+        return ""
+    shown = len(found.entries)
+    if found.is_from_start and found.is_to_end:
+        return str(shown)
+    return f"more than {shown}"
+
+
+def _talk(loaded: Loaded, staff: Staff, asked: Asked, *, raw: bool) -> Talk:
+    found, binding = loaded.window, _binding(loaded.session_id, staff)
+    images = None if loaded.images.error is not None else loaded.images.value
+    context = Context(loaded.user_id, loaded.state is State.EXPIRED, images, asked.show, raw)
+    messages = messages_of(found, context)
+    ends = [anchor_of(each.position) for each in (*found.entries[:1], *found.entries[-1:])]
+    return Talk(
+        items=with_breaks(messages, staff),
+        earlier=window.sealed("before", ends[0], *binding) if ends and not found.is_from_start else "",
+        later=window.sealed("after", ends[-1], *binding) if ends and not found.is_to_end else "",
+        empty="No messages",
+        empty_text="Nothing was written in this session yet.",
+    )
+
+
+def _offers(loaded: Loaded, staff: Staff) -> tuple[Offer, ...]:
+    if loaded.state is not State.RUNNING or not staff.can(Permission.CHAT_END) or read_only_reason():
+        return ()
+    return (Offer("end", "End session", "The chatbot starts again with the user's next message.", danger=True),)
+
+
+def _images(loaded: Loaded) -> tuple[Listing, ...]:
+    """The images of the messages shown, as a short table; none where there are none."""
+    rows: dict[str, Row] = {}
+    is_lost = loaded.images.error is not None
+    for entry in loaded.window.entries:
+        image_id = window.image_id_of(entry.event) if entry.event is not None else ""
+        if image_id and image_id not in rows:
+            at = clock.parse_instant(entry.position)
+            rows[image_id] = image_row(image_id, loaded.images.value.get(image_id), at, is_lost)
+    if not rows:
+        return ()
+    listing = Listing("Images", COLUMNS, tuple(reversed(rows.values())))
+    is_whole = loaded.window.is_from_start and loaded.window.is_to_end
+    return (listing if is_whole else replace(listing, about="Of the messages shown above."),)

@@ -1,0 +1,250 @@
+"""A user's sessions, newest first: those in Sessions, and those that only the chats over time still tell of.
+
+The two are joined page by page: a page looks at so many of the user's chats, and holds what sessions began meanwhile.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from console import clock
+from console.facts import Fact, distance
+from console.permissions import Staff
+from console.refs import seal_cursor, unseal_cursor
+from console.store.calls import parallel
+from console.store.models import key_of_item
+from console.store.paging import RESTARTED
+from console.store.streams import Key
+from console.templatetags.console import dated
+from conversations.stores.chats import queries
+from conversations.stores.chats.flaws import flaws_of
+from conversations.stores.chats.keys import begun_at, is_digest, is_usable, moment, session_place, short, tabs
+from conversations.stores.chats.models import USER_CONVERSATION, USERS_LAST_MESSAGE, ChatEvent, Session
+from conversations.stores.chats.queries import Part
+from conversations.stores.chats.states import (
+    State,
+    config_in_row,
+    config_of,
+    created_at,
+    quota_of,
+    state_cell,
+    state_of,
+)
+from conversations.stores.chats.tolerance import Read, attempt, told
+from conversations.stores.records import Cell, Listing, Row
+
+ROWS = 50
+_EVER = datetime.min.replace(tzinfo=UTC)
+COLUMNS = ("Session", "State", "Last message", "Quota", "Configuration")
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Where a page begins: after the event of `key`, whose instant is `until`. `shown`: digests of earlier rows."""
+
+    key: Key | None = None
+    shown: frozenset[str] = frozenset()
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What a page found among the chats: the latest and the earliest instant of each session's messages seen.
+
+    `key` is the last event's where there are more; `since` its instant; `count` how many were looked at.
+    """
+
+    spans: dict[str, tuple[datetime | None, datetime | None]] = field(default_factory=dict)
+    key: Key | None = None
+    since: datetime | None = None
+    count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One session of the list."""
+
+    session_id: str
+    state: State
+    begun: datetime | None
+    last: datetime | None = None
+    item: Session | None = None
+
+
+def list_sessions(user_id: str, staff: Staff, cursor: str) -> Listing:
+    """One page: a Query of Sessions and one of the chats, and on the first page one for the last message, at once.
+
+    What fails of these is said in a line. Raises the store's error where neither sessions nor chats could be read.
+    """
+    binding = ("chats sessions", user_id, staff.username)
+    start = _start(cursor, binding)
+    alive, events, latest = _read(user_id, start)
+    if alive.error and events.error:
+        raise alive.error
+    looked = look(events.value, {item.SessionId for item in alive.value.items}, start)
+    rows = merged(alive, looked, start)
+    ours = {digest(item.SessionId) for item in alive.value.items}
+    onward = [looked.key, sorted({digest(each) for each in looked.spans} | (start.shown & ours))]
+    return Listing(
+        title=f"User {short(user_id)}",
+        columns=COLUMNS,
+        rows=tuple(_row(each, user_id, staff) for each in rows),
+        next=seal_cursor([*onward, clock.to_iso(looked.since or _EVER, "microseconds")], *binding)
+        if looked.key
+        else "",
+        notices=_notices(alive, events, latest, looked, start, staff, is_stale=bool(cursor) and not start.key),
+        facts=_facts(user_id, latest, events.value, staff) if not start.key else (),
+        tabs=tabs(user_id, "sessions"),
+        empty="No sessions",
+        empty_text="This user has no running session and no earlier chats.",
+    )
+
+
+def _read(user_id: str, start: Start) -> tuple[Read[Part[Session]], Read[Part[ChatEvent]], Read[Part[ChatEvent]]]:
+    nothing: Part[Any] = Part()
+    sessions = attempt(partial(queries.sessions_of, user_id), nothing)
+    events = attempt(partial(queries.events_of, user_id, start.key), nothing)
+    latest = attempt(partial(queries.last_messages, user_id), nothing)
+    found: list[Any] = parallel(*([sessions, events] if start.key else [sessions, events, latest]))
+    return found[0], found[1], found[2] if len(found) > 2 else Read(Part())
+
+
+def _start(cursor: str, binding: tuple[str, ...]) -> Start:
+    match unseal_cursor(cursor, *binding) if cursor else None:
+        case [dict() as key, list() as shown, str() as until]:
+            return Start(key, frozenset(str(each) for each in shown), clock.parse_instant(until))
+    return Start()
+
+
+def digest(session_id: str) -> str:
+    """A session in a cursor, which may name hundreds: as short as is still told apart."""
+    return hashlib.sha256(session_id.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+
+
+# --- Joining --------------------------------------------------------------------------------------------------------
+
+
+def look(part: Part[ChatEvent], alive: set[str], start: Start) -> Looked:
+    """Look at chats, newest first, until they end or tell of as many ended sessions as a page has rows."""
+    spans: dict[str, tuple[datetime | None, datetime | None]] = {}
+    rows = 0
+    last: ChatEvent | None = None
+    count = 0
+    for event in part.items:
+        session_id = event.SessionId
+        if session_id not in spans:
+            is_row = session_id not in alive and digest(session_id) not in start.shown
+            if is_row and rows == ROWS:
+                break
+            rows += is_row
+        at = clock.parse_instant(event.plain("TimestampCreated"))
+        latest, earliest = spans.get(session_id, (at, at))
+        spans[session_id] = (latest or at, at or earliest)
+        last, count = event, count + 1
+    goes_on = last is not None and (count < len(part.items) or part.last is not None)
+    if not goes_on or last is None:
+        return Looked(spans, count=count)
+    key = key_of_item(ChatEvent, last.raw, USER_CONVERSATION)
+    return Looked(spans, key, clock.parse_instant(last.plain("TimestampCreated")), count)
+
+
+def merged(alive: Read[Part[Session]], looked: Looked, start: Start) -> list[Listed]:
+    """The sessions of one page, newest first by instants, whatever their spelling; those without one come last."""
+    by_id = {item.SessionId: item for item in alive.value.items}
+    listed = [
+        Listed(each, state_of(item), created_at(item), looked.spans.get(each, (None, None))[0], item)
+        for each, item in by_id.items()
+        if digest(each) not in start.shown and (each in looked.spans or _lies_between(created_at(item), looked, start))
+    ]
+    # Where Sessions was not read, or not to its end, nobody knows that a session is not there any more.
+    is_known = alive.error is None and alive.value.last is None
+    listed += [
+        Listed(each, state_of(None, is_readable=is_known), begun_at(each) or earliest, latest)
+        for each, (latest, earliest) in looked.spans.items()
+        if each not in by_id and digest(each) not in start.shown
+    ]
+    return newest_first(listed)
+
+
+def newest_first(listed: Iterable[Listed]) -> list[Listed]:
+    """By instants; equal ones by their ids."""
+    return sorted(listed, key=lambda each: (each.begun or _EVER, each.session_id), reverse=True)
+
+
+def _lies_between(at: datetime | None, looked: Looked, start: Start) -> bool:
+    """Whether a session without a message that was looked at belongs on this page: none is shown twice, or never."""
+    if looked.key is None:
+        is_late_enough = True
+    else:
+        is_late_enough = at is not None and looked.since is not None and at >= looked.since
+    return is_late_enough and (start.until is None or at is None or at < start.until)
+
+
+# --- Showing --------------------------------------------------------------------------------------------------------
+
+
+def _row(listed: Listed, user_id: str, staff: Staff) -> Row:
+    item = listed.item
+    place = session_place(user_id, listed.session_id)
+    flaws = (*flaws_of(item), *config_of(item)[1]) if item is not None else ()
+    if not is_usable(listed.session_id):
+        flaws += ("its id is too long to be opened",)
+    return Row(
+        name=moment(listed.begun, staff) if listed.begun else short(listed.session_id),
+        place=place,
+        cells=(
+            state_cell(listed.state),
+            Cell(at=listed.last) if listed.last else Cell(),
+            Cell(quota_of(item) if item is not None else ""),
+            Cell(config_in_row(item) if item is not None else ""),
+        ),
+        flaws=flaws,
+    )
+
+
+def _facts(user_id: str, latest: Read[Part[ChatEvent]], events: Part[ChatEvent], staff: Staff) -> tuple[Fact, ...]:
+    note = "the SHA-256 digest of a phone number" if is_digest(user_id) else "no SHA-256 digest, as the schema asks"
+    user = Fact("User", short(user_id), mono=True, note=note)
+    if latest.error is not None:
+        return (user,)
+    compared = (*latest.value.items, *events.items[:1])
+    instants = [at for each in compared if (at := clock.parse_instant(each.plain("TimestampCreated")))]
+    if not instants:
+        return user, Fact("Ever chatted", "yes" if compared else "no")
+    last = max(instants)
+    # The chats over time begin with the last one; without them only so many were compared.
+    bounded = latest.value.last is not None and not events.items
+    said = f"of {len(latest.value.items)} messages that were compared; there are more" if bounded else ""
+    words = distance(last, "ago", clock.now())
+    return user, Fact("Ever chatted", "yes"), Fact("Last message", words, at=last, relative="ago", note=said)
+
+
+def _notices(
+    alive: Read[Part[Session]],
+    events: Read[Part[ChatEvent]],
+    latest: Read[Part[ChatEvent]],
+    looked: Looked,
+    start: Start,
+    staff: Staff,
+    *,
+    is_stale: bool,
+) -> tuple[str, ...]:
+    notices = []
+    if is_stale:
+        notices.append(RESTARTED)
+    notices += told(alive.error, "Which sessions still run could not be read", "SESSIONS")
+    notices += told(events.error, "Earlier sessions could not be read", "CHATS", USER_CONVERSATION)
+    if events.error is None:
+        notices += told(latest.error, "When this user last chatted could not be read", "CHATS", USERS_LAST_MESSAGE)
+    if alive.value.last is not None:
+        notices.append(f"This user has more sessions in Sessions than are read at once: {queries.MOST_SESSIONS}.")
+    if looked.key is not None:
+        which = "next" if start.key else "latest"
+        since = f", back to {dated(looked.since, staff)}" if looked.since else ""
+        notices.append(f"Looked at the {which} {looked.count} messages{since}. Earlier sessions are on the next page.")
+    elif looked.count:
+        notices.append(f"Looked at {looked.count} messages, back to the first.")
+    return tuple(notices)

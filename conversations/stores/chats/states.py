@@ -1,0 +1,96 @@
+"""The state of a session: running, finished, expired, or not known. Finished means that somebody ended it by force."""
+
+import json
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from console import clock
+from console.redaction import excerpt, redact_value
+from console.redaction.masks import cut
+from console.trees import Node, tail, text_of, tree_of
+from conversations.stores.chats.flaws import without_credentials
+from conversations.stores.chats.keys import begun_at
+from conversations.stores.chats.models import Session
+from conversations.stores.records import Cell
+
+# About as long as a session runs by itself (schema chatbot-sessions).
+LIFE = "about 3 hours after it began"
+# What writers leave for "not finished", besides nothing and NULL.
+_NOT_FINISHED = (None, "", 0, "0", False)
+_SUMMED_UP, ROW_TEXT = 3, 80
+
+
+class State(StrEnum):
+    """What a session is."""
+
+    RUNNING = "running"
+    FINISHED = "finished"
+    EXPIRED = "expired"
+    UNKNOWN = "not known"
+
+
+_TONES = {State.RUNNING: "good", State.UNKNOWN: "bad"}
+
+
+def state_of(item: Session | None, *, is_readable: bool = True) -> State:
+    """The state of a session that is in Sessions and has not expired (else None), if that table could be read."""
+    if item is not None:
+        return State.FINISHED if is_finished(item) else State.RUNNING
+    return State.EXPIRED if is_readable else State.UNKNOWN
+
+
+def is_finished(item: Session) -> bool:
+    """Whether a session was ended by force."""
+    value = item.plain("TimestampFinished")
+    return not any(value == each and isinstance(value, type(each)) for each in _NOT_FINISHED)
+
+
+def state_cell(state: State) -> Cell:
+    """The state as a tag."""
+    return Cell(state.value, tone=_TONES.get(state, "plain"))
+
+
+def created_at(item: Session) -> datetime | None:
+    """When a session began: by its attribute, else by its id."""
+    return clock.parse_instant(item.plain("TimestampCreated")) or begun_at(item.SessionId)
+
+
+def quota_of(item: Session) -> str:
+    """How many messages may be sent in a session, as text; what is none of numbers is redacted."""
+    value = item.plain("MessagesQuota")
+    return "" if value is None else excerpt(text_of(value), 24)
+
+
+# --- The configuration ----------------------------------------------------------------------------------------------
+
+
+def config_of(item: Session) -> tuple[Any, tuple[str, ...]]:
+    """The configuration without credentials, read from its JSON text, and what was wrong with it. Never raises."""
+    value = item.plain("SessionConfig")
+    if value is None or value == "":
+        return None, ()
+    if not isinstance(value, str):
+        return without_credentials(value), ()
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        return without_credentials(value), ("SessionConfig: not valid JSON",)
+    flaws = () if isinstance(found, dict) else ("SessionConfig: not an object",)
+    return without_credentials(found), flaws
+
+
+def config_tree(item: Session, *, raw: bool) -> Node | None:
+    """The configuration as a tree, redacted unless `raw`."""
+    value, _ = config_of(item)
+    return None if value is None else tree_of(value if raw else redact_value(value))
+
+
+def config_in_row(item: Session) -> str:
+    """The first few plain settings in one redacted line."""
+    stored, _ = config_of(item)
+    value = redact_value(stored)
+    if not isinstance(value, dict):
+        return "" if value is None else cut(tail(value), ROW_TEXT)
+    plain = [f"{name}: {text_of(each)}" for name, each in value.items() if not isinstance(each, dict | list)]
+    return cut(", ".join(plain[:_SUMMED_UP]), ROW_TEXT)

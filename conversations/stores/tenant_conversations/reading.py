@@ -1,0 +1,242 @@
+"""From items of tenants' conversations to records: tolerant of drift, redacted for who may not see personal data.
+
+The platform keeps a talk as one JSON text of `{role, content}` messages. What cannot be understood is flagged and
+shown as it is stored; one bad message is one flagged message and never an error.
+"""
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from console import clock
+from console.facts import Fact, instant_fact
+from console.redaction import redact, redact_value
+from console.redaction.credentials import mask_credentials
+from console.refs import seal
+from console.store.models import TYPE_WORDS
+from console.store.values import plain
+from console.trees import Node, clean, text_of, tree_of, well_formed
+from conversations.content import CONTENT, blocks_of
+from conversations.facts import unknown_names, unknown_tree
+from conversations.records import Extra, Message, Speaker
+from conversations.stores.records import Talk
+from conversations.stores.tenant_conversations.models import TenantConversation
+from conversations.stores.tenant_conversations.records import AsStored, Removal, Row, Summary
+from conversations.transcript import WINDOW, earlier_text
+
+KIND = "tenant-conversation"
+# Of messages that could not be read: nobody reads further in a page.
+TEXT_SHOWN = 50_000
+_SPEAKERS = {"user": Speaker.CUSTOMER, "assistant": Speaker.AI, "system": Speaker.SYSTEM}
+_NAMES = {Speaker.CUSTOMER: "User", Speaker.AI: "Assistant", Speaker.SYSTEM: "System"}
+_CALLS = ("function_call", "tool_calls")
+_NO_JSON = "The messages are not valid JSON. They are shown as they are stored."
+_NO_LIST = "The messages are not a list of messages. They are shown as they are stored."
+
+
+def reference_of(tenant_id: str, conversation_id: str) -> str:
+    """The sealed reference of a conversation."""
+    return seal(KIND, tenant_id, conversation_id)
+
+
+def name_of(conversation_id: str) -> str:
+    """A conversation's id as everybody is shown it: writers put numbers and addresses into ids."""
+    return redact(conversation_id)
+
+
+# --- The messages ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The `messages` of an item. `text` is the whole of it where it is no list of messages, "" otherwise.
+
+    `notice` says what a reader must know of the attribute as a whole, `drift` how it differs from the schema.
+    """
+
+    entries: tuple[Any, ...] = ()
+    text: str = ""
+    notice: str = ""
+    drift: str = ""
+    size: int = 0
+
+    @classmethod
+    def of(cls, item: TenantConversation) -> "Stored":
+        """Never raises."""
+        raw = item.raw.get("messages")
+        if not raw:
+            return cls(drift="missing")
+        kind = next(iter(raw))
+        if kind == "NULL":
+            return cls(drift="NULL")
+        if kind == "S":
+            return cls._of_text(raw[kind])
+        value = plain(raw)
+        drift = f"{TYPE_WORDS.get(kind, kind)} instead of text"
+        text = _written(value)
+        if kind == "L":
+            return cls(tuple(value), drift=drift, size=len(text.encode()))
+        return cls(text=text, notice=_NO_LIST, drift=drift, size=len(text.encode()))
+
+    @classmethod
+    def _of_text(cls, text: str) -> "Stored":
+        size = len(text.encode("utf-8", "surrogatepass"))
+        if not text.strip():
+            return cls(drift="empty text", size=size)
+        try:
+            content = json.loads(text)
+        except (ValueError, RecursionError):
+            return cls(text=clean(text), notice=_NO_JSON, drift="not valid JSON", size=size)
+        if isinstance(content, list):
+            return cls(tuple(content), size=size)
+        inner = content.get("messages") if isinstance(content, dict) else None
+        if isinstance(inner, list):
+            return cls(tuple(inner), drift="an object around the list", size=size)
+        return cls(text=clean(text), notice=_NO_LIST, drift="not a list", size=size)
+
+
+def _written(value: Any) -> str:
+    return json.dumps(well_formed(value), ensure_ascii=False, indent=2, default=text_of)
+
+
+def as_stored(stored: Stored, *, raw: bool) -> AsStored | None:
+    """The text of messages that could not be read; None where they could be."""
+    if not stored.text:
+        return None
+    # Redacted first, cut after: half a number is a number that nothing masks.
+    text = stored.text if raw else redact(stored.text)
+    return AsStored(text[:TEXT_SHOWN], max(0, len(text) - TEXT_SHOWN))
+
+
+def window(stored: Stored, *, raw: bool, before: int | None = None, at: str = "") -> Talk:
+    """The latest messages; or those before the message of number `before`; or those around the one of anchor `at`.
+
+    Anchors are numbers, counting from 1 in stored order. Redacted unless `raw`. Never raises.
+    """
+    total = len(stored.entries)
+    last = before - 1 if before is not None and 1 < before <= total + 1 else total
+    if at.isascii() and at.isdecimal() and len(at) < 9 and 1 <= int(at) <= total:
+        last = min(total, max(WINDOW, int(at) + WINDOW // 2))
+    first = max(1, last - WINDOW + 1)
+    return Talk(
+        tuple(message(number, stored.entries[number - 1], raw=raw) for number in range(first, last + 1)),
+        earlier=str(first) if first > 1 else "",
+        later=str(min(total, last + WINDOW) + 1) if last < total else "",
+        earlier_text=earlier_text(first - 1),
+        empty_text="The assistant remembers nothing of this conversation.",
+    )
+
+
+def message(number: int, entry: Any, *, raw: bool) -> Message:
+    """One entry as a record; everything in it is redacted unless `raw`. Never raises."""
+    entry = well_formed(entry)
+    if not isinstance(entry, dict):
+        blocks, _ = blocks_of({"content": entry}, raw=raw)
+        flaws: tuple[str, ...] = ("not a message but a bare value",)
+        return Message(number, str(number), Speaker.UNKNOWN, "Unknown sender", None, blocks, drift=flaws)
+    speaker, name, flaws = _speaker(entry.get("role"))
+    blocks, of_content = blocks_of(entry, raw=raw)
+    at, entry = _time_of(entry)
+    more = _more(entry, raw=raw)
+    extra = Extra(more=more) if more is not None else None
+    return Message(number, str(number), speaker, name, at, blocks, drift=(*flaws, *of_content), extra=extra)
+
+
+def _time_of(entry: dict[str, Any]) -> tuple[datetime | None, dict[str, Any]]:
+    """When a message was written, as `metadata.timestamp` tells, and the entry without that."""
+    metadata = entry.get("metadata")
+    at = clock.parse_instant(metadata.get("timestamp")) if isinstance(metadata, dict) else None
+    if at is None or not isinstance(metadata, dict):
+        return None, entry
+    rest = {name: value for name, value in metadata.items() if name != "timestamp"}
+    return at, {name: value for name, value in entry.items() if name != "metadata"} | (
+        {"metadata": rest} if rest else {}
+    )
+
+
+def _speaker(role: Any) -> tuple[Speaker, str, tuple[str, ...]]:
+    if role is None or role == "":
+        return Speaker.UNKNOWN, "Unknown sender", ("it does not say who wrote it",)
+    speaker = _SPEAKERS.get(role.strip().lower()) if isinstance(role, str) else None
+    if speaker is None:
+        name = redact(text_of(role).strip())[:80] if not isinstance(role, dict | list) else ""
+        return Speaker.UNKNOWN, name or "Unknown sender", ("its role is none that the schema knows",)
+    return speaker, _NAMES[speaker], ()
+
+
+def _more(entry: dict[str, Any], *, raw: bool) -> Node | None:
+    """The members of a message that are not shown as who wrote it or as what it says."""
+    content = next((name for name in CONTENT if name in entry), "")
+    told = {"role", content, *(name for name in _CALLS if isinstance(entry.get(name), dict | list))}
+    members = mask_credentials({name: value for name, value in entry.items() if name not in told})
+    if not members:
+        return None
+    return tree_of(members if raw else redact_value(members))
+
+
+# --- What is told of a conversation ----------------------------------------------------------------------------------
+
+
+def removal_of(item: TenantConversation, now: datetime) -> Removal:
+    """When the item goes by itself, in words."""
+    ttl = item.plain("ttl")
+    if ttl is None:
+        return Removal("kept: it has no time to live")
+    at = clock.parse_instant(ttl)
+    if clock.is_expired(ttl, now) and at is not None:
+        return Removal(f"expired {_span(now, at)} ago, not removed yet", at, expired=True)
+    if at is None or at <= now:
+        return Removal("kept: its time to live cannot be read")
+    return Removal(f"removed in {_span(at, now)}", at)
+
+
+def _span(later: datetime, earlier: datetime) -> str:
+    return clock.in_words(later - earlier)
+
+
+def row_of(item: TenantConversation, now: datetime) -> Row:
+    """One row of a list, which reads no messages. Never raises."""
+    updated = item.plain("updated_at")
+    at = clock.parse_instant(updated)
+    return Row(
+        reference=reference_of(item.pk, item.sk),
+        name=name_of(item.sk),
+        updated_at=at,
+        updated="" if at or updated in (None, "") else redact(text_of(updated))[:60],
+        removal=removal_of(item, now),
+        flaws=_flaws(item),
+    )
+
+
+def _flaws(item: TenantConversation) -> tuple[str, ...]:
+    """What of its times does not fit the schema."""
+    found = dict(item.drift)
+    for name in ("updated_at", "ttl"):
+        if item.plain(name) is None:
+            found[name] = "NULL" if name in item.raw else "missing"
+        elif clock.parse_instant(item.plain(name)) is None:
+            found.setdefault(name, "no time that can be read")
+    return tuple(f"{name}: {what}" for name, what in sorted(found.items()) if name != "messages")
+
+
+def summary_of(item: TenantConversation, stored: Stored, now: datetime) -> Summary:
+    """The facts of a conversation. Never raises."""
+    removal = removal_of(item, now)
+    flaws = [*_flaws(item), *([f"messages: {stored.drift}"] if stored.drift else [])]
+    return Summary(
+        name=name_of(item.sk),
+        facts=(
+            Fact("Conversation", name_of(item.sk), mono=True, copy_text=name_of(item.sk)),
+            Fact("Tenant", text_of(item.pk), mono=True),
+            instant_fact("Last activity", item.plain("updated_at"), "ago", now),
+            Fact("Time to live", removal.words, tone="bad" if removal.expired else ""),
+            instant_fact("Expires" if not removal.expired else "Expired", item.plain("ttl")),
+            Fact("Messages", "" if stored.text else f"{len(stored.entries):,}"),
+            Fact("Size", f"{stored.size:,} bytes"),
+        ),
+        removal=removal,
+        messages=len(stored.entries),
+        flaws=(*flaws, *unknown_names(item)),
+        unknown=unknown_tree(item),
+    )

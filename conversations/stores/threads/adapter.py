@@ -1,0 +1,205 @@
+"""Threads as a store of the console: where they begin, lists of them and of feedback, and one of them."""
+
+from __future__ import annotations
+
+from django import forms
+
+from console import clock
+from console.errors import NotFound
+from console.forms import DaysForm, FilterForm
+from console.permissions import Permission, Staff
+from console.redaction import excerpt, redact
+from console.search.meanings import Kind
+from console.templatetags.console import zone_of
+from console.trail.actions import thread_trail
+from console.trail.recording import read_only_reason
+from console.trees import clean
+from conversations.companies import companies_for
+from conversations.records import Message
+from conversations.stores.adapter import Adapter, Asked, Subject
+from conversations.stores.records import Cell, Link, Listing, RecordPage, Start, Talk, a_list
+from conversations.stores.threads import messages, queries, reading, triage
+from conversations.stores.threads.cursors import Position
+from conversations.stores.threads.feedback import GiveFeedback
+from conversations.stores.threads.keys import check
+from conversations.stores.threads.loading import Loaded, binding_of, load
+from conversations.stores.threads.lookups import ByMessage, ByOrganisation, ByThread, ByUser
+from conversations.stores.threads.models import TABLE
+from conversations.stores.threads.naming import called, organisation_link
+from conversations.transcript import with_breaks
+
+ORGANISATIONS_SHOWN = 100
+FEEDBACK = "feedback"
+
+
+class FeedbackFilter(FilterForm):
+    """Which feedback is shown."""
+
+    show = forms.ChoiceField(
+        required=False,
+        label="Feedback",
+        choices=[("", "All"), (triage.DOWN, "Thumbs down"), (triage.COMMENTED, "With a comment")],
+        error_messages={"invalid_choice": "Choose one of the listed values."},
+    )
+
+
+class Threads(Adapter):
+    """The assistant's threads (schema thread-history)."""
+
+    name = "threads"
+    title = "Threads"
+    icon = "threads"
+    about = "What people asked the assistant, its answers and sources, and their feedback."
+    tables = (TABLE,)
+    lookups = {each.look: each for each in (ByOrganisation, ByUser, ByThread, ByMessage)}
+    actions = {FEEDBACK: GiveFeedback()}
+    found_by = {Kind.THREAD: (("thread", "key"),)}
+
+    def start(self, staff: Staff) -> Start:
+        """The organisations that are known to be in scope, by name: at most one read, of the registry of companies."""
+        staff.require(Permission.CONVERSATION_READ)
+        known = companies_for(staff)
+        links = tuple(
+            Link(
+                each.name, a_list("org", each.company_id), note="" if each.name == each.company_id else each.company_id
+            )
+            for each in known[:ORGANISATIONS_SHOWN]
+        )
+        notices = []
+        if len(known) > ORGANISATIONS_SHOWN:
+            notices.append(f"These are {ORGANISATIONS_SHOWN} of {len(known):,}: look the others up by their ids.")
+        if not known:
+            notices.append("No known organisation is in your scope.")
+        elif staff.scope.everything:
+            notices.append("Only organisations that are known companies are listed. Look up others by id.")
+        notices.append("You can find threads by organisation, user or id, but not by their text.")
+        return Start(links, "Organisations", tuple(notices))
+
+    def is_in_use(self, owner_id: str) -> bool:
+        """Whether an organisation of that id has threads. See `queries.exists`."""
+        return queries.exists(owner_id)
+
+    def listing(self, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Listing:
+        """("org", organisation), ("triage", organisation) or ("user", organisation, tenant, user)."""
+        staff.require(Permission.CONVERSATION_READ)
+        match parts:
+            case ("org", organisation):
+                return self._organisation(organisation, staff, asked)
+            case ("triage", organisation):
+                return self._triage(organisation, staff, asked)
+            case ("user", organisation, tenant, user):
+                return self._user(organisation, tenant, user, staff, asked)
+        raise NotFound
+
+    def _organisation(self, organisation: str, staff: Staff, asked: Asked) -> Listing:
+        check(organisation, staff)
+        filters, days = _days(asked, staff)
+        page = queries.of_organisation(organisation, staff, days, asked.cursor)
+        return Listing(
+            title=f"Threads of {called(organisation, staff)}",
+            columns=reading.COLUMNS,
+            rows=tuple(reading.row_of(item) for item in page.items),
+            about="Latest activity first.",
+            next=page.next,
+            back=page.back,
+            notices=page.notices,
+            tabs=_tabs(organisation, "org"),
+            filters=None if page.missing else filters,
+            empty="The list is not available" if page.missing else "No threads",
+            empty_text="" if page.missing else _none(page.next),
+        )
+
+    def _triage(self, organisation: str, staff: Staff, asked: Asked) -> Listing:
+        check(organisation, staff)
+        filters = FeedbackFilter(asked.data)
+        filters.is_valid()
+        found = triage.triage(organisation, staff, filters.chosen("show", triage.ALL), asked.cursor)
+        return Listing(
+            title=f"Feedback in {called(organisation, staff)}",
+            columns=triage.COLUMNS,
+            rows=found.rows,
+            about="Thumbs-down with a comment first, then thumbs-down, comments and the rest.",
+            next=found.next,
+            back=found.back,
+            notices=found.notices,
+            tabs=_tabs(organisation, "triage"),
+            filters=filters,
+            empty="No feedback",
+            empty_text=_none(found.next),
+        )
+
+    def _user(self, organisation: str, tenant: str, user: str, staff: Staff, asked: Asked) -> Listing:
+        check(organisation, staff)
+        filters, days = _days(asked, staff)
+        page = queries.of_user(organisation, tenant, user, staff, days, asked.cursor)
+        return Listing(
+            title=f"Threads of {redact(user)}",
+            columns=reading.COLUMNS,
+            rows=tuple(reading.row_of(item) for item in page.items),
+            about="Newest first, by when they were started.",
+            next=page.next,
+            notices=page.notices,
+            filters=filters,
+            crumbs=(organisation_link(organisation, staff),),
+            empty="No threads",
+            empty_text=_none(page.next),
+        )
+
+    def load(self, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Loaded:
+        """(user's partition, thread). See `loading.load`."""
+        return load(parts, staff, asked)
+
+    def subject(self, loaded: Loaded) -> Subject:
+        """The thread's trail, of its organisation."""
+        return Subject(thread_trail(loaded.key.organisation, loaded.key.rest), loaded.key.organisation)
+
+    def page(self, loaded: Loaded, staff: Staff, asked: Asked, *, raw: bool) -> RecordPage:
+        """The thread as one reads it."""
+        key, item = loaded.key, loaded.metadata[0] if loaded.metadata else None
+        title = reading.title_of(item)
+        flaws = reading.flaws_of(item, key) if item else ("its metadata is not there: only messages are",)
+        if len(loaded.metadata) > 1:
+            flaws = (*flaws, "its metadata is stored twice, under both keys: this is the one that changed last")
+        user = reading.user_of(item, key)
+        place = a_list("user", key.organisation, key.tenant, key.user)
+        return RecordPage(
+            title=(clean(title)[:200] if raw else excerpt(title, 200)) or "Untitled thread",
+            state=Cell("Temporary", tone="human", icon="clock") if reading.is_temporary(item) else None,
+            facts=reading.facts_of(key, item, clock.now(), raw=raw),
+            talk=_talk(loaded, staff, raw=raw),
+            notices=(loaded.notice,) if loaded.notice else (),
+            flaws=flaws,
+            unknown=reading.unknown_of(item),
+            links=(Link("All threads of this user", place, note=clean(user) if raw else redact(user)),),
+            crumbs=(organisation_link(key.organisation, staff),),
+        )
+
+
+def _days(asked: Asked, staff: Staff) -> tuple[DaysForm, queries.Days]:
+    filters = DaysForm(asked.data)
+    filters.is_valid()
+    return filters, filters.instants(zone_of(staff))
+
+
+def _tabs(organisation: str, current: str) -> tuple[Link, ...]:
+    tabs = (("org", "Threads"), ("triage", "Feedback"))
+    return tuple(Link(label, a_list(kind, organisation), current=kind == current) for kind, label in tabs)
+
+
+def _none(more: str) -> str:
+    return "None among those searched. There are more to search." if more else ""
+
+
+def _talk(loaded: Loaded, staff: Staff, *, raw: bool) -> Talk:
+    window, binding = loaded.messages, binding_of(loaded.key, staff)
+    may_act = staff.can(Permission.FEEDBACK_WRITE) and not read_only_reason()
+    key = loaded.key
+    act = messages.Act(FEEDBACK, (key.base, key.thread_id), "Feedback") if may_act else messages.Act()
+    shown: list[Message] = [messages.message_of(entry, act, raw=raw) for entry in reversed(window.items)]
+    later = loaded.later and bool(window.items)
+    return Talk(
+        items=with_breaks(shown, staff),
+        earlier=Position(window.rest, window.lanes).sealed(*binding) if window.rest else "",
+        later=Position((), window.lanes, window.top).sealed(*binding) if later else "",
+        empty_text="There are earlier ones." if window.rest else "",
+    )

@@ -1,0 +1,62 @@
+"""Anchors of messages, and cursors of what is merged: sealed, as sort keys hold what others made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from console.errors import BadReference
+from console.refs import seal, seal_cursor, unseal, unseal_cursor
+from conversations.stores.threads.keys import MESSAGES
+from conversations.stores.threads.strands import Strand
+
+_ANCHOR = "message of threads"
+
+
+def anchor_of(sort_key: str) -> str:
+    """The anchor of a message: its sort key, sealed."""
+    return seal(_ANCHOR, sort_key)
+
+
+def sort_key_of(anchor: str) -> str:
+    """The sort key in an anchor; "" for what is none."""
+    try:
+        (sort_key,) = unseal(_ANCHOR, anchor, 1)
+    except BadReference:
+        return ""
+    return sort_key if sort_key.startswith(MESSAGES) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a window is: below the `strands`, or (`second`) from a second upwards. `lanes` are all that there are."""
+
+    strands: tuple[Strand, ...] = ()
+    lanes: tuple[Strand, ...] = ()
+    second: int | None = None
+
+    @classmethod
+    def sealed_in(cls, cursor: str, *binding: str) -> Position | None:
+        """The position in a cursor; None for a foreign or stale one, and for none."""
+        match unseal_cursor(cursor, *binding) if cursor else None:
+            case [list() as strands, list() as lanes, int() | None as second]:
+                return cls(unpacked(strands), unpacked(lanes), second)
+        return None
+
+    def sealed(self, *binding: str) -> str:
+        """As a cursor, bound to the list or record and the person."""
+        return seal_cursor([packed(self.strands), packed(self.lanes), self.second], *binding)
+
+
+def packed(strands: Sequence[Strand]) -> list[Any]:
+    """Strands as JSON."""
+    return [[each.prefix, each.lane, each.below, each.before] for each in strands]
+
+
+def unpacked(strands: list[Any]) -> tuple[Strand, ...]:
+    """As `packed` gave them: only what the console sealed itself comes here."""
+    return tuple(
+        Strand(prefix, lane, below, None if before is None else (before[0], before[1]))
+        for prefix, lane, below, before in strands
+    )

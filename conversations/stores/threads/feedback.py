@@ -1,0 +1,228 @@
+"""Setting and clearing the feedback on an answer (schema thread-history, `verso` and `feedback`)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any, cast
+
+from django import forms
+from django.http import QueryDict
+
+from console import clock
+from console.errors import Conflict, NotFound, TableMissing
+from console.facts import Fact
+from console.permissions import Permission, Staff
+from console.redaction import redact
+from console.refs import is_digest_of, keyed_digest
+from console.schema.tables import table_name
+from console.store.connection import call
+from console.store.errors import ConditionFailed
+from console.store.values import sendable
+from console.trail.actions import Action as AuditAction
+from console.trail.actions import thread_trail
+from console.trail.recording import Actor, Entry, record_once_an_hour
+from console.trees import clean, text_of
+from conversations.stores.adapter import Action, Subject
+from conversations.stores.records import Done, Place, Question, a_record
+from conversations.stores.services import carry_out
+from conversations.stores.threads.cursors import anchor_of
+from conversations.stores.threads.keys import ThreadKey, key_of
+from conversations.stores.threads.lanes import instant_of
+from conversations.stores.threads.loading import message_at
+from conversations.stores.threads.messages import VERSOS, comment_of, is_answer, verso_of
+from conversations.stores.threads.models import TABLE, ThreadMessage
+from conversations.stores.threads.naming import organisation_link, thread_name
+
+AS_STORED = "as-stored"
+COMMENT_LENGTH = 2000
+_ATTRIBUTES = ("verso", "feedback")
+
+
+class FeedbackForm(forms.Form):
+    """A direction and a comment; an empty comment removes the one that is there."""
+
+    verso = forms.ChoiceField(label="Direction", widget=forms.RadioSelect)
+    comment = forms.CharField(
+        label="Comment", required=False, max_length=COMMENT_LENGTH, widget=forms.Textarea(attrs={"rows": 4})
+    )
+
+    def __init__(self, *args: Any, other: str = "", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        kept = [(AS_STORED, f"As stored: {other}")] if other else []
+        direction = cast(forms.ChoiceField, self.fields["verso"])
+        direction.choices = [("up", "Thumbs up"), ("down", "Thumbs down"), ("", "None"), *kept]
+        direction.required = False
+
+    def clean_comment(self) -> str:
+        """Without space around it, and with characters that can be stored."""
+        comment: str = self.cleaned_data["comment"].replace("\r\n", "\n").strip()
+        if any((ord(char) < 32 and char not in "\n\t") or 0xD800 <= ord(char) <= 0xDFFF for char in comment):
+            raise forms.ValidationError("There are characters in it that cannot be stored.")
+        return comment
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """An answer as it is now. `shown` is its comment as the form began with it, `message_id` its id as shown."""
+
+    key: ThreadKey
+    item: ThreadMessage
+    sort_key: str
+    shown: str
+    message_id: str
+
+    @property
+    def place(self) -> Place:
+        """The message in its thread."""
+        return a_record(self.key.base, self.key.thread_id, at=anchor_of(self.sort_key))
+
+
+class GiveFeedback(Action):
+    """Set or clear the feedback on an answer."""
+
+    permission = Permission.FEEDBACK_WRITE
+
+    def ask(self, parts: tuple[str, ...], staff: Staff, data: QueryDict | None) -> Question:
+        """One read of the message, and one for the thread's name. Raises `Conflict` for a message that is no answer."""
+        found = _find(parts, staff)
+        verso = verso_of(found.item)
+        known = verso in VERSOS
+        return Question(
+            title="Feedback on an answer",
+            form=FeedbackForm(
+                data,
+                initial={"verso": verso if known or not verso else AS_STORED, "comment": found.shown},
+                other="" if known else redact(verso)[:40],
+            ),
+            button="Save the feedback",
+            back=found.place,
+            record=thread_name(found.key, staff),
+            crumbs=(organisation_link(found.key.organisation, staff),),
+            about="What the reader thought of this answer. Leave the comment empty to remove it.",
+            facts=(
+                Fact("Message", found.message_id, mono=True),
+                Fact("Written", at=instant_of(found.item, found.sort_key)),
+                Fact("Feedback now", _words(verso)),
+                Fact("Comment now", "there is one" if comment_of(found.item) else "none"),
+            ),
+            consequences=("The change is recorded: the direction before and after, and whether the comment changed.",),
+            seen=seen_of(found.item),
+        )
+
+    def do(self, parts: tuple[str, ...], staff: Staff, form: forms.Form, seen: str) -> Done:
+        """One conditional UpdateItem of the named attributes, with its entry; nothing at all where nothing changes."""
+        found = _find(parts, staff)
+        item = found.item
+        if not is_digest_of(seen, _shown_of(item)):
+            raise Conflict("The feedback changed since you opened it, so nothing was done.")
+        verso, comment = _wanted(found, form)
+        before = verso_of(item)
+        if verso == before and comment == comment_of(item):
+            return Done("Nothing to change.", found.place)
+        payload = {
+            "verso": {"from": redact(before) or "none", "to": redact(verso) or "none"},
+            "comment": _change(comment_of(item), comment),
+        }
+        subject = Subject(thread_trail(found.key.organisation, found.key.rest), found.key.organisation, payload)
+        carry_out(subject, AuditAction.FEEDBACK_CHANGED, staff, lambda: _write(found, verso, comment))
+        return Done("The feedback was saved." if verso or comment else "The feedback was removed.", found.place)
+
+
+def _find(parts: tuple[str, ...], staff: Staff) -> _Found:
+    """The answer that the parts name. Raises `Forbidden`, `NotFound`, `Conflict` for no answer; the store's errors."""
+    staff.require(Permission.FEEDBACK_WRITE)
+    if len(parts) != 3:
+        raise NotFound
+    key, sort_key = key_of(parts[:2], staff), parts[2]
+    item = message_at(key, sort_key, staff)
+    if not is_answer(item):
+        raise Conflict("Only the assistant's answers can have feedback.")
+    message_id = clean(text_of(item.plain("message_id") or ""))[:120]
+    return _Found(key, item, sort_key, *_shown(key, staff, comment_of(item), message_id))
+
+
+def _shown(key: ThreadKey, staff: Staff, *texts: str) -> tuple[str, ...]:
+    """Texts as the page shows them: redacted, unless it is on record that the person looks and their role may."""
+    masked = tuple(map(redact, texts))
+    if texts == masked or not staff.can(Permission.TRANSCRIPT_RAW):
+        return masked
+    trail = thread_trail(key.organisation, key.rest)
+    try:
+        record_once_an_hour(
+            Entry(trail, AuditAction.TRANSCRIPT_OPENED, Actor.of(staff), key.organisation, payload={"shown": "raw"})
+        )
+    except TableMissing:
+        return masked
+    return texts
+
+
+def _wanted(found: _Found, form: forms.Form) -> tuple[str, str]:
+    """What is to be stored; what the form was shown with means what is stored."""
+    typed, verso = form.cleaned_data["comment"], form.cleaned_data["verso"]
+    comment = comment_of(found.item)
+    untouched = typed in (found.shown.replace("\r\n", "\n").strip(), comment.strip())
+    return verso_of(found.item) if verso == AS_STORED else verso, comment if untouched else typed
+
+
+def _change(before: str, after: str) -> str:
+    if before == after:
+        return "unchanged"
+    return "removed" if not after else "changed" if before else "added"
+
+
+def _words(verso: str) -> str:
+    return {"": "none", "up": "thumbs up", "down": "thumbs down"}.get(verso, redact(verso)[:40])
+
+
+def seen_of(item: ThreadMessage) -> str:
+    """What a form keeps of the feedback as it was shown; absent and NULL are the same. Keyed: it is on a page."""
+    return keyed_digest(_shown_of(item))
+
+
+def _shown_of(item: ThreadMessage) -> str:
+    stored = [None if "NULL" in (value := item.raw.get(name) or {"NULL": True}) else value for name in _ATTRIBUTES]
+    return json.dumps([item.plain("PK"), item.plain("SK"), stored], sort_keys=True)
+
+
+def _write(found: _Found, verso: str, comment: str) -> None:
+    """Raises `ConditionFailed` where the message is gone, or its feedback is not as it was read."""
+    at = f"{clock.now():%Y-%m-%dT%H:%M:%S}"  # as the assistant writes it
+    item = found.item
+    wanted = {"updated_at": ("", at), "verso": (verso_of(item), verso), "feedback": (comment_of(item), comment)}
+    changed = {name: after for name, (before, after) in wanted.items() if after != before}
+    kept = [f"#{name} = :{name}" for name, value in changed.items() if value]
+    removed = [f"#{name}" for name, value in changed.items() if not value]
+    clauses, seen = _as_seen(item)
+    try:
+        call(
+            "UpdateItem",
+            TableName=table_name(TABLE),
+            Key={"PK": {"S": found.key.partition}, "SK": {"S": found.sort_key}},
+            UpdateExpression=f"SET {', '.join(kept)}" + (f" REMOVE {', '.join(removed)}" if removed else ""),
+            ConditionExpression=f"attribute_exists(PK) AND {clauses}",
+            ExpressionAttributeNames={f"#{name}": name for name in wanted},
+            ExpressionAttributeValues={f":{name}": {"S": value} for name, value in changed.items() if value} | seen,
+            ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            ReturnConsumedCapacity="TOTAL",
+        )
+    except ConditionFailed as lost:
+        # The answer to a write that was carried out may be lost, and the client then sends it again.
+        now = lost.item and ThreadMessage.from_raw_data(lost.item)
+        if not now or (verso_of(now), comment_of(now), now.plain("updated_at")) != (verso, comment, at):
+            raise
+
+
+def _as_seen(item: ThreadMessage) -> tuple[str, dict[str, Any]]:
+    """The condition that the feedback is as it was read, of whichever type; absent and NULL are the same."""
+    clauses, values = [], {":null": {"S": "NULL"}}
+    for name in _ATTRIBUTES:
+        value = item.raw.get(name)
+        if value is None or "NULL" in value:
+            clauses.append(f"(attribute_not_exists(#{name}) OR attribute_type(#{name}, :null))")
+        else:
+            clauses.append(f"#{name} = :seen_{name}")
+            values[f":seen_{name}"] = sendable(value)
+    condition = " AND ".join(clauses)
+    # DynamoDB refuses values that nothing names.
+    return condition, {name: value for name, value in values.items() if name in condition}

@@ -1,0 +1,141 @@
+"""What a person types to find threads: ids, or a pasted partition key. POSTed, as any of it may be personal data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from console.errors import NotFound
+from console.forms import KeyField
+from console.permissions import Staff
+from conversations.stores.adapter import Asked, Lookup
+from conversations.stores.records import Place, a_list, a_record
+from conversations.stores.threads.cursors import anchor_of
+from conversations.stores.threads.keys import THREAD, ThreadKey, check, key_of
+from conversations.stores.threads.loading import find_message, load
+from conversations.stores.threads.queries import of_user
+
+
+class SegmentField(KeyField):
+    """One segment of a key."""
+
+    def validate(self, value: str) -> None:
+        """Raises `ValidationError` where it has several."""
+        super().validate(value)
+        if "#" in value:
+            raise forms.ValidationError("Remove the #. It separates the parts of a key.")
+
+
+def organisation_field() -> SegmentField:
+    """The id of an organisation."""
+    return SegmentField(label="Organisation", help_text="Its id: the first part of the key.")
+
+
+def tenant_field() -> SegmentField:
+    """The id of a tenant; nobody has to know one."""
+    return SegmentField(label="Tenant", required=False, help_text="Only where the key has one.")
+
+
+class ByOrganisation(Lookup):
+    """An organisation's threads."""
+
+    look = "organisation"
+    of_person = ()
+    title = "An organisation's threads"
+    found = "Threads of that organisation"
+    organisation = organisation_field()
+
+    def find(self, staff: Staff) -> Place:
+        """Its list. Reads nothing: which organisations there are is in the scope, not in the store."""
+        organisation = self.cleaned_data["organisation"]
+        check(organisation, staff)
+        return a_list("org", organisation)
+
+
+class ByUser(Lookup):
+    """A user's threads."""
+
+    look = "user"
+    title = "A user's threads"
+    found = "Threads of that user"
+    nothing = "Check the spelling, and whether the key has a tenant."
+    organisation = organisation_field()
+    user = KeyField(label="User", help_text="The id, as the assistant has it.")
+    tenant = tenant_field()
+
+    def find(self, staff: Staff) -> Place:
+        """The user's list. Raises `NotFound` where it would be empty at its end."""
+        organisation, user = self.cleaned_data["organisation"], self.cleaned_data["user"]
+        tenant = self.cleaned_data["tenant"]
+        page = of_user(organisation, tenant, user, staff)
+        if not (page.items or page.next or page.notices):
+            raise NotFound
+        return a_list("user", organisation, tenant, user)
+
+
+class ThreadLookup(Lookup):
+    """A thread, by the parts of its key or by the whole of it."""
+
+    key = KeyField(
+        label="Whole key", required=False, help_text="The PK as it is stored: organisation, tenant, user and thread."
+    )
+    organisation = SegmentField(label="Organisation", required=False)
+    tenant = tenant_field()
+    user = KeyField(label="User", required=False)
+    thread = KeyField(label="Thread", required=False)
+
+    def clean(self) -> dict[str, Any]:
+        """Either the whole key, or all its parts but the tenant."""
+        cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        if self.errors:
+            return cleaned
+        parts = [cleaned["organisation"], cleaned["user"], cleaned["thread"]]
+        if cleaned["key"] and any((*parts, cleaned["tenant"])):
+            raise forms.ValidationError("Give the whole key or its parts, not both.")
+        if not cleaned["key"] and not all(parts):
+            raise forms.ValidationError("Give organisation, user and thread; or the whole key.")
+        return cleaned
+
+    def named(self, staff: Staff) -> ThreadKey:
+        """The thread that is named, within the person's scope. Raises `NotFound`."""
+        cleaned = self.cleaned_data
+        if cleaned["key"]:
+            found = ThreadKey.of_partition(cleaned["key"])
+        else:
+            middle = [cleaned["tenant"]] if cleaned["tenant"] else []
+            thread_id = cleaned["thread"].removeprefix(THREAD)
+            found = ThreadKey("#".join((cleaned["organisation"], *middle, cleaned["user"])), thread_id)
+        return key_of((found.base, found.thread_id), staff)
+
+
+class ByThread(ThreadLookup):
+    """A thread."""
+
+    look = "thread"
+    title = "A thread"
+    found = "A thread"
+    nothing = "Check the spelling, and whether the key has a tenant."
+
+    def find(self, staff: Staff) -> Place:
+        """The thread, if anything of it is there."""
+        key = self.named(staff)
+        load((key.base, key.thread_id), staff, Asked())
+        return a_record(key.base, key.thread_id)
+
+
+class ByMessage(ThreadLookup):
+    """A message of a thread."""
+
+    look = "message"
+    title = "A message of a thread"
+    found = "A message of a thread"
+    nothing = "Check the spelling of the message's id and of its thread's."
+    message = KeyField(label="Message", help_text="Its id, with or without MSG# or LLM# before it.")
+    field_order = ("message", "key", "organisation", "tenant", "user", "thread")
+
+    def find(self, staff: Staff) -> Place:
+        """The message in its thread."""
+        key = self.named(staff)
+        message_id = self.cleaned_data["message"].removeprefix("MSG#").removeprefix("LLM#")
+        return a_record(key.base, key.thread_id, at=anchor_of(find_message(key, message_id, staff)))

@@ -1,0 +1,128 @@
+"""From threads to rows and facts: tolerant of drift. Rows are always redacted, as nobody has opened what they name."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from console import clock
+from console.facts import Fact, instant_fact
+from console.redaction import excerpt, redact
+from console.trees import Node, clean, text_of, tree_of
+from conversations.facts import protected, unknown_names
+from conversations.reading import is_true
+from conversations.stores.records import Cell, Row, a_record
+from conversations.stores.threads.keys import ThreadKey
+from conversations.stores.threads.lanes import instant_in, instant_of
+from conversations.stores.threads.models import Thread
+from conversations.stores.threads.queries import key_of_thread
+
+COLUMNS = ("Thread", "User", "Origin", "Kept", "User messages", "Started", "Updated")
+TITLE = 120
+
+
+def row_of(item: Thread) -> Row:
+    """One thread of a list. Never raises."""
+    key = key_of_thread(item)
+    return Row(
+        name=excerpt(title_of(item), TITLE) or "Untitled thread",
+        place=a_record(key.base, key.thread_id) if key.is_one else None,
+        cells=(
+            Cell(redact(user_of(item, key)), mono=True),
+            Cell(line(item.plain("origin"))),
+            Cell("Temporary", tone="human", icon="clock") if is_temporary(item) else Cell(""),
+            Cell(count_of(item)),
+            Cell(at=instant_of(item, text_of(item.plain("SKTimestampThread")))),
+            _time(item.plain("updated_at")),
+        ),
+        detail=redact(f"{key.tenant} · {key.thread_id}" if key.tenant else key.thread_id),
+        flaws=flaws_of(item, key),
+    )
+
+
+def title_of(item: Thread | None) -> str:
+    """A thread's title as stored; "" for none."""
+    value = None if item is None else item.plain("title")
+    return "" if value is None or isinstance(value, dict | list) else text_of(value).strip()
+
+
+def user_of(item: Thread | None, key: ThreadKey) -> str:
+    """Whose thread it is: by the item, else by its key."""
+    value = None if item is None else item.plain("user_id")
+    return value if isinstance(value, str) and value else key.user
+
+
+def is_temporary(item: Thread | None) -> bool:
+    """Whether it is kept for a short time only."""
+    return item is not None and is_true(item.plain("is_temporary"))
+
+
+def count_of(item: Thread | None) -> str:
+    """How many messages its user wrote, as stored."""
+    value = None if item is None else item.plain("user_message_count")
+    return line(value)
+
+
+def line(value: Any) -> str:
+    """An attribute as one redacted line."""
+    return "" if value in (None, "", [], {}) else redact(clean(text_of(value)))[:120]
+
+
+def _time(value: Any) -> Cell:
+    at = clock.parse_instant(value)
+    return Cell(at=at) if at else Cell(line(value)[:60])
+
+
+def flaws_of(item: Thread, key: ThreadKey) -> tuple[str, ...]:
+    """What of a thread is not as the schema says."""
+    found = dict(item.drift)
+    for name in ("created_at", "updated_at"):
+        value = item.plain(name)
+        if value is not None and clock.parse_instant(value) is None:
+            found.setdefault(name, "no time that can be read")
+    for name in ("org_id", "user_id", "created_at", "updated_at", "SKTimestampThread"):
+        if item.plain(name) in (None, ""):
+            found.setdefault(name, _absent(item, name))
+    if item.plain("ExpiryTime") is not None and clock.parse_instant(item.plain("ExpiryTime")) is None:
+        found.setdefault("ExpiryTime", "no time that can be read")
+    if "SKTimestampThread" not in found and instant_in(text_of(item.plain("SKTimestampThread"))) is None:
+        found["SKTimestampThread"] = "it names no time"
+    words = [f"{name}: {what}" for name, what in sorted(found.items())]
+    for name, owner, by_key in (("org_id", "organisation", key.organisation), ("user_id", "user", key.user)):
+        if name not in found and item.plain(name) != by_key:
+            words.append(f"{name}: its key says another {owner}")
+    return (*words, *unknown_names(item))
+
+
+def _absent(item: Thread, name: str) -> str:
+    if name not in item.raw:
+        return "missing"
+    return "NULL" if "NULL" in item.raw[name] else "empty"
+
+
+def facts_of(key: ThreadKey, item: Thread | None, now: datetime, *, raw: bool) -> tuple[Fact, ...]:
+    """What is told of a thread beside its messages. Never raises."""
+    shown = clean if raw else lambda text: redact(clean(text))
+    identity = (
+        Fact("Thread", shown(key.thread_id), mono=True, copy_text=shown(key.thread_id)),
+        Fact("Organisation", shown(key.organisation), mono=True),
+        Fact("Tenant", shown(key.tenant), mono=True),
+        Fact("User", shown(user_of(item, key)), mono=True),
+    )
+    if item is None:
+        return identity
+    return (
+        *identity,
+        Fact("Origin", line(item.plain("origin"))),
+        Fact("Temporary", "yes: it is kept for a short time" if is_temporary(item) else "no"),
+        Fact("User messages", count_of(item)),
+        instant_fact("Created", item.plain("created_at")),
+        instant_fact("Updated", item.plain("updated_at"), "ago", now),
+        instant_fact("Expires", item.plain("ExpiryTime"), "in", now),
+    )
+
+
+def unknown_of(item: Thread | None) -> Node | None:
+    """The attributes that no schema knows, and those of another type, without credentials and personal data."""
+    found = {} if item is None else item.unknown() | {name: item.plain(name) for name in item.drift}
+    return tree_of(protected(found)) if found else None

@@ -1,0 +1,198 @@
+"""Feedback to look at: over an organisation's newest threads, the most telling first. Bounded, and says how far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from pynamodb.expressions.operand import Path
+
+from console import clock
+from console.errors import ConsoleError
+from console.permissions import Staff
+from console.redaction import excerpt
+from console.store.calls import parallel
+from console.templatetags.console import dated
+from console.trees import text_of
+from conversations.stores.records import Cell, Row, a_record
+from conversations.stores.threads.cursors import anchor_of
+from conversations.stores.threads.keys import LLM, MESSAGES, MSG, ThreadKey
+from conversations.stores.threads.lanes import END, instant_of
+from conversations.stores.threads.messages import comment_of, feedback_of, is_answer, verso_of
+from conversations.stores.threads.models import Thread, ThreadMessage
+from conversations.stores.threads.queries import belongs, key_of_thread, of_organisation
+from conversations.stores.threads.reading import title_of
+
+COLUMNS = ("Comment", "Feedback", "Thread", "On", "When")
+THREADS = 25
+# A long thread is read from its end, within so many answers of 1 MB; all of a page within so many.
+READS_PER_THREAD, READS = 3, 50
+COMMENT = 240
+_ATTRIBUTES = ("PK", "SK", "ExpiryTime", "org_id", "verso", "feedback", "role", "timestamp", "created_at", "updated_at")
+ALL, DOWN, COMMENTED = "all", "down", "comment"
+_GIVEN = Path("verso").exists() | Path("feedback").exists()
+
+
+@dataclass(frozen=True, slots=True)
+class Triage:
+    """Rows of one page; `notices` say how far it looked, and what could not be read."""
+
+    rows: tuple[Row, ...]
+    next: str = ""
+    back: str = ""
+    notices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """Feedback on one message."""
+
+    item: ThreadMessage
+    thread: Thread
+    key: ThreadKey
+
+    @property
+    def verso(self) -> str:
+        """up, down, or another word."""
+        return verso_of(self.item).lower()
+
+    @property
+    def at(self) -> datetime | None:
+        """When the message was written."""
+        return instant_of(self.item, text_of(self.item.plain("SK")))
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """Thumbs-down with a comment first, then thumbs-down, then comments, then the rest; newest first."""
+        commented = bool(comment_of(self.item).strip())
+        place = (0 if commented else 1) if self.verso == "down" else 2 if commented else 3
+        return place, -(self.at.timestamp() if self.at else 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What was read of one thread. `whole`: all of it; `failed`: nothing of the rest, for an error."""
+
+    found: tuple[_Given, ...]
+    whole: bool = True
+    failed: bool = False
+
+
+def triage(organisation: str, staff: Staff, show: str = ALL, cursor: str = "") -> Triage:
+    """Feedback on the messages of the organisation's newest threads: one Query for them, and one for each of them.
+
+    `show` is "all", "down" or "comment". Raises as `of_organisation`; threads that cannot be read are counted.
+    """
+    threads = of_organisation(organisation, staff, cursor=cursor, size=THREADS)
+    if threads.missing:
+        return Triage((), notices=threads.notices)
+    keys = dict[str, tuple[ThreadKey, Thread]]()
+    for item in threads.items:
+        key = key_of_thread(item)
+        if key.is_one:
+            # Both shapes of a thread's key may be listed.
+            keys.setdefault(key.partition, (key, item))
+    budget = _Budget(max(0, READS - len(keys)))
+    read = parallel(*(partial(_read, key, item, staff, budget) for key, item in keys.values()))
+    given = sorted((each for part in read for each in part.found if _fits(each, show)), key=lambda each: each.rank)
+    return Triage(
+        tuple(_row(each) for each in given),
+        threads.next,
+        threads.back,
+        (*threads.notices, *_notices(threads.items, read, staff, more=bool(threads.next))),
+    )
+
+
+class _Budget:
+    """Reads beyond the first of each thread. A few more or less than there are do no harm, so nothing is locked."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+    def take(self) -> bool:
+        """Whether there is one left."""
+        self.left -= 1
+        return self.left >= 0
+
+
+def _read(key: ThreadKey, thread: Thread, staff: Staff, budget: _Budget) -> _Read:
+    """The feedback in a thread, from its latest message on. Errors of the store are told, not raised."""
+    now = clock.now()
+    found: list[_Given] = []
+    start = None
+    for number in range(READS_PER_THREAD):
+        if number and not budget.take():
+            break
+        try:
+            pages = ThreadMessage.query(
+                key.partition,
+                # LLM# and MSG#, and nothing before or after them.
+                ThreadMessage.SK.between(LLM, MSG + END),
+                _GIVEN,
+                scan_index_forward=False,
+                page_size=1000,
+                last_evaluated_key=start,
+                attributes_to_get=list(_ATTRIBUTES),
+            ).page_iter
+            answer = next(pages)
+        except ConsoleError:
+            return _Read(tuple(found), whole=False, failed=True)
+        for raw in answer["Items"]:
+            item = ThreadMessage.from_raw_data(raw)
+            if (
+                (verso_of(item) or comment_of(item).strip())
+                and text_of(item.plain("SK")).startswith(MESSAGES)
+                and not clock.is_expired(item.plain("ExpiryTime"), now)
+                and belongs(item, key.organisation, staff)
+            ):
+                found.append(_Given(item, thread, key))
+        start = answer.get("LastEvaluatedKey")
+        if not start:
+            return _Read(tuple(found))
+    return _Read(tuple(found), whole=False)
+
+
+def _fits(given: _Given, show: str) -> bool:
+    if show == DOWN:
+        return given.verso == "down"
+    return show != COMMENTED or bool(comment_of(given.item).strip())
+
+
+_TONES = {"down": ("Down", "bad"), "up": ("Up", "good")}
+
+
+def _row(given: _Given) -> Row:
+    """One message, its comment redacted whoever looks: nobody has opened the thread."""
+    item, key = given.item, given.key
+    sort_key = text_of(item.plain("SK"))
+    feedback, flaws = feedback_of(item, raw=False)
+    verdict, tone = _TONES.get(given.verso, (feedback.verdict if feedback else "", "human" if given.verso else ""))
+    return Row(
+        name=excerpt(comment_of(item).strip(), COMMENT) or "No comment",
+        place=a_record(key.base, key.thread_id, at=anchor_of(sort_key)),
+        cells=(
+            Cell(verdict, tone=tone),
+            Cell(excerpt(title_of(given.thread), 80) or "Untitled thread"),
+            Cell("Answer" if is_answer(item) else "User's message"),
+            Cell(at=given.at),
+        ),
+        flaws=flaws,
+    )
+
+
+def _notices(threads: Sequence[Thread], read: Sequence[_Read], staff: Staff, *, more: bool) -> list[str]:
+    words = []
+    if threads:
+        count = len(read)
+        which = f"{count:,} threads" if count != 1 else "1 thread"
+        until = clock.parse_instant(threads[-1].plain("updated_at"))
+        reach = f", back to {dated(until, staff)}" if until else ""
+        tail = " There are more to look through." if more else ""
+        words.append(f"Looked through {which}, by their latest activity{reach}.{tail}")
+    if failed := sum(each.failed for each in read):
+        words.append(f"{failed:,} of the threads could not be read just now.")
+    if cut := sum(not each.whole and not each.failed for each in read):
+        words.append(f"{cut:,} of the threads are so long that only their latest messages were looked through.")
+    return words

@@ -1,0 +1,28 @@
+"""Template filters of the stores' pages: where a place is, and what a cell is called."""
+
+from collections.abc import Iterable
+
+from django import template
+
+from conversations.stores.addresses import action_address, address_of
+from conversations.stores.records import Cell, Place
+
+register = template.Library()
+
+
+@register.filter
+def address(place: Place, source: str) -> str:
+    """The address of a place of that store."""
+    return address_of(source, place)
+
+
+@register.filter
+def acting(act: tuple[str, tuple[str, ...]], source: str) -> str:
+    """The address of an action, named with the parts of what it is done to, of that store."""
+    return action_address(source, *act)
+
+
+@register.filter
+def labelled(cells: Iterable[Cell], columns: tuple[str, ...]) -> list[tuple[str, Cell]]:
+    """Each cell of a row with the words of its column; the first column is the row's name."""
+    return list(zip(columns[1:], cells, strict=False))

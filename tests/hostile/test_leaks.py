@@ -3,6 +3,7 @@
 import base64
 import re
 from collections.abc import Iterable, Iterator
+from html import unescape
 from urllib.parse import unquote_plus
 
 import pytest
@@ -39,6 +40,10 @@ EXTERNAL = ("https://wa.me/", "sms:", "mailto:")
 ENDING = ("account", "sign-out", "oidc")
 # Attributes of an account that say nothing secret.
 OPEN_ATTRIBUTES = {"username", "display_name", "role", "scope", "time_zone"}
+# Browsers keep titles in their history. Of what is stored, only what companies, tenants and staff are called is in one.
+TITLE = re.compile("<title>(.*?)</title>", re.DOTALL)
+CANARY = re.compile(r"\b(?:ours|theirs)\.[\w.-]+")
+IN_TITLES = re.compile(r"\w+\.(conversation\.(company|project)_name|tenant\.name(\.\w+)?|[\w-]+\.display_name)")
 URL_TOKEN = re.compile(r"[A-Za-z0-9_-]{16,}")
 
 
@@ -147,6 +152,18 @@ def assert_nothing_leaks(visits: Iterable[Visit], store, world: World, client: C
         assert_free("the body", visit.body, body, visit)
 
 
+def assert_titles_name_no_customer(visits: Iterable[Visit], world: World) -> None:
+    everybody = spellings((*personal(world), *TYPED, ORDER, PARCEL))
+    named = set()
+    for visit in visits:
+        for title in map(unescape, TITLE.findall(visit.body)):
+            assert_free("the title", title, everybody, visit)
+            found = CANARY.findall(title)
+            assert all(IN_TITLES.fullmatch(each) for each in found), f"the title {title!r} of {visit}"
+            named |= set(found)
+    assert named, "titles have to name something"
+
+
 def shows_again(visit: Visit) -> bool:
     """Whether a refusal shows what the page is about to who may see it: the conversation, or the tenant in its form."""
     return visit.route == "conversation-hand-off" or (visit.route.startswith("tenant") and visit.status in (409, 422))
@@ -176,6 +193,8 @@ def test_no_answer_to_a_crawl_leaks(store, role):
         assert any(PHONE in visit.body for visit in browser.visits), "the transcript has to hold what may not leak"
         assert any(each in url for visit in browser.visits for _, url in visit.page.addresses for each in EXTERNAL)
     assert_nothing_leaks(browser.visits, store, world, client, role)
+    if account:
+        assert_titles_name_no_customer(browser.visits, world)
 
 
 # --- Failures ---------------------------------------------------------------------------------------------------

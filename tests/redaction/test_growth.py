@@ -2,6 +2,7 @@
 
 import random
 import time
+from html import unescape
 
 import pytest
 
@@ -9,6 +10,9 @@ from console.redaction import excerpt
 from console.redaction.credentials import mask_text
 from console.redaction.documents import redact_document
 from conversations.messages import StoredMessages
+from conversations.reading import reference_of
+from tests.conversations.test_queue import waiting
+from tests.people import auditor, member, signed_in
 from tests.redaction.hostile import REPEATED
 
 pytestmark = pytest.mark.slow
@@ -68,6 +72,9 @@ def test_mixed_pieces_take_time_in_proportion_to_their_length(seed):
     check_growth(lambda n: '{"a":"' + pattern * (n // len(pattern) + 1) + " x", 4_000)
 
 
+STRANGERS = ["an at sign among many in a cut string", "digits that end in a letter"]
+
+
 def as_transcript(text):
     """What an auditor's transcript makes of a customer's message."""
     stored = {"L": [{"M": {"role": {"S": "user"}, "content": {"S": text}}}]}
@@ -75,10 +82,45 @@ def as_transcript(text):
 
 
 @pytest.mark.parametrize("read", [excerpt, as_transcript])
-@pytest.mark.parametrize("name", ["an at sign among many in a cut string", "digits that end in a letter"])
+@pytest.mark.parametrize("name", STRANGERS)
 def test_what_a_stranger_writes_reaches_pages_in_time_in_proportion_to_its_length(name, read):
     # Longer than what is remembered of redacted texts.
     check_growth(CUT[name], 70_000, read)
+
+
+def stored_as_message(text):
+    said = {"role": "user", "content": text, "message_timestamp": "2026-11-23T09:00:00Z"}
+    return waiting(5, request_id="hostile", messages=[said])
+
+
+def stored_as_reason(text):
+    return waiting(5, request_id="hostile", hand_off_to_human_reason=text)
+
+
+@pytest.mark.parametrize(("place", "stored"), [("conversation", stored_as_message), ("queue", stored_as_reason)])
+@pytest.mark.parametrize("name", STRANGERS)
+def test_pages_with_what_a_stranger_writes_take_time_in_proportion_to_its_length(store, place, stored, name):
+    item = stored("")
+    reference = reference_of(item["primary_channel"], item["conversation_id"])
+    url = {"conversation": f"/conversations/{reference}/", "queue": "/queue/"}[place]
+    # Auditors have no queue; agents get excerpts of what is redacted there as well.
+    client = signed_in(auditor() if place == "conversation" else member())
+
+    def page(text):
+        answer = client.get(url)
+        assert answer.status_code == 200
+        assert text[:5] in unescape(answer.content.decode())
+
+    def page_seconds(text):
+        store.put("CONVERSATIONS", stored(text))
+        return seconds(text, page)
+
+    # An item holds no more than 400 KB; shorter ones are remembered once they were redacted.
+    without = page_seconds("Hello")
+    first, _, four_times = (
+        max(page_seconds(CUT[name](n)) - without, SHORTEST_SECONDS) for n in (70_000, 140_000, 280_000)
+    )
+    assert four_times < MOST * first, (without, first, four_times)
 
 
 @pytest.mark.parametrize("piece", ["token=", "password: a ", "pwd=a b=", "otp:'", "sk_"])

@@ -90,7 +90,7 @@ def _turn() -> Iterator[None]:
 # zxcvbn does not look at.
 TOO_FEW_GUESSES, LOOKED_AT = 100_000_000, 72
 # Django's own list ends at 20,000.
-COMMON = Path(__file__).with_name("common_passwords.txt")
+COMMON = Path(__file__).with_name("common_passwords.txt.gz")
 
 
 @cache

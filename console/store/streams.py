@@ -146,11 +146,11 @@ class Stream(Generic[T]):
         return candidate
 
     def fetch(self, limit: int) -> None:
-        """One read more. Raises the store's errors."""
-        assert self.read is not None
-        stretch = self.read(self.end, limit)
-        self.waiting.extend(stretch.candidates)
-        self.end, self.below = stretch.end, stretch.below
+        """One read more, where it can be read on. Raises the store's errors."""
+        if self.read is not None:
+            stretch = self.read(self.end, limit)
+            self.waiting.extend(stretch.candidates)
+            self.end, self.below = stretch.end, stretch.below
 
 
 def dry(streams: Iterable[Stream[T]], *, descending: bool = True) -> list[Stream[T]]:

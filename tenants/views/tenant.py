@@ -9,12 +9,14 @@ from django.views.decorators.http import require_safe
 
 from console.access import StaffRequest, requires
 from console.audit.queries import trail_page
+from console.errors import NotFound
 from console.permissions import Permission
 from console.trail.actions import tenant_trail
 from console.trees import tree_of
 from tenants.queries import list_memories, load_tenant
 from tenants.readiness import readiness_of
 from tenants.reading import shown_to
+from tenants.records import DELETED
 from tenants.settings import overwritten
 from tenants.status import steps_from
 from tenants.views.frame import frame
@@ -36,8 +38,10 @@ def overview(request: StaffRequest, tenant_id: str) -> HttpResponse:
 @requires(Permission.TENANT_READ)
 @require_safe
 def readiness(request: StaffRequest, tenant_id: str) -> HttpResponse:
-    """The readiness list: a page, or for htmx what a row of the list shows of it."""
+    """The readiness list: a page, or for htmx what a row of the list shows of it; none of a deleted tenant."""
     tenant = load_tenant(tenant_id, request.staff)
+    if tenant.status == DELETED:
+        raise NotFound("The platform deleted this tenant. Nothing makes it ready again.")
     context = frame(tenant, request.staff, "tenant", "Readiness") | {"readiness": readiness_of(tenant, request.staff)}
     is_fragment = request.htmx  # type: ignore[attr-defined]
     return render(request, "tenants/_readiness_cell.html" if is_fragment else "tenants/readiness.html", context)

@@ -113,9 +113,8 @@ class _Walk:
                 reads -= 1
                 continue
             order, entry = stream.waiting[0].order, stream.waiting[0].item
-            assert entry is not None
-            owners = self._owners_of(entry)
-            if owners is None:
+            owners = self._owners_of(entry) if entry else None
+            if entry is None or owners is None:
                 break
             stream.take()
             self.place, self.last = self.place.after(*order), entry

@@ -64,6 +64,15 @@ def test_readiness_of_a_row_is_a_fragment(store, olga):
     assert "<html" not in fragment
 
 
+def test_a_deleted_tenant_is_asked_for_nothing_more(store, olga):
+    store.put("TENANTS", tenant(status="deleted"))
+    assert "Readiness" not in body(olga.get("/tenants/outlocks/"))
+    assert "/readiness/" not in body(olga.get("/tenants/"))
+    gone = olga.get("/tenants/outlocks/readiness/")
+    assert gone.status_code == 404
+    assert "Nothing makes it ready again." in body(gone)
+
+
 def test_clashes_are_told_by_name_within_scope_only(store, olga, aiko):
     put_tenants(store, "outlocks", "acme", "secret")
     store.put_all("TENANTS", [mapping(), mapping(tenant_id="acme")])

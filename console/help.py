@@ -126,7 +126,7 @@ TOPICS = (
             "company and date. An entry leads to its trail, its conversation, its idempotency record and all "
             "entries with the same key.",
             (
-                "Who looked answers who opened, revealed, searched for or exported what: by member of staff, by "
+                "The access log shows who opened, revealed, searched for or exported what: by member of staff, by "
                 "conversation, or by customer. Your own searches for a phone number, an email address or a person's "
                 "id need a reason if your role cannot reveal people. The reason and a pseudonym of what you typed "
                 "are recorded, and searches are limited per hour. Export downloads the result as CSV or JSON Lines, "
@@ -134,7 +134,7 @@ TOPICS = (
             ),
         ),
         _P.AUDIT_REVIEW,
-        (("Review", "audit"), ("Who looked", "audit-looks"), ("Idempotency", "events"), ("Export", "audit-export")),
+        (("Review", "audit"), ("Access log", "audit-looks"), ("Idempotency", "events"), ("Export", "audit-export")),
     ),
     Topic(
         "staff",

@@ -16,7 +16,8 @@ class ConversationsConfig(AppConfig):
         search box finds; and the other stores of conversations.
         """
         from console import context, system_sections
-        from console.audit import links, looks_recipients, scoping
+        from console.audit import links, scoping
+        from console.audit.access_log import recipients
         from console.permissions import COMPANY, TENANT
         from console.search import finders
         from console.staff import known_companies, services
@@ -41,7 +42,7 @@ class ConversationsConfig(AppConfig):
         scoping.register_names(recipient_names)
         links.register(url_by_id)
         links.register_project_names(project_names)
-        looks_recipients.register(conversations_of)
+        recipients.register(conversations_of)
         known_companies.register(names_for, COMPANY)
         known_companies.register_existence(company_exists, COMPANY)
         known_companies.register_existence(tenant_conversation_exists, TENANT)

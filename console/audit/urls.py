@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from console.audit.views import entry, events, export, looks, picture, review, trails
+from console.audit.views import access_log, chart, entry, events, export, review, trails
 
 urlpatterns = [
     path("", review.index, name="audit"),
@@ -12,10 +12,10 @@ urlpatterns = [
     path("events/conversations/<str:ref>/", events.events_of_conversation, name="events-of-conversation"),
     path("events/<str:ref>/", events.event, name="event"),
     path("export/", export.export, name="audit-export"),
-    path("looks/", looks.looks, name="audit-looks"),
-    path("looks/people/<str:username>/", looks.person, name="audit-looks-person"),
-    path("looks/recipients/<str:ref>/", looks.recipient, name="audit-looks-recipient"),
-    path("looks/conversations/<str:ref>/", looks.conversation, name="audit-looks-conversation"),
-    path("picture/", picture.picture, name="audit-picture"),
+    path("looks/", access_log.access_log, name="audit-looks"),
+    path("looks/people/<str:username>/", access_log.person, name="audit-looks-person"),
+    path("looks/recipients/<str:ref>/", access_log.recipient, name="audit-looks-recipient"),
+    path("looks/conversations/<str:ref>/", access_log.conversation, name="audit-looks-conversation"),
+    path("picture/", chart.chart, name="audit-picture"),
     path("trails/<str:ref>/", trails.trail, name="trail"),
 ]

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from console import clock
-from console.audit.looks import looks_of_person
+from console.audit.access_log.reading import looks_of_person
 from conversations.companies import register
 from conversations.stores.chats.keys import user_ids_of
 from tests import faults

@@ -4,7 +4,7 @@ import html
 
 import pytest
 
-from console.audit.looks import looks_of_conversation
+from console.audit.access_log.reading import looks_of_conversation
 from console.permissions import Role, Scope, Staff
 from console.refs import seal
 from conversations.models import Conversation

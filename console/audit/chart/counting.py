@@ -35,7 +35,7 @@ class DayCount:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """The days of a picture, oldest first, without gaps.
+    """The days of a chart, oldest first, without gaps.
 
     `read` is how many entries were read, `undated` how many of them have no readable time. `is_all`: nothing lies
     behind them; else `reaches` is the instant back to which everything was read, if anything was found. `older_days`:

@@ -10,10 +10,16 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
+from console.audit.access_log.forms import LOOKUPS, PersonLooks, RecipientLooks
+from console.audit.access_log.reading import (
+    check_conversation,
+    is_a_name,
+    looks_of_conversation,
+    looks_of_person,
+    person_url,
+)
+from console.audit.access_log.recipients import conversations_of, looks_of_recipient
 from console.audit.links import conversation_url
-from console.audit.looks import check_conversation, is_a_name, looks_of_conversation, looks_of_person, person_url
-from console.audit.looks_forms import LOOKUPS, PersonLooks, RecipientLooks
-from console.audit.looks_recipients import conversations_of, looks_of_recipient
 from console.audit.review.filters import LOOKS
 from console.audit.review.forms import CONVERSATION, About
 from console.errors import NotFound
@@ -26,7 +32,7 @@ from console.refs import seal, unseal
 
 @requires(Permission.AUDIT_REVIEW)
 @require_http_methods(["GET", "HEAD", "POST"])
-def looks(request: StaffRequest) -> HttpResponse:
+def access_log(request: StaffRequest) -> HttpResponse:
     """GET: the look-ups. POST `look`: one of them, which leads to its page."""
     return answer_lookup(request, LOOKUPS, partial(_found, request.staff), partial(_lookups, request))
 
@@ -53,9 +59,9 @@ def _lookups(
         "recipient_form": shown["recipient"],
         "own_url": person_url(request.staff.username),
         "nothing": nothing is not None,
-        "crumbs": [{"label": "Audit", "url": reverse("audit")}, {"label": "Who looked"}],
+        "crumbs": [{"label": "Audit", "url": reverse("audit")}, {"label": "Access log"}],
     }
-    return render(request, "audit/looks.html", context, status=status)
+    return render(request, "audit/access_log.html", context, status=status)
 
 
 @requires(Permission.AUDIT_REVIEW)
@@ -71,7 +77,7 @@ def person(request: StaffRequest, username: str) -> HttpResponse:
         "entries_url": _entries_url(actor=username),
         "crumbs": [*_crumbs(), {"label": username}],
     }
-    return render(request, "audit/looks_list.html", context)
+    return render(request, "audit/access_log_list.html", context)
 
 
 @requires(Permission.AUDIT_REVIEW)
@@ -89,7 +95,7 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
         "conversation_url": conversation_url(conversation_id, request.staff),
         "crumbs": [*_crumbs(), {"label": title}],
     }
-    return render(request, "audit/looks_list.html", context)
+    return render(request, "audit/access_log_list.html", context)
 
 
 @requires(Permission.AUDIT_REVIEW)
@@ -107,7 +113,7 @@ def recipient(request: StaffRequest, ref: str) -> HttpResponse:
         "conversations": list(urls),
         "crumbs": [*_crumbs(), {"label": title}],
     }
-    return render(request, "audit/looks_list.html", context)
+    return render(request, "audit/access_log_list.html", context)
 
 
 def _entries_url(**filters: str) -> str:
@@ -116,4 +122,4 @@ def _entries_url(**filters: str) -> str:
 
 
 def _crumbs() -> list[dict[str, Any]]:
-    return [{"label": "Audit", "url": reverse("audit")}, {"label": "Who looked", "url": reverse("audit-looks")}]
+    return [{"label": "Audit", "url": reverse("audit")}, {"label": "Access log", "url": reverse("audit-looks")}]

@@ -10,8 +10,8 @@ from django.test import Client
 from django.urls import reverse
 
 from console import clock, refs
-from console.audit import looks
-from console.audit.looks import looks_of_conversation, looks_of_person
+from console.audit.access_log import reading as looks
+from console.audit.access_log.reading import looks_of_conversation, looks_of_person
 from console.clock import to_iso
 from console.errors import NotFound
 from tests.items import conversation

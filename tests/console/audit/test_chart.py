@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from console import clock
 from console.audit.chart import counting
 from console.audit.chart.counting import DAYS_SHOWN, DayCount, counted
-from console.audit.chart.drawing import HEIGHT, Rect, draw, scale
+from console.audit.chart.rendering import HEIGHT, Rect, render_chart, scale
 from console.audit.review.filters import Review
 from console.audit.review.forms import CONVERSATION, About
 from console.audit.review.gathering import Gathered
@@ -93,7 +93,7 @@ def test_what_has_no_readable_time_is_counted_apart():
 
 def test_nothing_found_is_nothing_to_draw():
     assert days_of(()).days == ()
-    assert draw(()).bars == ()
+    assert render_chart(()).bars == ()
 
 
 COUNTS = st.lists(st.tuples(st.integers(0, 9**6), st.integers(0, 9**6)), min_size=1, max_size=DAYS_SHOWN)
@@ -104,7 +104,7 @@ COUNTS = st.lists(st.tuples(st.integers(0, 9**6), st.integers(0, 9**6)), min_siz
 
 @given(COUNTS)
 def test_bars_are_as_high_as_their_numbers_and_lie_within_the_picture(numbers):
-    picture = draw([DayCount(date(2026, 1, 1) + number * DAY, *each) for number, each in enumerate(numbers)])
+    picture = render_chart([DayCount(date(2026, 1, 1) + number * DAY, *each) for number, each in enumerate(numbers)])
     top = picture.base - picture.lines[-1].y
     highest = int(picture.lines[-1].text.replace(",", ""))
     edge = picture.left
@@ -136,13 +136,13 @@ def test_the_grid_has_few_lines_at_round_numbers(highest):
 @given(st.integers(1, DAYS_SHOWN))
 def test_dates_do_not_run_into_each_other_and_the_newest_has_one(count):
     days = [DayCount(date(2026, 1, 1) + number * DAY, 0, 1) for number in range(count)]
-    labels = draw(days).days
+    labels = render_chart(days).days
     assert all(after.x - before.x >= 47.9 for before, after in pairwise(labels))
     assert labels[-1].text == f"{days[-1].day.day} {days[-1].day:%b}"
 
 
 def test_a_bar_says_its_numbers():
-    (bar,) = draw([DayCount(date(2026, 11, 2), 1, 2000)]).bars
+    (bar,) = render_chart([DayCount(date(2026, 11, 2), 1, 2000)]).bars
     assert bar.words == "2 Nov 2026: 1 hand-off, 2,000 other actions"
     assert isinstance(bar.others, Rect)
 

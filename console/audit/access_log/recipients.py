@@ -7,9 +7,9 @@ from collections.abc import Callable
 from functools import partial
 
 from console import clock
+from console.audit.access_log.exports import Across
+from console.audit.access_log.reading import OF_PERSONS, Looks, person_in, rows_by_person
 from console.audit.history import read_entries
-from console.audit.looks import OF_PERSONS, Looks, person_in, rows_by_person
-from console.audit.looks_exports import Across
 from console.audit.queries import is_of
 from console.audit.review.filters import LOOKS, Review
 from console.audit.review.gathering import gather

@@ -2,7 +2,7 @@
 
 from django import forms
 
-from console.audit.looks import is_a_name
+from console.audit.access_log.reading import is_a_name
 from console.forms import PLAIN_TEXT, KeyField, LookupForm, by_look
 from console.staff.accounts import normal_username
 
@@ -15,7 +15,7 @@ class PersonLooks(LookupForm):
     username = forms.CharField(
         max_length=200,
         widget=forms.TextInput(attrs=dict(PLAIN_TEXT)),
-        error_messages={"required": "Type a username."},
+        error_messages={"required": "Enter a username."},
     )
 
     def clean_username(self) -> str:

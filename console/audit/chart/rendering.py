@@ -17,7 +17,7 @@ MOST_LINES = 5
 
 @dataclass(frozen=True, slots=True)
 class Rect:
-    """In the picture's own units, from its upper left corner."""
+    """In the chart's own units, from its upper left corner."""
 
     x: float
     y: float
@@ -45,7 +45,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class Chart:
     """Everything that is drawn. `lines` are the heights of the grid with their numbers, `days` the dates below.
 
     The numbers stand on both sides: a small screen shows one end only.
@@ -61,8 +61,8 @@ class Picture:
     right: float
 
 
-def draw(days: Sequence[DayCount]) -> Picture:
-    """The picture of these days, oldest first. Total: also of no day, and of days without entries."""
+def render_chart(days: Sequence[DayCount]) -> Chart:
+    """The chart of these days, oldest first. Total: also of no day, and of days without entries."""
     room = min(max(WIDTH_OF_BARS / len(days), NARROWEST), WIDEST) if days else WIDEST
     width = ceil(LEFT + room * max(len(days), 1) + RIGHT)
     base = float(HEIGHT - BOTTOM)
@@ -70,7 +70,7 @@ def draw(days: Sequence[DayCount]) -> Picture:
     unit = (base - TOP) / top
     bars = tuple(_bar(each, LEFT + number * room, room, base, unit) for number, each in enumerate(days))
     lines = tuple(Label(LEFT - 8, round(base - value * unit, 2), f"{value:,}") for value in range(0, top + 1, step))
-    return Picture(width, HEIGHT, bars, lines, _dates(days, room), base, LEFT, float(width - RIGHT))
+    return Chart(width, HEIGHT, bars, lines, _dates(days, room), base, LEFT, float(width - RIGHT))
 
 
 def scale(highest: int) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from django.views.decorators.http import require_safe
 
 from console.access import StaffRequest, requires
 from console.audit.chart.counting import DAYS_SHOWN, count_days
-from console.audit.chart.drawing import draw
+from console.audit.chart.rendering import render_chart
 from console.audit.review.forms import review_of
 from console.audit.review.gathering import look_ahead
 from console.audit.review.page import covered_words
@@ -20,8 +20,8 @@ from console.templatetags.console import zone_of
 
 @requires(Permission.AUDIT_REVIEW)
 @require_safe
-def picture(request: StaffRequest) -> HttpResponse:
-    """The picture with its numbers: a page, or for htmx the part of it that a review can show. Filters as there."""
+def chart(request: StaffRequest) -> HttpResponse:
+    """The chart with its numbers: a page, or for htmx the part of it that a review can show. Filters as there."""
     form, review, query = review_of(request.GET, request.staff)
     zone = zone_of(request.staff)
     plan = look_ahead(review, request.staff)
@@ -33,12 +33,12 @@ def picture(request: StaffRequest) -> HttpResponse:
         "covered": covered_words(Found((), covered=plan.covered, notices=plan.notices), review),
         "possible": bool(plan.partitions) or TRAIL_BY_TRAIL not in plan.notices,
         "counted": counted,
-        "picture": draw(counted.days),
+        "chart": render_chart(counted.days),
         "days": tuple(reversed(counted.days)),
         "days_shown": DAYS_SHOWN,
         "zone": zone.key,
         "review_url": f"{reverse('audit')}?{query}" if query else reverse("audit"),
-        "crumbs": [{"label": "Audit", "url": reverse("audit")}, {"label": "Picture"}],
+        "crumbs": [{"label": "Audit", "url": reverse("audit")}, {"label": "Chart"}],
     }
     is_fragment = request.htmx  # type: ignore[attr-defined]
-    return render(request, "audit/_picture.html" if is_fragment else "audit/picture.html", context)
+    return render(request, "audit/_chart.html" if is_fragment else "audit/chart.html", context)

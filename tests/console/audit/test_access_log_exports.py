@@ -7,9 +7,9 @@ import pytest
 from django.urls import reverse
 
 from console import clock, refs
-from console.audit import looks_exports
-from console.audit.looks import looks_of_conversation
-from console.audit.looks_exports import NO_INDEX, NOT_IN_SCOPE
+from console.audit.access_log import exports as looks_exports
+from console.audit.access_log.exports import NO_INDEX, NOT_IN_SCOPE
+from console.audit.access_log.reading import looks_of_conversation
 from console.clock import to_epoch, to_iso
 from tests.items import conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, auditor, signed_in
@@ -18,7 +18,7 @@ ID = f"{COMPANY}#pi-aaa-001#req1#447700900123"
 SHOWN = f"{COMPANY}#pi-aaa-001#req1#***-***-0123"
 DAY = timedelta(days=1)
 MAY = "exported as csv across conversations: may contain it"
-REASSURING = "Nobody looked"
+REASSURING = "Nobody opened it"
 
 
 def put(store, at: datetime, action: str, trail: str = ID, company: str = "", key: str = "", **payload) -> None:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from django.urls import reverse
 
 from console.audit import scoping
-from console.audit.looks_exports import NOWHERE, Across, exports_across
+from console.audit.access_log.exports import NOWHERE, Across, exports_across
 from console.audit.names import name_of
 from console.audit.queries import display_names, happened_at
 from console.audit.review.filters import LOOKS, NOBODY, Review

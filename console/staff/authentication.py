@@ -17,6 +17,7 @@ from console import clock, refs
 from console.audit import recording
 from console.audit.actions import SYSTEM_TRAIL, Action, Result, staff_trail
 from console.audit.recording import Actor, Entry, build, record_counted, record_where_possible
+from console.dynamodb.calls import submit
 from console.errors import BadReference, ConsoleError, Invalid, NotFound, TableMissing
 from console.refs import as_letters
 from console.staff import oidc, password_links, passwords, second_factor, sessions, throttling
@@ -165,8 +166,9 @@ def begin(account: StaffAccount, visit: Visit, method: str) -> str:
         previous_token=visit.previous_token,
         method=method,
     )
+    noting = submit(_note, account, StaffAccount.last_sign_in_at.set(clock.to_iso(clock.now())))
     throttling.forgive(account.username, visit.address, browser=visit.known_as)
-    _note(account, StaffAccount.last_sign_in_at.set(clock.to_iso(clock.now())))
+    noting.result()
     return token
 
 

@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from console.answers import FAILURES, answer, in_words
-from console.errors import Conflict, Invalid, NotFound
+from console.errors import Conflict, ConsoleError, Invalid, NotFound
 from console.staff.access import StaffRequest, requires
-from console.staff.permissions import Permission
+from console.staff.permissions import Permission, Staff
 from tenants import onboarding, settings
 from tenants.channel_types import TYPES, label_of
 from tenants.companies import linkable
@@ -203,10 +203,17 @@ def _review(page: _Page) -> HttpResponse:
     except FAILURES as error:
         problems = onboarding.problems_of(tenant_id, draft, staff)
         return page.show(error, problems=problems, problem=in_words(error, "the tenant"), **shown)
-    ready = readiness_of(load_tenant(tenant_id, staff), staff).complete
-    words = "Nothing is missing: you can activate the tenant." if ready else "What is still missing stands below."
-    messages.success(page.request, f"Everything is written. {words}")
+    messages.success(page.request, f"Everything is written. {_left_to_do(tenant_id, staff)}")
     return redirect("tenant", tenant_id)
+
+
+def _left_to_do(tenant_id: str, staff: Staff) -> str:
+    """What comes next. Everything is written by now: a store that no longer answers is no failure of that."""
+    try:
+        ready = readiness_of(load_tenant(tenant_id, staff), staff).complete
+    except ConsoleError:
+        return "The readiness list says whether anything is still missing."
+    return "Nothing is missing: you can activate the tenant." if ready else "What is still missing stands below."
 
 
 _ANSWERS: dict[str, Callable[[_Page], HttpResponse]] = {

@@ -5,7 +5,8 @@ in. The settings are saved as they are typed: the tenant has them from the begin
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from concurrent.futures import wait
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
@@ -18,11 +19,12 @@ from console.errors import Conflict, NotFound
 from console.permissions import TENANT, Permission, Staff
 from console.staff import known_companies
 from console.staff.models import StaffAccount
+from console.store.calls import submit
 from console.store.errors import ConditionFailed, TransactionRefused
 from console.trail.actions import Action, staff_trail
 from console.trail.recording import Actor, Entry
 from tenants import settings_text
-from tenants.channels import Claims, add_claim, check_free, claims_of
+from tenants.channels import Claims, add_claim, check_free, claims_among
 from tenants.companies import add_company, check_company
 from tenants.console_items import OnboardingDraft
 from tenants.keys import COMPANY, META, Channel, Kind, checked_name, checked_tenant_id, partition_of
@@ -155,9 +157,9 @@ def problems_of(tenant_id: str, draft: Draft, staff: Staff) -> dict[str, list[st
         found["admin"].append("There is no first administrator yet.")
     if not draft.channels and not _ids(tenant_id, Kind.CHANNEL):
         found["channels"].append("There is no channel yet, so no webhook would find this tenant.")
-    for channel in draft.channels:
+    for channel, claims in zip(draft.channels, claims_among(draft.channels), strict=True):
         try:
-            _claims(tenant_id, channel, staff)
+            _check_claims(tenant_id, [claims], staff)
         except Conflict as error:
             found["channels"].append(f"{channel.type} {channel.id}: {error}")
     return {step: words for step, words in found.items() if words}
@@ -175,10 +177,15 @@ def finish(tenant_id: str, draft: Draft, staff: Staff) -> None:
         raise Conflict("It is not complete yet: " + " ".join(_words(found)))
     for company_id in draft.companies:
         check_company(company_id, staff)
-    users = read_users(tenant_id)
+    reading = submit(read_users, tenant_id)
+    try:
+        claims = dict(zip(draft.channels, claims_among(draft.channels), strict=True))
+    finally:
+        wait([reading])
+    users = reading.result()
     if admin is not None:
         check_unique(users, admin, is_new=True)
-    claims = {channel: _claims(tenant_id, channel, staff) for channel in draft.channels}
+    _check_claims(tenant_id, claims.values(), staff)
     linked = _ids(tenant_id, Kind.COMPANY) if draft.companies else set()
 
     def add(writes: TransactWrite) -> None:
@@ -207,12 +214,11 @@ def finish(tenant_id: str, draft: Draft, staff: Staff) -> None:
         raise DraftChanged from error
 
 
-def _claims(tenant_id: str, channel: Channel, staff: Staff) -> Claims:
-    claims = claims_of(channel)
-    check_free(claims, staff, tenant_id)
-    if tenant_id in claims.tenants:
-        raise Conflict("The tenant already has this channel.")
-    return claims
+def _check_claims(tenant_id: str, found: Iterable[Claims], staff: Staff) -> None:
+    for claims in found:
+        check_free(claims, staff, tenant_id)
+        if tenant_id in claims.tenants:
+            raise Conflict("The tenant already has this channel.")
 
 
 def _ids(tenant_id: str, wanted: Kind) -> set[str]:

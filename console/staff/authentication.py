@@ -21,6 +21,7 @@ from console.staff import oidc, password_links, passwords, second_factor, sessio
 from console.staff.accounts import find
 from console.staff.models import PASSWORD, StaffAccount, StaffSession
 from console.staff.throttling import TooManyAttempts
+from console.store.calls import submit
 from console.trail import recording
 from console.trail.actions import SYSTEM_TRAIL, Action, Result, staff_trail
 from console.trail.recording import Actor, Entry, build, record_counted, record_where_possible
@@ -165,8 +166,9 @@ def begin(account: StaffAccount, visit: Visit, method: str) -> str:
         previous_token=visit.previous_token,
         method=method,
     )
+    noting = submit(_note, account, StaffAccount.last_sign_in_at.set(clock.to_iso(clock.now())))
     throttling.forgive(account.username, visit.address, browser=visit.known_as)
-    _note(account, StaffAccount.last_sign_in_at.set(clock.to_iso(clock.now())))
+    noting.result()
     return token
 
 

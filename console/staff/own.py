@@ -5,6 +5,7 @@ the browser that asked goes on with a new one, within the limits of the old, so 
 """
 
 from collections.abc import Sequence
+from concurrent.futures import wait
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -30,6 +31,7 @@ from console.staff import (
 )
 from console.staff.authentication import Visit
 from console.staff.models import OPENID_CONNECT, StaffAccount, StaffSession
+from console.store.calls import submit
 from console.trail.actions import Action, Result, staff_trail
 from console.trail.recording import Actor, Entry, build, record_where_possible
 
@@ -93,6 +95,10 @@ def check_applicable(staff: Staff, *, second_factor_on: bool | None = None) -> N
 def check_removable(staff: Staff) -> None:
     """Raise `NotApplicable` for an account without a second factor, and for a role that needs one."""
     check_applicable(staff, second_factor_on=True)
+    _check_not_required(staff)
+
+
+def _check_not_required(staff: Staff) -> None:
     if second_factor.is_required(staff.role.value):
         raise NotApplicable(
             "Your role needs a second factor, so you cannot remove yours. To use another phone, ask an "
@@ -173,8 +179,8 @@ def remove_second_factor(staff: Staff, current: str, *, visit: Visit) -> str:
 
     Raises `NotApplicable`, `WrongPassword`, `TooManyAttempts`, `Conflict`.
     """
-    check_removable(staff)
     account, session = _mine(staff, second_factor_on=True)
+    _check_not_required(staff)
     _check_password(account, current, visit, Action.SECOND_FACTOR_REMOVED)
     return _apply_here(account, session, second_factor.removal(), Action.SECOND_FACTOR_REMOVED)
 
@@ -213,9 +219,13 @@ def _own(staff: Staff) -> tuple[StaffAccount, StaffSession]:
     Both were checked when the request came in. Checked again here, because what follows gives this browser a session of
     the account's next epoch: never to one that was signed out in between. Raises `Conflict`.
     """
-    account = accounts.get(staff.username)
+    reading = submit(StaffSession.get, staff.session_id, consistent_read=True)
     try:
-        session = StaffSession.get(staff.session_id, consistent_read=True)
+        account = accounts.get(staff.username)
+    finally:
+        wait([reading])
+    try:
+        session = reading.result()
     except NotFound as error:
         raise Conflict(SIGNED_OUT) from error
     if not sessions.is_valid(account, session, clock.now()):

@@ -14,6 +14,7 @@ not counted, so they cannot prolong that. One conditional write decides, so para
 import logging
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -23,6 +24,7 @@ from console import clock
 from console.errors import ConsoleError, Throttled
 from console.refs import as_letters
 from console.schema.tables import table_name
+from console.store.calls import parallel
 from console.store.connection import call
 from console.store.errors import ConditionFailed
 
@@ -101,8 +103,8 @@ def forgive(name: str, address: str, *, browser: str = "") -> None:
     Never raises: the attempts stay counted for a while then, which only makes the next refusal come sooner.
     """
     try:
-        for each in _counts(name, address, browser):
-            _give_back(each) if each.kind in _SHARED else _forget(each)
+        counts = _counts(name, address, browser)
+        parallel(*(partial(_give_back if each.kind in _SHARED else _forget, each) for each in counts))
     except ConsoleError as error:
         logger.warning("Attempts to sign in could not be forgiven: %s", type(error).__name__)
 

@@ -13,10 +13,12 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import botocore.endpoint
 import pytest
@@ -28,6 +30,8 @@ from django.urls import reverse
 from console import clock
 from console import settings as console_settings
 from console.schema.tables import table_name
+from console.search import service as search
+from console.staff import throttling
 from console.staff.models import StaffAccount
 from console.store import calls, presence
 from conversations.handoff import settle
@@ -498,6 +502,91 @@ def test_a_store_that_keeps_everyone_waiting_holds_no_page_beyond_the_deadline(
         assert moving.latest <= settings.REQUEST_DEADLINE_SECONDS, (route, moving.latest)
         waited += fault.struck
     assert len(waited) > 20
+
+
+class _Slow:
+    """A clock that deadlines are measured by, which calls alone move on. What is submitted to a pool runs at once and
+    ends at its time, and who asks for its result goes on from there: so waits in parallel overlap, always alike."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.rounds = 0
+
+    def monotonic(self) -> float:
+        """What time it is where something is being done just now."""
+        return self.now
+
+    def pass_by(self, seconds: float) -> None:
+        """One call. `rounds` are how many of them have to follow each other."""
+        self.now += seconds
+        self.rounds = max(self.rounds, round(self.now / seconds))
+
+    def submit(self, work: Any, *args: Any, **kwargs: Any) -> "Future[Any]":
+        """In place of the pools."""
+        started, ended = self.now, _Ended(self)
+        try:
+            ended.set_result(work(*args, **kwargs))
+        except Exception as error:
+            ended.set_exception(error)
+        ended.at, self.now = self.now, started
+        return ended
+
+
+class _Ended(Future[Any]):
+    def __init__(self, slow: _Slow) -> None:
+        super().__init__()
+        self.slow, self.at = slow, 0.0
+
+    def result(self, timeout: float | None = None) -> Any:
+        self.slow.now = max(self.slow.now, self.at)
+        return super().result(timeout)
+
+    def exception(self, timeout: float | None = None) -> BaseException | None:
+        self.slow.now = max(self.slow.now, self.at)
+        return super().exception(timeout)
+
+
+# A bit more than two seconds: the console has something to do between calls.
+SLOW_SECONDS = 2.01
+
+
+def _asked_slowly(person: Person, url: str, form: dict[str, Any] | None = None, **more: Any) -> tuple[Answer, _Slow]:
+    slow = _Slow()
+    with (
+        mock.patch.object(calls, "time", slow),
+        mock.patch.object(calls, "_pool", slow),
+        mock.patch.object(search, "_pool", slow),
+        faults.before("", lambda: slow.pass_by(SLOW_SECONDS), times=faults.ALWAYS),
+    ):
+        return person.ask(url, form, **more), slow
+
+
+@pytest.mark.parametrize("route", sorted(row.name for row in ROUTES if "GET" in row.accepts))
+def test_two_seconds_for_every_call_give_every_page(store, world, settings, route):
+    settings.REQUEST_DEADLINE_SECONDS = console_settings.REQUEST_DEADLINE_SECONDS
+    for person, url in _readers(store, world, route):
+        for fragment in (False, True):
+            answer, slow = _asked_slowly(person, url, fragment=fragment)
+            assert answer.status in (200, 204, 302) or route in OFF, (url, slow.rounds, answer.body)
+            assert b"did not answer" not in answer.body, (url, slow.rounds)
+
+
+@pytest.mark.parametrize("route", sorted(row.name for row in ROUTES if "POST" in row.accepts))
+def test_two_seconds_for_every_call_let_every_form_through(store, world, settings, route):
+    settings.REQUEST_DEADLINE_SECONDS = console_settings.REQUEST_DEADLINE_SECONDS
+    person = _sender(store, world, route)
+    # Whoever tried to sign in just before is counted by two writes instead of one.
+    for each in store.all("STAFF"):
+        throttling.count(each["username"], "127.0.0.1")
+    before = taken(store)
+    for url, form in posts(world.ours, world, person.account)[route]:
+        put_back(store, before)
+        sound = person.ask(url, form)
+        put_back(store, before)
+        answer, slow = _asked_slowly(person, url, form)
+        said = (answer.status, answer.location.partition("?")[0])
+        assert said == (sound.status, sound.location.partition("?")[0]), (url, slow.rounds, answer.lines)
+        assert b"did not answer" not in answer.body, (url, slow.rounds, answer.lines)
 
 
 NEEDED_WHEN_SLOW = {

@@ -11,6 +11,8 @@ from itertools import islice
 from typing import Any
 from urllib.parse import quote
 
+from django.conf import settings
+
 from console import clock, remembering
 from console.schema.tables import TABLES
 from console.staff.models import StaffAccount
@@ -60,7 +62,7 @@ class Scene:
     ) -> tuple[Visit, Calls]:
         """The answer, and the calls to the store that it took."""
         # A message of an answer before this one is not part of this one.
-        for name in ("messages", "notices"):
+        for name in ("messages", "notices", settings.NOTICE_COOKIE_NAME):
             self.browser.client.cookies.pop(name, None)
         # Nor is anything remembered of it.
         remembering.forget_everything()

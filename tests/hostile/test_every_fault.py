@@ -221,7 +221,7 @@ def _problems_of_answer(answer: Answer, allowed: set[int]) -> Iterator[str]:
         yield f"status {answer.status}"
     if answer.status >= 400 and not any(each in answer.body for each in DESIGNED):
         yield f"no designed page: {answer.body[:200]!r}"
-    is_of_use = b"Trying again does not help" not in answer.body
+    is_of_use = b"Trying again will not help" not in answer.body
     if answer.status in (429, 503) and is_of_use and "Retry-After" not in answer.headers:
         yield "no Retry-After"
 

@@ -31,7 +31,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
 ROOT = Path(__file__).resolve().parents[2]
 OURS = tuple(f"{ROOT / app}{os.sep}" for app in ("console", "tenants", "conversations"))
 # Stands in for DynamoDB in this process: no request enters it in production.
-EMBEDDED = f"{ROOT / 'console' / 'dynamodb' / 'embedded'}"
+EMBEDDED = f"{ROOT / 'console' / 'store' / 'embedded'}"
 PARTS_OF_FUNCTIONS = ("<lambda>", "<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>", "<module>")
 
 Found = dict[str, set[str]]

@@ -117,7 +117,7 @@ PAGES = [
         "auditor",
         "audit-looks-conversation",
         "/audit/looks/people/amira/",
-        ["tbody th a", "text=Access log"],
+        ["tbody th a", "a.btn:has-text('Access log')"],
         "Access log",
     ),
     ("auditor", "events", EVENTS, [], "Idempotency"),

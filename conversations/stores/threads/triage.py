@@ -192,7 +192,7 @@ def _notices(threads: Sequence[Thread], read: Sequence[_Read], staff: Staff, *, 
         tail = " There are more to look through." if more else ""
         words.append(f"Looked through {which}, by their latest activity{reach}.{tail}")
     if failed := sum(each.failed for each in read):
-        words.append(f"{failed:,} of the threads could not be read just now.")
+        words.append(f"{failed:,} of the threads could not be read.")
     if cut := sum(not each.whole and not each.failed for each in read):
         words.append(f"{cut:,} of the threads are so long that only their latest messages were looked through.")
     return words

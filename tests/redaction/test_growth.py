@@ -97,6 +97,8 @@ def stored_as_reason(text):
     return waiting(5, request_id="hostile", hand_off_to_human_reason=text)
 
 
+# The real store holds no item that long; what is measured is the page.
+@pytest.mark.pages
 @pytest.mark.parametrize(("place", "stored"), [("conversation", stored_as_message), ("queue", stored_as_reason)])
 @pytest.mark.parametrize("name", STRANGERS)
 def test_pages_with_what_a_stranger_writes_take_time_in_proportion_to_its_length(store, place, stored, name):

@@ -6,7 +6,6 @@ in. The settings are saved as they are typed: the tenant has them from the begin
 
 import json
 from collections.abc import Iterable, Mapping
-from concurrent.futures import wait
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
@@ -19,7 +18,7 @@ from console.errors import Conflict, NotFound
 from console.permissions import TENANT, Permission, Staff
 from console.staff import known_companies
 from console.staff.models import StaffAccount
-from console.store.calls import submit
+from console.store.calls import beside
 from console.store.errors import ConditionFailed, TransactionRefused
 from console.trail.actions import Action, staff_trail
 from console.trail.recording import Actor, Entry
@@ -177,11 +176,8 @@ def finish(tenant_id: str, draft: Draft, staff: Staff) -> None:
         raise Conflict("It is not complete yet: " + " ".join(_words(found)))
     for company_id in draft.companies:
         check_company(company_id, staff)
-    reading = submit(read_users, tenant_id)
-    try:
+    with beside(read_users, tenant_id) as reading:
         claims = dict(zip(draft.channels, claims_among(draft.channels), strict=True))
-    finally:
-        wait([reading])
     users = reading.result()
     if admin is not None:
         check_unique(users, admin, is_new=True)

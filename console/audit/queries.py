@@ -16,7 +16,7 @@ from console.permissions import Role, Staff
 from console.redaction import redact, without_names
 from console.staff.models import StaffAccount
 from console.store.batches import batch_get
-from console.store.calls import parallel
+from console.store.calls import beside, parallel
 from console.store.existence import any_item
 from console.store.keys import fits
 from console.store.presence import index_ready
@@ -49,11 +49,10 @@ def trail_page(trail: str, staff: Staff, cursor: str = "") -> TrailPage:
     companies = {str(entry.plain("company_id")) for entry in entries if entry.plain("company_id")}
     position.companies = sorted(companies.union(position.companies))
     scoping.check_scope(trail, staff, position.companies)
-    found: list[Any] = parallel(
-        partial(page_of, entries, next_cursor=_seal(position, trail, staff)), partial(scoping.recipient_names, trail)
-    )
-    page: TrailPage = found[0]
-    return replace(page, rows=without_names_in(page.rows, found[1]), recipient=found[1])
+    with beside(scoping.recipient_names, trail) as reading:
+        page = page_of(entries, next_cursor=_seal(position, trail, staff))
+    names = reading.result()
+    return replace(page, rows=without_names_in(page.rows, names), recipient=names)
 
 
 def exists(company_id: str) -> bool:
@@ -212,6 +211,8 @@ def rows_of(entries: Sequence[AuditEntry]) -> TrailPage:
 
 def without_names_in(rows: Iterable[Row], names: tuple[str, ...]) -> tuple[Row, ...]:
     """Rows of one conversation's trail in which its recipient's names are masked (`scoping.recipient_names`)."""
+    if not names:
+        return tuple(rows)
     told = ("sentence", "note", "payload")
     return tuple(replace(row, **{name: without_names(getattr(row, name), names) for name in told}) for row in rows)
 

@@ -5,7 +5,6 @@ the browser that asked goes on with a new one, within the limits of the old, so 
 """
 
 from collections.abc import Sequence
-from concurrent.futures import wait
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -31,7 +30,7 @@ from console.staff import (
 )
 from console.staff.authentication import Visit
 from console.staff.models import OPENID_CONNECT, StaffAccount, StaffSession
-from console.store.calls import submit
+from console.store.calls import beside
 from console.trail.actions import Action, Result, staff_trail
 from console.trail.recording import Actor, Entry, build, record_where_possible
 
@@ -219,11 +218,8 @@ def _own(staff: Staff) -> tuple[StaffAccount, StaffSession]:
     Both were checked when the request came in. Checked again here, because what follows gives this browser a session of
     the account's next epoch: never to one that was signed out in between. Raises `Conflict`.
     """
-    reading = submit(StaffSession.get, staff.session_id, consistent_read=True)
-    try:
+    with beside(StaffSession.get, staff.session_id, consistent_read=True) as reading:
         account = accounts.get(staff.username)
-    finally:
-        wait([reading])
     try:
         session = reading.result()
     except NotFound as error:

@@ -8,7 +8,7 @@ import contextvars
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -103,6 +103,19 @@ _pool = ThreadPoolExecutor(max_workers=16, thread_name_prefix="dynamodb")
 def submit(work: Callable[..., T], *args: Any, **kwargs: Any) -> "Future[T]":
     """Start `work` on the shared pool with this request's budget; its result or error comes from `.result()`."""
     return _pool.submit(contextvars.copy_context().run, work, *args, **kwargs)
+
+
+@contextmanager
+def beside(work: Callable[..., T], *args: Any, **kwargs: Any) -> "Iterator[Future[T]]":
+    """Run `work` on the shared pool beside the block, which may call `parallel`: it has ended when the block is left.
+
+    `work` itself must not: what waits in the pool for others of the pool may wait for good.
+    """
+    future = submit(work, *args, **kwargs)
+    try:
+        yield future
+    finally:
+        wait([future])
 
 
 def parallel(*work: Callable[[], T]) -> list[T]:

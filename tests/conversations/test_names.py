@@ -3,12 +3,14 @@
 import html
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import urlencode
 
 import pytest
 
 from console.audit.review.forms import CONVERSATION, About
 from console.refs import seal
+from console.store import calls
 from conversations.records import HandOff, HandOffState, agent_shown
 from tests.conversations.test_conversation_view import HTMX, message, url_of
 from tests.conversations.test_lists_views import last_message_url
@@ -159,3 +161,18 @@ def test_a_holder_that_is_no_account_is_masked_wherever_it_is_shown(store, agent
 def test_an_account_is_shown_by_its_name():
     assert [agent_shown(name) for name in ("ada", "ada.lovelace-2", "")] == ["ada", "ada.lovelace-2", ""]
     assert HandOff(HandOffState.HELD, flag=True, agent="Ada Lovelace").agent_shown == "***"
+
+
+def test_the_names_are_read_beside_the_page_and_never_hold_up_what_the_page_reads(told, monkeypatch):
+    """What is read at once shares few threads: what waits on one of them for another may wait for good."""
+    client, trail = signed_in(auditor()), seal("trail", told["conversation_id"])
+    first = text_of(client.get(f"/audit/trails/{trail}/"))
+    entry_url = re.search(r'href="(/audit/entries/[^"]+)"', first)[1]
+    pool, asking = ThreadPoolExecutor(1, "only"), ThreadPoolExecutor(1, "asking")
+    monkeypatch.setattr(calls, "_pool", pool)
+    try:
+        for url in (f"/audit/trails/{trail}/", entry_url):
+            assert asking.submit(client.get, url).result(timeout=30).status_code == 200
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        asking.shutdown()

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from console import clock
@@ -15,7 +14,7 @@ from console.errors import ConsoleError, NotFound
 from console.permissions import Staff
 from console.redaction import redact, without_names
 from console.schema.tables import table_name
-from console.store.calls import parallel
+from console.store.calls import beside
 from console.store.connection import call
 from console.trail.models import AuditEntry
 
@@ -64,8 +63,9 @@ def load_entry(trail: str, sort_key: str, staff: Staff) -> EntryRecord:
     owners = scoping.check_scope(trail, staff, [company] if company else [])
     if entry is None:
         raise NotFound
-    read: list[Any] = parallel(partial(rows_and_records, [entry]), partial(scoping.recipient_names, trail))
-    (rows, records, missing), names = read
+    with beside(scoping.recipient_names, trail) as reading:
+        rows, records, missing = rows_and_records([entry])
+    names = reading.result()
     [row] = without_names_in(rows, names)
     previous_id = text_in(entry, "previous_action_id")
     return EntryRecord(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import wait
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,7 +12,7 @@ from console import clock
 from console.errors import NotAccepted, NotFound, TableMissing
 from console.permissions import Staff
 from console.store.batches import batch_get
-from console.store.calls import parallel, submit
+from console.store.calls import beside, parallel
 from console.store.keys import SORT_KEY_BYTES, fits
 from console.store.presence import index_absent
 from console.trees import text_of
@@ -53,11 +52,8 @@ def load(parts: tuple[str, ...], staff: Staff, asked: Asked) -> Loaded:
     all expired, out of scope) and the store's errors.
     """
     key = key_of(parts, staff)
-    reading = submit(metadata_of, key, staff)
-    try:
+    with beside(metadata_of, key, staff) as reading:
         window, later, notice = _messages(key, staff, asked)
-    finally:
-        wait([reading])
     metadata, foreign = reading.result()
     if foreign or not (metadata or window.items or window.rest or later):
         raise NotFound

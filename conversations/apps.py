@@ -21,7 +21,7 @@ class ConversationsConfig(AppConfig):
         from console.permissions import COMPANY, TENANT
         from console.search import finders
         from console.staff import known_companies, services
-        from conversations import stores as sources
+        from conversations import stores
         from conversations.companies import exists as company_exists
         from conversations.companies import names_for, project_names
         from conversations.indexer.section import TITLE, section
@@ -48,5 +48,5 @@ class ConversationsConfig(AppConfig):
         known_companies.register_existence(tenant_conversation_exists, TENANT)
         services.on_disabled.append(release_everything_of)
         context.register_count("queue", "queue-count")
-        sources.register(Chats())
-        sources.register(Threads())
+        stores.register(Chats())
+        stores.register(Threads())

@@ -40,12 +40,8 @@ class ChannelTaken(Conflict):
 
     def __init__(self, owner: str) -> None:
         self.owner = owner
-        words = (
-            f"The tenant {owner} has this channel."
-            if owner
-            else ("Another tenant has this channel. Ask an administrator.")
-        )
-        super().__init__(words)
+        somebody = "Another tenant has this channel. Ask an administrator."
+        super().__init__(f"The tenant {owner} has this channel." if owner else somebody)
 
 
 @dataclass(frozen=True, slots=True)

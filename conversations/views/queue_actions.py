@@ -49,7 +49,7 @@ def release_mine(request: StaffRequest) -> HttpResponse:
     if report.unread:
         where = "1 company was" if report.unread == 1 else f"{report.unread:,} companies were"
         messages.warning(
-            request, (f"{where} not searched to the end. Release anything else you hold there from its conversation.")
+            request, f"{where} not searched to the end. Release anything else you hold there from its conversation."
         )
     elif not released and not failed:
         messages.info(request, "You hold no conversation.")

@@ -221,9 +221,10 @@ def _problems_of_answer(answer: Answer, allowed: set[int]) -> Iterator[str]:
         yield f"status {answer.status}"
     if answer.status >= 400 and not any(each in answer.body for each in DESIGNED):
         yield f"no designed page: {answer.body[:200]!r}"
+    # Credentials and policies are mended by an operator: no time is named after which it would work, and only then.
     is_of_use = b"Trying again will not help" not in answer.body
-    if answer.status in (429, 503) and is_of_use and "Retry-After" not in answer.headers:
-        yield "no Retry-After"
+    if answer.status in (429, 503) and is_of_use != ("Retry-After" in answer.headers):
+        yield f"Retry-After: {answer.headers.get('Retry-After')}, {is_of_use=}"
 
 
 def _lies(sound: Answer, answer: Answer, *, names_only: bool = False) -> Iterator[str]:

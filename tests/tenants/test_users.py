@@ -149,7 +149,7 @@ def test_identities_that_the_platform_cannot_read_are_said_and_replaced_by_a_sav
     put_tenants(store)
     store.put("TENANTS", user("admin", channel_identities=stored))
     [shown] = load_tenant("outlocks", OLGA).users
-    assert "not " in " ".join(shown.flaws)
+    assert "The channel identities are not" in " ".join(shown.flaws)
     assert users.change("outlocks", changed(identities=()), shown.seen, OLGA)
     assert of(store, "outlocks")["USER#admin"]["channel_identities"] == "{}"
 

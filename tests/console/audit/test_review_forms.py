@@ -153,7 +153,7 @@ def test_what_is_not_understood_is_named_and_left_out(query, field, words):
 
 def test_a_company_out_of_scope_is_as_one_that_is_not_there():
     answers = [read(f"company={each}", LIMITED) for each in ("ci-bbb-002", "nonsense")]
-    assert {form.errors["company"][0] for form, _, _ in answers} == {("No company in your scope has that name or id.")}
+    assert {form.errors["company"][0] for form, _, _ in answers} == {"No company in your scope has that name or id."}
     assert {review for _, review, _ in answers} == {Review()}
     assert read("company=ci-aaa-001", LIMITED)[1].company == "ci-aaa-001"
 

@@ -139,7 +139,7 @@ def test_a_company_and_a_tenant_are_found_by_name_and_a_tenant_s_id_in_any_case(
         answer = signed_in(admin()).post("/search/", {"typed": typed})
         assert answer["Location"] == url
     _, page = found(signed_in(member()), "Lumen Lamps")
-    assert "No matches" in text_of(page)
+    assert "Nothing was found" in text_of(page)
 
 
 def test_what_is_in_no_index_and_a_number_without_its_country_are_told(filled):

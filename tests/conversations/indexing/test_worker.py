@@ -355,7 +355,7 @@ def test_health_tells_how_it_goes(store, ticking):
     late = read_health(ticking.now() + timedelta(seconds=61))
     assert late.is_stale
     assert not late.is_reliable
-    assert "No sign of the queue's indexer" in late.in_words(ticking.now() + timedelta(minutes=5))
+    assert "No sign of the queue's indexer for" in late.in_words(ticking.now() + timedelta(minutes=5))
 
 
 def test_health_costs_one_read(store):

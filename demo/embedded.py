@@ -82,7 +82,7 @@ def _dispatcher() -> WSGIApplication:
     """A WSGI application that gives each call to moto's application of its service and refuses everything else."""
     from moto.moto_server.werkzeug_app import create_backend_app
 
-    from console.store import embedded_speed
+    from demo import embedded_speed
 
     embedded_speed.apply()
     applications = {prefix: create_backend_app(service) for prefix, service in SERVICES.items()}  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What the console keeps of tenants in its own table: settings it saved last, what onboarding typed, half imports."""
+"""What the console keeps of tenants in its own table: settings it saved last, and what onboarding typed."""
 
 from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 
@@ -38,20 +38,4 @@ class OnboardingDraft(StoreModel):
     typed = UnicodeAttribute(default="{}")
     version = NumberAttribute(default=1)
     token = UnicodeAttribute(null=True)
-    expires_at = NumberAttribute(null=True)
-
-
-class ImportMark(StoreModel):
-    """`pk = TENANT#{tenant_id}`, `sk = IMPORT`: an import of the tenant that is not at its end.
-
-    `digest` is of what the file has of the tenant: only the same file may go on with it. Kept for 90 days.
-    """
-
-    class Meta(TableMeta):
-        table_key = "CONSOLE"
-
-    SORT_KEY = "IMPORT"
-    pk = UnicodeAttribute(hash_key=True)
-    sk = UnicodeAttribute(range_key=True, default=SORT_KEY)
-    digest = UnicodeAttribute(null=True)
     expires_at = NumberAttribute(null=True)

@@ -230,7 +230,7 @@ def _in_memory(name: str) -> list[dict[str, Any]] | None:
     """All items of a table as DynamoDB JSON, straight from moto's memory; None where only an answer has them right."""
     from moto.backends import get_backend
 
-    from console.store import embedded_speed
+    from demo import embedded_speed
 
     backends = [backend for account in get_backend("dynamodb").values() for backend in account.values()]
     found = [table for backend in backends for table_name, table in backend.tables.items() if table_name == name]

@@ -30,8 +30,6 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = tuple(f"{ROOT / app}{os.sep}" for app in ("console", "tenants", "conversations"))
-# Stands in for DynamoDB in this process: no request enters it in production.
-EMBEDDED = f"{ROOT / 'console' / 'store' / 'embedded'}"
 PARTS_OF_FUNCTIONS = ("<lambda>", "<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>", "<module>")
 
 Found = dict[str, set[str]]
@@ -52,7 +50,7 @@ def entered() -> Iterator[Found]:
             return
         seen.add(code)
         path = code.co_filename
-        if path.startswith(OURS) and not path.startswith(EMBEDDED) and code.co_name not in PARTS_OF_FUNCTIONS:
+        if path.startswith(OURS) and code.co_name not in PARTS_OF_FUNCTIONS:
             found[str(Path(path).relative_to(ROOT))].add(code.co_qualname)
 
     # Threads are told by `setprofile` only when they begin, and those of the pool live on from request to request.

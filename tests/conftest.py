@@ -17,7 +17,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from console.schema.tables import TABLES
 from demo import dynamodb_local
 from tests.direct import handed_over
-from tests.store import Store
+from tests.dynamodb import Store
 
 # Machines differ in speed: no example is failed for its time. CI tries the same examples each time, people new ones.
 hypothesis.settings.register_profile("suite", deadline=None, derandomize=bool(os.environ.get("CI")))
@@ -26,7 +26,7 @@ hypothesis.settings.load_profile("suite")
 # `pytest` without arguments. Whoever names tests, or gives an expression of markers, gets what they ask for.
 DAILY = "not slow and not crawl and not browser"
 # What the tests of a folder are. Whole files go to a process each: those of the first folders take longest.
-FOLDERS = {"browser": "browser", "hostile": "crawl", "access": "crawl"}
+FOLDERS = {"browser": "browser", "crawl": "crawl"}
 STORE_FIXTURES = {"store", "bare_store", "dynamodb"}
 
 

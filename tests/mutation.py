@@ -43,18 +43,18 @@ ACCEPTED = Path(__file__).with_name("mutation_accepted.txt")
 
 # What is mutated, and the tests that are to notice.
 TARGETS: dict[str, tuple[str, ...]] = {
-    "conversations/handoff": ("tests/conversations/handoff", "tests/conversations/test_hand_off_view.py"),
-    "tenants/channels.py": ("tests/tenants/test_channels.py", "tests/tenants/test_channel_conditions.py"),
+    "conversations/handoff": ("tests/store/conversations/handoff", "tests/store/conversations/test_hand_off_view.py"),
+    "tenants/channels.py": ("tests/store/tenants/test_channels.py", "tests/store/tenants/test_channel_conditions.py"),
     "console/permissions.py": (
-        "tests/console/staff/test_permissions.py",
-        "tests/console/staff/test_guard.py",
-        "tests/console/staff/test_directory.py",
+        "tests/unit/console/staff/test_permissions.py",
+        "tests/store/console/staff/test_guard.py",
+        "tests/store/console/staff/test_directory.py",
     ),
-    "console/access.py": ("tests/console/staff/test_guard.py",),
+    "console/access.py": ("tests/store/console/staff/test_guard.py",),
     "console/middleware.py": (
-        "tests/console/staff/test_guard.py",
-        "tests/console/staff/test_sessions.py",
-        "tests/console/staff/test_second_factor.py",
+        "tests/store/console/staff/test_guard.py",
+        "tests/store/console/staff/test_sessions.py",
+        "tests/store/console/staff/test_second_factor.py",
     ),
 }
 NEITHER = "not browser and not crawl and not slow"

@@ -2,7 +2,7 @@
 
 from console import clock, remembering
 from conversations.indexer.lease import LEASE, PARTITION
-from tests.store import Store
+from tests.dynamodb import Store
 
 
 def filled(store: Store) -> None:

@@ -88,7 +88,7 @@ def build(endpoint: str, sizes: tuple[int, ...]) -> str:
     from conversations.reading import reference_of
     from demo.dynamodb_local import plain_client
     from tests.bench import platform
-    from tests.store import to_dynamodb
+    from tests.dynamodb import to_dynamodb
 
     settings.DYNAMODB_ENDPOINT = endpoint
     client = plain_client(endpoint)

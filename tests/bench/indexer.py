@@ -25,7 +25,7 @@ def measure(store: Any, flags: int, writers: int) -> dict[str, float]:
     from console import clock
     from conversations.indexer.streams import following
     from conversations.indexer.worker import Worker
-    from tests.conversations.handoff.kit import KEY, conversation
+    from tests.support.conversations.handoff.kit import KEY, conversation
 
     keys = [{**KEY, "conversation_id": f"ci-aaa-001#p#{number}#1"} for number in range(flags)]
     store.put_all("CONVERSATIONS", [conversation(**key) for key in keys])
@@ -86,7 +86,7 @@ def main() -> int:
     from django.conf import settings
 
     from demo.dynamodb_local import DynamoDBLocal
-    from tests.store import Store
+    from tests.dynamodb import Store
 
     with DynamoDBLocal() as server:
         settings.DYNAMODB_ENDPOINT = server.endpoint

@@ -14,7 +14,7 @@ import urllib3
 
 from console import clock
 from conversations.models import held_in, waiting_in
-from tests.store import to_dynamodb
+from tests.dynamodb import to_dynamodb
 
 BATCH = 25
 WRITERS = 4

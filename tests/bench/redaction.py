@@ -20,7 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
-from tests.redaction.hostile import hostile_inputs
+from tests.support.redaction.hostile import hostile_inputs
 
 PAYLOAD, PAGE, PER_PAGE = 4096, 132_000, 50
 IN_A_ROW = 20

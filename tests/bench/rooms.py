@@ -8,7 +8,7 @@ that the request starts. A function counts once however often it runs; lambdas a
 function that they stand in; a file counts when one of its functions does.
 
 Each request is made once before it is counted, about an object of its own, so that what a worker looks up once (routes,
-templates, clients) is not in the count. The store is the one of the tests, in this process, filled with `tests.world`.
+templates, clients) is not in the count. The store is the tests' own, in this process, with `tests.scenario` in it.
 --files lists the files with the functions that run.
 """
 
@@ -84,24 +84,24 @@ def requests_of(store: Any) -> Mapping[str, tuple[Prepare, Prepare]]:
     from django.urls import reverse
 
     from tests.people import signed_in
-    from tests.world import build, hand_offs, posts
-    from tests.world.requests import ref
+    from tests.scenario import build, hand_offs, posts
+    from tests.scenario.requests import ref
 
-    world = build(store)
-    ours = world.ours
-    agent, auditor, admin = (signed_in(world.people[role]) for role in ("agent", "auditor", "admin"))
+    scenario = build(store)
+    ours = scenario.ours
+    agent, auditor, admin = (signed_in(scenario.people[role]) for role in ("agent", "auditor", "admin"))
 
     def get(browser: Any, address: str) -> tuple[Prepare, Prepare]:
         return (lambda: lambda: browser.get(address),) * 2
 
     def take_over(purpose: str) -> Ask:
         address = reverse("conversation-hand-off", args=[ref(ours, purpose)])
-        forms = hand_offs(ours, world.people["agent"].as_staff())
+        forms = hand_offs(ours, scenario.people["agent"].as_staff())
         form = next(form for url, form in forms if url == address)
         return lambda: agent.post(address, form)
 
     def save_settings(messages_per_day: str) -> Ask:
-        address, form = posts(ours, world, world.people["admin"])["tenant-settings-change"][0]
+        address, form = posts(ours, scenario, scenario.people["admin"])["tenant-settings-change"][0]
         return lambda: admin.post(address, form | {"messages_per_day": messages_per_day})
 
     return {
@@ -129,7 +129,7 @@ def main() -> None:
     from django.conf import settings
 
     from demo.embedded import EmbeddedDynamoDB
-    from tests.store import Store
+    from tests.dynamodb import Store
 
     with EmbeddedDynamoDB() as embedded:
         settings.DYNAMODB_ENDPOINT = embedded.endpoint

@@ -63,7 +63,7 @@ def environment(size: int) -> Iterator[None]:
 
 def fill(client: Any, table: str, items: Iterable[Item]) -> None:
     """Write all items to the table of that name, 25 at a time, from a few threads."""
-    from tests.store import to_dynamodb
+    from tests.dynamodb import to_dynamodb
 
     def write(batch: list[Item]) -> None:
         requests = [{"PutRequest": {"Item": to_dynamodb(each)}} for each in batch]

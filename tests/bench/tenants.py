@@ -16,7 +16,7 @@ USERS = 50
 
 def items(total: int) -> Iterator[Item]:
     """Every item of so many tenants, their guards too."""
-    from tests.tenants.items import mapping, tenant, user
+    from tests.support.tenants.items import mapping, tenant, user
 
     for number in range(total):
         tenant_id = f"tenant-{number:05}"

@@ -11,7 +11,7 @@ from typing import Any
 from playwright.sync_api import BrowserContext, Page, expect
 
 from console.bidi import spelled_out
-from tests.hostile.strings import STRINGS, storable
+from tests.crawl.hostile.strings import STRINGS, storable
 
 TAG = re.compile(r"~([a-z]{4})~")
 SPACE = re.compile(r"\s+")
@@ -116,7 +116,7 @@ AS_JSON = ("settings.own_key", "saved.own_key")
 
 
 class Texts:
-    """Deals a group of strings out to the stored texts of one world."""
+    """Deals a group of strings out to the stored texts of one scenario."""
 
     def __init__(self, group: tuple[str, ...]) -> None:
         self.group = group

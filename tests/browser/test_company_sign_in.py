@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Demo, pages, running_demo
 from tests.browser.looks import LOOKS, check_look
-from tests.console.staff.oidc.identity_provider import IdentityProvider
+from tests.support.console.staff.oidc.identity_provider import IdentityProvider
 
 SHOWN = {look: LOOKS[look] for look in ("light", "light-360", "dark-360")}
 

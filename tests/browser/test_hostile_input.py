@@ -6,9 +6,9 @@ from typing import Any
 from urllib.parse import quote
 
 from tests.browser.hostile import SPELLINGS, plain
-from tests.hostile.strings import STRINGS, joined, storable
+from tests.crawl.hostile.strings import STRINGS, joined, storable
 from tests.people import COMPANY
-from tests.world import person
+from tests.scenario import person
 
 GROUPS = 10
 FIND = "/conversations/find/"

@@ -23,12 +23,12 @@ from django.urls import reverse
 from conversations.reading import reference_of
 from conversations.stores.tenant_conversations.reading import reference_of as tenant_reference_of
 from tests.browser.hostile import SPELLINGS, Texts, Visitor, plain, press_all
-from tests.hostile.strings import LONG_WORD, STRINGS, storable
+from tests.crawl.hostile.strings import LONG_WORD, STRINGS, storable
+from tests.dynamodb import from_dynamodb
 from tests.people import COMPANY
-from tests.store import from_dynamodb
-from tests.tenants.items import tenant, user
-from tests.world import Side, World, build, person, urls
-from tests.world.tenants import ONBOARDED
+from tests.scenario import Scenario, Side, build, person, urls
+from tests.scenario.tenants import ONBOARDED
+from tests.support.tenants.items import tenant, user
 
 EVERY = int(os.environ.get("HOSTILE_EVERY", 4))
 DEALT = STRINGS[::EVERY]
@@ -75,12 +75,12 @@ IN_PART = {
 SHOWN_OF_A_TEXT = 100
 
 
-def pages_of(world: World, role: str, *sides: Side) -> list[tuple[str, str]]:
+def pages_of(scenario: Scenario, role: str, *sides: Side) -> list[tuple[str, str]]:
     """What is visited as that role: (name of the page, address), and all conversations of these sides."""
-    account = world.people[role]
+    account = scenario.people[role]
     found = [
         (f"{role}: {name}", url)
-        for name, addresses in urls(world.ours, world, account).items()
+        for name, addresses in urls(scenario.ours, scenario, account).items()
         for url in (addresses if name in WHOLE else addresses[:1])
         if name not in LED_TO and not re.search(r"[?&](page|channel|name|tab=waiting)\b", url)
     ]
@@ -93,10 +93,10 @@ def pages_of(world: World, role: str, *sides: Side) -> list[tuple[str, str]]:
 
 
 def tour(
-    visitor: Visitor, world: World, role: str, texts: Texts | None = None, wanted: Callable[[str], object] = bool
+    visitor: Visitor, scenario: Scenario, role: str, texts: Texts | None = None, wanted: Callable[[str], object] = bool
 ) -> None:
     """Every page of that role, with what htmx puts into it; for texts of which pages show a part, all conversations."""
-    for kind, url in pages_of(world, role, *((world.ours,) if texts else ())):
+    for kind, url in pages_of(scenario, role, *((scenario.ours,) if texts else ())):
         if not wanted(kind):
             continue
         visitor.page.goto(url)
@@ -107,11 +107,11 @@ def tour(
         visitor.look(kind, texts if is_there and kind.partition(": ")[2] not in UNCOUNTED else None)
 
 
-def peek(visitor: Visitor, world: World, role: str, texts: Texts | None = None) -> None:
+def peek(visitor: Visitor, scenario: Scenario, role: str, texts: Texts | None = None) -> None:
     """A conversation that one holds, opened as somebody with other rights, with its recipient and timeline."""
     for kind, url in (
         (f"{role}: queue", reverse("queue") + "?tab=mine"),
-        (f"{role}: conversation", reverse("conversation", args=[world.ours.conversation_ref])),
+        (f"{role}: conversation", reverse("conversation", args=[scenario.ours.conversation_ref])),
     ):
         visitor.page.goto(url)
         if "conversation" in kind:
@@ -140,10 +140,10 @@ def test_every_string_in_every_stored_text_is_shown_as_text(store, visit):
     for group, tours in rounds:
         store.empty()
         texts = Texts(group)
-        world = build(store, texts)
+        scenario = build(store, texts)
         for role, go in tours:
-            visitor = visit(world.people[role])
-            go(visitor, world, role, texts)
+            visitor = visit(scenario.people[role])
+            go(visitor, scenario, role, texts)
             visitor.page.close()
             for kind, names in visitor.shown.items():
                 for name, codes in names.items():
@@ -176,14 +176,14 @@ def to_be_seen(kind: str, name: str, codes: set[str]) -> set[str]:
 
 def test_strings_in_json_text_are_shown_as_text(store, visit):
     """Writers that store messages as JSON text can leave halves of pairs in it, which no DynamoDB text can hold."""
-    world = build(store)
+    scenario = build(store)
     texts = Texts(STRINGS)
     entries = []
     for each in STRINGS:
         call = {"type": "tool_use", "name": each, "input": json.dumps({"q": each, each: "a key"})}
         entries.append({"role": each, "content": [call, each]})
-    visitor = visit(world.people["admin"])
-    recipient, conversation_id = world.ours.keys["ai"]
+    visitor = visit(scenario.people["admin"])
+    recipient, conversation_id = scenario.ours.keys["ai"]
     url = reverse("conversation", args=[reference_of(recipient, conversation_id)])
     key = {"primary_channel": recipient, "conversation_id": conversation_id}
     for start in range(0, len(entries), 50):
@@ -204,11 +204,11 @@ def test_strings_in_json_text_are_shown_as_text(store, visit):
 
 def test_strings_in_tenants_conversations_are_shown_as_text(store, visit):
     """Each alone in what pages cut to a line, in structured messages, and in text that is no JSON."""
-    world = build(store)
+    scenario = build(store)
     texts = Texts(STRINGS)
     listed = reverse("tenant-conversations", args=[COMPANY])
     url = reverse("tenant-conversation", args=[COMPANY, tenant_reference_of(COMPANY, "conv-read")])
-    visitor = visit(world.people["admin"], widths=(360, 1280))
+    visitor = visit(scenario.people["admin"], widths=(360, 1280))
 
     def seen_with(messages: str) -> str:
         store.update("TENANT_CONVERSATIONS", {"pk": COMPANY, "sk": "conv-read"}, messages=messages)
@@ -269,15 +269,15 @@ def test_every_string_in_every_row_of_tenants_is_shown_as_text(store, visit):
 
 
 def test_word_of_five_thousand_letters_never_scrolls_a_page_sideways(store, visit):
-    world = build(store, lambda name: f"{LONG_WORD}{name}")
+    scenario = build(store, lambda name: f"{LONG_WORD}{name}")
     for role, go in (("admin", tour), ("agent", peek)):
-        go(visit(world.people[role], widths=(360, 1280)), world, role)
+        go(visit(scenario.people[role], widths=(360, 1280)), scenario, role)
 
 
 def test_every_string_in_every_cell_of_a_list_is_shown_as_text(store, visit):
     """A row for each string, alone in every text of it: what lists cut short shows its beginning, and that is text."""
-    world = build(store)
-    recipient, conversation_id = world.ours.keys["waiting"]
+    scenario = build(store)
+    recipient, conversation_id = scenario.ours.keys["waiting"]
     item = store.raw("CONVERSATIONS", primary_channel=recipient, conversation_id=conversation_id)
     assert item is not None
     item = from_dynamodb(item)
@@ -293,7 +293,7 @@ def test_every_string_in_every_cell_of_a_list_is_shown_as_text(store, visit):
     store.put("CONSOLE", {"pk": "COMPANIES", "sk": COMPANY, "name": "A company", "source": "test"})
     visitor = visit(account, widths=(360, 1280))
     page = visitor.page
-    for start in (f"/conversations/companies/{COMPANY}/", f"/conversations/recipients/{world.ours.recipient_ref}/"):
+    for start in (f"/conversations/companies/{COMPANY}/", f"/conversations/recipients/{scenario.ours.recipient_ref}/"):
         page.goto(start)
         texts: list[str] = []
         for _ in range(10):

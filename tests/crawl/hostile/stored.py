@@ -1,0 +1,93 @@
+"""All that is stored, taken down and put back: for tests that try one action many times over."""
+
+import copy
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from console.schema.tables import TABLES, table_name
+from tests.dynamodb import Store, from_dynamodb
+
+Item = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Every table's items as DynamoDB JSON, by table key; `memory` is moto's own copy of them."""
+
+    tables: dict[str, list[Item]]
+    memory: dict[str, Any]
+
+    def plain(self, table_key: str) -> list[Item]:
+        """The items of a table as plain Python."""
+        return [from_dynamodb(item) for item in self.tables[table_key]]
+
+    def by_key(self, table_key: str) -> dict[tuple[str, ...], Item]:
+        """The items of a table by their keys."""
+        spec = TABLES[table_key]
+        names = [each.name for each in (spec.hash, spec.range) if each]
+        return {tuple(str(*item[name].values()) for name in names): item for item in self.tables[table_key]}
+
+
+def taken(store: Store, *, to_put_back: bool = True) -> Stored:
+    """What is stored now, straight from moto's memory: reading every table over HTTP costs more.
+
+    What is only looked at need not be copied `to_put_back`.
+    """
+    if store.local:
+        return Stored({key: list(store._scan(table_name(key))) for key in TABLES}, {})
+    tables = {key: list(store._scan(table_name(key))) for key in _moto_tables()}
+    return Stored(tables, {key: _copied(table) for key, table in _moto_tables().items()} if to_put_back else {})
+
+
+def put_back(store: Store, stored: Stored) -> None:
+    """Make the store hold exactly what was taken down."""
+    if store.local:
+        store.empty()
+        for key, items in stored.tables.items():
+            store._batch(table_name(key), [{"PutRequest": {"Item": item}} for item in items])
+        return
+    for key, table in _moto_tables().items():
+        table.items = _copied(table, stored.memory[key])
+
+
+def keep_only(store: Store, wanted: Callable[[str, Item], bool]) -> None:
+    """Drop every item but those of which `wanted` (table key, item as plain Python) says so."""
+    for key, items in taken(store, to_put_back=False).tables.items():
+        names = [each.name for each in (TABLES[key].hash, TABLES[key].range) if each]
+        unwanted = [item for item in items if not wanted(key, from_dynamodb(item))]
+        _drop(store, key, [{name: item[name] for name in names} for item in unwanted])
+
+
+def _drop(store: Store, table_key: str, keys: list[Item]) -> None:
+    """Delete the items with these keys: from moto's memory, as each call would cost more than all of them."""
+    if store.local:
+        store._batch(table_name(table_key), [{"DeleteRequest": {"Key": key}} for key in keys])
+        return
+    from moto.dynamodb.models.dynamo_type import DynamoType
+
+    items = _moto_tables()[table_key].items
+    for first, *second in (map(DynamoType, key.values()) for key in keys):
+        if second:
+            del items[first][second[0]]
+        else:
+            del items[first]
+
+
+def _moto_tables() -> dict[str, Any]:
+    from moto.backends import get_backend
+
+    keys = {table_name(key): key for key in TABLES}
+    backends = [backend for account in get_backend("dynamodb").values() for backend in account.values()]
+    return {keys[name]: table for backend in backends for name, table in backend.tables.items() if name in keys}
+
+
+def _copied(table: Any, items: Any = None) -> Any:
+    """A table's items, or these, as moto holds them. Only the items themselves are ever changed."""
+    items = table.items if items is None else items
+    if table.range_key_attr is None:
+        return defaultdict(dict, {key: copy.deepcopy(item) for key, item in items.items()})
+    return defaultdict(
+        dict, {key: {name: copy.deepcopy(item) for name, item in held.items()} for key, held in items.items()}
+    )

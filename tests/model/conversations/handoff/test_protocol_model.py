@@ -1,0 +1,84 @@
+"""All interleavings of the hand-off's protocol: the rules suffice, and each of them is needed."""
+
+from dataclasses import fields
+
+import pytest
+
+from tests.model.conversations.handoff.protocol_model import Form, Item, Model, Rules, without
+
+AI, WAITING = Item(False, "", ""), Item(True, "", "")
+
+SCENARIOS = {
+    "hand back, the answer lost, the form sent again": (
+        Item(True, "ana", ""),
+        {"H": Form("hand_back", "ana", Item(True, "ana", ""))},
+        [("submit", "H"), ("submit", "H")],
+    ),
+    "take, clicked twice, and a colleague takes it from there": (
+        WAITING,
+        {"A": Form("take", "ana", WAITING), "B": Form("steal", "ben", Item(True, "ana", "A"))},
+        [("submit", "A"), ("submit", "A"), ("submit", "B")],
+    ),
+    "two take it at once": (
+        WAITING,
+        {"A": Form("take", "ana", WAITING), "B": Form("take", "ben", WAITING)},
+        [("submit", "A"), ("submit", "B")],
+    ),
+    "take while the reconciler runs": (
+        WAITING,
+        {"A": Form("take", "ana", WAITING)},
+        [("submit", "A"), ("reconcile", 1)],
+    ),
+    "take over, hand back, a late packet of the first": (
+        AI,
+        {"A": Form("take_over", "ana", AI), "H": Form("hand_back", "ana", Item(True, "ana", "A"))},
+        [("submit", "A"), ("submit", "H")],
+    ),
+    "take, the platform clears the flag, a colleague takes over": (
+        WAITING,
+        {"A": Form("take", "ana", WAITING), "B": Form("take_over", "ben", Item(False, "ana", "A"))},
+        [("submit", "A"), ("submit", "B"), ("platform", False)],
+    ),
+}
+# Beyond the six: what a retry, the platform and the reconciler can do to one another.
+HARDER = {
+    "take, clicked twice, the platform clears the flag and sets it again": (
+        WAITING,
+        {"A": Form("take", "ana", WAITING)},
+        [("submit", "A"), ("submit", "A"), ("platform", False), ("platform", True)],
+    ),
+    "two take it at once while the reconciler runs": (
+        WAITING,
+        {"A": Form("take", "ana", WAITING), "B": Form("take", "ben", WAITING)},
+        [("submit", "A"), ("submit", "B"), ("reconcile", 1)],
+    ),
+    "take and release while the reconciler runs": (
+        WAITING,
+        {"A": Form("take", "ana", WAITING), "R": Form("release", "ana", Item(True, "ana", "A"))},
+        [("submit", "A"), ("submit", "R"), ("reconcile", 1)],
+    ),
+    "two reconcilers at once": (
+        WAITING,
+        {"A": Form("take", "ana", WAITING)},
+        [("submit", "A"), ("reconcile", 1), ("reconcile", 2)],
+    ),
+}
+ALL = SCENARIOS | HARDER
+NAIVE = Rules(*[False] * len(fields(Rules)))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_with_the_rules_every_interleaving_ends_well(name):
+    states, wrong = Model(*ALL[name], Rules()).explore()
+    assert wrong == {}
+    assert states > 30
+
+
+def test_without_any_rule_the_six_go_wrong():
+    bad = [name for name, scenario in SCENARIOS.items() if Model(*scenario, NAIVE).explore()[1]]
+    assert len(bad) >= 5
+
+
+@pytest.mark.parametrize("rule", [field.name for field in fields(Rules)])
+def test_each_rule_is_needed(rule):
+    assert any(Model(*scenario, without(rule)).explore()[1] for scenario in ALL.values())

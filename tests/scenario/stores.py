@@ -1,0 +1,70 @@
+"""Requests of the other stores' pages: each store's places, look-ups and acts, by the routes that all of them share."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from console.permissions import Staff
+from conversations.stores.adapter import Asked
+from conversations.stores.addresses import action_address, address_of, reference_of
+from conversations.stores.records import a_list
+from conversations.stores.threads.adapter import Threads
+from tests.scenario import chats, threads
+
+if TYPE_CHECKING:
+    from tests.scenario import Side
+
+Post = tuple[str, dict[str, Any]]
+# What an address calls what the adapters are asked with.
+_NAMES = {"cursor": "page", "before": "before"}
+ROUTES = {"list": "source-list", "record": "source-record"}
+
+
+def urls(side: Side, staff: Staff) -> dict[str, list[str]]:
+    """Every GET. Threads come first: they are there for whoever may see the company; chats belong to none."""
+    found: dict[str, list[str]] = {
+        "source": [reverse("source", args=[name]) for name in ("threads", "chats")],
+        "source-find": [reverse("source-find", args=[name]) for name in ("threads", "chats")],
+        "source-list": [],
+        "source-record": [],
+        "source-action": [url for url, _ in posts(side)["source-action"]],
+    }
+    for name, places in (("threads", threads.places(side)), ("chats", chats.places(side.name))):
+        for place in places:
+            found[ROUTES[place.kind]].append(address_of(name, place).partition("#")[0])
+    listed = ("org", side.company_id)
+    reader = replace(threads.READER, username=staff.username)
+    second = Threads().listing(listed, reader, Asked()).next
+    assert second, "the organisation's threads have to have a second page"
+    for name, cursors in (
+        ("threads", [(a_list(*listed), "cursor", second)]),
+        ("chats", chats.cursors(side.name, staff)),
+    ):
+        for place, asked, cursor in cursors:
+            found[ROUTES[place.kind]].append(f"{address_of(name, place)}?{urlencode({_NAMES[asked]: cursor})}")
+    return found
+
+
+def posts(side: Side) -> dict[str, list[Post]]:
+    """Every POST: the look-ups, and what can be done to a record."""
+    looked = (("threads", threads.lookups(side)), ("chats", chats.lookups(side.name)))
+    acted = (("threads", threads.acts(side)), ("chats", chats.acts(side.name)))
+    return {
+        "source-find": [(reverse("source-find", args=[name]), form) for name, forms in looked for form in forms],
+        "source-action": [
+            (action_address(name, action, parts), form) for name, acts in acted for action, parts, form in acts
+        ],
+    }
+
+
+def refs(side: Side) -> dict[str, list[str]]:
+    """Sealed references of that side's threads, by route. Chats belong to no company."""
+    found: dict[str, list[str]] = {"source-list": [], "source-record": []}
+    for place in threads.places(side):
+        found[ROUTES[place.kind]].append(reference_of("threads", place.kind, place.parts))
+    acted = [reference_of("threads", "record", parts) for _, parts, _ in threads.acts(side)]
+    return {name: list(dict.fromkeys(each)) for name, each in found.items()} | {"source-action": acted}

@@ -1,0 +1,228 @@
+"""The assistant's threads of one side, whose id as an organisation is the company's; and the places they have."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from console.clock import to_epoch
+from console.permissions import Role, Scope, Staff
+from conversations.stores.adapter import Asked
+from conversations.stores.records import Place, a_list, a_record
+from conversations.stores.threads.adapter import Threads
+from conversations.stores.threads.cursors import anchor_of
+from conversations.stores.threads.feedback import seen_of
+from conversations.stores.threads.keys import key_of
+from conversations.stores.threads.loading import message_at
+
+if TYPE_CHECKING:
+    from tests.scenario import Side
+    from tests.scenario.items import Texts
+
+READER = Staff("reader", "Reader", Role.ADMIN, Scope(everything=True))
+TENANT, USER, FILLER_USER = "tenant", "reader-1", "reader-2"
+# What each thread is there for; `read` has everything in it that a message may have.
+READ, APART, LONG, DRIFTED, EXPIRED, BARE = (
+    "thr-read",
+    "thr-apart",
+    "thr-long",
+    "thr-drifted",
+    "thr-expired",
+    "thr-bare",
+)
+# More than a page of an organisation's list and of its feedback.
+FILLERS = 52
+# The message that is given feedback.
+GIVEN = "given"
+
+
+def items(company_id: str, texts: Texts, now: datetime) -> list[dict[str, Any]]:
+    """Threads under both shapes of keys, their messages, and what other writers made of them."""
+    now = now.replace(microsecond=0)
+    base = f"{company_id}#{TENANT}#{USER}"
+    made = [
+        thread(base, READ, now, texts("threads.title"), PK=base, origin=texts("threads.origin"))
+        | {texts("threads.unknown attribute"): {texts("threads.unknown key"): texts("threads.unknown")}},
+        thread(base, APART, now - timedelta(hours=1), texts("threads.apart.title"), is_temporary=True),
+        thread(base, LONG, now - timedelta(hours=2), texts("threads.long.title")),
+        thread(base, EXPIRED, now, texts("threads.expired.title"), ExpiryTime=to_epoch(now - timedelta(days=2))),
+        thread(
+            base,
+            DRIFTED,
+            now,
+            {"text": texts("threads.drifted.title")},
+            origin=[texts("threads.drifted.origin")],
+            created_at=texts("threads.drifted.created_at"),
+            user_message_count=texts("threads.drifted.count"),
+            SKTimestampThread=f"THREAD#{to_epoch(now)}.5#{DRIFTED}",
+            ExpiryTime=None,
+        ),
+    ]
+    made += messages(f"{base}#{READ}", texts, now)
+    made += [message(f"{base}#{APART}", "apart", now, texts("threads.apart.message"))]
+    made += [message(f"{base}#{EXPIRED}", "x", now, texts("threads.expired"), ExpiryTime=to_epoch(now) - 100)]
+    # Its metadata is gone.
+    made += [
+        message(f"{base}#{BARE}", "bare", now, texts("threads.bare"), verso="up", feedback=texts("threads.bare.word"))
+    ]
+    first = texts("threads.long.first")
+    made += [
+        message(f"{base}#{LONG}", f"l{n:03}", now - timedelta(minutes=300 - n), "yes" if n else first)
+        for n in range(120)
+    ]
+    made += drifted(f"{base}#{DRIFTED}", texts, now)
+    other = f"{company_id}#{FILLER_USER}"
+    filler = texts("threads.filler")
+    made += [
+        thread(other, f"thr-f{n:02}", now - timedelta(days=1, minutes=n), filler, PK=other) for n in range(FILLERS)
+    ]
+    return made
+
+
+def thread(base: str, thread_id: str, at: datetime, title: Any, **more: Any) -> dict[str, Any]:
+    """A thread's metadata as the assistant writes it."""
+    return {
+        "PK": f"{base}#{thread_id}",
+        "SK": f"THREAD#{thread_id}",
+        "SKTimestampThread": f"THREAD#{to_epoch(at) * 1000:019d}#{thread_id}",
+        "ExpiryTime": to_epoch(at + timedelta(days=30)),
+        "org_id": base.split("#")[0],
+        "user_id": base.split("#")[-1],
+        "origin": "web",
+        "is_temporary": False,
+        "title": title,
+        "created_at": f"{at:%Y-%m-%dT%H:%M:%S}",
+        "updated_at": f"{at:%Y-%m-%dT%H:%M:%S}",
+        "user_message_count": 1,
+        **more,
+    }
+
+
+def message(partition: str, name: str, at: datetime, content: Any, kind: str = "LLM", **more: Any) -> dict[str, Any]:
+    """A message as the assistant writes it."""
+    return {
+        "PK": partition,
+        "SK": f"{kind}#{to_epoch(at) * 1000:019d}#{name}",
+        "SKMessage": f"{kind}#{name}",
+        "ExpiryTime": to_epoch(at + timedelta(days=30)),
+        "thread_id": partition.split("#")[-1],
+        "message_id": name,
+        "timestamp": to_epoch(at) * 1000,
+        "content": content,
+        "role": "user" if kind == "MSG" else "assistant",
+        "created_at": f"{at:%Y-%m-%dT%H:%M:%S}",
+        "updated_at": f"{at:%Y-%m-%dT%H:%M:%S}",
+        **more,
+    }
+
+
+def messages(partition: str, texts: Texts, now: datetime) -> list[dict[str, Any]]:
+    """Messages of both kinds with every kind of content, sources, feedback and metadata."""
+    call = {
+        "type": "tool_use",
+        "name": texts("threads.tool"),
+        "input": {texts("threads.input key"): texts("threads.input")},
+    }
+    sources = [
+        texts("threads.source"),
+        {
+            "title": texts("threads.source.title"),
+            "url": "https://example.com/a",
+            "snippet": texts("threads.source.text"),
+        },
+        {"name": texts("threads.source.name"), "link": f"javascript:{texts('threads.source.link')}"},
+        {texts("threads.source.member"): texts("threads.source.other")},
+    ]
+    made: list[tuple[str, str, Any, dict[str, Any]]] = [
+        ("MSG", "asked", texts("threads.asked"), {"verso": "up", "feedback": texts("threads.asked.feedback")}),
+        (
+            "LLM",
+            "parts",
+            [{"type": "text", "text": texts("threads.part")}, call],
+            {"stop_reason": texts("threads.stop")},
+        ),
+        ("MSG", "result", [{"type": "tool_result", "content": texts("threads.result")}], {}),
+        ("LLM", "code", [{"type": "code", "code": texts("threads.code"), "language": texts("threads.language")}], {}),
+        ("MSG", "image", [{"type": "image_url", "image_url": {"url": texts("threads.image")}}], {}),
+        ("LLM", "tree", {"type": "hologram", texts("threads.tree key"): texts("threads.tree")}, {}),
+        ("LLM", "sourced", texts("threads.sourced"), {"sources": sources}),
+        (
+            "LLM",
+            "told",
+            texts("threads.told"),
+            {
+                "response_metadata": {texts("threads.metadata key"): texts("threads.metadata")},
+                texts("threads.message attribute"): texts("threads.message unknown"),
+            },
+        ),
+        ("LLM", GIVEN, texts("threads.given"), {"verso": "down", "feedback": texts("threads.feedback")}),
+    ]
+    return [
+        message(partition, name, now - timedelta(minutes=20 - number), content, kind, **more)
+        for number, (kind, name, content, more) in enumerate(made)
+    ]
+
+
+def drifted(partition: str, texts: Texts, now: datetime) -> list[dict[str, Any]]:
+    """Messages with keys, roles and feedback of other writers."""
+    odd: dict[str, Any] = {
+        "role": texts("threads.role"),
+        "verso": texts("threads.verso"),
+        "feedback": {texts("threads.odd feedback key"): texts("threads.odd feedback")},
+        "sources": texts("threads.odd source"),
+        "timestamp": texts("threads.timestamp"),
+        "stop_reason": [texts("threads.odd stop")],
+        "message_id": None,
+    }
+    plain = message(partition, "plain", now, None, SK=f"MSG#{to_epoch(now)}#plain")
+    bare = message(partition, "bare", now, [[texts("threads.nested")], None], SK="LLM##bare", ExpiryTime=None)
+    return [message(partition, "odd", now, texts("threads.odd"), **odd), plain, bare]
+
+
+def places(side: Side) -> list[Place]:
+    """Every list with its second page, and each thread that has a purpose, also where one is led into it."""
+    organisation, base = side.company_id, f"{side.company_id}#{TENANT}#{USER}"
+    lists = [
+        a_list("org", organisation),
+        a_list("org", organisation, since="2020-01-01"),
+        a_list("triage", organisation),
+        a_list("triage", organisation, show="down"),
+        a_list("user", organisation, TENANT, USER),
+        a_list("user", organisation, "", FILLER_USER),
+    ]
+    given = message_of(side)
+    return [
+        *lists,
+        *(a_record(base, each) for each in (READ, APART, LONG, DRIFTED, BARE)),
+        a_record(base, READ, at=anchor_of(given)),
+    ]
+
+
+def lookups(side: Side) -> list[dict[str, Any]]:
+    """What is POSTed to find each of them."""
+    organisation = side.company_id
+    whole = f"{organisation}#{TENANT}#{USER}#{READ}"
+    thread_parts = {"organisation": organisation, "tenant": TENANT, "user": USER, "thread": READ}
+    return [
+        {"look": "organisation", "organisation": organisation},
+        {"look": "user", "organisation": organisation, "tenant": TENANT, "user": USER},
+        {"look": "user", "organisation": organisation, "user": FILLER_USER},
+        {"look": "thread", **thread_parts},
+        {"look": "thread", "key": whole},
+        {"look": "message", "message": GIVEN, **thread_parts},
+        {"look": "message", "message": f"LLM#{GIVEN}", "key": whole},
+    ]
+
+
+def acts(side: Side) -> list[tuple[str, tuple[str, ...], dict[str, Any]]]:
+    """Actions with the parts that they are done to and what their forms are sent with."""
+    parts = (f"{side.company_id}#{TENANT}#{USER}", READ, message_of(side))
+    seen = seen_of(message_at(key_of(parts[:2], READER), parts[2], READER))
+    return [("feedback", parts, {"verso": "up", "comment": "", "seen": seen})]
+
+
+def message_of(side: Side) -> str:
+    """The sort key of the message that is given feedback."""
+    base = f"{side.company_id}#{TENANT}#{USER}"
+    [found] = [each for each in Threads().load((base, READ), READER, Asked()).messages.items if GIVEN in each.sort_key]
+    return found.sort_key

@@ -1,0 +1,244 @@
+"""What `deploy/` has: units start what docs/operations.md says, and nginx keeps from gunicorn what would stop it."""
+
+import http.client
+import os
+import re
+import shlex
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+from django.conf import settings
+
+from console import clock
+from console.staff.throttling import _Count
+from tests.dynamodb import Store
+
+ROOT = Path(__file__).resolve().parents[3]
+DEPLOY = ROOT / "deploy"
+NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
+SOON = 3.0
+HOST = "console.example.com"
+needs_nginx = pytest.mark.skipif(NGINX is None, reason="needs nginx (Debian: apt install nginx-light)")
+
+
+def web_command() -> list[str]:
+    """What the unit starts, without the path of its environment."""
+    [line] = re.findall(r"^ExecStart=\S+/(gunicorn .*)$", (DEPLOY / "console-web.service").read_text(), re.MULTILINE)
+    return shlex.split(line)
+
+
+def test_readme_starts_gunicorn_as_the_unit_does_without_its_control_socket():
+    [line] = re.findall(r"^gunicorn console\.wsgi .*$", (ROOT / "docs" / "operations.md").read_text(), re.MULTILINE)
+    assert shlex.split(line) == web_command()
+    assert "--no-control-socket" in web_command()
+
+
+def test_every_unit_starts_a_command_that_there_is():
+    units = [each.read_text() for each in DEPLOY.glob("*.service")]
+    started = [line for each in units for line in re.findall("^ExecStart=(.*)$", each, re.MULTILINE)]
+    assert len(started) == 3
+    commands = {path.stem for path in ROOT.glob("*/management/commands/*.py")}
+    assert {line.split("manage.py ")[1] for line in started if "manage.py" in line} <= commands
+    assert {each.stem for each in DEPLOY.glob("*.timer")} == {"console-reconcile"}
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        return int(found.getsockname()[1])
+
+
+@dataclass(frozen=True)
+class Server:
+    """Something that listens on this machine; with `trust`, by TLS."""
+
+    port: int
+    trust: ssl.SSLContext | None = None
+    # nginx's other port, which only redirects.
+    plain_port: int = 0
+
+    def connect(self) -> socket.socket:
+        """A connection that is ready for a request."""
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=5)
+        return self.trust.wrap_socket(connection, server_hostname=HOST) if self.trust else connection
+
+    def ask(self, method: str, path: str, body: str = "", *, source: str = "127.0.0.1", **headers: str) -> Any:
+        """The answer to one request from an address of this machine, with its `content`. Raises `OSError`."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=SOON, source_address=(source, 0))
+        connection.connect()
+        if self.trust:
+            connection.sock = self.trust.wrap_socket(connection.sock, server_hostname=HOST)
+        try:
+            given = {name.replace("_", "-"): value for name, value in headers.items()}
+            connection.request(method, path, body, {"Host": HOST, **given})
+            answer = connection.getresponse()
+            answer.content = answer.read().decode()  # type: ignore[attr-defined]
+            return answer
+        finally:
+            connection.close()
+
+
+def answers(server: Server) -> bool:
+    """Whether the sign-in page comes soon. Asked by itself, gunicorn is told what nginx would tell it."""
+    said = {} if server.trust else {"X_Forwarded_Proto": "https"}
+    try:
+        return server.ask("GET", "/sign-in/", **said).status == 200
+    except OSError:
+        return False
+
+
+@contextmanager
+def running(command: list[str], server: Server, **environment: str) -> Iterator[None]:
+    process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **environment})
+    try:
+        assert any(answers(server) or time.sleep(0.2) for _ in range(150)), command
+        yield
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+@contextmanager
+def gunicorn(environment: dict[str, str], *more: str) -> Iterator[Server]:
+    """The console as the unit starts it, with the settings for a proxy in front."""
+    server = Server(free_port())
+    command = [sys.executable, "-m", *web_command(), *more]
+    command[command.index("--bind") + 1] = f"127.0.0.1:{server.port}"
+    given = {
+        **environment,
+        "ALLOWED_HOSTS": HOST,
+        "PLAIN_HTTP": "false",
+        "BEHIND_TLS_PROXY": "true",
+        "TRUSTED_PROXIES": "1",
+        "STATIC_MANIFEST": "false",
+    }
+    with running(command, server, **given):
+        yield server
+
+
+def certificate(folder: Path) -> ssl.SSLContext:
+    """Make a self-signed certificate and its key in two files; what a client needs to trust it."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)])
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(clock.now() - timedelta(days=1))
+        .not_valid_after(clock.now() + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(HOST)]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    (folder / "fullchain.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    (folder / "privkey.pem").write_bytes(key.private_bytes(encoding, form, serialization.NoEncryption()))
+    return ssl.create_default_context(cafile=str(folder / "fullchain.pem"))
+
+
+@contextmanager
+def nginx(upstream: Server, folder: Path) -> Iterator[Server]:
+    """nginx with `deploy/nginx.conf`, but for its ports and where its files are."""
+    server = Server(free_port(), certificate(folder), free_port())
+    written = (DEPLOY / "nginx.conf").read_text()
+    for there, here in (
+        ("server 127.0.0.1:8000;", f"server 127.0.0.1:{upstream.port};"),
+        ("listen 80;", f"listen 127.0.0.1:{server.plain_port};"),
+        ("listen 443 ssl;", f"listen 127.0.0.1:{server.port} ssl;"),
+        ("/etc/ssl/console/fullchain.pem", f"{folder}/fullchain.pem"),
+        ("/etc/ssl/console/privkey.pem", f"{folder}/privkey.pem"),
+    ):
+        assert there in written
+        written = written.replace(there, here)
+    paths = "".join(
+        f"{each}_temp_path {folder}/{each};\n" for each in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    configuration = folder / "nginx.conf"
+    configuration.write_text(
+        f"user root;\npid {folder}/pid;\ndaemon off;\nworker_processes 1;\nevents {{ worker_connections 1024; }}\n"
+        f"http {{\naccess_log off;\n{paths}{written}\n}}\n"
+    )
+    with running([str(NGINX), "-e", "stderr", "-p", str(folder), "-c", str(configuration)], server):
+        yield server
+
+
+@pytest.fixture
+def environment(store: Store) -> dict[str, str]:
+    """Of a gunicorn on the test's store."""
+    return {**store.environment(), "SECRET_KEY": settings.SECRET_KEY}
+
+
+@contextmanager
+def stalled(count: int, said: bytes, connect: Callable[[], socket.socket]) -> Iterator[None]:
+    """So many connections that say this much and no more."""
+    with ExitStack() as opened:
+        for _ in range(count):
+            opened.enter_context(connect()).sendall(said)
+        time.sleep(1)
+        yield
+
+
+# With what a browser sends, so that the console reads the form before it can refuse it.
+BODY = (
+    b"POST /sign-in/ HTTP/1.1\r\nHost: console.example.com\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+    b"Referer: https://console.example.com/sign-in/\r\nCookie: __Host-csrf=" + b"a" * 32 + b"\r\n"
+    b"X-Forwarded-Proto: https\r\nContent-Length: 100000\r\n\r\nusername="
+)
+
+
+@pytest.mark.slow
+@needs_nginx
+def test_nginx_keeps_stalled_bodies_and_silent_connections_from_gunicorn(environment, tmp_path):
+    with gunicorn(environment) as upstream, nginx(upstream, tmp_path) as server:
+        without_handshake = Server(server.port).connect
+        for stall in (30, BODY, server.connect), (200, b"", server.connect), (200, b"", without_handshake):
+            with stalled(*stall):
+                assert all(answers(server) for _ in range(5))
+
+
+@pytest.mark.slow
+def test_without_a_proxy_the_same_bodies_take_every_thread(environment):
+    """As many threads as the unit has, in one worker: which of several takes a connection is the kernel's choice."""
+    command = web_command()
+    workers, threads = (int(command[command.index(name) + 1]) for name in ("--workers", "--threads"))
+    with gunicorn(environment, "--workers", "1", "--threads", str(workers * threads)) as bare:
+        with stalled(30, BODY, bare.connect):
+            assert not any(answers(bare) for _ in range(3))
+        assert answers(bare)
+
+
+@pytest.mark.slow
+@needs_nginx
+def test_nginx_tells_the_console_by_what_scheme_and_from_where_a_request_came(environment, store, tmp_path):
+    address, claimed = "127.0.0.7", "203.0.113.9"
+    with gunicorn(environment) as upstream, nginx(upstream, tmp_path) as server:
+        # Plain http leads to https, whatever the client says, and nothing of it comes to the console.
+        plain = Server(server.plain_port).ask("GET", "/sign-in/?next=/queue/", X_Forwarded_Proto="https")
+        assert (plain.status, plain.getheader("Location")) == (301, f"https://{HOST}/sign-in/?next=/queue/")
+        # The console would lead who came by http to https, and once more, for ever.
+        said = {"X_Forwarded_Proto": "http", "X_Forwarded_For": claimed, "Referer": f"https://{HOST}/sign-in/"}
+        page = server.ask("GET", "/sign-in/", **said)
+        assert page.status == 200
+        assert page.getheader("Strict-Transport-Security")
+        cookie = page.getheader("Set-Cookie").partition(";")[0]
+        assert cookie.startswith("__Host-")
+        [token] = re.findall(r'name="csrfmiddlewaretoken" value="([^"]+)"', page.content)[:1]
+        form = urlencode({"csrfmiddlewaretoken": token, "username": "nobody.here", "password": "not a password"})
+        kind = "application/x-www-form-urlencoded"
+        refused = server.ask("POST", "/sign-in/", form, source=address, Cookie=cookie, Content_Type=kind, **said)
+    assert refused.status == 422
+    # Attempts are counted by address: by the client's own, and not by nginx's or by what the client claimed.
+    counted = {item["pk"] for item in store.all("CONSOLE") if item["pk"].startswith("THROTTLE#address#")}
+    assert counted == {_Count("address", address, 1).key["pk"]["S"]}

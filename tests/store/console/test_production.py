@@ -1,0 +1,126 @@
+"""Production refuses to start with what is meant for development."""
+
+import os
+import secrets
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core import checks
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management.utils import get_random_secret_key
+
+from console.apps import assert_safe_switches, assert_secret_key, check_fallback_keys
+from console.schema.tables import TABLES
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def strict(settings):
+    settings.CONSOLE_ENV, settings.DEBUG, settings.PLAIN_HTTP = "prod", False, False
+    settings.ALLOWED_HOSTS = ["console.example.com"]
+    return settings
+
+
+def test_strict_settings_start(strict):
+    assert_safe_switches()
+    assert_secret_key()
+
+
+@pytest.mark.parametrize("environment", ["prod", "production", "staging", "uat", "live", "eu-1"])
+@pytest.mark.parametrize(
+    ("name", "value"), [("DEBUG", True), ("PLAIN_HTTP", True), ("ALLOWED_HOSTS", ["a.example", " *"])]
+)
+def test_switches_of_development_are_refused_but_in_development(strict, environment, name, value):
+    setattr(strict, name, value)
+    strict.CONSOLE_ENV = environment
+    with pytest.raises(ImproperlyConfigured, match=f"{name}.*{environment}"):
+        assert_safe_switches()
+    for development in ("dev", "local", "demo", "test"):
+        strict.CONSOLE_ENV = development
+        assert_safe_switches()
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "short",
+        "x7Kq9" * 6,
+        "x7Kq9mT2" * 8,
+        "a" * 64,
+        "ab" * 32,
+        "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFG",
+        "django-insecure-4k!x9q2@z7w#m5v8b1n3c6l0p9o8i7u6y5",
+        "please-CHANGE_ME-please-4k!x9q2@z7w#m5v8b1n3c6l0",
+        "test-secret-key-that-is-long-enough-for-django-to-accept-it-0123456789",
+    ],
+)
+@pytest.mark.parametrize("environment", ["prod", "staging", "dev", "test"])
+def test_a_key_that_can_be_guessed_is_refused_everywhere_but_in_the_demo(strict, key, environment):
+    strict.SECRET_KEY, strict.CONSOLE_ENV = key, environment
+    with pytest.raises(ImproperlyConfigured, match=r"SECRET_KEY can be guessed.*32 random"):
+        assert_secret_key()
+    strict.CONSOLE_ENV = "demo"
+    assert_secret_key()
+
+
+def test_keys_drawn_at_random_are_taken(strict):
+    for _ in range(300):
+        for key in (secrets.token_urlsafe(24), secrets.token_hex(16), secrets.token_hex(32), get_random_secret_key()):
+            strict.SECRET_KEY = key
+            assert_secret_key()
+
+
+@pytest.mark.parametrize(
+    ("key", "words"), [("", "must not be empty"), (None, "Set the SECRET_KEY"), ("a" * 50, "guess")]
+)
+def test_the_console_does_not_start_without_a_key(key, words):
+    environment = {name: value for name, value in os.environ.items() if name != "SECRET_KEY"}
+    environment |= {"DJANGO_SETTINGS_MODULE": "console.settings"} | ({} if key is None else {"SECRET_KEY": key})
+    done = subprocess.run(
+        [sys.executable, "-c", "import console.wsgi"],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert words in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(("behind", "trusted", "warned"), [(True, 0, True), (True, 1, False), (False, 0, False)])
+def test_a_proxy_that_is_not_counted_is_warned_of(strict, behind, trusted, warned):
+    strict.BEHIND_TLS_PROXY, strict.TRUSTED_PROXIES = behind, trusted
+    found = [each for each in checks.run_checks(include_deployment_checks=True) if each.id == "console.W001"]
+    assert len(found) == warned
+    assert all("TRUSTED_PROXIES" in each.hint for each in found)
+
+
+def test_a_fallback_key_that_can_be_guessed_is_warned_of(strict):
+    strict.SECRET_KEY_FALLBACKS = [secrets.token_urlsafe(48)]
+    assert check_fallback_keys(None) == []
+    strict.SECRET_KEY_FALLBACKS += ["short"]
+    assert [each.id for each in check_fallback_keys(None)] == ["console.W002"]
+
+
+def test_readiness_needs_each_of_the_tables_without_which_no_page_works(bare_store, client):
+    own = [key for key in TABLES if key in ("STAFF", "STAFF_SESSIONS", "CONSOLE")]
+    assert client.get("/readyz").status_code == 503
+    for number, key in enumerate(own, 1):
+        bare_store.create_tables(key)
+        assert client.get("/readyz").status_code == (200 if number == len(own) else 503), key
+
+
+def test_a_worker_does_not_start_before_static_files_are_collected(settings, tmp_path):
+    from console.wsgi import assert_static_files
+
+    settings.STATIC_ROOT = tmp_path
+    assert_static_files()
+    settings.STATIC_MANIFEST = True
+    with pytest.raises(ImproperlyConfigured, match="collectstatic"):
+        assert_static_files()
+    (tmp_path / "staticfiles.json").write_text("{}")
+    assert_static_files()

@@ -1,0 +1,136 @@
+"""SIGKILL before and after every DynamoDB call of a hand-off, and of its settling: the trail tells the truth."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from console import clock
+from conversations.handoff import HandOffAction, perform, seal_intent, settle
+from conversations.handoff.reconciliation import FENCE_AFTER
+from tests.support.conversations.handoff.kit import (
+    ANA,
+    CONVERSATION,
+    WAITING,
+    foreign,
+    form,
+    held_by,
+    put,
+    results,
+    stored,
+    trail,
+)
+
+# What a process that dies leaves behind, the real store shows; its children share no memory with moto.
+pytestmark = pytest.mark.local_only
+
+ROOT = Path(__file__).resolve().parents[4]
+A = HandOffAction
+MOST_CALLS = 30
+SITUATIONS = {
+    "take": ({**WAITING}, A.TAKE),
+    "take over": ({}, A.TAKE_OVER),
+    "hand back": (held_by("ana"), A.HAND_BACK),
+}
+
+
+@pytest.fixture
+def victims(store):
+    """Does jobs in children that get killed; see the module of that name."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.support.conversations.handoff.victims"],
+        cwd=ROOT,
+        env=store.environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+    def do(job, kill="", nth=0):
+        process.stdin.write(json.dumps({"job": job, "username": "ana", "kill": kill, "nth": nth}) + "\n")
+        process.stdin.flush()
+        return json.loads(process.stdout.readline())
+
+    yield do
+    process.stdin.close()
+    process.stdout.close()
+    process.wait()
+
+
+def eleven_minutes_later(monkeypatch):
+    moment = clock.now() + FENCE_AFTER * 1.1
+    monkeypatch.setattr(clock, "now", lambda: moment)
+
+
+@pytest.mark.parametrize("kill", ["before", "after"])
+@pytest.mark.parametrize("situation", SITUATIONS)
+def test_killed_at_any_call_of_a_hand_off(store, victims, monkeypatch, situation, kill):
+    changes, action = SITUATIONS[situation]
+    flips = []
+    for nth in range(1, MOST_CALLS):
+        before = put(store, **changes)
+        intent = form(action)
+        ended = victims(seal_intent(intent, ANA), kill, nth)
+        if not ended["killed"]:
+            assert ended["code"] == 0
+            break
+        flipped = stored(store).get("hand_off_action_id") == intent.action_id
+        flips.append(flipped)
+        # Never a flip without its entry, not even before anything is settled.
+        assert not flipped or [entry["action_id"] for entry in trail(store)] == [intent.action_id]
+        with monkeypatch.context() as patch:
+            eleven_minutes_later(patch)
+            settle(CONVERSATION)
+        final = results(store).get(intent.action_id)
+        if flipped:
+            assert final == "success"
+        else:
+            assert final in (None, "failed: it had not taken effect and was fenced off")
+            assert stored(store).get("hand_off_agent") == before.get("hand_off_agent")
+            assert stored(store)["hand_off_to_human"] == before["hand_off_to_human"]
+        assert foreign(stored(store)) == foreign(before)
+        store.empty()
+    assert nth > 4
+    assert set(flips) == {False, True}
+
+
+@pytest.mark.parametrize("kill", ["before", "after"])
+def test_the_form_sent_again_after_a_kill_at_any_call(store, victims, kill):
+    """Without any settling in between: one flip, one entry."""
+    for nth in range(1, MOST_CALLS):
+        put(store, **WAITING)
+        intent = form(A.TAKE)
+        ended = victims(seal_intent(intent, ANA), kill, nth)
+        outcome = perform(intent, ANA)
+        assert outcome.hand_off.agent == "ana"
+        assert stored(store)["hand_off_action_id"] == intent.action_id
+        assert results(store) == {intent.action_id: "success"}
+        store.empty()
+        if not ended["killed"]:
+            assert ended["code"] == 0
+            break
+    assert nth > 4
+
+
+@pytest.mark.parametrize("kill", ["before", "after"])
+@pytest.mark.parametrize("applied", [False, True], ids=["nothing applied", "applied"])
+def test_killed_at_any_call_of_settling(store, victims, kill, applied):
+    """However often settling dies, the next run settles truly, and nobody's flag or agent moved."""
+    for nth in range(1, MOST_CALLS):
+        before = put(store, **WAITING)
+        intent = form(A.TAKE)
+        assert victims(seal_intent(intent, ANA), "after" if applied else "before", 3)["killed"]
+        ended = victims("reconcile", kill, nth)
+        assert victims("reconcile") == {"killed": False, "code": 0}
+        told = results(store)
+        assert "pending" not in told.values()
+        assert told[intent.action_id].startswith("success" if applied else "failed")
+        assert stored(store).get("hand_off_agent") == ("ana" if applied else None)
+        assert foreign(stored(store)) == foreign(before)
+        store.empty()
+        if not ended["killed"]:
+            assert ended["code"] == 0
+            break
+    assert nth > 4

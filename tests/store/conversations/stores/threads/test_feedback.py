@@ -1,0 +1,336 @@
+"""Feedback on an answer: one conditional write of the named attributes, with its entry; and what can go wrong."""
+
+import json
+from threading import Barrier, Thread
+
+import pytest
+from django.http import QueryDict
+
+from console.errors import Conflict, Forbidden, NotFound, StoreUnavailable, Throttled
+from console.permissions import Role
+from console.trail.actions import Action
+from console.trail.recording import NoTrail
+from conversations.stores.adapter import Asked
+from conversations.stores.records import a_record
+from conversations.stores.threads.adapter import Threads
+from conversations.stores.threads.cursors import anchor_of
+from conversations.stores.threads.feedback import AS_STORED
+from tests import faults
+from tests.support.conversations.stores.threads.kit import (
+    ADMIN,
+    BASE,
+    ORG,
+    PARTS,
+    TENANT,
+    THREAD,
+    USER,
+    ago,
+    llm,
+    msg,
+    of_threads,
+    staff,
+    thread,
+)
+
+adapter = Threads()
+give = adapter.actions["feedback"]
+AT = ago(minutes=10)
+
+
+def answer(store, **more) -> dict:
+    item = llm("a1", AT, updated_at="2025-12-10T12:34:56", **more)
+    store.put("THREADS", item)
+    return item
+
+
+def parts_of(item: dict) -> tuple[str, ...]:
+    return (*PARTS, item["SK"])
+
+
+def post(**data) -> QueryDict:
+    made = QueryDict(mutable=True)
+    made.update(data)
+    return made
+
+
+def ask(item, reader=ADMIN, data=None):
+    return give.ask(parts_of(item), reader, data)
+
+
+def change(item, verso="", comment="", seen=None, reader=ADMIN):
+    question = ask(item, reader, post(verso=verso, comment=comment))
+    assert question.form.is_valid(), question.form.errors
+    return give.do(parts_of(item), reader, question.form, question.seen if seen is None else seen)
+
+
+def stored(store, item) -> dict:
+    return store.get("THREADS", PK=item["PK"], SK=item["SK"])
+
+
+def changes(store) -> list[dict]:
+    return [each for each in store.all("AUDIT") if each["action_type"] == Action.FEEDBACK_CHANGED]
+
+
+# --- Set and clear ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("before", [..., None])
+def test_feedback_is_set_with_its_entry_and_nothing_else_is_touched(store, before):
+    item = answer(store, verso=before, feedback=before, sources=["a"], novel={"x": 1})
+    question = ask(item)
+    with store.calls() as calls:
+        done = change(item, "down", "Wrong clinic", question.seen)
+    writes = [(call.operation, call.tables[0]) for call in calls if call.operation.startswith(("Put", "Update"))]
+    assert writes == [("PutItem", "AUDIT"), ("UpdateItem", "THREADS"), ("UpdateItem", "AUDIT")]
+    assert done.place == a_record(BASE, THREAD, at=anchor_of(item["SK"]))
+    now = stored(store, item)
+    assert (now.pop("verso"), now.pop("feedback")) == ("down", "Wrong clinic")
+    assert now.pop("updated_at") > "2025-12-10T12:34:56"
+    assert now == {name: value for name, value in item.items() if name not in ("verso", "feedback", "updated_at")}
+    [entry] = changes(store)
+    assert (entry["conversation_id"], entry["company_id"], entry["actor"], entry["result"]) == (
+        f"THREAD#{ORG}#{TENANT}#{USER}#{THREAD}",
+        ORG,
+        "admin.person",
+        "success",
+    )
+    payload = json.loads(entry["action_payload_redacted"])
+    assert payload == {"verso": {"from": "none", "to": "down"}, "comment": "added"}
+    assert "Wrong clinic" not in repr(entry)
+
+
+def test_clearing_removes_the_attributes(store):
+    item = answer(store, verso="down", feedback="Wrong")
+    done = change(item, "", "")
+    assert "removed" in done.message
+    now = stored(store, item)
+    assert "verso" not in now
+    assert "feedback" not in now
+    assert json.loads(changes(store)[0]["action_payload_redacted"]) == {
+        "verso": {"from": "down", "to": "none"},
+        "comment": "removed",
+    }
+
+
+def test_only_what_changes_is_written(store):
+    item = answer(store, verso="down", feedback="Wrong")
+    with store.calls() as calls:
+        change(item, "up", "Wrong")
+    [update] = [call.request for call in calls if call.operation == "UpdateItem" and call.tables == ("THREADS",)]
+    assert "#feedback =" not in update["UpdateExpression"]
+    assert stored(store, item)["feedback"] == "Wrong"
+    assert json.loads(changes(store)[0]["action_payload_redacted"])["comment"] == "unchanged"
+
+
+@pytest.mark.parametrize(("verso", "comment"), [("down", "Wrong"), (..., ...), (None, ...), ("down", None)])
+def test_what_does_not_change_is_neither_written_nor_recorded(store, verso, comment):
+    item = answer(store, verso=verso, feedback=comment)
+    typed = {"verso": verso if isinstance(verso, str) else "", "comment": comment if isinstance(comment, str) else ""}
+    with store.calls() as calls:
+        done = change(item, **typed)
+    assert "Nothing to change" in done.message
+    assert not [call for call in calls if call.operation.startswith(("Put", "Update"))]
+
+
+@pytest.mark.parametrize("odd", ["sideways", "UP", ["up"], {"S": "up"}, 3, b"\x00", {"a", "b"}])
+def test_odd_feedback_can_be_kept_and_replaced(store, odd):
+    item = answer(store, verso=odd, feedback=odd)
+    form = ask(item).form
+    assert form.initial["verso"] == AS_STORED
+    change(item, AS_STORED, "New comment")
+    assert stored(store, item)["verso"] == odd
+    assert stored(store, item)["feedback"] == "New comment"
+    change(item, "up", "New comment")
+    assert stored(store, item)["verso"] == "up"
+    for entry in changes(store):
+        assert entry["result"] == "success"
+
+
+# --- Who, and on what ------------------------------------------------------------------------------------------------
+
+
+def test_the_question_shows_what_is_stored_now(store):
+    item = answer(store, verso="down", feedback="Wrong clinic")
+    with store.calls() as calls:
+        question = ask(item)
+    assert [call.operation for call in of_threads(calls)] == ["BatchGetItem", "BatchGetItem"]
+    assert question.record == "Untitled thread"
+    store.put("THREADS", thread(title="Call +447700900123 back"))
+    assert ask(item).record == "Call ***-***-0123 back"
+    assert [link.label for link in question.crumbs] == [ORG]
+    assert question.form.initial == {"verso": "down", "comment": "Wrong clinic"}
+    assert question.back == a_record(BASE, THREAD, at=anchor_of(item["SK"]))
+
+
+def test_a_comment_with_personal_data_is_shown_raw_only_on_record(store):
+    item = answer(store, feedback="Call +447700900123")
+    question = ask(item)
+    assert question.form.initial["comment"] == "Call +447700900123"
+    [entry] = store.all("AUDIT")
+    assert (entry["action_type"], entry["company_id"]) == ("transcript.opened", ORG)
+
+
+def test_the_message_is_named_as_it_is_only_on_record(store):
+    item = llm("447700900123", AT)
+    store.put("THREADS", item)
+    assert "447700900123" in item["message_id"]
+    facts = {fact.label: fact.value for fact in ask(item).facts}
+    assert facts["Message"] == item["message_id"]
+    assert [entry["action_type"] for entry in store.all("AUDIT")] == ["transcript.opened"]
+
+
+def test_without_a_record_the_message_is_not_named_as_it_is(bare_store):
+    bare_store.create_tables("THREADS")
+    item = llm("447700900123", AT)
+    bare_store.put("THREADS", item)
+    assert "447700900123" not in str(ask(item).facts)
+
+
+def test_a_masked_comment_that_is_left_alone_stays_as_it_is(bare_store):
+    bare_store.create_tables("THREADS")
+    item = answer(bare_store, feedback="Call +447700900123")
+    question = ask(item)
+    assert "7700900123" not in question.form.initial["comment"]
+    form = ask(item, data=post(verso="", comment=question.form.initial["comment"])).form
+    assert form.is_valid()
+    assert "Nothing to change" in give.do(parts_of(item), ADMIN, form, question.seen).message
+
+
+def test_only_who_may_write_feedback_is_offered_it_and_gets_it(store):
+    item = answer(store)
+    store.put("THREADS", msg("m1", ago(minutes=1)))
+
+    def acts(reader):
+        talk = adapter.page(adapter.load(PARTS, reader, Asked()), reader, Asked(), raw=False).talk
+        return [each.extra.act for each in talk.items if each.is_message]
+
+    assert acts(ADMIN) == [("feedback", parts_of(item)), None]
+    for role in (Role.AGENT, Role.AUDITOR):
+        assert acts(staff(role, ORG)) == [None, None]
+    form = ask(item, data=post(verso="up", comment="")).form
+    assert form.is_valid()
+    for role in (Role.AGENT, Role.AUDITOR, Role.ONBOARDING):
+        with store.calls() as calls:
+            with pytest.raises(Forbidden):
+                ask(item, staff(role, ORG))
+            with pytest.raises(Forbidden):
+                give.do(parts_of(item), staff(role, ORG), form, "")
+        assert not calls
+
+
+def test_feedback_is_given_on_answers_only_and_within_scope(store):
+    item = answer(store)
+    question = msg("m1", AT)
+    by_role = msg("m2", AT, role="assistant")
+    gone = llm("a2", AT, ExpiryTime=1_600_000_000)
+    store.put_all("THREADS", [question, by_role, gone])
+    assert ask(by_role)
+    with pytest.raises(Conflict):
+        ask(question)
+    for parts in ((*PARTS, gone["SK"]), PARTS, (*PARTS, "LLM#nope"), (*PARTS, f"THREAD#{THREAD}"), (*PARTS, "")):
+        with pytest.raises(NotFound):
+            give.ask(parts, ADMIN, None)
+    with store.calls() as calls, pytest.raises(NotFound):
+        ask(item, staff(Role.ADMIN, "elsewhere"))
+    assert not calls
+
+
+def test_it_is_not_offered_where_nothing_can_be_changed(bare_store):
+    bare_store.create_tables("THREADS")
+    item = answer(bare_store)
+    with pytest.raises(NoTrail, match="nothing was changed"):
+        change(item, "up")
+    assert "verso" not in stored(bare_store, item)
+    talk = adapter.page(adapter.load(PARTS, ADMIN, Asked()), ADMIN, Asked(), raw=False).talk
+    assert [each.extra.act for each in talk.items if each.is_message] == [None]
+
+
+# --- What can go wrong -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("when", ["before it is read", "before it is written"])
+@pytest.mark.parametrize("meanwhile", [{"verso": "up"}, {"feedback": "Mine"}, {"verso": None, "feedback": "x"}])
+def test_feedback_that_changed_since_it_was_seen_stays(store, when, meanwhile):
+    item = answer(store)
+    seen = ask(item).seen
+    key = {"PK": item["PK"], "SK": item["SK"]}
+    if when == "before it is read":
+        store.update("THREADS", key, **meanwhile)
+        with pytest.raises(Conflict):
+            change(item, "down", "Ours", seen)
+        assert not changes(store)
+    else:
+        write = lambda: store.update("THREADS", key, **meanwhile)  # noqa: E731
+        with faults.before("UpdateItem", write, table_key="THREADS"), pytest.raises(Conflict):
+            change(item, "down", "Ours", seen)
+        assert changes(store)[0]["result"].startswith("conflict")
+    assert {name: stored(store, item).get(name) for name in meanwhile} == meanwhile
+
+
+def test_a_message_that_is_gone_meanwhile_is_not_made_anew(store):
+    item = answer(store)
+    remove = lambda: store.delete("THREADS", PK=item["PK"], SK=item["SK"])  # noqa: E731
+    with faults.before("UpdateItem", remove, table_key="THREADS"), pytest.raises(Conflict):
+        change(item, "down")
+    assert not store.all("THREADS")
+
+
+def test_of_two_at_once_one_wins(store):
+    item = answer(store)
+    seen = ask(item).seen
+    results, barrier = [], Barrier(4)
+
+    def one(number):
+        barrier.wait()
+        try:
+            change(item, "down", f"comment {number}", seen)
+            results.append(f"comment {number}")
+        except Conflict:
+            results.append("")
+
+    people = [Thread(target=one, args=[number]) for number in range(4)]
+    for each in people:
+        each.start()
+    for each in people:
+        each.join()
+    [winner] = [each for each in results if each]
+    assert stored(store, item)["feedback"] == winner
+    assert sum(each["result"] == "success" for each in changes(store)) == 1
+
+
+def test_an_answer_that_was_lost_leaves_the_entry_pending(store):
+    item = answer(store)
+    with faults.fail_after("UpdateItem", table_key="THREADS"), pytest.raises(StoreUnavailable):
+        change(item, "down", "Wrong")
+    assert stored(store, item)["verso"] == "down"
+    assert changes(store)[0]["result"] == "pending"
+
+
+def test_a_write_that_was_sent_twice_is_done_once_and_no_conflict(store):
+    item = answer(store)
+    with faults.fail_after("UpdateItem", table_key="THREADS", retried=True):
+        change(item, "down", "Wrong")
+    assert stored(store, item)["verso"] == "down"
+    assert changes(store)[0]["result"] == "success"
+
+
+def test_a_refused_write_changes_nothing(store):
+    item = answer(store)
+    throttled = faults.refuse("UpdateItem", code="ThrottlingException", table_key="THREADS", times=faults.ALWAYS)
+    with throttled, pytest.raises(Throttled):
+        change(item, "down")
+    assert "verso" not in stored(store, item)
+
+
+@pytest.mark.parametrize(
+    "data", [{"verso": "sideways"}, {"comment": "x" * 2001}, {"comment": "a\x00b"}, {"comment": "\ud800"}]
+)
+def test_junk_is_told_at_the_form(store, data):
+    assert not ask(answer(store), data=post(**data)).form.is_valid()
+
+
+def test_lines_and_hostile_characters_of_a_comment_are_stored_as_typed(store):
+    item = answer(store)
+    typed = "<b>line</b>\r\nline two 🙂 \u202e'\" #x"
+    change(item, "up", typed)
+    assert stored(store, item)["feedback"] == typed.replace("\r\n", "\n")

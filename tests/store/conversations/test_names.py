@@ -1,0 +1,178 @@
+"""Names in what is read redacted: those of the recipient, and what other writers put where an account should stand."""
+
+import html
+import json
+import re
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlencode
+
+import pytest
+
+from console.audit.review.forms import CONVERSATION, About
+from console.refs import seal
+from console.store import calls
+from conversations.records import HandOff, HandOffState, agent_shown
+from tests.items import conversation
+from tests.people import admin, auditor, member, signed_in
+from tests.store.conversations.test_conversation_view import HTMX, message, url_of
+from tests.store.conversations.test_lists_views import last_message_url
+from tests.store.conversations.test_timeline import entry
+
+NAME = re.compile(r"zeb[eé]d[eé]e|quack|brien", re.IGNORECASE)
+
+
+@pytest.fixture
+def item(store):
+    """One whose recipient's name stands wherever a text can."""
+    stored = conversation(
+        recipient_first_name="Zébedée",
+        recipient_last_name="Quack-O'Brien",
+        hand_off_to_human=True,
+        hand_off_to_human_reason="Zebedee wants a person",
+        project_data={"job": "driver", "note": "ask for mr o’brien", "Zebedee": "yes"},
+        unexpected={"memo": "ZEBEDEE quack o'brien"},
+        messages=[
+            message(1, "Hello Zébedée, about the invoice", minutes_ago=5),
+            message(2, "i am zebedee quack obrien and the invoice is wrong", "user", minutes_ago=4),
+        ],
+    )
+    store.put("CONVERSATIONS", stored)
+    store.put(
+        "AUDIT",
+        entry(
+            stored,
+            3,
+            "tag",
+            action_payload_redacted=json.dumps({"summary": "Zebedee called twice", "zebedee": 1}),
+        ),
+    )
+    return stored
+
+
+def text_of(answer) -> str:
+    assert answer.status_code == 200
+    return html.unescape(answer.content.decode())
+
+
+def test_who_reads_a_conversation_redacted_reads_no_name_of_the_recipient(item):
+    client = signed_in(auditor())
+    for shown in (text_of(client.get(url_of(item))), text_of(client.get(url_of(item, "timeline/")))):
+        assert "invoice" in shown
+        assert not NAME.findall(shown)
+    assert "called twice" in text_of(client.get(url_of(item, "timeline/")))
+    assert "wants a person" in text_of(client.get(url_of(item)))
+    last = text_of(client.get(last_message_url(item), **HTMX))
+    assert "invoice" in last
+    assert not NAME.findall(last)
+
+
+@pytest.fixture
+def told(store, item):
+    """The middleware's state and an entry of the hand-off, which tell of the recipient too."""
+    for number, action in enumerate(("hand_off.take", "hand_off.take_from_colleague"), 4):
+        payload = json.dumps({"reason": "z\u00e9b\u00e9d\u00e9e insists", "from": "bob"})
+        store.put(
+            "AUDIT", entry(item, number, action, action_payload_redacted=payload, actor="ana", actor_role="agent")
+        )
+    failed = {"result": "failed: Quack-O'Brien did not insist", "action_payload_redacted": "quack insists"}
+    store.put("AUDIT", entry(item, 6, "route", **failed))
+    state = {"conversation_id": item["conversation_id"], "pending_flow": {"asked": "Zebedee insists on the invoice"}}
+    store.put("CONVERSATION_STATE", state | {"updated_at": "2026-01-01T00:00:00Z", "version": 1})
+    return item
+
+
+def test_the_trail_of_a_conversation_names_its_recipient_nowhere(store, told):
+    client, trail = signed_in(auditor()), seal("trail", told["conversation_id"])
+    shown = text_of(client.get(f"/audit/trails/{trail}/"))
+    assert shown.count("insist") >= 4
+    assert "on the invoice" in shown
+    assert not NAME.findall(shown)
+    for each in store.all("AUDIT"):
+        if "insist" in str(each):
+            shown = text_of(
+                client.get(f"/audit/entries/{seal('entry', each['conversation_id'], each['ts_action_id'])}/")
+            )
+            assert "insist" in shown
+            assert not NAME.findall(shown)
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_a_review_and_an_export_of_one_conversation_name_its_recipient_nowhere(told, kind):
+    client, about = signed_in(auditor()), About(CONVERSATION, told["conversation_id"]).sealed
+    shown = text_of(client.get("/audit/", {"about": about}))
+    sent = client.post(f"/audit/export/?{urlencode({'about': about})}", {"format": kind})
+    exported = b"".join(sent.streaming_content).decode()
+    for text in (shown, exported):
+        assert text.count("insist") >= 3
+        assert not NAME.findall(text)
+
+
+def test_a_row_shows_a_reason_without_its_recipient_to_who_reads_redacted(told):
+    store_rows = signed_in(auditor()).get(f"/conversations/companies/{told['company_id']}/")
+    assert "wants a person" in text_of(store_rows)
+    assert not NAME.findall(text_of(store_rows))
+
+
+def test_the_raw_view_holds_no_name_of_the_recipient(item):
+    shown = text_of(signed_in(admin()).get(url_of(item, "raw/")))
+    assert "driver" in shown
+    assert not NAME.findall(shown)
+
+
+def test_an_agent_reads_the_transcript_as_it_is(item):
+    shown = text_of(signed_in(member()).get(url_of(item)))
+    assert "Hello Zébedée" in shown
+    assert "i am zebedee quack obrien" in shown
+
+
+def test_a_name_that_drifted_or_names_nobody_breaks_and_masks_nothing(store):
+    item = conversation(
+        recipient_first_name=["Dana"],
+        recipient_last_name="Customer",
+        messages=[message(1, "the customer and Dana")],
+    )
+    store.put("CONVERSATIONS", item)
+    assert "the customer and Dana" in text_of(signed_in(auditor()).get(url_of(item)))
+
+
+FOREIGN = ["Jane Smith", "jane@doe.example", "+447700900999", "447700900999", "Jürgen"]
+
+
+@pytest.mark.parametrize("agent", FOREIGN)
+@pytest.mark.parametrize("flag", [True, False])
+def test_a_holder_that_is_no_account_is_masked_wherever_it_is_shown(store, agent, flag):
+    item = conversation(
+        hand_off_to_human=flag, hand_off_agent=agent, hand_off_taken_at="2026-01-01T10:00:00Z", conversation_status="x"
+    )
+    store.put("CONVERSATIONS", item)
+    for client in (signed_in(auditor()), signed_in(member()), signed_in(admin())):
+        answers = [
+            client.get(url_of(item)),
+            client.get(url_of(item, "timeline/")),
+            client.get("/queue/?tab=colleagues"),
+        ]
+        for shown in [answer.content.decode() for answer in answers if answer.status_code == 200]:
+            assert agent not in html.unescape(shown)
+            assert "900999" not in shown.replace(" ", "")
+    raw = text_of(signed_in(admin()).get(url_of(item, "raw/")))
+    assert agent not in raw
+
+
+def test_an_account_is_shown_by_its_name():
+    assert [agent_shown(name) for name in ("ada", "ada.lovelace-2", "")] == ["ada", "ada.lovelace-2", ""]
+    assert HandOff(HandOffState.HELD, flag=True, agent="Ada Lovelace").agent_shown == "***"
+
+
+def test_the_names_are_read_beside_the_page_and_never_hold_up_what_the_page_reads(told, monkeypatch):
+    """What is read at once shares few threads: what waits on one of them for another may wait for good."""
+    client, trail = signed_in(auditor()), seal("trail", told["conversation_id"])
+    first = text_of(client.get(f"/audit/trails/{trail}/"))
+    entry_url = re.search(r'href="(/audit/entries/[^"]+)"', first)[1]
+    pool, asking = ThreadPoolExecutor(1, "only"), ThreadPoolExecutor(1, "asking")
+    monkeypatch.setattr(calls, "_pool", pool)
+    try:
+        for url in (f"/audit/trails/{trail}/", entry_url):
+            assert asking.submit(client.get, url).result(timeout=30).status_code == 200
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        asking.shutdown()

@@ -1,0 +1,298 @@
+"""The queue by its index: the same rows as by looking through, in the same order, at one Query per company."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from console import clock, remembering
+from console.store.streams import Keyset
+from conversations.models import held_in, waiting_in
+from conversations.queue import counts, reading, times
+from conversations.queue.entries import COLLEAGUES, MINE, OVERRIDDEN, TABS, WAITING
+from conversations.queue.filtered import read_queue
+from conversations.queue.filters import NO_REASON, QueueFilters, mark_of_reason
+from conversations.queue.indexed import READS_PER_COMPANY
+from tests.items import conversation
+from tests.queue import filled
+from tests.store.conversations.test_queue import COMPANY, OTHER, short
+
+ME = "amira"
+NOTHING = QueueFilters()
+
+
+def ago(minutes: float) -> str:
+    return clock.to_iso(clock.now() - timedelta(minutes=minutes))
+
+
+def waiting(minutes: float, company: str = COMPANY, **overrides):
+    values = {
+        "company_id": company,
+        "hand_off_to_human": True,
+        "hand_off_to_human_reason": "User requested agent",
+        "hand_off_requested_at": ago(minutes),
+        "gsi_hand_off_queue": waiting_in(company),
+    }
+    return conversation(**(values | overrides))
+
+
+def held(agent: str, minutes: float = 5, company: str = COMPANY, **overrides):
+    values = {
+        "hand_off_agent": agent,
+        "hand_off_taken_at": ago(minutes / 2),
+        "hand_off_wanted": True,
+        "gsi_hand_off_queue": held_in(company),
+    }
+    return waiting(minutes, company, **(values | overrides))
+
+
+@pytest.fixture
+def queue(store):
+    """A store whose queue's index is filled."""
+    filled(store)
+    return store
+
+
+def tab(name: str = WAITING, companies=(COMPANY, OTHER), filters: QueueFilters = NOTHING, **options):
+    return reading.read_tab(name, companies, ME, filters, **options)
+
+
+def all_pages(name: str = WAITING, companies=(COMPANY, OTHER), filters: QueueFilters = NOTHING, size: int = 3):
+    rows, place = [], None
+    for _ in range(60):
+        page = tab(name, companies, filters, size=size, place=place)
+        rows += short(page.entries)
+        place = page.following
+        if place is None:
+            return rows
+        assert Keyset.unsealed(place.sealed("x"), "x") == place
+    raise AssertionError("the pages have no end")
+
+
+def test_longest_wait_first_one_query_per_company(queue):
+    queue.put_all(
+        "CONVERSATIONS",
+        [
+            waiting(5, request_id="five"),
+            waiting(500, OTHER, request_id="fivehundred"),
+            waiting(50, request_id="fifty"),
+            conversation(request_id="with-the-ai"),
+            held("tom", 900, request_id="toms"),
+            waiting(1, "ci-ccc-003", request_id="out-of-scope"),
+        ],
+    )
+    tab()
+    with queue.calls() as seen:
+        page = tab()
+    assert short(page.entries) == ["fivehundred", "fifty", "five"]
+    assert page.is_whole
+    assert page.indexed
+    assert [(call.operation, call.index) for call in seen] == [("Query", "hand-off-queue-index")] * 2
+
+
+def test_the_tabs_of_what_people_hold(queue):
+    queue.put_all(
+        "CONVERSATIONS",
+        [
+            held(ME, 9, request_id="mine"),
+            held("tom", 8, request_id="toms"),
+            held(ME, 7, request_id="overridden", hand_off_to_human=False),
+            held("tom", 6, request_id="toms-overridden", hand_off_to_human=False),
+            waiting(3, request_id="free"),
+        ],
+    )
+    assert short(tab(MINE).entries) == ["mine", "overridden"]
+    assert short(tab(COLLEAGUES).entries) == ["toms", "toms-overridden"]
+    assert short(tab(OVERRIDDEN).entries) == ["overridden", "toms-overridden"]
+    found = counts.held([COMPANY], ME, read=True)
+    assert {name: str(count) for name, count in found.items()} == {MINE: "2", COLLEAGUES: "2", OVERRIDDEN: "2"}
+
+
+def test_rows_whose_flag_and_key_disagree_are_dropped(queue):
+    queue.put_all(
+        "CONVERSATIONS",
+        [
+            waiting(5, request_id="cleared", hand_off_to_human=False),
+            waiting(5, request_id="expired", ttl=clock.to_epoch(clock.now()) - 5),
+            waiting(4, request_id="taken", hand_off_agent="tom"),
+            waiting(3, request_id="true"),
+            waiting(2, request_id="drifted", hand_off_to_human=" TRUE", ttl="soon"),
+            waiting(1, request_id="no", hand_off_to_human="no"),
+        ],
+    )
+    assert short(tab().entries) == ["true", "drifted"]
+    assert str(counts.waiting([COMPANY])) == "3"  # "taken" too: it waits for nobody, and is mended by the indexer
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_pages_of_many_that_asked_at_the_same_instant_miss_and_repeat_nobody(queue, size):
+    at = ago(30)
+    items = [waiting(0, COMPANY if n % 2 else OTHER, request_id=f"same{n}", hand_off_requested_at=at) for n in range(9)]
+    items += [waiting(n, request_id=f"r{n}") for n in (1, 40, 50)]
+    queue.put_all("CONVERSATIONS", items)
+    rows = all_pages(size=size)
+    assert len(rows) == len(set(rows)) == 12
+    assert rows[:2] == ["r50", "r40"]
+    assert rows[-1] == "r1"
+
+
+def test_a_page_costs_the_same_wherever_it_lies(queue):
+    queue.put_all("CONVERSATIONS", [waiting(n + 1, request_id=f"r{n:03}") for n in range(120)])
+    place = None
+    for _ in range(4):
+        with queue.calls() as seen:
+            page = tab(companies=[COMPANY], place=place)
+        queries = [call for call in seen if call.operation == "Query"]
+        assert len(queries) == 1
+        assert queries[0].request["Limit"] <= 27
+        place = page.following
+    assert len(all_pages(companies=[COMPANY], size=25)) == 120
+
+
+def test_filters_let_through_what_they_say(queue):
+    queue.put_all(
+        "CONVERSATIONS",
+        [
+            waiting(5, request_id="sms", channel_method="sms"),
+            waiting(6, request_id="project", project_id="pi-2"),
+            waiting(7, request_id="none", hand_off_to_human_reason=None),
+            waiting(8, request_id="reason", hand_off_to_human_reason="Angry"),
+            waiting(300, OTHER, request_id="other"),
+        ],
+    )
+    found = {
+        "channel": tab(filters=QueueFilters(channel="sms")),
+        "project": tab(filters=QueueFilters(project="pi-2")),
+        "none": tab(filters=QueueFilters(reason=NO_REASON)),
+        "reason": tab(filters=QueueFilters(reason=mark_of_reason("Angry"))),
+        "company": tab(filters=QueueFilters(company=OTHER)),
+        "elsewhere": tab(filters=QueueFilters(company="ci-ccc-003")),
+        "waited": tab(filters=QueueFilters(waited=timedelta(hours=1))),
+    }
+    assert {name: short(page.entries) for name, page in found.items()} == {
+        "channel": ["sms"],
+        "project": ["project"],
+        "none": ["none"],
+        "reason": ["reason"],
+        "company": ["other"],
+        "elsewhere": [],
+        "waited": ["other"],
+    }
+
+
+def test_a_wait_is_served_by_the_index(queue):
+    queue.put_all("CONVERSATIONS", [waiting(n, request_id=f"r{n}") for n in range(1, 60)])
+    page = tab(companies=[COMPANY], filters=QueueFilters(waited=timedelta(minutes=50)))
+    assert page.looked_at == 10
+    assert page.following is None
+
+
+def test_a_filtered_page_that_spent_its_reads_says_how_far_it_looked_and_goes_on(queue, monkeypatch):
+    monkeypatch.setattr("conversations.queue.indexed.FILTERED_LIMIT", 2)
+    items = [waiting(100 - n, request_id=f"r{n}") for n in range(20)]
+    items += [
+        waiting(1, request_id="wanted", channel_method="sms"),
+        waiting(2, OTHER, request_id="w2", channel_method="sms"),
+    ]
+    queue.put_all("CONVERSATIONS", items)
+    wanted = QueueFilters(channel="sms")
+    first = tab(filters=wanted)
+    assert first.entries == ()
+    assert first.thin
+    assert first.following is not None
+    assert all_pages(filters=wanted) == ["w2", "wanted"]
+    with queue.calls() as seen:
+        tab(filters=wanted)
+    assert len([call for call in seen if call.operation == "Query"]) <= 2 * READS_PER_COMPANY
+
+
+def test_beside_a_row_also_from_one_that_was_taken_meanwhile(queue):
+    items = [waiting(30, request_id="a"), waiting(20, request_id="b"), waiting(10, OTHER, request_id="c")]
+    queue.put_all("CONVERSATIONS", items)
+    first, second, third = (entry.item for entry in tab().entries)
+
+    def beside(item, *, back=False):
+        found = reading.beside(WAITING, [COMPANY, OTHER], ME, NOTHING, item, back=back)
+        return found.summary.short_id if found else None
+
+    assert [beside(first), beside(second), beside(third)] == ["b", "c", None]
+    assert [beside(first, back=True), beside(second, back=True), beside(third, back=True)] == [None, "a", "b"]
+    queue.update(
+        "CONVERSATIONS",
+        {name: items[1][name] for name in ("primary_channel", "conversation_id")},
+        gsi_hand_off_queue=held_in(COMPANY),
+        hand_off_agent="tom",
+    )
+    assert beside(second) == "c"
+    assert beside(None) == "a"
+
+
+def test_counts_are_exact_to_99_and_remembered(queue):
+    queue.put_all("CONVERSATIONS", [waiting(n + 1, request_id=f"r{n}") for n in range(99)])
+    assert str(counts.waiting([COMPANY])) == "99"
+    queue.put("CONVERSATIONS", waiting(1, request_id="one-more"))
+    with queue.calls() as seen:
+        assert str(counts.waiting([COMPANY])) == "99"
+    assert seen == []
+    counts.forget(COMPANY)
+    with queue.calls() as seen:
+        assert str(counts.waiting([COMPANY])) == "99+"
+    assert [(call.operation, call.request["Limit"]) for call in seen] == [("Query", 100)]
+    assert set(seen[0].request["ExpressionAttributeNames"].values()) == {
+        "hand_off_to_human",
+        "ttl",
+        "gsi_hand_off_queue",
+    }
+
+
+def test_waiting_times_are_of_those_who_wait_now(queue):
+    queue.put_all(
+        "CONVERSATIONS",
+        [waiting(10 * n, request_id=f"r{n}", project_id="pi-1") for n in range(1, 11)]
+        + [waiting(7, request_id="alone", project_id="pi-2"), held("tom", 999)],
+    )
+    found = times.waits_in(COMPANY)
+    [(project, _, waits), (other, _, alone)] = found.projects
+    assert (project, other, waits.count, alone.count) == ("pi-1", "pi-2", 10, 1)
+    minutes = [round(each.total_seconds() / 60) for each in (waits.median, waits.ninetieth, waits.longest)]
+    assert minutes == [55, 90, 100]
+    assert found.total.count == 11
+    assert found.complete
+    assert found.waiting_in("pi-1") == 10
+
+
+def test_an_index_that_was_never_filled_is_not_relied_on(store):
+    item = waiting(5, request_id="seen")
+    del item["gsi_hand_off_queue"]
+    store.put("CONVERSATIONS", item)
+    page = tab()
+    assert short(page.entries) == ["seen"]
+    assert not page.indexed
+
+
+AGENTS = st.sampled_from(["", "", ME, "tom"])
+ITEMS = st.lists(
+    st.tuples(st.booleans(), AGENTS, st.integers(1, 12), st.sampled_from([COMPANY, OTHER]), st.booleans()), max_size=14
+)
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(items=ITEMS, size=st.integers(1, 5))
+def test_every_tab_lists_what_looking_through_everything_finds(queue, items, size):
+    """The oracle is the read that needs no index."""
+    queue.empty()
+    remembering.forget_everything()
+    filled(queue)
+    for number, (flag, agent, minutes, company, expired) in enumerate(items):
+        values = {"request_id": f"r{number}", "hand_off_to_human": flag}
+        if expired:
+            values["ttl"] = clock.to_epoch(clock.now()) - 60
+        item = held(agent, minutes, company, **values) if agent else waiting(minutes, company, **values)
+        if not flag and not agent:
+            del item["gsi_hand_off_queue"], item["hand_off_requested_at"]
+        queue.put("CONVERSATIONS", item)
+    everything = read_queue([COMPANY, OTHER])
+    for name in TABS:
+        expected = [entry.summary.short_id for entry in everything.of_tab(name, ME)]
+        assert sorted(all_pages(name, size=size)) == sorted(expected)

@@ -1,0 +1,172 @@
+"""The recipient in full: a POST, with the permission, on record before it is shown, and nowhere kept."""
+
+import html
+
+import pytest
+
+from console.audit.access_log.reading import looks_of_conversation
+from console.permissions import Role, Scope, Staff
+from console.refs import seal
+from conversations.models import Conversation
+from conversations.recipient import answer_of, revealed
+from tests import faults
+from tests.dynamodb import to_dynamodb
+from tests.items import conversation
+from tests.people import admin, as_staff, auditor, member, signed_in
+from tests.store.conversations.test_conversation_view import HTMX, url_of
+
+STAFF = Staff("amira.haddad", "Amira Haddad", Role.AGENT, Scope(everything=True))
+
+
+@pytest.fixture
+def item(store):
+    stored = conversation(recipient_email="jo@doe.example", recipient_first_name="Jo", recipient_last_name="Doe")
+    store.put("CONVERSATIONS", stored)
+    return stored
+
+
+def reveals(store) -> list[dict]:
+    return [entry for entry in store.all("AUDIT") if entry["action_type"] == "recipient.revealed"]
+
+
+def loaded(**overrides) -> Conversation:
+    return Conversation.from_raw_data(to_dynamodb(conversation(**overrides)))
+
+
+@pytest.mark.parametrize("headers", [{}, HTMX])
+def test_a_reveal_shows_number_email_name_and_links(store, item, headers):
+    answer = signed_in(member()).post(url_of(item, "reveal/"), **headers)
+    text = html.unescape(answer.content.decode())
+    assert answer.status_code == 200
+    for shown in ("+447700900123", "jo@doe.example", "Jo Doe", "https://wa.me/447700900123", "sms:+447700900123"):
+        assert shown in text
+    assert 'href="mailto:jo@doe.example"' in text
+    assert ("<html" in text) is (headers == {})
+    assert "no-store" in answer.headers["Cache-Control"]
+
+
+def test_every_reveal_is_recorded_without_what_was_revealed(store, item):
+    client = signed_in(member())
+    for _ in range(2):
+        client.post(url_of(item, "reveal/"))
+    entries = reveals(store)
+    assert [(entry["actor"], entry["company_id"], entry["result"]) for entry in entries] == [
+        ("amira.haddad", "ci-aaa-001", "success")
+    ] * 2
+    for entry in entries:
+        assert "7700900123" not in entry["action_payload_redacted"]
+        assert "number" in entry["action_payload_redacted"]
+
+
+def test_it_is_recorded_before_it_is_shown(store, item):
+    client = signed_in(member())
+    with faults.fail_before("PutItem", table_key="AUDIT", times=faults.ALWAYS):
+        answer = client.post(url_of(item, "reveal/"))
+    assert answer.status_code == 503
+    assert "7700900123" not in answer.content.decode()
+    assert not reveals(store)
+
+
+def test_an_auditor_may_not_reveal(store, item):
+    client = signed_in(auditor())
+    answer = client.post(url_of(item, "reveal/"))
+    assert answer.status_code == 403
+    assert "7700900123" not in answer.content.decode()
+    assert not reveals(store)
+
+
+def test_a_form_without_its_token_reveals_nothing(store, item):
+    client = signed_in(admin())
+    client.handler.enforce_csrf_checks = True
+    assert client.post(url_of(item, "reveal/")).status_code == 403
+    assert not reveals(store)
+
+
+def test_it_is_not_in_the_url_and_gone_with_the_next_page(item):
+    client = signed_in(member())
+    answer = client.post(url_of(item, "reveal/"))
+    assert "7700900123" not in answer.request["PATH_INFO"]
+    assert "+447700900123" not in client.get(url_of(item)).content.decode()
+
+
+def test_the_holder_is_told_how_to_answer(store):
+    item = conversation(hand_off_to_human=True, hand_off_agent="amira.haddad")
+    store.put("CONVERSATIONS", item)
+    mine = signed_in(member()).get(url_of(item)).content.decode()
+    assert "How to answer" in mine
+    assert "+447588713814" in mine
+    assert "Its replies during your hand-off are marked in the conversation" in mine
+    assert "+447700900123" not in mine
+    other = signed_in(member("tom.becker")).get(url_of(item)).content.decode()
+    assert "How to answer" not in other
+
+
+@pytest.mark.parametrize(
+    ("overrides", "urls"),
+    [
+        ({}, ["https://wa.me/447700900123", "sms:+447700900123"]),
+        ({"channel_method": "sms"}, ["sms:+447700900123", "https://wa.me/447700900123"]),
+        ({"recipient_tel": "07700 900123"}, ["sms:07700900123"]),
+        ({"recipient_tel": "javascript:alert(1)", "channel_method": "sms"}, []),
+        ({"primary_channel": "a?b&c@d.example", "recipient_tel": ...}, ["mailto:a%3Fb%26c@d.example"]),
+        ({"recipient_tel": 447700900123}, ["https://wa.me/447700900123", "sms:+447700900123"]),
+        (
+            {"channel_method": "email", "recipient_email": "jo@doe.example"},
+            ["mailto:jo@doe.example", "https://wa.me/447700900123", "sms:+447700900123"],
+        ),
+    ],
+)
+def test_links_open_the_channel_and_nothing_else(overrides, urls):
+    assert [link.url for link in revealed(loaded(**overrides)).links] == urls
+
+
+@pytest.mark.parametrize(
+    ("overrides", "ours"),
+    [
+        ({}, "+447588713814"),
+        ({"gsi_company_whatsapp_number": ...}, "+447588713814"),
+        ({"gsi_company_whatsapp_number": ..., "channel_config": {"company_whatsapp_number": "+44111"}}, "+44111"),
+        ({"channel_method": "email", "gsi_company_email": "us@company.example"}, "us@company.example"),
+        ({"channel_method": "sms"}, ""),
+        ({"channel_method": 4}, ""),
+    ],
+)
+def test_our_own_number_comes_from_the_index_copy_or_the_configuration(overrides, ours):
+    assert answer_of(loaded(**overrides), STAFF).ours == ours
+
+
+def test_reveals_are_counted_per_person_and_day_and_refusals_are_on_record(store, item, settings):
+    settings.REVEALS_PER_DAY = 3
+    client = signed_in(member())
+    for _ in range(3):
+        assert client.post(url_of(item, "reveal/")).status_code == 200
+    for headers in ({}, HTMX, {}):
+        answer = client.post(url_of(item, "reveal/"), **headers)
+        assert answer.status_code == 429
+        assert "7700900123" not in answer.content.decode()
+        assert "You can reveal 3 people a day. Try again in 8 hours." in html.unescape(answer.content.decode())
+    assert signed_in(admin()).post(url_of(item, "reveal/")).status_code == 200
+    refused = [each for each in reveals(store) if each["result"] != "success"]
+    assert sum(each.get("times", 1) for each in refused) == 3
+    assert {(each["result"], each["conversation_id"]) for each in refused} == {
+        ("failed: too many reveals", item["conversation_id"])
+    }
+    looked = {
+        row.name: dict(row.what) for row in looks_of_conversation(item["conversation_id"], as_staff(admin())).rows
+    }
+    assert looked["Amira Haddad"] == {"revealed: number, email, name": 3, "was not allowed to reveal the recipient": 3}
+
+
+def test_a_look_up_in_all_stores_is_counted_as_a_reveal(store, item, settings):
+    settings.REVEALS_PER_DAY = 1
+    client = signed_in(member())
+    where = f"/conversations/recipients/{seal('recipient', item['primary_channel'])}/elsewhere/"
+    assert [client.get(where).status_code for _ in range(2)] == [200, 429]
+
+
+def test_a_reveal_that_cannot_be_counted_is_not_made(store, item):
+    client = signed_in(member())
+    with faults.fail_before("UpdateItem", table_key="CONSOLE", times=faults.ALWAYS):
+        answer = client.post(url_of(item, "reveal/"))
+    assert answer.status_code == 503
+    assert "7700900123" not in answer.content.decode()

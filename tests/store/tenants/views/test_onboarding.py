@@ -1,0 +1,255 @@
+"""Onboarding in a browser without JavaScript: each step keeps what was typed; the last one says what is in the way."""
+
+import re
+from html import unescape
+
+import pytest
+
+from tenants import channels
+from tests.people import member, signed_in
+from tests.support.tenants.items import tenant
+from tests.support.tenants.kit import ADMIN, BOT, OLGA, guard, of, put_tenants, trail
+
+pytestmark = pytest.mark.pages
+
+STEPS = ("settings", "admin", "channels", "companies", "review")
+IDENTITY = {"identity-TOTAL_FORMS": "3", "identity-INITIAL_FORMS": "0"}
+CHANNEL = {"channel-TOTAL_FORMS": "3", "channel-INITIAL_FORMS": "0"}
+FIRST = {"user_id": "robin", "email": "robin@acme.example", "name": "Robin", **IDENTITY}
+
+
+def body(response) -> str:
+    return unescape(response.content.decode())
+
+
+def hidden(page: str) -> dict[str, str]:
+    return dict(re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page))
+
+
+def inputs(page: str) -> dict[str, str]:
+    found = dict(re.findall(r'<input type="(?:text|hidden|email)" name="([^"]+)"(?: value="([^"]*)")?', page))
+    found |= dict(re.findall(r'<textarea name="([^"]+)"[^>]*>\n?(.*?)</textarea>', page, re.S))
+    return found
+
+
+@pytest.fixture
+def novak(store):
+    """Somebody new, who has no tenant yet."""
+    return signed_in(member("new.person", "onboarding", ["ci-acm-001"]))
+
+
+def url(step: str, tenant_id: str = "acme-ltd") -> str:
+    return f"/tenants/{tenant_id}/onboarding/{step}/"
+
+
+def begin(browser, **typed):
+    form = inputs(body(browser.get("/tenants/new/"))) | {"name": "Acme Ltd"} | typed
+    return browser.post("/tenants/new/", form), form
+
+
+def test_a_whole_onboarding(store, novak):
+    answer, _ = begin(novak)
+    assert answer["Location"] == url("settings")
+    form = inputs(body(novak.get(url("settings")))) | {"enabled_channels": ["dashboard", "teams"]}
+    assert novak.post(url("settings"), form)["Location"] == url("admin")
+    form = inputs(body(novak.get(url("admin")))) | FIRST
+    assert novak.post(url("admin"), form)["Location"] == url("channels")
+    form = hidden(body(novak.get(url("channels")))) | CHANNEL
+    typed = {"channel-0-type": "teams", "channel-0-id": "azure-bot-app-id"}
+    assert novak.post(url("channels"), form | typed)["Location"] == url("companies")
+    form = hidden(body(novak.get(url("companies")))) | {"other": "ci-acm-001"}
+    assert novak.post(url("companies"), form)["Location"] == url("review")
+    page = body(novak.get(url("review")))
+    assert "azure-bot-app-id" in page
+    assert "Still needed" not in page
+    assert novak.post(url("review"), hidden(page))["Location"] == "/tenants/acme-ltd/"
+    assert set(of(store, "acme-ltd")) == {"META", "USER#robin", "USERS", BOT.key, "COMPANY#ci-acm-001"}
+    answer = novak.post("/tenants/acme-ltd/status/activate/", {"seen": "onboarding"})
+    assert answer["Location"] == "/tenants/acme-ltd/"
+    assert of(store, "acme-ltd")["META"]["status"] == "active"
+    assert trail(store, "acme-ltd") == [
+        "tenant.created",
+        "tenant.changed",
+        "tenant.onboarded",
+        "tenant.activated",
+    ]
+
+
+def test_the_id_is_made_of_the_name_or_typed(store, novak):
+    assert begin(novak)[0]["Location"] == url("settings", "acme-ltd")
+    assert begin(novak, tenant_id="acme-two")[0]["Location"] == url("settings", "acme-two")
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ({"name": ""}, "Enter a name."),
+        ({"name": "x" * 121}, "at most 120"),
+        ({"name": "!!!"}, "None can be made from this name"),
+        ({"tenant_id": "A#b"}, "lower-case letters"),
+        ({"tenant_id": "a\x01b"}, "lower-case letters"),
+        ({"tenant_id": "447700900123"}, "could be a phone number"),
+    ],
+)
+def test_what_cannot_be_is_named_with_the_form_intact(store, novak, typed, words):
+    answer, form = begin(novak, **typed)
+    assert answer.status_code == 422
+    assert words in body(answer)
+    assert f'value="{form["token"]}"' in body(answer)
+    assert store.all("TENANTS") == []
+
+
+def test_a_taken_id_is_told_with_the_form_intact(store, novak):
+    put_tenants(store, "acme-ltd")
+    answer, _ = begin(novak)
+    assert answer.status_code == 409
+    assert "This id is taken. Choose another one." in body(answer)
+    assert 'value="Acme Ltd"' in body(answer)
+
+
+def test_sent_twice_goes_on_with_the_same_tenant(store, novak):
+    _, form = begin(novak)
+    again = novak.post("/tenants/new/", form)
+    assert again["Location"] == url("settings")
+    assert trail(store, "acme-ltd") == ["tenant.created"]
+
+
+def test_the_back_button_shows_what_was_saved_and_an_old_form_is_told(store, novak):
+    begin(novak)
+    old = inputs(body(novak.get(url("admin")))) | FIRST
+    assert novak.post(url("admin"), old).status_code == 302
+    assert 'value="robin@acme.example"' in body(novak.get(url("admin")))
+    answer = novak.post(url("admin"), old | {"email": "second@acme.example"})
+    assert answer.status_code == 409
+    page = body(answer)
+    assert "Somebody else, or another of your tabs, saved a step in the meantime" in page
+    assert 'value="second@acme.example"' in page
+    assert novak.post(url("admin"), inputs(page)).status_code == 302
+
+
+def test_a_channel_taken_meanwhile_is_told_on_the_review(store, novak):
+    begin(novak)
+    novak.post(url("admin"), inputs(body(novak.get(url("admin")))) | FIRST)
+    form = hidden(body(novak.get(url("channels")))) | CHANNEL
+    novak.post(url("channels"), form | {"channel-0-type": "teams", "channel-0-id": "azure-bot-app-id"})
+    ready = hidden(body(novak.get(url("review"))))
+    put_tenants(store, "acme")
+    channels.claim("acme", BOT, OLGA)
+    answer = novak.post(url("review"), ready)
+    assert answer.status_code == 409
+    assert "Another tenant has this channel. Ask an administrator." in body(answer)
+    assert "the tenant acme" not in body(answer).lower()
+    assert set(of(store, "acme-ltd")) == {"META"}
+    assert guard(store) == "acme"
+
+
+def test_rows_of_channels_are_checked_and_more_can_be_had(store, novak):
+    begin(novak)
+    form = hidden(body(novak.get(url("channels")))) | CHANNEL
+    bad = form | {"channel-0-type": "whatsapp", "channel-0-id": "0770", "channel-1-id": "lonely"}
+    answer = novak.post(url("channels"), bad)
+    assert answer.status_code == 422
+    assert "with its country code" in body(answer)
+    assert "Choose a type." in body(answer)
+    assert 'value="lonely"' in body(answer)
+    more = form | {"channel-0-type": "teams", "channel-0-id": "bot", "more": "1"}
+    assert novak.post(url("channels"), more)["Location"] == url("channels")
+    assert 'name="channel-3-id"' in body(novak.get(url("channels")))
+
+
+def finished(store, browser, **typed):
+    """A tenant whose last step is sent; what it answers."""
+    begin(browser)
+    form = inputs(body(browser.get(url("settings")))) | {"enabled_channels": ["teams"]} | typed
+    assert browser.post(url("settings"), form).status_code == 302
+    browser.post(url("admin"), inputs(body(browser.get(url("admin")))) | FIRST)
+    form = hidden(body(browser.get(url("channels")))) | CHANNEL
+    browser.post(url("channels"), form | {"channel-0-type": "teams", "channel-0-id": "azure-bot-app-id"})
+    return browser.post(url("review"), hidden(body(browser.get(url("review")))), follow=True)
+
+
+def test_finished_twice_says_so(store, novak):
+    form = {"version": "3"}
+    finished(store, novak)
+    assert novak.post(url("review"), form)["Location"] == url("review")
+    assert trail(store, "acme-ltd").count("tenant.onboarded") == 1
+
+
+def test_once_finished_the_way_leads_to_activation(store, novak):
+    page = body(finished(store, novak))
+    assert "Everything is saved. Nothing is missing. You can activate the tenant." in page
+    assert "Go on with onboarding" not in page
+    assert "/tenants/acme-ltd/status/activate/" in page
+
+
+def test_once_finished_what_is_missing_still_is_not_called_there(store, novak):
+    page = body(finished(store, novak, enabled_channels=["teams", "sms"]))
+    assert "Everything is saved. See what is still missing below." in page
+    assert "Go on with onboarding" in page
+    review = body(novak.get(url("review")))
+    assert "Enabled without a mapping: SMS." in review
+    assert "/tenants/acme-ltd/settings/change/" in review
+    assert "Activate" not in review
+
+
+def test_the_review_of_what_is_finished_says_what_was_written(store, novak):
+    finished(store, novak)
+    page = body(novak.get(url("review")))
+    assert "What was written" in page
+    for words in ("robin@acme.example", "azure-bot-app-id", "/tenants/acme-ltd/status/activate/"):
+        assert words in page
+    for words in ("There is no", "none yet", ">Finish<", url("admin")):
+        assert words not in page
+
+
+@pytest.mark.parametrize("step", ["admin", "channels", "companies"])
+def test_a_step_of_what_is_finished_leads_to_the_review(store, novak, step):
+    begin(novak)
+    old = inputs(body(novak.get(url("admin")))) | FIRST
+    finished(store, novak)
+    assert novak.get(url(step))["Location"] == url("review")
+    assert novak.post(url(step), old)["Location"] == url("review")
+    assert set(of(store, "acme-ltd")) == {"META", "USER#robin", "USERS", BOT.key}
+
+
+def test_what_was_added_by_hand_need_not_be_typed_again(store, novak):
+    begin(novak)
+    novak.post("/tenants/acme-ltd/users/new/", FIRST | {"role": "admin"})
+    page = body(novak.get(url("review")))
+    assert "already saved" in page
+    assert "There is no first administrator yet." not in page
+    form = hidden(body(novak.get(url("channels")))) | CHANNEL
+    novak.post(url("channels"), form | {"channel-0-type": "teams", "channel-0-id": "azure-bot-app-id"})
+    assert novak.post(url("review"), hidden(body(novak.get(url("review")))))["Location"] == "/tenants/acme-ltd/"
+    assert set(of(store, "acme-ltd")) == {"META", "USER#robin", "USERS", BOT.key}
+
+
+def test_a_step_that_was_left_out_is_not_called_done(store, novak):
+    begin(novak)
+    page = body(novak.get(url("review")))
+    assert re.findall(r'<li class="done"><(?:a|span)[^>]*>([^<]+)<', page) == ["Identity", "Settings", "Companies"]
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_tenant_that_is_not_onboarded_is_changed_on_its_own_pages(store, olga, step):
+    put_tenants(store)
+    assert olga.get(url(step, "outlocks"))["Location"] == "/tenants/outlocks/"
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_out_of_scope_and_unknown_are_not_there(store, olga, aiko, step):
+    store.put("TENANTS", tenant("secret", status="onboarding"))
+    assert olga.get(url(step, "secret")).status_code == 404
+    assert olga.get(url(step, "nobody")).status_code == 404
+    assert aiko.get(url(step, "secret")).status_code == 403
+
+
+def test_a_step_that_is_none_is_not_there(store, olga):
+    store.put("TENANTS", tenant(status="onboarding"))
+    assert olga.get(url("extra", "outlocks")).status_code == 404
+
+
+def test_the_creator_sees_the_tenant_at_once(store, novak):
+    begin(novak)
+    assert "acme-ltd" in body(novak.get("/tenants/"))
+    assert ADMIN.scope.everything

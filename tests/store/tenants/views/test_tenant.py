@@ -1,0 +1,235 @@
+"""One tenant: overview, readiness, history, memories and settings as people of each role see them."""
+
+import json
+import re
+
+import pytest
+
+from console.store import calls
+from tenants import settings
+from tests.support.tenants.items import SETTINGS, invitation, mapping, signed_in_user, tenant, user
+from tests.support.tenants.kit import ADMIN, of, put_tenants
+
+pytestmark = pytest.mark.pages
+
+PAGES = ("", "readiness/", "history/", "memories/", "settings/", "users/", "channels/")
+
+
+def body(response) -> str:
+    return response.content.decode()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_tenant_out_of_scope_is_as_one_that_is_not_there(store, olga, page):
+    put_tenants(store, "outlocks", "other")
+    answers = [olga.get(f"/tenants/{tenant_id}/{page}") for tenant_id in ("other", "nobody")]
+    assert [answer.status_code for answer in answers] == [404, 404]
+    one, other = (re.sub(r'(Token": "|csrfmiddlewaretoken" value=")\w+', "", body(answer)) for answer in answers)
+    assert one == other
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_agents_are_refused(store, amira, page):
+    put_tenants(store)
+    assert amira.get(f"/tenants/outlocks/{page}").status_code == 403
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_only_reading_methods_are_taken(store, olga, page):
+    put_tenants(store)
+    assert olga.post(f"/tenants/outlocks/{page}").status_code == 405
+
+
+def test_the_overview_costs_two_requests_beside_the_session(store, olga):
+    put_tenants(store)
+    store.put_all("TENANTS", [user(f"u{number}") for number in range(50)])
+    calls.recent_costs.clear()
+    olga.get("/tenants/outlocks/")
+    assert calls.recent_costs[-1].calls == 3
+
+
+def test_readiness_says_what_is_missing_and_where(store, olga):
+    store.put("TENANTS", tenant(status="onboarding"))
+    page = body(olga.get("/tenants/outlocks/"))
+    assert "There is no administrator with an email." in page
+    assert "None is mapped, so no webhook finds this tenant." in page
+    assert 'href="/tenants/outlocks/users/new/"' in page
+    assert "This tenant is being onboarded." in page
+
+
+def test_readiness_of_a_row_is_a_fragment(store, olga):
+    put_tenants(store)
+    fragment = body(olga.get("/tenants/outlocks/readiness/", HTTP_HX_REQUEST="true"))
+    assert "things are missing" in fragment or "thing is missing" in fragment
+    assert "<html" not in fragment
+
+
+def test_a_deleted_tenant_is_asked_for_nothing_more(store, olga):
+    store.put("TENANTS", tenant(status="deleted"))
+    assert "Readiness" not in body(olga.get("/tenants/outlocks/"))
+    assert "/readiness/" not in body(olga.get("/tenants/"))
+    gone = olga.get("/tenants/outlocks/readiness/")
+    assert gone.status_code == 404
+    assert "Nothing makes it ready again." in body(gone)
+
+
+def test_clashes_are_told_by_name_within_scope_only(store, olga, aiko):
+    put_tenants(store, "outlocks", "acme", "secret")
+    store.put_all("TENANTS", [mapping(), mapping(tenant_id="acme")])
+    assert "The tenant acme has this channel" in body(olga.get("/tenants/outlocks/readiness/"))
+    store.put_all("TENANTS", [mapping("slack", "T1"), mapping("slack", "T1", "secret")])
+    page = body(olga.get("/tenants/outlocks/readiness/"))
+    assert "Another tenant has this channel" in page
+    assert "secret" not in page
+
+
+def test_unknown_items_are_shown_by_role_and_untouched(store, olga, aiko):
+    put_tenants(store)
+    item = {"pk": "TENANT#outlocks", "sk": "LICENCE#7", "seats": 12, "contact": "Write to boss@outlocks.example"}
+    store.put("TENANTS", item)
+    page = body(olga.get("/tenants/outlocks/"))
+    assert "LICENCE#7" in page
+    assert "boss@outlocks.example" in page
+    page = body(aiko.get("/tenants/outlocks/"))
+    assert "LICENCE#7" in page
+    assert ">12<" in page
+    assert "boss@" not in page
+    olga.post("/tenants/outlocks/status/suspend/", {"seen": "active", "reason": "the contract ended"})
+    assert of(store, "outlocks")["LICENCE#7"] == item
+
+
+def test_what_the_platform_keeps_of_users_is_shown_by_role_and_kept(store, olga, aiko):
+    store.put_all("TENANTS", [tenant(), signed_in_user(metadata={"theme": "dark", "phone": "+447700900831"})])
+    page = body(olga.get("/tenants/outlocks/users/"))
+    for words in (
+        "last_login",
+        "2026-11-20T08:15:00+00:00",
+        "cognito_sub",
+        "https://img.example/a.png",
+        "+447700900831",
+    ):
+        assert words in page
+    page = body(aiko.get("/tenants/outlocks/users/"))
+    assert "dark" in page
+    assert "447700900831" not in page
+
+
+def test_invitations_of_the_tenant_are_listed_on_the_users_page_without_their_code(store, olga, aiko):
+    put_tenants(store)
+    ended = invitation("gone", email="late@outlocks.example", ttl=1_000_000_000)
+    of_others = invitation("other", "acme")
+    store.put_all("TENANTS", [invitation(note="from the fair"), ended, of_others])
+    page = body(olga.get("/tenants/outlocks/users/"))
+    for words in ("Invitations", "new@outlocks.example", "pending", "from the fair"):
+        assert words in page
+    for words in ("k3Jx9vQ2", "late@", "new@acme"):
+        assert words not in page
+    page = body(aiko.get("/tenants/outlocks/users/"))
+    assert "from the fair" in page
+    assert "new@outlocks" not in page
+    assert "Invitations" not in body(olga.get("/tenants/acme/channels/"))
+
+
+def test_a_clash_and_ready_never_stand_side_by_side(store, olga):
+    ready = json.dumps(SETTINGS | {"enabled_channels": ["dashboard", "teams"]})
+    store.put_all("TENANTS", [tenant(settings=ready), user(), mapping(), tenant("acme")])
+    htmx = {"HTTP_HX_REQUEST": "true"}
+    for page in ("", "readiness/"):
+        assert "ready</span>" in body(olga.get(f"/tenants/outlocks/{page}")), page
+    assert ">ready" in body(olga.get("/tenants/outlocks/readiness/", **htmx)).replace("</svg> ", ">").replace("\n", "")
+    store.put("TENANTS", mapping(tenant_id="acme"))
+    for page in ("", "readiness/"):
+        told = body(olga.get(f"/tenants/outlocks/{page}"))
+        assert "ready</span>" not in told, page
+        assert "1 thing is missing" in told, page
+        assert "The tenant acme has this channel" in told, page
+    row = body(olga.get("/tenants/outlocks/readiness/", **htmx))
+    assert "clash" in row
+    assert "1 thing is missing" in row
+
+
+def test_one_bad_item_does_not_break_the_page(store, olga):
+    store.put_all(
+        "TENANTS",
+        [
+            tenant(name=5, status=["x"], settings={"a": 1}, created_at="long ago"),
+            user("odd", email=7, channel_identities="{", role=None),
+            mapping(gsi1pk=5, gsi1sk=...),
+            {"pk": "TENANT#outlocks", "sk": "USERS", "version": "many"},
+        ],
+    )
+    for page in PAGES:
+        assert olga.get(f"/tenants/outlocks/{page}").status_code == 200, page
+
+
+def test_auditors_read_redacted(store, aiko):
+    put_tenants(store)
+    prompt = SETTINGS | {"system_prompt_override": "Call +44 7700 900123 or write to boss@outlocks.example"}
+    store.put_all(
+        "TENANTS",
+        [
+            tenant(settings=json.dumps(prompt)),
+            user("447700900124", display_name="Ann"),
+            mapping("whatsapp", "+447700900125"),
+            {"pk": "TENANT#outlocks", "sk": "MEMORY#ann#s1", "summary": "rings from +447700900126"},
+        ],
+    )
+    for page in PAGES:
+        text = body(aiko.get(f"/tenants/outlocks/{page}"))
+        for secret in ("7700 900123", "boss@", "447700900124", "447700900125", "447700900126", "admin@outlocks"):
+            assert secret not in text, (page, secret)
+        assert "/change/" not in text
+        assert "/new/" not in text
+
+
+def test_history_shows_the_trail_and_what_the_platform_overwrote(store, olga):
+    put_tenants(store)
+    stored = settings.load("outlocks", ADMIN)
+    known = dict(stored.settings.known) | {"messages_per_day": 5}
+    settings.save("outlocks", stored.name, known, stored.settings.others, stored.seen, ADMIN)
+    page = body(olga.get("/tenants/outlocks/history/"))
+    assert "changed the tenant&#x27;s settings" in page
+    assert "Changed outside the console" not in page
+    store.put("TENANTS", tenant())
+    page = body(olga.get("/tenants/outlocks/history/"))
+    assert "Changed outside the console" in page
+    assert "<code>messages_per_day</code>" in page
+
+
+def test_memories_are_read_page_by_page(store, olga):
+    put_tenants(store)
+    store.put_all(
+        "TENANTS",
+        [
+            {"pk": "TENANT#outlocks", "sk": f"MEMORY#ann#s{number:03}", "summary": f"memory {number:03}"}
+            for number in range(60)
+        ],
+    )
+    first = body(olga.get("/tenants/outlocks/memories/"))
+    assert "memory 049" in first
+    assert "memory 050" not in first
+    following = first.split('rel="next" href="')[1].split('"')[0].replace("&amp;", "&")
+    assert "memory 050" in body(olga.get(following))
+
+
+@pytest.mark.parametrize(
+    ("path", "title"),
+    [
+        ("", "Overview"),
+        ("settings/", "Settings"),
+        ("settings/change/", "Change · Settings"),
+        ("users/", "Users"),
+        ("channels/", "Channels"),
+        ("history/", "History"),
+    ],
+)
+def test_a_tab_is_named_in_its_title(store, olga, path, title):
+    put_tenants(store)
+    page = olga.get(f"/tenants/outlocks/{path}").content.decode()
+    assert f"<title>{title} · Outlocks · " in page
+
+
+def test_who_has_no_name_is_called_by_the_id_once(store, olga):
+    store.put_all("TENANTS", [tenant(), user("robin", display_name=...)])
+    page = body(olga.get("/tenants/outlocks/users/"))
+    assert page.count("<bdi>robin</bdi>") + page.count("<code>robin</code>") == 1

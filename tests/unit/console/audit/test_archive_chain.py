@@ -1,0 +1,318 @@
+"""An archive verifies as it was written, and no edit of it does: whatever is changed, and whoever does it."""
+
+import gzip
+import hashlib
+import io
+import json
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from console.audit.archive import keys, manifest, verifying
+from console.audit.archive.chain import Chain
+from console.audit.archive.exporting import write
+from console.audit.archive.keys import ArchiveKey
+from console.audit.archive.manifest import Header, NoManifest, read_manifest
+from console.audit.archive.verifying import verify
+from console.errors import Invalid
+from console.redaction import redact_value
+from console.trail.models import AuditEntry
+from tests.dynamodb import to_dynamodb
+
+SECRET = "an archive key that is long enough for the rules"
+
+
+@pytest.fixture(autouse=True)
+def _known(settings, monkeypatch):
+    settings.AUDIT_ARCHIVE_KEY = SECRET
+    # What the trail says is looked at elsewhere, with a table.
+    monkeypatch.setattr(verifying, "_compare_with_trail", lambda *_: None)
+
+
+class Memory:
+    """A place in memory."""
+
+    def __init__(self, files: dict[str, bytes] | None = None) -> None:
+        self.files = dict(files or {})
+
+    def prepare(self) -> None:
+        pass
+
+    def names(self) -> list[str]:
+        return sorted(self.files)
+
+    @contextmanager
+    def writing(self, name):
+        file = io.BytesIO()
+        yield file
+        self.files[name] = file.getvalue()
+
+    def reading(self, name):
+        return io.BytesIO(self.files[name])
+
+
+def header(key: ArchiveKey) -> Header:
+    return Header("test", "2026-11-20T00:00:00.000Z#0", "2026-11-20", "2026-11-01", "2026-11-20", "2", key.name)
+
+
+def entries(count: int) -> list[AuditEntry]:
+    return [
+        AuditEntry.from_raw_data(
+            to_dynamodb(
+                {
+                    "conversation_id": f"ci-aaa-001#pi#req{n % 3}#447700900123",
+                    "ts_action_id": f"2026-11-10T12:00:{n:02}.000Z#{n:032x}",
+                    "action_type": "route",
+                    "action_payload_redacted": json.dumps({"team": "returns", "note": "ring +447700900123"}),
+                    "version": 1.5,
+                }
+            )
+        )
+        for n in range(count)
+    ]
+
+
+def archive(count: int = 12, size: int = 1100, key: ArchiveKey | None = None) -> dict[str, bytes]:
+    """The files of an archive of so many entries; with the default size there are several."""
+    place = Memory()
+    key = key or keys.signing_key()
+    write(place, header(key), key, entries(count), size)
+    return place.files
+
+
+def words(files: dict[str, bytes], head: str = "") -> list[str]:
+    return [str(each) for each in verify(Memory(files), head).findings]
+
+
+FILES = "audit-000001.jsonl.gz", "audit-000002.jsonl.gz", "audit-000003.jsonl.gz"
+
+
+@pytest.mark.parametrize(("count", "size"), [(0, 1), (1, 1), (12, 1), (12, 1100), (12, 1 << 20)])
+def test_what_was_written_verifies(count, size):
+    files = archive(count, size)
+    report = verify(Memory(files))
+    assert (report.findings, report.lines) == ([], count)
+    assert len(files) == {0: 1, 1: 2}.get(count, {1: 13, 1100: 5}.get(size, 2))
+
+
+def test_an_archive_holds_no_more_than_masked_entries_and_tells_masked_trails_apart():
+    files = archive(6, 1 << 20)
+    lines = [json.loads(line) for line in gzip.decompress(files[FILES[0]]).splitlines()]
+    assert [line["line"] for line in lines] == [1, 2, 3, 4, 5, 6]
+    assert "447700900123" not in str(lines)
+    assert lines[0]["entry"]["conversation_id"] == "ci-aaa-001#pi#req0#***-***-0123"
+    assert json.loads(lines[0]["entry"]["action_payload_redacted"]) == {"team": "returns", "note": "ring ***-***-0123"}
+    assert lines[0]["entry"]["version"] == 1.5
+    assert lines[0]["trail"] == lines[3]["trail"] != lines[1]["trail"]
+
+
+def test_a_file_is_at_most_as_large_as_was_asked_for():
+    for name, content in archive(12, 1100).items():
+        assert name == manifest.NAME or len(gzip.decompress(content)) <= 1100
+
+
+def lines_of(files: dict[str, bytes], name: str) -> list[bytes]:
+    return gzip.decompress(files[name]).splitlines(keepends=True)
+
+
+def with_lines(files: dict[str, bytes], name: str, lines: list[bytes]) -> dict[str, bytes]:
+    return files | {name: gzip.compress(b"".join(lines), mtime=0)}
+
+
+def test_findings_name_file_and_line():
+    files = archive()
+    first, second = lines_of(files, FILES[0]), lines_of(files, FILES[1])
+    assert len(first) == len(second) == 3
+    edited = [first[0], first[1].replace(b"returns", b"refunds"), first[2]]
+    assert words(with_lines(files, FILES[0], edited)) == [
+        f"{FILES[0]}, line 2: entry 2 was changed, or the key is different"
+    ]
+    assert words(with_lines(files, FILES[1], [second[0], second[2]])) == [
+        f"{FILES[1]}, line 2: entry 5 is missing before this line"
+    ]
+    assert words(with_lines(files, FILES[1], second[:2])) == [
+        f"{FILES[1]}, line 2: it has 2 lines instead of 3: cut off, or added to"
+    ]
+    assert words(with_lines(files, FILES[0], [*first[:2], first[1], first[2]]))[0] == (
+        f"{FILES[0]}, line 3: entry 2 stands where entry 3 should be: moved, or twice"
+    )
+    assert words(with_lines(files, FILES[0], [first[0], b"{}\n", *first[1:]]))[0] == (
+        f"{FILES[0]}, line 2: this is not a line of an archive"
+    )
+    assert words({name: content for name, content in files.items() if name != FILES[1]}) == [f"{FILES[1]}: missing"]
+    assert words(files | {"extra": b""}) == ["extra: not part of this archive"]
+    assert words(files | {FILES[1]: files[FILES[1]][:-9]})[0].startswith(f"{FILES[1]}, line ")
+    assert words(files | {FILES[1]: gzip.compress(b"".join(second), 1)}) == [
+        f"{FILES[1]}: its lines are whole, but the file is not the one that was written"
+    ]
+
+
+def test_without_its_manifest_nothing_verifies():
+    files = archive()
+    del files[manifest.NAME]
+    assert words(files) == ["manifest.json: missing: this is no archive, or its export was interrupted"]
+
+
+def test_an_export_that_breaks_off_leaves_no_manifest():
+    def breaking():
+        yield from entries(7)
+        raise ConnectionError
+
+    place, key = Memory(), keys.signing_key()
+    with pytest.raises(ConnectionError):
+        write(place, header(key), key, breaking(), 1100)
+    assert place.names()
+    assert manifest.NAME not in place.names()
+    assert verify(place).findings
+
+
+# --- Whatever is done to it -----------------------------------------------------------------------------------------
+
+
+def edited_bytes(draw, content: bytes) -> bytes:
+    """The content with something of it changed, dropped, doubled or added."""
+    at = draw(st.integers(0, len(content) - 1))
+    match draw(st.sampled_from(["flip", "drop", "add", "cut", "double"])):
+        case "flip":
+            return content[:at] + bytes([content[at] ^ draw(st.integers(1, 255))]) + content[at + 1 :]
+        case "drop":
+            return content[:at] + content[at + 1 :]
+        case "add":
+            return content[:at] + draw(st.binary(min_size=1, max_size=4)) + content[at:]
+        case "cut":
+            return content[:at]
+    return content + content[at:]
+
+
+@given(st.data())
+def test_any_change_of_any_byte_of_any_file_is_found(data):
+    files = archive()
+    name = data.draw(st.sampled_from(sorted(files)))
+    changed = edited_bytes(data.draw, files[name])
+    if changed != files[name]:
+        assert words(files | {name: changed})
+
+
+@given(st.data())
+def test_any_other_list_of_lines_is_found_also_with_fitting_digests_in_the_manifest(data):
+    """The manifest's unkeyed parts made anew to fit: what anybody can do who has the files and not the key."""
+    files = archive()
+    whole = [line for name in sorted(files) if name != manifest.NAME for line in lines_of(files, name)]
+    kept = data.draw(st.lists(st.sampled_from(whole), max_size=len(whole) + 2))
+    if data.draw(st.booleans()):
+        kept = whole[: len(kept)] if len(kept) < len(whole) else kept
+    if data.draw(st.booleans()) and kept:
+        at = data.draw(st.integers(0, len(kept) - 1))
+        kept[at] = edited_bytes(data.draw, kept[at].rstrip(b"\n")) + b"\n"
+    if kept == whole:
+        return
+    stored = json.loads(files[manifest.NAME])
+    packed = gzip.compress(b"".join(kept), mtime=0)
+    last = json.loads(kept[-1])["chain"] if kept and b'"chain":"' in kept[-1][-80:] and is_json(kept[-1]) else "a" * 64
+    record = {"name": FILES[0], "lines": max(1, len(kept)), "bytes": len(packed), "chain": last}
+    stored["files"] = [record | {"sha256": hashlib.sha256(packed).hexdigest()}]
+    forged = {FILES[0]: packed, manifest.NAME: json.dumps(stored, indent=1, sort_keys=True).encode() + b"\n"}
+    assert words(forged)
+
+
+def is_json(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line).get("chain"), str)
+    except (ValueError, AttributeError):
+        return False
+
+
+@settings(max_examples=23)
+@given(st.permutations(range(4)).filter(lambda order: list(order) != [0, 1, 2, 3]))
+def test_files_in_another_order_are_found(order):
+    files = archive()
+    names = sorted(name for name in files if name != manifest.NAME)
+    moved = {name: files[names[number]] for name, number in zip(names, order, strict=True)}
+    assert words(moved | {manifest.NAME: files[manifest.NAME]})
+
+
+@settings(max_examples=25)
+@given(st.text(min_size=keys.SHORTEST).filter(lambda secret: secret != SECRET))
+def test_an_archive_made_anew_with_another_key_is_found(secret):
+    other = keys._derived(secret.encode("utf-8", "replace").decode(), "test")
+    assert words(archive(key=other))
+    # Also where it says that it was made with the right one.
+    place = Memory()
+    write(place, replace(header(other), key=keys.signing_key().name), other, entries(5), 1100)
+    found = words(place.files)
+    assert any("line 1: entry 1 was changed, or the key is different" in each for each in found)
+    assert "manifest.json: its head does not fit: it was changed, or made with another key" in found
+
+
+def test_an_archive_made_anew_with_the_very_key_is_found_by_its_head():
+    noted = read_manifest(archive()[manifest.NAME]).head
+    shorter = archive(11)
+    assert words(shorter) == []
+    assert words(shorter, noted) == [
+        "manifest.json: its head is not the one that was given: another archive, or made anew"
+    ]
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 11), st.integers(1, 2000))
+def test_two_archives_have_different_heads(count, size):
+    head = read_manifest(archive(count, size)[manifest.NAME]).head
+    assert head != read_manifest(archive(count + 1, size)[manifest.NAME]).head
+    assert redact_value({"head": head}) == {"head": head}
+
+
+# --- Keys and manifests ---------------------------------------------------------------------------------------------
+
+
+def test_an_archive_of_before_the_key_was_changed_verifies_while_the_old_key_is_known(settings):
+    files = archive()
+    settings.AUDIT_ARCHIVE_KEY, settings.AUDIT_ARCHIVE_KEY_FALLBACKS = (
+        "the next key, which is long enough",
+        [SECRET],
+    )
+    assert words(files) == []
+    settings.AUDIT_ARCHIVE_KEY_FALLBACKS = []
+    assert "not known here" in words(files)[0]
+
+
+def test_a_key_of_its_own_is_not_one_that_the_web_servers_have(settings):
+    settings.AUDIT_ARCHIVE_KEY = ""
+    files = archive()
+    settings.SECRET_KEY, settings.SECRET_KEY_FALLBACKS = "x" * 60, [settings.SECRET_KEY]
+    assert words(files) == []
+    settings.AUDIT_ARCHIVE_KEY = SECRET
+    assert "not known here" in words(files)[0]
+
+
+def test_environments_have_different_keys(settings):
+    files = archive()
+    settings.CONSOLE_ENV = "staging"
+    assert "not known here" in words(files)[0]
+
+
+def test_a_short_key_is_refused(settings):
+    settings.AUDIT_ARCHIVE_KEY = "short"
+    with pytest.raises(Invalid):
+        keys.signing_key()
+
+
+@settings(max_examples=40)
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda each: st.lists(each) | st.dictionaries(st.text(), each),
+    )
+)
+def test_no_other_json_is_a_manifest(value):
+    for stored in (json.dumps(value).encode(), json.dumps({"header": value, "files": [value], "head": value}).encode()):
+        with pytest.raises(NoManifest):
+            read_manifest(stored)
+
+
+def test_lines_are_told_apart_by_the_key_alone():
+    one, other = (Chain(keys._derived(secret, "test"), b"") for secret in (SECRET, SECRET + "!"))
+    assert one.seal("a" * 16, {"n": 1})[:-70] == other.seal("a" * 16, {"n": 1})[:-70]
+    assert one.value != other.value

@@ -1,0 +1,113 @@
+"""`manage.py demo --json`: one line of JSON, then a console and a DynamoDB that answer."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import botocore.session
+import pytest
+
+from console.schema.tables import TABLES
+
+ROOT = Path(__file__).resolve().parent.parent.parent.parent
+
+
+@pytest.fixture(scope="module")
+def demo():
+    environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
+    # What a developer's shell may hold must not reach into the demo.
+    environment |= {"CONSOLE_ENV": "prod", "TABLE_AUDIT": "audit-prod", "DYNAMODB_ENDPOINT": "http://127.0.0.1:9"}
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "demo", "--port", "0", "--json"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    line = process.stdout.readline()
+    assert line, process.stderr.read()
+    yield json.loads(line)
+    process.terminate()
+    process.communicate(timeout=10)
+
+
+def client_of(told):
+    return botocore.session.get_session().create_client(
+        "dynamodb",
+        region_name=told["region"],
+        endpoint_url=told["dynamodb_endpoint"],
+        aws_access_key_id="any",
+        aws_secret_access_key="any",
+    )
+
+
+def test_it_tells_what_a_program_needs(demo):
+    assert set(demo) == {"url", "dynamodb_endpoint", "region", "environment", "staff", "tables"}
+    assert demo["environment"] == "demo"
+    assert set(demo["staff"]) >= {"agent", "onboarding", "auditor", "admin"}
+    assert all(set(each) == {"username", "password"} for each in demo["staff"].values())
+    assert set(demo["tables"]) == set(TABLES)
+    assert all(name.endswith("-demo") for name in demo["tables"].values())
+
+
+def test_the_console_answers(demo):
+    with urllib.request.urlopen(f"{demo['url']}/readyz") as answer:
+        assert answer.status == 200
+    with urllib.request.urlopen(f"{demo['url']}/") as answer:
+        assert "/sign-in/" in answer.url
+        assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+
+
+def test_any_dynamodb_client_sees_the_data(demo):
+    client = client_of(demo)
+    assert set(client.list_tables()["TableNames"]) == set(demo["tables"].values())
+    pages = client.get_paginator("scan").paginate(TableName=demo["tables"]["CONVERSATIONS"], Select="COUNT")
+    count = sum(page["Count"] for page in pages)
+    assert 200 <= count <= 500
+    for key in ("AUDIT", "IDEMPOTENCY", "CONVERSATION_STATE", "CONSOLE", "STAFF"):
+        assert client.scan(TableName=demo["tables"][key], Select="COUNT")["Count"] > 0
+
+
+def test_the_queue_is_indexed_and_stays_so(demo):
+    client, table = client_of(demo), demo["tables"]["CONVERSATIONS"]
+
+    def waiting(company):
+        answer = client.query(
+            TableName=table,
+            IndexName="hand-off-queue-index",
+            KeyConditionExpression="gsi_hand_off_queue = :key",
+            ExpressionAttributeValues={":key": {"S": f"waiting#{company}"}},
+        )
+        return {item["conversation_id"]["S"]: item for item in answer["Items"]}
+
+    items = client.scan(TableName=table)["Items"]
+    idle = next(
+        each for each in items if each.get("hand_off_to_human") == {"BOOL": False} and "S" in each["company_id"]
+    )
+    company = idle["company_id"]["S"]
+    assert len(waiting(company)) > 2
+    client.update_item(
+        TableName=table,
+        Key={name: idle[name] for name in ("primary_channel", "conversation_id")},
+        UpdateExpression="SET hand_off_to_human = :true",
+        ExpressionAttributeValues={":true": {"BOOL": True}},
+    )
+    deadline = time.monotonic() + 20
+    while idle["conversation_id"]["S"] not in waiting(company):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_passwords_are_stored_as_argon2(demo):
+    items = client_of(demo).scan(TableName=demo["tables"]["STAFF"])["Items"]
+    stored = {item["username"]["S"]: item["password_hash"]["S"] for item in items}
+    without = {"priya", "jonas"}  # invited, and with the company's own sign-in
+    assert all(stored[username].startswith("!") for username in without)
+    assert all(stored[username].startswith("argon2") for username in stored.keys() - without)
+    passwords = {each["password"] for each in demo["staff"].values()}
+    assert not any(password in json.dumps(items) for password in passwords)

@@ -1,0 +1,73 @@
+"""`manage.py demo --keep DIR`: the data of one run is there in the next; without DynamoDB Local, a plain refusal."""
+
+import json
+import os
+import subprocess
+import sys
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent.parent
+
+
+def command(*options: str) -> list[str]:
+    return [sys.executable, "manage.py", "demo", "--port", "0", "--json", *options]
+
+
+def refusal(*options: str, **environment: str) -> str:
+    ran = subprocess.run(
+        command(*options), cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, timeout=60
+    )
+    assert ran.returncode != 0
+    assert "Traceback" not in ran.stderr
+    return ran.stderr
+
+
+@contextmanager
+def running(*options: str):
+    process = subprocess.Popen(command(*options), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        line = process.stdout.readline()
+        assert line, process.stderr.read()
+        yield json.loads(line)
+    finally:
+        process.terminate()
+        process.communicate(timeout=20)
+
+
+def test_the_embedded_dynamodb_keeps_nothing(tmp_path):
+    assert "To keep data, add --dynamodb-local." in refusal("--keep", str(tmp_path))
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_dynamodb_local_the_demo_says_what_is_missing(tmp_path):
+    told = refusal("--dynamodb-local", "--keep", str(tmp_path), PATH=str(tmp_path))
+    assert "DynamoDB Local cannot run here: no java" in told
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path):
+    (tmp_path / "letter.txt").write_text("mine")
+    assert "Name an empty folder" in refusal("--dynamodb-local", "--keep", str(tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
+
+
+@pytest.mark.local_only
+def test_what_was_changed_is_there_in_the_next_run(tmp_path):
+    from demo.dynamodb_local import plain_client
+
+    folder = str(tmp_path / "kept")
+    with running("--dynamodb-local", "--keep", folder) as first:
+        table = first["tables"]["CONSOLE"]
+        client = plain_client(first["dynamodb_endpoint"])
+        client.put_item(TableName=table, Item={"pk": {"S": "NOTE"}, "sk": {"S": "of the first run"}})
+        key = client.scan(TableName=first["tables"]["CONVERSATIONS"], Select="COUNT")["Count"]
+    with running("--dynamodb-local", "--keep", folder) as second:
+        client = plain_client(second["dynamodb_endpoint"])
+        assert "Item" in client.get_item(TableName=table, Key={"pk": {"S": "NOTE"}, "sk": {"S": "of the first run"}})
+        assert client.scan(TableName=second["tables"]["CONVERSATIONS"], Select="COUNT")["Count"] == key
+        with urllib.request.urlopen(f"{second['url']}/readyz") as answer:
+            assert answer.status == 200
+    assert (tmp_path / "kept" / "demo.json").stat().st_mode & 0o077 == 0

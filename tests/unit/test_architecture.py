@@ -1,0 +1,202 @@
+"""The lines of the house: imports run downward, views stay away from the store, every route is guarded."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.urls import URLPattern, URLResolver, get_resolver
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+APPS = ("console", "tenants", "conversations", "demo")
+SERVICE_LAYER = ("services", "queries", "queue", "forms", "transcript", "facts", "recording", "panel")
+MAY_IMPORT = {
+    "console": set(),
+    "tenants": {"console"},
+    "conversations": {"console", "tenants"},
+    "demo": {"console", "tenants", "conversations"},
+}
+
+
+def modules(app: str) -> Iterator[Path]:
+    yield from (ROOT / app).rglob("*.py")
+
+
+def imports(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_apps_import_only_what_lies_below_them(app):
+    forbidden = set(APPS) - MAY_IMPORT[app] - {app}
+    wrong = {
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in modules(app)
+        for name in imports(path)
+        if name.split(".")[0] in forbidden
+    }
+    # The route table is the one place above all apps; it names them as text.
+    assert not wrong
+
+
+# What each part of the base may import of the others, besides the modules directly in `console/`.
+PARTS = {
+    "redaction": set(),
+    "store": {"schema", "redaction"},
+    "schema": {"store", "redaction"},
+    "trail": {"store", "schema", "redaction"},
+    "staff": {"trail", "store", "schema", "redaction", "search", "templatetags"},
+    "audit": {"staff", "trail", "store", "schema", "redaction", "search", "templatetags"},
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_no_part_of_the_base_imports_what_lies_above_it(part):
+    above = set(PARTS) - PARTS[part] - {part}
+    wrong = {
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in (ROOT / "console" / part).rglob("*.py")
+        for name in imports(path)
+        if name.split(".")[0] == "console" and name.split(".")[1:2] and name.split(".")[1] in above
+    }
+    assert not wrong
+
+
+def is_view_module(path: Path) -> bool:
+    return path.name in ("views.py",) or path.parent.name == "views"
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_no_view_imports_the_store_or_pynamodb(app):
+    wrong = {
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in modules(app)
+        if is_view_module(path)
+        for name in imports(path)
+        if name.split(".")[0] in ("pynamodb", "botocore", "boto3") or name.endswith(".models")
+    }
+    assert not wrong
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_no_service_query_or_form_takes_a_request(app):
+    wrong = set()
+    for path in modules(app):
+        if is_view_module(path) or (path.stem not in SERVICE_LAYER and path.parent.name != "handoff"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                names = [argument.arg for argument in (*node.args.args, *node.args.kwonlyargs)]
+                if "request" in names:
+                    wrong.add(f"{path.relative_to(ROOT)}:{node.lineno} {node.name}")
+    assert not wrong
+
+
+def routes(patterns, prefix: str = "") -> Iterator[tuple[str, object]]:
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            yield from routes(pattern.url_patterns, prefix + str(pattern.pattern))
+        elif isinstance(pattern, URLPattern):
+            yield prefix + str(pattern.pattern), pattern.callback
+
+
+def test_every_route_declares_who_may_call_it():
+    undeclared = [
+        route
+        for route, view in routes(get_resolver().url_patterns)
+        if not getattr(view, "is_public", False) and getattr(view, "required_permissions", None) is None
+    ]
+    assert not undeclared
+    assert {route for route, view in routes(get_resolver().url_patterns) if getattr(view, "is_public", False)} == {
+        "sign-in/",
+        "sign-in/code/",
+        "sign-in/company/",
+        "sign-in/company/return/",
+        "sign-out/",
+        "sign-out/company/",
+        "set-password/",
+    }
+
+
+def test_only_commands_scan():
+    """`Scan` costs what the table weighs: no page may call what scans."""
+    scanning = {
+        str(path.relative_to(ROOT))
+        for app in APPS
+        for path in modules(app)
+        if '"Scan"' in path.read_text() or ".scan(" in path.read_text()
+    }
+    # discover, reconcile, the indexer's sweep, type sampling before an index, the list of accounts, the archive, and
+    # the walk over tenants: each run by hand or by the worker; the connection and the IAM policies only name the
+    # operation
+    assert scanning <= {
+        "console/store/connection.py",
+        "console/schema/policies.py",
+        "conversations/companies.py",
+        "conversations/handoff/reconciliation.py",
+        "conversations/indexer/sweep.py",
+        "console/schema/create.py",
+        "console/staff/services.py",
+        "console/audit/archive/walk.py",
+        "tenants/walking.py",
+    }
+    callers = {"discover", "reconcile", "Sweep", "list_accounts", "sample", "walk"}
+    wrong = {
+        f"{path.relative_to(ROOT)} calls {node.id}"
+        for app in APPS
+        for path in modules(app)
+        if is_view_module(path)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Name) and node.id in callers
+    }
+    assert not wrong
+
+
+# `(…)*+` and `(?>…)`, as they stand in a pattern; `x*+` and `[…]++` are repetitions of one character.
+_POSSESSIVE_GROUP = re.compile(r"(?<!\\)\)(?:[*+?]|\{+[0-9,]+\}+)\+|\(\?>")
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_no_group_of_a_pattern_is_possessive(app):
+    """Before Python 3.11.5 it matches wrongly where a repetition of it begins and fails: masks were missing."""
+    wrong = {
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in modules(app)
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if _POSSESSIVE_GROUP.search(line)
+    }
+    assert not wrong
+
+
+def test_templates_hold_no_inline_script_or_style():
+    wrong = []
+    for path in (ROOT / "templates").rglob("*.html"):
+        text = path.read_text()
+        for needle in ("style=", "<style", "onclick=", "onload=", "onsubmit=", "hx-on", "javascript:", "|safe"):
+            if needle in text:
+                wrong.append(f"{path.relative_to(ROOT)}: {needle}")
+    assert not wrong
+
+
+# What a title may say. Browsers keep titles in their history: no name, excerpt, key or text of a customer is in one.
+IN_TITLES = {
+    *("account.name", "error.title", "waiting", "source.title", "question.title", "title", "tenant.name", "page_title"),
+    *("project_name", "company_name", "summary.short_id", "environment.name", "ours"),
+}
+
+
+def test_titles_of_pages_hold_nothing_of_customers():
+    said = set()
+    for path in (ROOT / "templates").rglob("*.html"):
+        for block in re.findall(r"{% block title %}(.*?){% endblock %}", path.read_text()):
+            said |= {each.split("|")[0].strip() for each in re.findall(r"{{(.*?)}}", block)}
+    assert "account.name" in said
+    assert said <= IN_TITLES

@@ -20,7 +20,7 @@ from console.forms import NO_REASON, LookupForm
 from console.permissions import Permission, Staff
 from console.redaction import redact
 from console.redaction.masks import digits_of
-from console.refs import stand_in
+from console.refs import keyed_pseudonym
 from console.search.meanings import Kind, recognise, tidied
 from console.staff.throttling import TooManyAttempts, count_use
 from console.trail.actions import Action, Result, staff_trail
@@ -71,7 +71,7 @@ def on_record(typed: str, form: forms.Form, staff: Staff, search: Callable[[], T
     _count_search(staff)
     found = search()
     meanings = recognise(typed)
-    told = {
+    payload = {
         "person": pseudonym_of(typed),
         # The likeliest of what it can be.
         "looked_for": meanings[0].kind.value if meanings else "what a person is known by",
@@ -79,7 +79,7 @@ def on_record(typed: str, form: forms.Form, staff: Staff, search: Callable[[], T
         "hits": hits(found),
     }
     try:
-        record(_entry(staff, payload=told))
+        record(_entry(staff, payload=payload))
     except TableMissing as missing:
         raise NoTrail("You can search for personal data", "you cannot search here") from missing
     return found
@@ -91,10 +91,10 @@ def pseudonym_of(typed: str) -> str:
         if meaning.kind is Kind.PHONE:
             international = meaning.value.lstrip("( ").startswith(("+", "00"))
             digits = digits_of(re.sub(r"\(0\)", "", meaning.value) if international else meaning.value)
-            return stand_in(f"+{digits.removeprefix('00')}")
+            return keyed_pseudonym(f"+{digits.removeprefix('00')}")
         if meaning.kind is Kind.EMAIL:
-            return stand_in(meaning.value.lower())
-    return stand_in(tidied(typed))
+            return keyed_pseudonym(meaning.value.lower())
+    return keyed_pseudonym(tidied(typed))
 
 
 def count_reveal(staff: Staff, entry: Entry) -> None:
@@ -127,5 +127,5 @@ def _count(kind: str, limit: int, period: timedelta, said: str, refused: Entry) 
         raise
 
 
-def _entry(staff: Staff, **told: Any) -> Entry:
-    return Entry(staff_trail(staff.username), Action.PERSON_SEARCHED, Actor.of(staff), **told)
+def _entry(staff: Staff, **payload: Any) -> Entry:
+    return Entry(staff_trail(staff.username), Action.PERSON_SEARCHED, Actor.of(staff), **payload)

@@ -94,7 +94,7 @@ def story_of(entries: Iterable[HandOffEntry], hand_off: HandOff, viewer: str) ->
     return Story(tuple(_with_waits(events)), open_end)
 
 
-def told_by_item(entries: Iterable[HandOffEntry], hand_off: HandOff, viewer: str) -> tuple[Event, ...]:
+def events_of_item(entries: Iterable[HandOffEntry], hand_off: HandOff, viewer: str) -> tuple[Event, ...]:
     """The events that the item tells and none of these entries does: the platform hands off without entries."""
     events = [event for entry in entries if (event := _of_entry(entry, hand_off, viewer))]
     return tuple(_of_item(events, hand_off, viewer))
@@ -148,6 +148,6 @@ def _with_waits(events: Sequence[Event]) -> Iterable[Event]:
         elif asked is None:
             asked = event.at
         elif event.state is HandOffState.HELD and not event.detail:
-            yield Event(event.at, event.state, event.text, event.actor, f"after {clock.in_words(event.at - asked)}")
+            yield Event(event.at, event.state, event.text, event.actor, f"after {clock.format_span(event.at - asked)}")
             continue
         yield event

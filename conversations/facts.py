@@ -94,8 +94,8 @@ def _main(item: Conversation, *, raw: bool) -> Group:
 
 def _language(item: Conversation) -> str:
     """What a project or its AI is told of the language; "" where nobody says it."""
-    told = [shown for name in ("project_data", "ai_config") if isinstance(shown := _guarded(item, name), dict)]
-    found = (each.get(name) for each in told for name in ("language", "locale", "lang"))
+    texts = [shown for name in ("project_data", "ai_config") if isinstance(shown := _guarded(item, name), dict)]
+    found = (each.get(name) for each in texts for name in ("language", "locale", "lang"))
     return next((_line(value) for value in found if isinstance(value, str) and value), "")
 
 
@@ -321,4 +321,4 @@ def _latency(item: Conversation, stored: StoredMessages) -> str:
     if asked is None or answered is None or answered < asked:
         return ""
     span = answered - asked
-    return f"{span.total_seconds():.1f} s" if span.total_seconds() < 60 else clock.in_words(span)
+    return f"{span.total_seconds():.1f} s" if span.total_seconds() < 60 else clock.format_span(span)

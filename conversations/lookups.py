@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
+from console.caching import cached_for
 from console.errors import NotAccepted, TableMissing
 from console.permissions import Staff
 from console.refs import seal
-from console.remembering import remembered
 from console.search.meanings import is_national, tried_with, with_code
 from console.store.calls import parallel
 from console.store.keys import SORT_KEY_BYTES, fits
@@ -42,7 +42,7 @@ ITEMS_PER_ID = 10
 # For a request, and for the country codes of their numbers, so many companies are looked at.
 COMPANIES_AT_ONCE = 10
 CODES_TRIED, NUMBERS_READ = 4, 10
-CODES_REMEMBERED_SECONDS = 600
+CODES_CACHED_SECONDS = 600
 # E.164: the zones of one digit, the countries of two, and all others, which have three.
 _COUNTRY_CODE = re.compile(
     r"\+(?:1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|[2-9][0-9]{2})(?=[0-9]{6})", re.ASCII
@@ -124,14 +124,14 @@ def find_recipient(typed: str, staff: Staff, codes: Sequence[str] = ()) -> Findi
 def country_codes(staff: Staff) -> tuple[str, ...]:
     """The country codes of the own numbers of the first companies in scope, the most frequent first.
 
-    One small Query for each company, remembered for ten minutes.
+    One small Query for each company, cached for ten minutes.
     """
     companies = companies_for(staff)[:COMPANIES_AT_ONCE]
     found = parallel(*(partial(_codes_of, company.company_id) for company in companies))
     return tuple(code for code, _ in Counter(chain.from_iterable(found)).most_common(CODES_TRIED))
 
 
-@remembered(CODES_REMEMBERED_SECONDS)
+@cached_for(CODES_CACHED_SECONDS)
 def _codes_of(company_id: str) -> frozenset[str]:
     names = ("gsi_company_whatsapp_number", "gsi_company_sms_number")
     query = Conversation.company_project_index.query(company_id, page_size=NUMBERS_READ, attributes_to_get=list(names))
@@ -244,10 +244,10 @@ def _keys_of_request(request: str, staff: Staff) -> tuple[list[tuple[str, str]],
     pages = parallel(*(partial(_of_request, company.company_id, request, staff) for company in asked))
     keys = [(item.primary_channel, item.conversation_id) for page in pages for item in page.items]
     looked_at, number = sum(page.looked_at for page in pages), len(asked)
-    in_words = f"conversations of {number} compan{'y' if number == 1 else 'ies'}"
+    where = f"conversations of {number} compan{'y' if number == 1 else 'ies'}"
     if any(page.thin for page in pages) or number < len(companies):
-        return keys, f"Looked for that request among the newest {looked_at} {in_words}. {COPY_THE_ID}"
-    return keys, f"Looked for that request among the {looked_at} {in_words}."
+        return keys, f"Looked for that request among the newest {looked_at} {where}. {COPY_THE_ID}"
+    return keys, f"Looked for that request among the {looked_at} {where}."
 
 
 def _of_request(company_id: str, request: str, staff: Staff) -> PageRead[Conversation]:

@@ -124,10 +124,10 @@ def hand_off_of(item: Conversation) -> HandOff:
 
 
 def _state(flag: bool, agent: str, wanted: bool | None) -> HandOffState:
-    """Overridden: the platform wrote back another flag than our last action wanted, the stamp unchanged.
+    """Overridden: the platform wrote back another flag than our last action wanted, the last action unchanged.
 
-    Held by someone while the flag is false, or handed back and yet true again with the old stamp: the first is told
-    to its holder; the second cannot be told from a new request here, so it waits for a human like any other.
+    Held by someone while the flag is false, or handed back and yet true again with the old last action: the first is
+    told to its holder; the second cannot be told from a new request here, so it waits for a human like any other.
     """
     if agent and not flag:
         return HandOffState.OVERRIDDEN

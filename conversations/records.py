@@ -30,7 +30,7 @@ class HandOff:
 
     `flag` counts absent, NULL and every drifted value but true as false. `requested_at` and `taken_at` are instants;
     `wait_at_least` is true where only `updated_at` tells since when (the platform sets no time of its own).
-    `reason` is redacted. `action_id` is the stamp that the next action must still find ("" when absent).
+    `reason` is redacted. `action_id` is the last action that the next action must still find ("" when absent).
     """
 
     state: HandOffState

@@ -126,4 +126,4 @@ def earlier_text(earlier: int) -> str:
 
 def silence(span: timedelta) -> str:
     """A long silence in words: whole hours, then whole days."""
-    return clock.in_words(timedelta(seconds=span.total_seconds() // 3600 * 3600))
+    return clock.format_span(timedelta(seconds=span.total_seconds() // 3600 * 3600))

@@ -8,7 +8,7 @@ from console.store.errors import TransactionRefused
 from console.trail.actions import Action, tenant_trail
 from console.trail.recording import COMMAND_LINE, Entry
 from console.trees import text_of
-from tenants.channels import Claims, add_guard, in_words
+from tenants.channels import Claims, add_guard, format_channel
 from tenants.keys import Channel, Kind, partition_of, tenant_of
 from tenants.models import ChannelMapping, item_of
 from tenants.queries import guard_of
@@ -80,7 +80,7 @@ def guard(channel: Channel, tenant_id: str) -> bool:
         writes.condition_check(ChannelMapping, partition_of(tenant_id), channel.key, condition=exists)
         add_guard(writes, tenant_id, channel, Claims((tenant_id,), "", ()))
 
-    payload = {"channel": in_words(channel)}
+    payload = {"channel": format_channel(channel)}
     entry = Entry(tenant_trail(tenant_id), Action.CHANNEL_GUARDED, COMMAND_LINE, company_id=tenant_id, payload=payload)
     try:
         write(add, entry)

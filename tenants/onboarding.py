@@ -86,8 +86,8 @@ def begin(tenant_id: str, name: str, token: str, staff: Staff) -> None:
         if gains:
             _gain(writes, tenant_id, staff)
 
-    told = {"name": name} | ({"scope_of": staff.username} if gains else {})
-    entries = [entry_of(tenant_id, Action.TENANT_CREATED, staff, **told)]
+    payload = {"name": name} | ({"scope_of": staff.username} if gains else {})
+    entries = [entry_of(tenant_id, Action.TENANT_CREATED, staff, **payload)]
     if gains:
         payload = {"changed": "scope", "gained": TENANT + tenant_id}
         entries.append(Entry(staff_trail(staff.username), Action.STAFF_CHANGED, Actor.of(staff), payload=payload))
@@ -198,12 +198,12 @@ def finish(tenant_id: str, draft: Draft, staff: Staff) -> None:
             if company_id not in linked:
                 add_company(writes, tenant_id, company_id)
 
-    told = {
+    payload = {
         "channels": [f"{channel.type} {channel.id}" for channel in draft.channels],
         "companies": list(draft.companies),
     } | ({"user": admin.user_id} if admin else {})
     try:
-        write(add, entry_of(tenant_id, Action.TENANT_ONBOARDED, staff, **told))
+        write(add, entry_of(tenant_id, Action.TENANT_ONBOARDED, staff, **payload))
     except TransactionRefused as error:
         if found := problems_of(tenant_id, draft, staff):
             raise Conflict(" ".join(_words(found))) from error

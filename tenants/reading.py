@@ -39,7 +39,7 @@ _LATER = {
     "preferences": "Preferences",
     "custom_properties": "Custom properties",
     "memory_summary": "What the platform remembers",
-    "memory_updated_at": "Remembered at",
+    "memory_updated_at": "Cached at",
 }
 
 Show = Callable[[str], str]

@@ -89,15 +89,15 @@ def save(
     if text == stored.settings.text and name == stored.name:
         return False
     after = settings_text.read(text)
-    told = settings_text.differences(stored.settings, after)
+    changes = settings_text.differences(stored.settings, after)
     if name != stored.name:
-        told["name"] = (stored.name, name)
+        changes["name"] = (stored.name, name)
     entry = entry_of(
         tenant_id,
         Action.TENANT_CHANGED,
         staff,
-        changed=", ".join(told),
-        **{side: {key: pair[at][:IN_TRAIL] for key, pair in told.items()} for at, side in enumerate(("from", "to"))},
+        changed=", ".join(changes),
+        **{side: {key: pair[at][:IN_TRAIL] for key, pair in changes.items()} for at, side in enumerate(("from", "to"))},
     )
 
     def add(writes: TransactWrite) -> None:

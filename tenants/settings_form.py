@@ -165,7 +165,9 @@ class SettingsForm(forms.Form):
         """Where what was typed differs from what is stored now, in the order of the fields, and by whose change."""
         base = dict(each.split(":", 1) for each in self.data.get("base", "").split() if ":" in each)
         return [
-            Difference(str(self[name].label), _in_words(stored), _in_words(typed), self._by(name, base, stored, typed))
+            Difference(
+                str(self[name].label), _format_value(stored), _format_value(typed), self._by(name, base, stored, typed)
+            )
             for name in self.changed_data
             for stored, typed in [(self.initial.get(name), self[name].value())]
         ]
@@ -190,7 +192,7 @@ def _line_feeds(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _in_words(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value or "")
 
 

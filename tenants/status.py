@@ -74,7 +74,7 @@ def change(tenant_id: str, step: Step, reason: str, seen: str, staff: Staff) -> 
     if step is Step.ACTIVATE and not (found := readiness_of(tenant, staff)).complete:
         raise NotReady(found)
     to = _TO[step]
-    told = {"from": {"status": tenant.status}, "to": {"status": to}} | ({"reason": reason} if reason else {})
+    payload = {"from": {"status": tenant.status}, "to": {"status": to}} | ({"reason": reason} if reason else {})
 
     def add(writes: TransactWrite) -> None:
         status = TenantMeta.status
@@ -83,6 +83,6 @@ def change(tenant_id: str, step: Step, reason: str, seen: str, staff: Staff) -> 
         writes.update(meta, actions=[status.set(to)], condition=TenantMeta.pk.exists() & as_seen)
 
     try:
-        write(add, entry_of(tenant_id, _ACTIONS[step], staff, **told))
+        write(add, entry_of(tenant_id, _ACTIONS[step], staff, **payload))
     except TransactionRefused as error:
         raise Conflict("Somebody else changed the status in the meantime. Check it, then try again.") from error

@@ -142,14 +142,14 @@ def change(tenant_id: str, values: UserValues, seen: str, staff: Staff) -> bool:
             bump(writes, tenant_id, users.version)
 
         # Names and identities are of people: that they changed is told, not how.
-        told = [name for name in wanted if name in ("email", "role")]
+        fields = [name for name in wanted if name in ("email", "role")]
         entry = entry_of(
             tenant_id,
             Action.USER_CHANGED,
             staff,
             user=values.user_id,
             changed=", ".join(wanted),
-            **{"from": {name: item.plain(name) for name in told}, "to": {name: wanted[name] for name in told}},
+            **{"from": {name: item.plain(name) for name in fields}, "to": {name: wanted[name] for name in fields}},
         )
         if attempt(write, [entry]):
             return True

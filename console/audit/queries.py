@@ -213,8 +213,8 @@ def without_names_in(rows: Iterable[Row], names: tuple[str, ...]) -> tuple[Row, 
     """Rows of one conversation's trail in which its recipient's names are masked (`scoping.recipient_names`)."""
     if not names:
         return tuple(rows)
-    told = ("sentence", "note", "payload")
-    return tuple(replace(row, **{name: without_names(getattr(row, name), names) for name in told}) for row in rows)
+    fields = ("sentence", "note", "payload")
+    return tuple(replace(row, **{name: without_names(getattr(row, name), names) for name in fields}) for row in rows)
 
 
 def rows_and_records(entries: Sequence[AuditEntry]) -> tuple[list[TrailRow], Iterable[IdempotencyRecord], str]:

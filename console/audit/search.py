@@ -13,7 +13,7 @@ from console.search.meanings import Kind
 def _event(value: str, staff: Staff) -> Found:
     find_event(value, staff)
     decoded = decode(value)
-    return Found((Hit(decoded.in_words, reverse("event", args=[seal("event", value)]), decoded.shown),))
+    return Found((Hit(decoded.description, reverse("event", args=[seal("event", value)]), decoded.shown),))
 
 
 FINDER = Finder("Idempotency records", Permission.AUDIT_REVIEW, {Kind.EVENT: _event})

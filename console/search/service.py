@@ -116,11 +116,11 @@ def _gathered(title: str, futures: Sequence[Future[Found]]) -> tuple[list[Found]
         else:
             answered = False
             future.cancel()
-            problems.append(f"{title}: {_in_words(title, error)}")
+            problems.append(f"{title}: {_describe(title, error)}")
     return found, problems, answered
 
 
-def _in_words(title: str, error: BaseException) -> str:
+def _describe(title: str, error: BaseException) -> str:
     if isinstance(error, TimeoutError):
         return "no answer in time. Search again, or look there."
     if isinstance(error, ConsoleError):

@@ -7,7 +7,7 @@ from datetime import datetime
 from console import clock
 from console.permissions import Scope, Staff, id_of
 from console.staff import second_factor
-from console.staff.directory import Deed, State, reason_against, state_of
+from console.staff.directory import AccountAction, State, reason_against, state_of
 from console.staff.known_companies import KnownCompanies
 from console.staff.models import OPENID_CONNECT, StaffAccount
 
@@ -20,8 +20,8 @@ class AccountRecord:
 
     `scope` lists its companies and tenants in words; `unconfirmed` says that old entries may mean either.
     `link_expires_at` is of the last link to set a password that nobody used; `link_is_open` says whether it still
-    works. `tied`: the company's own sign-in has named the person already. `against` says why a deed cannot be done (""
-    if it can), by its name with underscores.
+    works. `tied`: the company's own sign-in has named the person already. `against` says why an action cannot be done
+    ("" if it can), by its name with underscores.
     """
 
     username: str
@@ -72,7 +72,7 @@ def record_of(account: StaffAccount, staff: Staff, known: KnownCompanies | None 
         updated_at=at(account.updated_at),
         is_own=account.username == staff.username,
         seen=account.updated_at,
-        against={deed.value.replace(" ", "_"): reason_against(deed, account, staff) for deed in Deed},
+        against={action.value.replace(" ", "_"): reason_against(action, account, staff) for action in AccountAction},
     )
 
 

@@ -40,7 +40,7 @@ class State(StrEnum):
     DISABLED = "disabled"
 
 
-class Deed(StrEnum):
+class AccountAction(StrEnum):
     """What is done to an account behind a page that asks first."""
 
     DISABLE = "disable"
@@ -131,26 +131,26 @@ def check_grant(scope: Scope, staff: Staff) -> None:
         )
 
 
-def reason_against(deed: Deed, account: StaffAccount, staff: Staff) -> str:
+def reason_against(action: AccountAction, account: StaffAccount, staff: Staff) -> str:
     """Why this administrator cannot do that to the account just now, in words; "" if they can."""
     if account.username == staff.username:
-        if deed in (Deed.DISABLE, Deed.ENABLE):
+        if action in (AccountAction.DISABLE, AccountAction.ENABLE):
             return "This is your own account. Only another administrator can disable it."
         return "This is your own account. Change your password, second factor and sessions on your account page."
-    if deed is Deed.PASSWORD and account.signs_in_with == OPENID_CONNECT:
+    if action is AccountAction.PASSWORD and account.signs_in_with == OPENID_CONNECT:
         return "This account uses company sign-in and has no password here."
-    if deed is Deed.PASSWORD and account.disabled:
+    if action is AccountAction.PASSWORD and account.disabled:
         return "This account is disabled. Enable it first."
-    if deed is Deed.ENABLE and not account.disabled:
+    if action is AccountAction.ENABLE and not account.disabled:
         return "This account is enabled."
-    if deed is Deed.SECOND_FACTOR and not second_factor.is_on(account):
+    if action is AccountAction.SECOND_FACTOR and not second_factor.is_on(account):
         return "This account has no second factor."
     return ""
 
 
-def check_deed(deed: Deed, account: StaffAccount, staff: Staff) -> None:
+def check_action(action: AccountAction, account: StaffAccount, staff: Staff) -> None:
     """Raise `Invalid` with the reason against, if there is one."""
-    if reason := reason_against(deed, account, staff):
+    if reason := reason_against(action, account, staff):
         raise Invalid(reason)
 
 

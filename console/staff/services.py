@@ -176,15 +176,15 @@ def change(
         return account
     if "time_zone" in changed:
         check_time_zone(changed["time_zone"])
-    told = [name for name in changed if name != "display_name"]
+    recorded = [name for name in changed if name != "display_name"]
     actions: list[UpdateAction] = [getattr(StaffAccount, name).set(value) for name, value in changed.items()]
     of_access = not changed.keys().isdisjoint({"role", "scope"})
     ends_link = of_access and bool(account.password_link_hash)
     if ends_link:
         actions += password_links.ending()
     payload: dict[str, Any] = {"changed": ", ".join([*changed, *(["password link ended"] if ends_link else [])])}
-    if told:
-        payload |= {"from": {name: stored[name] for name in told}, "to": {name: changed[name] for name in told}}
+    if recorded:
+        payload |= {"from": {name: stored[name] for name in recorded}, "to": {name: changed[name] for name in recorded}}
     after = stored | changed
     return apply(
         account,

@@ -154,9 +154,9 @@ def record_once(entry: Entry, about: str, period: timedelta, at: datetime | None
     entry; when it was is in the payload. `period` divides a day.
     """
     moment = at or clock.now()
-    told = _of_period(entry, about, moment)
+    current = _of_period(entry, about, moment)
     try:
-        build(told, clock.floored(moment, period)).save(condition=AuditEntry.conversation_id.does_not_exist())
+        build(current, clock.floored(moment, period)).save(condition=AuditEntry.conversation_id.does_not_exist())
     except ConditionFailed:
         return False
     return True
@@ -177,12 +177,12 @@ def record_counted(entry: Entry, about: str) -> None:
     """
     at = clock.now()
     counted = build(_of_period(entry, about, at), clock.floored(at, MINUTE))
-    told = [
+    stored = [
         (each, value)
         for name, each in AuditEntry.get_attributes().items()
         if (value := getattr(counted, name)) is not None and not (each.is_hash_key or each.is_range_key)
     ]
-    first = [each.set(each | value) for each, value in told]
+    first = [each.set(each | value) for each, value in stored]
     counted.update(actions=[*first, AuditEntry.times.set((AuditEntry.times | 0) + 1)])
 
 

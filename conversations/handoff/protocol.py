@@ -1,11 +1,11 @@
 """The order of writes of one action (data model, section 4), so that no flip lacks its trail and no retry doubles it.
 
 1. `begin`: one transaction over our own records, the idempotency record and the trail entry, both pending;
-2. `packets.send`: the one conditional UpdateItem on the conversation, never in a transaction;
+2. `writes.send`: the one conditional UpdateItem on the conversation, never in a transaction;
 3. `close`: the result on both records, once, on condition that they are pending.
 
-An action may send more than one packet: a form submitted twice, or a retry after a lost answer. Each packet beyond the
-first is announced in the record's `attempts`, so that "refused" is final only where no other packet can still arrive.
+An action may send more than one write: a form submitted twice, or a retry after a lost answer. Each write beyond the
+first is announced in the record's `attempts`, so that "refused" is final only where no other write can still arrive.
 """
 
 import hashlib
@@ -26,8 +26,8 @@ from console.trail.actions import Action, Result, conversation_trail, outcome
 from console.trail.models import AuditEntry, IdempotencyRecord
 from console.trail.recording import Actor, Entry, build
 from conversations.handoff.effects import Raw, text
-from conversations.handoff.packets import retried
 from conversations.handoff.processing import is_processing, reason_digest, status_in
+from conversations.handoff.writes import retried
 from conversations.reading import reference_of
 
 logger = logging.getLogger(__name__)
@@ -149,7 +149,7 @@ def _record_of(act: Act, entry: AuditEntry, at: datetime) -> IdempotencyRecord:
 
 
 def announce_resend(recorded: Recorded, at: datetime) -> Recorded | None:
-    """Say in the record that another packet is about to be sent; None if the action was closed meanwhile."""
+    """Say in the record that another write is about to be sent; None if the action was closed meanwhile."""
     update = {
         "TableName": table_name("IDEMPOTENCY"),
         "Key": {"event_id": text(recorded.event_id)},
@@ -170,8 +170,8 @@ def announce_resend(recorded: Recorded, at: datetime) -> Recorded | None:
     return recorded_of(answer["Attributes"])
 
 
-def close(recorded: Recorded, result: str, at: datetime, *, only_packet: bool = False) -> bool:
-    """Write the result on both records, if they are pending; `only_packet`: and if no other was announced.
+def close(recorded: Recorded, result: str, at: datetime, *, only_write: bool = False) -> bool:
+    """Write the result on both records, if they are pending; `only_write`: and if no other was announced.
 
     Returns whether it is this result that was written. Raises the store's errors.
     """
@@ -179,14 +179,14 @@ def close(recorded: Recorded, result: str, at: datetime, *, only_packet: bool = 
     record = _settle("IDEMPOTENCY", {"event_id": text(recorded.event_id)}, "status", status, touched=now)
     entry_key = {"conversation_id": text(recorded.trail), "ts_action_id": text(recorded.sort_key)}
     entry = _settle("AUDIT", entry_key, "result", result)
-    if only_packet:
+    if only_write:
         record["ConditionExpression"] += " AND attempts = :one"
         record["ExpressionAttributeValues"][":one"] = {"N": "1"}
     updates = [{"Update": record}, {"Update": entry}]
     try:
         retried(lambda: call("TransactWriteItems", TransactItems=updates))
     except TransactionRefused as refused:
-        return not only_packet and _close_what_is_left([record, entry], refused)
+        return not only_write and _close_what_is_left([record, entry], refused)
     return True
 
 
@@ -206,10 +206,10 @@ def _close_what_is_left(updates: list[dict[str, Any]], refused: TransactionRefus
     return True
 
 
-def close_quietly(recorded: Recorded, result: str, *, only_packet: bool = False) -> None:
+def close_quietly(recorded: Recorded, result: str, *, only_write: bool = False) -> None:
     """`close` for an action whose outcome is certain already: what fails here is settled later by `reconcile`."""
     try:
-        close(recorded, result, clock.now(), only_packet=only_packet)
+        close(recorded, result, clock.now(), only_write=only_write)
     except ConsoleError as error:
         logger.warning("A hand-off action stays pending until it is reconciled: %s", type(error).__name__)
 

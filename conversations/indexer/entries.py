@@ -45,7 +45,7 @@ class Request:
 class Recorded:
     """What a trail has of requests, oldest first, and from each fence the action before it.
 
-    A fence changes the item's stamp and nothing else, so that a request is the same before and behind it.
+    A fence changes the item's last action and nothing else, so that a request is the same before and behind it.
     """
 
     requests: list[Request]
@@ -77,7 +77,7 @@ def request_in(stored: Raw, at: str, edge_at: str = "") -> Request:
     """The request that an item, or an image of it, tells of."""
     marks = marks_of(stored)
     conversation_id, reason = stored["conversation_id"]["S"], reason_in(stored)[:REASON_LENGTH]
-    return Request(conversation_id, marks.company_id, marks.stamp, at, edge_at, reason)
+    return Request(conversation_id, marks.company_id, marks.last_action, at, edge_at, reason)
 
 
 def sort_key(request: Request) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from console import clock
 from console.errors import Throttled
 from conversations.handoff.effects import AGENT, QUEUE, REQUESTED_AT, TAKEN_AT, Raw, text
-from conversations.handoff.packets import read_raw
+from conversations.handoff.writes import read_raw
 from conversations.indexer import entries
 from conversations.indexer.entries import Recorded, Request, request_in
 from conversations.indexer.states import Marks, Repair, is_outside, marks_of, platform_time, queue_key, repair_of
@@ -41,11 +41,11 @@ class Edge:
 
 
 def is_of_platform(change: Change) -> bool:
-    """Whether a change that the stream tells is no console action: those leave a stamp of their own."""
+    """Whether a change that the stream tells is no console action: those leave a last action of their own."""
     if change.new is None:
         return False
-    stamp = marks_of(change.new).stamp
-    return not stamp or (change.old is not None and stamp == marks_of(change.old).stamp)
+    last_action = marks_of(change.new).last_action
+    return not last_action or (change.old is not None and last_action == marks_of(change.old).last_action)
 
 
 def edge_of(change: Change) -> Edge | None:
@@ -71,7 +71,7 @@ def settle(edge: Edge) -> bool:
         marks = marks_of(stored or {})
         since = min(edge.at, marks.requested_at or edge.at)
         recorded = entries.recorded_since(edge.request.conversation_id, since)
-        live = stored is not None and recorded.is_same(marks.stamp, edge.request.previous)
+        live = stored is not None and recorded.is_same(marks.last_action, edge.request.previous)
         bears = marks.requested_at if live else ""
         found = recorded.after(edge.request.previous)
         if any(each.edge_at == edge.at for each in found):
@@ -84,7 +84,7 @@ def settle(edge: Edge) -> bool:
         if repair is not None and stored is not None:
             if not write(stored, repair):
                 continue
-            # Who stamps and dies before the entry is written left what a repetition, or a sweep, finds.
+            # Who writes the time and dies before the entry is written left what a repetition, or a sweep, finds.
             candidates = _candidates(edge, marks_of(after(stored, repair)).requested_at, found)
         elif number == 0:
             continue

@@ -26,11 +26,11 @@ def section(now: datetime) -> Section:
     """How the indexer is. One GetItem; raises the store's errors."""
     health = read_health(now)
     if not health.ran:
-        return Section(TITLE, "not running", health.in_words(now), "human", hints=("manage.py index_handoffs",))
+        return Section(TITLE, "not running", health.describe(now), "human", hints=("manage.py index_handoffs",))
     state, tone = (
         ("ready", "good") if health.is_reliable else ("stale", "bad") if health.is_stale else ("begun", "human")
     )
-    return Section(TITLE, state, health.in_words(now), tone, _facts(health, now))
+    return Section(TITLE, state, health.describe(now), tone, _facts(health, now))
 
 
 def _facts(health: IndexerHealth, now: datetime) -> tuple[Fact, ...]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from console.errors import NotFound
 from console.permissions import Permission, Staff
 from conversations.handoff import HandOffAction, LostRace, intent_for, perform
-from conversations.queue import counts
+from conversations.queue import counting
 from conversations.queue.entries import MINE, WAITING, Entry
 from conversations.queue.filters import QueueFilters
 from conversations.queue.reading import read_tab
@@ -44,5 +44,5 @@ def _taken(entry: Entry, action_id: str, staff: Staff) -> bool:
     except (LostRace, NotFound):
         return False
     finally:
-        counts.forget(entry.summary.company_id)
+        counting.forget(entry.summary.company_id)
     return True

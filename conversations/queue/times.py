@@ -8,7 +8,7 @@ from functools import partial
 from statistics import median
 
 from console import clock
-from console.remembering import remembered
+from console.caching import cached_for
 from console.store.calls import parallel
 from console.store.connection import call
 from conversations.models import waiting_in
@@ -62,7 +62,7 @@ class CompanyWaits:
         return next((waits.count for each, _, waits in self.projects if each == project_id), 0)
 
 
-@remembered(SECONDS)
+@cached_for(SECONDS)
 def waits_in(company_id: str) -> CompanyWaits:
     """The waits in a company now. One Query from the index, which gives the `LOOKED_AT` who wait longest."""
     now = clock.now()

@@ -55,10 +55,10 @@ def unread_of(entries: Sequence[Entry], username: str) -> frozenset[str]:
         return frozenset()
     try:
         seen = _seen(held, username)
-        changed = [entry for entry in held if _may_have_news(entry, seen)]
-        return frozenset(_with_news(changed, seen)) if changed else frozenset()
+        changed = [entry for entry in held if _may_have_updates(entry, seen)]
+        return frozenset(_with_updates(changed, seen)) if changed else frozenset()
     except ConsoleError as error:
-        logger.warning("Could not tell which conversations have news: %s", type(error).__name__)
+        logger.warning("Could not tell which conversations have updates: %s", type(error).__name__)
         return frozenset()
 
 
@@ -71,24 +71,24 @@ def _seen(entries: Sequence[Entry], username: str) -> dict[str, datetime]:
     return {reference: at for reference, at in seen.items() if at is not None}
 
 
-def _may_have_news(entry: Entry, seen: dict[str, datetime]) -> bool:
+def _may_have_updates(entry: Entry, seen: dict[str, datetime]) -> bool:
     """Writers change `updated_at` with every message; a row that does not say when it was changed is looked at."""
     since, updated = seen.get(entry.summary.reference), entry.summary.updated_at
     return since is not None and (updated is None or updated > since)
 
 
-def _with_news(entries: Sequence[Entry], seen: dict[str, datetime]) -> list[str]:
+def _with_updates(entries: Sequence[Entry], seen: dict[str, datetime]) -> list[str]:
     keys = {entry.key: entry.summary.reference for entry in entries}
     wanted = [{"primary_channel": channel, "conversation_id": each} for channel, each in keys]
-    news = []
+    updates = []
     for raw in batch_get("CONVERSATIONS", wanted, _MESSAGES):
         item = Conversation.from_raw_data(raw)
         reference = keys[item.primary_channel, item.conversation_id]
         stored = StoredMessages.of(raw.get("messages"), recipients_of(item))
         at = stored.last_by_customer
         if at is not None and at > seen[reference]:
-            news.append(reference)
-    return news
+            updates.append(reference)
+    return updates
 
 
 def _name_of(reference: str) -> str:

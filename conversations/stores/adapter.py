@@ -16,11 +16,11 @@ from console.errors import Conflict
 from console.forms import LookupForm
 from console.permissions import Permission, Staff
 from console.search.meanings import Kind
-from conversations.stores.records import Done, Listing, Place, Question, RecordPage, Start
+from conversations.stores.records import ActionResult, Confirmation, Listing, Place, RecordPage, Start
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ListParameters:
     """What an address asks of a page besides its place; everything may be junk.
 
     `cursor`: a page of a list; `before`: a window of messages; `at`: the anchor of a message; `show`: the picture to
@@ -75,14 +75,14 @@ class Action(ABC):
     permission: ClassVar[Permission]
 
     @abstractmethod
-    def ask(self, parts: tuple[str, ...], staff: Staff, data: QueryDict | None) -> Question:
+    def ask(self, parts: tuple[str, ...], staff: Staff, data: QueryDict | None) -> Confirmation:
         """The question about a record as it is now; its form is bound to `data` where there is any.
 
         Raises `NotFound` for what is not there or out of scope, `NothingToDo` for what can no longer be done.
         """
 
     @abstractmethod
-    def do(self, parts: tuple[str, ...], staff: Staff, form: forms.Form, seen: str) -> Done:
+    def do(self, parts: tuple[str, ...], staff: Staff, form: forms.Form, seen: str) -> ActionResult:
         """Do it, with its entry in the trail. Raises `Conflict` for what changed since, and the store's errors."""
 
 
@@ -117,11 +117,11 @@ class Adapter(ABC):
         """
 
     @abstractmethod
-    def listing(self, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Listing:
+    def listing(self, parts: tuple[str, ...], staff: Staff, parameters: ListParameters) -> Listing:
         """One page of a list. Raises `NotFound` for parts that name none, or one out of the person's scope."""
 
     @abstractmethod
-    def load(self, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Any:
+    def load(self, parts: tuple[str, ...], staff: Staff, parameters: ListParameters) -> Any:
         """What a record is made of, as it is stored. Raises `NotFound` as `listing`."""
 
     @abstractmethod
@@ -129,5 +129,5 @@ class Adapter(ABC):
         """Of what the entry is, that is written before anything of it is shown."""
 
     @abstractmethod
-    def page(self, loaded: Any, staff: Staff, asked: Asked, *, raw: bool) -> RecordPage:
+    def page(self, loaded: Any, staff: Staff, parameters: ListParameters, *, raw: bool) -> RecordPage:
         """The record as shown: everything in it redacted unless `raw`. Reads nothing and never raises."""

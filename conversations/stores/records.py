@@ -115,7 +115,7 @@ class Talk:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class RecordAction:
     """An action that the person may take on a record: a link to the page that asks before it is done."""
 
     action: str
@@ -142,7 +142,7 @@ class RecordPage:
     flaws: tuple[str, ...] = ()
     unknown: Node | None = None
     config: Node | None = None
-    offers: tuple[Offer, ...] = ()
+    actions: tuple[RecordAction, ...] = ()
     links: tuple[Link, ...] = ()
     tables: tuple[Listing, ...] = ()
     crumbs: tuple[Link, ...] = ()
@@ -158,7 +158,7 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Confirmation:
     """What a page asks before an action is done: what it is about, what it will do, and what is typed for it.
 
     `seen` is kept by the form: the state that the person decided on. `back` is where "Cancel" leads. `record` is what
@@ -179,7 +179,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class ActionResult:
     """What was done, in words, and where the person goes from there."""
 
     message: str

@@ -11,7 +11,7 @@ from console.store.errors import ConditionFailed
 from console.trail.actions import Action, Result
 from console.trail.models import AuditEntry
 from console.trail.recording import Actor, Entry, NoTrail, build, record_once_an_hour
-from conversations.stores.adapter import Adapter, Asked, Subject
+from conversations.stores.adapter import Adapter, ListParameters, Subject
 from conversations.stores.records import RecordPage
 
 logger = logging.getLogger(__name__)
@@ -26,18 +26,18 @@ class Opened:
     is_raw: bool
 
 
-def open_record(adapter: Adapter, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Opened:
+def open_record(adapter: Adapter, parts: tuple[str, ...], staff: Staff, parameters: ListParameters) -> Opened:
     """Open a record to read it: loaded, then put on record (once per person, record and hour), then shown.
 
     Where the entry cannot be written, nothing is returned; where there is no trail at all, everything is redacted.
     Raises `Forbidden`, `NotFound` (no such record, expired, out of scope: all the same) and the store's errors.
     """
     staff.require(Permission.CONVERSATION_READ)
-    loaded = adapter.load(parts, staff, asked)
+    loaded = adapter.load(parts, staff, parameters)
     subject = adapter.subject(loaded)
     may_see = staff.can(Permission.TRANSCRIPT_RAW)
     is_raw = _record_opened(subject, staff, raw=may_see) and may_see
-    return Opened(adapter.page(loaded, staff, asked, raw=is_raw), subject, is_raw)
+    return Opened(adapter.page(loaded, staff, parameters, raw=is_raw), subject, is_raw)
 
 
 def _record_opened(subject: Subject, staff: Staff, *, raw: bool) -> bool:

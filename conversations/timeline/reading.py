@@ -18,7 +18,7 @@ from console.store.calls import parallel
 from console.store.streams import BEGINNING, END, Merged, Places, Stream, merge
 from console.templatetags.console import day
 from console.trail.models import AuditEntry, IdempotencyRecord
-from conversations.events import Event, told_by_item
+from conversations.events import Event, events_of_item
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.reading import hand_off_of, reference_of
@@ -128,11 +128,11 @@ class _Reader:
         raw = bool(found.get("opened")) and self.staff.can(Permission.TRANSCRIPT_RAW)
         merged_from, named = self._sources(found)
         page = merge(merged_from, PAGE_SIZE)
-        placed, told = self._lines(page, raw=raw, named=named)
+        placed, marks = self._lines(page, raw=raw, named=named)
         if page.after is not None and not placed:
             self.notices["Nothing of these kinds yet. Continue on the next page."] = None
         for_pages, for_links = _bindings(self.item, self.staff, self.kinds)
-        after = page.after and {**page.after, **({"told": told} if told else {})}
+        after = page.after and {**page.after, **({"told": marks} if marks else {})}
         return Timeline(
             days=tuple(
                 _days(
@@ -156,7 +156,7 @@ class _Reader:
         if Kind.STATE in self.kinds and self._start("state") is not END:
             work["state"] = partial(read_state, self.item.conversation_id, self.now)
         if Kind.HAND_OFF in self.kinds and self._start("hand-off") is not END:
-            work["hand-off"] = self._untold
+            work["hand-off"] = self._hand_off
         if self.wants_entries:
             work |= self._entries()
         if Kind.RECORD in self.kinds:
@@ -186,10 +186,10 @@ class _Reader:
             self.notices[NO_TRAIL] = None
             return Stream(name)
 
-    def _untold(self) -> Stream[Item]:
+    def _hand_off(self) -> Stream[Item]:
         start = self._start("hand-off")
         try:
-            return sources.untold(start, untold_of(self.item, self.hand_off, self.staff), PAGE_SIZE)
+            return sources.hand_off_stream(start, hand_off_events_of(self.item, self.hand_off, self.staff), PAGE_SIZE)
         except ConsoleError:
             self.notices[HAND_OFFS_UNREAD] = None
             return Stream("hand-off", start, failed=True)
@@ -248,8 +248,8 @@ class _Reader:
             for item, place in page.items
             if self.wants_entries or not isinstance(item, AuditEntry)
         ]
-        told = self.places.get("told")
-        marks: list[str] = list(told) if isinstance(told, list) else []
+        stored_marks = self.places.get("told")
+        marks: list[str] = list(stored_marks) if isinstance(stored_marks, list) else []
         if Kind.RECORD in self.kinds:
             for record, place in self._beside(entries, records, named=named):
                 line = self._without_names(lines.of_record(record))
@@ -297,7 +297,7 @@ _ENTRIES = ("entries", "old entries")
 _RECORDS = ("records", "old records")
 
 
-def untold_of(item: Conversation, hand_off: HandOff, staff: Staff) -> tuple[Event, ...]:
+def hand_off_events_of(item: Conversation, hand_off: HandOff, staff: Staff) -> tuple[Event, ...]:
     """Hand-offs that the item tells and no entry of its trail. Raises the store's errors."""
     if hand_off.state is HandOffState.AI:
         return ()
@@ -305,7 +305,7 @@ def untold_of(item: Conversation, hand_off: HandOff, staff: Staff) -> tuple[Even
         entries, _ = hand_off_entries(item.conversation_id, item.company_id or "")
     except TableMissing:
         entries = ()
-    return told_by_item(entries, hand_off, staff.username)
+    return events_of_item(entries, hand_off, staff.username)
 
 
 def _in_order(placed: Sequence[tuple[Line, Places]]) -> list[tuple[Line, Places]]:

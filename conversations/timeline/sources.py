@@ -50,7 +50,7 @@ def moments(start: Place, found: Iterable[StateMoment], size: int) -> Stream[Ite
     return held_whole("state", start, items, size)
 
 
-def untold(start: Place, events: Iterable[Event], size: int) -> Stream[Item]:
+def hand_off_stream(start: Place, events: Iterable[Event], size: int) -> Stream[Item]:
     """Hand-offs that only the conversation tells."""
     items: dict[Dated, Item] = {Dated(each.at, tie): each for tie, each in enumerate(events)}
     return held_whole("hand-off", start, items, size)

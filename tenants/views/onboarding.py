@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from console.access import StaffRequest, requires
-from console.answers import FAILURES, answer, in_words
+from console.answers import FAILURES, answer, describe_error
 from console.errors import Conflict, ConsoleError, Invalid, NotFound
 from console.permissions import Permission, Staff
 from tenants import onboarding, settings
@@ -54,7 +54,9 @@ def new(request: StaffRequest) -> HttpResponse:
     try:
         onboarding.begin(tenant_id, form.cleaned_data["name"], form.cleaned_data["token"], request.staff)
     except FAILURES as error:
-        form.add_error("tenant_id" if isinstance(error, Conflict) else None, in_words(error, "the list of tenants"))
+        form.add_error(
+            "tenant_id" if isinstance(error, Conflict) else None, describe_error(error, "the list of tenants")
+        )
         return answer(request, "tenants/new.html", context, error)
     messages.success(request, f"The id {tenant_id} is reserved. Continue now, or come back later.")
     return redirect("tenant-onboarding", tenant_id, "settings")
@@ -121,7 +123,7 @@ class _Page:
             self.draft = onboarding.load_draft(self.tenant.tenant_id, self.request.staff)
             return self.show(error, problem=str(error), form=form)
         except FAILURES as error:
-            return self.show(error, problem=in_words(error, "the tenant"), form=form)
+            return self.show(error, problem=describe_error(error, "the tenant"), form=form)
         return self.onward()
 
 
@@ -163,7 +165,7 @@ def _settings(page: _Page) -> HttpResponse:
     try:
         settings.save(tenant_id, form.name_typed, form.known, form.others, stored.seen, staff)
     except FAILURES as error:
-        return page.show(error, form=form, seen=stored.seen, problem=in_words(error, "the settings"))
+        return page.show(error, form=form, seen=stored.seen, problem=describe_error(error, "the settings"))
     return page.onward()
 
 
@@ -202,7 +204,7 @@ def _review(page: _Page) -> HttpResponse:
         onboarding.finish(tenant_id, draft, staff)
     except FAILURES as error:
         problems = onboarding.problems_of(tenant_id, draft, staff)
-        return page.show(error, problems=problems, problem=in_words(error, "the tenant"), **shown)
+        return page.show(error, problems=problems, problem=describe_error(error, "the tenant"), **shown)
     messages.success(page.request, f"Everything is saved. {_left_to_do(tenant_id, staff)}")
     return redirect("tenant", tenant_id)
 

@@ -12,7 +12,7 @@ from tenants.forms import ReasonForm
 from tenants.queries import load_tenant
 from tenants.readiness import readiness_of
 from tenants.status import Step
-from tenants.views.frame import ASKING, Question, ask, frame
+from tenants.views.frame import ASKING, TenantConfirmation, ask, frame
 
 _POINTS = {
     Step.ACTIVATE: ("Webhooks that find the tenant will be served.",),
@@ -42,7 +42,7 @@ def change(request: StaffRequest, tenant_id: str, step: str) -> HttpResponse:
     # Sent, it is the change itself that asks for this, and says what it found.
     if wanted is Step.ACTIVATE and request.method != "POST" and not (found := readiness_of(tenant, staff)).complete:
         unready = found
-    question = Question(
+    question = TenantConfirmation(
         title=f"{wanted.capitalize()} this tenant?",
         points=_POINTS[wanted],
         submit=f"{wanted.capitalize()} the tenant",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from console.clock import to_epoch
 from console.permissions import Role, Scope, Staff
-from conversations.stores.adapter import Asked
+from conversations.stores.adapter import ListParameters
 from conversations.stores.chats import queries
 from conversations.stores.chats.adapter import Chats
 from conversations.stores.chats.ending import seen_of
@@ -128,15 +128,15 @@ def places(side: str) -> list[Place]:
 
 
 def cursors(side: str, staff: Staff) -> list[tuple[Place, str, str]]:
-    """Second pages of lists and of messages: the place, what the address asks with (`Asked`'s name), and the cursor."""
+    """Second pages of lists and of messages: the place, what the address asks with (its name), and the cursor."""
     reader = Staff(staff.username, staff.display_name, Role.ADMIN, Scope(everything=True))
     store, found = Chats(), []
     for kind in ("sessions", "chats"):
-        page = store.listing((kind, user(side)), reader, Asked())
+        page = store.listing((kind, user(side)), reader, ListParameters())
         assert page.next, f"the {kind} have to have a second page"
         found.append((a_list(kind, user(side)), "cursor", page.next))
     parts = ("session", user(side), session_id(side, LONG))
-    talk = store.page(store.load(parts, reader, Asked()), reader, Asked(), raw=True).talk
+    talk = store.page(store.load(parts, reader, ListParameters()), reader, ListParameters(), raw=True).talk
     assert talk is not None
     assert talk.earlier, "the long session has to have a second window"
     return [*found, (Place("record", parts), "before", talk.earlier)]

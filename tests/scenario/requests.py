@@ -20,11 +20,11 @@ from conversations.handoff import HandOffAction, allowed_actions, intent_for, se
 from conversations.listing import seal_list_context
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
-from conversations.news import since_of
 from conversations.queries import ConversationList, of_company, of_recipient, of_reply
 from conversations.reading import hand_off_of, reference_of
 from conversations.timeline.lines import Kind
 from conversations.timeline.reading import read_timeline
+from conversations.updates import since_of
 from tests.scenario import audit, events, reports, stores, tenant_conversations, tenants
 from tests.scenario import staff as staff_pages
 

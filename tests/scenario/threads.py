@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from console.clock import to_epoch
 from console.permissions import Role, Scope, Staff
-from conversations.stores.adapter import Asked
+from conversations.stores.adapter import ListParameters
 from conversations.stores.records import Place, a_list, a_record
 from conversations.stores.threads.adapter import Threads
 from conversations.stores.threads.cursors import anchor_of
@@ -224,5 +224,7 @@ def acts(side: Side) -> list[tuple[str, tuple[str, ...], dict[str, Any]]]:
 def message_of(side: Side) -> str:
     """The sort key of the message that is given feedback."""
     base = f"{side.company_id}#{TENANT}#{USER}"
-    [found] = [each for each in Threads().load((base, READ), READER, Asked()).messages.items if GIVEN in each.sort_key]
+    [found] = [
+        each for each in Threads().load((base, READ), READER, ListParameters()).messages.items if GIVEN in each.sort_key
+    ]
     return found.sort_key

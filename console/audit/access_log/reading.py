@@ -233,7 +233,7 @@ class _Group:
 
 def what_of(entry: AuditEntry) -> str:
     """What a look was: "opened, shown redacted", "revealed: number, email", "exported as csv"."""
-    told = _payload(entry)
+    payload = _payload(entry)
     result = outcome_of(entry)
     failed = f" ({result})" if result in ("failed", "conflict", "pending") else ""
     match entry.plain("action_type"):
@@ -242,18 +242,18 @@ def what_of(entry: AuditEntry) -> str:
         case Action.PERSON_SEARCHED if result == "failed":
             return "was not allowed to search for personal data"
         case Action.PERSON_SEARCHED:
-            reason = text_of(told.get("reason") or "")[:80]
-            return f"searched for, {told.get('hits', '?')} found: {reason}{failed}"
+            reason = text_of(payload.get("reason") or "")[:80]
+            return f"searched for, {payload.get('hits', '?')} found: {reason}{failed}"
         case Action.RECIPIENT_REVEALED:
-            fields = ", ".join(_listed(told.get("fields")))
+            fields = ", ".join(_listed(payload.get("fields")))
             return (f"revealed: {fields}" if fields else "revealed") + failed
         case Action.PERSON_LOOKED_UP:
-            stores = _word(told.get("stores"))
+            stores = _word(payload.get("stores"))
             return (f"looked up in {stores}" if stores else "looked up") + failed
         case Action.AUDIT_EXPORTED:
-            made = _word(told.get("format"))
+            made = _word(payload.get("format"))
             return (f"exported as {made}" if made else "exported") + failed
-    shown = _word(told.get("shown"))
+    shown = _word(payload.get("shown"))
     return (f"opened, shown {shown}" if shown else "opened") + failed
 
 

@@ -78,12 +78,12 @@ def export(place: Place, days: Days, segments: int, pace: Pace, progress: Progre
             key=key.name,
             **span,
         )
-        manifest = write(place, header, key, _told(walk(days.since, days.until, segments, pace), progress), size)
+        manifest = write(place, header, key, _counted(walk(days.since, days.until, segments, pace), progress), size)
         run.payload |= {"files": len(manifest.files), "lines": manifest.lines, "head": manifest.head}
     return manifest
 
 
-def _told(reads: Iterable[Any], progress: Progress) -> Iterator[AuditEntry]:
+def _counted(reads: Iterable[Any], progress: Progress) -> Iterator[AuditEntry]:
     lines = 0
     for read in reads:
         yield from read.entries

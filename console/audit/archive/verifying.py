@@ -191,10 +191,10 @@ def _compare_with_trail(manifest: Manifest, report: Report) -> None:
         report.notes.append("Not compared with the trail, which could not be read.")
         return
     payload = as_payload(entry.plain("action_payload_redacted"))
-    told = payload.get("head") if isinstance(payload, dict) else None
-    if entry.plain("result") != Result.SUCCESS or not isinstance(told, str):
+    logged_head = payload.get("head") if isinstance(payload, dict) else None
+    if entry.plain("result") != Result.SUCCESS or not isinstance(logged_head, str):
         report.find("", 0, "By the trail, the export of this archive never ended well.")
-    elif not hmac.compare_digest(told.encode(), manifest.head.encode()):
+    elif not hmac.compare_digest(logged_head.encode(), manifest.head.encode()):
         report.find("", 0, "The trail holds another head: this is not the archive that was made then.")
     else:
         report.notes.append("Its head is the one in the trail.")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from console.bidi import isolated
 from console.redaction import redact
 from console.redaction.masks import FULL_MASK, mask_order
-from console.refs import stand_in
+from console.refs import keyed_pseudonym
 from console.trees import clean
 
 CONVERSATION, MESSAGE, HASH, REST = "Conversation", "Message", "Hash of the text", "Rest"
@@ -101,7 +101,7 @@ class KeyPart:
         text = clean(self.text)
         shown = redact(mask_order(text) if self.label == ORDER and text else text)
         is_gone = self.label == MESSAGE and shown != text and not any(map(str.isalnum, shown))
-        return f"{FULL_MASK}-{stand_in(self.text)}" if is_gone else shown
+        return f"{FULL_MASK}-{keyed_pseudonym(self.text)}" if is_gone else shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class DecodedKey:
     """A key taken apart. `format` is None for an unknown kind.
 
     `complete`: it has the parts of its format. `certain`: there was one way to read it. `key` and the parts' texts are
-    as stored; `shown`, `in_words`, `in_brief` and the parts' `shown` are for people.
+    as stored; `shown`, `description`, `in_brief` and the parts' `shown` are for people.
     """
 
     key: str = field(repr=False)
@@ -141,7 +141,7 @@ class DecodedKey:
         return ", ".join(f"{part.label}: {isolated(part.shown)}" for part in self.parts[1:-1])
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What the key is about, as a sentence without personal data."""
         return self._words(_BRACKET.sub(r"\1", self.format.words) if self.format else "")
 

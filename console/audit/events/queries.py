@@ -48,18 +48,20 @@ def read_event(key: str, staff: Staff) -> Event | UnrecordedKey:
     """
     item = check_key(key, staff)
     if item:
-        return Event(record_of(item, clock.now()), *_told(partial(_entries_of, item, staff)))
+        return Event(record_of(item, clock.now()), *_attempted(partial(_entries_of, item, staff)))
     decoded = decode(key)
     entries = partial(_entries_with, key, decoded.conversation, staff)
     parts = parts_of(decoded)
-    return UnrecordedKey(decoded.shown, decoded.in_words, parts, decoded.certain, decoded.conversation, *_told(entries))
+    return UnrecordedKey(
+        decoded.shown, decoded.description, parts, decoded.certain, decoded.conversation, *_attempted(entries)
+    )
 
 
 def check_key(key: str, staff: Staff) -> IdempotencyRecord | None:
     """As `find_event`, but None for a key that has no record and tells by itself of which conversation it is."""
     item = _in_scope(key, staff)
-    told = decode(key).conversation
-    if item is None and not (fits(key) and fits(told) and scoping.is_conversation_trail(told)):
+    conversation = decode(key).conversation
+    if item is None and not (fits(key) and fits(conversation) and scoping.is_conversation_trail(conversation)):
         raise NotFound
     return item
 
@@ -83,14 +85,14 @@ def _in_scope(key: str, staff: Staff) -> IdempotencyRecord | None:
     item = _stored(key)
     if staff.scope.everything:
         return item
-    named, told = _conversation_of(item) if item else "", decode(key).conversation
+    named, conversation = _conversation_of(item) if item else "", decode(key).conversation
     try:
-        scoping.check_scope(named or told or key, staff, ())
+        scoping.check_scope(named or conversation or key, staff, ())
     except NotFound:
-        if not told or named in ("", told):
+        if not conversation or named in ("", conversation):
             raise
         # Of two conversations that disagree the key's may still be theirs: for them it has no record.
-        scoping.check_scope(told, staff, ())
+        scoping.check_scope(conversation, staff, ())
         return None
     return item if named else None
 
@@ -156,7 +158,7 @@ def records_of(conversation_id: str) -> Source[IdempotencyRecord]:
 Rows = tuple[tuple[TrailRow, ...], str]
 
 
-def _told(read: Callable[[], Rows]) -> tuple[TrailPage, str]:
+def _attempted(read: Callable[[], Rows]) -> tuple[TrailPage, str]:
     """The entries, and why there are none: what a key or record says stands without them."""
     try:
         rows, note = read()

@@ -114,7 +114,7 @@ def record_of(item: IdempotencyRecord, now: datetime) -> EventRecord:
     return EventRecord(
         reference=refs.seal("event", key),
         key=decoded.shown,
-        words=decoded.in_words,
+        words=decoded.description,
         brief=decoded.in_brief,
         parts=parts_of(decoded),
         is_known=decoded.format is not None,

@@ -63,8 +63,8 @@ def export(review: Review, filters: Words, format_name: str, staff: Staff) -> Ex
     of_it = _entries_of_it(review, staff)
     recipient = recipient_names(review.conversation) if of_it and review.conversation else ()
     opened = staff.scope.everything or bool(of_it)
-    told = {"format": format_name, "filters": list(filters(opened=opened)), "limit": limit}
-    record(_entry(review, told, of_it, staff), now)
+    payload = {"format": format_name, "filters": list(filters(opened=opened)), "limit": limit}
+    record(_entry(review, payload, of_it, staff), now)
     made = FORMATS[format_name]()
     return Export(
         content=_content(made, first, pieces, limit, recipient),
@@ -88,7 +88,7 @@ def _entries_of_it(review: Review, staff: Staff) -> tuple[AuditEntry, ...]:
     return gather(Review(conversation=review.conversation, key=review.key), staff, ENTRIES_OF_IT, PIECES_OF_IT).entries
 
 
-def _entry(review: Review, told: dict[str, Any], of_it: Sequence[AuditEntry], staff: Staff) -> Entry:
+def _entry(review: Review, payload: dict[str, Any], of_it: Sequence[AuditEntry], staff: Staff) -> Entry:
     """In the trail of the one conversation that is exported; else, and where nothing of it is there, in one's own."""
     trail, company = staff_trail(staff.username), review.company
     if of_it and review.conversation and is_conversation_trail(review.conversation):
@@ -100,7 +100,7 @@ def _entry(review: Review, told: dict[str, Any], of_it: Sequence[AuditEntry], st
         action=Action.AUDIT_EXPORTED,
         actor=Actor.of(staff),
         company_id=company,
-        payload=told,
+        payload=payload,
     )
 
 

@@ -120,7 +120,7 @@ class _Walk:
             self.place, self.last = self.place.after(*order), entry
             self.looked_at += 1
             if self._is_wanted(entry, owners):
-                entry.owner = scoping.in_words(owners)
+                entry.owner = scoping.describe_owners(owners)
                 found.append(entry)
         return found
 

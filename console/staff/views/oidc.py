@@ -79,12 +79,12 @@ def _return_uri(request: HttpRequest) -> str:
 
 
 def _refused(request: HttpRequest, error: ConsoleError, destination: str) -> HttpResponse:
-    is_told = isinstance(error, Refusal | TooManyAttempts)
+    is_shown = isinstance(error, Refusal | TooManyAttempts)
     may_repeat = not isinstance(error, Refusal) or error.may_repeat
     query = ({"next": destination} if destination else {}) | ({} if may_repeat else {"again": "1"})
     context = {
         "title": error.title or "You could not be signed in",
-        "text": str(error) if is_told else f"{error} Nobody was signed in. Start again in a moment.".strip(),
+        "text": str(error) if is_shown else f"{error} Nobody was signed in. Start again in a moment.".strip(),
         "label": oidc.label(),
         "may_repeat": may_repeat,
         "start_url": reverse("oidc-start") + (f"?{urlencode(query)}" if query else ""),

@@ -21,12 +21,12 @@ class Change:
 
 def change_of(record: Mapping[str, Any]) -> Change:
     """Read a record. Raises `KeyError` or `TypeError` for something that is none."""
-    told = record["dynamodb"]
-    at = told.get("ApproximateCreationDateTime")
+    change = record["dynamodb"]
+    at = change.get("ApproximateCreationDateTime")
     moment = at if isinstance(at, datetime) else clock.parse_instant(at)
     return Change(
-        sequence=str(told["SequenceNumber"]),
-        old=told.get("OldImage") or None,
-        new=told.get("NewImage") or None,
+        sequence=str(change["SequenceNumber"]),
+        old=change.get("OldImage") or None,
+        new=change.get("NewImage") or None,
         at=moment or clock.now(),
     )

@@ -9,7 +9,7 @@ from console.forms import by_look
 from console.permissions import Permission, Staff
 from console.search.meanings import Kind
 from console.trail.actions import CHAT_TRAIL, chat_trail
-from conversations.stores.adapter import Action, Adapter, Asked, Lookup, Subject
+from conversations.stores.adapter import Action, Adapter, ListParameters, Lookup, Subject
 from conversations.stores.chats.ending import EndSession
 from conversations.stores.chats.images import image_page, list_of_prompt, load_image
 from conversations.stores.chats.keys import begun_at, check, is_usable, owner_of, session_place, short, user_link
@@ -72,28 +72,28 @@ class Chats(Adapter):
         """Chats belong to no company; reads nothing."""
         return False
 
-    def listing(self, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Listing:
+    def listing(self, parts: tuple[str, ...], staff: Staff, parameters: ListParameters) -> Listing:
         """One page of a list. Raises as `Adapter` says, and the store's errors where nothing could be read."""
         check(staff)
         match parts:
             case ("sessions", user_id) if is_usable(user_id):
-                return list_sessions(user_id, staff, asked.cursor)
+                return list_sessions(user_id, staff, parameters.cursor)
             case ("chats", user_id) if is_usable(user_id):
-                return list_chats(user_id, staff, asked)
+                return list_chats(user_id, staff, parameters)
             case ("images", user_id) if is_usable(user_id):
-                return list_images(user_id, staff, asked)
+                return list_images(user_id, staff, parameters)
             case ("users", *user_ids) if all(is_usable(each) for each in user_ids):
                 return _users(tuple(user_ids))
             case ("prompt", prompt) if is_prompt(prompt):
-                return list_of_prompt(prompt, staff, asked)
+                return list_of_prompt(prompt, staff, parameters)
         raise NotFound
 
-    def load(self, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Loaded | Image:
+    def load(self, parts: tuple[str, ...], staff: Staff, parameters: ListParameters) -> Loaded | Image:
         """A session or an image. Raises as `Adapter` says."""
         check(staff)
         match parts:
             case ("session", user_id, session_id):
-                return load_session(user_id, session_id, staff, asked)
+                return load_session(user_id, session_id, staff, parameters)
             case ("image", image_id) if is_usable(image_id):
                 return load_image(image_id)
         raise NotFound
@@ -104,11 +104,11 @@ class Chats(Adapter):
             return subject_of(loaded.session_id)
         return Subject(chat_trail(f"image {loaded.ImageId}"), payload={"image": short(loaded.ImageId)})
 
-    def page(self, loaded: Loaded | Image, staff: Staff, asked: Asked, *, raw: bool) -> RecordPage:
+    def page(self, loaded: Loaded | Image, staff: Staff, parameters: ListParameters, *, raw: bool) -> RecordPage:
         """The page of either."""
         if isinstance(loaded, Loaded):
-            return session_page(loaded, staff, asked, raw=raw)
-        return image_page(loaded, asked, raw=raw)
+            return session_page(loaded, staff, parameters, raw=raw)
+        return image_page(loaded, parameters, raw=raw)
 
 
 def _users(user_ids: tuple[str, ...]) -> Listing:

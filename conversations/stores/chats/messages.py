@@ -136,8 +136,8 @@ def _more(entry: Entry, *, raw: bool) -> Node | None:
     """What its items have that no schema knows."""
     members: dict[str, Any] = entry.event.unknown() if entry.event is not None else {}
     if entry.text is not None:
-        told = _KEYS | {text_name(entry.text.raw)}
-        members |= {name: value for name, value in entry.text.unknown().items() if name not in told}
+        shown_elsewhere = _KEYS | {text_name(entry.text.raw)}
+        members |= {name: value for name, value in entry.text.unknown().items() if name not in shown_elsewhere}
     if not members:
         return None
     members = mask_credentials(well_formed(members))

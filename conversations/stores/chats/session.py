@@ -13,7 +13,7 @@ from console.templatetags.console import dated
 from console.trail.actions import chat_trail
 from console.trail.recording import read_only_reason
 from conversations.facts import unknown_names, unknown_tree
-from conversations.stores.adapter import Asked, Subject
+from conversations.stores.adapter import ListParameters, Subject
 from conversations.stores.chats import queries, window
 from conversations.stores.chats.flaws import flaws_of
 from conversations.stores.chats.images import COLUMNS, image_row
@@ -31,9 +31,9 @@ from conversations.stores.chats.states import (
     state_cell,
     state_of,
 )
-from conversations.stores.chats.tolerance import Read, attempt, told
+from conversations.stores.chats.tolerance import Read, attempt, notice_of
 from conversations.stores.chats.window import Window
-from conversations.stores.records import Listing, Offer, RecordPage, Row, Talk
+from conversations.stores.records import Listing, RecordAction, RecordPage, Row, Talk
 from conversations.transcript import with_breaks
 
 
@@ -53,15 +53,15 @@ class Loaded:
         return state_of(self.item.value, is_readable=self.item.error is None)
 
 
-def load_session(user_id: str, session_id: str, staff: Staff, asked: Asked) -> Loaded:
+def load_session(user_id: str, session_id: str, staff: Staff, parameters: ListParameters) -> Loaded:
     """A session: GetItem and two Queries at once, then one BatchGetItem where there are images.
 
     Raises `NotFound` where nothing tells of it, and the store's error where that cannot be known.
     """
     if not is_usable(session_id):
         raise NotFound
-    spot = window.spot_of(asked.before, *_binding(session_id, staff)) or Spot()
-    item, found = _read(user_id, session_id, spot, asked.at)
+    spot = window.spot_of(parameters.before, *_binding(session_id, staff)) or Spot()
+    item, found = _read(user_id, session_id, spot, parameters.at)
     if not found.entries and spot != Spot():
         # Nothing lies there, or not any more.
         item, found = _read(user_id, session_id, Spot(), "")
@@ -93,7 +93,7 @@ def subject_of(session_id: str) -> Subject:
 # --- The page -------------------------------------------------------------------------------------------------------
 
 
-def session_page(loaded: Loaded, staff: Staff, asked: Asked, *, raw: bool) -> RecordPage:
+def session_page(loaded: Loaded, staff: Staff, parameters: ListParameters, *, raw: bool) -> RecordPage:
     """A session as shown, redacted unless `raw`. Reads nothing and never raises."""
     item, found = loaded.item.value, loaded.window
     return RecordPage(
@@ -101,17 +101,17 @@ def session_page(loaded: Loaded, staff: Staff, asked: Asked, *, raw: bool) -> Re
         about=_about(loaded.state),
         state=state_cell(loaded.state),
         facts=_facts(loaded),
-        talk=_talk(loaded, staff, asked, raw=raw),
+        talk=_talk(loaded, staff, parameters, raw=raw),
         notices=(
-            *told(loaded.item.error, "Whether it still runs could not be read", "SESSIONS"),
-            *told(found.events.error, "Who wrote when could not be read", "CHATS"),
-            *told(found.texts.error, "The texts could not be read", "CHAT_MESSAGES"),
-            *told(loaded.images.error, "The images could not be read", "IMAGE_RESPONSES"),
+            *notice_of(loaded.item.error, "Whether it still runs could not be read", "SESSIONS"),
+            *notice_of(found.events.error, "Who wrote when could not be read", "CHATS"),
+            *notice_of(found.texts.error, "The texts could not be read", "CHAT_MESSAGES"),
+            *notice_of(loaded.images.error, "The images could not be read", "IMAGE_RESPONSES"),
         ),
         flaws=(*flaws_of(item), *config_of(item)[1], *unknown_names(item)) if item is not None else (),
         unknown=unknown_tree(item) if item is not None else None,
         config=config_tree(item, raw=raw) if item is not None else None,
-        offers=_offers(loaded, staff),
+        actions=_actions(loaded, staff),
         tables=_images(loaded),
         crumbs=(user_link(loaded.user_id),) if loaded.user_id else (),
     )
@@ -168,10 +168,10 @@ def _count(found: Window) -> str:
     return f"more than {shown}"
 
 
-def _talk(loaded: Loaded, staff: Staff, asked: Asked, *, raw: bool) -> Talk:
+def _talk(loaded: Loaded, staff: Staff, parameters: ListParameters, *, raw: bool) -> Talk:
     found, binding = loaded.window, _binding(loaded.session_id, staff)
     images = None if loaded.images.error is not None else loaded.images.value
-    context = Context(loaded.user_id, loaded.state is State.EXPIRED, images, asked.show, raw)
+    context = Context(loaded.user_id, loaded.state is State.EXPIRED, images, parameters.show, raw)
     messages = messages_of(found, context)
     ends = [anchor_of(each.position) for each in (*found.entries[:1], *found.entries[-1:])]
     return Talk(
@@ -183,10 +183,10 @@ def _talk(loaded: Loaded, staff: Staff, asked: Asked, *, raw: bool) -> Talk:
     )
 
 
-def _offers(loaded: Loaded, staff: Staff) -> tuple[Offer, ...]:
+def _actions(loaded: Loaded, staff: Staff) -> tuple[RecordAction, ...]:
     if loaded.state is not State.RUNNING or not staff.can(Permission.CHAT_END) or read_only_reason():
         return ()
-    return (Offer("end", "End session", "The chatbot starts again with the user's next message.", danger=True),)
+    return (RecordAction("end", "End session", "The chatbot starts again with the user's next message.", danger=True),)
 
 
 def _images(loaded: Loaded) -> tuple[Listing, ...]:

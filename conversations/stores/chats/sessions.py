@@ -33,7 +33,7 @@ from conversations.stores.chats.states import (
     state_cell,
     state_of,
 )
-from conversations.stores.chats.tolerance import Read, attempt, told
+from conversations.stores.chats.tolerance import Read, attempt, notice_of
 from conversations.stores.records import Cell, Listing, Row
 
 ROWS = 50
@@ -235,10 +235,10 @@ def _notices(
     notices = []
     if is_stale:
         notices.append(RESTARTED)
-    notices += told(alive.error, "Which sessions still run could not be read", "SESSIONS")
-    notices += told(events.error, "Earlier sessions could not be read", "CHATS", USER_CONVERSATION)
+    notices += notice_of(alive.error, "Which sessions still run could not be read", "SESSIONS")
+    notices += notice_of(events.error, "Earlier sessions could not be read", "CHATS", USER_CONVERSATION)
     if events.error is None:
-        notices += told(latest.error, "When this user last chatted could not be read", "CHATS", USERS_LAST_MESSAGE)
+        notices += notice_of(latest.error, "When this user last chatted could not be read", "CHATS", USERS_LAST_MESSAGE)
     if alive.value.last is not None:
         notices.append(f"This user has more sessions in Sessions than are read at once: {queries.MOST_SESSIONS}.")
     if looked.key is not None:

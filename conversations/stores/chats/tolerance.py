@@ -32,7 +32,7 @@ def attempt(read: Callable[[], T], otherwise: T) -> Callable[[], Read[T]]:
     return tried
 
 
-def told(error: ConsoleError | None, what: str, table_key: str, index: str = "") -> tuple[str, ...]:
+def notice_of(error: ConsoleError | None, what: str, table_key: str, index: str = "") -> tuple[str, ...]:
     """One line on what could not be read and why; none without an error. `what` is a sentence without its end."""
     if error is None:
         return ()

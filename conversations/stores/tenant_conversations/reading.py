@@ -168,8 +168,8 @@ def _speaker(role: Any) -> tuple[Speaker, str, tuple[str, ...]]:
 def _more(entry: dict[str, Any], *, raw: bool) -> Node | None:
     """The members of a message that are not shown as who wrote it or as what it says."""
     content = next((name for name in CONTENT if name in entry), "")
-    told = {"role", content, *(name for name in _CALLS if isinstance(entry.get(name), dict | list))}
-    members = mask_credentials({name: value for name, value in entry.items() if name not in told})
+    shown_elsewhere = {"role", content, *(name for name in _CALLS if isinstance(entry.get(name), dict | list))}
+    members = mask_credentials({name: value for name, value in entry.items() if name not in shown_elsewhere})
     if not members:
         return None
     return tree_of(members if raw else redact_value(members))
@@ -192,7 +192,7 @@ def removal_of(item: TenantConversation, now: datetime) -> Removal:
 
 
 def _span(later: datetime, earlier: datetime) -> str:
-    return clock.in_words(later - earlier)
+    return clock.format_span(later - earlier)
 
 
 def row_of(item: TenantConversation, now: datetime) -> Row:

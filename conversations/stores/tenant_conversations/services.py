@@ -83,12 +83,12 @@ def clear(item: TenantConversation, seen: str, staff: Staff) -> None:
         raise Conflict
     stored = Stored.of(item)
     updated_at = clock.parse_instant(item.plain("updated_at"))
-    told = {
+    payload = {
         "messages": len(stored.entries),
         "bytes": stored.size,
         "last_activity": clock.to_iso(updated_at) if updated_at else None,
     }
-    entry = build(_entry(item, Action.TENANT_CONVERSATION_CLEARED, staff, told), clock.now())
+    entry = build(_entry(item, Action.TENANT_CONVERSATION_CLEARED, staff, payload), clock.now())
     try:
         with transaction() as writes:
             writes.delete(item, condition=_unchanged(item))

@@ -16,7 +16,7 @@ from console.trail.recording import read_only_reason
 from console.trees import clean
 from conversations.companies import companies_for
 from conversations.records import Message
-from conversations.stores.adapter import Adapter, Asked, Subject
+from conversations.stores.adapter import Adapter, ListParameters, Subject
 from conversations.stores.records import Cell, Link, Listing, RecordPage, Start, Talk, a_list
 from conversations.stores.threads import messages, queries, reading, triage
 from conversations.stores.threads.cursors import Position
@@ -79,22 +79,22 @@ class Threads(Adapter):
         """Whether an organisation of that id has threads. See `queries.exists`."""
         return queries.exists(owner_id)
 
-    def listing(self, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Listing:
+    def listing(self, parts: tuple[str, ...], staff: Staff, parameters: ListParameters) -> Listing:
         """("org", organisation), ("triage", organisation) or ("user", organisation, tenant, user)."""
         staff.require(Permission.CONVERSATION_READ)
         match parts:
             case ("org", organisation):
-                return self._organisation(organisation, staff, asked)
+                return self._organisation(organisation, staff, parameters)
             case ("triage", organisation):
-                return self._triage(organisation, staff, asked)
+                return self._triage(organisation, staff, parameters)
             case ("user", organisation, tenant, user):
-                return self._user(organisation, tenant, user, staff, asked)
+                return self._user(organisation, tenant, user, staff, parameters)
         raise NotFound
 
-    def _organisation(self, organisation: str, staff: Staff, asked: Asked) -> Listing:
+    def _organisation(self, organisation: str, staff: Staff, parameters: ListParameters) -> Listing:
         check(organisation, staff)
-        filters, days = _days(asked, staff)
-        page = queries.of_organisation(organisation, staff, days, asked.cursor)
+        filters, days = _days(parameters, staff)
+        page = queries.of_organisation(organisation, staff, days, parameters.cursor)
         return Listing(
             title=f"Threads of {called(organisation, staff)}",
             columns=reading.COLUMNS,
@@ -109,11 +109,11 @@ class Threads(Adapter):
             empty_text="" if page.missing else _none(page.next),
         )
 
-    def _triage(self, organisation: str, staff: Staff, asked: Asked) -> Listing:
+    def _triage(self, organisation: str, staff: Staff, parameters: ListParameters) -> Listing:
         check(organisation, staff)
-        filters = FeedbackFilter(asked.data)
+        filters = FeedbackFilter(parameters.data)
         filters.is_valid()
-        found = triage.triage(organisation, staff, filters.chosen("show", triage.ALL), asked.cursor)
+        found = triage.triage(organisation, staff, filters.chosen("show", triage.ALL), parameters.cursor)
         return Listing(
             title=f"Feedback in {called(organisation, staff)}",
             columns=triage.COLUMNS,
@@ -128,10 +128,10 @@ class Threads(Adapter):
             empty_text=_none(found.next),
         )
 
-    def _user(self, organisation: str, tenant: str, user: str, staff: Staff, asked: Asked) -> Listing:
+    def _user(self, organisation: str, tenant: str, user: str, staff: Staff, parameters: ListParameters) -> Listing:
         check(organisation, staff)
-        filters, days = _days(asked, staff)
-        page = queries.of_user(organisation, tenant, user, staff, days, asked.cursor)
+        filters, days = _days(parameters, staff)
+        page = queries.of_user(organisation, tenant, user, staff, days, parameters.cursor)
         return Listing(
             title=f"Threads of {redact(user)}",
             columns=reading.COLUMNS,
@@ -145,15 +145,15 @@ class Threads(Adapter):
             empty_text=_none(page.next),
         )
 
-    def load(self, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Loaded:
+    def load(self, parts: tuple[str, ...], staff: Staff, parameters: ListParameters) -> Loaded:
         """(user's partition, thread). See `loading.load`."""
-        return load(parts, staff, asked)
+        return load(parts, staff, parameters)
 
     def subject(self, loaded: Loaded) -> Subject:
         """The thread's trail, of its organisation."""
         return Subject(thread_trail(loaded.key.organisation, loaded.key.rest), loaded.key.organisation)
 
-    def page(self, loaded: Loaded, staff: Staff, asked: Asked, *, raw: bool) -> RecordPage:
+    def page(self, loaded: Loaded, staff: Staff, parameters: ListParameters, *, raw: bool) -> RecordPage:
         """The thread as one reads it."""
         key, item = loaded.key, loaded.metadata[0] if loaded.metadata else None
         title = reading.title_of(item)
@@ -175,8 +175,8 @@ class Threads(Adapter):
         )
 
 
-def _days(asked: Asked, staff: Staff) -> tuple[DaysForm, queries.Days]:
-    filters = DaysForm(asked.data)
+def _days(parameters: ListParameters, staff: Staff) -> tuple[DaysForm, queries.Days]:
+    filters = DaysForm(parameters.data)
     filters.is_valid()
     return filters, filters.instants(zone_of(staff))
 
@@ -199,7 +199,7 @@ def _talk(loaded: Loaded, staff: Staff, *, raw: bool) -> Talk:
     later = loaded.later and bool(window.items)
     return Talk(
         items=with_breaks(shown, staff),
-        earlier=Position(window.rest, window.lanes).sealed(*binding) if window.rest else "",
-        later=Position((), window.lanes, window.top).sealed(*binding) if later else "",
+        earlier=Position(window.rest, window.formats).sealed(*binding) if window.rest else "",
+        later=Position((), window.formats, window.top).sealed(*binding) if later else "",
         empty_text="There are earlier ones." if window.rest else "",
     )

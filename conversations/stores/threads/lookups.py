@@ -9,7 +9,7 @@ from django import forms
 from console.errors import NotFound
 from console.forms import KeyField
 from console.permissions import Staff
-from conversations.stores.adapter import Asked, Lookup
+from conversations.stores.adapter import ListParameters, Lookup
 from conversations.stores.records import Place, a_list, a_record
 from conversations.stores.threads.cursors import anchor_of
 from conversations.stores.threads.keys import THREAD, ThreadKey, check, key_of
@@ -120,7 +120,7 @@ class ByThread(ThreadLookup):
     def find(self, staff: Staff) -> Place:
         """The thread, if anything of it is there."""
         key = self.named(staff)
-        load((key.base, key.thread_id), staff, Asked())
+        load((key.base, key.thread_id), staff, ListParameters())
         return a_record(key.base, key.thread_id)
 
 

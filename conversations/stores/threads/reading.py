@@ -12,8 +12,8 @@ from console.trees import Node, clean, text_of, tree_of
 from conversations.facts import protected, unknown_names
 from conversations.reading import is_true
 from conversations.stores.records import Cell, Row, a_record
+from conversations.stores.threads.key_formats import instant_in, instant_of
 from conversations.stores.threads.keys import ThreadKey
-from conversations.stores.threads.lanes import instant_in, instant_of
 from conversations.stores.threads.models import Thread
 from conversations.stores.threads.queries import key_of_thread
 

@@ -18,8 +18,8 @@ from console.templatetags.console import dated
 from console.trees import text_of
 from conversations.stores.records import Cell, Row, a_record
 from conversations.stores.threads.cursors import anchor_of
+from conversations.stores.threads.key_formats import END, instant_of
 from conversations.stores.threads.keys import LLM, MESSAGES, MSG, ThreadKey
-from conversations.stores.threads.lanes import END, instant_of
 from conversations.stores.threads.messages import comment_of, feedback_of, is_answer, verso_of
 from conversations.stores.threads.models import Thread, ThreadMessage
 from conversations.stores.threads.queries import belongs, key_of_thread, of_organisation

@@ -10,7 +10,7 @@ from console.permissions import TENANT as IS_TENANT
 from console.permissions import Role, Scope
 from console.schema.definition import create_table_request
 from console.staff import directory, known_companies, second_factor, services
-from console.staff.directory import Deed, Filters, State, check_grant, load, read_page, reason_against, within
+from console.staff.directory import AccountAction, Filters, State, check_grant, load, read_page, reason_against, within
 from console.staff.models import OPENID_CONNECT
 from tests import faults
 from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, member
@@ -293,28 +293,28 @@ def test_limited_admin_may_give_part_of_their_scope(store):
     check_grant(Scope.of([COMPANY]), local(BOTH))
 
 
-@pytest.mark.parametrize("deed", list(Deed))
-def test_nobody_locks_themselves_out(store, deed):
+@pytest.mark.parametrize("action", list(AccountAction))
+def test_nobody_locks_themselves_out(store, action):
     ada = admin()
-    assert "own account" in reason_against(deed, ada, as_staff(ada))
+    assert "own account" in reason_against(action, ada, as_staff(ada))
 
 
 def test_reasons_against_a_deed(store):
     ada, amira = as_staff(admin()), member()
-    assert reason_against(Deed.PASSWORD, amira, ada) == ""
-    assert reason_against(Deed.DISABLE, amira, ada) == ""
-    assert reason_against(Deed.END_SESSIONS, amira, ada) == ""
-    assert "no second factor" in reason_against(Deed.SECOND_FACTOR, amira, ada)
-    assert "is enabled" in reason_against(Deed.ENABLE, amira, ada)
+    assert reason_against(AccountAction.PASSWORD, amira, ada) == ""
+    assert reason_against(AccountAction.DISABLE, amira, ada) == ""
+    assert reason_against(AccountAction.END_SESSIONS, amira, ada) == ""
+    assert "no second factor" in reason_against(AccountAction.SECOND_FACTOR, amira, ada)
+    assert "is enabled" in reason_against(AccountAction.ENABLE, amira, ada)
     amira.totp_secret = "left over"
     assert second_factor.is_on(amira)
-    assert reason_against(Deed.SECOND_FACTOR, amira, ada) == ""
+    assert reason_against(AccountAction.SECOND_FACTOR, amira, ada) == ""
     amira.disabled = True
-    assert "This account is disabled" in reason_against(Deed.PASSWORD, amira, ada)
-    assert reason_against(Deed.ENABLE, amira, ada) == ""
-    assert reason_against(Deed.DISABLE, amira, ada) == ""  # again, to release what is left
+    assert "This account is disabled" in reason_against(AccountAction.PASSWORD, amira, ada)
+    assert reason_against(AccountAction.ENABLE, amira, ada) == ""
+    assert reason_against(AccountAction.DISABLE, amira, ada) == ""  # again, to release what is left
     amira.signs_in_with = OPENID_CONNECT
-    assert "no password" in reason_against(Deed.PASSWORD, amira, ada)
+    assert "no password" in reason_against(AccountAction.PASSWORD, amira, ada)
 
 
 def test_stale_form_is_a_conflict(store):

@@ -9,7 +9,7 @@ from console.trail.actions import Action
 from conversations.handoff import HandOffAction, perform
 from conversations.handoff.intents import Intent
 from conversations.handoff.reconciliation import settle
-from conversations.handoff.settling import trail_links
+from conversations.handoff.resolution import trail_links
 from conversations.indexer.handling import handle
 from conversations.indexer.streams.records import Change
 from tests import faults

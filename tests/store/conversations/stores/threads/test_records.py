@@ -8,7 +8,7 @@ from console.errors import Forbidden, NotFound
 from console.permissions import Role
 from console.store.presence import index_ready
 from conversations.records import Feedback, Marker, Origin, Speaker
-from conversations.stores.adapter import Asked, Subject
+from conversations.stores.adapter import ListParameters, Subject
 from conversations.stores.records import a_list, a_record
 from conversations.stores.services import open_record
 from conversations.stores.threads.adapter import Threads
@@ -55,7 +55,7 @@ EXAMPLE = {
 
 
 def page(reader=ADMIN, *, raw=True, parts=PARTS, **asked):
-    given = Asked(**asked)
+    given = ListParameters(**asked)
     return adapter.page(adapter.load(parts, reader, given), reader, given, raw=raw)
 
 
@@ -348,7 +348,7 @@ def test_hostile_texts_are_shown_as_texts(store):
     record = page(parts=parts)
     assert texts(record) == [evil]
     assert said(record)[0].extra.origins[0].url == ""
-    assert adapter.subject(adapter.load(parts, ADMIN, Asked())).company_id == ORG
+    assert adapter.subject(adapter.load(parts, ADMIN, ListParameters())).company_id == ORG
 
 
 # --- Redaction -------------------------------------------------------------------------------------------------------
@@ -403,7 +403,7 @@ def test_records_are_within_scope_and_role(store):
     store.put_all("THREADS", [thread(), msg("m")])
     for reader, error in ((staff(Role.ADMIN, "elsewhere"), NotFound), (staff(Role.ONBOARDING), Forbidden)):
         with store.calls() as calls, pytest.raises(error):
-            adapter.load(PARTS, reader, Asked())
+            adapter.load(PARTS, reader, ListParameters())
         assert not calls
     for parts in (
         (),
@@ -416,7 +416,7 @@ def test_records_are_within_scope_and_role(store):
         (BASE, "nope"),
     ):
         with pytest.raises(NotFound):
-            adapter.load(parts, staff(Role.ADMIN), Asked())
+            adapter.load(parts, staff(Role.ADMIN), ListParameters())
 
 
 def test_an_item_that_names_another_organisation_is_in_nobodys_scope_but_of_both(store):
@@ -430,7 +430,7 @@ def test_an_item_that_names_another_organisation_is_in_nobodys_scope_but_of_both
 
 def test_opening_is_on_record_in_the_threads_trail(store):
     store.put_all("THREADS", [thread(), msg("m")])
-    opened = open_record(adapter, PARTS, AUDITOR, Asked())
+    opened = open_record(adapter, PARTS, AUDITOR, ListParameters())
     assert not opened.is_raw
     assert opened.subject == Subject(f"THREAD#{ORG}#{TENANT}#{USER}#{THREAD}", ORG)
     [entry] = store.all("AUDIT")

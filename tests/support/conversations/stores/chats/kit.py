@@ -9,7 +9,7 @@ from django.http import QueryDict
 
 from console import clock
 from console.permissions import Role, Scope, Staff
-from conversations.stores.adapter import Asked
+from conversations.stores.adapter import ListParameters
 from conversations.stores.chats.adapter import Chats
 from conversations.stores.records import Listing, Place, RecordPage
 
@@ -80,7 +80,7 @@ def image(image_id: str = IMAGE, **more: Any) -> dict[str, Any]:
 def listing(*parts: str, who: Staff = ADMIN, cursor: str = "", **data: str) -> Listing:
     query = QueryDict(mutable=True)
     query.update(data)
-    return CHATS.listing(parts, who, Asked(cursor=cursor, data=query))
+    return CHATS.listing(parts, who, ListParameters(cursor=cursor, data=query))
 
 
 def sessions(who: Staff = ADMIN, cursor: str = "", user: str = USER) -> Listing:
@@ -88,7 +88,7 @@ def sessions(who: Staff = ADMIN, cursor: str = "", user: str = USER) -> Listing:
 
 
 def record(*parts: str, who: Staff = ADMIN, raw: bool = True, **asked: Any) -> RecordPage:
-    wanted = Asked(**asked)
+    wanted = ListParameters(**asked)
     return CHATS.page(CHATS.load(parts, who, wanted), who, wanted, raw=raw)
 
 

@@ -252,7 +252,7 @@ class Model:
             process.memory,
         )
 
-    def reconcile_stamp(self, state: State, process: Process) -> Iterator[Any]:
+    def reconcile_last_action(self, state: State, process: Process) -> Iterator[Any]:
         known, fence, last_action = process.memory
         if state.item.last_action == last_action:
             state = state._replace(item=state.item._replace(last_action=fence), log=(*state.log, fence))

@@ -13,7 +13,7 @@ from conversations.models import Conversation
 from conversations.panel import Panel, panel_for
 from conversations.queries import load_row
 from conversations.reading import hand_off_of
-from conversations.recipient import Answer, answer_of
+from conversations.recipient import StoreAnswer, answer_of
 from conversations.records import HandOff, HandOffState
 
 # How often an open page asks. Each answer costs one read of the item, which may be large.
@@ -31,7 +31,7 @@ class Updates:
     messages: int = 0
     hand_off: str = ""
     panel: Panel | None = None
-    answer: Answer | None = None
+    answer: StoreAnswer | None = None
 
 
 def since_of(item: Conversation, hand_off: HandOff) -> str:

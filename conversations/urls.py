@@ -19,7 +19,7 @@ from conversations.views import (
 )
 
 
-class Source:
+class StoreConverter:
     """The name of a registered store in an address."""
 
     regex = "[a-z][a-z-]*"
@@ -35,7 +35,7 @@ class Source:
         return value
 
 
-register_converter(Source, "source")
+register_converter(StoreConverter, "source")
 
 urlpatterns = [
     path("queue/", queue.queue, name="queue"),

@@ -13,8 +13,8 @@ from typing import Any
 from console import clock
 from console.clock import parse_instant, to_epoch, to_iso
 from console.trail.actions import Action, Result
-from console.trail.recording import PLATFORM, Actor, Entry, build
-from conversations.indexer.entries import Request, sort_key
+from console.trail.recording import PLATFORM, Actor, TrailEntry, build
+from conversations.indexer.entries import HumanRequest, sort_key
 from demo.dialogues import DialogueError, Turn
 from demo.staff import ROLES
 
@@ -115,7 +115,7 @@ class HandOffs:
         self._is_recorded = True
         at = self.asked + timedelta(seconds=2)
         self.item["hand_off_requested_at"] = to_iso(at)
-        key = sort_key(Request(self.item["conversation_id"], self.item["company_id"], "", to_iso(at), to_iso(at)))
+        key = sort_key(HumanRequest(self.item["conversation_id"], self.item["company_id"], "", to_iso(at), to_iso(at)))
         payload = {"reason": self.item["hand_off_to_human_reason"]}
         entry = self._built(Action.HAND_OFF_REQUEST, PLATFORM, at, payload, action_id=key.partition("#")[2])
         del entry["action_id"]
@@ -176,10 +176,10 @@ class HandOffs:
         self, action: Action, actor: Actor, at: datetime, payload: dict[str, Any], **more: str
     ) -> dict[str, Any]:
         trail, company = self.item["conversation_id"], self.item["company_id"]
-        return plain(Entry(trail, action, actor, company_id=company, payload=payload, **more), at)
+        return plain(TrailEntry(trail, action, actor, company_id=company, payload=payload, **more), at)
 
 
-def plain(entry: Entry, at: datetime) -> dict[str, Any]:
+def plain(entry: TrailEntry, at: datetime) -> dict[str, Any]:
     """The item of a trail's entry in plain Python, as boto3's serializer takes it."""
     return {name: value for name, value in build(entry, at).attribute_values.items() if value is not None}
 

@@ -38,7 +38,7 @@ class SettingsChanged(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredSettings:
     """Name and settings as stored. `seen` is what a form remembers of them: a digest of both."""
 
     name: str
@@ -55,19 +55,19 @@ class Overwritten:
     differences: Mapping[str, tuple[str, str]]
 
 
-def load(tenant_id: str, staff: Staff) -> Stored:
+def load(tenant_id: str, staff: Staff) -> StoredSettings:
     """Name and settings, strongly consistent, for who may change them. Raises `Forbidden`, `NotFound`."""
     check_writer(Permission.TENANT_WRITE, tenant_id, staff)
     return _stored(current_meta(tenant_id))
 
 
-def _stored(meta: TenantMeta) -> Stored:
+def _stored(meta: TenantMeta) -> StoredSettings:
     text = meta.plain("settings")
     name = meta.plain("name")
     raw = repr([meta.raw.get("name"), meta.raw.get("settings")])
     seen = hashlib.sha256(raw.encode("utf-8", "surrogatepass")).hexdigest()
     stored = settings_text.read(text if isinstance(text, str) else None)
-    return Stored("" if name is None else text_of(name), stored, seen)
+    return StoredSettings("" if name is None else text_of(name), stored, seen)
 
 
 def save(

@@ -7,7 +7,7 @@ from datetime import datetime
 from console import clock
 from console.permissions import Scope, Staff, id_of
 from console.staff import second_factor
-from console.staff.directory import AccountAction, State, reason_against, state_of
+from console.staff.directory import AccountAction, AccountState, reason_against, state_of
 from console.staff.known_companies import KnownCompanies
 from console.staff.models import OPENID_CONNECT, StaffAccount
 
@@ -31,7 +31,7 @@ class AccountRecord:
     scope_label: str
     unconfirmed: bool
     time_zone: str
-    state: State
+    state: AccountState
     disabled_at: datetime | None
     company_sign_in: bool
     tied: bool
@@ -96,7 +96,7 @@ def _entry_words(entry: str, known: KnownCompanies) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class AccountDifference:
     """One field of which the form says something else than is stored now."""
 
     label: str
@@ -104,7 +104,7 @@ class Difference:
     typed: str
 
 
-def differences(record: AccountRecord, typed: Mapping[str, str]) -> tuple[Difference, ...]:
+def differences(record: AccountRecord, typed: Mapping[str, str]) -> tuple[AccountDifference, ...]:
     """Where what was typed differs from what is stored; `typed` holds words by the fields' labels."""
     stored = {
         "Name": record.name,
@@ -112,4 +112,6 @@ def differences(record: AccountRecord, typed: Mapping[str, str]) -> tuple[Differ
         "Scope": ", ".join(record.scope),
         "Time zone": record.time_zone,
     }
-    return tuple(Difference(label, stored[label], words) for label, words in typed.items() if words != stored[label])
+    return tuple(
+        AccountDifference(label, stored[label], words) for label, words in typed.items() if words != stored[label]
+    )

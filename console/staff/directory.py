@@ -32,7 +32,7 @@ NAMED = 10
 BEFORE_ALL, AFTER_ALL = "!", "~"
 
 
-class State(StrEnum):
+class AccountState(StrEnum):
     """How an account stands."""
 
     ENABLED = "enabled"
@@ -65,7 +65,7 @@ class AccountRow:
     companies: tuple[tuple[str, str], ...]
     more: int
     unconfirmed: bool
-    state: State
+    state: AccountState
     disabled_at: datetime | None
     second_factor: bool
     company_sign_in: bool
@@ -73,7 +73,7 @@ class AccountRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
+class AccountFilters:
     """What the list is narrowed to; empty values narrow nothing. `prefix` is the beginning of the username."""
 
     prefix: str = ""
@@ -154,14 +154,14 @@ def check_action(action: AccountAction, account: StaffAccount, staff: Staff) -> 
         raise Invalid(reason)
 
 
-def state_of(account: StaffAccount) -> State:
+def state_of(account: StaffAccount) -> AccountState:
     """How the account stands."""
     if account.disabled:
-        return State.DISABLED
-    return State.ENABLED if account.last_sign_in_at else State.NEVER
+        return AccountState.DISABLED
+    return AccountState.ENABLED if account.last_sign_in_at else AccountState.NEVER
 
 
-def read_page(staff: Staff, filters: Filters, cursor: str = "") -> DirectoryPage:
+def read_page(staff: Staff, filters: AccountFilters, cursor: str = "") -> DirectoryPage:
     """Accounts by username, 50 a page: one Query of the role index for each role, in parallel; up to four times that
     where a filter or the administrator's own scope leaves accounts out. Names of companies and tenants come on top.
 
@@ -217,7 +217,7 @@ def username_of(name: str) -> str:
     raise Invalid("No member of staff has that name. Enter a username or a name.")
 
 
-def _is_shown(account: StaffAccount, filters: Filters, staff: Staff) -> bool:
+def _is_shown(account: StaffAccount, filters: AccountFilters, staff: Staff) -> bool:
     if filters.state and state_of(account).value != filters.state:
         return False
     return account.username == staff.username or within(Scope.of(account.scope or []), staff)

@@ -5,15 +5,15 @@ writes, `resolution` what became of an action, `reconciliation` closes what was 
 """
 
 from conversations.handoff.intents import HandOffAction, Intent, allowed_actions, intent_for, seal_intent, unseal_intent
-from conversations.handoff.outcomes import LostRace, Outcome, ReleaseReport
+from conversations.handoff.outcomes import HandOffOutcome, LostRace, ReleaseReport
 from conversations.handoff.reconciliation import reconcile, settle
 from conversations.handoff.service import perform, release_all
 
 __all__ = [
     "HandOffAction",
+    "HandOffOutcome",
     "Intent",
     "LostRace",
-    "Outcome",
     "ReleaseReport",
     "allowed_actions",
     "intent_for",

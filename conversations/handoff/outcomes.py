@@ -9,7 +9,7 @@ from console import clock
 from console.errors import Conflict
 from console.trail.actions import Action
 from conversations.handoff.intents import HandOffAction, Intent
-from conversations.handoff.resolution import Link
+from conversations.handoff.resolution import ChainLink
 from conversations.models import Conversation
 from conversations.reading import hand_off_of
 from conversations.records import HandOff
@@ -30,7 +30,7 @@ _DID: dict[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class HandOffOutcome:
     """An action that took effect. `hand_off` is the state now; `replayed`: this form had done it before."""
 
     action: HandOffAction
@@ -65,7 +65,7 @@ class LostRace(Conflict):
 
 
 def lost_race(
-    intent: Intent, item: Conversation, links: Mapping[str, Link], *, loser: str = "", time_zone: str = "UTC"
+    intent: Intent, item: Conversation, links: Mapping[str, ChainLink], *, loser: str = "", time_zone: str = "UTC"
 ) -> LostRace:
     """Say who was first. `item` as stored now, `links` the actions of its trail by id (none where nobody acted)."""
     hand_off = hand_off_of(item)
@@ -80,7 +80,7 @@ def lost_race(
     return LostRace(message, winner.actor, winner.at, hand_off)
 
 
-def _latest_action(last_action: str, seen: str, links: Mapping[str, Link]) -> Link | None:
+def _latest_action(last_action: str, seen: str, links: Mapping[str, ChainLink]) -> ChainLink | None:
     """The last action of a person since what was seen; fences change nothing that people see."""
     visited = set()
     while last_action and last_action != seen and last_action in links and last_action not in visited:

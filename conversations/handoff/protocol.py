@@ -24,7 +24,7 @@ from console.store.connection import call
 from console.store.errors import ConditionFailed, TransactionRefused
 from console.trail.actions import Action, Result, conversation_trail, outcome
 from console.trail.models import AuditEntry, IdempotencyRecord
-from console.trail.recording import Actor, Entry, build
+from console.trail.recording import Actor, TrailEntry, build
 from conversations.handoff.effects import Raw, text
 from conversations.handoff.processing import is_processing, reason_digest, status_in
 from conversations.handoff.writes import retried
@@ -37,7 +37,7 @@ READ_ONLY = "This environment has no trail tables, so nothing can be changed."
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class HandOffAct:
     """An action about to be carried out. `seen` is what it was based on; only its hash is stored.
 
     `item` is the conversation as read just before: what a service at work on it then may write back later.
@@ -61,7 +61,7 @@ class Act:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedAction:
     """An action's records as stored. `attempts`: how many times it was, or is about to be, sent."""
 
     event_id: str
@@ -82,14 +82,14 @@ def event_key(conversation_id: str, action_id: str) -> str:
     return f"act:hand_off:{conversation_id}:{action_id}"
 
 
-def begin(act: Act, at: datetime) -> tuple[Recorded, bool]:
+def begin(act: HandOffAct, at: datetime) -> tuple[RecordedAction, bool]:
     """Write both records, pending; or find those of an earlier submission. Returns them, and whether they are new.
 
     Raises `TableMissing` before anything is written where a table of the trail is absent, `Throttled`,
     `StoreUnavailable`.
     """
     entry = build(
-        Entry(
+        TrailEntry(
             trail=conversation_trail(act.conversation_id),
             action=act.action,
             actor=act.actor,
@@ -119,7 +119,7 @@ def begin(act: Act, at: datetime) -> tuple[Recorded, bool]:
     return recorded_of(record.serialize()), True
 
 
-def _record_of(act: Act, entry: AuditEntry, at: datetime) -> IdempotencyRecord:
+def _record_of(act: HandOffAct, entry: AuditEntry, at: datetime) -> IdempotencyRecord:
     """Table A of the middleware's schema: every required attribute, the hash in place of the content."""
     seen = json.dumps([act.action, act.actor.name, act.conversation_id, act.action_id, act.seen], sort_keys=True)
     normalised = seen.encode("utf-8", "surrogatepass")
@@ -148,7 +148,7 @@ def _record_of(act: Act, entry: AuditEntry, at: datetime) -> IdempotencyRecord:
     )
 
 
-def announce_resend(recorded: Recorded, at: datetime) -> Recorded | None:
+def announce_resend(recorded: RecordedAction, at: datetime) -> RecordedAction | None:
     """Say in the record that another write is about to be sent; None if the action was closed meanwhile."""
     update = {
         "TableName": table_name("IDEMPOTENCY"),
@@ -170,7 +170,7 @@ def announce_resend(recorded: Recorded, at: datetime) -> Recorded | None:
     return recorded_of(answer["Attributes"])
 
 
-def close(recorded: Recorded, result: str, at: datetime, *, only_write: bool = False) -> bool:
+def close(recorded: RecordedAction, result: str, at: datetime, *, only_write: bool = False) -> bool:
     """Write the result on both records, if they are pending; `only_write`: and if no other was announced.
 
     Returns whether it is this result that was written. Raises the store's errors.
@@ -206,7 +206,7 @@ def _close_what_is_left(updates: list[dict[str, Any]], refused: TransactionRefus
     return True
 
 
-def close_quietly(recorded: Recorded, result: str, *, only_write: bool = False) -> None:
+def close_quietly(recorded: RecordedAction, result: str, *, only_write: bool = False) -> None:
     """`close` for an action whose outcome is certain already: what fails here is settled later by `reconcile`."""
     try:
         close(recorded, result, clock.now(), only_write=only_write)
@@ -214,7 +214,7 @@ def close_quietly(recorded: Recorded, result: str, *, only_write: bool = False) 
         logger.warning("A hand-off action stays pending until it is reconciled: %s", type(error).__name__)
 
 
-def lookup(event_id: str) -> Recorded | None:
+def lookup(event_id: str) -> RecordedAction | None:
     """The idempotency record of a hand-off action, strongly consistent, or None."""
     try:
         return recorded_of(IdempotencyRecord.get(event_id, consistent_read=True).raw)
@@ -222,10 +222,10 @@ def lookup(event_id: str) -> Recorded | None:
         return None
 
 
-def recorded_of(raw: Raw) -> Recorded:
+def recorded_of(raw: Raw) -> RecordedAction:
     """An idempotency record of a hand-off action, from DynamoDB JSON."""
     record = IdempotencyRecord.from_raw_data(raw)
-    return Recorded(
+    return RecordedAction(
         event_id=record.event_id,
         trail=record.conversation_id or "",
         sort_key=record.ts_action_id or "",
@@ -235,7 +235,7 @@ def recorded_of(raw: Raw) -> Recorded:
     )
 
 
-def _found_by(refused: TransactionRefused) -> Recorded | None:
+def _found_by(refused: TransactionRefused) -> RecordedAction | None:
     return recorded_of(refused.items[0]) if refused.items and refused.items[0] else None
 
 

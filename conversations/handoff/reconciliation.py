@@ -13,8 +13,8 @@ from console.trail.recording import COMMAND_LINE, Actor, new_action_id
 from conversations.handoff.effects import Raw, fence_of, last_action_of, text
 from conversations.handoff.protocol import (
     MODE,
-    Act,
-    Recorded,
+    HandOffAct,
+    RecordedAction,
     begin,
     close,
     close_quietly,
@@ -22,7 +22,7 @@ from conversations.handoff.protocol import (
     lookup,
     recorded_of,
 )
-from conversations.handoff.resolution import Link, Resolution, resolution_of, trail_links
+from conversations.handoff.resolution import ChainLink, Resolution, resolution_of, trail_links
 from conversations.handoff.writes import read_raw, send
 from conversations.models import Conversation
 
@@ -110,19 +110,19 @@ def settle(
     ]
 
 
-def _pending(links: dict[str, Link]) -> list[Link]:
+def _pending(links: dict[str, ChainLink]) -> list[ChainLink]:
     return [link for link in links.values() if link.is_pending]
 
 
-def _is_old(link: Link, limit: datetime) -> bool:
+def _is_old(link: ChainLink, limit: datetime) -> bool:
     return link.at is None or link.at <= limit
 
 
-def _judge(link: Link, raw: Raw | None, links: dict[str, Link]) -> Resolution:
+def _judge(link: ChainLink, raw: Raw | None, links: dict[str, ChainLink]) -> Resolution:
     return resolution_of(link.action_id, link.previous, None if raw is None else last_action_of(raw), links)
 
 
-def _key_of(conversation_id: str, pending: list[Link]) -> Raw:
+def _key_of(conversation_id: str, pending: list[ChainLink]) -> Raw:
     """The conversation's key: sealed in the record of an action, else by the index over conversation ids."""
     for link in pending:
         record = lookup(link.idempotency_key) if link.idempotency_key else None
@@ -144,7 +144,7 @@ def _fence(key: Raw, raw: Raw, actor: Actor) -> str:
 
     Returns the fence's id. Whether it took effect is judged like any other action's.
     """
-    fence = Act(
+    fence = HandOffAct(
         action=Action.HAND_OFF_FENCE,
         actor=actor,
         primary_channel=key["primary_channel"]["S"],
@@ -161,7 +161,7 @@ def _fence(key: Raw, raw: Raw, actor: Actor) -> str:
     return fence.action_id
 
 
-def _close(link: Link, found: Resolution, *, is_old: bool, fenced: bool, dry: bool) -> Settled:
+def _close(link: ChainLink, found: Resolution, *, is_old: bool, fenced: bool, dry: bool) -> Settled:
     """Write what was found; "" where it stays open."""
     match found:
         case Resolution.APPLIED:
@@ -181,6 +181,6 @@ def _close(link: Link, found: Resolution, *, is_old: bool, fenced: bool, dry: bo
     return Settled(link.trail, link.action_id, link.action_type, link.at, result, note)
 
 
-def _recorded(link: Link) -> Recorded:
+def _recorded(link: ChainLink) -> RecordedAction:
     event_id = link.idempotency_key or event_key(link.trail, link.action_id)
-    return Recorded(event_id, link.trail, link.sort_key, Result.PENDING, attempts=0, reference="")
+    return RecordedAction(event_id, link.trail, link.sort_key, Result.PENDING, attempts=0, reference="")

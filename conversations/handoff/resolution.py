@@ -30,7 +30,7 @@ class Resolution(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ChainLink:
     """A hand-off action as the trail has it. `sort_key` is its `ts_action_id`, `at` when it was recorded."""
 
     action_id: str
@@ -49,7 +49,7 @@ class Link:
         return self.result == Result.PENDING
 
 
-def resolution_of(action_id: str, previous: str, last_action: str | None, links: Mapping[str, Link]) -> Resolution:
+def resolution_of(action_id: str, previous: str, last_action: str | None, links: Mapping[str, ChainLink]) -> Resolution:
     """What became of an action. `last_action` is the item's ("" for none, None: the item is gone), read before `links`.
 
     OPEN: it has not taken effect yet and still may. UNKNOWN: nothing can be proved any more (a link of the chain has
@@ -71,7 +71,7 @@ def resolution_of(action_id: str, previous: str, last_action: str | None, links:
     return Resolution.REFUSED
 
 
-def applied(last_action: str | None, links: Mapping[str, Link]) -> set[str]:
+def applied(last_action: str | None, links: Mapping[str, ChainLink]) -> set[str]:
     """Ids of all actions that are known to have taken effect: the last, every success, and all that these follow."""
     known: set[str] = set()
     for start in [last_action or "", *(each.action_id for each in links.values() if each.result == Result.SUCCESS)]:
@@ -82,7 +82,7 @@ def applied(last_action: str | None, links: Mapping[str, Link]) -> set[str]:
     return known
 
 
-def trail_links(trail: str) -> dict[str, Link]:
+def trail_links(trail: str) -> dict[str, ChainLink]:
     """The hand-off actions of a trail by action id, strongly consistent. Raises the store's errors."""
     found = AuditEntry.query(
         trail,
@@ -90,7 +90,7 @@ def trail_links(trail: str) -> dict[str, Link]:
         scan_index_forward=False,
         filter_condition=AuditEntry.action_type.startswith("hand_off."),
     )
-    links: dict[str, Link] = {}
+    links: dict[str, ChainLink] = {}
     for number, page in enumerate(found.page_iter, 1):
         if number > PAGES:
             raise StoreUnavailable("This trail is too long to be settled within one request.")
@@ -98,11 +98,11 @@ def trail_links(trail: str) -> dict[str, Link]:
     return links
 
 
-def links_of(entries: Iterable[AuditEntry]) -> Iterable[Link]:
+def links_of(entries: Iterable[AuditEntry]) -> Iterable[ChainLink]:
     """Console actions among audit entries, those of a newer console too; what other writers left is skipped."""
     for entry in entries:
         if entry.action_id:
-            yield Link(
+            yield ChainLink(
                 action_id=entry.action_id,
                 previous=entry.previous_action_id or "",
                 result=outcome(entry.result or ""),

@@ -12,7 +12,7 @@ from conversations.indexer import entries, requests
 from conversations.indexer.entries import request_in
 from conversations.indexer.reassertion import differs, is_written_back, reassert, record_of_last_action
 from conversations.indexer.states import Repair, is_outside, marks_of, repair_of
-from conversations.indexer.streams.records import Change
+from conversations.indexer.streams.records import StreamChange
 from conversations.indexer.writing import after, key_in, write
 
 
@@ -34,7 +34,7 @@ def is_passing(error: Exception) -> bool:
     return isinstance(error, ConsoleError) and not isinstance(error, NotAccepted)
 
 
-def handle(change: Change) -> WorkCounts:
+def handle(change: StreamChange) -> WorkCounts:
     """One record of the stream."""
     done: WorkCounts = Counter({Did.READ: 1})
     if change.new is None:
@@ -45,7 +45,7 @@ def handle(change: Change) -> WorkCounts:
     return done
 
 
-def _handle_image(change: Change, image: Raw) -> WorkCounts:
+def _handle_image(change: StreamChange, image: Raw) -> WorkCounts:
     done: WorkCounts = Counter()
     edge = requests.edge_of(change)
     if _is_flip(change) and _was_written_back(change):
@@ -114,17 +114,17 @@ def _record_what_ends(stored: Raw, repair: Repair) -> None:
         entries.ensure(request_in(stored, marks.requested_at))
 
 
-def _is_flip(change: Change) -> bool:
+def _is_flip(change: StreamChange) -> bool:
     new, old = marks_of(change.new or {}), marks_of(change.old or {})
     return new.flag != old.flag and requests.is_of_platform(change)
 
 
-def _was_written_back(change: Change) -> bool:
+def _was_written_back(change: StreamChange) -> bool:
     image = change.new or {}
     return is_written_back(record_of_last_action(image), image)
 
 
-def _restore(change: Change) -> tuple[bool, bool]:
+def _restore(change: StreamChange) -> tuple[bool, bool]:
     """Restore what the item says now; and whether the flip goes on as something that the platform asks for."""
     image = change.new or {}
     stored = read_raw(key_in(image))

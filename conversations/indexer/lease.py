@@ -30,7 +30,7 @@ POSITION_KEPT = timedelta(days=3)
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class ShardPosition:
     """How far a shard was read, and when that was noted."""
 
     shard: Shard
@@ -128,7 +128,7 @@ class Lease:
         return _number(now.timestamp() + LEASE_SECONDS)
 
 
-def positions(arn: str) -> list[Position]:
+def positions(arn: str) -> list[ShardPosition]:
     """How far each shard of a stream was read, strongly consistent. Raises the store's errors."""
     found: list[dict[str, Any]] = []
     start: dict[str, Any] = {}
@@ -147,12 +147,12 @@ def positions(arn: str) -> list[Position]:
         start = {"ExclusiveStartKey": last}
 
 
-def _positions_of(arn: str, found: list[dict[str, Any]]) -> Iterable[Position]:
+def _positions_of(arn: str, found: list[dict[str, Any]]) -> Iterable[ShardPosition]:
     for each in found:
         if each.get("arn") == arn:
             shard_id = str(each["sk"]).removeprefix(SHARD)
             shard = Shard(shard_id, sequence=str(each.get("sequence") or ""), done=each.get("done") is True)
-            yield Position(shard, clock.parse_instant(each.get("noted_at")))
+            yield ShardPosition(shard, clock.parse_instant(each.get("noted_at")))
 
 
 def note(**details: Any) -> None:

@@ -31,7 +31,15 @@ from conversations.handoff.effects import (
     update_item,
 )
 from conversations.handoff.processing import is_same_reason, says_processing
-from conversations.handoff.protocol import Act, Recorded, announce_resend, begin, close_quietly, event_key, recorded_of
+from conversations.handoff.protocol import (
+    HandOffAct,
+    RecordedAction,
+    announce_resend,
+    begin,
+    close_quietly,
+    event_key,
+    recorded_of,
+)
 from conversations.handoff.reconciliation import settle
 from conversations.handoff.writes import Sent, send
 from conversations.indexer.states import marks_of, platform_time
@@ -91,7 +99,7 @@ def reassert(stored: Raw) -> bool:
     if record is None or not is_written_back(record, stored):
         return False
     marks = marks_of(stored)
-    act = Act(
+    act = HandOffAct(
         action=Action.HAND_OFF_REASSERT,
         actor=PLATFORM,
         primary_channel=stored["primary_channel"]["S"],
@@ -111,7 +119,7 @@ def reassert(stored: Raw) -> bool:
     return _conclude(act, recorded, send(_update(act, stored)), recorded_of(record.raw))
 
 
-def _update(act: Act, stored: Raw) -> dict[str, object]:
+def _update(act: HandOffAct, stored: Raw) -> dict[str, object]:
     """The write: the flag as the action wanted it, on condition that nobody acted since. Never `updated_at`."""
     marks = marks_of(stored)
     change = Expression({FLAG: {"BOOL": bool(marks.wanted)}, LAST_ACTION: text(act.action_id)})
@@ -128,7 +136,7 @@ def _update(act: Act, stored: Raw) -> dict[str, object]:
     return update_item(act.primary_channel, act.conversation_id, change, conditions)
 
 
-def _conclude(act: Act, recorded: Recorded, sent: Sent, restored: Recorded) -> bool:
+def _conclude(act: HandOffAct, recorded: RecordedAction, sent: Sent, restored: RecordedAction) -> bool:
     """The result, where it is certain; what is not stays pending, and is settled by the rules for every action."""
     if sent.item is not None and last_action_of(sent.item) == act.action_id:
         close_quietly(recorded, Result.SUCCESS)

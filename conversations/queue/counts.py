@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from conversations.queue.entries import COLLEAGUES, MINE, OVERRIDDEN, WAITING, Entry
+from conversations.queue.entries import COLLEAGUES, MINE, OVERRIDDEN, WAITING, QueueEntry
 
 COUNTED = 100
 
@@ -43,7 +43,7 @@ class Held:
                 return Count(self.overridden, self.more)
 
     @classmethod
-    def among(cls, entries: Iterable[Entry], *, more: bool) -> "Held":
+    def among(cls, entries: Iterable[QueueEntry], *, more: bool) -> "Held":
         """Out of rows; `more`: there are others."""
         by_agent: dict[str, int] = {}
         overridden = 0
@@ -54,7 +54,7 @@ class Held:
         return cls(tuple(sorted(by_agent.items())), overridden, more)
 
 
-def totals(entries: Iterable[Entry], username: str, *, more: bool) -> dict[str, Count]:
+def totals(entries: Iterable[QueueEntry], username: str, *, more: bool) -> dict[str, Count]:
     """How many each tab lists for a person out of all rows there are; `more`: there may be others."""
     rows = list(entries)
     held = Held.among(rows, more=more)

@@ -18,7 +18,7 @@ from console.store.connection import call
 from console.store.streams import BEGINNING, END, Candidate, Place, Stream, Stretch, read_on
 from conversations.models import SUMMARY_ATTRIBUTES, CompanyProjectIndex
 from conversations.queue.counts import totals
-from conversations.queue.entries import Entry, entry_of
+from conversations.queue.entries import QueueEntry, entry_of
 from conversations.queue.pages import QueuePage, QueueParameters, at_once, page_of
 
 READS_PER_COMPANY = 4
@@ -33,7 +33,7 @@ class CompanyRead:
     """What was found in one company: `looked_at` conversations were read, `complete` says whether that was all."""
 
     company_id: str
-    entries: tuple[Entry, ...]
+    entries: tuple[QueueEntry, ...]
     looked_at: int
     complete: bool
 
@@ -42,12 +42,12 @@ class CompanyRead:
 class Queue:
     """All hand-offs that the read found, longest wait first, and how far it looked."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[QueueEntry, ...]
     looked_at: int
     incomplete: tuple[str, ...]
     left_out: tuple[str, ...]
 
-    def of_tab(self, tab: str, username: str = "") -> list[Entry]:
+    def of_tab(self, tab: str, username: str = "") -> list[QueueEntry]:
         """What a tab of the queue's page lists for a person."""
         return [entry for entry in self.entries if entry.is_of(tab, username)]
 
@@ -86,7 +86,7 @@ def read_filtered(company_ids: Iterable[str], parameters: QueueParameters) -> Qu
     )
 
 
-def _is_beyond(entry: Entry, parameters: QueueParameters) -> bool:
+def _is_beyond(entry: QueueEntry, parameters: QueueParameters) -> bool:
     """Whether a row lies on the side of the place that is asked for; those of its own instant were told apart."""
     if parameters.place is None:
         return True
@@ -97,7 +97,7 @@ def _read_company(company_id: str, reads: int) -> CompanyRead:
     now = clock.now()
     looked_at = 0
 
-    def read(start: Place) -> Stretch[Entry]:
+    def read(start: Place) -> Stretch[QueueEntry]:
         nonlocal looked_at
         answer = call("Query", **_query(company_id, start))
         looked_at += answer.get("ScannedCount", 0)

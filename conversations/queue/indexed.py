@@ -13,7 +13,7 @@ from console.store.calls import parallel
 from console.store.connection import call
 from console.store.streams import BEGINNING, Candidate, Place, Stream, Stretch, read_on
 from conversations.models import SUMMARY_ATTRIBUTES, HandOffQueueIndex, held_in, waiting_in
-from conversations.queue.entries import WAITING, Entry, entry_of
+from conversations.queue.entries import WAITING, QueueEntry, entry_of
 from conversations.queue.pages import QueuePage, QueueParameters, page_of
 
 # For one company and page. Without filters the first is enough, unless rows have to be dropped.
@@ -30,7 +30,7 @@ def read_indexed(company_ids: Iterable[str], parameters: QueueParameters) -> Que
     return replace(page, looked_at=sum(len(read.candidates) for read in reads), indexed=True)
 
 
-def _read_company(company_id: str, parameters: QueueParameters) -> Stretch[Entry]:
+def _read_company(company_id: str, parameters: QueueParameters) -> Stretch[QueueEntry]:
     condition = _range(parameters)
     if condition is None:
         return Stretch()
@@ -40,14 +40,14 @@ def _read_company(company_id: str, parameters: QueueParameters) -> Stretch[Entry
         else parameters.size + 1 + len(parameters.place.seen if parameters.place else ())
     )
 
-    def read(start: Place) -> Stretch[Entry]:
+    def read(start: Place) -> Stretch[QueueEntry]:
         answer = call("Query", **_query(company_id, parameters, condition, limit, start))
         return Stretch([_candidate(raw, parameters) for raw in answer.get("Items", [])], answer.get("LastEvaluatedKey"))
 
     return read_on(read, BEGINNING, parameters.size + 1, READS_PER_COMPANY)
 
 
-def _candidate(raw: dict[str, dict[str, Any]], parameters: QueueParameters) -> Candidate[Entry]:
+def _candidate(raw: dict[str, dict[str, Any]], parameters: QueueParameters) -> Candidate[QueueEntry]:
     """A row of the index; what is not asked for still says how far the company was read."""
     entry = entry_of(raw, parameters.now)
     if entry is None:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from console.store.streams import Keyset, Stream, merge
 from conversations.queue.counts import Count
-from conversations.queue.entries import WAITING, Entry
+from conversations.queue.entries import WAITING, QueueEntry
 from conversations.queue.filters import QueueFilters
 
 # So many companies are read for one page, count or table, all at the same time.
@@ -36,7 +36,7 @@ class QueueParameters:
         """Whether the partition holds rows that are not asked for."""
         return self.tab != WAITING or self.filters.narrows_rows
 
-    def wants(self, entry: Entry) -> bool:
+    def wants(self, entry: QueueEntry) -> bool:
         """Whether a row belongs to what was asked."""
         if self.place is not None and self.place.has_seen(*entry.order):
             return False
@@ -53,7 +53,7 @@ class QueuePage:
     lists. `left_out` were not looked at at all.
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[QueueEntry, ...]
     following: Keyset | None = None
     looked_at: int = 0
     thin: bool = False
@@ -68,7 +68,7 @@ class QueuePage:
         return self.following is None and not self.incomplete and not self.left_out
 
 
-def page_of(streams: Sequence[Stream[Entry]], parameters: QueueParameters) -> QueuePage:
+def page_of(streams: Sequence[Stream[QueueEntry]], parameters: QueueParameters) -> QueuePage:
     """The first rows of all streams, whose orders are those of rows."""
     page = merge(streams, parameters.size, descending=parameters.back)
     shown = tuple(entry for entry, _ in page.items)

@@ -9,7 +9,7 @@ from console.store.presence import index_ready
 from console.store.streams import Keyset
 from conversations.indexer.health import IndexerHealth, read_health
 from conversations.models import Conversation
-from conversations.queue.entries import Entry
+from conversations.queue.entries import QueueEntry
 from conversations.queue.filtered import read_filtered
 from conversations.queue.filters import QueueFilters
 from conversations.queue.indexed import INDEX, read_indexed
@@ -59,12 +59,12 @@ def read_tab(
 
 def beside(
     tab: str, company_ids: Iterable[str], username: str, filters: QueueFilters, item: Conversation | None, *, back: bool
-) -> Entry | None:
+) -> QueueEntry | None:
     """The row after a conversation in a tab, or before it; one that has left the tab keeps its place by its wait.
 
     After one that says nothing of a wait (handed back meanwhile), or is gone (None), comes the first.
     """
-    row = Entry.of(item) if item else None
+    row = QueueEntry.of(item) if item else None
     place = Keyset(row.since, (row.mark,)) if row and row.since else None
     if place is None and back:
         return None

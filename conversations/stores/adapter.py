@@ -15,8 +15,8 @@ from django.http import QueryDict
 from console.errors import Conflict
 from console.forms import LookupForm
 from console.permissions import Permission, Staff
-from console.search.meanings import Kind
-from conversations.stores.records import ActionResult, Confirmation, Listing, Place, RecordPage, Start
+from console.search.meanings import MeaningKind
+from conversations.stores.records import ActionResult, Confirmation, Listing, RecordPage, RecordPlace, StoreStart
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Subject:
     payload: dict[str, Any] = field(default_factory=dict)
 
 
-class Lookup(LookupForm):
+class StoreLookup(LookupForm):
     """A look-up: a form that is POSTed.
 
     `title` stands above it, `found` says what it finds, `nothing` is said where it finds nothing.
@@ -56,7 +56,7 @@ class Lookup(LookupForm):
     found: ClassVar[str]
     nothing: str = "Check the spelling."
 
-    def find(self, staff: Staff) -> Place:
+    def find(self, staff: Staff) -> RecordPlace:
         """Where that is, within the person's scope. Raises `NotFound` for nothing, and the store's errors."""
         raise NotImplementedError
 
@@ -64,12 +64,12 @@ class Lookup(LookupForm):
 class NothingToDo(Conflict):
     """There is nothing to do any more, as the message says; `place` is where the person is better off."""
 
-    def __init__(self, message: str, place: Place) -> None:
+    def __init__(self, message: str, place: RecordPlace) -> None:
         super().__init__(message)
         self.place = place
 
 
-class Action(ABC):
+class RecordActionHandler(ABC):
     """Something that can be done to a record, after a page has asked for it."""
 
     permission: ClassVar[Permission]
@@ -100,13 +100,13 @@ class Adapter(ABC):
     about: ClassVar[str] = ""
     tables: ClassVar[tuple[str, ...]]
     unsearched: ClassVar[str] = ""
-    lookups: ClassVar[Mapping[str, type[Lookup]]] = {}
-    actions: ClassVar[Mapping[str, Action]] = {}
-    found_by: ClassVar[Mapping[Kind, tuple[tuple[str, str], ...]]] = {}
+    lookups: ClassVar[Mapping[str, type[StoreLookup]]] = {}
+    actions: ClassVar[Mapping[str, RecordActionHandler]] = {}
+    found_by: ClassVar[Mapping[MeaningKind, tuple[tuple[str, str], ...]]] = {}
 
-    def start(self, staff: Staff) -> Start:
+    def start(self, staff: Staff) -> StoreStart:
         """What the first page has besides the look-ups. Reads as little as it can."""
-        return Start()
+        return StoreStart()
 
     @abstractmethod
     def is_in_use(self, owner_id: str) -> bool:

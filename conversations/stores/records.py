@@ -16,7 +16,7 @@ from conversations.records import Marker, Message, Picture
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RecordPlace:
     """Where something of a store is: a list or a record, named by parts of its key. They are sealed in its address.
 
     `at` is the anchor of a message, `query` what else the address asks for; neither may hold personal data.
@@ -28,22 +28,22 @@ class Place:
     query: tuple[tuple[str, str], ...] = ()
 
 
-def a_list(*parts: str, **query: str) -> Place:
+def a_list(*parts: str, **query: str) -> RecordPlace:
     """The place of a list."""
-    return Place("list", parts, query=tuple(query.items()))
+    return RecordPlace("list", parts, query=tuple(query.items()))
 
 
-def a_record(*parts: str, at: str = "") -> Place:
+def a_record(*parts: str, at: str = "") -> RecordPlace:
     """The place of a record, or of one message of it."""
-    return Place("record", parts, at)
+    return RecordPlace("record", parts, at)
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class RecordLink:
     """A place and what it is called. `current`: of tabs, the one that is shown; `note` are muted words after it."""
 
     label: str
-    place: Place | None = None
+    place: RecordPlace | None = None
     current: bool = False
     note: str = ""
 
@@ -61,14 +61,14 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RecordRow:
     """One row of a list: what it is called, where it leads (None: nowhere), a second line, and its cells.
 
     `flaws` say what of it is not as its schema says.
     """
 
     name: str
-    place: Place | None
+    place: RecordPlace | None
     cells: tuple[Cell, ...] = ()
     detail: str = ""
     flaws: tuple[str, ...] = ()
@@ -84,15 +84,15 @@ class Listing:
 
     title: str
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[RecordRow, ...]
     about: str = ""
     next: str = ""
     back: str = ""
     notices: tuple[str, ...] = ()
     facts: tuple[Fact, ...] = ()
-    tabs: tuple[Link, ...] = ()
+    tabs: tuple[RecordLink, ...] = ()
     filters: FilterForm | None = None
-    crumbs: tuple[Link, ...] = ()
+    crumbs: tuple[RecordLink, ...] = ()
     empty: str = "Nothing is there"
     empty_text: str = ""
 
@@ -143,16 +143,16 @@ class RecordPage:
     unknown: Node | None = None
     config: Node | None = None
     actions: tuple[RecordAction, ...] = ()
-    links: tuple[Link, ...] = ()
+    links: tuple[RecordLink, ...] = ()
     tables: tuple[Listing, ...] = ()
-    crumbs: tuple[Link, ...] = ()
+    crumbs: tuple[RecordLink, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StoreStart:
     """The section's first page, above its look-ups: where one can begin, and what cannot be done here and why."""
 
-    links: tuple[Link, ...] = ()
+    links: tuple[RecordLink, ...] = ()
     links_title: str = ""
     notices: tuple[str, ...] = ()
 
@@ -168,9 +168,9 @@ class Confirmation:
     title: str
     form: forms.Form
     button: str
-    back: Place
+    back: RecordPlace
     record: str = "Record"
-    crumbs: tuple[Link, ...] = ()
+    crumbs: tuple[RecordLink, ...] = ()
     about: str = ""
     facts: tuple[Fact, ...] = ()
     consequences: tuple[str, ...] = ()
@@ -183,4 +183,4 @@ class ActionResult:
     """What was done, in words, and where the person goes from there."""
 
     message: str
-    place: Place
+    place: RecordPlace

@@ -22,7 +22,7 @@ from conversations.listing import known_list_context, list_link, open_list_conte
 from conversations.panel import holds, panel_for
 from conversations.reading import id_to_copy, summary_of
 from conversations.recipient import answer_of
-from conversations.records import Summary, Transcript
+from conversations.records import ConversationSummary, Transcript
 from conversations.transcript import WINDOW, earlier_text, transcript
 from conversations.updates import POLL_SECONDS, since_of, updates_of
 
@@ -170,7 +170,7 @@ def _with_list(url: str, list_context: str) -> str:
     return f"{url}?{urlencode({'in': list_context})}" if list_context else url
 
 
-def _crumbs(summary: Summary) -> list[dict[str, str]]:
+def _crumbs(summary: ConversationSummary) -> list[dict[str, str]]:
     crumbs = [{"label": "Conversations", "url": link("conversations")}]
     if summary.company_id:
         crumbs.append({"label": summary.company_name, "url": link("company", summary.company_id)})
@@ -180,7 +180,7 @@ def _crumbs(summary: Summary) -> list[dict[str, str]]:
     return [*crumbs, {"label": summary.who}]
 
 
-def crumbs_below(summary: Summary, ref: str, label: str) -> list[dict[str, str]]:
+def crumbs_below(summary: ConversationSummary, ref: str, label: str) -> list[dict[str, str]]:
     """Of a page that belongs to the conversation's."""
     return [*_crumbs(summary)[:-1], {"label": summary.who, "url": link("conversation", ref)}, {"label": label}]
 

@@ -32,7 +32,7 @@ from conversations.queue.reading import is_indexed, read_tab
 from conversations.queue.times import waits_of
 from conversations.queue.unread import unread_of
 from conversations.reading import customer_of
-from conversations.records import HandOff, HandOffState, Summary
+from conversations.records import ConversationSummary, HandOff, HandOffState
 
 TABS = ((WAITING, "Waiting"), (MINE, "Mine"), (COLLEAGUES, "With colleagues"), (OVERRIDDEN, "Overridden"))
 # How often an open page asks whether something changed. Without the index each answer costs a look through everything.
@@ -71,7 +71,7 @@ class QueueRow(TypedDict):
     them; `button` the usual action, if there is one; `version` tells whether the row has changed.
     """
 
-    summary: Summary
+    summary: ConversationSummary
     url: str
     action_url: str
     version: str

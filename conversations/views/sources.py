@@ -23,10 +23,10 @@ from console.refs import seal
 from console.trail.recording import read_only_reason
 from conversations.records import Message, Picture
 from conversations.stores import named
-from conversations.stores.adapter import Action, Adapter, ListParameters, Lookup, NothingToDo
+from conversations.stores.adapter import Adapter, ListParameters, NothingToDo, RecordActionHandler, StoreLookup
 from conversations.stores.addresses import address_of, parts_of
 from conversations.stores.readiness import is_there
-from conversations.stores.records import ActionResult, Link, Listing, RecordPage
+from conversations.stores.records import ActionResult, Listing, RecordLink, RecordPage
 from conversations.stores.services import open_record
 from conversations.views.conversation import not_for_prefetch
 from tenants.views.frame import ASKING
@@ -49,14 +49,14 @@ def find(request: StaffRequest, source: str) -> HttpResponse:
     return answer_lookup(request, store.lookups, partial(_found, request.staff, store), partial(_home, request, store))
 
 
-def _found(staff: Staff, source: Adapter, form: Lookup) -> str:
+def _found(staff: Staff, source: Adapter, form: StoreLookup) -> str:
     return address_of(source.name, form.find(staff))
 
 
 def _home(
     request: StaffRequest,
     source: Adapter,
-    bound: Lookup | None,
+    bound: StoreLookup | None,
     *,
     nothing: NotFound | None = None,
     status: int = HTTPStatus.OK,
@@ -175,7 +175,7 @@ def act(request: StaffRequest, source: str, ref: str, action: str) -> HttpRespon
         return redirect(address_of(store.name, error.place))
 
 
-def _do(request: StaffRequest, source: Adapter, doing: Action, parts: tuple[str, ...]) -> HttpResponse:
+def _do(request: StaffRequest, source: Adapter, doing: RecordActionHandler, parts: tuple[str, ...]) -> HttpResponse:
     seen = request.POST.get("seen", "")
     form = doing.ask(parts, request.staff, request.POST).form
     if not form.is_valid():
@@ -193,7 +193,7 @@ def _do(request: StaffRequest, source: Adapter, doing: Action, parts: tuple[str,
 def _ask(
     request: StaffRequest,
     source: Adapter,
-    doing: Action,
+    doing: RecordActionHandler,
     parts: tuple[str, ...],
     *,
     bound: bool = False,
@@ -211,7 +211,7 @@ def _ask(
         "problem": describe_error(error, "the record") if error is not None else "",
         "blocked": read_only_reason(),
         "url": url,
-        "crumbs": _crumbs(source, (*question.crumbs, Link(question.record, question.back)), question.title),
+        "crumbs": _crumbs(source, (*question.crumbs, RecordLink(question.record, question.back)), question.title),
     }
     return answer(request, "sources/action.html", context, error, status)
 
@@ -233,7 +233,7 @@ def _with(url: str, query: dict[str, str]) -> str:
     return f"{url}?{urlencode(query)}" if query else url
 
 
-def _crumbs(source: Adapter, above: tuple[Link, ...], here: str) -> list[dict[str, str]]:
+def _crumbs(source: Adapter, above: tuple[RecordLink, ...], here: str) -> list[dict[str, str]]:
     crumbs = [{"label": source.title, "url": reverse("source", args=[source.name])}]
     for link in above:
         crumbs.append({"label": link.label, "url": address_of(source.name, link.place) if link.place else ""})

@@ -17,7 +17,17 @@ from tenants.forms import ChannelForm, TenantIdForm
 from tenants.keys import Channel
 from tenants.queries import guards_of, load_tenant, unfound_channels
 from tenants.records import ACTIVE, Tenant, TenantChannel
-from tenants.views.frame import ASKING, FormPage, Gone, TenantConfirmation, ask, back_to, fill_in, frame, part_of
+from tenants.views.frame import (
+    ASKING,
+    FormPage,
+    TenantConfirmation,
+    TenantPartGone,
+    ask,
+    back_to,
+    fill_in,
+    frame,
+    part_of,
+)
 
 
 @requires(Permission.TENANT_READ)
@@ -65,7 +75,7 @@ def complete(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     try:
         channels.complete(tenant_id, channel, request.staff)
     except NotMapped as gone:
-        raise Gone from gone
+        raise TenantPartGone from gone
     except FAILURES as error:
         messages.error(request, describe_error(error, "the channels"))
     else:
@@ -148,5 +158,5 @@ def _load(request: StaffRequest, tenant_id: str, ref: str) -> tuple[Tenant, Tena
     tenant = load_tenant(tenant_id, request.staff)
     found = next((each for each in tenant.channels if each.channel == channel), None)
     if found is None:
-        raise Gone
+        raise TenantPartGone
     return tenant, found

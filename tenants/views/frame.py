@@ -78,7 +78,7 @@ def part_of(tenant_id: str, kind: str, ref: str) -> str:
     return part
 
 
-class Gone(NotFound):
+class TenantPartGone(NotFound):
     """What a page is about was removed since the person saw it: a part of a tenant that is within their scope."""
 
 
@@ -90,7 +90,7 @@ def back_to(route: str, words: str) -> Callable[[View], View]:
         def guarded(request: StaffRequest, tenant_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
             try:
                 return view(request, tenant_id, *args, **kwargs)
-            except Gone:
+            except TenantPartGone:
                 messages.warning(request, words)
                 return redirect(route, tenant_id)
 

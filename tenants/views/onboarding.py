@@ -63,7 +63,7 @@ def new(request: StaffRequest) -> HttpResponse:
 
 
 @dataclass
-class _Page:
+class _OnboardingPage:
     """A request for one step."""
 
     request: StaffRequest
@@ -138,19 +138,19 @@ def step(request: StaffRequest, tenant_id: str, step: str) -> HttpResponse:
         messages.info(request, "This tenant is not being onboarded. Change it here.")
         return redirect("tenant", tenant_id)
     draft = onboarding.load_draft(tenant_id, request.staff)
-    page = _Page(request, tenant, draft, step)
+    page = _OnboardingPage(request, tenant, draft, step)
     # Settings have an address of their own too, and what was typed of them is not lost.
     if page.is_finished and step != "review" and (page.data is None or step != "settings"):
         return _finished_already(page)
     return _ANSWERS[step](page)
 
 
-def _finished_already(page: _Page) -> HttpResponse:
+def _finished_already(page: _OnboardingPage) -> HttpResponse:
     messages.info(page.request, "This tenant's onboarding is already finished. This is what was saved.")
     return redirect("tenant-onboarding", page.tenant.tenant_id, "review")
 
 
-def _settings(page: _Page) -> HttpResponse:
+def _settings(page: _OnboardingPage) -> HttpResponse:
     tenant_id, staff = page.tenant.tenant_id, page.request.staff
     stored = settings.load(tenant_id, staff)
     form = SettingsForm(page.data, stored=stored, mapped=tuple(channel.type for channel in page.draft.channels))
@@ -169,23 +169,23 @@ def _settings(page: _Page) -> HttpResponse:
     return page.onward()
 
 
-def _admin(page: _Page) -> HttpResponse:
+def _admin(page: _OnboardingPage) -> HttpResponse:
     form = UserForm(page.data, user=page.draft.admin, first=True)
     return page.fill_in(form, lambda: replace(page.draft, admin=form.values))
 
 
-def _channels(page: _Page) -> HttpResponse:
+def _channels(page: _OnboardingPage) -> HttpResponse:
     rows = channel_rows(page.data, page.draft.channels)
     return page.fill_in(rows, lambda: replace(page.draft, channels=tuple(Channel(*pair) for pair in rows.pairs)))
 
 
-def _companies(page: _Page) -> HttpResponse:
+def _companies(page: _OnboardingPage) -> HttpResponse:
     staff = page.request.staff
     form = CompaniesForm(page.data, staff=staff, known=linkable(staff), chosen=page.draft.companies)
     return page.fill_in(form, lambda: replace(page.draft, companies=form.ids))
 
 
-def _review(page: _Page) -> HttpResponse:
+def _review(page: _OnboardingPage) -> HttpResponse:
     tenant_id, staff, draft = page.tenant.tenant_id, page.request.staff, page.draft
     shown: dict[str, Any] = {
         "draft": draft,
@@ -218,7 +218,7 @@ def _left_to_do(tenant_id: str, staff: Staff) -> str:
     return "Nothing is missing. You can activate the tenant." if ready else "See what is still missing below."
 
 
-_ANSWERS: dict[str, Callable[[_Page], HttpResponse]] = {
+_ANSWERS: dict[str, Callable[[_OnboardingPage], HttpResponse]] = {
     "settings": _settings,
     "admin": _admin,
     "channels": _channels,

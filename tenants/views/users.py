@@ -16,7 +16,17 @@ from tenants.queries import load_invitations, load_tenant
 from tenants.records import Tenant, User
 from tenants.user_form import UserForm
 from tenants.users import UserChanged, UserValues
-from tenants.views.frame import ASKING, FormPage, Gone, TenantConfirmation, ask, back_to, fill_in, frame, part_of
+from tenants.views.frame import (
+    ASKING,
+    FormPage,
+    TenantConfirmation,
+    TenantPartGone,
+    ask,
+    back_to,
+    fill_in,
+    frame,
+    part_of,
+)
 
 _TEMPLATE = "tenants/user.html"
 
@@ -102,7 +112,7 @@ def _load(request: StaffRequest, tenant_id: str, ref: str) -> tuple[Tenant, User
     tenant = load_tenant(tenant_id, request.staff)
     found = next((user for user in tenant.users if user.user_id == user_id), None)
     if found is None:
-        raise Gone
+        raise TenantPartGone
     return tenant, found
 
 

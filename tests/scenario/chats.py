@@ -14,7 +14,7 @@ from conversations.stores.chats import queries
 from conversations.stores.chats.adapter import Chats
 from conversations.stores.chats.ending import seen_of
 from conversations.stores.chats.keys import image_place, session_place
-from conversations.stores.records import Place, a_list
+from conversations.stores.records import RecordPlace, a_list
 
 if TYPE_CHECKING:
     from tests.scenario.items import Texts
@@ -113,7 +113,7 @@ def _prompt(texts: Texts) -> str:
     return texts("chats.prompt").encode()[:KEY_BYTES].decode(errors="ignore")
 
 
-def places(side: str) -> list[Place]:
+def places(side: str) -> list[RecordPlace]:
     """Every list and record of that user."""
     found = queries.image(image_id(side))
     assert found is not None, "the scenario has to be built"
@@ -127,7 +127,7 @@ def places(side: str) -> list[Place]:
     ]
 
 
-def cursors(side: str, staff: Staff) -> list[tuple[Place, str, str]]:
+def cursors(side: str, staff: Staff) -> list[tuple[RecordPlace, str, str]]:
     """Second pages of lists and of messages: the place, what the address asks with (its name), and the cursor."""
     reader = Staff(staff.username, staff.display_name, Role.ADMIN, Scope(everything=True))
     store, found = Chats(), []
@@ -139,7 +139,7 @@ def cursors(side: str, staff: Staff) -> list[tuple[Place, str, str]]:
     talk = store.page(store.load(parts, reader, ListParameters()), reader, ListParameters(), raw=True).talk
     assert talk is not None
     assert talk.earlier, "the long session has to have a second window"
-    return [*found, (Place("record", parts), "before", talk.earlier)]
+    return [*found, (RecordPlace("record", parts), "before", talk.earlier)]
 
 
 def lookups(side: str) -> list[dict[str, str]]:

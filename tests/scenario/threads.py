@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from console.clock import to_epoch
 from console.permissions import Role, Scope, Staff
 from conversations.stores.adapter import ListParameters
-from conversations.stores.records import Place, a_list, a_record
+from conversations.stores.records import RecordPlace, a_list, a_record
 from conversations.stores.threads.adapter import Threads
 from conversations.stores.threads.cursors import anchor_of
 from conversations.stores.threads.feedback import seen_of
@@ -179,7 +179,7 @@ def drifted(partition: str, texts: Texts, now: datetime) -> list[dict[str, Any]]
     return [message(partition, "odd", now, texts("threads.odd"), **odd), plain, bare]
 
 
-def places(side: Side) -> list[Place]:
+def places(side: Side) -> list[RecordPlace]:
     """Every list with its second page, and each thread that has a purpose, also where one is led into it."""
     organisation, base = side.company_id, f"{side.company_id}#{TENANT}#{USER}"
     lists = [

@@ -35,7 +35,7 @@ PIECES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class AccessLogRead:
     """Who, or what was looked at: `name` is redacted and leads to `url` ("" for nowhere); `note` says more of it.
 
     `times` in all, `what` was done how often ("opened redacted", 3), most often first; `last` is when last.
@@ -57,7 +57,7 @@ class Looks:
     in `rows` too. `is_unknown`: nothing at all is recorded under that id.
     """
 
-    rows: tuple[Looked, ...]
+    rows: tuple[AccessLogRead, ...]
     read: int
     is_all: bool
     reaches: datetime | None
@@ -159,7 +159,7 @@ def _is_unknown(conversation_id: str, staff: Staff) -> bool:
 
 def rows_by_person(
     entries: Sequence[AuditEntry], what: Callable[[AuditEntry], str] | None = None
-) -> tuple[Looked, ...]:
+) -> tuple[AccessLogRead, ...]:
     """A row for each person who looked, with what they did; `what` says that of one entry, else `what_of`."""
     names = display_names(entries)
 
@@ -198,18 +198,18 @@ def is_a_name(username: str) -> bool:
 Words = Callable[[K, list[AuditEntry]], tuple[str, str, str]]
 
 
-def _looks(rows: tuple[Looked, ...], gathered: Gathered, **more: Any) -> Looks:
+def _looks(rows: tuple[AccessLogRead, ...], gathered: Gathered, **more: Any) -> Looks:
     return Looks(rows, len(gathered.entries), gathered.is_all, gathered.reaches, **more)
 
 
 def _rows(
     entries: Iterable[AuditEntry], by: Callable[[AuditEntry], K], words: Words[K], what: Callable[[AuditEntry], str]
-) -> tuple[Looked, ...]:
+) -> tuple[AccessLogRead, ...]:
     groups: dict[K, _Group] = {}
     for entry in entries:
         groups.setdefault(by(entry), _Group()).add(entry, what(entry))
     rows = (
-        Looked(*words(name, group.entries), group.what.total(), tuple(group.what.most_common()), group.last)
+        AccessLogRead(*words(name, group.entries), group.what.total(), tuple(group.what.most_common()), group.last)
         for name, group in groups.items()
     )
     # By when last, for entries that are kept once an hour have their time within, and exports are read apart.

@@ -37,7 +37,7 @@ class Readable(Protocol):
         """Let go of it."""
 
 
-class Place(Protocol):
+class ArchivePlace(Protocol):
     """What an archive needs of where it lies. Everything raises `PlaceError`."""
 
     def prepare(self) -> None:
@@ -54,7 +54,7 @@ class Place(Protocol):
         """A file's bytes."""
 
 
-def place_of(target: str, kms_key: str = "") -> Place:
+def place_of(target: str, kms_key: str = "") -> ArchivePlace:
     """The place that an operator named: `s3://bucket/prefix`, else a directory. Raises `PlaceError`."""
     if not target.startswith("s3://"):
         if scheme := _SCHEME.match(target):

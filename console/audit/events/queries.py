@@ -9,7 +9,7 @@ from typing import Any
 from console import clock
 from console.audit import scoping
 from console.audit.events.keys import decode
-from console.audit.events.records import DIGESTS, Event, EventPage, UnrecordedKey, parts_of, record_of
+from console.audit.events.records import DIGESTS, EventPage, ProcessedEvent, UnrecordedKey, parts_of, record_of
 from console.audit.names import name_of
 from console.audit.queries import display_names, instant_of
 from console.audit.records import TrailPage, TrailRow
@@ -21,7 +21,7 @@ from console.schema.tables import table_name
 from console.store.calls import parallel
 from console.store.connection import call
 from console.store.keys import SORT_KEY_BYTES, fits
-from console.store.paging import Source, read_page
+from console.store.paging import PageSource, read_page
 from console.store.presence import index_ready, table_ready
 from console.trail.models import AuditEntry, ConversationEventsIndex, IdempotencyRecord
 
@@ -41,14 +41,14 @@ ENTRY_GONE = "The trail entry it names does not exist or has expired."
 NO_ENTRY = "No entry in the conversation's trail has this key, or it has expired."
 
 
-def read_event(key: str, staff: Staff) -> Event | UnrecordedKey:
+def read_event(key: str, staff: Staff) -> ProcessedEvent | UnrecordedKey:
     """A record, or what its key says alone where there is none, with the entries in the trail that bear the key.
 
     Raises as `check_key`; a trail that cannot be read is said.
     """
     item = check_key(key, staff)
     if item:
-        return Event(record_of(item, clock.now()), *_attempted(partial(_entries_of, item, staff)))
+        return ProcessedEvent(record_of(item, clock.now()), *_attempted(partial(_entries_of, item, staff)))
     decoded = decode(key)
     entries = partial(_entries_with, key, decoded.conversation, staff)
     parts = parts_of(decoded)
@@ -147,10 +147,10 @@ def events_of(conversation_id: str, staff: Staff, cursor: str = "") -> EventPage
     return EventPage(name, tuple(record_of(item, now) for item in page.items), page.next, page.back)
 
 
-def records_of(conversation_id: str) -> Source[IdempotencyRecord]:
+def records_of(conversation_id: str) -> PageSource[IdempotencyRecord]:
     """The list of a conversation's records, newest first, with the attributes that schema and console know."""
     known = (attribute.attr_name for attribute in IdempotencyRecord.get_attributes().values())
-    return Source(IdempotencyRecord, conversation_id, (*known, *DIGESTS), index=INDEX, descending=True)
+    return PageSource(IdempotencyRecord, conversation_id, (*known, *DIGESTS), index=INDEX, descending=True)
 
 
 # --- The entries of the trail that bear a key ---------------------------------------------------------------------
@@ -208,7 +208,7 @@ def _search(key: str, conversation: str, since: datetime | None) -> tuple[list[A
     """
     # Without a date the range of timestamps holds the epochs too.
     ranges = (TIMESTAMPS, EPOCHS) if since else (TIMESTAMPS,)
-    walks = [_Walk(conversation, key, *bounds(number, since, None)) for number in ranges]
+    walks = [_EventWalk(conversation, key, *bounds(number, since, None)) for number in ranges]
     for _ in range(ROUNDS):
         parallel(*(walk.read for walk in walks if not walk.ended))
         found = [entry for walk in walks for entry in walk.found]
@@ -225,7 +225,7 @@ def _since(item: IdempotencyRecord) -> datetime | None:
 
 
 @dataclass(slots=True)
-class _Walk:
+class _EventWalk:
     """A range of a trail, read from its beginning for entries with one key."""
 
     trail: str

@@ -71,7 +71,7 @@ class EventRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class ProcessedEvent:
     """A record, and the entries of the trail that bear its key; `note` is why there are none."""
 
     record: EventRecord

@@ -12,7 +12,7 @@ from console.audit.queries import rows_of, without_names_in
 from console.audit.records import TrailRow
 from console.audit.review.filters import BEGINNING, Review
 from console.audit.review.plan import TRAIL_BY_TRAIL
-from console.audit.review.reading import Found, read_review
+from console.audit.review.reading import ReviewFound, read_review
 from console.audit.review.words import describe_actions
 from console.audit.scoping import is_conversation_trail, recipient_names
 from console.errors import TableMissing
@@ -133,7 +133,7 @@ def _row(entry: AuditEntry, row: TrailRow, staff: Staff, names: _Names) -> Revie
     )
 
 
-def covered_words(found: Found, review: Review) -> str:
+def covered_words(found: ReviewFound, review: Review) -> str:
     """Which action types a page looked at: whole groups by their name, others one by one."""
     if review.conversation or review.key:
         return _and_only(review.actions, "Action types: all in the trail")

@@ -19,7 +19,7 @@ from console.audit.review.forms import ReviewForm, review_of
 from console.audit.review.gathering import look_ahead
 from console.audit.review.page import READ_LAST, covered_words
 from console.audit.review.plan import TRAIL_BY_TRAIL, Plan
-from console.audit.review.reading import Found
+from console.audit.review.reading import ReviewFound
 from console.audit.review.words import describe_filters
 from console.permissions import Permission
 
@@ -66,7 +66,7 @@ def _page(
     status: int = 200,
 ) -> HttpResponse:
     suffix = f"?{query}" if query else ""
-    found = Found((), covered=plan.covered, notices=plan.notices)
+    found = ReviewFound((), covered=plan.covered, notices=plan.notices)
     context: dict[str, Any] = {
         "form": asked,
         "action": reverse("audit-export") + suffix,

@@ -42,7 +42,7 @@ def back(request: HttpRequest) -> HttpResponse:
     """From the provider: signed in and on, or a page that says why not. Either way the attempt is over."""
     _check_configured()
     cookie = request.COOKIES.get(settings.COMPANY_SIGN_IN_COOKIE_NAME, "")
-    answer = sign_in.Answer(*(request.GET.get(name, "") for name in ("state", "code", "error", "iss")))
+    answer = sign_in.ProviderAnswer(*(request.GET.get(name, "") for name in ("state", "code", "error", "iss")))
     try:
         signed_in, destination = sign_in.finish(answer, cookie, visit_of(request), redirect_uri=_return_uri(request))
     except ConsoleError as error:

@@ -18,7 +18,7 @@ from console.store.connection import call
 from console.store.errors import ConditionFailed
 from console.store.values import sendable
 from console.trail import actions
-from conversations.stores.adapter import Action, NothingToDo
+from conversations.stores.adapter import NothingToDo, RecordActionHandler
 from conversations.stores.chats import queries
 from conversations.stores.chats.keys import check, short, user_link
 from conversations.stores.chats.models import Session
@@ -32,7 +32,7 @@ FINISHED = "This session is already finished."
 EXPIRED = "This session has already expired."
 
 
-class EndSession(Action):
+class EndSession(RecordActionHandler):
     """End a session before its time."""
 
     permission: ClassVar[Permission] = Permission.CHAT_END

@@ -8,7 +8,7 @@ from console.errors import ConsoleError, NotAccepted, NotFound, TableMissing
 from console.facts import Fact, instant_fact
 from console.permissions import Staff
 from console.redaction import excerpt, redact
-from console.store.paging import PageRead, Source, read_page
+from console.store.paging import PageRead, PageSource, read_page
 from console.trees import text_of
 from conversations.facts import unknown_names, unknown_tree
 from conversations.stores.adapter import ListParameters
@@ -18,19 +18,19 @@ from conversations.stores.chats.keys import image_place, short, user_link
 from conversations.stores.chats.models import PROMPT, Image
 from conversations.stores.chats.pictures import host_of, picture_of, prompt_in_list, prompt_of
 from conversations.stores.chats.tolerance import is_designed, notice_of
-from conversations.stores.records import Cell, Link, Listing, RecordPage, Row, a_list
+from conversations.stores.records import Cell, Listing, RecordLink, RecordPage, RecordRow, a_list
 
 COLUMNS = ("Prompt", "When", "User")
 WANTED = ("ImageId", "UserId", "Prompt", "ImageURI", "TimestampCreated")
 
 
-def image_row(image_id: str, image: Image | None, at: datetime | None, is_lost: bool = False) -> Row:
+def image_row(image_id: str, image: Image | None, at: datetime | None, is_lost: bool = False) -> RecordRow:
     """An image in a list. `at` is when its message was written; `is_lost`: the images could not be read."""
     if image is None:
         flaws = () if is_lost else ("it is not in ImageResponses",)
-        return Row(f"Image {short(image_id)}", None, (Cell(at=at), Cell()), flaws=flaws)
+        return RecordRow(f"Image {short(image_id)}", None, (Cell(at=at), Cell()), flaws=flaws)
     owner = image.plain("UserId")
-    return Row(
+    return RecordRow(
         name=prompt_in_list(image) or "Image",
         place=image_place(image_id),
         cells=(
@@ -51,7 +51,7 @@ def list_of_prompt(prompt: str, staff: Staff, parameters: ListParameters) -> Lis
         empty="No images",
         empty_text="There is no longer an image with exactly that prompt.",
     )
-    source = Source(model=Image, partition=prompt, attributes=WANTED, index=PROMPT, descending=True)
+    source = PageSource(model=Image, partition=prompt, attributes=WANTED, index=PROMPT, descending=True)
     try:
         read: PageRead[Image] = read_page(source, staff.username, parameters.cursor)
     except (TableMissing, NotAccepted) as error:
@@ -85,7 +85,7 @@ def image_page(image: Image, parameters: ListParameters, *, raw: bool) -> Record
     if isinstance(owner, str) and owner:
         links.append(user_link(owner))
     if isinstance(prompt, str) and queries.is_prompt(prompt):
-        links.append(Link("Images of the same prompt", a_list("prompt", prompt)))
+        links.append(RecordLink("Images of the same prompt", a_list("prompt", prompt)))
     return RecordPage(
         title="Image",
         about="" if raw else "The prompt is redacted, and the image is not shown to your role.",

@@ -9,7 +9,7 @@ from console import clock
 from console.errors import ConsoleError, NotAccepted, TableMissing
 from console.forms import DaysForm
 from console.permissions import Staff
-from console.store.paging import RESTARTED, PageRead, Source, read_page
+from console.store.paging import RESTARTED, PageRead, PageSource, read_page
 from console.templatetags.console import zone_of
 from conversations.stores.adapter import ListParameters
 from conversations.stores.chats import queries
@@ -20,7 +20,7 @@ from conversations.stores.chats.keys import moment, position_of, session_place, 
 from conversations.stores.chats.models import USER_CONVERSATION, ChatEvent, Image
 from conversations.stores.chats.tolerance import attempt, is_designed, notice_of
 from conversations.stores.chats.window import image_id_of
-from conversations.stores.records import Cell, Listing, Row
+from conversations.stores.records import Cell, Listing, RecordRow
 
 WANTED = ("UserId", "SessionId", "TimestampCreated", "ChatAgent", "ImageId")
 _AGENTS = {"user": ("User", "human"), "assistant": ("Assistant", "ai")}
@@ -78,7 +78,7 @@ def list_images(user_id: str, staff: Staff, parameters: ListParameters) -> Listi
     return replace(listing, rows=rows, next=read.next, back=read.back, notices=notices)
 
 
-def _source(user_id: str, form: DaysForm | None, staff: Staff) -> Source[ChatEvent]:
+def _source(user_id: str, form: DaysForm | None, staff: Staff) -> PageSource[ChatEvent]:
     ranges: tuple[tuple[Any, Any], ...] = ()
     since, until = form.instants(zone_of(staff)) if form is not None else (None, None)
     if since or until:
@@ -86,7 +86,7 @@ def _source(user_id: str, form: DaysForm | None, staff: Staff) -> Source[ChatEve
         # Up to the midnight, and not at it.
         high = Decimal(repr((until - _TICK).timestamp())) if until else _LATEST
         ranges = ((low, high),)
-    return Source(
+    return PageSource(
         model=ChatEvent,
         partition=user_id,
         attributes=WANTED,
@@ -97,7 +97,7 @@ def _source(user_id: str, form: DaysForm | None, staff: Staff) -> Source[ChatEve
     )
 
 
-def _page(source: Source[ChatEvent], staff: Staff, cursor: str) -> PageRead[ChatEvent] | ConsoleError:
+def _page(source: PageSource[ChatEvent], staff: Staff, cursor: str) -> PageRead[ChatEvent] | ConsoleError:
     """A page, or why there is none by design. Raises what else the store raises."""
     try:
         return read_page(source, staff.username, cursor)
@@ -123,7 +123,7 @@ def _looked(read: PageRead[ChatEvent]) -> tuple[str, ...]:
     return (f"Looked for images among the {which} {read.looked_at} messages.{goes_on}",)
 
 
-def _row(event: ChatEvent, user_id: str, staff: Staff) -> Row:
+def _row(event: ChatEvent, user_id: str, staff: Staff) -> RecordRow:
     agent = event.plain("ChatAgent")
     known = _AGENTS.get(agent.strip().lower()) if isinstance(agent, str) else None
     name, tone = known or ("Unknown sender", "")
@@ -131,7 +131,7 @@ def _row(event: ChatEvent, user_id: str, staff: Staff) -> Row:
     flaws = flaws_of(event)
     if known is None and agent not in (None, ""):
         flaws += ("ChatAgent: none that the schema knows",)
-    return Row(
+    return RecordRow(
         name=moment(at, staff),
         place=session_place(user_id, event.SessionId, position_of(event)),
         cells=(

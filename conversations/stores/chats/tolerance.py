@@ -13,21 +13,21 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Read(Generic[T]):
+class Attempted(Generic[T]):
     """What a read gave; `error` is why it gave nothing."""
 
     value: T
     error: ConsoleError | None = None
 
 
-def attempt(read: Callable[[], T], otherwise: T) -> Callable[[], Read[T]]:
+def attempt(read: Callable[[], T], otherwise: T) -> Callable[[], Attempted[T]]:
     """A read that does not raise the store's errors, but gives `otherwise` and the error."""
 
-    def tried() -> Read[T]:
+    def tried() -> Attempted[T]:
         try:
-            return Read(read())
+            return Attempted(read())
         except (StoreUnavailable, Throttled) as error:
-            return Read(otherwise, error)
+            return Attempted(otherwise, error)
 
     return tried
 

@@ -29,7 +29,7 @@ def sort_key_of(anchor: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class ThreadPosition:
     """Where a window is: below the `strands`, or (`second`) from a second upwards. `lanes` are all that there are."""
 
     ranges: tuple[KeyRange, ...] = ()
@@ -37,7 +37,7 @@ class Position:
     second: int | None = None
 
     @classmethod
-    def sealed_in(cls, cursor: str, *binding: str) -> Position | None:
+    def sealed_in(cls, cursor: str, *binding: str) -> ThreadPosition | None:
         """The position in a cursor; None for a foreign or stale one, and for none."""
         match unseal_cursor(cursor, *binding) if cursor else None:
             case [list() as ranges, list() as formats, int() | None as second]:

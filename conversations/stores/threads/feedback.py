@@ -21,10 +21,10 @@ from console.store.errors import ConditionFailed
 from console.store.values import sendable
 from console.trail.actions import Action as AuditAction
 from console.trail.actions import thread_trail
-from console.trail.recording import Actor, Entry, record_once_an_hour
+from console.trail.recording import Actor, TrailEntry, record_once_an_hour
 from console.trees import clean, text_of
-from conversations.stores.adapter import Action, Subject
-from conversations.stores.records import ActionResult, Confirmation, Place, a_record
+from conversations.stores.adapter import RecordActionHandler, Subject
+from conversations.stores.records import ActionResult, Confirmation, RecordPlace, a_record
 from conversations.stores.services import carry_out
 from conversations.stores.threads.cursors import anchor_of
 from conversations.stores.threads.key_formats import instant_of
@@ -73,12 +73,12 @@ class _Found:
     message_id: str
 
     @property
-    def place(self) -> Place:
+    def place(self) -> RecordPlace:
         """The message in its thread."""
         return a_record(self.key.base, self.key.thread_id, at=anchor_of(self.sort_key))
 
 
-class GiveFeedback(Action):
+class GiveFeedback(RecordActionHandler):
     """Set or clear the feedback on an answer."""
 
     permission = Permission.FEEDBACK_WRITE
@@ -150,7 +150,9 @@ def _shown(key: ThreadKey, staff: Staff, *texts: str) -> tuple[str, ...]:
     trail = thread_trail(key.organisation, key.rest)
     try:
         record_once_an_hour(
-            Entry(trail, AuditAction.TRANSCRIPT_OPENED, Actor.of(staff), key.organisation, payload={"shown": "raw"})
+            TrailEntry(
+                trail, AuditAction.TRANSCRIPT_OPENED, Actor.of(staff), key.organisation, payload={"shown": "raw"}
+            )
         )
     except TableMissing:
         return masked

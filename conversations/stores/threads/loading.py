@@ -18,7 +18,7 @@ from console.store.presence import index_absent
 from console.trees import text_of
 from conversations.stores.adapter import ListParameters
 from conversations.stores.threads import merging
-from conversations.stores.threads.cursors import Position, sort_key_of
+from conversations.stores.threads.cursors import ThreadPosition, sort_key_of
 from conversations.stores.threads.key_formats import instant_in, instant_of, second_of
 from conversations.stores.threads.key_ranges import READS, KeySource
 from conversations.stores.threads.keys import MESSAGES, ThreadKey, key_of
@@ -32,7 +32,7 @@ SAME_ID = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedThread:
     """A thread as it is stored. `metadata` are the living copies, latest first; `later`: there are later messages.
 
     `notice` says what was asked for and is not there.
@@ -40,12 +40,12 @@ class Loaded:
 
     key: ThreadKey
     metadata: tuple[Thread, ...]
-    messages: merging.Window[ThreadMessage]
+    messages: merging.MessageWindow[ThreadMessage]
     later: bool = False
     notice: str = ""
 
 
-def load(parts: tuple[str, ...], staff: Staff, parameters: ListParameters) -> Loaded:
+def load(parts: tuple[str, ...], staff: Staff, parameters: ListParameters) -> LoadedThread:
     """A thread with the latest of its messages; those before a cursor; or those around one.
 
     One BatchGetItem, and two Queries as a rule; strongly consistent. Raises `Forbidden`, `NotFound` (nothing there,
@@ -57,7 +57,7 @@ def load(parts: tuple[str, ...], staff: Staff, parameters: ListParameters) -> Lo
     metadata, foreign = reading.result()
     if foreign or not (metadata or window.items or window.rest or later):
         raise NotFound
-    return Loaded(key, metadata, window, later, notice)
+    return LoadedThread(key, metadata, window, later, notice)
 
 
 def binding_of(key: ThreadKey, staff: Staff) -> tuple[str, ...]:
@@ -83,9 +83,9 @@ def source_of(key: ThreadKey, staff: Staff) -> KeySource[ThreadMessage]:
 
 def _messages(
     key: ThreadKey, staff: Staff, parameters: ListParameters
-) -> tuple[merging.Window[ThreadMessage], bool, str]:
+) -> tuple[merging.MessageWindow[ThreadMessage], bool, str]:
     source = source_of(key, staff)
-    position = Position.sealed_in(parameters.before, *binding_of(key, staff))
+    position = ThreadPosition.sealed_in(parameters.before, *binding_of(key, staff))
     if position is not None:
         if position.second is None:
             return merging.window(source, position.ranges, WINDOW, position.formats), True, ""
@@ -104,7 +104,7 @@ def _messages(
     return window, False, "That message no longer exists. These are the latest."
 
 
-def _holds(window: merging.Window[ThreadMessage], sort_key: str) -> bool:
+def _holds(window: merging.MessageWindow[ThreadMessage], sort_key: str) -> bool:
     return any(each.sort_key == sort_key for each in window.items)
 
 

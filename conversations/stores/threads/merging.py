@@ -32,7 +32,7 @@ from conversations.stores.threads.key_ranges import (
 
 
 @dataclass(frozen=True, slots=True)
-class Window(Generic[M]):
+class MessageWindow(Generic[M]):
     """The latest items below some place, newest first, and what is left below them (nothing: all was read).
 
     `lanes` are all that there are. `thin`: the budget of reads ended before the window was full.
@@ -49,7 +49,7 @@ class Window(Generic[M]):
         return max((each.second for each in self.items), default=NEVER) + 1
 
 
-def latest(source: KeySource[M], size: int) -> Window[M]:
+def latest(source: KeySource[M], size: int) -> MessageWindow[M]:
     """The latest items. One Query for each prefix; where there are more, one for its first item; more where a prefix
     has several formats. Raises the store's errors.
     """
@@ -81,7 +81,7 @@ def window(
     size: int,
     formats: Sequence[KeyRange] = (),
     top: int | None = None,
-) -> Window[M]:
+) -> MessageWindow[M]:
     """The latest items of what is left; none of the second `top` or later. One Query for each range, as a rule."""
     read = parallel(*(partial(read_range, source, key_range, size, top) for key_range in ranges))
     return _merged(read, tuple(formats or ranges), size)
@@ -89,7 +89,7 @@ def window(
 
 def upwards(
     source: KeySource[M], formats: Sequence[KeyRange], second: int, newer: int, size: int
-) -> tuple[Window[M], bool]:
+) -> tuple[MessageWindow[M], bool]:
     """The items around a second: so many of that second and later, and before them as many as make the size.
 
     Whether there are later ones, too. One Query upwards for each format, and one downwards.
@@ -112,7 +112,7 @@ def upwards(
     return window(source, below, size, formats, top), True
 
 
-def _merged(read: Sequence[RangeRead[M]], formats: tuple[KeyRange, ...], size: int) -> Window[M]:
+def _merged(read: Sequence[RangeRead[M]], formats: tuple[KeyRange, ...], size: int) -> MessageWindow[M]:
     """The latest of what was read, down to where a range may hold something that was not.
 
     It ends between two seconds: the spellings of formats differ in how they sort within one.
@@ -122,7 +122,7 @@ def _merged(read: Sequence[RangeRead[M]], formats: tuple[KeyRange, ...], size: i
     taken = [entry for entry, _ in page.items]
     rest = tuple(each for each in (page.after or {}).values() if each is not END)
     shown = sorted(taken, key=lambda e: (e.second, e.at.timestamp() if e.at else e.second, e.sort_key), reverse=True)
-    return Window(tuple(shown), rest, formats, thin=len(taken) < size and bool(rest))
+    return MessageWindow(tuple(shown), rest, formats, thin=len(taken) < size and bool(rest))
 
 
 def _stream(name: str, read: RangeRead[M]) -> Stream[DatedItem[M]]:

@@ -36,7 +36,7 @@ _TEXTS = ("text", "snippet", "excerpt", "content")
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class ToolAct:
     """What the person may do to an answer: the action's name, and the parts that name the thread. "" for nothing."""
 
     name: str = ""
@@ -44,7 +44,7 @@ class Act:
     label: str = ""
 
 
-def message_of(entry: DatedItem[ThreadMessage], act: Act, *, raw: bool) -> Message:
+def message_of(entry: DatedItem[ThreadMessage], act: ToolAct, *, raw: bool) -> Message:
     """A message as a record; everything in it is redacted unless `raw`. Never raises."""
     item = entry.item
     speaker, name, flaws = _speaker(item)

@@ -15,10 +15,10 @@ from console.refs import seal_cursor, unseal_cursor
 from console.store.calls import submit
 from console.store.existence import any_item
 from console.store.models import ForeignModel
-from console.store.paging import PAGE_SIZE, RESTARTED, PageRead, Source, read_page
+from console.store.paging import PAGE_SIZE, RESTARTED, PageRead, PageSource, read_page
 from console.store.presence import index_absent, table_ready
 from console.trees import text_of
-from conversations.filters import Filters
+from conversations.filters import ConversationFilters
 from conversations.queries import created_ranges
 from conversations.stores.threads import merging
 from conversations.stores.threads.cursors import packed, unpacked
@@ -105,15 +105,15 @@ def of_organisation(
     return ThreadPage(items, read.next, read.back, _notices(read))
 
 
-def _organisation_source(organisation: str, staff: Staff, days: Days) -> Source[Thread]:
+def _organisation_source(organisation: str, staff: Staff, days: Days) -> PageSource[Thread]:
     since, until = days
     dated = since is not None or until is not None
-    return Source(
+    return PageSource(
         model=Thread,
         partition=organisation,
         attributes=LIST_ATTRIBUTES,
         index=ORGANISATION_INDEX,
-        ranges=created_ranges(Filters(since=since, until=until)) if dated else (),
+        ranges=created_ranges(ConversationFilters(since=since, until=until)) if dated else (),
         descending=True,
         visible=lambda item: _is_thread(item) and belongs(item, organisation, staff),
         keep=partial(_updated_within, days) if dated else None,
@@ -197,7 +197,7 @@ def of_user(
 
 def _by_time(
     base: str, organisation: str, staff: Staff, days: Days, ranges: Sequence[KeyRange] | None
-) -> tuple[merging.Window[Thread], list[str]]:
+) -> tuple[merging.MessageWindow[Thread], list[str]]:
     since, until = days
     source = KeySource(
         Thread,
@@ -211,7 +211,7 @@ def _by_time(
         until,
     )
 
-    def read(source: KeySource[Thread]) -> merging.Window[Thread]:
+    def read(source: KeySource[Thread]) -> merging.MessageWindow[Thread]:
         if ranges is None:
             return merging.latest(source, PAGE_SIZE)
         return merging.window(source, ranges, PAGE_SIZE)
@@ -226,7 +226,7 @@ def _by_time(
     return read(plain), [words]
 
 
-def _others(organisation: str, base: str, tenant: str, user: str, staff: Staff, days: Days) -> Source[Thread]:
+def _others(organisation: str, base: str, tenant: str, user: str, staff: Staff, days: Days) -> PageSource[Thread]:
     """A user's threads that the index of times does not list under the user's own partition key."""
 
     def visible(item: Thread) -> bool:
@@ -238,7 +238,7 @@ def _others(organisation: str, base: str, tenant: str, user: str, staff: Staff, 
         theirs = key.base == base if tenant else user in (key.user, item.plain("user_id"))
         return theirs and not listed and _within(days, _start(item))
 
-    return Source(
+    return PageSource(
         model=Thread,
         partition=organisation,
         attributes=LIST_ATTRIBUTES,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
 
-from conversations.handoff.resolution import Link, Resolution, resolution_of
+from conversations.handoff.resolution import ChainLink, Resolution, resolution_of
 
 
 @dataclass(frozen=True)
@@ -299,7 +299,7 @@ class Model:
 @cache
 def _verdict(action_id: str, previous: str, last_action: str, trail: tuple[tuple[str, Record], ...]) -> Resolution:
     links = {
-        each: Link(each, record.previous, record.result, "hand_off.take", "", None, "", "", "")
+        each: ChainLink(each, record.previous, record.result, "hand_off.take", "", None, "", "", "")
         for each, record in trail
     }
     return resolution_of(action_id, previous, last_action, links)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from console import clock
 from console.errors import NotFound, StoreUnavailable
 from conversations.handoff import HandOffAction, perform, settle
-from conversations.handoff.resolution import Link, Resolution, applied, resolution_of
+from conversations.handoff.resolution import ChainLink, Resolution, applied, resolution_of
 from tests import faults
 from tests.support.conversations.handoff.kit import (
     ANA,
@@ -39,7 +39,8 @@ ON_CONVERSATION = {"operation": "UpdateItem", "table_key": "CONVERSATIONS"}
 def links(*chain, **others):
     """Links by id: `chain` as (id, previous, result)."""
     return {
-        each: Link(each, previous, result, "hand_off.take", "", None, "", "", "") for each, previous, result in chain
+        each: ChainLink(each, previous, result, "hand_off.take", "", None, "", "", "")
+        for each, previous, result in chain
     }
 
 

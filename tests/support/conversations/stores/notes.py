@@ -12,26 +12,26 @@ from console.forms import KeyField, by_look
 from console.permissions import Permission, Staff
 from console.redaction import redact
 from console.schema.tables import KeyAttribute, TableSpec, table_name
-from console.search.meanings import Kind
+from console.search.meanings import MeaningKind
 from console.store.connection import call
 from console.store.keys import fits
 from console.store.models import ForeignModel, TableMeta
-from console.store.paging import Source, read_page
+from console.store.paging import PageSource, read_page
 from console.trail.actions import Action as Did
 from conversations.content import blocks_of
 from conversations.records import Extra, Message, Picture, Speaker
-from conversations.stores.adapter import Action, Adapter, ListParameters, Lookup, NothingToDo, Subject
+from conversations.stores.adapter import Adapter, ListParameters, NothingToDo, RecordActionHandler, StoreLookup, Subject
 from conversations.stores.records import (
     ActionResult,
     Cell,
     Confirmation,
-    Link,
     Listing,
-    Place,
     RecordAction,
+    RecordLink,
     RecordPage,
-    Row,
-    Start,
+    RecordPlace,
+    RecordRow,
+    StoreStart,
     Talk,
     a_list,
     a_record,
@@ -55,7 +55,7 @@ class Note(ForeignModel):
     ttl = NumberAttribute(null=True)
 
 
-class ByCompany(Lookup):
+class ByCompany(StoreLookup):
     """The notes of a company."""
 
     look = "company"
@@ -63,7 +63,7 @@ class ByCompany(Lookup):
     found = "Notes of the company"
     company = KeyField(label="Company id")
 
-    def find(self, staff: Staff) -> Place:
+    def find(self, staff: Staff) -> RecordPlace:
         """The list of the company."""
         company = self.cleaned_data["company"]
         if not staff.scope.covers_company(company):
@@ -71,7 +71,7 @@ class ByCompany(Lookup):
         return a_list(company)
 
 
-class Strike(Action):
+class Strike(RecordActionHandler):
     """Removes what a note says."""
 
     permission = Permission.CHAT_END
@@ -103,11 +103,13 @@ class Notes(Adapter):
     name, title, about, tables = "notes", "Notes", "What colleagues wrote on customers", ("NOTES",)
     lookups = by_look(ByCompany)
     actions = {"strike": Strike()}
-    found_by = {Kind.COMPANY: (("company", "company"),)}
+    found_by = {MeaningKind.COMPANY: (("company", "company"),)}
 
-    def start(self, staff: Staff) -> Start:
+    def start(self, staff: Staff) -> StoreStart:
         """The companies in scope."""
-        return Start(tuple(Link(each, a_list(each)) for each in sorted(staff.scope.company_ids)), "Companies")
+        return StoreStart(
+            tuple(RecordLink(each, a_list(each)) for each in sorted(staff.scope.company_ids)), "Companies"
+        )
 
     def is_in_use(self, owner_id: str) -> bool:
         """Whether there are notes on customers of a company of that id."""
@@ -118,10 +120,12 @@ class Notes(Adapter):
     def listing(self, parts: tuple[str, ...], staff: Staff, parameters: ListParameters) -> Listing:
         """A company's notes."""
         [company] = self._within(parts, 1, staff)
-        source = Source(Note, company, ("noted_text",))
+        source = PageSource(Note, company, ("noted_text",))
         page = read_page(source, staff.username, parameters.cursor)
         rows = tuple(
-            Row(redact(each.note_id), a_record(company, each.note_id), (Cell(redact(str(each.plain("noted_text")))),))
+            RecordRow(
+                redact(each.note_id), a_record(company, each.note_id), (Cell(redact(str(each.plain("noted_text")))),)
+            )
             for each in page.items
         )
         return Listing("Notes", ("Note", "Text"), rows, next=page.next, back=page.back)

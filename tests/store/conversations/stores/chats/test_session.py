@@ -19,7 +19,7 @@ from conversations.stores.chats.keys import anchor_of, position_at, reference_of
 from conversations.stores.chats.messages import EXPIRED, NOT_KEPT, NOT_READ, text_name
 from conversations.stores.chats.models import ChatEvent, ChatText
 from conversations.stores.chats.queries import WINDOW, Part, Spot
-from conversations.stores.chats.tolerance import Read
+from conversations.stores.chats.tolerance import Attempted
 from conversations.stores.chats.window import joined
 from tests import faults
 from tests.dynamodb import to_dynamodb
@@ -310,12 +310,12 @@ KEYS = st.lists(st.integers(1, 300), max_size=40, unique=True)
 def test_windows_of_two_tables_lose_nothing_and_show_nothing_twice(events, texts, read, forward):
     """Whatever either table holds, and however little DynamoDB gives out at once."""
 
-    def part(model: type[ForeignModel], keys: list[int], after: int) -> Read:
+    def part(model: type[ForeignModel], keys: list[int], after: int) -> Attempted:
         order = sorted(keys, reverse=not forward)
         rest = [key for key in order if (key > after if forward else key < after)]
         made = [{"SessionId": "s", "TimestampCreated": key} for key in rest[:read]]
         items = tuple(model.from_raw_data(to_dynamodb(each)) for each in made)
-        return Read(Part(items, {"more": {}} if len(rest) > read else None))
+        return Attempted(Part(items, {"more": {}} if len(rest) > read else None))
 
     found, at = [], 0 if forward else 1000
     for _ in range(200):

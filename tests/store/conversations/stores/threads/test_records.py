@@ -13,7 +13,7 @@ from conversations.stores.records import a_list, a_record
 from conversations.stores.services import open_record
 from conversations.stores.threads.adapter import Threads
 from conversations.stores.threads.cursors import anchor_of
-from conversations.stores.threads.lookups import ByMessage, ByOrganisation, ByThread, ByUser
+from conversations.stores.threads.lookups import ByMessage, ByOrganisation, ByThread, ThreadsByUser
 from conversations.stores.threads.messages import link_to
 from tests import faults
 from tests.store.conversations.stores.threads.test_lists import without
@@ -451,7 +451,7 @@ def find(kind, reader=ADMIN, **data):
 def test_look_ups_lead_to_lists_and_records(store):
     store.put_all("THREADS", [thread(), msg("m1"), llm("m2")])
     assert find(ByOrganisation, organisation=ORG) == a_list("org", ORG)
-    assert find(ByUser, **WHO) == a_list("user", ORG, TENANT, USER)
+    assert find(ThreadsByUser, **WHO) == a_list("user", ORG, TENANT, USER)
     assert find(ByThread, thread=THREAD, **WHO) == a_record(BASE, THREAD)
     assert find(ByThread, key=PK) == a_record(BASE, THREAD)
 
@@ -481,7 +481,7 @@ def test_what_is_not_there_and_what_is_out_of_scope_are_the_same(store):
     elsewhere = staff(Role.ADMIN, "elsewhere")
     for kind, data in (
         (ByOrganisation, {"organisation": ORG}),
-        (ByUser, WHO),
+        (ThreadsByUser, WHO),
         (ByThread, {"key": PK}),
         (ByMessage, {"message": "m1", "key": PK}),
     ):
@@ -491,7 +491,7 @@ def test_what_is_not_there_and_what_is_out_of_scope_are_the_same(store):
         with pytest.raises(Forbidden):
             find(kind, staff(Role.ONBOARDING), **data)
     for kind, data in (
-        (ByUser, WHO | {"user": "nobody"}),
+        (ThreadsByUser, WHO | {"user": "nobody"}),
         (ByThread, {"key": f"{BASE}#nope"}),
         (ByThread, {"key": "nonsense"}),
         (ByMessage, {"message": "nope", "key": PK}),

@@ -11,7 +11,7 @@ from console import clock
 from console.permissions import Role, Scope, Staff
 from conversations.stores.adapter import ListParameters
 from conversations.stores.chats.adapter import Chats
-from conversations.stores.records import Listing, Place, RecordPage
+from conversations.stores.records import Listing, RecordPage, RecordPlace
 
 PHONE = "+447700900123"
 USER = hashlib.sha256(PHONE.encode()).hexdigest()
@@ -104,7 +104,7 @@ def said(page: RecordPage) -> list[str]:
     return [" ".join(block.text for block in each.blocks) for each in messages(page)]
 
 
-def find(look: str, typed: str, who: Staff = ADMIN) -> Place:
+def find(look: str, typed: str, who: Staff = ADMIN) -> RecordPlace:
     form_class = CHATS.lookups[look]
     form = form_class({next(iter(form_class.base_fields)): typed})
     assert form.is_valid(), form.errors

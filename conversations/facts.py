@@ -1,7 +1,7 @@
 """Every attribute of a conversation item, grouped, for the panels beside the transcript and for the raw view.
 
 Values are redacted whoever looks, but for `project_data`: it is there for who answers, and read like the transcript.
-The recipient's are revealed one by one, audited (`conversations.recipient`).
+The recipient's are revealed one by one, audited (`conversations.services.reveal`).
 Credential references in configurations are never shown in full.
 """
 

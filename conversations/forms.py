@@ -14,8 +14,8 @@ from console.forms import DaysForm, FilterForm, KeyField, LookupForm, bind_looku
 from console.permissions import Staff
 from console.search.meanings import is_national
 from console.store.keys import SORT_KEY_BYTES
-from conversations.filters import FAILED, ConversationFilters
 from conversations.lookups import LookupFinding, country_codes, find_by_id, find_recipient, find_replies, spellings
+from conversations.queries import FAILED, ConversationFilters
 from conversations.records import ConversationSummary
 
 CHANNELS = {"whatsapp": "WhatsApp", "sms": "SMS", "email": "Email"}

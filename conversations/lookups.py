@@ -11,20 +11,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
+from typing import Any
 
 from console.caching import cached_for
 from console.errors import NotAccepted, TableMissing
 from console.permissions import Staff
 from console.refs import seal
+from console.schema.tables import RECIPIENT_NAMES, table_name
 from console.search.meanings import is_national, tried_with, with_code
 from console.store.calls import parallel
+from console.store.connection import call
 from console.store.keys import SORT_KEY_BYTES, fits
 from console.store.paging import PageRead, PageSource, read_page
 from console.store.presence import index_absent
 from conversations.companies import companies_for
-from conversations.filters import ConversationFilters
 from conversations.models import CompanyProjectIndex, Conversation, ConversationIdIndex
 from conversations.queries import (
+    ConversationFilters,
     ConversationList,
     first_page,
     is_visible,
@@ -33,7 +36,7 @@ from conversations.queries import (
     of_recipient,
     of_reply,
 )
-from conversations.reading import summary_of
+from conversations.reading import names_of, summary_of
 from conversations.records import ConversationSummary
 
 ROWS_PER_HIT = 20
@@ -260,3 +263,44 @@ def _of_request(company_id: str, request: str, staff: Staff) -> PageRead[Convers
         return ConversationList(replace(listed.source, keep=keep), fallback, listed.notice)
 
     return first_page(narrowed(of_company(company_id, ConversationFilters(), staff)), staff, ITEMS_PER_ID)
+
+
+# One id is one conversation but for a few; more would be no conversation's id.
+MAX_ITEMS = 20
+
+
+def companies_of(conversation_id: str) -> frozenset[str]:
+    """The companies of the conversations with that id; empty where none is known, or the index is not there.
+
+    One Query of the conversation-id index. Raises the store's errors, never for an absent table or index.
+    """
+    # An item without a readable company is in nobody's scope, and so makes the whole trail one of unknown owner.
+    owners = [item.get("company_id", {}).get("S", "") for item in _items(conversation_id, "company_id")]
+    return frozenset() if "" in owners else frozenset(owners)
+
+
+def recipient_names(conversation_id: str) -> tuple[str, ...]:
+    """The names of the recipients of the conversations with that id. Calls and errors as `companies_of`."""
+    items = map(Conversation.from_raw_data, _items(conversation_id, *RECIPIENT_NAMES))
+    return tuple(dict.fromkeys(name for item in items for name in names_of(item)))
+
+
+def _items(conversation_id: str, *attributes: str) -> list[dict[str, Any]]:
+    """These attributes, as DynamoDB JSON, of the conversations with that id."""
+    if not fits(conversation_id, SORT_KEY_BYTES):
+        return []
+    try:
+        answer = call(
+            "Query",
+            TableName=table_name("CONVERSATIONS"),
+            IndexName=ConversationIdIndex.Meta.index_name,
+            KeyConditionExpression="conversation_id = :id",
+            ExpressionAttributeValues={":id": {"S": conversation_id}},
+            ProjectionExpression=", ".join(attributes),
+            Limit=MAX_ITEMS,
+            ReturnConsumedCapacity="TOTAL",
+        )
+    except (TableMissing, NotAccepted):
+        return []
+    found: list[dict[str, Any]] = answer.get("Items", [])
+    return found

@@ -9,9 +9,16 @@ from console.permissions import Permission, Staff
 from console.refs import unseal
 from console.templatetags.console import zone_of
 from conversations.companies import companies_for
-from conversations.filters import ConversationFilters
 from conversations.forms import CHANNELS, CompanyListFilter, RecipientFilter, bound_lookup
-from conversations.queries import ConversationList, load_row, of_company, of_recipient, of_reply, step
+from conversations.queries import (
+    ConversationFilters,
+    ConversationList,
+    load_row,
+    of_company,
+    of_recipient,
+    of_reply,
+    step,
+)
 from conversations.queue.form import QueueForm
 from conversations.queue.reading import beside
 from conversations.records import ConversationSummary

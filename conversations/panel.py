@@ -1,13 +1,23 @@
-"""The hand-off panel: who has the conversation, since when, and what this person may do about it."""
+"""The hand-off panel: who has the conversation, what this person may do and how they answer, and what has changed."""
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
+from urllib.parse import quote
 
 from console import clock
+from console.bidi import isolated
 from console.permissions import Permission, Staff
+from console.redaction import redact
+from console.refs import is_digest_of, keyed_digest
 from console.trail.recording import read_only_reason
+from console.trees import text_of
 from conversations.handoff import HandOffAction, allowed_actions, intent_for, seal_intent
+from conversations.messages import StoredMessages
 from conversations.models import Conversation
+from conversations.queries import load_row
+from conversations.reading import hand_off_of, identifier_for
 from conversations.records import HandOff, HandOffState
 
 
@@ -162,3 +172,180 @@ def _button(action: HandOffAction, item: Conversation, hand_off: HandOff, staff:
         asks_note=action in (HandOffAction.RELEASE, HandOffAction.HAND_BACK),
         hint=_HINTS.get(action, ""),
     )
+
+
+_NUMBER = re.compile(r"\+?\d{7,15}", re.ASCII)
+_EMAIL = re.compile(r"[^\s@<>\"']{1,64}@[^\s@<>\"']{1,255}")
+_CHANNEL_WORDS = {"whatsapp": "WhatsApp", "sms": "SMS", "email": "email"}
+# Where the company's own number or address is: the copy for the index, else in the channel's configuration.
+_OURS = {
+    "whatsapp": ("gsi_company_whatsapp_number", "company_whatsapp_number"),
+    "sms": ("gsi_company_sms_number", "company_sms_number"),
+    "email": ("gsi_company_email", "company_email"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StoreLink:
+    """A link that opens the channel's own application with the recipient."""
+
+    label: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoreAnswer:
+    """How to answer, for the holder: the channel, the company's own number or address, the recipient masked."""
+
+    channel: str
+    ours: str
+    masked: str
+
+
+@dataclass(frozen=True, slots=True)
+class Revealed:
+    """The recipient in full. Only for the answer to an audited reveal: never stored, cached or put into a URL."""
+
+    number: str = ""
+    email: str = ""
+    name: str = ""
+    links: tuple[StoreLink, ...] = ()
+
+
+def answer_of(item: Conversation, staff: Staff) -> StoreAnswer:
+    """How that person answers in this conversation."""
+    channel = channel_of(item)
+    return StoreAnswer(
+        channel=_CHANNEL_WORDS.get(channel, redact(text_of(item.plain("channel_method") or ""))[:40]),
+        ours=_ours(item, channel),
+        masked=identifier_for(item.primary_channel, staff),
+    )
+
+
+def revealed(item: Conversation) -> Revealed:
+    """Number, email and name as stored, whatever their type, with the links to write to them."""
+    number = _stored(item, "recipient_tel") or (item.primary_channel if _number(item.primary_channel) else "")
+    email = _stored(item, "recipient_email") or (item.primary_channel if _EMAIL.fullmatch(item.primary_channel) else "")
+    names = (_stored(item, "recipient_first_name"), _stored(item, "recipient_last_name"))
+    if not number and not email:
+        number = item.primary_channel
+    name = " ".join(isolated(each) for each in names if each)
+    return Revealed(number, email, name, tuple(_links(number, email, channel_of(item))))
+
+
+def channel_of(item: Conversation) -> str:
+    """The channel's name in lower case; "" where it is not text."""
+    value = item.plain("channel_method")
+    return value.strip().lower() if isinstance(value, str) else ""
+
+
+def _links(number: str, email: str, channel: str) -> list[StoreLink]:
+    links = []
+    digits = _number(number)
+    # Without its country code a number opens nobody, or somebody else, in WhatsApp.
+    if digits and not digits.startswith("0"):
+        links.append(StoreLink("Open in WhatsApp", f"https://wa.me/{digits}"))
+    if digits:
+        links.append(StoreLink("Write an SMS", f"sms:{digits}" if digits.startswith("0") else f"sms:+{digits}"))
+    if channel == "sms":
+        links.reverse()
+    if _EMAIL.fullmatch(email):
+        links.insert(
+            0 if channel == "email" else len(links), StoreLink("Write an email", f"mailto:{quote(email, safe='@')}")
+        )
+    return links
+
+
+def _number(text: str) -> str:
+    """The digits of a telephone number; "" for anything else."""
+    compact = re.sub(r"[\s().-]", "", text)
+    return compact.lstrip("+") if _NUMBER.fullmatch(compact) else ""
+
+
+def _stored(item: Conversation, name: str) -> str:
+    value = item.plain(name)
+    return "" if value is None or isinstance(value, bool | dict | list) else text_of(value).strip()
+
+
+def _ours(item: Conversation, channel: str) -> str:
+    names = _OURS.get(channel)
+    if names is None:
+        return ""
+    return _stored(item, names[0]) or _named(item.plain("channel_config"), names[1])
+
+
+def _named(configuration: Any, name: str, depth: int = 0) -> str:
+    """A text of that name in a configuration: at its top, or below the channel that it is for."""
+    if not isinstance(configuration, dict) or depth > 3:
+        return ""
+    value = configuration.get(name)
+    if isinstance(value, str) and value.strip():
+        return value.strip()
+    return next((found for each in configuration.values() if (found := _named(each, name, depth + 1))), "")
+
+
+# How often an open page asks. Each answer costs one read of the item, which may be large.
+POLL_SECONDS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Updates:
+    """What is new. `since` is what the page then says that it knows; `messages` is how many came; `hand_off` is words.
+
+    `panel` and `answer` are given where the hand-off has changed.
+    """
+
+    since: str
+    messages: int = 0
+    hand_off: str = ""
+    panel: Panel | None = None
+    answer: StoreAnswer | None = None
+
+
+def since_of(item: Conversation, hand_off: HandOff) -> str:
+    """What a page knows of a conversation, in letters that tell nothing: the hand-off, and the item's last change."""
+    return "-".join(keyed_digest(each)[:16] for each in _known(item, hand_off))
+
+
+def _known(item: Conversation, hand_off: HandOff) -> tuple[str, str]:
+    return "\0".join((hand_off.state, hand_off.agent, hand_off.action_id)), str(item.plain("updated_at"))
+
+
+def updates_of(reference: str, staff: Staff, since: str, shown: int | None) -> Updates | None:
+    """What came after `since`, for a page that knows of `shown` messages; None where nothing did.
+
+    Where `shown` is None, nothing is told of messages. One GetItem without the messages; one more, to count
+    them, where the item was changed. Raises as `load_row`.
+    """
+    item = load_row(reference, staff, "hand_off_note", "channel_config")
+    hand_off = hand_off_of(item)
+    (known_hand_off, _, known_change), (state, change) = since.partition("-"), _known(item, hand_off)
+    is_changed, has_come = not is_digest_of(known_hand_off, state), not is_digest_of(known_change, change)
+    if not is_changed and not has_come:
+        return None
+    return Updates(
+        since=since_of(item, hand_off),
+        messages=_came(reference, staff, shown) if shown is not None and has_come else 0,
+        hand_off=_news(hand_off, staff) if is_changed and known_hand_off else "",
+        panel=panel_for(item, hand_off, staff, clock.now()) if is_changed else None,
+        answer=answer_of(item, staff) if is_changed else None,
+    )
+
+
+def _came(reference: str, staff: Staff, shown: int) -> int:
+    stored = load_row(reference, staff, "messages").raw.get("messages")
+    return max(0, len(StoredMessages.of(stored)) - shown)
+
+
+def _news(hand_off: HandOff, staff: Staff) -> str:
+    is_mine = hand_off.agent == staff.username
+    match hand_off.state:
+        case HandOffState.HELD:
+            return "You took this conversation" if is_mine else f"{hand_off.agent_shown} took this conversation"
+        case HandOffState.WAITING:
+            return "This conversation waits for a human"
+        case HandOffState.AI:
+            return "The AI has this conversation again"
+        case HandOffState.OVERRIDDEN:
+            whose = "your" if is_mine else f"{hand_off.agent_shown}'s"
+            return f"The platform overrode {whose} take-over"

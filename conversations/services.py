@@ -1,9 +1,9 @@
-"""Opening a conversation for a person: loaded and authorised in one step, and on record before anything is shown."""
+"""Opening a conversation or looking a person up: loaded and authorised in one step, on record before it is shown."""
 
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -15,25 +15,28 @@ from console.audit.switches import read_switches
 from console.bidi import spelled_out
 from console.errors import ConsoleError, NotFound, TableMissing
 from console.permissions import Permission, Staff
-from console.personal_searches import count_reveal
-from console.redaction import without_names
+from console.personal_searches import count_reveal, pseudonym_of
+from console.redaction import excerpt, without_names
 from console.refs import unseal
 from console.schema.tables import table_name
+from console.search.meanings import Meaning, MeaningKind
+from console.search.service import Results, search
 from console.store.calls import parallel
 from console.store.connection import call
 from console.store.values import plain
-from console.trail.actions import Action, conversation_trail
-from console.trail.recording import Actor, NoTrail, TrailEntry, record, record_once_an_hour
-from conversations.events import Story, story_of
+from console.trail.actions import Action, conversation_trail, staff_trail
+from console.trail.recording import Actor, NoTrail, TrailEntry, record, record_once, record_once_an_hour
 from conversations.facts import protected
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
+from conversations.panel import Revealed, revealed
+from conversations.queries import ConversationFilters, any_of, load_row, of_recipient
 from conversations.queue.unread import note_seen
-from conversations.reading import hand_off_of, is_gone, names_of, recipients_of
-from conversations.recipient import Revealed, revealed
+from conversations.reading import hand_off_of, identifier_for, is_gone, names_of, recipients_of
 from conversations.records import HandOff, agent_shown
 from conversations.timeline.lines import LineKind
 from conversations.timeline.reading import Timeline, read_timeline
+from conversations.transcript import Story, story_of
 
 # Of what is revealed where there is no trail.
 REVEALED = "Personal data can be shown", "you cannot reveal anything"
@@ -195,3 +198,88 @@ def timeline(
     stored = StoredMessages.of(messages, recipients_of(item), names_of(item))
     record_opened = partial(_record_opened, item, staff, raw=staff.can(Permission.TRANSCRIPT_RAW))
     return item, read_timeline(item, stored, staff, kinds, record_opened=record_opened, cursor=cursor, at=at)
+
+
+# A row shows a glance; the whole of it is on the conversation's page.
+RAW_LENGTH = 280
+
+
+@dataclass(frozen=True, slots=True)
+class LastMessage:
+    """What a row shows of the last message: redacted, unless the reader's role may see transcripts. "" for none."""
+
+    text: str
+    speaker: str = ""
+    at: datetime | None = None
+
+
+def last_message(reference: str, staff: Staff) -> LastMessage:
+    """One GetItem; for roles that see transcripts raw also the entry in the trail that opening one makes.
+
+    The entry is written before the text is returned. Where there is no trail, everyone gets the redacted excerpt.
+    Raises `NotFound` (absent, gone or out of scope) and the store's errors.
+    """
+    item = load_row(reference, staff, "messages", "recipient_tel", "recipient_email")
+    stored = StoredMessages.of(item.raw.get("messages"))
+    if not len(stored):
+        return LastMessage("")
+    message = stored.message(len(stored), raw=True)
+    text = " ".join(" ".join(block.text or block.label for block in message.blocks).split())
+    shown = text if len(text) <= RAW_LENGTH else text[: RAW_LENGTH - 1] + "…"
+    if not (staff.can(Permission.TRANSCRIPT_RAW) and _recorded(item, staff)):
+        shown = excerpt(text, names=names_of(item))
+    return LastMessage(shown, message.speaker_name, message.at)
+
+
+def _recorded(item: Conversation, staff: Staff) -> bool:
+    entry = TrailEntry(
+        trail=conversation_trail(item.conversation_id),
+        action=Action.TRANSCRIPT_OPENED,
+        actor=Actor.of(staff),
+        company_id=item.company_id or "",
+        payload={"shown": "raw"},
+    )
+    try:
+        record_once_an_hour(entry)
+    except TableMissing:
+        return False
+    return True
+
+
+HOUR = timedelta(hours=1)
+# Where a person is looked up, as the trail says it.
+ALL_STORES, CONVERSATIONS = "all stores", "conversations"
+
+
+def note_look(recipient: str, staff: Staff, stores: str) -> None:
+    """Put on record that somebody looked a person up in `stores`: once an hour, under a keyed pseudonym.
+
+    In all stores it counts as a reveal. Raises `TooManyAttempts`, `NoTrail`, and the store's errors.
+    """
+    person = pseudonym_of(recipient)
+    payload = {"person": person, "stores": stores}
+    entry = TrailEntry(staff_trail(staff.username), Action.PERSON_LOOKED_UP, Actor.of(staff), payload=payload)
+    if stores == ALL_STORES:
+        count_reveal(staff, entry)
+    try:
+        record_once(entry, person if stores == ALL_STORES else f"{stores}.{person}", HOUR)
+    except TableMissing as missing:
+        raise NoTrail(*REVEALED) from missing
+
+
+def look_up(reference: str, staff: Staff) -> tuple[str, Results]:
+    """The recipient of a sealed reference as `identifier_for` shows it, and what every store that the person may read
+    holds of it.
+
+    The entry (once per person, recipient and hour, in the person's own trail, under a keyed pseudonym) is written
+    first, and it counts as a reveal. Raises `Forbidden` without `pii:reveal`, `NotFound` for a recipient without a
+    conversation in scope, `TooManyAttempts`, `NoTrail`, and the store's errors of what goes before the search.
+    """
+    staff.require(Permission.CONVERSATION_READ)
+    staff.require(Permission.PII_REVEAL)
+    (recipient,) = unseal("recipient", reference, 1)
+    if any_of(of_recipient(recipient, ConversationFilters(), staff), staff) is None:
+        raise NotFound
+    note_look(recipient, staff, ALL_STORES)
+    kind = MeaningKind.EMAIL if "@" in recipient else MeaningKind.PHONE
+    return identifier_for(recipient, staff), search([Meaning(kind, recipient)], staff)

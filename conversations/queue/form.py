@@ -12,8 +12,7 @@ from django.urls import reverse
 
 from console.redaction import cut
 from conversations.forms import CHANNELS
-from conversations.queue.entries import TABS, QueueEntry
-from conversations.queue.filters import NO_REASON, QueueFilters, mark_of_reason
+from conversations.queue.pages import NO_REASON, TABS, QueueEntry, QueueFilters, mark_of_reason
 
 COMPANIES_OFFERED = 500
 REASON_LENGTH = 60

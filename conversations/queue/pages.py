@@ -1,13 +1,185 @@
-"""What is asked of the queue, and the page that a read found."""
+"""Rows of the queue, what narrows them, how many there are, and one page of them."""
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any
 
+from console import clock
+from console.refs import as_letters
 from console.store.streams import Keyset, Stream, merge
-from conversations.queue.counts import Count
-from conversations.queue.entries import WAITING, QueueEntry
-from conversations.queue.filters import QueueFilters
+from conversations.models import Conversation
+from conversations.reading import is_gone, summary_of
+from conversations.records import ConversationSummary, HandOff, HandOffState
+
+WAITING, MINE, COLLEAGUES, OVERRIDDEN = "waiting", "mine", "colleagues", "overridden"
+TABS = (WAITING, MINE, COLLEAGUES, OVERRIDDEN)
+# So much of a sealed reference tells rows apart: it begins with 16 bytes of a keyed digest.
+_MARK = 12
+
+
+@dataclass(frozen=True, slots=True)
+class QueueEntry:
+    """One conversation that a human has or waits for. `item` serves the forms of its row; templates see `summary`.
+
+    `since` is its place in the queue: since when a human is wanted, as text that sorts as it lies in time ("" where
+    nothing tells, which sorts first so that nobody is forgotten).
+    """
+
+    summary: ConversationSummary
+    item: Conversation
+    since: str
+
+    @classmethod
+    def of(cls, item: Conversation) -> "QueueEntry":
+        """The row of an item, whoever has it."""
+        summary = summary_of(item)
+        requested = summary.hand_off.requested_at
+        return cls(summary, item, item.hand_off_requested_at or ("" if requested is None else clock.to_iso(requested)))
+
+    @property
+    def hand_off(self) -> HandOff:
+        """Who has it, and since when."""
+        return self.summary.hand_off
+
+    @property
+    def order(self) -> tuple[str, str]:
+        """Longest wait first."""
+        return self.since, self.mark
+
+    @property
+    def mark(self) -> str:
+        """Tells this row from others of the same instant."""
+        return self.summary.reference[:_MARK]
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Primary channel and conversation id."""
+        return self.item.primary_channel, self.item.conversation_id
+
+    def is_of(self, tab: str, username: str) -> bool:
+        """Whether a tab of the queue lists it for a person."""
+        state, agent = self.hand_off.state, self.hand_off.agent
+        match tab:
+            case "waiting":
+                return state is HandOffState.WAITING
+            case "mine":
+                return bool(agent) and agent == username
+            case "colleagues":
+                return agent not in ("", username)
+            case "overridden":
+                return state is HandOffState.OVERRIDDEN
+        return False
+
+
+def entry_of(raw: dict[str, dict[str, Any]], now: datetime) -> QueueEntry | None:
+    """The row of a stored item; None where the AI has it, or it is past its TTL."""
+    item = Conversation.from_raw_data(raw)
+    if is_gone(item, now):
+        return None
+    entry = QueueEntry.of(item)
+    return None if entry.hand_off.state is HandOffState.AI else entry
+
+
+NO_REASON = "none"
+
+
+def mark_of_reason(reason: str) -> str:
+    """A reason as it stands in a URL: reasons are free text, and nothing that people typed belongs there."""
+    return as_letters(hashlib.sha256(reason.encode("utf-8", "surrogatepass")).digest()[:8]) if reason else NO_REASON
+
+
+@dataclass(frozen=True, slots=True)
+class QueueFilters:
+    """What rows are let through; the defaults let everything through.
+
+    `company` says which company is read. `reason` is a `mark_of_reason`; `waited` the shortest wait shown.
+    """
+
+    company: str = ""
+    project: str = ""
+    channel: str = ""
+    reason: str = ""
+    waited: timedelta | None = None
+
+    @property
+    def narrows_rows(self) -> bool:
+        """Whether rows must be looked at one by one: company and wait are served by the index."""
+        return bool(self.project or self.channel or self.reason)
+
+    def matches(self, entry: QueueEntry, now: datetime) -> bool:
+        """Whether a row passes."""
+        row = entry.summary
+        return (
+            (not self.company or row.company_id == self.company)
+            and (not self.project or row.project_id == self.project)
+            and (not self.channel or row.channel == self.channel)
+            and (not self.reason or mark_of_reason(entry.hand_off.reason) == self.reason)
+            and (self.waited is None or entry.since <= self.latest_since(now))
+        )
+
+    def latest_since(self, now: datetime) -> str:
+        """The end of the order by waiting time that `waited` lets through; "" for no end."""
+        return "" if self.waited is None else clock.to_iso(now - self.waited)
+
+
+COUNTED = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A number of conversations; `more`: at least so many, as counting ended there."""
+
+    number: int = 0
+    more: bool = False
+
+    def __str__(self) -> str:
+        if self.number >= COUNTED:
+            return f"{COUNTED - 1}+"
+        return f"{self.number}+" if self.more else str(self.number)
+
+    def __add__(self, other: "Count") -> "Count":
+        return Count(self.number + other.number, self.more or other.more)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What people hold in one company: how many each, how many of them are overridden."""
+
+    by_agent: tuple[tuple[str, int], ...] = ()
+    overridden: int = 0
+    more: bool = False
+
+    def of_tab(self, tab: str, username: str) -> Count:
+        """How many a tab lists for a person."""
+        match tab:
+            case "mine":
+                return Count(sum(n for agent, n in self.by_agent if agent == username), self.more)
+            case "colleagues":
+                return Count(sum(n for agent, n in self.by_agent if agent != username), self.more)
+            case _:
+                return Count(self.overridden, self.more)
+
+    @classmethod
+    def among(cls, entries: Iterable[QueueEntry], *, more: bool) -> "Held":
+        """Out of rows; `more`: there are others."""
+        by_agent: dict[str, int] = {}
+        overridden = 0
+        for entry in entries:
+            if entry.hand_off.agent:
+                by_agent[entry.hand_off.agent] = by_agent.get(entry.hand_off.agent, 0) + 1
+                overridden += entry.is_of(OVERRIDDEN, "")
+        return cls(tuple(sorted(by_agent.items())), overridden, more)
+
+
+def totals(entries: Iterable[QueueEntry], username: str, *, more: bool) -> dict[str, Count]:
+    """How many each tab lists for a person out of all rows there are; `more`: there may be others."""
+    rows = list(entries)
+    held = Held.among(rows, more=more)
+    waiting = Count(sum(entry.is_of(WAITING, username) for entry in rows), more)
+    return {WAITING: waiting} | {tab: held.of_tab(tab, username) for tab in (MINE, COLLEAGUES, OVERRIDDEN)}
+
 
 # So many companies are read for one page, count or table, all at the same time.
 COMPANIES_AT_ONCE = 20

@@ -1,19 +1,236 @@
-"""What pages call: one page of the queue, from its index where that can be relied on, else by looking through."""
+"""One page of the queue, longest wait first: from its sparse index, or without it by looking through each company.
 
+The index costs one Query per company, whatever its size. Without it, or before a sweep has filled it, at most
+`READS_PER_COMPANY` Queries go through each company's conversations; what was not looked at is said.
+"""
+
+import sys
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
+from operator import attrgetter
+from typing import Any
 
 from console import clock
 from console.caching import cached_for
+from console.schema.tables import table_name
+from console.store.calls import parallel
+from console.store.connection import call
 from console.store.presence import index_ready
-from console.store.streams import Keyset
+from console.store.streams import BEGINNING, END, Candidate, Keyset, Place, Stream, Stretch, read_on
 from conversations.indexer.health import IndexerHealth, read_health
-from conversations.models import Conversation
-from conversations.queue.entries import QueueEntry
-from conversations.queue.filtered import read_filtered
-from conversations.queue.filters import QueueFilters
-from conversations.queue.indexed import INDEX, read_indexed
-from conversations.queue.pages import QueuePage, QueueParameters, at_once
+from conversations.models import (
+    SUMMARY_ATTRIBUTES,
+    CompanyProjectIndex,
+    Conversation,
+    HandOffQueueIndex,
+    held_in,
+    waiting_in,
+)
+from conversations.queue.pages import (
+    WAITING,
+    QueueEntry,
+    QueueFilters,
+    QueuePage,
+    QueueParameters,
+    at_once,
+    entry_of,
+    page_of,
+    totals,
+)
+
+# For one company and page. Without filters the first is enough, unless rows have to be dropped.
+READS_PER_COMPANY = 4
+# How many rows one read looks at where rows have to be looked at one by one.
+FILTERED_LIMIT = 200
+INDEX = HandOffQueueIndex.Meta.index_name
+
+
+def read_indexed(company_ids: Iterable[str], parameters: QueueParameters) -> QueuePage:
+    """One page over all these companies. Raises the store's errors."""
+    reads = parallel(*(partial(_read_company, company_id, parameters) for company_id in company_ids))
+    page = page_of([Stream(stretch=read) for read in reads], parameters)
+    return replace(page, looked_at=sum(len(read.candidates) for read in reads), indexed=True)
+
+
+def _read_company(company_id: str, parameters: QueueParameters) -> Stretch[QueueEntry]:
+    condition = _range(parameters)
+    if condition is None:
+        return Stretch()
+    limit = (
+        FILTERED_LIMIT
+        if parameters.looks_at_rows
+        else parameters.size + 1 + len(parameters.place.seen if parameters.place else ())
+    )
+
+    def read(start: Place) -> Stretch[QueueEntry]:
+        answer = call("Query", **_query(company_id, parameters, condition, limit, start))
+        return Stretch([_candidate(raw, parameters) for raw in answer.get("Items", [])], answer.get("LastEvaluatedKey"))
+
+    return read_on(read, BEGINNING, parameters.size + 1, READS_PER_COMPANY)
+
+
+def _candidate(raw: dict[str, dict[str, Any]], parameters: QueueParameters) -> Candidate[QueueEntry]:
+    """A row of the index; what is not asked for still says how far the company was read."""
+    entry = entry_of(raw, parameters.now)
+    if entry is None:
+        return Candidate((raw["hand_off_requested_at"]["S"], ""), BEGINNING, None)
+    return Candidate(entry.order, BEGINNING, entry if parameters.wants(entry) else None)
+
+
+def _range(parameters: QueueParameters) -> tuple[str, dict[str, Any]] | None:
+    """The condition on the sort key with its values; None where nothing can match."""
+    low = parameters.place.at if parameters.place and not parameters.back else ""
+    high = parameters.filters.latest_since(parameters.now)
+    if parameters.place and parameters.back:
+        high = min(high, parameters.place.at) if high else parameters.place.at
+    if low and high:
+        if low > high:
+            return None
+        return " AND #since BETWEEN :low AND :high", {":low": {"S": low}, ":high": {"S": high}}
+    if low:
+        return " AND #since >= :low", {":low": {"S": low}}
+    return (" AND #since <= :high", {":high": {"S": high}}) if high else ("", {})
+
+
+def _query(
+    company_id: str, parameters: QueueParameters, condition: tuple[str, dict[str, Any]], limit: int, start: Place
+) -> dict[str, Any]:
+    partition = waiting_in(company_id) if parameters.tab == WAITING else held_in(company_id)
+    query = index_query(partition, SUMMARY_ATTRIBUTES, limit)
+    expression, values = condition
+    if expression:
+        query["KeyConditionExpression"] += expression
+        query["ExpressionAttributeNames"]["#since"] = "hand_off_requested_at"
+        query["ExpressionAttributeValues"] |= values
+    query["ScanIndexForward"] = not parameters.back
+    if start:
+        query["ExclusiveStartKey"] = start
+    return query
+
+
+def index_query(partition: str, attributes: Iterable[str], limit: int) -> dict[str, Any]:
+    """A Query of the queue's index, longest wait first: a partition (`waiting_in`, `held_in`), at most `limit` rows."""
+    names = {f"#s{number}": name for number, name in enumerate(attributes)}
+    return {
+        "TableName": table_name("CONVERSATIONS"),
+        "IndexName": INDEX,
+        "KeyConditionExpression": "#queue = :queue",
+        "ProjectionExpression": ", ".join(names),
+        "ExpressionAttributeNames": names | {"#queue": "gsi_hand_off_queue"},
+        "ExpressionAttributeValues": {":queue": {"S": partition}},
+        "Limit": limit,
+        "ReturnConsumedCapacity": "TOTAL",
+    }
+
+
+READS_PER_COMPANY = 4
+# Left out is what is false for certain; what a drifted flag says is judged by the rows as everywhere (`is_true`), so
+# that none hides a waiting customer.
+_FILTER = "(attribute_exists(#flag) AND NOT #flag IN (:false, :null, :zero)) OR attribute_type(#agent, :string)"
+_FALSE = {":false": {"BOOL": False}, ":null": {"NULL": True}, ":zero": {"N": "0"}}
+
+
+@dataclass(frozen=True, slots=True)
+class CompanyRead:
+    """What was found in one company: `looked_at` conversations were read, `complete` says whether that was all."""
+
+    company_id: str
+    entries: tuple[QueueEntry, ...]
+    looked_at: int
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """All hand-offs that the read found, longest wait first, and how far it looked."""
+
+    entries: tuple[QueueEntry, ...]
+    looked_at: int
+    incomplete: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+    def of_tab(self, tab: str, username: str = "") -> list[QueueEntry]:
+        """What a tab of the queue's page lists for a person."""
+        return [entry for entry in self.entries if entry.is_of(tab, username)]
+
+
+def read_queue(company_ids: Iterable[str], reads_per_company: int = READS_PER_COMPANY) -> Queue:
+    """Read the hand-offs of these companies within the budget. Raises the store's errors."""
+    companies, left_out = at_once(company_ids)
+    reads = parallel(*(partial(_look_through, company_id, reads_per_company) for company_id in companies))
+    entries = sorted((entry for read in reads for entry in read.entries), key=attrgetter("order"))
+    return Queue(
+        entries=tuple(entries),
+        looked_at=sum(read.looked_at for read in reads),
+        incomplete=tuple(read.company_id for read in reads if not read.complete),
+        left_out=left_out,
+    )
+
+
+def read_filtered(company_ids: Iterable[str], parameters: QueueParameters) -> QueuePage:
+    """One page over all these companies, out of everything that the budget finds. Raises the store's errors."""
+    found = read_queue(company_ids)
+    rows = [
+        Candidate(entry.order, BEGINNING, entry)
+        for entry in (reversed(found.entries) if parameters.back else found.entries)
+        if parameters.wants(entry) and _is_beyond(entry, parameters)
+    ]
+    return replace(
+        page_of([Stream(stretch=Stretch(rows))], parameters),
+        looked_at=found.looked_at,
+        incomplete=found.incomplete,
+        left_out=found.left_out,
+        totals=totals(
+            (entry for entry in found.entries if parameters.filters.matches(entry, parameters.now)),
+            parameters.username,
+            more=bool(found.incomplete or found.left_out),
+        ),
+    )
+
+
+def _is_beyond(entry: QueueEntry, parameters: QueueParameters) -> bool:
+    """Whether a row lies on the side of the place that is asked for; those of its own instant were told apart."""
+    if parameters.place is None:
+        return True
+    return entry.since <= parameters.place.at if parameters.back else entry.since >= parameters.place.at
+
+
+def _look_through(company_id: str, reads: int) -> CompanyRead:
+    now = clock.now()
+    looked_at = 0
+
+    def read(start: Place) -> Stretch[QueueEntry]:
+        nonlocal looked_at
+        answer = call("Query", **_filtered_query(company_id, start))
+        looked_at += answer.get("ScannedCount", 0)
+        found = (entry_of(raw, now) for raw in answer.get("Items", []))
+        # Their order is not that of the index: they are sorted when all are there.
+        rows = [Candidate(None, BEGINNING, entry) for entry in found if entry is not None]
+        return Stretch(rows, answer.get("LastEvaluatedKey"))
+
+    found = read_on(read, BEGINNING, sys.maxsize, reads)
+    return CompanyRead(company_id, tuple(found.items), looked_at, complete=found.end is END)
+
+
+def _filtered_query(company_id: str, start: Place) -> dict[str, Any]:
+    names = {f"#s{number}": name for number, name in enumerate(SUMMARY_ATTRIBUTES)}
+    projection = ", ".join(names)
+    names |= {"#flag": "hand_off_to_human", "#agent": "hand_off_agent", "#company": "company_id"}
+    query: dict[str, Any] = {
+        "TableName": table_name("CONVERSATIONS"),
+        "IndexName": CompanyProjectIndex.Meta.index_name,
+        "KeyConditionExpression": "#company = :company",
+        "FilterExpression": _FILTER,
+        "ProjectionExpression": projection,
+        "ExpressionAttributeNames": names,
+        "ExpressionAttributeValues": {**_FALSE, ":string": {"S": "S"}, ":company": {"S": company_id}},
+        "ReturnConsumedCapacity": "TOTAL",
+    }
+    if start:
+        query["ExclusiveStartKey"] = start
+    return query
+
 
 PAGE_SIZE = 25
 # How old what is said of the indexer may be.

@@ -18,7 +18,7 @@ from console.store.connection import call
 from console.store.values import plain
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
-from conversations.queue.entries import QueueEntry
+from conversations.queue.pages import QueueEntry
 from conversations.reading import recipients_of
 
 logger = logging.getLogger(__name__)

@@ -19,9 +19,9 @@ from console.refs import as_letters, seal
 from console.trail.actions import HAND_OFF_PREFIX, outcome
 from console.trail.models import AuditEntry, IdempotencyRecord
 from console.trees import Node, clean, text_of, tree_of, well_formed
-from conversations.events import HandOffChange
 from conversations.messages import StoredMessages
 from conversations.records import HandOffState, Speaker
+from conversations.transcript import HandOffChange
 
 EXCERPT = 160
 _SPEAKER_TONES = {Speaker.AI: "ai", Speaker.HUMAN: "human"}

@@ -18,7 +18,6 @@ from console.store.calls import parallel
 from console.store.streams import BEGINNING, END, Merged, Places, Stream, merge
 from console.templatetags.console import day
 from console.trail.models import AuditEntry, IdempotencyRecord
-from conversations.events import HandOffChange, events_of_item
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.reading import hand_off_of, reference_of
@@ -26,6 +25,7 @@ from conversations.records import HandOff, HandOffState
 from conversations.timeline import lines, sources
 from conversations.timeline.lines import Line, LineKind
 from conversations.timeline.sources import Item, MessageAt
+from conversations.transcript import HandOffChange, events_of_item
 
 PAGE_SIZE = 50
 # Records that were told beside an entry and are not told again beside an older one: so many are remembered.

@@ -14,8 +14,8 @@ from console.audit.queries import instant_of, is_of
 from console.audit.state import StateMoment
 from console.store.streams import BEGINNING, END, Candidate, Place, Stream, Stretch
 from console.trail.models import AuditEntry, IdempotencyRecord
-from conversations.events import HandOffChange
 from conversations.messages import StoredMessages
+from conversations.transcript import HandOffChange
 
 T = TypeVar("T")
 

@@ -1,30 +1,32 @@
-"""`/conversations/<ref>/`: the conversation, its earlier messages, what is new in it, the recipient, the raw item."""
+"""`/conversations/<ref>/`: the page, what is new, the last message, the recipient, the raw item and neighbours."""
 
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 from urllib.parse import urlencode
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_safe
 
 from console.access import StaffRequest, requires
 from console.answers import form_on
+from console.errors import NotFound
 from console.permissions import Permission
 from console.refs import seal, unseal
 from console.trail.actions import conversation_trail
 from console.trail.recording import read_only_reason
 from conversations import services
 from conversations.facts import facts_of
-from conversations.listing import known_list_context, list_link, open_list_context
-from conversations.panel import holds, panel_for
+from conversations.listing import conversation_url, known_list_context, list_link, open_list_context
+from conversations.neighbours import neighbour
+from conversations.panel import POLL_SECONDS, answer_of, holds, panel_for, since_of, updates_of
 from conversations.reading import id_to_copy, summary_of
-from conversations.recipient import answer_of
 from conversations.records import ConversationSummary, Transcript
+from conversations.services import last_message
 from conversations.transcript import WINDOW, earlier_text, transcript
-from conversations.updates import POLL_SECONDS, since_of, updates_of
 
 View = Callable[..., HttpResponse]
 
@@ -202,3 +204,32 @@ def recipient_url(ref: str) -> str:
 def trail_url(conversation_id: str) -> str:
     """Where the conversation's trail is."""
     return link("trail", seal("trail", conversation_trail(conversation_id)))
+
+
+DIRECTIONS = ("next", "previous")
+
+
+@requires(Permission.CONVERSATION_READ)
+@require_safe
+def conversation_last_message(request: StaffRequest, ref: str) -> HttpResponse:
+    """The last message as a fragment; without scripts the link leads to the conversation itself."""
+    if not request.htmx:  # type: ignore[attr-defined]
+        return redirect(conversation_url(ref, request.GET.get("in", "")))
+    return render(request, "conversations/_last_message.html", {"last": last_message(ref, request.staff)})
+
+
+@requires(Permission.CONVERSATION_READ)
+@require_safe
+def conversation_step(request: StaffRequest, ref: str, direction: str) -> HttpResponse:
+    """Go to the next or previous conversation of the list that `in` names; at its end, back to the list."""
+    if direction not in DIRECTIONS:
+        raise NotFound
+    token = request.GET.get("in", "")
+    context = open_list_context(token)
+    found = neighbour(context, ref, request.staff, back=direction == "previous")
+    if found is not None:
+        return redirect(conversation_url(found.reference, token))
+    if context is not None:
+        end = "the end" if direction == "next" else "the beginning"
+        messages.info(request, f"That was {end} of the list.")
+    return redirect(list_link(context).url)

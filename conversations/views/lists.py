@@ -21,7 +21,6 @@ from console.store.keys import SORT_KEY_BYTES, fits
 from console.templatetags.console import zone_of
 from console.trail.recording import NoTrail
 from conversations.companies import Company, companies_for, company_named, projects_of
-from conversations.filters import FAILED, ConversationFilters, is_of_status
 from conversations.forms import (
     CHANNELS,
     LOOKUPS,
@@ -32,11 +31,20 @@ from conversations.forms import (
     words,
 )
 from conversations.listing import Paths, seal_list_context, url_of
-from conversations.person import CONVERSATIONS, note_look
-from conversations.queries import any_of, of_company, of_recipient, of_reply, read_list
-from conversations.queue.times import waits_in
+from conversations.queries import (
+    FAILED,
+    ConversationFilters,
+    any_of,
+    is_of_status,
+    of_company,
+    of_recipient,
+    of_reply,
+    read_list,
+)
+from conversations.queue.counting import waits_in
 from conversations.reading import identifier_for
 from conversations.records import ConversationSummary, HandOffState, Page
+from conversations.services import CONVERSATIONS, look_up, note_look
 from conversations.views.conversation import not_for_prefetch
 
 COMPANIES_SHOWN = 100
@@ -275,3 +283,22 @@ def _list(
 def _url(path: str, values: dict[str, str], cursor: str = "") -> str:
     query = values | ({"page": cursor} if cursor else {})
     return f"{path}?{urlencode(query)}" if query else path
+
+
+@requires(Permission.PII_REVEAL)
+@require_safe
+@not_for_prefetch
+def elsewhere(request: StaffRequest, ref: str) -> HttpResponse:
+    """Every store that the person may read is asked at once; that it was is on record."""
+    who, results = look_up(ref, request.staff)
+    context = {
+        "who": who,
+        "results": results,
+        "looks_url": looks_url(ref, request.staff),
+        "crumbs": [
+            {"label": "Conversations", "url": reverse("conversations")},
+            {"label": f"Recipient {who}", "url": reverse("recipient", args=[ref])},
+            {"label": "Elsewhere"},
+        ],
+    }
+    return render(request, "conversations/elsewhere.html", context)

@@ -1,5 +1,8 @@
 """`/queue/`: who waits for a human, longest wait first; what I hold; what colleagues hold; what was overridden."""
 
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, TypedDict
@@ -16,20 +19,18 @@ from console.access import StaffRequest, requires
 from console.middleware import POLL_HEADER
 from console.permissions import Permission, Staff
 from console.refs import seal
+from console.store.presence import index_ready
 from console.store.streams import Keyset
 from console.trail.recording import new_action_id, read_only_reason
 from conversations.companies import companies_for
 from conversations.forms import CHANNELS
 from conversations.listing import Paths, seal_list_context
 from conversations.panel import Button, is_forgotten, primary_button
-from conversations.queue import counting, notices
-from conversations.queue.counts import Count
-from conversations.queue.entries import COLLEAGUES, MINE, OVERRIDDEN, WAITING
+from conversations.queue import counting
+from conversations.queue.counting import waits_of
 from conversations.queue.form import QueueForm
-from conversations.queue.live import tag_of
-from conversations.queue.pages import QueuePage
-from conversations.queue.reading import is_indexed, read_tab
-from conversations.queue.times import waits_of
+from conversations.queue.pages import COLLEAGUES, MINE, OVERRIDDEN, WAITING, Count, QueueEntry, QueuePage
+from conversations.queue.reading import INDEX, indexer_health, is_indexed, read_tab
 from conversations.queue.unread import unread_of
 from conversations.reading import customer_of
 from conversations.records import ConversationSummary, HandOff, HandOffState
@@ -104,8 +105,8 @@ def queue(request: StaffRequest) -> HttpResponseBase:
         "is_first": place is None,
         "numbers": _numbers(page, form, list(names), staff, first=place is None, polls=polls),
         "unread": unread_of(page.entries, staff.username) if form.chosen_tab == MINE else frozenset(),
-        "notice": notices.of_page(page, names),
-        "indexer": notices.of_indexer(indexed=page.indexed, now=clock.now()) if names else None,
+        "notice": page_notice(page, names),
+        "indexer": indexer_notice(indexed=page.indexed, now=clock.now()) if names else None,
     }
     tag = quote_etag(_tag(page, shown))
     if polls and (unchanged := get_conditional_response(request, etag=tag)) is not None:
@@ -141,7 +142,7 @@ def _context(request: StaffRequest, page: QueuePage, form: QueueForm, shown: dic
         "tabs": [Tab(name, label, numbers.get(name), form.url_of(name), name == tab) for name, label in TABS],
         "rows": _rows(page, list_context, staff, now, shown["unread"]),
         "list_context": list_context,
-        "heading": notices.heading(
+        "heading": heading(
             tab,
             numbers.get(tab, Count() if tab == WAITING else None),
             partial=bool(shown["notice"] or page.incomplete),
@@ -218,7 +219,7 @@ def waiting_times(request: StaffRequest) -> HttpResponse:
             (names[waits.company_id], form.url_of(WAITING, company=waits.company_id), waits) for waits in found
         ],
         "left_out": max(0, len(names) - len(found)),
-        "indexer": notices.of_indexer(indexed=is_indexed(), now=clock.now()) if names else None,
+        "indexer": indexer_notice(indexed=is_indexed(), now=clock.now()) if names else None,
     }
     return render(request, "conversations/waiting_times.html", context)
 
@@ -241,3 +242,97 @@ def _numbers(
     if first and (page.is_whole or filtered):
         numbers[tab] = Count(len(page.entries), more=not page.is_whole)
     return numbers
+
+
+# Each row has a tag of its own; json.dumps would make an encoder for each.
+_written = json.JSONEncoder(sort_keys=True, default=str).encode
+
+
+def tag_of(entries: Iterable[QueueEntry], *shown: Any) -> str:
+    """A short digest of rows and of whatever else is shown (any JSON value); ages in words are left to the browser."""
+    rows = [
+        [
+            entry.mark,
+            entry.since,
+            entry.hand_off.state,
+            entry.hand_off.agent,
+            entry.hand_off.action_id,
+            entry.hand_off.reason,
+            entry.summary.company_name,
+            entry.summary.project_name,
+        ]
+        for entry in entries
+    ]
+    text = _written([rows, shown])
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One line; `tone` as components/_notice.html has it."""
+
+    text: str
+    tone: str = "human"
+
+
+def page_notice(page: QueuePage, names: Mapping[str, str]) -> Notice | None:
+    """What was not looked at. `names` are those of the companies in scope, by id."""
+    parts = []
+    if not names:
+        parts.append(
+            "No companies are known yet. The indexer adds them, or an administrator runs manage.py companies discover."
+        )
+    if page.incomplete:
+        listed = ", ".join(names.get(company_id, company_id) for company_id in page.incomplete)
+        parts.append(
+            f"Looked at {page.looked_at} conversations. There are more in {listed} than one page can read, so "
+            "somebody waiting there may not be listed."
+        )
+    if page.thin:
+        found = len(page.entries)
+        words = {0: "none of them matches", 1: "1 of them matches"}.get(found, f"{found} of them match")
+        parts.append(f"Searched the {page.looked_at} who have waited longest: {words}. There are more to search.")
+    if page.left_out:
+        parts.append(f"{len(page.left_out)} more companies were not searched. Choose one in the filter.")
+    return Notice(" ".join(parts)) if parts else None
+
+
+# Of no conversation in a tab, of one, and of several.
+_HEADINGS = {
+    WAITING: ("Nobody is waiting", "1 person is waiting", "{} people are waiting"),
+    MINE: ("You hold no conversation", "You hold 1 conversation", "You hold {} conversations"),
+    COLLEAGUES: (
+        "Colleagues hold no conversation",
+        "Colleagues hold 1 conversation",
+        "Colleagues hold {} conversations",
+    ),
+    OVERRIDDEN: ("Nothing was overridden", "1 take-over was overridden", "{} take-overs were overridden"),
+}
+_UNCOUNTED = {
+    WAITING: "Who is waiting",
+    MINE: "What you hold",
+    COLLEAGUES: "What colleagues hold",
+    OVERRIDDEN: "What was overridden",
+}
+
+
+def heading(tab: str, count: Count | None, *, partial: bool) -> str:
+    """How many a tab lists, in words; `partial`: not all was looked at, so that nothing found is no "nobody"."""
+    if count is None:
+        return _UNCOUNTED[tab]
+    none, one, several = _HEADINGS[tab]
+    if count.number == 0 and not count.more:
+        return ("Nobody found waiting" if tab == WAITING else "Nothing found") if partial else none
+    return one if count.number == 1 and not count.more else several.format(count)
+
+
+def indexer_notice(*, indexed: bool, now: datetime) -> Notice | None:
+    """What to know of the index behind the page, which was read from it or not; None where all is well."""
+    if not indexed:
+        if not index_ready("CONVERSATIONS", INDEX):
+            return Notice(f"Without the index {INDEX}, conversations are looked through one by one.", "")
+        return Notice("The queue's index is not filled yet, so conversations are looked through one by one.", "")
+    health = indexer_health()
+    if health.is_stale:
+        return Notice(health.describe(now), "bad")
+    return Notice(health.describe(now)) if health.is_behind else None

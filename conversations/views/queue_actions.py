@@ -11,10 +11,10 @@ from console.permissions import Permission
 from console.refs import unseal
 from conversations.companies import companies_for
 from conversations.listing import conversation_url, seal_list_context
-from conversations.queue.entries import WAITING
+from conversations.queue.actions import release_mine as release_held
+from conversations.queue.actions import take_longest
 from conversations.queue.form import QueueForm
-from conversations.queue.taking import take_longest
-from conversations.release import release_mine as release_held
+from conversations.queue.pages import WAITING
 
 
 @requires(Permission.HAND_OFF)

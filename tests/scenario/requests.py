@@ -15,16 +15,15 @@ from console.refs import seal
 from console.staff.models import StaffAccount
 from console.store.paging import read_page
 from console.trail.actions import SYSTEM_TRAIL, staff_trail
-from conversations.filters import ConversationFilters
 from conversations.handoff import HandOffAction, allowed_actions, intent_for, seal_intent
 from conversations.listing import seal_list_context
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
-from conversations.queries import ConversationList, of_company, of_recipient, of_reply
+from conversations.panel import since_of
+from conversations.queries import ConversationFilters, ConversationList, of_company, of_recipient, of_reply
 from conversations.reading import hand_off_of, reference_of
 from conversations.timeline.lines import LineKind
 from conversations.timeline.reading import read_timeline
-from conversations.updates import since_of
 from tests.scenario import audit, events, reports, stores, tenant_conversations, tenants
 from tests.scenario import staff as staff_pages
 

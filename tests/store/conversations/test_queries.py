@@ -9,8 +9,7 @@ from console.errors import NotFound, StoreUnavailable
 from console.permissions import Role, Scope, Staff
 from console.schema.definition import create_table_request
 from console.store import presence
-from conversations.filters import ConversationFilters
-from conversations.queries import load_row, of_company, of_recipient, of_reply, read_list, step
+from conversations.queries import ConversationFilters, load_row, of_company, of_recipient, of_reply, read_list, step
 from conversations.reading import reference_of
 from tests.items import conversation
 from tests.tables import create_without_some_indexes

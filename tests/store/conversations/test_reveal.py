@@ -8,7 +8,7 @@ from console.audit.access_log.reading import looks_of_conversation
 from console.permissions import Role, Scope, Staff
 from console.refs import seal
 from conversations.models import Conversation
-from conversations.recipient import answer_of, revealed
+from conversations.panel import answer_of, revealed
 from tests import faults
 from tests.dynamodb import to_dynamodb
 from tests.items import conversation

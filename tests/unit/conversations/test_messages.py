@@ -11,10 +11,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from console.permissions import Role, Scope, Staff
-from conversations.events import Story
 from conversations.messages import StoredMessages
 from conversations.records import Message, Speaker
-from conversations.transcript import transcript
+from conversations.transcript import Story, transcript
 from tests.dynamodb import to_dynamodb
 
 AGENT = Staff("amira.haddad", "Amira Haddad", Role.AGENT, Scope(everything=True))

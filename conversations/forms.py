@@ -16,9 +16,9 @@ from console.search.meanings import is_national
 from console.store.keys import SORT_KEY_BYTES
 from conversations.lookups import LookupFinding, country_codes, find_by_id, find_recipient, find_replies, spellings
 from conversations.queries import FAILED, ConversationFilters
+from conversations.reading import CHANNELS, words
 from conversations.records import ConversationSummary
 
-CHANNELS = {"whatsapp": "WhatsApp", "sms": "SMS", "email": "Email"}
 # The schema names some, writers use others: an open set, to which a page adds what occurs on it.
 STATUSES = (
     *("processing", "initial_message_sent", "awaiting_reply", "processing_reply", "reply_sent", "retry", "completed"),
@@ -28,11 +28,6 @@ _WORD = RegexValidator(re.compile(r"[\w .:/-]+\Z"), "Choose one of the listed va
 
 
 _NO_CHOICE = {"invalid_choice": "Choose one of the listed values."}
-
-
-def words(value: str) -> str:
-    """A stored word as people read it: `initial_message_sent` → `initial message sent`."""
-    return value.replace("_", " ")
 
 
 class ConversationFilter(FilterForm):

@@ -1,7 +1,6 @@
 """Addresses of lists, and the list context: the sealed note of which list a person came from."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from django.urls import NoReverseMatch, reverse
@@ -43,8 +42,7 @@ def url_by_id(conversation_id: str) -> str:
     return f"{reverse('conversation-find')}?{urlencode({'found': seal_list_context(context), 'open': 'one'})}"
 
 
-@dataclass(frozen=True, slots=True)
-class ListLink:
+class ListLink(NamedTuple):
     """Where a list is, and what it is called."""
 
     url: str
@@ -85,16 +83,3 @@ def url_of(name: str, *parts: str) -> str:
         return reverse(name, args=parts)
     except NoReverseMatch:
         return reverse("conversations")
-
-
-class Paths:
-    """The paths of one route for many conversations: each row would look the same address up again."""
-
-    _MARK = "reference"
-
-    def __init__(self, route: str) -> None:
-        self._before, _, self._after = reverse(route, args=[self._MARK]).rpartition(self._MARK)
-
-    def of(self, reference: str) -> str:
-        """The path for one conversation."""
-        return f"{self._before}{reference}{self._after}"

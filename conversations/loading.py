@@ -18,11 +18,10 @@ from console.store.errors import ConditionFailed
 from console.store.keys import PARTITION_KEY_BYTES, SORT_KEY_BYTES
 from console.store.models import TYPE_WORDS
 from conversations.models import Conversation
+from conversations.reading import CHANNELS, OWN_ADDRESSES, own_address
 
 MAX_LINE_BYTES = 4 * 1024 * 1024
-CHANNELS = ("whatsapp", "sms", "email")
 _TIMESTAMPS = ("created_at", "updated_at")
-_OURS = {"whatsapp": "company_whatsapp_number", "sms": "company_sms_number", "email": "company_email"}
 _PYTHON_TYPES: dict[type, str] = {
     str: "S",
     bool: "BOOL",
@@ -117,11 +116,8 @@ def with_reply_keys(plain: dict[str, Any]) -> dict[str, Any]:
     item = {name: value for name, value in plain.items() if not (name.startswith("gsi_") and value in (None, ""))}
     sources = {"gsi_recipient_tel": item.get("recipient_tel"), "gsi_recipient_email": item.get("recipient_email")}
     channel = item.get("channel_method")
-    config = item.get("channel_config")
-    if isinstance(config, dict) and isinstance(channel, str) and channel in _OURS:
-        name = _OURS[channel]
-        inner = config.get(channel)
-        sources[f"gsi_{name}"] = (inner.get(name) if isinstance(inner, dict) else None) or config.get(name)
+    if isinstance(channel, str) and channel in OWN_ADDRESSES:
+        sources[f"gsi_{OWN_ADDRESSES[channel]}"] = own_address(item.get("channel_config"), channel)
     for name, value in sources.items():
         if isinstance(value, str) and value:
             item.setdefault(name, value)

@@ -60,7 +60,7 @@ _PHONE = re.compile(r"(?:\+|00)?\d{5,20}", re.ASCII)
 class LookupHit:
     """One list in which something was found. `kind` and `reference` name its page: recipient, replies, or "" for none.
 
-    `who` is masked; `more` says that the list goes on after these rows.
+    `who` is masked; `more`: the list goes on after these rows.
     """
 
     kind: str
@@ -72,7 +72,7 @@ class LookupHit:
 
 @dataclass(frozen=True, slots=True)
 class LookupFinding:
-    """What a look-up found within the person's scope; `notice` says how far it looked where that was not to the end."""
+    """What a look-up found in scope; `notice` says how far it searched, if not to the end."""
 
     hits: tuple[LookupHit, ...] = ()
     notice: str = ""
@@ -84,10 +84,10 @@ class LookupFinding:
 
 
 def spellings(typed: str) -> tuple[str, ...]:
-    """The ways in which a writer may have stored a typed phone, email or other identifier, likeliest first.
+    """Return how writers may have stored a typed phone number, email or other identifier, likeliest first.
 
-    Phones lose spaces, punctuation, look-alike digits, `00` and a bracketed trunk zero, and are tried with and without
-    `+`; emails are tried as typed and in lower case; anything else only as typed.
+    Phone numbers lose spaces, punctuation, look-alike digits, `00` and a bracketed trunk zero, and are tried with and
+    without `+`; emails are tried as typed and in lower case; anything else only as typed.
     """
     text = unicodedata.normalize("NFKC", typed)
     # Invisible marks come along when a number is copied from a page or a chat.
@@ -112,7 +112,7 @@ def spellings(typed: str) -> tuple[str, ...]:
 
 
 def find_recipient(typed: str, staff: Staff, codes: Sequence[str] = ()) -> LookupFinding:
-    """A recipient's conversations under each spelling, at once: one Query per spelling.
+    """Find a recipient's conversations: one Query for each spelling, in parallel.
 
     `codes` are the country codes to try a national number with.
     """
@@ -125,7 +125,7 @@ def find_recipient(typed: str, staff: Staff, codes: Sequence[str] = ()) -> Looku
 
 
 def country_codes(staff: Staff) -> tuple[str, ...]:
-    """The country codes of the own numbers of the first companies in scope, the most frequent first.
+    """Return the country codes of the own numbers of the first companies in scope, the most frequent first.
 
     One small Query for each company, cached for ten minutes.
     """
@@ -147,9 +147,8 @@ def _codes_of(company_id: str) -> frozenset[str]:
 
 
 def conversations_of(typed: str, staff: Staff) -> tuple[tuple[tuple[str, str], ...], bool]:
-    """Id and company of a recipient's conversations in the person's scope, under each spelling; whether there are more.
-
-    One Query per spelling.
+    """Return id and company of a recipient's conversations in scope, and whether there are more. One Query per
+    spelling.
     """
     lists = [of_recipient(spelling, ConversationFilters(), staff).whole for spelling in spellings(typed)]
     read = parallel(*(partial(first_page, listed, staff, ROWS_PER_HIT) for listed in lists))
@@ -158,16 +157,17 @@ def conversations_of(typed: str, staff: Staff) -> tuple[tuple[tuple[str, str], .
 
 
 def find_replies(channel: str, ours: str, recipient: str, staff: Staff) -> LookupFinding:
-    """The conversations between our number or address and a recipient: one Query per pair of spellings."""
+    """Find the conversations between our number or address and a recipient: one Query per pair of spellings."""
     pairs = [(one, other) for one in spellings(ours) for other in spellings(recipient)]
     found = parallel(*(partial(_reply_hit, channel, one, other, staff) for one, other in pairs))
     return LookupFinding(tuple(hit for hit in found if hit.rows))
 
 
 def find_by_id(conversation_id: str, staff: Staff) -> LookupFinding:
-    """Conversations of that id: by the id index; where that is absent or finds nothing, through company and project.
+    """Find conversations by their id: in the id index, or else by the company and project that the id begins with.
 
-    Also without its recipient, and by the request's part alone, as pages show it: among the newest of companies.
+    An id without its recipient, or the part of the request alone, works too: it is searched among the newest of each
+    company.
     """
     wanted = conversation_id.strip()
     keys, notice = [(channel, wanted) for channel in _keys_by_index(wanted, staff)], ""
@@ -197,7 +197,7 @@ def _hit(kind: str, reference: str, listed: ConversationList, staff: Staff) -> L
 
 
 def _keys_by_index(conversation_id: str, staff: Staff) -> list[str]:
-    """`primary_channel` of the items with that id in scope; none where the index is absent or still being filled."""
+    """`primary_channel` of the items with that id in scope; none where the index is missing or still being filled."""
     query = Conversation.conversation_id_index.query(
         conversation_id,
         page_size=ITEMS_PER_ID,
@@ -214,9 +214,9 @@ def _keys_by_index(conversation_id: str, staff: Staff) -> list[str]:
 
 
 def _keys_by_project(conversation_id: str, staff: Staff) -> tuple[list[tuple[str, str]], str]:
-    """Keys of that id, or of those that go on with the recipient, and how far was looked where not to the end.
+    """Keys of that id, with or without its recipient, and a notice if the search did not reach the end.
 
-    From the company and project that the id begins with, within one page's budget of reads.
+    Reads the company and project that the id begins with, within the budget of one page.
     """
     company_id, _, rest = conversation_id.partition("#")
     project_id = rest.partition("#")[0]
@@ -238,9 +238,9 @@ def _keys_by_project(conversation_id: str, staff: Staff) -> tuple[list[tuple[str
 
 
 def _keys_of_request(request: str, staff: Staff) -> tuple[list[tuple[str, str]], str]:
-    """Keys of the conversations whose id has that between project and recipient, and how far was looked.
+    """Keys of the conversations whose id holds that request, and a notice of how far the search went.
 
-    Among the newest of the first companies in scope: one page's budget of reads for each, side by side.
+    Searches the newest of the first companies in scope, in parallel, within the budget of one page each.
     """
     companies = companies_for(staff)
     asked = companies[:COMPANIES_AT_ONCE]
@@ -270,9 +270,9 @@ MAX_ITEMS = 20
 
 
 def companies_of(conversation_id: str) -> frozenset[str]:
-    """The companies of the conversations with that id; empty where none is known, or the index is not there.
+    """Return the companies of the conversations with that id; empty where none is known or the index is missing.
 
-    One Query of the conversation-id index. Raises the store's errors, never for an absent table or index.
+    One Query of the conversation-id index. Raises the store's errors, but not for a missing table or index.
     """
     # An item without a readable company is in nobody's scope, and so makes the whole trail one of unknown owner.
     owners = [item.get("company_id", {}).get("S", "") for item in _items(conversation_id, "company_id")]
@@ -280,13 +280,13 @@ def companies_of(conversation_id: str) -> frozenset[str]:
 
 
 def recipient_names(conversation_id: str) -> tuple[str, ...]:
-    """The names of the recipients of the conversations with that id. Calls and errors as `companies_of`."""
+    """Return the names of the recipients of the conversations with that id. Calls and errors as `companies_of`."""
     items = map(Conversation.from_raw_data, _items(conversation_id, *RECIPIENT_NAMES))
     return tuple(dict.fromkeys(name for item in items for name in names_of(item)))
 
 
 def _items(conversation_id: str, *attributes: str) -> list[dict[str, Any]]:
-    """These attributes, as DynamoDB JSON, of the conversations with that id."""
+    """Read these attributes, as DynamoDB JSON, of the conversations with that id."""
     if not fits(conversation_id, SORT_KEY_BYTES):
         return []
     try:

@@ -9,7 +9,7 @@ from console.permissions import Permission, Staff
 from console.refs import unseal
 from console.templatetags.console import zone_of
 from conversations.companies import companies_for
-from conversations.forms import CHANNELS, CompanyListFilter, RecipientFilter, bound_lookup
+from conversations.forms import CompanyListFilter, RecipientFilter, bound_lookup
 from conversations.queries import (
     ConversationFilters,
     ConversationList,
@@ -21,6 +21,7 @@ from conversations.queries import (
 )
 from conversations.queue.form import QueueForm
 from conversations.queue.reading import beside
+from conversations.reading import CHANNELS
 from conversations.records import ConversationSummary
 
 

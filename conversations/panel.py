@@ -3,7 +3,6 @@
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from urllib.parse import quote
 
 from console import clock
@@ -17,7 +16,7 @@ from conversations.handoff import HandOffAction, allowed_actions, intent_for, se
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.queries import load_row
-from conversations.reading import hand_off_of, identifier_for
+from conversations.reading import OWN_ADDRESSES, hand_off_of, identifier_for, own_address
 from conversations.records import HandOff, HandOffState
 
 
@@ -177,16 +176,10 @@ def _button(action: HandOffAction, item: Conversation, hand_off: HandOff, staff:
 _NUMBER = re.compile(r"\+?\d{7,15}", re.ASCII)
 _EMAIL = re.compile(r"[^\s@<>\"']{1,64}@[^\s@<>\"']{1,255}")
 _CHANNEL_WORDS = {"whatsapp": "WhatsApp", "sms": "SMS", "email": "email"}
-# Where the company's own number or address is: the copy for the index, else in the channel's configuration.
-_OURS = {
-    "whatsapp": ("gsi_company_whatsapp_number", "company_whatsapp_number"),
-    "sms": ("gsi_company_sms_number", "company_sms_number"),
-    "email": ("gsi_company_email", "company_email"),
-}
 
 
 @dataclass(frozen=True, slots=True)
-class StoreLink:
+class ChannelLink:
     """A link that opens the channel's own application with the recipient."""
 
     label: str
@@ -194,7 +187,7 @@ class StoreLink:
 
 
 @dataclass(frozen=True, slots=True)
-class StoreAnswer:
+class AnswerChannel:
     """How to answer, for the holder: the channel, the company's own number or address, the recipient masked."""
 
     channel: str
@@ -209,13 +202,13 @@ class Revealed:
     number: str = ""
     email: str = ""
     name: str = ""
-    links: tuple[StoreLink, ...] = ()
+    links: tuple[ChannelLink, ...] = ()
 
 
-def answer_of(item: Conversation, staff: Staff) -> StoreAnswer:
+def answer_of(item: Conversation, staff: Staff) -> AnswerChannel:
     """How that person answers in this conversation."""
     channel = channel_of(item)
-    return StoreAnswer(
+    return AnswerChannel(
         channel=_CHANNEL_WORDS.get(channel, redact(text_of(item.plain("channel_method") or ""))[:40]),
         ours=_ours(item, channel),
         masked=identifier_for(item.primary_channel, staff),
@@ -239,19 +232,19 @@ def channel_of(item: Conversation) -> str:
     return value.strip().lower() if isinstance(value, str) else ""
 
 
-def _links(number: str, email: str, channel: str) -> list[StoreLink]:
+def _links(number: str, email: str, channel: str) -> list[ChannelLink]:
     links = []
     digits = _number(number)
     # Without its country code a number opens nobody, or somebody else, in WhatsApp.
     if digits and not digits.startswith("0"):
-        links.append(StoreLink("Open in WhatsApp", f"https://wa.me/{digits}"))
+        links.append(ChannelLink("Open in WhatsApp", f"https://wa.me/{digits}"))
     if digits:
-        links.append(StoreLink("Write an SMS", f"sms:{digits}" if digits.startswith("0") else f"sms:+{digits}"))
+        links.append(ChannelLink("Write an SMS", f"sms:{digits}" if digits.startswith("0") else f"sms:+{digits}"))
     if channel == "sms":
         links.reverse()
     if _EMAIL.fullmatch(email):
         links.insert(
-            0 if channel == "email" else len(links), StoreLink("Write an email", f"mailto:{quote(email, safe='@')}")
+            0 if channel == "email" else len(links), ChannelLink("Write an email", f"mailto:{quote(email, safe='@')}")
         )
     return links
 
@@ -268,20 +261,8 @@ def _stored(item: Conversation, name: str) -> str:
 
 
 def _ours(item: Conversation, channel: str) -> str:
-    names = _OURS.get(channel)
-    if names is None:
-        return ""
-    return _stored(item, names[0]) or _named(item.plain("channel_config"), names[1])
-
-
-def _named(configuration: Any, name: str, depth: int = 0) -> str:
-    """A text of that name in a configuration: at its top, or below the channel that it is for."""
-    if not isinstance(configuration, dict) or depth > 3:
-        return ""
-    value = configuration.get(name)
-    if isinstance(value, str) and value.strip():
-        return value.strip()
-    return next((found for each in configuration.values() if (found := _named(each, name, depth + 1))), "")
+    name = OWN_ADDRESSES.get(channel)
+    return "" if name is None else _stored(item, f"gsi_{name}") or own_address(item.plain("channel_config"), channel)
 
 
 # How often an open page asks. Each answer costs one read of the item, which may be large.
@@ -299,7 +280,7 @@ class Updates:
     messages: int = 0
     hand_off: str = ""
     panel: Panel | None = None
-    answer: StoreAnswer | None = None
+    answer: AnswerChannel | None = None
 
 
 def since_of(item: Conversation, hand_off: HandOff) -> str:

@@ -45,7 +45,7 @@ FAILED = "failed"
 
 
 def is_of_status(stored: Any, status: str) -> bool:
-    """Whether a stored status is the one that is asked for; `failed` is all that begin with it as a word."""
+    """Return whether a stored status is the one asked for; `failed` covers every status that begins with `failed_`."""
     if stored == status:
         return True
     return status == FAILED and isinstance(stored, str) and stored.startswith(f"{FAILED}_")
@@ -68,20 +68,20 @@ class ConversationFilters:
 
     @property
     def is_empty(self) -> bool:
-        """True when nothing is filtered."""
+        """Whether nothing is filtered."""
         return self == ConversationFilters()
 
     @property
     def has_dates(self) -> bool:
-        """Whether creation is bounded."""
+        """Whether dates of creation are filtered."""
         return self.since is not None or self.until is not None
 
     def without(self, *names: str) -> "ConversationFilters":
-        """The filters that are left when others are served by an index."""
+        """Drop the filters that an index serves."""
         return replace(self, **{name: getattr(_NONE, name) for name in names})
 
     def matches(self, item: Conversation) -> bool:
-        """Whether an item passes. Timestamps are compared as instants; one that cannot be read matches no range."""
+        """Whether an item passes. Timestamps are compared as instants; an unreadable one matches no range."""
         return (
             (not self.status or is_of_status(item.plain("conversation_status"), self.status))
             and (not self.channel or item.plain("channel_method") == self.channel)
@@ -99,7 +99,7 @@ class ConversationFilters:
         )
 
     def binding(self) -> str:
-        """The filters as text, to bind cursors to."""
+        """Return the filters as text, to bind cursors to."""
         return repr(self)
 
 
@@ -123,9 +123,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ConversationList:
-    """A list and how it is read. `fallback` is read where the index of `source` is absent; `notice` is said then.
+    """A list and how to read it. `fallback` is read where the index of `source` is missing, and `notice` is shown then.
 
-    `tail` is what the index cannot hold (items that lack its key), read after the last page.
+    `tail` holds the items that lack the index's key; it is read after the last page.
     """
 
     source: PageSource[Conversation]
@@ -135,17 +135,17 @@ class ConversationList:
 
     @property
     def whole(self) -> "ConversationList":
-        """The same conversations as one list, in whatever order."""
+        """The same conversations as one list, in any order."""
         return self.fallback if self.tail is not None and self.fallback is not None else self
 
 
 def of_company(
     company_id: str, filters: ConversationFilters, staff: Staff, project_id: str = "", *, in_time: bool = True
 ) -> ConversationList:
-    """A company's conversations, or a project's, latest activity first; one that says nothing of its last is not in it.
+    """List the conversations of a company or project, latest activity first; items without `updated_at` are not in it.
 
-    A project is looked for among its company's, within the budget of reads. Not `in_time`, or without the index: in
-    the order of the company/project index (none of time), which holds each project in one piece.
+    A project is filtered out of its company, within the budget of reads. Not `in_time`, or without the index, the list
+    follows the company/project index, which holds each project in one piece but in no order of time.
     """
     ranges = ((project_id, project_id),) if project_id else ()
     in_one_piece = ConversationList(_source(company_id, filters, staff, CompanyProjectIndex.Meta.index_name, ranges))
@@ -164,16 +164,16 @@ def of_company(
 
 
 def of_reply(channel: str, ours: str, recipient: str, staff: Staff) -> ConversationList:
-    """The conversations between our number or address and a recipient's, as the platform finds them for a reply."""
+    """List the conversations between our number or address and a recipient, as the platform finds them for a reply."""
     return ConversationList(
         _source(ours, ConversationFilters(), staff, REPLY_INDEXES[channel], ((recipient, recipient),))
     )
 
 
 def of_recipient(primary_channel: str, filters: ConversationFilters, staff: Staff) -> ConversationList:
-    """A recipient's conversations. The first filter among dates, status, channel and task is served by its index.
+    """List a recipient's conversations. An index serves the first filter among dates, status, channel and task.
 
-    Without one of these: newest first, and last those that say nothing of when they were created.
+    Without one of these filters: newest first, then those without `created_at`.
     """
     everything = ConversationList(_source(primary_channel, filters, staff))
     chosen = _local_index(filters)
@@ -195,7 +195,7 @@ def of_recipient(primary_channel: str, filters: ConversationFilters, staff: Staf
 
 
 def _local_index(filters: ConversationFilters) -> tuple[str, Ranges, tuple[str, ...]] | None:
-    """The index of the first filter, the ranges to read of it, and the filters that need no second look."""
+    """The index of the first filter, the ranges to read of it, and the filters that it serves completely."""
     if filters.has_dates:
         # Dates are looked at again as instants: the index compares them as text.
         return CreatedAtIndex.Meta.index_name, created_ranges(filters), ()
@@ -211,7 +211,7 @@ def _local_index(filters: ConversationFilters) -> tuple[str, Ranges, tuple[str, 
 
 
 def created_ranges(filters: ConversationFilters) -> Ranges:
-    """The ranges of text that hold every spelling of the instants between the filters' dates, newest first."""
+    """Return the ranges of text that hold every spelling of the instants between two dates, newest first."""
     low = "0" if filters.since is None else f"{_utc(filters.since - _OTHER_OFFSETS):%Y-%m-%d}"
     high = "9" if filters.until is None else f"{_utc(filters.until + _OTHER_OFFSETS):%Y-%m-%d}"
     iso = (low, high + _AFTER)
@@ -223,7 +223,7 @@ def created_ranges(filters: ConversationFilters) -> Ranges:
 
 
 def read_list(listed: ConversationList, staff: Staff, cursor: str = "") -> Page:
-    """One page of a list as records, with a notice of what it could not do. Raises the store's errors."""
+    """Read one page of a list as records, with a notice of what could not be done. Raises the store's errors."""
     read, notice = _with_fallback(listed, lambda source: read_page(source, staff.username, cursor))
     items = list(read.items)
     if listed.tail is not None and not read.next and not notice:
@@ -237,26 +237,26 @@ def read_list(listed: ConversationList, staff: Staff, cursor: str = "") -> Page:
 
 
 def any_of(listed: ConversationList, staff: Staff) -> ConversationSummary | None:
-    """One row of a list, or None where it has none for this person (or none within the budget of reads)."""
+    """Return one row of a list, or None when this person sees none within the budget of reads."""
     read = first_page(listed.whole, staff, PAGE_SIZE)
     return summary_of(read.items[0]) if read.items else None
 
 
 def first_page(listed: ConversationList, staff: Staff, size: int) -> PageRead[Conversation]:
-    """The first rows of a list. Raises the store's errors, in words where the list's index is absent."""
+    """Read the first rows of a list. Raises the store's errors, and `StoreUnavailable` where its index is missing."""
     return _with_fallback(listed, lambda source: read_page(source, staff.username, size=size))[0]
 
 
 def step(listed: ConversationList, item: Conversation, *, back: bool) -> ConversationSummary | None:
-    """The row after an item of a list, or before it; None at its end. One small Query, a few where it is filtered."""
+    """Return the row after (or before) an item of a list; None at its end. One small Query, a few with filters."""
     found, _ = _with_fallback(listed, lambda source: read_neighbour(source, item, back=back))
     return None if found is None else summary_of(found)
 
 
 def load_row(reference: str, staff: Staff, *more: str) -> Conversation:
-    """A conversation with the attributes of a list row, and `more`. Raises `NotFound` when absent, gone or not theirs.
+    """Load the attributes of a list row, and `more`, with one strongly consistent GetItem.
 
-    One strongly consistent GetItem.
+    Raises `NotFound` when the conversation is absent, past its TTL or out of scope.
     """
     primary_channel, conversation_id = unseal("conversation", reference, 2)
     item = load_key(primary_channel, conversation_id, staff, *more)
@@ -266,7 +266,7 @@ def load_row(reference: str, staff: Staff, *more: str) -> Conversation:
 
 
 def load_key(primary_channel: str, conversation_id: str, staff: Staff, *more: str) -> Conversation | None:
-    """As `load_row`, by the key; None where there is nothing for this person."""
+    """Load as `load_row` does, by the key; None instead of `NotFound`."""
     try:
         item = Conversation.get(
             primary_channel,
@@ -291,7 +291,7 @@ ROW_ATTRIBUTES = (
 
 
 def is_visible(item: Conversation, staff: Staff) -> bool:
-    """Whether an item lies in a person's scope; without a company it is for scope "all" only."""
+    """Whether an item is in scope; without a company it is in scope "all" only."""
     return staff.scope.covers_company(item.company_id)
 
 
@@ -318,7 +318,7 @@ def _source(
 
 
 def _with_fallback(listed: ConversationList, read: Callable[[PageSource[Conversation]], T]) -> tuple[T, str]:
-    """What `read` gives for the list, and a notice where its index is absent and another way was taken."""
+    """Return what `read` gives for the list, and the notice if its index is missing and the fallback was read."""
     try:
         return read(listed.source), ""
     except (NotAccepted, TableMissing) as error:

@@ -173,6 +173,11 @@ class Message:
     extra: Extra | None = None
     is_message = True
 
+    @property
+    def line(self) -> str:
+        """The text of all blocks in one line."""
+        return " ".join(" ".join(block.text or block.label for block in self.blocks).split())
+
 
 @dataclass(frozen=True, slots=True)
 class Marker:

@@ -16,7 +16,7 @@ from console.bidi import spelled_out
 from console.errors import ConsoleError, NotFound, TableMissing
 from console.permissions import Permission, Staff
 from console.personal_searches import count_reveal, pseudonym_of
-from console.redaction import excerpt, without_names
+from console.redaction import cut, excerpt, without_names
 from console.refs import unseal
 from console.schema.tables import table_name
 from console.search.meanings import Meaning, MeaningKind
@@ -32,7 +32,7 @@ from conversations.models import Conversation
 from conversations.panel import Revealed, revealed
 from conversations.queries import ConversationFilters, any_of, load_row, of_recipient
 from conversations.queue.unread import note_seen
-from conversations.reading import hand_off_of, identifier_for, is_gone, names_of, recipients_of
+from conversations.reading import hand_off_of, identifier_for, is_gone, names_of
 from conversations.records import HandOff, agent_shown
 from conversations.timeline.lines import LineKind
 from conversations.timeline.reading import Timeline, read_timeline
@@ -44,9 +44,9 @@ REVEALED = "Personal data can be shown", "you cannot reveal anything"
 
 @dataclass(frozen=True, slots=True)
 class OpenedConversation:
-    """A conversation opened by one person. `is_raw`: on record, and the role may see it as it is; else redacted.
+    """A conversation opened by one person. `is_raw`: recorded, and the role may read it without redaction.
 
-    `trail_notice` is a line on what the trail could not tell.
+    `trail_notice` says what the trail could not tell.
     """
 
     reference: str
@@ -62,7 +62,7 @@ class OpenedConversation:
 
 
 def load_conversation(reference: str, staff: Staff) -> Conversation:
-    """The conversation of a sealed reference, without its messages, if it is in the person's scope.
+    """Load the conversation of a sealed reference without its messages, if it is in scope.
 
     One strongly consistent GetItem. Raises `Forbidden` (role), `NotFound` (bad reference, no such item, past its TTL,
     out of scope: all the same), and the store's errors.
@@ -92,10 +92,11 @@ def _load(reference: str, staff: Staff) -> tuple[Conversation, dict[str, Any] | 
 
 
 def open_conversation(reference: str, staff: Staff, *, with_state: bool = True) -> OpenedConversation:
-    """Open a conversation to read it: one GetItem, then in parallel the entry in the trail, the trail, state, switches.
+    """Open a conversation to read it: one GetItem, then the new entry, the trail, the state and the switches in
+    parallel.
 
-    The entry (once per person, conversation and hour) is written before anything is returned; where it cannot be
-    written, nothing is; where there is no trail at all, everything is redacted. Raises as `load_conversation`.
+    The entry (one for each person, conversation and hour) is written before anything is returned. If it cannot be
+    written, this raises; if there is no trail at all, everything is redacted. Raises as `load_conversation`.
     """
     item, messages = _load(reference, staff)
     now = clock.now()
@@ -111,7 +112,7 @@ def open_conversation(reference: str, staff: Staff, *, with_state: bool = True) 
     return OpenedConversation(
         reference=reference,
         item=item,
-        stored=StoredMessages.of(messages, recipients_of(item), names_of(item)),
+        stored=StoredMessages.of(messages, names_of(item)),
         hand_off=hand_off,
         story=story_of(entries, hand_off, staff.username),
         state=with_switches(*results[2:4]) if with_state else StatePanel(),
@@ -123,7 +124,7 @@ def open_conversation(reference: str, staff: Staff, *, with_state: bool = True) 
 
 
 def _record_opened(item: Conversation, staff: Staff, *, raw: bool) -> bool:
-    """Put on record that it is opened; False where this environment has no trail, and then nothing is shown raw."""
+    """Record that it was opened; False where there is no trail, and then nothing may be shown raw."""
     payload = {"shown": "raw" if raw else "redacted"}
     try:
         record_once_an_hour(_entry(item, staff, Action.TRANSCRIPT_OPENED, payload))
@@ -143,7 +144,7 @@ def _entry(item: Conversation, staff: Staff, action: Action, payload: dict[str, 
 
 
 def _hand_offs(item: Conversation) -> tuple[tuple[HandOffEntry, ...], str]:
-    """Hand-off entries, and one line where some or all could not be read."""
+    """Hand-off entries, and a notice if some or all could not be read."""
     try:
         entries, complete = hand_off_entries(item.conversation_id, item.company_id or "")
     except ConsoleError:
@@ -154,9 +155,9 @@ def _hand_offs(item: Conversation) -> tuple[tuple[HandOffEntry, ...], str]:
 
 
 def reveal(reference: str, staff: Staff) -> tuple[Conversation, Revealed]:
-    """The recipient in full, counted and on record first.
+    """Return the recipient in full, counted and recorded first.
 
-    Raises as `open_conversation`; `Forbidden` without the permission, `TooManyAttempts` after too many of a day.
+    Raises as `open_conversation`; `Forbidden` without the permission, `TooManyAttempts` after too many in a day.
     """
     staff.require(Permission.PII_REVEAL)
     item = load_conversation(reference, staff)
@@ -172,7 +173,7 @@ def reveal(reference: str, staff: Staff) -> tuple[Conversation, Revealed]:
 
 
 def open_raw(reference: str, staff: Staff) -> tuple[Conversation, str]:
-    """The whole item as JSON text for admins, without personal data and credentials; on record as opened redacted."""
+    """Return the whole item as JSON text without personal data and credentials, recorded as opened redacted."""
     staff.require(Permission.SYSTEM_READ)
     item, messages = _load(reference, staff)
     _record_opened(item, staff, raw=False)
@@ -189,13 +190,13 @@ def open_raw(reference: str, staff: Staff) -> tuple[Conversation, str]:
 def timeline(
     reference: str, staff: Staff, kinds: Sequence[LineKind], cursor: str = "", at: str = ""
 ) -> tuple[Conversation, Timeline]:
-    """One page of a conversation's timeline, as `read_timeline`. Messages in it are on record as a transcript opened.
+    """Read one page of a conversation's timeline as `read_timeline` does; messages in it count as a transcript opened.
 
     Raises as `load_conversation`; `Forbidden` without `audit:read`.
     """
     staff.require(Permission.AUDIT_READ)
     item, messages = _load(reference, staff)
-    stored = StoredMessages.of(messages, recipients_of(item), names_of(item))
+    stored = StoredMessages.of(messages, names_of(item))
     record_opened = partial(_record_opened, item, staff, raw=staff.can(Permission.TRANSCRIPT_RAW))
     return item, read_timeline(item, stored, staff, kinds, record_opened=record_opened, cursor=cursor, at=at)
 
@@ -206,7 +207,7 @@ RAW_LENGTH = 280
 
 @dataclass(frozen=True, slots=True)
 class LastMessage:
-    """What a row shows of the last message: redacted, unless the reader's role may see transcripts. "" for none."""
+    """The last message as a row shows it: redacted unless the role may read transcripts. "" for none."""
 
     text: str
     speaker: str = ""
@@ -214,36 +215,19 @@ class LastMessage:
 
 
 def last_message(reference: str, staff: Staff) -> LastMessage:
-    """One GetItem; for roles that see transcripts raw also the entry in the trail that opening one makes.
+    """Load the last message for a list row: one GetItem, and an entry for roles that read transcripts.
 
-    The entry is written before the text is returned. Where there is no trail, everyone gets the redacted excerpt.
-    Raises `NotFound` (absent, gone or out of scope) and the store's errors.
+    The entry is written before the text is returned; without a trail everyone gets the redacted excerpt. Raises
+    `NotFound` (absent, past its TTL or out of scope) and the store's errors.
     """
-    item = load_row(reference, staff, "messages", "recipient_tel", "recipient_email")
+    item = load_row(reference, staff, "messages")
     stored = StoredMessages.of(item.raw.get("messages"))
     if not len(stored):
         return LastMessage("")
     message = stored.message(len(stored), raw=True)
-    text = " ".join(" ".join(block.text or block.label for block in message.blocks).split())
-    shown = text if len(text) <= RAW_LENGTH else text[: RAW_LENGTH - 1] + "…"
-    if not (staff.can(Permission.TRANSCRIPT_RAW) and _recorded(item, staff)):
-        shown = excerpt(text, names=names_of(item))
-    return LastMessage(shown, message.speaker_name, message.at)
-
-
-def _recorded(item: Conversation, staff: Staff) -> bool:
-    entry = TrailEntry(
-        trail=conversation_trail(item.conversation_id),
-        action=Action.TRANSCRIPT_OPENED,
-        actor=Actor.of(staff),
-        company_id=item.company_id or "",
-        payload={"shown": "raw"},
-    )
-    try:
-        record_once_an_hour(entry)
-    except TableMissing:
-        return False
-    return True
+    if staff.can(Permission.TRANSCRIPT_RAW) and _record_opened(item, staff, raw=True):
+        return LastMessage(cut(message.line, RAW_LENGTH), message.speaker_name, message.at)
+    return LastMessage(excerpt(message.line, names=names_of(item)), message.speaker_name, message.at)
 
 
 HOUR = timedelta(hours=1)
@@ -252,7 +236,7 @@ ALL_STORES, CONVERSATIONS = "all stores", "conversations"
 
 
 def note_look(recipient: str, staff: Staff, stores: str) -> None:
-    """Put on record that somebody looked a person up in `stores`: once an hour, under a keyed pseudonym.
+    """Record that somebody looked a person up in `stores`, once an hour, under a keyed pseudonym.
 
     In all stores it counts as a reveal. Raises `TooManyAttempts`, `NoTrail`, and the store's errors.
     """
@@ -268,12 +252,12 @@ def note_look(recipient: str, staff: Staff, stores: str) -> None:
 
 
 def look_up(reference: str, staff: Staff) -> tuple[str, Results]:
-    """The recipient of a sealed reference as `identifier_for` shows it, and what every store that the person may read
-    holds of it.
+    """Search every store that the person may read for a recipient; return the recipient as `identifier_for` shows it,
+    too.
 
-    The entry (once per person, recipient and hour, in the person's own trail, under a keyed pseudonym) is written
-    first, and it counts as a reveal. Raises `Forbidden` without `pii:reveal`, `NotFound` for a recipient without a
-    conversation in scope, `TooManyAttempts`, `NoTrail`, and the store's errors of what goes before the search.
+    The entry (one for each person, recipient and hour, in the person's own trail, under a keyed pseudonym) is written
+    first and counts as a reveal. Raises `Forbidden` without `pii:reveal`, `NotFound` for a recipient without a
+    conversation in scope, `TooManyAttempts`, `NoTrail`, and the store's errors before the search.
     """
     staff.require(Permission.CONVERSATION_READ)
     staff.require(Permission.PII_REVEAL)

@@ -43,7 +43,7 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class HandOffChange:
-    """One change of who has the conversation: from `at` on it is in `state`. `actor` is "" for the platform."""
+    """A change of who has the conversation: in `state` from `at` on. `actor` is "" for the platform."""
 
     at: datetime
     state: HandOffState
@@ -52,26 +52,26 @@ class HandOffChange:
     detail: str = ""
 
     def marker(self) -> Marker:
-        """As it stands between messages."""
+        """Return the marker that stands between messages."""
         tone = "ai" if self.state is HandOffState.AI else "human"
         return Marker("event", self.text, self.at, self.detail, tone)
 
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """All known events, oldest first. `open_end` is False where the last of them no longer holds, for unknown reasons.
+    """All known changes, oldest first. `open_end` is False if the platform ended the last one at an unknown time.
 
-    Then the platform ended that hand-off at a time that nobody wrote down, and nothing is said of what came after.
+    Then nothing is said of messages that came after it.
     """
 
     events: tuple[HandOffChange, ...] = ()
     open_end: bool = True
 
     def during(self, at: datetime) -> str:
-        """What a message of the AI at that instant broke into: "held", "waiting", or "" for no hand-off.
+        """Return which hand-off a message of the AI at that instant broke into: "held", "waiting", or "" for none.
 
-        Strictly after the hand-off began and before it ended; a message of the very instant of a take-over still
-        belongs to the time before it, and the AI may say that it has asked for a human.
+        Strictly after the hand-off began and before it ended. A message at the very instant of a take-over counts as
+        before it, and the AI may announce that it has asked for a human.
         """
         before = [event for event in self.events if event.at < at]
         if not before or before[-1].state is HandOffState.AI:
@@ -87,7 +87,7 @@ class Story:
 
 
 def story_of(entries: Iterable[HandOffEntry], hand_off: HandOff, viewer: str) -> Story:
-    """The events of a conversation as `viewer` (a username) reads them ("You took over")."""
+    """Collect the changes of a conversation as `viewer` (a username) reads them ("You took over")."""
     events = [
         event for entry in sorted(entries, key=lambda each: each.at) if (event := _of_entry(entry, hand_off, viewer))
     ]
@@ -98,13 +98,13 @@ def story_of(entries: Iterable[HandOffEntry], hand_off: HandOff, viewer: str) ->
 
 
 def events_of_item(entries: Iterable[HandOffEntry], hand_off: HandOff, viewer: str) -> tuple[HandOffChange, ...]:
-    """The events that the item tells and none of these entries does: the platform hands off without entries."""
+    """Return the changes that the item tells and no entry does: the platform hands off without entries."""
     events = [event for entry in entries if (event := _of_entry(entry, hand_off, viewer))]
     return tuple(_of_item(events, hand_off, viewer))
 
 
 def _of_entry(entry: HandOffEntry, hand_off: HandOff, viewer: str) -> HandOffChange | None:
-    """An entry that succeeded: it says so, or the item bears its id while the answer is still outstanding."""
+    """The change of an entry that succeeded, or that the item proves while its outcome is still pending."""
     applied = entry.outcome == Result.SUCCESS or (
         entry.outcome == Result.PENDING and bool(entry.action_id) and entry.action_id == hand_off.action_id
     )
@@ -122,7 +122,7 @@ def _of_entry(entry: HandOffEntry, hand_off: HandOff, viewer: str) -> HandOffCha
 
 
 def _of_item(events: Sequence[HandOffChange], hand_off: HandOff, viewer: str) -> list[HandOffChange]:
-    """What the item says and no entry tells."""
+    """The changes that the item tells and no entry does."""
     if hand_off.state is HandOffState.AI:
         return []
     found = []
@@ -143,7 +143,7 @@ def _tells(events: Sequence[HandOffChange], at: datetime, *states: HandOffState)
 
 
 def _with_waits(events: Sequence[HandOffChange]) -> Iterable[HandOffChange]:
-    """Who takes a waiting conversation is told after how long; the wait goes on through releases."""
+    """Add how long the customer had waited to each take-over; a release does not end the wait."""
     asked: datetime | None = None
     for event in events:
         if event.state is HandOffState.AI:
@@ -172,10 +172,10 @@ def transcript(
     before: int | None = None,
     around: str = "",
 ) -> Transcript:
-    """The latest messages; or those before the message of number `before`; or those around the anchor `around`.
+    """Return the latest messages, those before number `before`, or those around the anchor `around`.
 
-    Redacted unless `raw`. Days are those of the reader's time zone. An unknown
-    anchor or number gives the latest messages.
+    Redacted unless `raw`. Days are those of the reader's time zone. An unknown anchor or number gives the latest
+    messages.
     """
     first, last = _bounds(stored, before, around)
     page = _TranscriptPage(staff, stored.last_time_before(first))
@@ -192,7 +192,7 @@ def transcript(
 
 
 def with_breaks(messages: Iterable[Message | Marker], staff: Staff) -> tuple[Message | Marker, ...]:
-    """Messages and markers, which are in order, with the day breaks and gaps between them that a reader sees."""
+    """Put day breaks and gaps between messages and markers, which come in order."""
     page = _TranscriptPage(staff, None)
     for each in messages:
         if isinstance(each, Message):
@@ -203,7 +203,7 @@ def with_breaks(messages: Iterable[Message | Marker], staff: Staff) -> tuple[Mes
 
 
 class _TranscriptPage:
-    """Collects messages and events in order, with the breaks between them in the reader's time zone."""
+    """Collects messages and changes in order, with day breaks and gaps in the reader's time zone."""
 
     def __init__(self, staff: Staff, previous: datetime | None) -> None:
         self.items: list[Message | Marker] = []
@@ -213,17 +213,17 @@ class _TranscriptPage:
         self.last_message = previous
 
     def add_event(self, event: HandOffChange) -> None:
-        """A change of the hand-off."""
+        """Add a change of the hand-off."""
         self.add_marker(event.marker())
 
     def add_marker(self, marker: Marker) -> None:
-        """What stands between messages, after a day marker where it is the first of its day."""
+        """Add a marker, after a day break if it is the first of its day."""
         if marker.at is not None:
             self._pass_to(marker.at)
         self.items.append(marker)
 
     def add_message(self, message: Message) -> None:
-        """A message, after a gap marker where a long silence went before it."""
+        """Add a message, after a gap if there was a long silence before it."""
         if message.at is not None:
             if self.last_message is not None and message.at - self.last_message >= GAP:
                 text = f"{silence(message.at - self.last_message)} without a message"
@@ -251,7 +251,7 @@ def _bounds(stored: StoredMessages, before: int | None, around: str) -> tuple[in
 
 
 def _events_of_window(stored: StoredMessages, story: Story, first: int, last: int) -> list[HandOffChange]:
-    """The events that stand between this window's messages: after those before it, and before those after it."""
+    """The changes between this window's messages: after those before it, and before those after it."""
     since = stored.last_time_before(first)
     until = stored.last_time_before(last + 1) if last < len(stored) else None
     return [
@@ -267,10 +267,10 @@ def _marked(message: Message, story: Story) -> Message:
 
 
 def earlier_text(earlier: int) -> str:
-    """What the link to earlier messages says, of which there are so many."""
+    """Label the link to the earlier messages."""
     return f"Show {min(WINDOW, earlier)} earlier of {earlier}"
 
 
 def silence(span: timedelta) -> str:
-    """A long silence in words: whole hours, then whole days."""
+    """Put a long silence in words: whole hours, then whole days."""
     return clock.format_span(timedelta(seconds=span.total_seconds() // 3600 * 3600))

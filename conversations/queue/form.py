@@ -11,8 +11,8 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from console.redaction import cut
-from conversations.forms import CHANNELS
 from conversations.queue.pages import NO_REASON, TABS, QueueEntry, QueueFilters, mark_of_reason
+from conversations.reading import CHANNELS
 
 COMPANIES_OFFERED = 500
 REASON_LENGTH = 60

@@ -17,14 +17,12 @@ from console.store.batches import batch_get
 from console.store.connection import call
 from console.store.values import plain
 from conversations.messages import StoredMessages
-from conversations.models import Conversation
 from conversations.queue.pages import QueueEntry
-from conversations.reading import recipients_of
 
 logger = logging.getLogger(__name__)
 
 KEPT = timedelta(days=30)
-_MESSAGES = ("primary_channel", "conversation_id", "messages", "recipient_tel", "recipient_email")
+_MESSAGES = ("primary_channel", "conversation_id", "messages")
 
 
 def note_seen(username: str, reference: str) -> None:
@@ -82,10 +80,8 @@ def _with_updates(entries: Sequence[QueueEntry], seen: dict[str, datetime]) -> l
     wanted = [{"primary_channel": channel, "conversation_id": each} for channel, each in keys]
     updates = []
     for raw in batch_get("CONVERSATIONS", wanted, _MESSAGES):
-        item = Conversation.from_raw_data(raw)
-        reference = keys[item.primary_channel, item.conversation_id]
-        stored = StoredMessages.of(raw.get("messages"), recipients_of(item))
-        at = stored.last_by_customer
+        reference = keys[raw["primary_channel"]["S"], raw["conversation_id"]["S"]]
+        at = StoredMessages.of(raw.get("messages")).last_by_customer
         if at is not None and at > seen[reference]:
             updates.append(reference)
     return updates

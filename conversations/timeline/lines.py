@@ -90,7 +90,7 @@ def of_message(stored: StoredMessages, number: int, *, raw: bool) -> Line:
     """A message as one line; redacted unless `raw`."""
     # As it is first: a number broken over lines or parts is only masked as a whole in the one line that it becomes.
     message = stored.message(number, raw=True)
-    text = " ".join(" ".join(block.text or block.label for block in message.blocks).split())
+    text = message.line
     return Line(
         kind=LineKind.MESSAGE,
         at=message.at,

@@ -1,8 +1,7 @@
 """Lists of conversations: companies and projects, a company's or project's, a recipient's, and those of a reply."""
 
 from contextlib import suppress
-from datetime import datetime
-from typing import Any, TypedDict
+from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpResponse
@@ -22,15 +21,13 @@ from console.templatetags.console import zone_of
 from console.trail.recording import NoTrail
 from conversations.companies import Company, companies_for, company_named, projects_of
 from conversations.forms import (
-    CHANNELS,
     LOOKUPS,
     CompanyFilter,
     CompanyListFilter,
     ConversationFilter,
     RecipientFilter,
-    words,
 )
-from conversations.listing import Paths, seal_list_context, url_of
+from conversations.listing import seal_list_context, url_of
 from conversations.queries import (
     FAILED,
     ConversationFilters,
@@ -42,7 +39,7 @@ from conversations.queries import (
     read_list,
 )
 from conversations.queue.counting import waits_in
-from conversations.reading import identifier_for
+from conversations.reading import CHANNELS, identifier_for, words
 from conversations.records import ConversationSummary, HandOffState, Page
 from conversations.services import CONVERSATIONS, look_up, note_look
 from conversations.views.conversation import not_for_prefetch
@@ -51,67 +48,43 @@ COMPANIES_SHOWN = 100
 _CHANNEL_ICONS = {"whatsapp": "whatsapp", "sms": "sms", "email": "mail", "web": "web", "teams": "team", "slack": "team"}
 
 
-class ConversationRow(TypedDict):
-    """One row of a list; a dict, because that is what templates look into first. An address that is "" has no page.
+def rows_of(summaries: tuple[ConversationSummary, ...], context: dict[str, Any], staff: Staff) -> list[dict[str, Any]]:
+    """Build the rows of conversations/_rows.html, each linked with the list's context.
 
-    The customer is `name`, which may need two lines, and `identifier`, which stays in one.
+    The customer is `name`, which may wrap, and `identifier`, which does not. An address that is "" has no page.
     """
-
-    url: str
-    last_message_url: str
-    name: str
-    identifier: str
-    short_id: str
-    channel: str
-    channel_icon: str
-    project_name: str
-    project_url: str
-    status: str
-    status_tone: str
-    state: str
-    state_tone: str
-    state_icon: str
-    reason: str
-    updated_at: datetime | None
-    flaws: str
-
-
-def rows_of(summaries: tuple[ConversationSummary, ...], context: dict[str, Any], staff: Staff) -> list[ConversationRow]:
-    """The rows of a list for conversations/_rows.html, each linked with the list's context."""
     query = "?" + urlencode({"in": seal_list_context(context)})
-    pages, last_messages = Paths("conversation"), Paths("conversation-last-message")
-    places = {(summary.company_id, summary.project_id) for summary in summaries}
-    projects = {place: url_of("project", *place) if place[1] else "" for place in places}
     rows = []
     for summary in summaries:
         name, dot, identifier = summary.who.rpartition(" · ")
-        status = summary.status
+        status, project = summary.status, summary.project_id
         state, tone, icon = _state(summary, staff)
-        row = ConversationRow(
-            url=pages.of(summary.reference) + query,
-            last_message_url=last_messages.of(summary.reference) + query,
-            name=name + dot,
-            identifier=identifier,
-            short_id=summary.short_id,
-            channel=CHANNELS.get(summary.channel, summary.channel),
-            channel_icon=_CHANNEL_ICONS.get(summary.channel.lower(), "conversations"),
-            project_name=summary.project_name,
-            project_url=projects[summary.company_id, summary.project_id],
-            status=words(status),
-            status_tone="bad" if is_of_status(status, FAILED) else "good" if status == "completed" else "",
-            state=state,
-            state_tone=tone,
-            state_icon=icon,
-            reason=summary.hand_off.reason if summary.hand_off.flag else "",
-            updated_at=summary.updated_at,
-            flaws="; ".join(summary.drift),
+        rows.append(
+            {
+                "url": reverse("conversation", args=[summary.reference]) + query,
+                "last_message_url": reverse("conversation-last-message", args=[summary.reference]) + query,
+                "name": name + dot,
+                "identifier": identifier,
+                "short_id": summary.short_id,
+                "channel": CHANNELS.get(summary.channel, summary.channel),
+                "channel_icon": _CHANNEL_ICONS.get(summary.channel.lower(), "conversations"),
+                "project_name": summary.project_name,
+                "project_url": url_of("project", summary.company_id, project) if project else "",
+                "status": words(status),
+                "status_tone": "bad" if is_of_status(status, FAILED) else "good" if status == "completed" else "",
+                "state": state,
+                "state_tone": tone,
+                "state_icon": icon,
+                "reason": summary.hand_off.reason if summary.hand_off.flag else "",
+                "updated_at": summary.updated_at,
+                "flaws": "; ".join(summary.drift),
+            }
         )
-        rows.append(row)
     return rows
 
 
 def _state(summary: ConversationSummary, staff: Staff) -> tuple[str, str, str]:
-    """Who has the conversation: words, tone and icon."""
+    """Say who has the conversation: words, tone and icon."""
     agent = summary.hand_off.agent
     whose = "you" if agent == staff.username else summary.hand_off.agent_shown
     match summary.hand_off.state:
@@ -227,7 +200,7 @@ def recipient(request: StaffRequest, ref: str) -> HttpResponse:
 
 
 def looks_url(ref: str, staff: Staff) -> str:
-    """Where it stands who looked at the person of a sealed recipient; "" for who does not review."""
+    """Return the page of who looked this recipient up; "" for people who do not review."""
     return reverse("audit-looks-recipient", args=[ref]) if staff.can(Permission.AUDIT_REVIEW) else ""
 
 
@@ -289,7 +262,7 @@ def _url(path: str, values: dict[str, str], cursor: str = "") -> str:
 @require_safe
 @not_for_prefetch
 def elsewhere(request: StaffRequest, ref: str) -> HttpResponse:
-    """Every store that the person may read is asked at once; that it was is on record."""
+    """Ask every store that the person may read, and put the search on record."""
     who, results = look_up(ref, request.staff)
     context = {
         "who": who,

@@ -5,11 +5,12 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, TypedDict
+from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.cache import get_conditional_response
 from django.utils.http import quote_etag
 from django.views.decorators.http import require_safe
@@ -23,23 +24,21 @@ from console.store.presence import index_ready
 from console.store.streams import Keyset
 from console.trail.recording import new_action_id, read_only_reason
 from conversations.companies import companies_for
-from conversations.forms import CHANNELS
-from conversations.listing import Paths, seal_list_context
-from conversations.panel import Button, is_forgotten, primary_button
+from conversations.listing import seal_list_context
+from conversations.panel import is_forgotten, primary_button
 from conversations.queue import counting
-from conversations.queue.counting import waits_of
 from conversations.queue.form import QueueForm
 from conversations.queue.pages import COLLEAGUES, MINE, OVERRIDDEN, WAITING, Count, QueueEntry, QueuePage
 from conversations.queue.reading import INDEX, indexer_health, is_indexed, read_tab
 from conversations.queue.unread import unread_of
-from conversations.reading import customer_of
-from conversations.records import ConversationSummary, HandOff, HandOffState
+from conversations.reading import CHANNELS, customer_of
+from conversations.records import HandOff, HandOffState
 
 TABS = ((WAITING, "Waiting"), (MINE, "Mine"), (COLLEAGUES, "With colleagues"), (OVERRIDDEN, "Overridden"))
-# How often an open page asks whether something changed. Without the index each answer costs a look through everything.
+# How often an open page asks for changes. Without the index each answer searches every company.
 POLL_SECONDS, THIN_POLL_SECONDS = 8, 60
 LONG_WAIT, MIDDLE_WAIT = timedelta(hours=2), timedelta(minutes=15)
-# So much of a tag tells the versions of one row apart.
+# Letters of a tag that tell the versions of one row apart.
 _VERSION = 10
 
 
@@ -63,27 +62,6 @@ class Wait:
     words: str
     at_least: bool
     tone: str
-
-
-class QueueRow(TypedDict):
-    """One row; a dict, because that is what templates look into first.
-
-    `wait` is None where nothing tells how long; `who` is the customer and `holder` the colleague as this person may see
-    them; `button` the usual action, if there is one; `version` tells whether the row has changed.
-    """
-
-    summary: ConversationSummary
-    url: str
-    action_url: str
-    version: str
-    wait: Wait | None
-    who: str
-    channel: str
-    holder: str
-    is_unread: bool
-    is_forgotten: bool
-    is_overridden: bool
-    button: Button | None
 
 
 @requires(Permission.HAND_OFF)
@@ -125,7 +103,7 @@ def queue(request: StaffRequest) -> HttpResponseBase:
 
 
 def _tag(page: QueuePage, shown: dict[str, Any]) -> str:
-    """Of this address alone: what the filters are is no part of it."""
+    """The tag of what this address shows."""
     now = clock.now()
     tones = [_tone(entry.hand_off.waited(now)) for entry in page.entries]
     numbers = {tab: str(count) for tab, count in shown["numbers"].items()}
@@ -157,28 +135,31 @@ def _context(request: StaffRequest, page: QueuePage, form: QueueForm, shown: dic
     }
 
 
-def _rows(page: QueuePage, list_context: str, staff: Staff, now: datetime, unread: frozenset[str]) -> list[QueueRow]:
+def _rows(
+    page: QueuePage, list_context: str, staff: Staff, now: datetime, unread: frozenset[str]
+) -> list[dict[str, Any]]:
+    """Build the rows of conversations/_queue_list.html; `version` tells whether a row has changed."""
     query = "?" + urlencode({"in": list_context})
-    pages, actions = Paths("conversation"), Paths("conversation-hand-off")
     rows = []
     for entry in page.entries:
         summary, hand_off = entry.summary, entry.hand_off
         is_unread = summary.reference in unread
-        row = QueueRow(
-            summary=summary,
-            url=pages.of(summary.reference) + query,
-            action_url=actions.of(summary.reference),
-            version=tag_of([entry], is_unread)[:_VERSION],
-            wait=_wait(hand_off, now),
-            who=customer_of(entry.item, staff),
-            channel=CHANNELS.get(summary.channel, summary.channel),
-            holder="you" if hand_off.agent == staff.username else hand_off.agent_shown,
-            is_unread=is_unread,
-            is_forgotten=is_forgotten(hand_off, now),
-            is_overridden=hand_off.state is HandOffState.OVERRIDDEN,
-            button=primary_button(entry.item, hand_off, staff),
+        rows.append(
+            {
+                "summary": summary,
+                "url": reverse("conversation", args=[summary.reference]) + query,
+                "action_url": reverse("conversation-hand-off", args=[summary.reference]),
+                "version": tag_of([entry], is_unread)[:_VERSION],
+                "wait": _wait(hand_off, now),
+                "who": customer_of(entry.item, staff),
+                "channel": CHANNELS.get(summary.channel, summary.channel),
+                "holder": "you" if hand_off.agent == staff.username else hand_off.agent_shown,
+                "is_unread": is_unread,
+                "is_forgotten": is_forgotten(hand_off, now),
+                "is_overridden": hand_off.state is HandOffState.OVERRIDDEN,
+                "button": primary_button(entry.item, hand_off, staff),
+            }
         )
-        rows.append(row)
     return rows
 
 
@@ -213,7 +194,7 @@ def waiting_times(request: StaffRequest) -> HttpResponse:
     """How long people wait now in each company and project in scope."""
     names = {company.company_id: company.name for company in companies_for(request.staff)}
     form = QueueForm(request.GET)
-    found = waits_of(names)
+    found = counting.waits_of(names)
     context = {
         "companies": [
             (names[waits.company_id], form.url_of(WAITING, company=waits.company_id), waits) for waits in found
@@ -227,9 +208,9 @@ def waiting_times(request: StaffRequest) -> HttpResponse:
 def _numbers(
     page: QueuePage, form: QueueForm, company_ids: list[str], staff: Staff, *, first: bool, polls: bool
 ) -> dict[str, Count]:
-    """How many each tab lists. A page that holds all of its tab needs no count, and one read of counts at most is made.
+    """Count what each tab lists. A page that holds all of its tab needs no read.
 
-    With filters only what was read is counted. What people hold is counted when an open page asks for updates.
+    With filters only what was read counts. What people hold is counted when an open page asks for updates.
     """
     tab, filtered = form.chosen_tab, bool(form.values())
     if page.totals is not None:
@@ -244,26 +225,16 @@ def _numbers(
     return numbers
 
 
-# Each row has a tag of its own; json.dumps would make an encoder for each.
-_written = json.JSONEncoder(sort_keys=True, default=str).encode
-
-
 def tag_of(entries: Iterable[QueueEntry], *shown: Any) -> str:
-    """A short digest of rows and of whatever else is shown (any JSON value); ages in words are left to the browser."""
+    """Digest rows and whatever else is shown (any JSON values), without ages: the browser keeps them fresh."""
     rows = [
-        [
-            entry.mark,
-            entry.since,
-            entry.hand_off.state,
-            entry.hand_off.agent,
-            entry.hand_off.action_id,
-            entry.hand_off.reason,
-            entry.summary.company_name,
-            entry.summary.project_name,
-        ]
+        (
+            *(entry.mark, entry.since, entry.summary.company_name, entry.summary.project_name),
+            *(entry.hand_off.state, entry.hand_off.agent, entry.hand_off.action_id, entry.hand_off.reason),
+        )
         for entry in entries
     ]
-    text = _written([rows, shown])
+    text = json.dumps([rows, shown], sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
@@ -276,7 +247,7 @@ class Notice:
 
 
 def page_notice(page: QueuePage, names: Mapping[str, str]) -> Notice | None:
-    """What was not looked at. `names` are those of the companies in scope, by id."""
+    """Say what was not searched. `names` are those of the companies in scope, by id."""
     parts = []
     if not names:
         parts.append(
@@ -317,7 +288,7 @@ _UNCOUNTED = {
 
 
 def heading(tab: str, count: Count | None, *, partial: bool) -> str:
-    """How many a tab lists, in words; `partial`: not all was looked at, so that nothing found is no "nobody"."""
+    """Say how many a tab lists. `partial`: not everything was searched, so "nobody" would be too much to say."""
     if count is None:
         return _UNCOUNTED[tab]
     none, one, several = _HEADINGS[tab]
@@ -327,7 +298,7 @@ def heading(tab: str, count: Count | None, *, partial: bool) -> str:
 
 
 def indexer_notice(*, indexed: bool, now: datetime) -> Notice | None:
-    """What to know of the index behind the page, which was read from it or not; None where all is well."""
+    """Say what is wrong with the index behind the page; None when all is well."""
     if not indexed:
         if not index_ready("CONVERSATIONS", INDEX):
             return Notice(f"Without the index {INDEX}, conversations are looked through one by one.", "")

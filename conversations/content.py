@@ -31,7 +31,7 @@ def first_of(entry: dict[str, Any], *names: str) -> Any:
 
 
 def blocks_of(entry: dict[str, Any], *, raw: bool) -> tuple[tuple[Block, ...], tuple[str, ...]]:
-    """The blocks of a message, redacted unless `raw`, and what was wrong with its content. Never raises."""
+    """Return the blocks of a message, redacted unless `raw`, and what was wrong with its content. Never raises."""
     reader = _ContentReader(raw=raw)
     blocks = list(reader.parts(_field(entry, *CONTENT)))
     for name in ("function_call", "tool_calls"):
@@ -48,7 +48,7 @@ class _ContentReader:
         self.raw = raw
 
     def parts(self, content: Any, depth: int = 0) -> Iterator[Block]:
-        """Blocks of a content of any shape."""
+        """Yield the blocks of content of any shape."""
         if content is None or content == "":
             return
         if isinstance(content, list | tuple):
@@ -63,7 +63,7 @@ class _ContentReader:
             yield Block("text", self.protect(text_of(content)))
 
     def part(self, part: dict[str, Any]) -> Iterator[Block]:
-        """Blocks of one typed part."""
+        """Yield the blocks of one typed part."""
         kind = text_of(part.get("type") or "").lower()
         if kind == "code":
             yield Block("code", self.protect(text_of(first_of(part, "code", "text"))), self.label(part.get("language")))
@@ -79,19 +79,19 @@ class _ContentReader:
             yield self.data(part, kind)
 
     def calls(self, value: Any) -> Iterator[Block]:
-        """What the AI asked its tools to do: one call, or a list of them."""
+        """Yield what the AI asked its tools to do: one call, or a list of them."""
         for each in (value if isinstance(value, list) else [value])[:MAX_PARTS]:
             yield self.call(each) if isinstance(each, dict) else self.data(each)
 
     def call(self, part: dict[str, Any]) -> Block:
-        """One call of a tool or function, its arguments as a tree."""
+        """Return the call of a tool or function, its arguments as a tree."""
         function = part["function"] if isinstance(part.get("function"), dict) else part
         kind = "tool_use" if part.get("type") == "tool_use" else "function_call"
         arguments = _from_json(_field(function, "input", "arguments"))
         return Block(kind, label=self.label(function.get("name")), data=self.tree(arguments))
 
     def result(self, part: dict[str, Any]) -> Block:
-        """What a tool answered."""
+        """Return a tool's answer."""
         value = _from_json(_field(part, "content", "output"))
         label = self.label(first_of(part, "name", "tool_use_id"))
         if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
@@ -102,16 +102,16 @@ class _ContentReader:
         return Block("tool_result", label=label, data=self.tree(value))
 
     def data(self, value: Any, kind: str = "") -> Block:
-        """Anything unknown, as a tree."""
+        """Return anything unknown as a tree."""
         return Block("data", label=self.label(kind), data=self.tree(value))
 
     def tree(self, value: Any) -> Any:
-        """A tree without credentials, redacted where the reader must not see it raw."""
+        """Return a tree without credentials, redacted unless `raw`."""
         value = mask_credentials(value)
         return tree_of(value if self.raw else redact_value(value))
 
     def label(self, value: Any) -> str:
-        """A short name, always redacted."""
+        """Return a short name, always redacted."""
         return redact(text_of(value)[:120]) if value not in (None, "") else ""
 
 
@@ -121,7 +121,7 @@ def _field(part: dict[str, Any], *names: str) -> Any:
 
 
 def _text_in(part: dict[str, Any]) -> str | None:
-    """The text of a text part: plain, or {"value": …} as some writers nest it."""
+    """The text of a text part: plain, or nested as {"value": …}."""
     value = first_of(part, "text", "content")
     if isinstance(value, dict):
         value = value.get("value")
@@ -129,7 +129,7 @@ def _text_in(part: dict[str, Any]) -> str | None:
 
 
 def _reference(part: dict[str, Any]) -> str:
-    """What an image, file or recording is called, as text: the console never loads it."""
+    """The name of an image, file or recording. The console never loads it."""
     source: Any = part
     for _ in range(3):
         inner = first_of(source, "image_url", "file", "source", "image", "document")
@@ -154,7 +154,7 @@ def _size(source: dict[str, Any]) -> str:
 
 
 def _from_json(value: Any) -> Any:
-    """Arguments and results often are JSON as text."""
+    """Arguments and results are often JSON as text."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
             return json.loads(value)

@@ -39,10 +39,10 @@ _NAMES = {Speaker.CUSTOMER: "Customer", Speaker.AI: "AI", Speaker.HUMAN: "Human"
 
 @dataclass(frozen=True)
 class StoredMessages:
-    """The stored entries, oldest first, unread. `typed`: they are DynamoDB JSON; else plain Python out of JSON text.
+    """The stored entries, oldest first, unread. `typed`: they are DynamoDB JSON, not plain Python from JSON text.
 
-    `notice` says what a reader must know of the whole attribute, `drift` how it differs from the schema's list ("" for
-    nothing). `names` are the recipient's names, masked in what is shown redacted.
+    `notice` is what a reader must know of the whole attribute, `drift` how it differs from the schema's list ("" for
+    none). `names` are the recipient's names, which redacted messages mask.
     """
 
     entries: Sequence[Any] = ()
@@ -75,12 +75,12 @@ class StoredMessages:
         return len(self.entries)
 
     def entry(self, number: int) -> Any:
-        """One entry as plain Python; `number` counts from 1."""
+        """Return one entry as plain Python; `number` counts from 1."""
         stored = self.entries[number - 1]
         return plain(stored) if self.typed else well_formed(stored)
 
     def _peek(self, number: int, *names: str) -> Any:
-        """The first of these fields that an entry has, without reading the rest of it."""
+        """The first of these fields that holds anything, without reading the rest of the entry."""
         stored = self.entries[number - 1]
         if self.typed:
             stored = stored.get("M")
@@ -93,11 +93,11 @@ class StoredMessages:
         return _speaker(self._peek(number, "role"))[0]
 
     def at(self, number: int) -> datetime | None:
-        """When an entry was written, where it says so."""
+        """Return when an entry was written, if it says so."""
         return clock.parse_instant(self._peek(number, *_TIME))
 
     def last_time_before(self, number: int) -> datetime | None:
-        """The time of the nearest entry before this one that has a time; looks back a little way only."""
+        """Return the time of the nearest of the `_LOOKED_BACK` earlier entries that has one."""
         for earlier in range(number - 1, max(0, number - _LOOKED_BACK), -1):
             if (moment := self.at(earlier)) is not None:
                 return moment
@@ -113,12 +113,12 @@ class StoredMessages:
 
     @cached_property
     def first_by_ai(self) -> int:
-        """Number of the first entry by the AI; 0 where there is none."""
+        """Number of the AI's first entry; 0 for none."""
         return next((number for number in range(1, len(self) + 1) if self._role(number) is Speaker.AI), 0)
 
     @cached_property
     def _identities(self) -> list[str]:
-        """What each anchor is made of: its `entry_id`, told apart from the same id before it; else its number."""
+        """What each anchor is made of: the id, counted if it occurs twice, or else the number of the entry."""
         seen: dict[str, int] = {}
         identities = []
         for number in range(1, len(self) + 1):
@@ -132,11 +132,11 @@ class StoredMessages:
         return identities
 
     def anchor(self, number: int) -> str:
-        """A short name for permalinks: the same as long as the entry is there, and no other's."""
+        """Return a short name for permalinks, which stays with the entry and is unique."""
         return _digest(self._identities[number - 1], settings.SECRET_KEY)
 
     def number_of(self, anchor: str) -> int:
-        """The number of the entry with that anchor, or 0. Anchors made before the last change of key are found too."""
+        """Return the number of the entry with that anchor, or 0. Anchors made with an earlier key still work."""
         for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
             for number, identity in enumerate(self._identities, 1):
                 if _digest(identity, secret) == anchor:
@@ -144,7 +144,7 @@ class StoredMessages:
         return 0
 
     def message(self, number: int, *, raw: bool) -> Message:
-        """One entry as a record; everything in it is redacted unless `raw`. Never raises."""
+        """Return one entry as a record, redacted unless `raw`. Never raises."""
         entry = self.entry(number)
         names = () if raw else self.names
         if not isinstance(entry, dict):
@@ -187,7 +187,7 @@ class StoredMessages:
 
 
 def _speaker(role: Any) -> tuple[Speaker, str, tuple[str, ...]]:
-    """Who wrote an entry, the name where that is nobody known, and what was odd about it."""
+    """Who wrote an entry, their name if the role is unknown, and what was odd."""
     if role is None or role == "":
         return Speaker.UNKNOWN, "", ("it does not say who wrote it",)
     name = text_of(role).strip()[:200]
@@ -216,7 +216,7 @@ def _digest(identity: str, secret: str) -> str:
 
 @lru_cache(maxsize=4)
 def _anchor_key(secret: str) -> bytes:
-    """Keyed, because message ids of WhatsApp are telephone numbers in disguise."""
+    """Keyed, because WhatsApp derives message ids from phone numbers."""
     return hashlib.sha256(b"message anchor\0" + secret.encode()).digest()
 
 
@@ -229,7 +229,7 @@ def _tokens(entry: dict[str, Any]) -> dict[str, int]:
 
 
 def _whole(value: Any) -> int | None:
-    """A count as int, also from text; None for what is none or absurd."""
+    """Read a count, also from text; None if there is none, or an absurd one."""
     if value is None or isinstance(value, bool | dict | list):
         return None
     try:

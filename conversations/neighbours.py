@@ -28,7 +28,9 @@ from conversations.records import ConversationSummary
 def neighbour(
     context: dict[str, Any] | None, reference: str, staff: Staff, *, back: bool
 ) -> ConversationSummary | None:
-    """The conversation beside one in the list of a context, or None at its end. Raises `NotFound` and store errors."""
+    """Return the conversation next to one in the list of a context; None at its end. Raises `NotFound` and store
+    errors.
+    """
     match context:
         case {"list": "queue"}:
             return _beside_in_queue(context or {}, reference, staff, back=back)
@@ -40,7 +42,7 @@ def neighbour(
 
 
 def _list_of(context: dict[str, Any] | None, staff: Staff) -> ConversationList | None:
-    """The list that a context names, if it is one and in scope."""
+    """The list that a context names, if it is a list and in scope."""
     filters = _filters(context, staff)
     try:
         match context:
@@ -82,7 +84,7 @@ def _query(values: dict[str, Any]) -> QueryDict:
 def _beside_in_queue(
     context: dict[str, Any], reference: str, staff: Staff, *, back: bool
 ) -> ConversationSummary | None:
-    """The row beside one of the queue's tab as it is now; none for roles without a queue."""
+    """The row next to one in a tab of the queue as it is now; none for roles without a queue."""
     if not staff.can(Permission.HAND_OFF):
         return None
     values = context.get("filters")
@@ -97,7 +99,7 @@ def _beside_in_queue(
 
 
 def _beside(rows: tuple[ConversationSummary, ...], reference: str, *, back: bool) -> ConversationSummary | None:
-    """The neighbour in a short list; from a conversation that has left it, on to its first."""
+    """The neighbour in a short list; the first row for a conversation that has left it."""
     places = {row.reference: place for place, row in enumerate(rows)}
     if reference not in places:
         return rows[0] if rows and not back else None

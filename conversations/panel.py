@@ -22,7 +22,7 @@ from conversations.records import HandOff, HandOffState
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """One action of the panel: `token` is the sealed intent of its form. `key` is its letter on the keyboard."""
+    """One action of the panel: `token` is the sealed intent of its form, `key` its keyboard shortcut."""
 
     action: str
     label: str
@@ -36,13 +36,13 @@ class Button:
 
     @property
     def asks_first(self) -> bool:
-        """Whether its key asks before it acts: a key is easily hit, and what was given up may go to another."""
+        """Whether its shortcut asks first: keys are easily hit, and a conversation given up may go to somebody else."""
         return self.action == HandOffAction.HAND_BACK
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """What the panel says and actions. `holds`: the person has it, and is shown how to answer."""
+    """What the panel says, and its buttons. `holds`: the person has the conversation and sees how to answer."""
 
     title: str
     state: HandOffState
@@ -57,7 +57,7 @@ class Panel:
 
     @property
     def asks_note(self) -> bool:
-        """Whether a note may be left with one of the buttons."""
+        """Whether a note can be left with one of the buttons."""
         return any(button.asks_note for button in self.buttons)
 
 
@@ -86,7 +86,7 @@ _KEYS = {
 
 
 def panel_for(item: Conversation, hand_off: HandOff, staff: Staff, now: datetime) -> Panel:
-    """The panel of one conversation for one person. Each button carries a fresh action id in its sealed intent."""
+    """Build the panel of one conversation for one person. Each button seals a fresh action id."""
     is_mine = hand_off.agent == staff.username
     actions = () if read_only_reason() else allowed_actions(hand_off, staff)
     return Panel(
@@ -105,12 +105,12 @@ def panel_for(item: Conversation, hand_off: HandOff, staff: Staff, now: datetime
 
 
 def holds(hand_off: HandOff, staff: Staff) -> bool:
-    """Whether a person has a conversation now: no longer once the platform overrode that."""
+    """Whether a person has a conversation now; no longer once the platform overrode them."""
     return hand_off.state is HandOffState.HELD and hand_off.agent == staff.username
 
 
 def primary_button(item: Conversation, hand_off: HandOff, staff: Staff) -> Button | None:
-    """The usual action, for a row of a list; None where there is none, or one that asks for words."""
+    """Return the usual action for a row of a list, or None if there is none or it needs a reason."""
     if read_only_reason():
         return None
     for action in allowed_actions(hand_off, staff):
@@ -126,7 +126,7 @@ def _is_primary(action: HandOffAction, hand_off: HandOff, staff: Staff) -> bool:
 
 
 def is_forgotten(hand_off: HandOff, now: datetime) -> bool:
-    """Whether somebody has held it for longer than a working day (12 hours): most likely forgotten overnight."""
+    """Whether somebody has held it for more than 12 hours: most likely forgotten overnight."""
     return bool(hand_off.agent) and hand_off.taken_at is not None and (now - hand_off.taken_at).total_seconds() > 43_200
 
 
@@ -188,7 +188,7 @@ class ChannelLink:
 
 @dataclass(frozen=True, slots=True)
 class AnswerChannel:
-    """How to answer, for the holder: the channel, the company's own number or address, the recipient masked."""
+    """How the holder answers: the channel, the company's own number or address, and the recipient masked."""
 
     channel: str
     ours: str
@@ -197,7 +197,7 @@ class AnswerChannel:
 
 @dataclass(frozen=True, slots=True)
 class Revealed:
-    """The recipient in full. Only for the answer to an audited reveal: never stored, cached or put into a URL."""
+    """The recipient in full. Only for the answer to a recorded reveal: never stored, cached or put into a URL."""
 
     number: str = ""
     email: str = ""
@@ -206,7 +206,7 @@ class Revealed:
 
 
 def answer_of(item: Conversation, staff: Staff) -> AnswerChannel:
-    """How that person answers in this conversation."""
+    """Return how this person answers in this conversation."""
     channel = channel_of(item)
     return AnswerChannel(
         channel=_CHANNEL_WORDS.get(channel, redact(text_of(item.plain("channel_method") or ""))[:40]),
@@ -216,7 +216,7 @@ def answer_of(item: Conversation, staff: Staff) -> AnswerChannel:
 
 
 def revealed(item: Conversation) -> Revealed:
-    """Number, email and name as stored, whatever their type, with the links to write to them."""
+    """Return number, email and name as stored, whatever their type, with links to write to them."""
     number = _stored(item, "recipient_tel") or (item.primary_channel if _number(item.primary_channel) else "")
     email = _stored(item, "recipient_email") or (item.primary_channel if _EMAIL.fullmatch(item.primary_channel) else "")
     names = (_stored(item, "recipient_first_name"), _stored(item, "recipient_last_name"))
@@ -227,7 +227,7 @@ def revealed(item: Conversation) -> Revealed:
 
 
 def channel_of(item: Conversation) -> str:
-    """The channel's name in lower case; "" where it is not text."""
+    """Return the channel in lower case; "" if it is not text."""
     value = item.plain("channel_method")
     return value.strip().lower() if isinstance(value, str) else ""
 
@@ -250,7 +250,7 @@ def _links(number: str, email: str, channel: str) -> list[ChannelLink]:
 
 
 def _number(text: str) -> str:
-    """The digits of a telephone number; "" for anything else."""
+    """The digits of a phone number; "" for anything else."""
     compact = re.sub(r"[\s().-]", "", text)
     return compact.lstrip("+") if _NUMBER.fullmatch(compact) else ""
 
@@ -271,9 +271,9 @@ POLL_SECONDS = 12
 
 @dataclass(frozen=True, slots=True)
 class Updates:
-    """What is new. `since` is what the page then says that it knows; `messages` is how many came; `hand_off` is words.
+    """What is new. `since` is what the page then knows; `messages` is how many came; `hand_off` says what happened.
 
-    `panel` and `answer` are given where the hand-off has changed.
+    `panel` and `answer` come with a change of the hand-off.
     """
 
     since: str
@@ -284,7 +284,7 @@ class Updates:
 
 
 def since_of(item: Conversation, hand_off: HandOff) -> str:
-    """What a page knows of a conversation, in letters that tell nothing: the hand-off, and the item's last change."""
+    """Digest what a page knows of a conversation: the hand-off, and the item's last change."""
     return "-".join(keyed_digest(each)[:16] for each in _known(item, hand_off))
 
 
@@ -293,10 +293,10 @@ def _known(item: Conversation, hand_off: HandOff) -> tuple[str, str]:
 
 
 def updates_of(reference: str, staff: Staff, since: str, shown: int | None) -> Updates | None:
-    """What came after `since`, for a page that knows of `shown` messages; None where nothing did.
+    """Return what came after `since` for a page that shows `shown` messages, or None if nothing did.
 
-    Where `shown` is None, nothing is told of messages. One GetItem without the messages; one more, to count
-    them, where the item was changed. Raises as `load_row`.
+    Without `shown`, messages are not counted. One GetItem without the messages, and one with them if the item changed.
+    Raises as `load_row`.
     """
     item = load_row(reference, staff, "hand_off_note", "channel_config")
     hand_off = hand_off_of(item)

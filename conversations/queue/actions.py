@@ -23,10 +23,10 @@ ROUNDS = 3
 
 
 def take_longest(company_ids: Iterable[str], filters: QueueFilters, action_id: str, staff: Staff) -> QueueEntry | None:
-    """Take the conversation that has waited longest among those that the filters let through; None if nobody waits.
+    """Take the conversation that has waited longest among those that pass the filters; None if nobody waits.
 
     `action_id` comes with the form: the same form sent again finds what it took. Raises `Forbidden`, and the store's
-    errors; after one that leaves open what happened, sending the form again settles it.
+    errors; if one leaves the outcome open, sending the form again settles it.
     """
     staff.require(Permission.HAND_OFF)
     companies = list(company_ids)
@@ -64,9 +64,9 @@ Keys = list[tuple[str, str]]
 def keys_held_by(
     username: str, company_ids: Iterable[str], reads_per_company: int = READS_PER_COMPANY
 ) -> Iterator[tuple[Keys, int]]:
-    """Primary channel and conversation id of what a person holds, and how many companies were not read to their end.
+    """Yield the keys of what a person holds, and how many companies were not read to their end.
 
-    `COMPANIES_AT_ONCE` companies at a time. Raises the store's errors.
+    Reads `COMPANIES_AT_ONCE` companies at a time. Raises the store's errors.
     """
     wanted = list(dict.fromkeys(company_ids))
     indexed = is_indexed()
@@ -104,7 +104,7 @@ COMPANIES_OF_PAGE = 500
 
 
 def release_mine(staff: Staff) -> ReleaseReport:
-    """Release everything that a person holds in the companies of their scope, within what a page may read."""
+    """Release everything that a person holds in their scope, within what a page may read."""
     companies = [company.company_id for company in companies_for(staff)]
     asked = companies[:COMPANIES_OF_PAGE]
     report = _release(staff.username, Actor.of(staff), asked, READS_PER_COMPANY)
@@ -112,11 +112,10 @@ def release_mine(staff: Staff) -> ReleaseReport:
 
 
 def release_everything_of(username: str, actor: Actor) -> None:
-    """Release, in the name of who disabled it, what an account holds in any known company.
+    """Release what an account holds in any known company, in the name of whoever disabled it.
 
-    Raises `StoreUnavailable` if something is left.
-
-    Its scope may have been narrowed since it took something: every company of the registry is looked through too.
+    Its scope may have been narrowed since it took something, so every company of the registry is searched. Raises
+    `StoreUnavailable` if something is left.
     """
     staff = accounts.get(username).as_staff()
     anywhere = replace(staff, scope=replace(staff.scope, everything=True))

@@ -40,7 +40,7 @@ _ATTRIBUTES = ("primary_channel", "conversation_id", "company_id", "hand_off_to_
 
 @cached_for(SECONDS)
 def waiting_in_company(company_id: str) -> Count:
-    """How many wait for a human in a company. Raises the store's errors."""
+    """Count who waits for a human in a company. Raises the store's errors."""
     if not is_indexed():
         return _looked_through(company_id)[0]
     answer = call("Query", **index_query(waiting_in(company_id), ("hand_off_to_human", "ttl"), COUNTED))
@@ -55,7 +55,7 @@ def waiting_in_company(company_id: str) -> Count:
 
 @cached_for(SECONDS)
 def held_in_company(company_id: str) -> Held:
-    """What people hold in a company. Raises the store's errors."""
+    """Count what people hold in a company. Raises the store's errors."""
     if not is_indexed():
         return _looked_through(company_id)[1]
     answer = call("Query", **index_query(held_in(company_id), _ATTRIBUTES, HELD_COUNTED))
@@ -72,14 +72,14 @@ def _looked_through(company_id: str) -> tuple[Count, Held]:
 
 
 def waiting(company_ids: Iterable[str]) -> Count:
-    """How many wait in all these companies; beyond `COMPANIES_AT_ONCE` of them it is "so many and more"."""
+    """Count who waits in all these companies; with more than `COMPANIES_AT_ONCE` of them the count is "at least"."""
     asked, left_out = at_once(company_ids)
     counts = parallel(*(partial(waiting_in_company, company_id) for company_id in asked))
     return sum(counts, Count(more=bool(left_out)))
 
 
 def held(company_ids: Iterable[str], username: str, *, read: bool) -> dict[str, Count]:
-    """How many the tabs of held conversations list for a person; empty unless cached where it may not `read`."""
+    """Count what the tabs of held conversations list for a person; {} unless cached where it may not `read`."""
     asked, left_out = at_once(company_ids)
     if read:
         found = parallel(*(partial(held_in_company, company_id) for company_id in asked))
@@ -108,7 +108,7 @@ _WAIT_ATTRIBUTES = (
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """The waits of those who wait now: how many, and the middle, the 90th of 100 and the longest of their waits."""
+    """How many wait now, and the median, the 90th percentile and the longest of their waits."""
 
     count: int
     median: timedelta | None
@@ -117,7 +117,7 @@ class Waits:
 
     @classmethod
     def of(cls, entries: Iterable[QueueEntry], now: datetime) -> "Waits":
-        """Out of rows; one that nothing tells the wait of is counted only."""
+        """Summarize rows; a row without a known wait is only counted."""
         rows = list(entries)
         waits = sorted(wait for entry in rows if (wait := entry.hand_off.waited(now)) is not None)
         if not waits:
@@ -129,7 +129,7 @@ class Waits:
 
 @dataclass(frozen=True, slots=True)
 class CompanyWaits:
-    """Of one company, in all and by project id (with the project's name). `complete`: nobody waits who was not read."""
+    """The waits in one company, in all and by project (id and name). `complete`: everybody who waits was read."""
 
     company_id: str
     total: Waits
@@ -137,13 +137,13 @@ class CompanyWaits:
     complete: bool
 
     def waiting_in(self, project_id: str) -> int:
-        """How many wait in a project."""
+        """Return how many wait in a project."""
         return next((waits.count for each, _, waits in self.projects if each == project_id), 0)
 
 
 @cached_for(WAITS_SECONDS)
 def waits_in(company_id: str) -> CompanyWaits:
-    """The waits in a company now. One Query from the index, which gives the `LOOKED_AT` who wait longest."""
+    """Return the waits in a company now. One Query of the index, for the `LOOKED_AT` who have waited longest."""
     now = clock.now()
     if is_indexed():
         answer = call("Query", **index_query(waiting_in(company_id), _WAIT_ATTRIBUTES, LOOKED_AT))
@@ -163,7 +163,7 @@ def waits_in(company_id: str) -> CompanyWaits:
 
 
 def waits_of(company_ids: Iterable[str]) -> tuple[CompanyWaits, ...]:
-    """The waits in these companies, at most `COMPANIES_AT_ONCE`, those first in which somebody waits longest."""
+    """Return the waits in these companies (at most `COMPANIES_AT_ONCE`), the longest first."""
     asked, _ = at_once(company_ids)
     found = parallel(*(partial(waits_in, company_id) for company_id in asked))
     found.sort(key=lambda each: each.total.longest or timedelta(-1), reverse=True)

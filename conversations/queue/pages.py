@@ -21,10 +21,10 @@ _MARK = 12
 
 @dataclass(frozen=True, slots=True)
 class QueueEntry:
-    """One conversation that a human has or waits for. `item` serves the forms of its row; templates see `summary`.
+    """One conversation that waits for a human or is held. `item` is for the forms of its row; templates see `summary`.
 
-    `since` is its place in the queue: since when a human is wanted, as text that sorts as it lies in time ("" where
-    nothing tells, which sorts first so that nobody is forgotten).
+    `since` is its place in the queue: when the wait began, as text that sorts by time. If unknown it is "" and comes
+    first, so that nobody is forgotten.
     """
 
     summary: ConversationSummary
@@ -33,7 +33,7 @@ class QueueEntry:
 
     @classmethod
     def of(cls, item: Conversation) -> "QueueEntry":
-        """The row of an item, whoever has it."""
+        """Build the row of an item, whoever has it."""
         summary = summary_of(item)
         requested = summary.hand_off.requested_at
         return cls(summary, item, item.hand_off_requested_at or ("" if requested is None else clock.to_iso(requested)))
@@ -74,7 +74,7 @@ class QueueEntry:
 
 
 def entry_of(raw: dict[str, dict[str, Any]], now: datetime) -> QueueEntry | None:
-    """The row of a stored item; None where the AI has it, or it is past its TTL."""
+    """Return the row of a stored item; None if the AI has it or it is past its TTL."""
     item = Conversation.from_raw_data(raw)
     if is_gone(item, now):
         return None
@@ -86,13 +86,13 @@ NO_REASON = "none"
 
 
 def mark_of_reason(reason: str) -> str:
-    """A reason as it stands in a URL: reasons are free text, and nothing that people typed belongs there."""
+    """Return a reason as URLs carry it: a digest, because reasons are free text."""
     return as_letters(hashlib.sha256(reason.encode("utf-8", "surrogatepass")).digest()[:8]) if reason else NO_REASON
 
 
 @dataclass(frozen=True, slots=True)
 class QueueFilters:
-    """What rows are let through; the defaults let everything through.
+    """Which rows pass; the defaults let everything through.
 
     `company` says which company is read. `reason` is a `mark_of_reason`; `waited` the shortest wait shown.
     """
@@ -105,7 +105,7 @@ class QueueFilters:
 
     @property
     def narrows_rows(self) -> bool:
-        """Whether rows must be looked at one by one: company and wait are served by the index."""
+        """Whether rows must be checked one by one; the index serves company and wait."""
         return bool(self.project or self.channel or self.reason)
 
     def matches(self, entry: QueueEntry, now: datetime) -> bool:
@@ -120,7 +120,7 @@ class QueueFilters:
         )
 
     def latest_since(self, now: datetime) -> str:
-        """The end of the order by waiting time that `waited` lets through; "" for no end."""
+        """Return the latest `since` that `waited` lets through; "" for no limit."""
         return "" if self.waited is None else clock.to_iso(now - self.waited)
 
 
@@ -129,7 +129,7 @@ COUNTED = 100
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A number of conversations; `more`: at least so many, as counting ended there."""
+    """A number of conversations; `more`: at least so many, because counting stopped there."""
 
     number: int = 0
     more: bool = False
@@ -145,14 +145,14 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What people hold in one company: how many each, how many of them are overridden."""
+    """What people hold in one company: how many each, and how many of them are overridden."""
 
     by_agent: tuple[tuple[str, int], ...] = ()
     overridden: int = 0
     more: bool = False
 
     def of_tab(self, tab: str, username: str) -> Count:
-        """How many a tab lists for a person."""
+        """Return how many a tab lists for a person."""
         match tab:
             case "mine":
                 return Count(sum(n for agent, n in self.by_agent if agent == username), self.more)
@@ -163,7 +163,7 @@ class Held:
 
     @classmethod
     def among(cls, entries: Iterable[QueueEntry], *, more: bool) -> "Held":
-        """Out of rows; `more`: there are others."""
+        """Count rows; `more`: there are others."""
         by_agent: dict[str, int] = {}
         overridden = 0
         for entry in entries:
@@ -174,7 +174,7 @@ class Held:
 
 
 def totals(entries: Iterable[QueueEntry], username: str, *, more: bool) -> dict[str, Count]:
-    """How many each tab lists for a person out of all rows there are; `more`: there may be others."""
+    """Count what each tab lists for a person; `more`: there may be other rows."""
     rows = list(entries)
     held = Held.among(rows, more=more)
     waiting = Count(sum(entry.is_of(WAITING, username) for entry in rows), more)
@@ -186,14 +186,14 @@ COMPANIES_AT_ONCE = 20
 
 
 def at_once(company_ids: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
-    """The companies that are read at the same time, each once, and those that are left out."""
+    """Split companies, each once, into those read in parallel and those left out."""
     wanted = list(dict.fromkeys(company_ids))
     return wanted[:COMPANIES_AT_ONCE], tuple(wanted[COMPANIES_AT_ONCE:])
 
 
 @dataclass(frozen=True, slots=True)
 class QueueParameters:
-    """What is asked of each company: rows of a tab, from a place on (or back from it)."""
+    """What is asked of each company: rows of a tab, from a place on or, `back`, before it."""
 
     tab: str
     username: str
@@ -205,11 +205,11 @@ class QueueParameters:
 
     @property
     def looks_at_rows(self) -> bool:
-        """Whether the partition holds rows that are not asked for."""
+        """Whether the partition also holds rows that were not asked for."""
         return self.tab != WAITING or self.filters.narrows_rows
 
     def wants(self, entry: QueueEntry) -> bool:
-        """Whether a row belongs to what was asked."""
+        """Whether a row was asked for."""
         if self.place is not None and self.place.has_seen(*entry.order):
             return False
         return entry.is_of(self.tab, self.username) and self.filters.matches(entry, self.now)
@@ -217,12 +217,12 @@ class QueueParameters:
 
 @dataclass(frozen=True, slots=True)
 class QueuePage:
-    """Rows in the order of waiting, and how far the read looked.
+    """Rows by waiting time, and how far the read went.
 
-    `following` is where the next page begins (None at the end). `thin`: the budget of reads ended before the page was
-    full. `indexed`: read from the queue's index. Without it, `incomplete` names the companies that hold more
-    conversations than one page may read, so that someone may wait there unseen, and `totals` says how many each tab
-    lists. `left_out` were not looked at at all.
+    `following` is where the next page begins (None at the end). `thin`: the budget ended before the page was full.
+    `indexed`: read from the queue's index. Without the index, `incomplete` names the companies that hold more than one
+    page may read, so that somebody may wait there unseen, and `totals` counts each tab. `left_out` were not read at
+    all.
     """
 
     entries: tuple[QueueEntry, ...]
@@ -236,12 +236,12 @@ class QueuePage:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing follows and everything was looked at."""
+        """Whether nothing follows and everything was read."""
         return self.following is None and not self.incomplete and not self.left_out
 
 
 def page_of(streams: Sequence[Stream[QueueEntry]], parameters: QueueParameters) -> QueuePage:
-    """The first rows of all streams, whose orders are those of rows."""
+    """Merge the first rows of all streams into a page."""
     page = merge(streams, parameters.size, descending=parameters.back)
     shown = tuple(entry for entry, _ in page.items)
     following = None

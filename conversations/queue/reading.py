@@ -47,7 +47,7 @@ INDEX = HandOffQueueIndex.Meta.index_name
 
 
 def read_indexed(company_ids: Iterable[str], parameters: QueueParameters) -> QueuePage:
-    """One page over all these companies. Raises the store's errors."""
+    """Read one page over all these companies from the index. Raises the store's errors."""
     reads = parallel(*(partial(_read_company, company_id, parameters) for company_id in company_ids))
     page = page_of([Stream(stretch=read) for read in reads], parameters)
     return replace(page, looked_at=sum(len(read.candidates) for read in reads), indexed=True)
@@ -71,7 +71,7 @@ def _read_company(company_id: str, parameters: QueueParameters) -> Stretch[Queue
 
 
 def _candidate(raw: dict[str, dict[str, Any]], parameters: QueueParameters) -> Candidate[QueueEntry]:
-    """A row of the index; what is not asked for still says how far the company was read."""
+    """A row of the index; one that was not asked for still says how far the company was read."""
     entry = entry_of(raw, parameters.now)
     if entry is None:
         return Candidate((raw["hand_off_requested_at"]["S"], ""), BEGINNING, None)
@@ -79,7 +79,7 @@ def _candidate(raw: dict[str, dict[str, Any]], parameters: QueueParameters) -> C
 
 
 def _range(parameters: QueueParameters) -> tuple[str, dict[str, Any]] | None:
-    """The condition on the sort key with its values; None where nothing can match."""
+    """The condition on the sort key with its values; None if nothing can match."""
     low = parameters.place.at if parameters.place and not parameters.back else ""
     high = parameters.filters.latest_since(parameters.now)
     if parameters.place and parameters.back:
@@ -110,7 +110,7 @@ def _query(
 
 
 def index_query(partition: str, attributes: Iterable[str], limit: int) -> dict[str, Any]:
-    """A Query of the queue's index, longest wait first: a partition (`waiting_in`, `held_in`), at most `limit` rows."""
+    """Build a Query of a partition of the queue's index (`waiting_in`, `held_in`): the `limit` longest waits."""
     names = {f"#s{number}": name for number, name in enumerate(attributes)}
     return {
         "TableName": table_name("CONVERSATIONS"),
@@ -133,7 +133,7 @@ _FALSE = {":false": {"BOOL": False}, ":null": {"NULL": True}, ":zero": {"N": "0"
 
 @dataclass(frozen=True, slots=True)
 class CompanyRead:
-    """What was found in one company: `looked_at` conversations were read, `complete` says whether that was all."""
+    """What was found in one company after reading `looked_at` conversations; `complete` if that was all of them."""
 
     company_id: str
     entries: tuple[QueueEntry, ...]
@@ -143,7 +143,7 @@ class CompanyRead:
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """All hand-offs that the read found, longest wait first, and how far it looked."""
+    """All hand-offs that were found, longest wait first, and how far the read went."""
 
     entries: tuple[QueueEntry, ...]
     looked_at: int
@@ -151,12 +151,12 @@ class Queue:
     left_out: tuple[str, ...]
 
     def of_tab(self, tab: str, username: str = "") -> list[QueueEntry]:
-        """What a tab of the queue's page lists for a person."""
+        """Return what a tab lists for a person."""
         return [entry for entry in self.entries if entry.is_of(tab, username)]
 
 
 def read_queue(company_ids: Iterable[str], reads_per_company: int = READS_PER_COMPANY) -> Queue:
-    """Read the hand-offs of these companies within the budget. Raises the store's errors."""
+    """Search these companies for hand-offs within the budget. Raises the store's errors."""
     companies, left_out = at_once(company_ids)
     reads = parallel(*(partial(_look_through, company_id, reads_per_company) for company_id in companies))
     entries = sorted((entry for read in reads for entry in read.entries), key=attrgetter("order"))
@@ -169,7 +169,7 @@ def read_queue(company_ids: Iterable[str], reads_per_company: int = READS_PER_CO
 
 
 def read_filtered(company_ids: Iterable[str], parameters: QueueParameters) -> QueuePage:
-    """One page over all these companies, out of everything that the budget finds. Raises the store's errors."""
+    """Read one page over all these companies without the index. Raises the store's errors."""
     found = read_queue(company_ids)
     rows = [
         Candidate(entry.order, BEGINNING, entry)
@@ -190,7 +190,7 @@ def read_filtered(company_ids: Iterable[str], parameters: QueueParameters) -> Qu
 
 
 def _is_beyond(entry: QueueEntry, parameters: QueueParameters) -> bool:
-    """Whether a row lies on the side of the place that is asked for; those of its own instant were told apart."""
+    """Whether a row lies on the wanted side of the place; rows of the same instant are told apart by their marks."""
     if parameters.place is None:
         return True
     return entry.since <= parameters.place.at if parameters.back else entry.since >= parameters.place.at
@@ -239,12 +239,12 @@ HEALTH_SECONDS = 10
 
 @cached_for(HEALTH_SECONDS)
 def indexer_health() -> IndexerHealth:
-    """How the indexer is doing; read at most every `HEALTH_SECONDS` of each worker."""
+    """Return how the indexer is doing; each worker reads it at most every `HEALTH_SECONDS`."""
     return read_health()
 
 
 def is_indexed() -> bool:
-    """Whether the queue's index is there and holds what waits: a sweep of the indexer has filled it."""
+    """Whether the queue's index exists and a sweep of the indexer has filled it."""
     return index_ready("CONVERSATIONS", INDEX) and indexer_health().backfilled
 
 
@@ -258,10 +258,10 @@ def read_tab(
     back: bool = False,
     size: int = PAGE_SIZE,
 ) -> QueuePage:
-    """Rows of a tab of the queue from a place on (or, `back`, before it), longest wait first (last first).
+    """Read rows of a tab from a place on, longest wait first; `back`: before it, shortest first.
 
-    One Query per company from the index, at most `COMPANIES_AT_ONCE` companies, the chosen one of the filters first.
-    Raises the store's errors.
+    One Query of the index for each of at most `COMPANIES_AT_ONCE` companies, the filtered one first. Raises the store's
+    errors.
     """
     wanted = sorted(company_ids, key=lambda company_id: company_id != filters.company)
     if filters.company:
@@ -277,9 +277,9 @@ def read_tab(
 def beside(
     tab: str, company_ids: Iterable[str], username: str, filters: QueueFilters, item: Conversation | None, *, back: bool
 ) -> QueueEntry | None:
-    """The row after a conversation in a tab, or before it; one that has left the tab keeps its place by its wait.
+    """Return the row after (or before) a conversation in a tab; one that has left the tab keeps its place by its wait.
 
-    After one that says nothing of a wait (handed back meanwhile), or is gone (None), comes the first.
+    After one that is gone (None) or was handed back comes the first row.
     """
     row = QueueEntry.of(item) if item else None
     place = Keyset(row.since, (row.mark,)) if row and row.since else None

@@ -26,7 +26,7 @@ _MESSAGES = ("primary_channel", "conversation_id", "messages")
 
 
 def note_seen(username: str, reference: str) -> None:
-    """Note that a person looks at a conversation now. What fails here costs a mark, not the page."""
+    """Note that a person looks at a conversation now. A failure costs a mark, not the page."""
     now = clock.now()
     try:
         call(
@@ -44,9 +44,9 @@ def note_seen(username: str, reference: str) -> None:
 
 
 def unread_of(entries: Sequence[QueueEntry], username: str) -> frozenset[str]:
-    """References of those conversations in which the customer wrote since the person last looked (or took them).
+    """Return references of the conversations in which the customer wrote since the person last looked or took them.
 
-    One BatchGetItem, and one more for those that were changed since. What fails costs the marks, not the page.
+    One BatchGetItem, and another for those that changed since. A failure costs the marks, not the page.
     """
     held = [entry for entry in entries if entry.hand_off.agent == username]
     if not held:
@@ -61,7 +61,7 @@ def unread_of(entries: Sequence[QueueEntry], username: str) -> frozenset[str]:
 
 
 def _seen(entries: Sequence[QueueEntry], username: str) -> dict[str, datetime]:
-    """When the person last looked at each, by reference; where that is not known, when they took it."""
+    """When the person last looked at each, by reference; if unknown, when they took it."""
     names = {_name_of(entry.summary.reference): entry for entry in entries}
     found = batch_get("CONSOLE", [{"pk": f"SEEN#{username}", "sk": name} for name in names], ("sk", "seen_at"))
     noted = {plain(raw["sk"]): clock.parse_instant(plain(raw.get("seen_at", {"NULL": True}))) for raw in found}
@@ -70,7 +70,7 @@ def _seen(entries: Sequence[QueueEntry], username: str) -> dict[str, datetime]:
 
 
 def _may_have_updates(entry: QueueEntry, seen: dict[str, datetime]) -> bool:
-    """Writers change `updated_at` with every message; a row that does not say when it was changed is looked at."""
+    """Writers change `updated_at` with every message; a row without it is read to be sure."""
     since, updated = seen.get(entry.summary.reference), entry.summary.updated_at
     return since is not None and (updated is None or updated > since)
 

@@ -28,7 +28,7 @@ _SPEAKER_TONES = {Speaker.AI: "ai", Speaker.HUMAN: "human"}
 
 
 class LineKind(StrEnum):
-    """What a line is of; the values stand in addresses."""
+    """What a line shows; the values stand in addresses."""
 
     MESSAGE = "message"
     HAND_OFF = "hand-off"
@@ -48,10 +48,10 @@ KIND_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line. `at` is None where its time cannot be read; `anchor` names it for good, in letters.
+    """One line. `at` is None if its time cannot be read; `anchor` is its permanent name, in letters.
 
-    `words` say it; `who` is muted beside them; `text` is one line of a message or a note. `message`, `entry` and
-    `record` are where it stands itself: the anchor of a message, the sealed references of an entry and a record.
+    `words` say what happened, `who` stands muted beside them, `text` is one line of a message or a note. `message`,
+    `entry` and `record` lead to the original: the anchor of a message, the sealed references of an entry and a record.
     """
 
     kind: LineKind
@@ -73,7 +73,7 @@ class Line:
 
     @property
     def kind_word(self) -> str:
-        """The kind, of one."""
+        """The kind in the singular."""
         return _ONE[self.kind]
 
 
@@ -87,7 +87,7 @@ _ONE = {
 
 
 def of_message(stored: StoredMessages, number: int, *, raw: bool) -> Line:
-    """A message as one line; redacted unless `raw`."""
+    """Show a message as one line, redacted unless `raw`."""
     # As it is first: a number broken over lines or parts is only masked as a whole in the one line that it becomes.
     message = stored.message(number, raw=True)
     text = message.line
@@ -105,7 +105,7 @@ def of_message(stored: StoredMessages, number: int, *, raw: bool) -> Line:
 
 
 def of_entry(entry: AuditEntry, row: TrailRow) -> Line:
-    """An entry of the trail; `row` is what the trail shows of it."""
+    """Show an entry of the trail; `row` is its row in the trail."""
     return Line(
         kind=LineKind.HAND_OFF if is_hand_off(entry) else LineKind.ACTION,
         at=row.at,
@@ -131,7 +131,7 @@ def is_hand_off(entry: AuditEntry) -> bool:
 
 
 def of_record(record: IdempotencyRecord) -> Line:
-    """An idempotency record: what its key says, and all of its attributes."""
+    """Show an idempotency record: what its key says, and all of its attributes."""
     key, conversation = text_of(record.plain("event_id")), record.plain("conversation_id")
     decoded = decode(key, conversation if isinstance(conversation, str) else "")
     status, mode = _text(record, "status") or "unknown", _text(record, "mode")
@@ -157,7 +157,7 @@ def of_record(record: IdempotencyRecord) -> Line:
 
 
 def of_state(moment: StateMoment) -> Line:
-    """Something that the middleware's state dates."""
+    """Show a dated fact of the middleware's state."""
     return Line(
         kind=LineKind.STATE,
         at=moment.at,
@@ -170,7 +170,7 @@ def of_state(moment: StateMoment) -> Line:
 
 
 def of_event(event: HandOffChange) -> Line:
-    """A hand-off that the conversation tells and no entry of the trail."""
+    """Show a hand-off that the conversation tells and no entry does."""
     return Line(
         kind=LineKind.HAND_OFF,
         at=event.at,
@@ -194,5 +194,5 @@ def _anchor(prefix: str, identity: str) -> str:
 
 @lru_cache(maxsize=4)
 def _anchor_key(secret: str) -> bytes:
-    """Keyed, because keys of records hold telephone numbers."""
+    """Keyed, because keys of records hold phone numbers."""
     return hashlib.sha256(b"timeline anchor\0" + secret.encode()).digest()

@@ -150,7 +150,6 @@ def summary_of(item: Conversation, staff: Staff | None = None) -> ConversationSu
 
     Never raises: what is missing or drifted is empty and named in `drift`.
     """
-    task = item.plain("task_complete")
     drift = tuple(f"{name}: {what}" for name, what in sorted(item.drift.items()) if name in SUMMARY_ATTRIBUTES)
     return ConversationSummary(
         reference=reference_of(item.primary_channel, item.conversation_id),
@@ -161,7 +160,6 @@ def summary_of(item: Conversation, staff: Staff | None = None) -> ConversationSu
         project_name=text_of(item.project_name) or (item.project_id or ""),
         channel=text_of(item.plain("channel_method"), 40),
         status=text_of(item.plain("conversation_status"), 60),
-        task_complete=None if task is None else is_true(task),
         created_at=clock.parse_instant(item.plain("created_at")),
         updated_at=clock.parse_instant(item.plain("updated_at")),
         hand_off=hand_off_of(item),

@@ -69,7 +69,6 @@ class ConversationSummary:
     project_name: str
     channel: str
     status: str
-    task_complete: bool | None
     created_at: datetime | None
     updated_at: datetime | None
     hand_off: HandOff

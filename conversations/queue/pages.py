@@ -145,32 +145,23 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What people hold in one company: how many each, and how many of them are overridden."""
+    """What people hold in one company: the agent of each conversation, and how many are overridden."""
 
-    by_agent: tuple[tuple[str, int], ...] = ()
+    agents: tuple[str, ...] = ()
     overridden: int = 0
     more: bool = False
 
     def of_tab(self, tab: str, username: str) -> Count:
         """Return how many a tab lists for a person."""
-        match tab:
-            case "mine":
-                return Count(sum(n for agent, n in self.by_agent if agent == username), self.more)
-            case "colleagues":
-                return Count(sum(n for agent, n in self.by_agent if agent != username), self.more)
-            case _:
-                return Count(self.overridden, self.more)
+        mine = self.agents.count(username)
+        return Count({MINE: mine, COLLEAGUES: len(self.agents) - mine}.get(tab, self.overridden), self.more)
 
     @classmethod
     def among(cls, entries: Iterable[QueueEntry], *, more: bool) -> "Held":
         """Count rows; `more`: there are others."""
-        by_agent: dict[str, int] = {}
-        overridden = 0
-        for entry in entries:
-            if entry.hand_off.agent:
-                by_agent[entry.hand_off.agent] = by_agent.get(entry.hand_off.agent, 0) + 1
-                overridden += entry.is_of(OVERRIDDEN, "")
-        return cls(tuple(sorted(by_agent.items())), overridden, more)
+        held = [entry for entry in entries if entry.hand_off.agent]
+        agents = tuple(entry.hand_off.agent for entry in held)
+        return cls(agents, sum(entry.is_of(OVERRIDDEN, "") for entry in held), more)
 
 
 def totals(entries: Iterable[QueueEntry], username: str, *, more: bool) -> dict[str, Count]:

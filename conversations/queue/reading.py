@@ -4,7 +4,6 @@ The index costs one Query per company, whatever its size. Without it, or before 
 `READS_PER_COMPANY` Queries go through each company's conversations; what was not looked at is said.
 """
 
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,7 +16,7 @@ from console.schema.tables import table_name
 from console.store.calls import parallel
 from console.store.connection import call
 from console.store.presence import index_ready
-from console.store.streams import BEGINNING, END, Candidate, Keyset, Place, Stream, Stretch, read_on
+from console.store.streams import BEGINNING, Candidate, Keyset, Place, Stream, Stretch, read_on
 from conversations.indexer.health import IndexerHealth, read_health
 from conversations.models import (
     SUMMARY_ATTRIBUTES,
@@ -132,16 +131,6 @@ _FALSE = {":false": {"BOOL": False}, ":null": {"NULL": True}, ":zero": {"N": "0"
 
 
 @dataclass(frozen=True, slots=True)
-class CompanyRead:
-    """What was found in one company after reading `looked_at` conversations; `complete` if that was all of them."""
-
-    company_id: str
-    entries: tuple[QueueEntry, ...]
-    looked_at: int
-    complete: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Queue:
     """All hand-offs that were found, longest wait first, and how far the read went."""
 
@@ -159,11 +148,10 @@ def read_queue(company_ids: Iterable[str], reads_per_company: int = READS_PER_CO
     """Search these companies for hand-offs within the budget. Raises the store's errors."""
     companies, left_out = at_once(company_ids)
     reads = parallel(*(partial(_look_through, company_id, reads_per_company) for company_id in companies))
-    entries = sorted((entry for read in reads for entry in read.entries), key=attrgetter("order"))
     return Queue(
-        entries=tuple(entries),
-        looked_at=sum(read.looked_at for read in reads),
-        incomplete=tuple(read.company_id for read in reads if not read.complete),
+        entries=tuple(sorted((entry for entries, _, _ in reads for entry in entries), key=attrgetter("order"))),
+        looked_at=sum(looked_at for _, looked_at, _ in reads),
+        incomplete=tuple(each for each, (_, _, complete) in zip(companies, reads, strict=True) if not complete),
         left_out=left_out,
     )
 
@@ -196,40 +184,29 @@ def _is_beyond(entry: QueueEntry, parameters: QueueParameters) -> bool:
     return entry.since <= parameters.place.at if parameters.back else entry.since >= parameters.place.at
 
 
-def _look_through(company_id: str, reads: int) -> CompanyRead:
-    now = clock.now()
-    looked_at = 0
-
-    def read(start: Place) -> Stretch[QueueEntry]:
-        nonlocal looked_at
-        answer = call("Query", **_filtered_query(company_id, start))
-        looked_at += answer.get("ScannedCount", 0)
-        found = (entry_of(raw, now) for raw in answer.get("Items", []))
-        # Their order is not that of the index: they are sorted when all are there.
-        rows = [Candidate(None, BEGINNING, entry) for entry in found if entry is not None]
-        return Stretch(rows, answer.get("LastEvaluatedKey"))
-
-    found = read_on(read, BEGINNING, sys.maxsize, reads)
-    return CompanyRead(company_id, tuple(found.items), looked_at, complete=found.end is END)
-
-
-def _filtered_query(company_id: str, start: Place) -> dict[str, Any]:
+def _look_through(company_id: str, reads: int) -> tuple[list[QueueEntry], int, bool]:
+    """The hand-offs of one company, how many conversations were read, and whether that was all of them."""
+    now, entries, looked_at = clock.now(), [], 0
     names = {f"#s{number}": name for number, name in enumerate(SUMMARY_ATTRIBUTES)}
-    projection = ", ".join(names)
-    names |= {"#flag": "hand_off_to_human", "#agent": "hand_off_agent", "#company": "company_id"}
     query: dict[str, Any] = {
         "TableName": table_name("CONVERSATIONS"),
         "IndexName": CompanyProjectIndex.Meta.index_name,
         "KeyConditionExpression": "#company = :company",
         "FilterExpression": _FILTER,
-        "ProjectionExpression": projection,
-        "ExpressionAttributeNames": names,
+        "ProjectionExpression": ", ".join(names),
+        "ExpressionAttributeNames": names
+        | {"#flag": "hand_off_to_human", "#agent": "hand_off_agent", "#company": "company_id"},
         "ExpressionAttributeValues": {**_FALSE, ":string": {"S": "S"}, ":company": {"S": company_id}},
         "ReturnConsumedCapacity": "TOTAL",
     }
-    if start:
-        query["ExclusiveStartKey"] = start
-    return query
+    for _ in range(reads):
+        answer = call("Query", **query)
+        looked_at += answer.get("ScannedCount", 0)
+        entries += [entry for raw in answer.get("Items", []) if (entry := entry_of(raw, now)) is not None]
+        if not (last := answer.get("LastEvaluatedKey")):
+            return entries, looked_at, True
+        query["ExclusiveStartKey"] = last
+    return entries, looked_at, False
 
 
 PAGE_SIZE = 25

@@ -1,12 +1,8 @@
 """One line of a timeline: from a message, an entry of the trail, an idempotency record or a dated fact. Redacted."""
 
-import hashlib
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from functools import lru_cache
-
-from django.conf import settings
 
 from console import clock
 from console.audit.events.keys import decode
@@ -15,7 +11,7 @@ from console.audit.state import StateMoment, words_of
 from console.audit.switches import seen_at
 from console.redaction import excerpt, redact, redact_value
 from console.redaction.masks import cut
-from console.refs import as_letters, seal
+from console.refs import keyed_digest, seal
 from console.trail.actions import HAND_OFF_PREFIX, outcome
 from console.trail.models import AuditEntry, IdempotencyRecord
 from console.trees import Node, clean, text_of, tree_of, well_formed
@@ -188,11 +184,5 @@ def _text(record: IdempotencyRecord, name: str) -> str:
 
 
 def _anchor(prefix: str, identity: str) -> str:
-    digest = hashlib.blake2b(clean(identity).encode(), key=_anchor_key(settings.SECRET_KEY), digest_size=8).digest()
-    return f"{prefix}-{as_letters(digest)}"
-
-
-@lru_cache(maxsize=4)
-def _anchor_key(secret: str) -> bytes:
     """Keyed, because keys of records hold phone numbers."""
-    return hashlib.sha256(b"timeline anchor\0" + secret.encode()).digest()
+    return f"{prefix}-{keyed_digest(clean(identity))[:16]}"

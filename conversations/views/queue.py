@@ -42,28 +42,6 @@ LONG_WAIT, MIDDLE_WAIT = timedelta(hours=2), timedelta(minutes=15)
 _VERSION = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Tab:
-    """One tab with its count, None where that is not known."""
-
-    name: str
-    label: str
-    count: Count | None
-    url: str
-    current: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """How long a customer has waited: `since` as ISO 8601 text, in words that console.js keeps fresh, and how it is
-    coloured (long, mid or not at all). `at_least` where the platform notes no time of its own."""
-
-    since: str
-    words: str
-    at_least: bool
-    tone: str
-
-
 @requires(Permission.HAND_OFF)
 @require_safe
 def queue(request: StaffRequest) -> HttpResponseBase:
@@ -117,7 +95,10 @@ def _context(request: StaffRequest, page: QueuePage, form: QueueForm, shown: dic
     longest = page.entries[0].hand_off if page.entries and tab == WAITING and shown["is_first"] else None
     return shown | {
         "tab": tab,
-        "tabs": [Tab(name, label, numbers.get(name), form.url_of(name), name == tab) for name, label in TABS],
+        "tabs": [
+            {"name": name, "label": label, "count": numbers.get(name), "url": form.url_of(name), "current": name == tab}
+            for name, label in TABS
+        ],
         "rows": _rows(page, list_context, staff, now, shown["unread"]),
         "list_context": list_context,
         "heading": heading(
@@ -163,11 +144,17 @@ def _rows(
     return rows
 
 
-def _wait(hand_off: HandOff, now: datetime) -> Wait | None:
+def _wait(hand_off: HandOff, now: datetime) -> dict[str, Any] | None:
+    """How long a customer has waited, for conversations/_wait.html; None if unknown."""
     waited, since = hand_off.waited(now), hand_off.requested_at
     if waited is None or since is None:
         return None
-    return Wait(clock.to_iso(since, "seconds"), clock.format_span(waited), hand_off.wait_at_least, _tone(waited))
+    return {
+        "since": clock.to_iso(since, "seconds"),
+        "words": clock.format_span(waited),
+        "at_least": hand_off.wait_at_least,
+        "tone": _tone(waited),
+    }
 
 
 def _tone(waited: timedelta | None) -> str:

@@ -98,9 +98,7 @@ def spellings(typed: str) -> tuple[str, ...]:
     if "@" in text:
         address = text[text.rfind("<") + 1 :].split(">")[0].strip() if "<" in text else text
         return tuple(dict.fromkeys((address, address.lower()))) if address else ()
-    digits = "".join(
-        str(unicodedata.digit(char)) if unicodedata.digit(char, None) is not None else char for char in text
-    )
+    digits = re.sub(r"\d", lambda digit: str(int(digit[0])), text)
     number = re.sub(r"\(0\)", "", digits) if digits.lstrip("( ").startswith(("+", "00")) else digits
     number = re.sub(r"[\s().\-/‐-―·]", "", number)
     if not _PHONE.fullmatch(number):

@@ -182,19 +182,8 @@ def id_to_copy(conversation_id: str) -> str:
 
 
 # Required by the schema, except `messages`, which no list reads.
-_REQUIRED = (
-    "channel_method",
-    "comms_consent",
-    "company_id",
-    "conversation_status",
-    "created_at",
-    "function_call",
-    "hand_off_to_human",
-    "project_id",
-    "request_id",
-    "task_complete",
-    "updated_at",
-)
+_REQUIRED = sorted(each.attr_name for each in Conversation.get_attributes().values() if not each.null)
+_REQUIRED.remove("messages")
 
 
 def _missing(item: Conversation) -> tuple[str, ...]:

@@ -48,6 +48,7 @@ class Line:
 
     `words` say what happened, `who` stands muted beside them, `text` is one line of a message or a note. `message`,
     `entry` and `record` lead to the original: the anchor of a message, the sealed references of an entry and a record.
+    `place` is the sealed place from which a page begins with this line.
     """
 
     kind: LineKind
@@ -66,6 +67,7 @@ class Line:
     message: str = ""
     entry: str = ""
     record: str = ""
+    place: str = ""
 
     @property
     def kind_word(self) -> str:

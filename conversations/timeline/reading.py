@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from itertools import groupby
 from typing import Any
 
 from console import clock, refs
@@ -16,7 +15,6 @@ from console.permissions import Permission, Staff
 from console.redaction import without_names
 from console.store.calls import parallel
 from console.store.streams import BEGINNING, END, Merged, Places, Stream, merge
-from console.templatetags.console import day
 from console.trail.models import AuditEntry, IdempotencyRecord
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
@@ -32,40 +30,25 @@ PAGE_SIZE = 50
 REMEMBERED = 100
 _MARK_LENGTH = 14
 
-NO_TRAIL = "The trail's table is not there in this environment: hand-off and actions are missing here."
-NO_RECORDS = "The idempotency table is not there in this environment: its records are missing here."
-HAND_OFFS_UNREAD = "The hand-offs that the conversation itself tells could not be read just now."
+NO_TRAIL = "This environment has no trail table, so hand-offs and actions are missing here."
+NO_RECORDS = "This environment has no idempotency table, so its records are missing here."
+HAND_OFFS_UNREAD = "Hand-offs that only the conversation tells could not be read. Try again in a moment."
 RECORDS_UNREAD = "The idempotency records could not be read. Try again in a moment."
 NO_INDEX = (
-    "The idempotency table has no index by conversation here: only records that the trail names are told, each beside "
-    "its entry."
+    "The idempotency table has no index by conversation, so only records that the trail names are shown, beside their "
+    "entries."
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """A line, and the sealed place from which a page begins with it."""
-
-    line: Line
-    place: str
-
-
-@dataclass(frozen=True, slots=True)
-class Day:
-    """The lines of one day in the reader's zone, newest first. Lines without a time have a title of their own."""
-
-    title: str
-    lines: tuple[Placed, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Timeline:
-    """One page. `next` is a sealed cursor ("" at the end); `from_start`: it begins with the newest.
+    """One page, newest line first; lines without a readable time come last.
 
-    `notices` say what is missing; `is_masked`: messages are redacted.
+    `next` is a sealed cursor ("" at the end); `from_start`: it begins with the newest. `notices` say what is missing;
+    `is_masked`: messages are redacted.
     """
 
-    days: tuple[Day, ...]
+    lines: tuple[Line, ...]
     next: str = ""
     from_start: bool = True
     notices: tuple[str, ...] = ()
@@ -135,12 +118,7 @@ class _TimelineReader:
         for_pages, for_links = _bindings(self.item, self.staff, self.kinds)
         after = page.after and {**page.after, **({"told": marks} if marks else {})}
         return Timeline(
-            days=tuple(
-                _days(
-                    [(line, refs.seal_cursor(place, *for_links)) for line, place in _in_order(placed)],
-                    self.staff,
-                )
-            ),
+            lines=tuple(replace(line, place=refs.seal_cursor(place, *for_links)) for line, place in _in_order(placed)),
             next=refs.seal_cursor(after, *for_pages) if after else "",
             from_start=not self.places,
             notices=tuple(self.notices),
@@ -314,8 +292,3 @@ def _in_order(placed: Sequence[tuple[Line, Places]]) -> list[tuple[Line, Places]
     timed = [each for each in placed if each[0].at is not None]
     timed.sort(key=lambda each: each[0].at or datetime.min, reverse=True)
     return timed + [each for each in placed if each[0].at is None]
-
-
-def _days(placed: Sequence[tuple[Line, str]], staff: Staff) -> Iterable[Day]:
-    for title, group in groupby(placed, key=lambda each: day(each[0].at, staff) or "Without a readable time"):
-        yield Day(title, tuple(Placed(line, place) for line, place in group))

@@ -32,7 +32,7 @@ View = Callable[..., HttpResponse]
 
 
 def not_for_prefetch(view: View) -> View:
-    """Refuse what a browser fetches on suspicion: opening a conversation is put on record, so a person must ask."""
+    """Refuse prefetches: opening a conversation is recorded, so a person must have asked for it."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -49,8 +49,10 @@ def not_for_prefetch(view: View) -> View:
 @require_safe
 @not_for_prefetch
 def conversation(request: StaffRequest, ref: str) -> HttpResponse:
-    """The page; `?at=<anchor>`: with the messages around one. For htmx the messages alone: those before `?before=N`, or
-    with `?latest=1` the latest."""
+    """The page; `?at=<anchor>` shows the messages around one.
+
+    For htmx the messages alone: those before `?before=N`, or with `?latest=1` the latest.
+    """
     before, around = message_number(request.GET.get("before", "")), request.GET.get("at", "")[:40]
     template = _fragment(request, before)
     as_fragment = bool(template)
@@ -97,7 +99,7 @@ def _fragment(request: HttpRequest, before: int | None) -> str:
 @requires(Permission.CONVERSATION_READ)
 @require_safe
 def conversation_updates(request: StaffRequest, ref: str) -> HttpResponse:
-    """What is new since the page knew `?since=` and `?shown=` messages, as a fragment; 204 for nothing."""
+    """What is new since the page knew `?since=` and `?shown=` messages, as a fragment; 204 if nothing is."""
     shown = message_number(request.GET.get("shown", ""))
     updates = updates_of(ref, request.staff, request.GET.get("since", ""), shown)
     if updates is None:
@@ -118,7 +120,7 @@ def conversation_updates(request: StaffRequest, ref: str) -> HttpResponse:
 @requires(Permission.PII_REVEAL)
 @form_on("conversation", "ref")
 def reveal(request: StaffRequest, ref: str) -> HttpResponse:
-    """The recipient in full, on record: as a fragment for htmx, as a page of its own without. Never cached."""
+    """The recipient in full, recorded: a fragment for htmx, else a page of its own. Never cached."""
     item, revealed = services.reveal(ref, request.staff)
     summary = summary_of(item, request.staff)
     context = {
@@ -149,12 +151,12 @@ def raw(request: StaffRequest, ref: str) -> HttpResponse:
 
 
 def message_number(text: str) -> int | None:
-    """A message's number out of a query; None for anything else."""
+    """Read a message's number from a query; None for anything else."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 7 else None
 
 
 def _window_links(ref: str, shown: Transcript, list_context: str) -> dict[str, Any]:
-    """Where earlier and later messages are; the list that one came from stays known."""
+    """Addresses of earlier and later messages; they keep the list that the person came from."""
     kept = {"in": list_context} if list_context else {}
     url = reverse("conversation", args=[ref])
     earlier = f"{url}?{urlencode({'before': shown.first_number, **kept})}" if shown.earlier else ""
@@ -183,12 +185,12 @@ def _crumbs(summary: ConversationSummary) -> list[dict[str, str]]:
 
 
 def crumbs_below(summary: ConversationSummary, ref: str, label: str) -> list[dict[str, str]]:
-    """Of a page that belongs to the conversation's."""
+    """Return the breadcrumbs of a page below the conversation's."""
     return [*_crumbs(summary)[:-1], {"label": summary.who, "url": link("conversation", ref)}, {"label": label}]
 
 
 def link(name: str, *args: str) -> str:
-    """A URL, or "" for ids that no URL can carry (foreign writers may use any character)."""
+    """Return a URL, or "" for ids that no URL can carry (foreign writers may use any character)."""
     try:
         return reverse(name, args=args)
     except NoReverseMatch:
@@ -196,13 +198,13 @@ def link(name: str, *args: str) -> str:
 
 
 def recipient_url(ref: str) -> str:
-    """Where all conversations of the same recipient are. Raises `BadReference`."""
+    """Return the list of all conversations of the same recipient. Raises `BadReference`."""
     primary_channel, _ = unseal("conversation", ref, 2)
     return reverse("recipient", args=[seal("recipient", primary_channel)])
 
 
 def trail_url(conversation_id: str) -> str:
-    """Where the conversation's trail is."""
+    """Return the page of the conversation's trail."""
     return link("trail", seal("trail", conversation_trail(conversation_id)))
 
 
@@ -212,7 +214,7 @@ DIRECTIONS = ("next", "previous")
 @requires(Permission.CONVERSATION_READ)
 @require_safe
 def conversation_last_message(request: StaffRequest, ref: str) -> HttpResponse:
-    """The last message as a fragment; without scripts the link leads to the conversation itself."""
+    """The last message as a fragment; without scripts the link opens the conversation."""
     if not request.htmx:  # type: ignore[attr-defined]
         return redirect(conversation_url(ref, request.GET.get("in", "")))
     return render(request, "conversations/_last_message.html", {"last": last_message(ref, request.staff)})
@@ -221,7 +223,7 @@ def conversation_last_message(request: StaffRequest, ref: str) -> HttpResponse:
 @requires(Permission.CONVERSATION_READ)
 @require_safe
 def conversation_step(request: StaffRequest, ref: str, direction: str) -> HttpResponse:
-    """Go to the next or previous conversation of the list that `in` names; at its end, back to the list."""
+    """Go to the next or previous conversation of the list that `in` names, or at its end back to the list."""
     if direction not in DIRECTIONS:
         raise NotFound
     token = request.GET.get("in", "")

@@ -69,7 +69,7 @@ def hand_off(request: StaffRequest, ref: str) -> HttpResponse:
 
 
 def _typed(request: StaffRequest, name: str) -> str:
-    """A text field, its line ends counted as the browser's `maxlength` counts them: one character each."""
+    """Read a text field with single line feeds, as `maxlength` in the browser counts them."""
     return request.POST.get(name, "").replace("\r\n", "\n").strip()
 
 
@@ -78,7 +78,7 @@ def _back(request: StaffRequest, reference: str) -> str:
 
 
 def _again(request: StaffRequest, reference: str, template: str, status: int, error: Exception) -> HttpResponse:
-    """The fresh state with fresh forms, and what was typed kept in them."""
+    """Show the present state with fresh forms that keep what was typed."""
     item = load_conversation(reference, request.staff)
     state = hand_off_of(item)
     context = {

@@ -103,8 +103,8 @@ def _state(summary: ConversationSummary, staff: Staff) -> tuple[str, str, str]:
 def index(request: StaffRequest) -> HttpResponse:
     """`/conversations/`: companies in scope, the projects of the opened one (GET `company`), and the look-ups.
 
-    One Query for the companies. Projects are read only for the company that is opened, or for a person's only one;
-    with scripts each company's come as a fragment of this URL once they scroll into view.
+    One Query for the companies. Projects are read for the opened company, or for a person's only one; with scripts,
+    each company's come as a fragment once they scroll into view.
     """
     companies = companies_for(request.staff)
     opened = request.GET.get("company", companies[0].company_id if len(companies) == 1 else "")
@@ -130,7 +130,7 @@ def index(request: StaffRequest) -> HttpResponse:
 
 
 def _projects(company: Company) -> dict[str, Any]:
-    """A company's projects, with how many wait in each: skip-reads and the queue's bounded read, at once."""
+    """A company's projects with how many wait in each, read in parallel."""
     reading, counting = submit(projects_of, company.company_id), submit(waits_in, company.company_id)
     read, waiting = reading.result(), counting.result()
     links = [
@@ -179,7 +179,9 @@ def company(request: StaffRequest, company_id: str, project_id: str = "") -> Htt
 @require_safe
 @not_for_prefetch
 def recipient(request: StaffRequest, ref: str) -> HttpResponse:
-    """A recipient's conversations, on record. GET: since, until, status, channel, hand_off, task; `page`, a cursor."""
+    """A recipient's conversations; looking is recorded. GET: since, until, status, channel, hand_off, task; `page` is a
+    cursor.
+    """
     staff = request.staff
     (primary_channel,) = unseal("recipient", ref, 1)
     form = RecipientFilter(request.GET)
@@ -232,7 +234,7 @@ def _list(
     place: dict[str, Any],
     context: dict[str, Any],
 ) -> HttpResponse:
-    """The page of a list, or for htmx the list alone."""
+    """Render the page of a list, or the list alone for htmx."""
     values = form.values() if form else {}
     if form:
         form.offer(page.rows)

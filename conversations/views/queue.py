@@ -47,7 +47,7 @@ _VERSION = 10
 def queue(request: StaffRequest) -> HttpResponseBase:
     """The queue of the companies in scope. GET filters: tab, company, project, channel, reason, waited; `page`.
 
-    With htmx or polling the list alone; an open page that polls with the tag of what it shows is answered 304.
+    With htmx or polling the list alone. A poll with the tag of what the page shows is answered 304.
     """
     staff = request.staff
     names = {company.company_id: company.name for company in companies_for(staff)}
@@ -166,7 +166,7 @@ def _tone(waited: timedelta | None) -> str:
 @requires(Permission.HAND_OFF)
 @require_safe
 def queue_count(request: StaffRequest) -> HttpResponseBase:
-    """How many wait, for the navigation of every open page; cached for seconds by each worker."""
+    """How many wait, for the navigation of every open page; each worker caches it for seconds."""
     count = counting.waiting(company.company_id for company in companies_for(request.staff))
     tag = quote_etag(str(count))
     unchanged = get_conditional_response(request, etag=tag)

@@ -20,7 +20,7 @@ from conversations.queue.pages import WAITING
 @requires(Permission.HAND_OFF)
 @form_on("queue")
 def take(request: StaffRequest) -> HttpResponse:
-    """Take whoever has waited longest among those that the filters let through. A form sent twice takes once."""
+    """Take whoever has waited longest among those that pass the filters. A form sent twice takes once."""
     username, action_id = unseal("take", request.POST.get("token", ""), 2)
     if username != request.staff.username:
         raise BadReference
@@ -38,7 +38,7 @@ def take(request: StaffRequest) -> HttpResponse:
 @requires(Permission.HAND_OFF)
 @form_on("queue")
 def release_mine(request: StaffRequest) -> HttpResponse:
-    """Release everything that I hold, and say where there may be more."""
+    """Release everything that the person holds, and say where there may be more."""
     report = release_held(request.staff)
     released, failed = len(report.released), len(report.failed)
     if failed:

@@ -1,5 +1,6 @@
 """`/conversations/<ref>/timeline/`: everything about a conversation in one order of time."""
 
+from itertools import groupby
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,6 +12,7 @@ from django.views.decorators.http import require_safe
 
 from console.access import StaffRequest, requires
 from console.permissions import Permission, Staff
+from console.templatetags.console import day
 from conversations import services
 from conversations.reading import summary_of
 from conversations.timeline.lines import KIND_WORDS, Line, LineKind
@@ -19,7 +21,7 @@ from conversations.views.conversation import crumbs_below, link, not_for_prefetc
 
 
 class KindsForm(forms.Form):
-    """Which kinds are shown; all of them where none is chosen. Junk is dropped."""
+    """The kinds that are shown: all of them while none is chosen. Junk is dropped."""
 
     kind = forms.MultipleChoiceField(
         required=False,
@@ -39,7 +41,7 @@ class KindsForm(forms.Form):
         return len(self.kinds) < len(LineKind)
 
     def query(self, **more: str) -> str:
-        """The filter, and what else is given, as a query with its question mark; "" where there is nothing to say."""
+        """Return the filter, and what else is given, as a query with its question mark; "" for nothing."""
         pairs = [("kind", kind.value) for kind in self.kinds] if self.is_filtered else []
         pairs += [(name, value) for name, value in more.items() if value]
         return f"?{urlencode(pairs)}" if pairs else ""
@@ -75,21 +77,21 @@ def timeline(request: StaffRequest, ref: str) -> HttpResponse:
 
 
 def _days(found: Timeline, ref: str, form: KindsForm, staff: Staff) -> list[dict[str, Any]]:
-    """The lines with their addresses: to the line in the timeline, and to where it stands itself."""
+    """Group the lines by day in the reader's zone, each with its own address and that of what it shows."""
     own = reverse("conversation-timeline", args=[ref])
     return [
         {
-            "title": day.title,
+            "title": title,
             "lines": [
                 {
-                    "line": placed.line,
-                    "here": f"{own}{form.query(at=placed.place)}#{placed.line.anchor}",
-                    **_target(placed.line, ref, staff),
+                    "line": line,
+                    "here": f"{own}{form.query(at=line.place)}#{line.anchor}",
+                    **_target(line, ref, staff),
                 }
-                for placed in day.lines
+                for line in lines
             ],
         }
-        for day in found.days
+        for title, lines in groupby(found.lines, lambda line: day(line.at, staff) or "Without a readable time")
     ]
 
 

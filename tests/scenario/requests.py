@@ -230,7 +230,7 @@ def _timelines(side: Side, staff: Staff) -> list[str]:
         timeline,
         _with(timeline, kind="message"),
         _with(timeline, page=found.next),
-        _with(timeline, at=found.days[0].lines[-1].place),
+        _with(timeline, at=found.lines[-1].place),
         f"{timeline}?kind=record&kind=hand-off&kind=state",
         _with(timeline, kind="junk", at="junk"),
     ]

@@ -59,7 +59,7 @@ def whole(item, staff, kinds=ALL) -> list:
     found, cursor = [], ""
     for _ in range(60):
         _, page = services.timeline(reference(item), staff, kinds, cursor)
-        found += [placed.line for day in page.days for placed in day.lines]
+        found += page.lines
         cursor = page.next
         if not cursor:
             return found
@@ -162,12 +162,14 @@ def test_what_has_no_readable_time_comes_last_in_its_page_and_is_flagged(store):
     store.put("AUDIT", entry(item, 5, ts_action_id="zzz"))
     staff = as_staff(member())
     _, first = services.timeline(reference(item), staff, (LineKind.MESSAGE, LineKind.ACTION))
-    assert first.days[-1].title == "Without a readable time"
-    last = {placed.line.words: placed.line for placed in first.days[-1].lines}
-    assert sorted(line.text for line in last.values()) == ["", "new and dateless"]
-    assert all(line.drift for line in last.values())
+    last = [line for line in first.lines if line.at is None]
+    assert last == [*first.lines[-2:]]
+    assert sorted(line.text for line in last) == ["", "new and dateless"]
+    assert all(line.drift for line in last)
+    page = signed_in(member()).get(f"/conversations/{reference(item)}/timeline/").content.decode()
+    assert "Without a readable time</h3>" in page
     _, second = services.timeline(reference(item), staff, (LineKind.MESSAGE, LineKind.ACTION), first.next)
-    assert [placed.line.text for placed in second.days[-1].lines] == ["old and dateless"]
+    assert [line.text for line in second.lines if line.at is None] == ["old and dateless"]
     assert not second.next
 
 
@@ -490,7 +492,7 @@ def test_thousands_of_messages_are_paged(store):
     staff = as_staff(member())
     _, first = services.timeline(reference(item), staff, (LineKind.MESSAGE,))
     _, second = services.timeline(reference(item), staff, (LineKind.MESSAGE,), first.next)
-    texts = [placed.line.text for page in (first, second) for day in page.days for placed in day.lines]
+    texts = [line.text for page in (first, second) for line in page.lines]
     assert texts == [f"t{n}" for n in range(7_999, 7_899, -1)]
 
 

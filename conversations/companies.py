@@ -28,14 +28,14 @@ from conversations.reading import is_gone, text_of
 
 PARTITION = "COMPANIES"
 PROJECTS_SHOWN = 50
-# A read of the registry holds some 7,000 companies; this many reads bound the list.
+# Reads of the registry, of some 7,000 companies each.
 REGISTRY_READS = 4
-# A name that changed meanwhile may take so long to appear to those whose scope names the company.
+# How long people whose scope names the company may see its old name.
 CACHED_SECONDS = 30
-# By each worker of the indexer, and of each company: a write for every message would cost more than the queue itself.
+# How often each indexer notes a company: a write for every message would cost more than the queue itself.
 NOTED_SECONDS = 60
 _REVISION = {"pk": {"S": "COMPANIES_REVISION"}, "sk": {"S": "REVISION"}}
-# Projects are seldom renamed.
+# Projects are rarely renamed.
 NAMES_CACHED_SECONDS = 300
 
 
@@ -289,7 +289,7 @@ def register(company_id: str, name: str, source: str, seen_at: str) -> bool:
         return False
     before = plain_item(answer.get("Attributes") or {})
     if not before or (name and before.get("name") != name):
-        # Where this fails, the company is seen when the workers' memories run out.
+        # If this fails, the company appears when the workers' caches expire.
         one = {":one": {"N": "1"}}
         update = {"UpdateExpression": "ADD revision :one", "ExpressionAttributeValues": one}
         call("UpdateItem", TableName=table_name("CONSOLE"), Key=_REVISION, ReturnConsumedCapacity="TOTAL", **update)

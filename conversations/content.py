@@ -9,7 +9,7 @@ from console.redaction.credentials import mask_credentials
 from console.trees import text_of, tree_of
 from conversations.records import Block
 
-# Names of what a message says, the first that is there.
+# Fields that hold what a message says; the first present counts.
 CONTENT = ("content", "text", "body")
 _TEXT_TYPES = {"text", "input_text", "output_text"}
 _FILE_TYPES = {
@@ -21,7 +21,7 @@ _FILE_TYPES = {
     "file": "File",
 }
 MAX_PARTS = 200
-# A part within a part within a part: deeper than this it is shown as a tree.
+# Parts nested deeper than this are shown as a tree.
 MAX_NESTING = 4
 
 
@@ -35,7 +35,7 @@ def blocks_of(entry: dict[str, Any], *, raw: bool) -> tuple[tuple[Block, ...], t
     reader = _ContentReader(raw=raw)
     blocks = list(reader.parts(_field(entry, *CONTENT)))
     for name in ("function_call", "tool_calls"):
-        # On an entry these are what the AI asked for; on the item `function_call` is a flag.
+        # On an entry these are calls by the AI; on the item `function_call` is a flag.
         if isinstance(entry.get(name), dict | list):
             blocks.extend(reader.calls(entry[name]))
     flaws = () if any(name in entry for name in CONTENT) or blocks else ("it has no content",)

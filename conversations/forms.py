@@ -19,7 +19,7 @@ from conversations.queries import FAILED, ConversationFilters
 from conversations.reading import CHANNELS, words
 from conversations.records import ConversationSummary
 
-# The schema names some, writers use others: an open set, to which a page adds what occurs on it.
+# The schema names some and writers use others, so each page adds those of its rows.
 STATUSES = (
     *("processing", "initial_message_sent", "awaiting_reply", "processing_reply", "reply_sent", "retry", "completed"),
     *(FAILED, "failed_to_process_ai", "failed_to_send_message", "failed_secrets_fetch", "failed_unknown"),

@@ -67,7 +67,7 @@ def list_link(context: dict[str, Any] | None) -> ListLink:
             return ListLink(reverse("replies", args=[reference]), "Conversations with this recipient")
         case {"list": "found"}:
             query = {"found": seal_list_context(given)}
-            return ListLink(_with_query(reverse("conversation-find"), query), "What was found")
+            return ListLink(_with_query(reverse("conversation-find"), query), "Results")
     return ListLink(reverse("conversations"), "Conversations")
 
 

@@ -11,16 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from typing import Any
 
 from console.caching import cached_for
 from console.errors import NotAccepted, TableMissing
 from console.permissions import Staff
 from console.refs import seal
-from console.schema.tables import RECIPIENT_NAMES, table_name
+from console.schema.tables import RECIPIENT_NAMES
 from console.search.meanings import is_national, tried_with, with_code
 from console.store.calls import parallel
-from console.store.connection import call
 from console.store.keys import SORT_KEY_BYTES, fits
 from console.store.paging import PageRead, PageSource, read_page
 from console.store.presence import index_absent
@@ -40,13 +38,13 @@ from conversations.reading import names_of, summary_of
 from conversations.records import ConversationSummary
 
 ROWS_PER_HIT = 20
-# The same conversation id under several recipients does not happen by design; drift is bounded.
-ITEMS_PER_ID = 10
-# For a request, and for the country codes of their numbers, so many companies are looked at.
+# By design an id stands under one recipient; this bounds drift.
+ITEMS_PER_ID = 20
+# Companies searched for a request, or read for the country codes of their numbers.
 COMPANIES_AT_ONCE = 10
 CODES_TRIED, NUMBERS_READ = 4, 10
 CODES_CACHED_SECONDS = 600
-# E.164: the zones of one digit, the countries of two, and all others, which have three.
+# E.164: country codes of one digit, of two, and all others, of three.
 _COUNTRY_CODE = re.compile(
     r"\+(?:1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|[2-9][0-9]{2})(?=[0-9]{6})", re.ASCII
 )
@@ -90,7 +88,7 @@ def spellings(typed: str) -> tuple[str, ...]:
     without `+`; emails are tried as typed and in lower case; anything else only as typed.
     """
     text = unicodedata.normalize("NFKC", typed)
-    # Invisible marks come along when a number is copied from a page or a chat.
+    # A number copied from a page or a chat may bring invisible marks.
     text = "".join(char for char in text if unicodedata.category(char) not in ("Cf", "Cc")).strip()
     text = text.removeprefix(found[0]) if (found := _PREFIX.match(text)) else text
     if not fits(text, SORT_KEY_BYTES):
@@ -189,26 +187,30 @@ def _reply_hit(channel: str, ours: str, recipient: str, staff: Staff) -> LookupH
 def _hit(kind: str, reference: str, listed: ConversationList, staff: Staff) -> LookupHit:
     read = first_page(listed, staff, ROWS_PER_HIT)
     rows = tuple(summary_of(item, staff) for item in read.items)
-    # Of a page that is not full only the budget ended, perhaps over what others have: that is nobody's business here.
+    # If the page is not full, the budget ended, perhaps on conversations out of scope, which must not show.
     more = bool(read.next) and len(rows) == ROWS_PER_HIT
     return LookupHit(kind, reference, rows[0].who if rows else "", rows, more)
 
 
 def _keys_by_index(conversation_id: str, staff: Staff) -> list[str]:
     """`primary_channel` of the items with that id in scope; none where the index is missing or still being filled."""
-    query = Conversation.conversation_id_index.query(
-        conversation_id,
-        page_size=ITEMS_PER_ID,
-        attributes_to_get=["primary_channel", "conversation_id", "company_id"],
-    )
     try:
-        answer = next(query.page_iter)
+        items = _with_id(conversation_id, "primary_channel", "conversation_id", "company_id")
     except (NotAccepted, TableMissing):
         if not index_absent("CONVERSATIONS", ConversationIdIndex.Meta.index_name):
             raise
         return []
-    items = [Conversation.from_raw_data(raw) for raw in answer["Items"]]
     return [item.primary_channel for item in items if is_visible(item, staff)]
+
+
+def _with_id(conversation_id: str, *attributes: str) -> list[Conversation]:
+    """Read these attributes of the conversations with that id. Raises the store's errors."""
+    if not fits(conversation_id, SORT_KEY_BYTES):
+        return []
+    query = Conversation.conversation_id_index.query(
+        conversation_id, page_size=ITEMS_PER_ID, attributes_to_get=list(attributes)
+    )
+    return [Conversation.from_raw_data(raw) for raw in next(query.page_iter)["Items"]]
 
 
 def _keys_by_project(conversation_id: str, staff: Staff) -> tuple[list[tuple[str, str]], str]:
@@ -263,42 +265,23 @@ def _of_request(company_id: str, request: str, staff: Staff) -> PageRead[Convers
     return first_page(narrowed(of_company(company_id, ConversationFilters(), staff)), staff, ITEMS_PER_ID)
 
 
-# One id is one conversation but for a few; more would be no conversation's id.
-MAX_ITEMS = 20
-
-
 def companies_of(conversation_id: str) -> frozenset[str]:
     """Return the companies of the conversations with that id; empty where none is known or the index is missing.
 
     One Query of the conversation-id index. Raises the store's errors, but not for a missing table or index.
     """
-    # An item without a readable company is in nobody's scope, and so makes the whole trail one of unknown owner.
-    owners = [item.get("company_id", {}).get("S", "") for item in _items(conversation_id, "company_id")]
-    return frozenset() if "" in owners else frozenset(owners)
+    try:
+        owners = frozenset(item.company_id for item in _with_id(conversation_id, "company_id"))
+    except (TableMissing, NotAccepted):
+        return frozenset()
+    # One item without a readable company makes the owner of the whole trail unknown.
+    return frozenset() if {None, ""} & owners else owners
 
 
 def recipient_names(conversation_id: str) -> tuple[str, ...]:
     """Return the names of the recipients of the conversations with that id. Calls and errors as `companies_of`."""
-    items = map(Conversation.from_raw_data, _items(conversation_id, *RECIPIENT_NAMES))
-    return tuple(dict.fromkeys(name for item in items for name in names_of(item)))
-
-
-def _items(conversation_id: str, *attributes: str) -> list[dict[str, Any]]:
-    """Read these attributes, as DynamoDB JSON, of the conversations with that id."""
-    if not fits(conversation_id, SORT_KEY_BYTES):
-        return []
     try:
-        answer = call(
-            "Query",
-            TableName=table_name("CONVERSATIONS"),
-            IndexName=ConversationIdIndex.Meta.index_name,
-            KeyConditionExpression="conversation_id = :id",
-            ExpressionAttributeValues={":id": {"S": conversation_id}},
-            ProjectionExpression=", ".join(attributes),
-            Limit=MAX_ITEMS,
-            ReturnConsumedCapacity="TOTAL",
-        )
+        items = _with_id(conversation_id, *RECIPIENT_NAMES)
     except (TableMissing, NotAccepted):
-        return []
-    found: list[dict[str, Any]] = answer.get("Items", [])
-    return found
+        return ()
+    return tuple(dict.fromkeys(name for item in items for name in names_of(item)))

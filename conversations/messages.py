@@ -154,7 +154,7 @@ class StoredMessages:
         if at is None:
             flaws += ("its time cannot be read" if first_of(entry, *_TIME) is not None else "it has no time",)
         blocks, content_flaws = blocks_of(entry, raw=raw)
-        # The platform begins with a prompt, as the user's. What came over a channel bears its provider's id.
+        # The platform begins with a prompt in the role of the user. Only messages from a channel have a `message_id`.
         is_prompt = number == 1 and speaker is Speaker.CUSTOMER and "message_id" not in entry
         if is_prompt:
             name = INSTRUCTION

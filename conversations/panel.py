@@ -235,7 +235,7 @@ def channel_of(item: Conversation) -> str:
 def _links(number: str, email: str, channel: str) -> list[ChannelLink]:
     links = []
     digits = _number(number)
-    # Without its country code a number opens nobody, or somebody else, in WhatsApp.
+    # Without its country code, WhatsApp opens nobody or somebody else.
     if digits and not digits.startswith("0"):
         links.append(ChannelLink("Open in WhatsApp", f"https://wa.me/{digits}"))
     if digits:
@@ -265,7 +265,7 @@ def _ours(item: Conversation, channel: str) -> str:
     return "" if name is None else _stored(item, f"gsi_{name}") or own_address(item.plain("channel_config"), channel)
 
 
-# How often an open page asks. Each answer costs one read of the item, which may be large.
+# How often an open page asks for updates. Each answer costs one read of the item, which may be large.
 POLL_SECONDS = 12
 
 

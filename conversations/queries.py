@@ -32,7 +32,7 @@ from conversations.models import (
 from conversations.reading import hand_off_of, is_gone, is_true, summary_of
 from conversations.records import ConversationSummary, HandOffState, Page
 
-# The choice of the form → the states it means. Overridden is still somebody's: they have to act on it.
+# The choice of the form → the states it means. Overridden is still held: its holder has to act on it.
 HAND_OFF_STATES = {
     "waiting": frozenset({HandOffState.WAITING}),
     "held": frozenset({HandOffState.HELD, HandOffState.OVERRIDDEN}),
@@ -40,7 +40,7 @@ HAND_OFF_STATES = {
 }
 
 
-# The schema's word for what its services write as `failed_…`, each with what failed.
+# The schema's word for statuses that services write as `failed_…`, with what failed.
 FAILED = "failed"
 
 
@@ -111,8 +111,8 @@ REPLY_INDEXES = {
     "sms": SmsReplyIndex.Meta.index_name,
     "email": EmailReplyIndex.Meta.index_name,
 }
-# Other spellings of an instant: up to a day apart by their offset, or epoch seconds and finer, as text. Of ten or more
-# digits, epochs sort as they lie in time from 2001 to 2033.
+# Other spellings of an instant: with another offset, up to a day apart, or epoch seconds and finer, as text. Epochs of
+# ten or more digits sort by time from 2001 to 2033.
 _OTHER_OFFSETS = timedelta(days=1)
 _FIRST_EPOCH, _LAST_EPOCH = 1_000_000_000, 1_999_999_999
 _AFTER = "~"
@@ -197,10 +197,10 @@ def of_recipient(primary_channel: str, filters: ConversationFilters, staff: Staf
 def _local_index(filters: ConversationFilters) -> tuple[str, Ranges, tuple[str, ...]] | None:
     """The index of the first filter, the ranges to read of it, and the filters that it serves completely."""
     if filters.has_dates:
-        # Dates are looked at again as instants: the index compares them as text.
+        # Dates are compared again as instants: the index compares text.
         return CreatedAtIndex.Meta.index_name, created_ranges(filters), ()
     if filters.status:
-        # Looked at again: the range of a family of statuses holds others too.
+        # Compared again: the range of `failed_…` holds other statuses too.
         family: Ranges = ((f"{FAILED}_", f"{FAILED}_{_AFTER}"),) if filters.status == FAILED else ()
         return StatusIndex.Meta.index_name, ((filters.status, filters.status), *family), ()
     if filters.channel:
@@ -279,7 +279,7 @@ def load_key(primary_channel: str, conversation_id: str, staff: Staff, *more: st
     return item if is_visible(item, staff) and not is_gone(item, clock.now()) else None
 
 
-# What a row shows, and the keys of every index that a list may come from.
+# What a row shows, and the keys of every index that may serve its list.
 ROW_ATTRIBUTES = (
     *SUMMARY_ATTRIBUTES,
     "gsi_company_whatsapp_number",
@@ -322,7 +322,7 @@ def _with_fallback(listed: ConversationList, read: Callable[[PageSource[Conversa
     try:
         return read(listed.source), ""
     except (NotAccepted, TableMissing) as error:
-        # An absent index is refused by the call itself; asking only now keeps the usual page at one call.
+        # The call itself refuses a missing index. Checking only now keeps the usual page at one call.
         index = listed.source.index
         if not index or not index_absent("CONVERSATIONS", index):
             raise

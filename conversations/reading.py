@@ -18,8 +18,8 @@ from conversations.records import ConversationSummary, HandOff, HandOffState
 CHANNELS = {"whatsapp": "WhatsApp", "sms": "SMS", "email": "Email"}
 # The company's own number or address, as `channel_config` names it; its copy for the reply index begins with `gsi_`.
 OWN_ADDRESSES = {"whatsapp": "company_whatsapp_number", "sms": "company_sms_number", "email": "company_email"}
-# Names, statuses and reasons are the same in many rows, and rows the same in many pages: to redact them anew takes a
-# fifth of a page's time. Only digests and redacted texts are kept.
+# Names, statuses and reasons repeat in many rows. Redacting them again takes a fifth of a page's time, so results are
+# cached: only digests and redacted texts.
 _line = RedactedMemo(redact, capacity=8192, shortest=1, longest=127)
 
 
@@ -114,7 +114,7 @@ def hand_off_of(item: Conversation) -> HandOff:
     requested = clock.parse_instant(item.plain("hand_off_requested_at"))
     at_least = False
     if flag and requested is None:
-        # The platform sets the flag without a time of its own; its last update is when the wait began at the latest.
+        # The platform sets the flag without a time, so the wait began at its last update or earlier.
         requested = clock.parse_instant(item.plain("updated_at")) or clock.parse_instant(item.plain("created_at"))
         at_least = requested is not None
     return HandOff(

@@ -38,7 +38,7 @@ from conversations.timeline.lines import LineKind
 from conversations.timeline.reading import Timeline, read_timeline
 from conversations.transcript import Story, story_of
 
-# Of what is revealed where there is no trail.
+# For `NoTrail`: why nothing is revealed without a trail.
 REVEALED = "Personal data can be shown", "you cannot reveal anything"
 
 
@@ -83,7 +83,7 @@ def _load(reference: str, staff: Staff) -> tuple[Conversation, dict[str, Any] | 
     raw = dict(answer.get("Item") or {})
     if not raw:
         raise NotFound
-    # Thousands of messages cost more than all else together: they stay as they came until one is shown.
+    # Thousands of messages cost more than everything else, so they stay unread until one is shown.
     messages = raw.pop("messages", None)
     item = Conversation.from_raw_data(raw)
     if is_gone(item, clock.now()) or not staff.scope.covers_company(item.company_id):
@@ -201,7 +201,7 @@ def timeline(
     return item, read_timeline(item, stored, staff, kinds, record_opened=record_opened, cursor=cursor, at=at)
 
 
-# A row shows a glance; the whole of it is on the conversation's page.
+# Letters in a row; the conversation's page has the whole message.
 RAW_LENGTH = 280
 
 
@@ -231,7 +231,7 @@ def last_message(reference: str, staff: Staff) -> LastMessage:
 
 
 HOUR = timedelta(hours=1)
-# Where a person is looked up, as the trail says it.
+# Where a person was looked up, in the words of the trail.
 ALL_STORES, CONVERSATIONS = "all stores", "conversations"
 
 

@@ -16,9 +16,9 @@ from console.trail.actions import Action, Result
 from conversations.messages import StoredMessages
 from conversations.records import HandOff, HandOffState, Marker, Message, Speaker, Transcript
 
-# A trail entry and the item's own time of the same action are written by one request, moments apart.
+# An entry and the item's own time of the same action are moments apart.
 _SAME_ACTION = timedelta(minutes=2)
-# "I have asked a colleague" comes with the request, not into the hand-off.
+# The AI may still say "I have asked a colleague" this long after the request.
 ANNOUNCEMENT = timedelta(minutes=1)
 
 _LEADS_TO = {
@@ -159,7 +159,7 @@ def _with_waits(events: Sequence[HandOffChange]) -> Iterable[HandOffChange]:
 
 
 WINDOW = 100
-# Shorter silences are how people write; longer ones are worth a line.
+# Longer silences get a line of their own.
 GAP = timedelta(hours=4)
 
 

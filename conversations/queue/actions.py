@@ -3,22 +3,20 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from console.errors import NotFound, StoreUnavailable
 from console.permissions import Permission, Staff
 from console.staff import accounts
 from console.store.calls import parallel
-from console.store.connection import call
 from console.trail.recording import Actor
 from conversations.companies import companies_for
 from conversations.handoff import HandOffAction, LostRace, ReleaseReport, intent_for, perform, release_all
-from conversations.models import held_in
+from conversations.models import Conversation, held_in
 from conversations.queue import counting
 from conversations.queue.pages import COMPANIES_AT_ONCE, MINE, WAITING, QueueEntry, QueueFilters
-from conversations.queue.reading import READS_PER_COMPANY, index_query, is_indexed, read_queue, read_tab
+from conversations.queue.reading import READS_PER_COMPANY, is_indexed, read_queue, read_tab
 
-# How often the head of the queue is read anew when colleagues were faster with all that it held.
+# How often the head of the queue is read again when colleagues took everything in it first.
 ROUNDS = 3
 
 
@@ -55,7 +53,7 @@ def _taken(entry: QueueEntry, action_id: str, staff: Staff) -> bool:
     return True
 
 
-# Rows of one read, 1 MB of them at most.
+# Rows of one read.
 _ROWS = 1000
 
 Keys = list[tuple[str, str]]
@@ -81,25 +79,25 @@ def keys_held_by(
 
 
 def _held(username: str, company_id: str, reads: int) -> tuple[Keys, bool]:
-    query = index_query(held_in(company_id), ("primary_channel", "conversation_id"), _ROWS)
-    query["FilterExpression"] = "#agent = :username"
-    query["ExpressionAttributeNames"]["#agent"] = "hand_off_agent"
-    query["ExpressionAttributeValues"][":username"] = {"S": username}
+    pages = Conversation.hand_off_queue_index.query(
+        held_in(company_id),
+        filter_condition=Conversation.hand_off_agent == username,
+        attributes_to_get=["primary_channel", "conversation_id"],
+        page_size=_ROWS,
+    ).page_iter
     keys: Keys = []
-    start: dict[str, Any] = {}
     for _ in range(reads):
-        answer = call("Query", **query, **start)
+        answer = next(pages)
         keys += ((raw["primary_channel"]["S"], raw["conversation_id"]["S"]) for raw in answer["Items"])
-        if not (last := answer.get("LastEvaluatedKey")):
+        if not answer.get("LastEvaluatedKey"):
             return keys, True
-        start = {"ExclusiveStartKey": last}
     return keys, False
 
 
-# Nothing of a disabled account may be left: look through a company to its end, within reason. What the deadline of a
-# page keeps from being released is told there, to be repeated; the command has none.
+# A disabled account may hold nothing, so each company is searched to its end, within reason. If a page's deadline ends
+# the search, the page asks to repeat it; the command has no deadline.
 THOROUGH_READS = 500
-# Companies that are looked through for a page, in batches one after the other.
+# Companies that one page searches, in batches.
 COMPANIES_OF_PAGE = 500
 
 

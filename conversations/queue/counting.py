@@ -13,9 +13,7 @@ from statistics import median
 from console import clock
 from console.caching import cached_for
 from console.store.calls import parallel
-from console.store.connection import call
-from console.store.values import plain_item
-from conversations.models import held_in, waiting_in
+from conversations.models import Conversation, held_in, waiting_in
 from conversations.queue.pages import (
     COLLEAGUES,
     COUNTED,
@@ -28,12 +26,12 @@ from conversations.queue.pages import (
     at_once,
     entry_of,
 )
-from conversations.queue.reading import index_query, is_indexed, read_queue
-from conversations.reading import is_true
+from conversations.queue.reading import is_indexed, read_index, read_queue
+from conversations.reading import is_gone, is_true
 
 HELD_COUNTED = 200
 SECONDS = 5
-# Without the index a count looks through a company as the queue's page does: not for every page of every person.
+# Without the index a count searches a whole company, so it is cached for longer.
 THIN_SECONDS = 60
 _ATTRIBUTES = ("primary_channel", "conversation_id", "company_id", "hand_off_to_human", "hand_off_agent", "ttl")
 
@@ -43,14 +41,11 @@ def waiting_in_company(company_id: str) -> Count:
     """Count who waits for a human in a company. Raises the store's errors."""
     if not is_indexed():
         return _looked_through(company_id)[0]
-    answer = call("Query", **index_query(waiting_in(company_id), ("hand_off_to_human", "ttl"), COUNTED))
+    items, more = read_index(waiting_in(company_id), ("hand_off_to_human", "ttl"), COUNTED)
     now = clock.now()
-    # Neither what the platform has cleared meanwhile, nor what has expired.
-    items = map(plain_item, answer["Items"])
-    number = sum(
-        is_true(each.get("hand_off_to_human")) and not clock.is_expired(each.get("ttl"), now) for each in items
-    )
-    return Count(number, bool(answer.get("LastEvaluatedKey")))
+    # Leave out what the platform has cleared since, and what has expired.
+    found = map(Conversation.from_raw_data, items)
+    return Count(sum(is_true(each.plain("hand_off_to_human")) and not is_gone(each, now) for each in found), more)
 
 
 @cached_for(SECONDS)
@@ -58,10 +53,9 @@ def held_in_company(company_id: str) -> Held:
     """Count what people hold in a company. Raises the store's errors."""
     if not is_indexed():
         return _looked_through(company_id)[1]
-    answer = call("Query", **index_query(held_in(company_id), _ATTRIBUTES, HELD_COUNTED))
+    items, more = read_index(held_in(company_id), _ATTRIBUTES, HELD_COUNTED)
     now = clock.now()
-    entries = [entry for raw in answer["Items"] if (entry := entry_of(raw, now)) is not None]
-    return Held.among(entries, more=bool(answer.get("LastEvaluatedKey")))
+    return Held.among([entry for raw in items if (entry := entry_of(raw, now)) is not None], more=more)
 
 
 @cached_for(THIN_SECONDS)
@@ -97,7 +91,7 @@ def forget(company_id: str) -> None:
         each.forget(company_id)
 
 
-# Of one company; those who wait longest.
+# Rows of one company, longest wait first.
 LOOKED_AT = 1000
 WAITS_SECONDS = 15
 _WAIT_ATTRIBUTES = (
@@ -122,7 +116,7 @@ class Waits:
         waits = sorted(wait for entry in rows if (wait := entry.hand_off.waited(now)) is not None)
         if not waits:
             return cls(len(rows), None, None, None)
-        # The nearest rank: a wait that somebody really has, also where few wait.
+        # The nearest rank: a wait that somebody really has, even if few wait.
         ninetieth = waits[-(-len(waits) * 9 // 10) - 1]
         return cls(len(rows), timedelta(seconds=median(each.total_seconds() for each in waits)), ninetieth, waits[-1])
 
@@ -146,12 +140,11 @@ def waits_in(company_id: str) -> CompanyWaits:
     """Return the waits in a company now. One Query of the index, for the `LOOKED_AT` who have waited longest."""
     now = clock.now()
     if is_indexed():
-        answer = call("Query", **index_query(waiting_in(company_id), _WAIT_ATTRIBUTES, LOOKED_AT))
-        entries = [entry for raw in answer["Items"] if (entry := entry_of(raw, now)) is not None]
-        entries, complete = [each for each in entries if each.is_of(WAITING, "")], not answer.get("LastEvaluatedKey")
+        items, more = read_index(waiting_in(company_id), _WAIT_ATTRIBUTES, LOOKED_AT)
+        entries = [entry for raw in items if (entry := entry_of(raw, now)) is not None and entry.is_of(WAITING, "")]
     else:
         found = read_queue([company_id])
-        entries, complete = found.of_tab(WAITING), not found.incomplete
+        entries, more = found.of_tab(WAITING), bool(found.incomplete)
     by_project: dict[str, list[QueueEntry]] = defaultdict(list)
     for entry in entries:
         by_project[entry.summary.project_id].append(entry)
@@ -159,7 +152,7 @@ def waits_in(company_id: str) -> CompanyWaits:
         (project_id, rows[0].summary.project_name, Waits.of(rows, now)) for project_id, rows in by_project.items()
     ]
     projects.sort(key=lambda each: each[2].longest or timedelta.max, reverse=True)
-    return CompanyWaits(company_id, Waits.of(entries, now), tuple(projects), complete)
+    return CompanyWaits(company_id, Waits.of(entries, now), tuple(projects), not more)
 
 
 def waits_of(company_ids: Iterable[str]) -> tuple[CompanyWaits, ...]:

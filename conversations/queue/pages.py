@@ -15,7 +15,7 @@ from conversations.records import ConversationSummary, HandOff, HandOffState
 
 WAITING, MINE, COLLEAGUES, OVERRIDDEN = "waiting", "mine", "colleagues", "overridden"
 TABS = (WAITING, MINE, COLLEAGUES, OVERRIDDEN)
-# So much of a sealed reference tells rows apart: it begins with 16 bytes of a keyed digest.
+# Letters of a sealed reference that tell rows apart: it begins with 16 bytes of a keyed digest.
 _MARK = 12
 
 
@@ -172,7 +172,7 @@ def totals(entries: Iterable[QueueEntry], username: str, *, more: bool) -> dict[
     return {WAITING: waiting} | {tab: held.of_tab(tab, username) for tab in (MINE, COLLEAGUES, OVERRIDDEN)}
 
 
-# So many companies are read for one page, count or table, all at the same time.
+# Companies that one page, count or table reads, all in parallel.
 COMPANIES_AT_ONCE = 20
 
 

@@ -10,13 +10,15 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
+from pynamodb.expressions.condition import Condition
+
 from console import clock
 from console.caching import cached_for
 from console.schema.tables import table_name
 from console.store.calls import parallel
 from console.store.connection import call
 from console.store.presence import index_ready
-from console.store.streams import BEGINNING, Candidate, Keyset, Place, Stream, Stretch, read_on
+from console.store.streams import BEGINNING, Candidate, Keyset, Place, Stream, Stretch, query, read_on
 from conversations.indexer.health import IndexerHealth, read_health
 from conversations.models import (
     SUMMARY_ATTRIBUTES,
@@ -38,9 +40,9 @@ from conversations.queue.pages import (
     totals,
 )
 
-# For one company and page. Without filters the first is enough, unless rows have to be dropped.
+# For one company and page. Without filters one is enough, unless rows have to be dropped.
 READS_PER_COMPANY = 4
-# How many rows one read looks at where rows have to be looked at one by one.
+# Rows of one read when they must be checked one by one.
 FILTERED_LIMIT = 200
 INDEX = HandOffQueueIndex.Meta.index_name
 
@@ -53,20 +55,37 @@ def read_indexed(company_ids: Iterable[str], parameters: QueueParameters) -> Que
 
 
 def _read_company(company_id: str, parameters: QueueParameters) -> Stretch[QueueEntry]:
-    condition = _range(parameters)
-    if condition is None:
+    low = parameters.place.at if parameters.place and not parameters.back else ""
+    high = parameters.filters.latest_since(parameters.now)
+    if parameters.place and parameters.back:
+        high = min(high, parameters.place.at) if high else parameters.place.at
+    if low and high and low > high:
         return Stretch()
-    limit = (
-        FILTERED_LIMIT
-        if parameters.looks_at_rows
-        else parameters.size + 1 + len(parameters.place.seen if parameters.place else ())
-    )
+    partition = waiting_in(company_id) if parameters.tab == WAITING else held_in(company_id)
+    seen = len(parameters.place.seen) if parameters.place else 0
+    limit = FILTERED_LIMIT if parameters.looks_at_rows else parameters.size + 1 + seen
 
     def read(start: Place) -> Stretch[QueueEntry]:
-        answer = call("Query", **_query(company_id, parameters, condition, limit, start))
-        return Stretch([_candidate(raw, parameters) for raw in answer.get("Items", [])], answer.get("LastEvaluatedKey"))
+        items, end = query(
+            Conversation,
+            partition,
+            _between(low, high),
+            limit=limit,
+            index=INDEX,
+            forward=not parameters.back,
+            start=start or None,
+            attributes=SUMMARY_ATTRIBUTES,
+        )
+        return Stretch([_candidate(raw, parameters) for raw in items], end)
 
     return read_on(read, BEGINNING, parameters.size + 1, READS_PER_COMPANY)
+
+
+def _between(low: str, high: str) -> Condition | None:
+    since = Conversation.hand_off_requested_at
+    if low and high:
+        return since.between(low, high)
+    return since >= low if low else since <= high if high else None
 
 
 def _candidate(raw: dict[str, dict[str, Any]], parameters: QueueParameters) -> Candidate[QueueEntry]:
@@ -77,55 +96,14 @@ def _candidate(raw: dict[str, dict[str, Any]], parameters: QueueParameters) -> C
     return Candidate(entry.order, BEGINNING, entry if parameters.wants(entry) else None)
 
 
-def _range(parameters: QueueParameters) -> tuple[str, dict[str, Any]] | None:
-    """The condition on the sort key with its values; None if nothing can match."""
-    low = parameters.place.at if parameters.place and not parameters.back else ""
-    high = parameters.filters.latest_since(parameters.now)
-    if parameters.place and parameters.back:
-        high = min(high, parameters.place.at) if high else parameters.place.at
-    if low and high:
-        if low > high:
-            return None
-        return " AND #since BETWEEN :low AND :high", {":low": {"S": low}, ":high": {"S": high}}
-    if low:
-        return " AND #since >= :low", {":low": {"S": low}}
-    return (" AND #since <= :high", {":high": {"S": high}}) if high else ("", {})
+def read_index(partition: str, attributes: Iterable[str], limit: int) -> tuple[list[dict[str, Any]], bool]:
+    """Read the `limit` longest waits of a partition (`waiting_in`, `held_in`) as stored; True if there are more."""
+    items, end = query(Conversation, partition, limit=limit, index=INDEX, attributes=attributes)
+    return items, end is not None
 
 
-def _query(
-    company_id: str, parameters: QueueParameters, condition: tuple[str, dict[str, Any]], limit: int, start: Place
-) -> dict[str, Any]:
-    partition = waiting_in(company_id) if parameters.tab == WAITING else held_in(company_id)
-    query = index_query(partition, SUMMARY_ATTRIBUTES, limit)
-    expression, values = condition
-    if expression:
-        query["KeyConditionExpression"] += expression
-        query["ExpressionAttributeNames"]["#since"] = "hand_off_requested_at"
-        query["ExpressionAttributeValues"] |= values
-    query["ScanIndexForward"] = not parameters.back
-    if start:
-        query["ExclusiveStartKey"] = start
-    return query
-
-
-def index_query(partition: str, attributes: Iterable[str], limit: int) -> dict[str, Any]:
-    """Build a Query of a partition of the queue's index (`waiting_in`, `held_in`): the `limit` longest waits."""
-    names = {f"#s{number}": name for number, name in enumerate(attributes)}
-    return {
-        "TableName": table_name("CONVERSATIONS"),
-        "IndexName": INDEX,
-        "KeyConditionExpression": "#queue = :queue",
-        "ProjectionExpression": ", ".join(names),
-        "ExpressionAttributeNames": names | {"#queue": "gsi_hand_off_queue"},
-        "ExpressionAttributeValues": {":queue": {"S": partition}},
-        "Limit": limit,
-        "ReturnConsumedCapacity": "TOTAL",
-    }
-
-
-READS_PER_COMPANY = 4
-# Left out is what is false for certain; what a drifted flag says is judged by the rows as everywhere (`is_true`), so
-# that none hides a waiting customer.
+# DynamoDB leaves out only what is certainly false. Rows judge drifted flags as everywhere (`is_true`), so that none
+# hides a waiting customer.
 _FILTER = "(attribute_exists(#flag) AND NOT #flag IN (:false, :null, :zero)) OR attribute_type(#agent, :string)"
 _FALSE = {":false": {"BOOL": False}, ":null": {"NULL": True}, ":zero": {"N": "0"}}
 
@@ -210,7 +188,7 @@ def _look_through(company_id: str, reads: int) -> tuple[list[QueueEntry], int, b
 
 
 PAGE_SIZE = 25
-# How old what is said of the indexer may be.
+# How old the state of the indexer may be on a page.
 HEALTH_SECONDS = 10
 
 

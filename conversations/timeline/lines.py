@@ -86,7 +86,7 @@ _ONE = {
 
 def of_message(stored: StoredMessages, number: int, *, raw: bool) -> Line:
     """Show a message as one line, redacted unless `raw`."""
-    # As it is first: a number broken over lines or parts is only masked as a whole in the one line that it becomes.
+    # Raw first: a number that is broken over lines or parts can only be masked once it stands in one line.
     message = stored.message(number, raw=True)
     text = message.line
     return Line(
@@ -143,7 +143,7 @@ def of_record(record: IdempotencyRecord) -> Line:
         anchor=_anchor("r", key),
         words=decoded.meaning,
         who=words_of(mode),
-        # The conversation and the message are told elsewhere; which tag, team or the like, only here.
+        # Which tag or team; the conversation and the message stand elsewhere.
         text=decoded.between,
         tone={"failed": "bad", "pending": "pending", "conflict": "bad"}.get(outcome(status), ""),
         outcome="" if status == "processed" else status[:40],

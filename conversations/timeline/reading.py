@@ -26,7 +26,7 @@ from conversations.timeline.sources import Item, MessageAt
 from conversations.transcript import HandOffChange, events_of_item
 
 PAGE_SIZE = 50
-# Records that were told beside an entry and are not told again beside an older one: so many are remembered.
+# How many records shown beside an entry are remembered, so that older entries do not show them again.
 REMEMBERED = 100
 _MARK_LENGTH = 14
 
@@ -202,7 +202,7 @@ class _TimelineReader:
         panel: StatePanel = found.get("state", StatePanel())
         if panel.notice and panel.notice != NOTHING:
             self.notices[panel.notice] = None
-        # What was told to its end stays in the places, or the page after next would begin it anew.
+        # A finished stream stays in the places, or the page after next would start it again.
         merged: list[Stream[Item] | None] = [
             sources.moments(self._start("state"), panel.moments, size),
             found.get("hand-off", Stream("hand-off", self._start("hand-off"))),

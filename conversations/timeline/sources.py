@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 AT_ONCE = datetime.max.replace(tzinfo=UTC)
 AT_LAST = datetime.min.replace(tzinfo=UTC)
-# A filter on the kind of action is applied by DynamoDB after it has looked at so many.
+# Entries that DynamoDB reads before it filters them by kind.
 FILTERED_LIMIT = 200
 
 
@@ -110,7 +110,7 @@ def _text(place: Any) -> str:
     return place if isinstance(place, str) else BEGINNING
 
 
-# --- Lists at hand ----------------------------------------------------------------------------------------------------
+# --- Lists held whole ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -38,7 +38,7 @@ def not_for_prefetch(view: View) -> View:
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         purpose = request.headers.get("Sec-Purpose", "") + request.headers.get("Purpose", "")
         if "prefetch" in purpose.lower() or "prerender" in purpose.lower():
-            # Not a success: a browser would show an empty success when the person then follows the link.
+            # An error, because a browser would show an empty success once the person follows the link.
             return HttpResponse(status=503)
         return view(request, *args, **kwargs)
 

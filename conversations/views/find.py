@@ -69,7 +69,7 @@ def _results(request: StaffRequest) -> HttpResponse:
     if context is None or form is None:
         raise NotFound
     finding = form.find(request.staff)
-    # Without what was typed: the link may be somebody else's, and a seal is not opened for whoever holds it.
+    # Without what was typed: the link may come from somebody else.
     if not finding.rows:
         return _page(request, None, nothing=NothingFound(finding.notice))
     if "open" in request.GET and len(finding.rows) == 1:

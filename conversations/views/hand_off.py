@@ -26,7 +26,7 @@ _DONE = {
     HandOffAction.HAND_BACK: "Handed back to the AI.",
     HandOffAction.ACKNOWLEDGE: "Left with the AI.",
 }
-# Who gives up a conversation from a row of a list (`stay`) goes on with the list, not with what is no longer theirs.
+# After giving up a conversation from a row of a list (`stay`), people return to the list.
 _GIVEN_UP = frozenset({HandOffAction.RELEASE, HandOffAction.HAND_BACK, HandOffAction.ACKNOWLEDGE})
 
 
@@ -45,10 +45,10 @@ def hand_off(request: StaffRequest, ref: str) -> HttpResponse:
     except Invalid as error:
         return _again(request, ref, "conversations/hand_off_refused.html", 400, error)
     except (TableMissing, NotAccepted):
-        # Nothing was written, and sending it again would not change that.
+        # Nothing was written, and sending it again would not help.
         raise
     except (StoreUnavailable, Throttled) as error:
-        # The intent's id makes sending it again safe, so what was typed is offered again instead of being lost.
+        # The intent's id makes sending it again safe, so the page offers what was typed once more.
         context = {
             "reference": ref,
             "detail": str(error),

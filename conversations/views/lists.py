@@ -157,8 +157,8 @@ def company(request: StaffRequest, company_id: str, project_id: str = "") -> Htt
     shown = unfiltered.rows[0] if unfiltered.rows else None
     named = None
     if shown is None and not unfiltered.next:
-        # A project exists through its conversations; a company too, unless somebody has named it. Where there is more
-        # to search it exists: what was looked at may all be past its TTL.
+        # A project exists through its conversations; so does a company, unless the registry names it. If there is
+        # more to search it exists: everything searched so far may be past its TTL.
         named = None if project_id else company_named(company_id)
         if project_id or (named is None and company_id not in staff.scope.company_ids):
             raise NotFound
@@ -189,7 +189,7 @@ def recipient(request: StaffRequest, ref: str) -> HttpResponse:
     page = read_list(of_recipient(primary_channel, filters, staff), staff, request.GET.get("page", ""))
     if not page.rows and any_of(of_recipient(primary_channel, ConversationFilters(), staff), staff) is None:
         raise NotFound
-    # Without a trail people read masked lists as they do everywhere.
+    # Without a trail people still read the list, masked.
     with suppress(NoTrail):
         note_look(primary_channel, staff, CONVERSATIONS)
     context = {

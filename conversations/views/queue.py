@@ -255,7 +255,7 @@ def page_notice(page: QueuePage, names: Mapping[str, str]) -> Notice | None:
     return Notice(" ".join(parts)) if parts else None
 
 
-# Of no conversation in a tab, of one, and of several.
+# For none, one and several conversations in a tab.
 _HEADINGS = {
     WAITING: ("Nobody is waiting", "1 person is waiting", "{} people are waiting"),
     MINE: ("You hold no conversation", "You hold 1 conversation", "You hold {} conversations"),
@@ -288,8 +288,8 @@ def indexer_notice(*, indexed: bool, now: datetime) -> Notice | None:
     """Say what is wrong with the index behind the page; None when all is well."""
     if not indexed:
         if not index_ready("CONVERSATIONS", INDEX):
-            return Notice(f"Without the index {INDEX}, conversations are looked through one by one.", "")
-        return Notice("The queue's index is not filled yet, so conversations are looked through one by one.", "")
+            return Notice(f"The index {INDEX} is missing, so the console searches conversations one by one.", "")
+        return Notice("The queue's index is not filled yet, so the console searches conversations one by one.", "")
     health = indexer_health()
     if health.is_stale:
         return Notice(health.describe(now), "bad")

@@ -28,7 +28,7 @@ from tenants.queries import load_tenant, row_for
 from tenants.records import Tenant, TenantRow
 from tenants.views.frame import ASKING, frame
 
-# The item's type stays out of the views: they only hand it on.
+# Views only pass the item on, so they need not know its type.
 Item = Any
 CHANGED = "This conversation changed in the meantime, so nothing was cleared. This is how it is now."
 UNKNOWN = "The console does not know whether it was cleared. Send it again. It cannot be cleared twice."
@@ -102,7 +102,7 @@ def _clear(request: StaffRequest, item: Item, ref: str) -> HttpResponse:
         fresh = services.load_to_clear(item.pk, ref, request.staff)
         return _ask(request, fresh, ref, error=error, problem=CHANGED)
     except (TableMissing, NotAccepted):
-        # Nothing was written, and sending it again would not change that.
+        # Nothing was written, and sending it again would not help.
         raise
     except (StoreUnavailable, Throttled) as error:
         problem = f"{error} {BUSY if isinstance(error, Throttled) else UNKNOWN}"

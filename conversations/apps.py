@@ -26,9 +26,8 @@ class ConversationsConfig(AppConfig):
         from conversations.companies import names_for, project_names
         from conversations.indexer.section import TITLE, section
         from conversations.listing import url_by_id
-        from conversations.lookups import conversations_of, country_codes
-        from conversations.release import release_everything_of
-        from conversations.scoping import companies_of, recipient_names
+        from conversations.lookups import companies_of, conversations_of, country_codes, recipient_names
+        from conversations.queue.actions import release_everything_of
         from conversations.search import COMPANIES, CONVERSATIONS
         from conversations.stores.chats.adapter import Chats
         from conversations.stores.tenant_conversations.queries import exists as tenant_conversation_exists

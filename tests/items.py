@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from console import clock
+from tests.dynamodb import Store
 
 
 def conversation(**overrides: Any) -> dict[str, Any]:
@@ -50,6 +51,13 @@ def conversation(**overrides: Any) -> dict[str, Any]:
     }
     item.update(overrides)
     return {name: value for name, value in item.items() if value is not ...}
+
+
+def put_conversation(store: Store, **overrides: Any) -> dict[str, Any]:
+    """Write a conversation as the platform would, and return its item."""
+    item = conversation(**overrides)
+    store.put("CONVERSATIONS", item)
+    return item
 
 
 def event(now: datetime, **more: Any) -> dict[str, Any]:

@@ -8,9 +8,8 @@ from typing import Any
 
 from console import clock
 from console.audit import scoping
-from console.audit.code_names import format_code_name, is_code_name
 from console.audit.events.keys import shown_message
-from console.audit.shares import per_cent, share_of
+from console.audit.sentences import format_code_name, is_code_name, per_cent, share_of
 from console.audit.switches import Switches, read_switches
 from console.bidi import isolated
 from console.errors import ConsoleError, NotFound, TableMissing

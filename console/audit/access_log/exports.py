@@ -1,26 +1,23 @@
 """Exports across conversations that may hold one of them: they stand in the trails of those who exported.
 
-Such an entry tells its filters in words (`console.audit.review.words`) and not which conversations were in the file.
+Such an entry tells its filters in words (`console.audit.review.page`) and not which conversations were in the file.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
 
 from console.audit import scoping
-from console.audit.queries import happened_at, instant_of
 from console.audit.review.filters import Review
-from console.audit.review.gathering import PIECE, gather, look_ahead
-from console.audit.review.streams import RANGES
-from console.audit.rows import as_payload, text_in
+from console.audit.review.plan import RANGES
+from console.audit.review.reading import PIECE, gather, look_ahead
+from console.audit.rows import happened_at, instant_of, payload_of, text_in
 from console.clock import parse_instant
 from console.permissions import Staff
 from console.redaction import redact
-from console.schema.tables import table_name
 from console.store.calls import parallel
-from console.store.connection import call
+from console.store.streams import query
 from console.trail.actions import Action
 from console.trail.models import AuditEntry
 
@@ -90,28 +87,22 @@ def exports_across(conversation_id: str, staff: Staff, looks: Iterable[AuditEntr
 
 def _ends(trail: str) -> list[AuditEntry]:
     """The first and the last entry of both ranges of a trail's keys, timestamps and epochs."""
-    asked = (partial(_end, trail, *each, newest=newest) for each in RANGES for newest in (False, True))
+
+    def end(low: str, high: str, *, newest: bool) -> list[AuditEntry]:
+        keys = AuditEntry.ts_action_id.between(low, high)
+        items, _ = query(AuditEntry, trail, keys, limit=1, forward=not newest, consistent=True)
+        return [AuditEntry.from_raw_data(raw) for raw in items]
+
+    asked = (partial(end, *each, newest=newest) for each in RANGES for newest in (False, True))
     return [entry for entries in parallel(*asked) for entry in entries]
-
-
-def _end(trail: str, low: str, high: str, *, newest: bool) -> list[AuditEntry]:
-    request: dict[str, Any] = {
-        "TableName": table_name("AUDIT"),
-        "KeyConditionExpression": "conversation_id = :trail AND ts_action_id BETWEEN :low AND :high",
-        "ExpressionAttributeValues": {":trail": {"S": trail}, ":low": {"S": low}, ":high": {"S": high}},
-        "ScanIndexForward": not newest,
-        "ConsistentRead": True,
-        "Limit": 1,
-        "ReturnConsumedCapacity": "TOTAL",
-    }
-    return [AuditEntry.from_raw_data(raw) for raw in call("Query", **request).get("Items", [])]
 
 
 def _may_hold(export: AuditEntry, conversation_id: str, first: datetime, last: datetime) -> bool:
     """Whether an export is one across conversations, and its time and dates let anything from first to last through."""
     if scoping.is_conversation_trail(text_in(export, "conversation_id")):
         return False
-    lines = _filters(export)
+    filters = payload_of(export).get("filters")
+    lines = [each for each in filters if isinstance(each, str)] if isinstance(filters, list) else []
     chosen = _after("Conversation ", lines)
     if chosen and chosen != redact(conversation_id):
         return False
@@ -132,12 +123,6 @@ def _of_its_company(
     if {text_in(each, "company_id") for each in exports} - known - {""}:
         known |= scoping.companies_of(conversation_id)
     return tuple(each for each in exports if not known or text_in(each, "company_id") in {"", *known})
-
-
-def _filters(export: AuditEntry) -> list[str]:
-    payload = as_payload(export.plain("action_payload_redacted"))
-    lines = payload.get("filters") if isinstance(payload, dict) else None
-    return [each for each in lines if isinstance(each, str)] if isinstance(lines, list) else []
 
 
 def _after(word: str, lines: list[str]) -> str:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from console import clock
-from console.audit.queries import instant_of
+from console.audit.rows import instant_of, is_live
 from console.errors import Throttled
 from console.schema.tables import table_name
 from console.store.calls import parallel
@@ -91,4 +91,4 @@ def _page(segment: int, segments: int, start: dict[str, Any] | None, pace: Pace)
 
 def _is_wanted(entry: AuditEntry, since: datetime, until: datetime, now: datetime) -> bool:
     at = instant_of(entry)
-    return (at is None or since <= at < until) and not clock.is_expired(entry.plain("expires_at"), now)
+    return (at is None or since <= at < until) and is_live(entry, now)

@@ -1,31 +1,24 @@
 """Reading idempotency records: one by its key, those of a conversation, and the entries of the trail beside one."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
 
 from console import clock
 from console.audit import scoping
 from console.audit.events.keys import decode
 from console.audit.events.records import DIGESTS, EventPage, ProcessedEvent, UnrecordedKey, parts_of, record_of
-from console.audit.names import name_of
-from console.audit.queries import display_names, instant_of
+from console.audit.history import RECORD_INDEX, has_record_index
 from console.audit.records import TrailPage, TrailRow
-from console.audit.review.streams import EPOCHS, TIMESTAMPS, bounds
-from console.audit.rows import row_of_entry
+from console.audit.review.plan import EPOCHS, TIMESTAMPS, bounds
+from console.audit.rows import display_names, is_live, row_of_entry
 from console.errors import ConsoleError, NotFound, TableMissing
 from console.permissions import Permission, Staff
-from console.schema.tables import table_name
 from console.store.calls import parallel
-from console.store.connection import call
 from console.store.keys import SORT_KEY_BYTES, fits
 from console.store.paging import PageSource, read_page
-from console.store.presence import index_ready, table_ready
-from console.trail.models import AuditEntry, ConversationEventsIndex, IdempotencyRecord
+from console.trail.models import AuditEntry, IdempotencyRecord
 
-INDEX = ConversationEventsIndex.Meta.index_name
 # The trail is searched from a little before the event came in, as clocks differ: rounds of two Queries of so many.
 EARLIER = timedelta(minutes=5)
 ROUNDS, PER_READ = 3, 200
@@ -126,7 +119,7 @@ def check_conversation(conversation_id: str, staff: Staff) -> None:
 def has_index() -> bool:
     """Whether records can be found by conversation; also where that cannot be told just now. Never raises."""
     try:
-        return not table_ready("IDEMPOTENCY") or index_ready("IDEMPOTENCY", INDEX)
+        return has_record_index()
     except ConsoleError:
         return True
 
@@ -137,10 +130,8 @@ def events_of(conversation_id: str, staff: Staff, cursor: str = "") -> EventPage
     Without the index an empty page says so. Raises as `check_conversation`, `TableMissing` and the store's errors.
     """
     check_conversation(conversation_id, staff)
-    name = name_of(conversation_id)
-    if not table_ready("IDEMPOTENCY"):
-        raise TableMissing("IDEMPOTENCY")
-    if not index_ready("IDEMPOTENCY", INDEX):
+    name = scoping.name_of(conversation_id)
+    if not has_record_index():
         return EventPage(name, notice=NO_INDEX)
     page = read_page(records_of(conversation_id), staff.username, cursor)
     now = clock.now()
@@ -150,7 +141,7 @@ def events_of(conversation_id: str, staff: Staff, cursor: str = "") -> EventPage
 def records_of(conversation_id: str) -> PageSource[IdempotencyRecord]:
     """The list of a conversation's records, newest first, with the attributes that schema and console know."""
     known = (attribute.attr_name for attribute in IdempotencyRecord.get_attributes().values())
-    return PageSource(IdempotencyRecord, conversation_id, (*known, *DIGESTS), index=INDEX, descending=True)
+    return PageSource(IdempotencyRecord, conversation_id, (*known, *DIGESTS), index=RECORD_INDEX, descending=True)
 
 
 # --- The entries of the trail that bear a key ---------------------------------------------------------------------
@@ -189,10 +180,10 @@ def _entries_with(key: str, conversation: str, staff: Staff) -> Rows:
 
 def _rows(found: list[AuditEntry], note: str, staff: Staff, item: IdempotencyRecord | None) -> Rows:
     now = clock.now()
-    shown = [entry for entry in found if not clock.is_expired(entry.plain("expires_at"), now)]
+    shown = [entry for entry in found if is_live(entry, now)]
     shown = [entry for entry in shown if _is_in_scope(entry, staff)][:ENTRIES_SHOWN]
     names = display_names(shown)
-    return tuple(row_of_entry(entry, instant_of(entry), names, item) for entry in shown), "" if shown else note
+    return tuple(row_of_entry(entry, names, item) for entry in shown), "" if shown else note
 
 
 def _is_in_scope(entry: AuditEntry, staff: Staff) -> bool:
@@ -208,13 +199,22 @@ def _search(key: str, conversation: str, since: datetime | None) -> tuple[list[A
     """
     # Without a date the range of timestamps holds the epochs too.
     ranges = (TIMESTAMPS, EPOCHS) if since else (TIMESTAMPS,)
-    walks = [_EventWalk(conversation, key, *bounds(number, since, None)) for number in ranges]
+    walks = [
+        AuditEntry.query(
+            conversation,
+            AuditEntry.ts_action_id.between(*bounds(number, since, None)),
+            AuditEntry.idempotency_key == key,
+            consistent_read=True,
+            page_size=PER_READ,
+        ).page_iter
+        for number in ranges
+    ]
     for _ in range(ROUNDS):
-        parallel(*(walk.read for walk in walks if not walk.ended))
-        found = [entry for walk in walks for entry in walk.found]
-        if found or all(walk.ended for walk in walks):
+        pages = parallel(*(partial(next, walk, {}) for walk in walks))
+        found = [AuditEntry.from_raw_data(raw) for page in pages for raw in page.get("Items", ())]
+        if found or all(walk.last_evaluated_key is None for walk in walks):
             return found, NO_ENTRY
-    looked_at = sum(walk.looked_at for walk in walks)
+    looked_at = sum(walk.total_scanned_count for walk in walks)
     return [], f"No entry with this key is among the {looked_at:,} entries of the trail that were looked at."
 
 
@@ -222,41 +222,3 @@ def _since(item: IdempotencyRecord) -> datetime | None:
     times = [clock.parse_instant(item.plain(name)) for name in ("received_at", "created_at")]
     known = [each for each in times if each is not None]
     return min(known) - EARLIER if known else None
-
-
-@dataclass(slots=True)
-class _EventWalk:
-    """A range of a trail, read from its beginning for entries with one key."""
-
-    trail: str
-    key: str
-    low: str
-    high: str
-    found: list[AuditEntry] = field(default_factory=list)
-    looked_at: int = 0
-    ended: bool = False
-    _start: dict[str, Any] | None = None
-
-    def read(self) -> None:
-        """One Query. Raises the store's errors."""
-        request: dict[str, Any] = {
-            "TableName": table_name("AUDIT"),
-            "KeyConditionExpression": "conversation_id = :trail AND ts_action_id BETWEEN :low AND :high",
-            "FilterExpression": "idempotency_key = :key",
-            "ExpressionAttributeValues": {
-                ":trail": {"S": self.trail},
-                ":low": {"S": self.low},
-                ":high": {"S": self.high},
-                ":key": {"S": self.key},
-            },
-            "ConsistentRead": True,
-            "Limit": PER_READ,
-            "ReturnConsumedCapacity": "TOTAL",
-        }
-        if self._start:
-            request["ExclusiveStartKey"] = self._start
-        answer = call("Query", **request)
-        self.found += [AuditEntry.from_raw_data(raw) for raw in answer["Items"]]
-        self.looked_at += int(answer.get("ScannedCount") or 0)
-        self._start = answer.get("LastEvaluatedKey")
-        self.ended = self._start is None

@@ -6,8 +6,8 @@ from typing import Any
 
 from console import clock, refs
 from console.audit.events.keys import DecodedKey, decode, shown_message
-from console.audit.names import name_of
 from console.audit.records import TrailPage
+from console.audit.scoping import name_of
 from console.audit.switches import CONSOLE_MODE, seen_at
 from console.bidi import isolated
 from console.errors import BadReference

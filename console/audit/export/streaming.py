@@ -10,11 +10,9 @@ from typing import Any, Protocol
 from django.conf import settings
 
 from console import clock
-from console.audit.export.formats import FORMATS, ExportFormat
-from console.audit.export.rows import rows_of_piece
+from console.audit.export.formats import FORMATS, ExportFormat, rows_of_piece
 from console.audit.review.filters import Review
-from console.audit.review.gathering import gather
-from console.audit.review.reading import every_page
+from console.audit.review.reading import every_page, gather
 from console.audit.scoping import is_conversation_trail, recipient_names
 from console.errors import ConsoleError
 from console.permissions import Permission, Staff

@@ -1,24 +1,32 @@
-"""Reading a review: the partitions that it needs, merged newest first, page by page, within a budget of reads."""
+"""Reading a review: the partitions that it needs, merged newest first, within a budget of reads.
+
+A page at a time (`read_review`), in pieces for exports (`every_page`), or as one bounded list for pages that count
+(`gather`).
+"""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
+from django.conf import settings
+
 from console import clock
 from console.audit import scoping
-from console.audit.queries import happened_at, instant_of
 from console.audit.review.filters import NOBODY, Review
-from console.audit.review.plan import Plan, plan_for
-from console.audit.review.streams import EPOCHS_BEGIN, TrailPartition, identity_of
+from console.audit.review.plan import EPOCHS_BEGIN, TRAIL_BY_TRAIL, Plan, TrailPartition, identity_of, plan_for
+from console.audit.rows import happened_at, instant_of, is_live
+from console.errors import TableMissing
 from console.permissions import Permission, Staff
-from console.store.calls import parallel
+from console.store.calls import current_budget, parallel
+from console.store.presence import table_ready
 from console.store.streams import END, Keyset, dry, next_of, read_dry
-from console.trail.actions import staff_trail
+from console.trail.actions import outcome_of, staff_trail
 from console.trail.models import AuditEntry
-from console.trail.results import outcome_of
 
 PAGE_SIZE = 50
+# Of exports, and of what is gathered.
+PIECE = 200
 # A page with filters goes on reading as often as this before it is shown thin.
 READS_PER_PAGE = 4
 # Owners of conversations that entries do not name: so many are looked up at once, and for one page.
@@ -67,8 +75,8 @@ def read_review(review: Review, staff: Staff, cursor: str = "", size: int = PAGE
     )
 
 
-def every_page(review: Review, staff: Staff, limit: int, size: int = 200) -> Iterator[Sequence[AuditEntry]]:
-    """The newest `limit` entries of a review in pieces, for exports and pictures: no more than a piece is kept.
+def every_page(review: Review, staff: Staff, limit: int, size: int = PIECE) -> Iterator[Sequence[AuditEntry]]:
+    """The newest `limit` entries of a review in pieces, which filters can leave empty: no more than one is kept.
 
     Raises as `read_review`, also in the middle.
     """
@@ -80,6 +88,48 @@ def every_page(review: Review, staff: Staff, limit: int, size: int = 200) -> Ite
         walk.forget_budget()
         left -= len(piece)
         yield piece
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """`entries`, newest first; `is_all`: nothing lies behind them, else reading reached its bounds."""
+
+    entries: tuple[AuditEntry, ...] = field(repr=False)
+    is_all: bool
+
+    @property
+    def reaches(self) -> datetime | None:
+        """Back to when they were read, where that is not all; None where nothing tells."""
+        return instant_of(self.entries[-1]) if self.entries and not self.is_all else None
+
+
+def gather(review: Review, staff: Staff, limit: int, pieces: int) -> Gathered:
+    """At most `limit` entries in at most so many pieces and half of the request's time. Raises as `read_review`."""
+    found: list[AuditEntry] = []
+    pages = every_page(review, staff, limit + 1)
+    budget = current_budget()
+    for _ in range(pieces):
+        page = next(pages, None)
+        if page is None:
+            return Gathered(tuple(found[:limit]), len(found) <= limit)
+        found += page
+        if budget is not None and budget.remaining() < settings.REQUEST_DEADLINE_SECONDS / 2:
+            break
+    return Gathered(tuple(found[:limit]), is_all=False)
+
+
+def look_ahead(review: Review, staff: Staff) -> Plan:
+    """What a review will look at and what it cannot do here, before it is read: nothing to say of a single trail.
+
+    Raises `Forbidden`, `TableMissing` and the store's errors.
+    """
+    staff.require(Permission.AUDIT_REVIEW)
+    if review.conversation or review.key:
+        return Plan(())
+    plan = plan_for(review, staff)
+    if TRAIL_BY_TRAIL in plan.notices and not table_ready("AUDIT"):
+        raise TableMissing("AUDIT")
+    return plan
 
 
 class _ReviewWalk:
@@ -143,7 +193,7 @@ class _ReviewWalk:
         review = self._review
         actor, action = entry.plain("actor"), entry.plain("action_type")
         return (
-            not clock.is_expired(entry.plain("expires_at"), self._now)
+            is_live(entry, self._now)
             and self._may_see(entry, owners)
             and (not review.actions or action in review.actions)
             and (not review.result or outcome_of(entry) == review.result)

@@ -6,14 +6,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from console.access import StaffRequest, requires
-from console.audit.chart.counting import DAYS_SHOWN, count_days
-from console.audit.chart.rendering import render_chart
+from console.audit.chart import DAYS_SHOWN, count_days, render_chart
 from console.audit.review.forms import review_of
-from console.audit.review.gathering import look_ahead
-from console.audit.review.page import covered_words
+from console.audit.review.page import describe_covered, describe_filters
 from console.audit.review.plan import TRAIL_BY_TRAIL
-from console.audit.review.reading import ReviewFound
-from console.audit.review.words import describe_filters
+from console.audit.review.reading import look_ahead
 from console.permissions import Permission
 from console.templatetags.console import zone_of
 
@@ -30,7 +27,7 @@ def chart(request: StaffRequest) -> HttpResponse:
         "problems": form.problems,
         "filters": describe_filters(form, review, opened=form.staff.scope.everything),
         "notices": plan.notices,
-        "covered": covered_words(ReviewFound((), covered=plan.covered, notices=plan.notices), review),
+        "covered": describe_covered(plan.covered, plan.notices, review),
         "possible": bool(plan.partitions) or TRAIL_BY_TRAIL not in plan.notices,
         "counted": counted,
         "chart": render_chart(counted.days),

@@ -10,11 +10,10 @@ from django.views.decorators.http import require_safe
 
 from console import clock
 from console.access import StaffRequest, requires
-from console.audit.links import conversation_url
-from console.audit.names import name_of
 from console.audit.review.entry import EntryRecord, load_entry
 from console.audit.review.filters import BEGINNING, action_groups, is_action_type
 from console.audit.review.forms import KEY, About, group_slugs
+from console.audit.scoping import conversation_url, name_of
 from console.permissions import Permission, Staff
 from console.refs import seal, unseal
 from console.templatetags.console import zone_of

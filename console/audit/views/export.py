@@ -11,16 +11,13 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from console.access import StaffRequest, requires
-from console.audit.export.formats import FORMATS
-from console.audit.export.rows import COLUMNS
+from console.audit.export.formats import COLUMNS, FORMATS
 from console.audit.export.streaming import export as export_entries
 from console.audit.review.filters import Review
 from console.audit.review.forms import ReviewForm, review_of
-from console.audit.review.gathering import look_ahead
-from console.audit.review.page import READ_LAST, covered_words
+from console.audit.review.page import READ_LAST, describe_covered, describe_filters
 from console.audit.review.plan import TRAIL_BY_TRAIL, Plan
-from console.audit.review.reading import ReviewFound
-from console.audit.review.words import describe_filters
+from console.audit.review.reading import look_ahead
 from console.permissions import Permission
 
 
@@ -66,7 +63,6 @@ def _page(
     status: int = 200,
 ) -> HttpResponse:
     suffix = f"?{query}" if query else ""
-    found = ReviewFound((), covered=plan.covered, notices=plan.notices)
     context: dict[str, Any] = {
         "form": asked,
         "action": reverse("audit-export") + suffix,
@@ -74,7 +70,7 @@ def _page(
         "problems": form.problems,
         "filters": describe_filters(form, review, opened=form.staff.scope.everything),
         # Where action types are chosen, the filters name them.
-        "covered": "" if review.actions and not plan.notices else covered_words(found, review),
+        "covered": "" if review.actions and not plan.notices else describe_covered(plan.covered, plan.notices, review),
         "notices": plan.notices,
         "possible": TRAIL_BY_TRAIL not in plan.notices,
         "read_last": READ_LAST,

@@ -11,8 +11,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
 from console.audit.review.forms import About, AboutForm, ReviewForm, about_of, query_of, review_of
-from console.audit.review.gathering import gather
 from console.audit.review.page import READ_LAST, review_page
+from console.audit.review.reading import gather
 from console.audit.views.trails import overview
 from console.permissions import Permission, Staff, id_of
 from console.personal_searches import has_reason, must_say_why, on_record

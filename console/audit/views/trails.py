@@ -9,10 +9,9 @@ from django.views.decorators.http import require_safe
 
 from console import clock
 from console.access import StaffRequest, requires
-from console.audit.links import conversation_url, review_url
-from console.audit.names import name_of
 from console.audit.queries import trail_page
 from console.audit.records import TrailPage
+from console.audit.scoping import conversation_url, name_of, review_url
 from console.audit.state import panel_beside
 from console.errors import StoreUnavailable, TableMissing, Throttled
 from console.permissions import Permission, Staff

@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console import clock
-from console.audit.chart import counting
-from console.audit.chart.counting import DAYS_SHOWN, DayCount, counted
-from console.audit.chart.rendering import HEIGHT, Rect, render_chart, scale
+from console.audit import chart as counting
+from console.audit.chart import DAYS_SHOWN, HEIGHT, DayCount, Rect, counted, render_chart, scale
 from console.audit.review.filters import Review
 from console.audit.review.forms import CONVERSATION, About
-from console.audit.review.gathering import Gathered
+from console.audit.review.reading import Gathered
 from console.clock import to_iso
 from console.trail.models import AuditEntry
 from tests.dynamodb import to_dynamodb

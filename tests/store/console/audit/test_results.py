@@ -10,11 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console import clock
-from console.audit.queries import instant_of
 from console.audit.rows import row_of_entry
-from console.trail.actions import Action, outcome
+from console.trail.actions import Action, outcome, outcome_of, reason_of
 from console.trail.models import AuditEntry
-from console.trail.results import outcome_of, reason_of
 from tests.dynamodb import to_dynamodb
 from tests.people import auditor, member, signed_in
 
@@ -26,7 +24,7 @@ def entry(**attributes) -> AuditEntry:
 
 def row(**attributes):
     item = entry(**attributes)
-    return row_of_entry(item, instant_of(item), {}, None)
+    return row_of_entry(item, {}, None)
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def read_entries(
         consistent=True,
         start={"conversation_id": {"S": trail}, "ts_action_id": {"S": after}} if after else None,
     )
-    return [AuditEntry.from_raw_data(raw) for raw in items], end and str(end["ts_action_id"]["S"])
+    return [AuditEntry.from_raw_data(raw) for raw in items], str(end["ts_action_id"]["S"]) if end else None
 
 
 def trails_of(username: str, prefix: str, limit: int) -> tuple[str, ...]:

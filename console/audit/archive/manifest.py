@@ -1,9 +1,10 @@
 """The manifest of an archive: what it covers, its files, and the head of its chain."""
 
+import hashlib
 import json
 import re
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from dataclasses import asdict, dataclass, fields, replace
+from typing import IO, Any
 
 from console.audit.archive.chain import Chain
 
@@ -51,13 +52,39 @@ class FileRecord:
     chain: str
 
 
+class Hashed:
+    """A file that is digested as it is written or read, as a `FileRecord` says."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self.digest, self.size = file, hashlib.sha256(), 0
+
+    def write(self, data: bytes) -> int:
+        """Write all of it."""
+        self._file.write(data)
+        self._count(data)
+        return len(data)
+
+    def read(self, size: int = -1) -> bytes:
+        """Read what comes next."""
+        data = self._file.read(size)
+        self._count(data)
+        return data
+
+    def flush(self) -> None:
+        """Do nothing, for `gzip`: nothing is held back here."""
+
+    def _count(self, data: bytes) -> None:
+        self.digest.update(data)
+        self.size += len(data)
+
+
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """Everything that an archive says of itself. `head` covers all of it, by the key."""
 
     header: Header
     files: tuple[FileRecord, ...] = ()
-    head: str = field(default="")
+    head: str = ""
 
     @property
     def lines(self) -> int:

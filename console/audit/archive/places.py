@@ -7,10 +7,10 @@ import os
 import re
 import stat
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, TypeVar
+from typing import IO, Any, BinaryIO, Protocol
 
 import botocore.session
 from botocore.config import Config
@@ -19,22 +19,11 @@ from django.conf import settings
 
 from console.errors import ConsoleError
 
-T = TypeVar("T")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://")
 
 
 class PlaceError(ConsoleError):
     """A directory or bucket cannot be read or written; the message says why, for the operator."""
-
-
-class Readable(Protocol):
-    """A file opened for reading."""
-
-    def read(self, size: int = ..., /) -> bytes:
-        """At most so many bytes; none at the end."""
-
-    def close(self) -> None:
-        """Let go of it."""
 
 
 class ArchivePlace(Protocol):
@@ -46,11 +35,10 @@ class ArchivePlace(Protocol):
     def names(self) -> list[str]:
         """What is in it, in order."""
 
-    @contextmanager
-    def writing(self, name: str) -> Iterator[BinaryIO]:
+    def writing(self, name: str) -> AbstractContextManager[BinaryIO]:
         """A new file, which has its name once the block ends well; otherwise nothing is there."""
 
-    def reading(self, name: str) -> Readable:
+    def reading(self, name: str) -> AbstractContextManager[IO[bytes]]:
         """A file's bytes."""
 
 
@@ -106,14 +94,15 @@ class Directory:
                 part.unlink(missing_ok=True)
             self._sync()
 
-    def reading(self, name: str) -> Readable:
+    @contextmanager
+    def reading(self, name: str) -> Iterator[IO[bytes]]:
         """Only of a regular file: reading anything else might never end."""
         with _system_errors():
             descriptor = os.open(self._path / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                os.close(descriptor)
-                raise PlaceError(f"{name} is not a regular file.")
-            return os.fdopen(descriptor, "rb")
+            with os.fdopen(descriptor, "rb") as file:
+                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                    raise PlaceError(f"{name} is not a regular file.")
+                yield file
 
     def _sync(self) -> None:
         descriptor = os.open(self._path, os.O_RDONLY)
@@ -153,9 +142,9 @@ class Bucket:
     def names(self) -> list[str]:
         """Below the prefix."""
         start = f"{self._prefix}/"
-        pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=start)
-        found = _told_by_s3(lambda: [each["Key"] for page in pages for each in page.get("Contents", ())])
-        return sorted(key.removeprefix(start) for key in found)
+        with _s3_errors():
+            pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=start)
+            return sorted(each["Key"].removeprefix(start) for page in pages for each in page.get("Contents", ()))
 
     @contextmanager
     def writing(self, name: str) -> Iterator[BinaryIO]:
@@ -163,39 +152,24 @@ class Bucket:
         with tempfile.TemporaryFile() as file:
             yield file
             file.seek(0)
-            _told_by_s3(
-                lambda: self._client.put_object(
-                    Bucket=self._bucket, Key=self._key(name), Body=file, IfNoneMatch="*", **self._encryption
+            with _s3_errors():
+                self._client.put_object(
+                    Bucket=self._bucket, Key=f"{self._prefix}/{name}", Body=file, IfNoneMatch="*", **self._encryption
                 )
-            )
 
-    def reading(self, name: str) -> Readable:
+    @contextmanager
+    def reading(self, name: str) -> Iterator[IO[bytes]]:
         """Read as it comes."""
-        body: Readable = _told_by_s3(lambda: self._client.get_object(Bucket=self._bucket, Key=self._key(name)))["Body"]
-        return _Streamed(body)
-
-    def _key(self, name: str) -> str:
-        return f"{self._prefix}/{name}"
-
-
-class _Streamed:
-    """An object's body, whose errors in the middle are told as the others are."""
-
-    def __init__(self, body: Readable) -> None:
-        self._body = body
-
-    def read(self, size: int = -1, /) -> bytes:
-        """All of it without a size."""
-        return _told_by_s3(lambda: self._body.read() if size < 0 else self._body.read(size))
-
-    def close(self) -> None:
-        """Let go of the connection."""
-        self._body.close()
+        with _s3_errors():
+            found = self._client.get_object(Bucket=self._bucket, Key=f"{self._prefix}/{name}")
+            with closing(found["Body"]) as body:
+                yield body
 
 
-def _told_by_s3(work: Callable[[], T]) -> T:
+@contextmanager
+def _s3_errors() -> Iterator[None]:
     try:
-        return work()
+        yield
     except ClientError as error:
         raise PlaceError(f"S3 refused: {error.response.get('Error', {}).get('Code', 'no code')}.") from error
     except BotoCoreError as error:

@@ -120,7 +120,7 @@ def _write_file(
     written, number, end = 0, 0, ""
     following: bytes | None = first
     # Neither a name nor a time in it: the same lines make the same bytes.
-    with gzip.GzipFile(filename="", mode="wb", fileobj=hashed, mtime=0) as packed:  # type: ignore[call-overload]
+    with gzip.GzipFile(filename="", mode="wb", fileobj=hashed, mtime=0) as packed:
         while following is not None and (number == 0 or written + len(following) <= size):
             packed.write(following)
             # The chain stands behind the line that was made last: this one.

@@ -109,7 +109,7 @@ def _check_file(file: Hashed, record: FileRecord, chain: Chain, report: Report) 
     """One file against its record and the chain, which stands where the file before it ends."""
     known, number, first = len(report.findings), 0, chain.lines
     try:
-        with gzip.GzipFile(fileobj=file, mode="rb") as lines:  # type: ignore[call-overload]
+        with gzip.GzipFile(fileobj=file, mode="rb") as lines:
             while len(report.findings) < known + FINDINGS_PER_FILE and (line := lines.readline(MAX_LINE_BYTES + 1)):
                 number += 1
                 if broken := chain.check(line):

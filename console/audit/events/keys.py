@@ -23,12 +23,13 @@ _SHA256 = re.compile(r"[0-9a-f]{64}", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class KeyFormat:
-    """One format of keys. `pattern` is as the schema writes it; `middle` and `last` label what follows the
-    conversation ("" for nothing between); `words` says it, of `{conversation}`, `{middle}` and `{last}`: what stands in
-    brackets falls away where the conversation is told already."""
+    """One format of keys. `middle` and `last` label what follows the conversation ("" for nothing between).
+
+    `words` describes it with `{conversation}`, `{middle}` and `{last}`; what stands in brackets is left out where the
+    conversation is known from elsewhere.
+    """
 
     namespace: str
-    pattern: str
     meaning: str
     words: str
     middle: str = ""
@@ -39,48 +40,31 @@ class KeyFormat:
         """The labels of the parts behind the namespace."""
         return (CONVERSATION, self.middle, self.last) if self.middle else (CONVERSATION, self.last)
 
+    @property
+    def pattern(self) -> str:
+        """The format as the schema writes it: `act:rp_tag:{conversation}:{tag}:{message or hash}`."""
+        names = ("message or hash" if label == MESSAGE else label.lower() for label in self.labels)
+        return ":".join((self.namespace, *(f"{{{name}}}" for name in names)))
 
+
+_OF = "[ of conversation {conversation}]"
 FORMATS = (
-    KeyFormat(
-        "evt:rp",
-        "evt:rp:{conversation}:{message or hash}",
-        "A message that came in",
-        "{last}[ of conversation {conversation}] came in",
-    ),
-    KeyFormat(
-        "act:rp_reply",
-        "act:rp_reply:{conversation}:{message or hash}",
-        "An automatic reply",
-        "Reply to {last}[ of conversation {conversation}]",
-    ),
-    KeyFormat(
-        "act:rp_tag",
-        "act:rp_tag:{conversation}:{tag}:{message or hash}",
-        "A tag set",
-        "Tag {middle} for {last}[ of conversation {conversation}]",
-        middle=TAG,
-    ),
+    KeyFormat("evt:rp", "A message that came in", f"{{last}}{_OF} came in"),
+    KeyFormat("act:rp_reply", "An automatic reply", f"Reply to {{last}}{_OF}"),
+    KeyFormat("act:rp_tag", "A tag set", f"Tag {{middle}} for {{last}}{_OF}", middle=TAG),
     KeyFormat(
         "act:rp_assign",
-        "act:rp_assign:{conversation}:{team}:{message or hash}",
         "An assignment to a team or a person",
-        "Assignment to {middle} for {last}[ of conversation {conversation}]",
+        f"Assignment to {{middle}} for {{last}}{_OF}",
         middle=TEAM,
     ),
     KeyFormat(
         "act:shopify_lookup",
-        "act:shopify_lookup:{conversation}:{order}",
         "A look-up of an order",
         "Look-up of {last}[ for conversation {conversation}]",
         last=ORDER,
     ),
-    KeyFormat(
-        "act:hand_off",
-        "act:hand_off:{conversation}:{action}",
-        "A hand-off action of the console",
-        "Hand-off {last}[ of conversation {conversation}]",
-        last=ACTION,
-    ),
+    KeyFormat("act:hand_off", "A hand-off action of the console", f"Hand-off {{last}}{_OF}", last=ACTION),
 )
 UNKNOWN = "A key of a kind that the console does not know"
 
@@ -143,20 +127,25 @@ class DecodedKey:
     @property
     def description(self) -> str:
         """What the key is about, as a sentence without personal data."""
-        return self._words(_BRACKET.sub(r"\1", self.format.words) if self.format else "")
+        return self._describe(r"\1")
 
     @property
     def in_brief(self) -> str:
         """The same without the conversation."""
-        return self._words(_BRACKET.sub("", self.format.words) if self.format else "")
+        return self._describe("")
 
-    def _words(self, pattern: str) -> str:
+    def _describe(self, bracketed: str) -> str:
         if self.format is None:
             return UNKNOWN
         if not self.complete:
             return f"{self.format.meaning}, by a key that is not as the schema writes it"
         conversation, middle = (isolated(part.shown) for part in self.parts[:2])
-        words = pattern.format(conversation=conversation, middle=middle, last=_phrase(self.parts[-1]))
+        last = self.parts[-1]
+        phrase = f"{last.label.lower()} {isolated(last.shown)}"
+        if last.label == HASH:
+            phrase = "a message (known by the hash of its text)"
+        pattern = _BRACKET.sub(bracketed, self.format.words)
+        words = pattern.format(conversation=conversation, middle=middle, last=phrase)
         return words[:1].upper() + words[1:]
 
 
@@ -181,12 +170,11 @@ def decode(key: str, conversation: str = "") -> DecodedKey:
     texts, certain = _split(key.removeprefix(f"{found.namespace}:"), found, conversation)
     complete = len(texts) == len(found.labels) and all(texts)
     labels = found.labels if len(texts) == len(found.labels) else (CONVERSATION, REST)
-    parts = tuple(KeyPart(_label(label, text), text) for label, text in zip(labels, texts, strict=False))
+    parts = tuple(
+        KeyPart(HASH if label == MESSAGE and _SHA256.fullmatch(text) else label, text)
+        for label, text in zip(labels, texts, strict=False)
+    )
     return DecodedKey(key, found, parts, complete, certain)
-
-
-def _label(label: str, text: str) -> str:
-    return HASH if label == MESSAGE and _SHA256.fullmatch(text) else label
 
 
 def _split(rest: str, found: KeyFormat, conversation: str) -> tuple[list[str], bool]:
@@ -208,11 +196,3 @@ def _split(rest: str, found: KeyFormat, conversation: str) -> tuple[list[str], b
         return [":".join(texts[:end]), ":".join(texts[end:-1]), texts[-1]], False
     end = len(texts) - 1 if ends is None else ends + 1
     return [":".join(texts[:end]), ":".join(texts[end:])], end == len(texts) - 1 and ends is not None
-
-
-def _phrase(part: KeyPart) -> str:
-    """The last part within a sentence."""
-    shown = isolated(part.shown)
-    if part.label == HASH:
-        return "a message (known by the hash of its text)"
-    return f"{part.label.lower()} {shown}"

@@ -140,25 +140,24 @@ def parts_of(decoded: DecodedKey) -> tuple[Fact, ...]:
 
 def _switches(item: IdempotencyRecord) -> tuple[Fact, ...]:
     """The kill switches as they stood; amber where one holds the automation back."""
-    note = "(a person acted: no switch applies)" if _is_ours(item) else ""
-    return (
-        _switch(item, "Safe mode", "safe_mode", {True: ("on", "human"), False: ("off", "plain")}, note),
-        _switch(
-            item,
-            "Automation",
-            "automation_enabled",
-            {True: ("enabled", "plain"), False: ("disabled", "" if note else "human")},
-            note,
-        ),
-    )
-
-
-def _switch(item: IdempotencyRecord, label: str, name: str, words: dict[bool, tuple[str, str]], note: str) -> Fact:
-    value = item.plain(name)
-    if not isinstance(value, bool):
-        return Fact(label, _line(item, name))
-    word, tone = words[value]
-    return Fact(label, word, tone=tone, note=note)
+    ours = _is_ours(item)
+    words = {
+        ("Safe mode", "safe_mode"): {True: ("on", "human"), False: ("off", "plain")},
+        ("Automation", "automation_enabled"): {
+            True: ("enabled", "plain"),
+            False: ("disabled", "" if ours else "human"),
+        },
+    }
+    facts = []
+    for (label, name), tones in words.items():
+        value = item.plain(name)
+        if isinstance(value, bool):
+            word, tone = tones[value]
+            note = "(a person acted: no switch applies)" if ours else ""
+            facts.append(Fact(label, word, tone=tone, note=note))
+        else:
+            facts.append(Fact(label, _line(item, name)))
+    return tuple(facts)
 
 
 def _is_ours(item: IdempotencyRecord) -> bool:

@@ -1,6 +1,6 @@
 """Reading idempotency records: one by its key, those of a conversation, and the entries of the trail beside one."""
 
-from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -9,7 +9,7 @@ from console.audit import scoping
 from console.audit.events.keys import decode
 from console.audit.events.records import DIGESTS, EventPage, ProcessedEvent, UnrecordedKey, parts_of, record_of
 from console.audit.history import RECORD_INDEX, has_record_index
-from console.audit.records import TrailPage, TrailRow
+from console.audit.records import TrailPage
 from console.audit.review.plan import EPOCHS, TIMESTAMPS, bounds
 from console.audit.rows import display_names, is_live, row_of_entry
 from console.errors import ConsoleError, NotFound, TableMissing
@@ -35,18 +35,18 @@ NO_ENTRY = "No entry in the conversation's trail has this key, or it has expired
 
 
 def read_event(key: str, staff: Staff) -> ProcessedEvent | UnrecordedKey:
-    """A record, or what its key says alone where there is none, with the entries in the trail that bear the key.
+    """A record, or what its key alone says, with the entries in the trail that bear the key.
 
-    Raises as `check_key`; a trail that cannot be read is said.
+    Raises as `check_key`; if the trail cannot be read, a note says so.
     """
     item = check_key(key, staff)
+    entries, note = _entries(key, item, staff)
     if item:
-        return ProcessedEvent(record_of(item, clock.now()), *_attempted(partial(_entries_of, item, staff)))
+        return ProcessedEvent(record_of(item, clock.now()), entries, note)
     decoded = decode(key)
-    entries = partial(_entries_with, key, decoded.conversation, staff)
     parts = parts_of(decoded)
     return UnrecordedKey(
-        decoded.shown, decoded.description, parts, decoded.certain, decoded.conversation, *_attempted(entries)
+        decoded.shown, decoded.description, parts, decoded.certain, decoded.conversation, entries, note
     )
 
 
@@ -75,7 +75,12 @@ def find_event(key: str, staff: Staff) -> IdempotencyRecord:
 def _in_scope(key: str, staff: Staff) -> IdempotencyRecord | None:
     """The record of a key, None where that person may know that it is not there."""
     staff.require(Permission.AUDIT_REVIEW)
-    item = _stored(key)
+    item = None
+    if fits(key):
+        with suppress(NotFound):
+            item = IdempotencyRecord.get(key, consistent_read=True)
+    if item and clock.is_expired(item.plain("expires_at"), clock.now()):
+        item = None
     if staff.scope.everything:
         return item
     named, conversation = _conversation_of(item) if item else "", decode(key).conversation
@@ -88,16 +93,6 @@ def _in_scope(key: str, staff: Staff) -> IdempotencyRecord | None:
         scoping.check_scope(conversation, staff, ())
         return None
     return item if named else None
-
-
-def _stored(key: str) -> IdempotencyRecord | None:
-    if not fits(key):
-        return None
-    try:
-        item = IdempotencyRecord.get(key, consistent_read=True)
-    except NotFound:
-        return None
-    return None if clock.is_expired(item.plain("expires_at"), clock.now()) else item
 
 
 def _conversation_of(item: IdempotencyRecord) -> str:
@@ -146,44 +141,36 @@ def records_of(conversation_id: str) -> PageSource[IdempotencyRecord]:
 
 # --- The entries of the trail that bear a key ---------------------------------------------------------------------
 
-Rows = tuple[tuple[TrailRow, ...], str]
 
-
-def _attempted(read: Callable[[], Rows]) -> tuple[TrailPage, str]:
-    """The entries, and why there are none: what a key or record says stands without them."""
+def _entries(key: str, item: IdempotencyRecord | None, staff: Staff) -> tuple[TrailPage, str]:
+    """The entries that bear a key, and why there are none."""
     try:
-        rows, note = read()
+        found, note = _bearing(key, item)
     except TableMissing:
-        rows, note = (), NO_TRAIL
+        return TrailPage(()), NO_TRAIL
     except ConsoleError:
-        rows, note = (), TRAIL_UNREADABLE
-    return TrailPage(rows), note
+        return TrailPage(()), TRAIL_UNREADABLE
+    now = clock.now()
+    shown = [entry for entry in found if is_live(entry, now) and _is_in_scope(entry, staff)][:ENTRIES_SHOWN]
+    names = display_names(shown)
+    return TrailPage(tuple(row_of_entry(entry, names, item) for entry in shown)), "" if shown else note
 
 
-def _entries_of(item: IdempotencyRecord, staff: Staff) -> Rows:
+def _bearing(key: str, item: IdempotencyRecord | None) -> tuple[list[AuditEntry], str]:
+    """The entry that a record names, else what a search of the trail finds; and what to say where there is none."""
+    if item is None:
+        return _search(key, decode(key).conversation, None)
     conversation, named = _conversation_of(item), item.plain("ts_action_id")
     if not conversation:
-        return (), "The record names no conversation, so it has no trail."
-    if isinstance(named, str) and fits(named, SORT_KEY_BYTES):
-        try:
-            found, note = [AuditEntry.get(conversation, named, consistent_read=True)], ENTRY_GONE
-        except NotFound:
-            return (), ENTRY_GONE
-    else:
-        found, note = _search(str(item.plain("event_id")), conversation, _since(item))
-    return _rows(found, note, staff, item)
-
-
-def _entries_with(key: str, conversation: str, staff: Staff) -> Rows:
-    return _rows(*_search(key, conversation, None), staff, None)
-
-
-def _rows(found: list[AuditEntry], note: str, staff: Staff, item: IdempotencyRecord | None) -> Rows:
-    now = clock.now()
-    shown = [entry for entry in found if is_live(entry, now)]
-    shown = [entry for entry in shown if _is_in_scope(entry, staff)][:ENTRIES_SHOWN]
-    names = display_names(shown)
-    return tuple(row_of_entry(entry, names, item) for entry in shown), "" if shown else note
+        return [], "The record names no conversation, so it has no trail."
+    if not (isinstance(named, str) and fits(named, SORT_KEY_BYTES)):
+        times = (clock.parse_instant(item.plain(name)) for name in ("received_at", "created_at"))
+        first = min((each for each in times if each), default=None)
+        return _search(key, conversation, first - EARLIER if first else None)
+    try:
+        return [AuditEntry.get(conversation, named, consistent_read=True)], ENTRY_GONE
+    except NotFound:
+        return [], ENTRY_GONE
 
 
 def _is_in_scope(entry: AuditEntry, staff: Staff) -> bool:
@@ -216,9 +203,3 @@ def _search(key: str, conversation: str, since: datetime | None) -> tuple[list[A
             return found, NO_ENTRY
     looked_at = sum(walk.total_scanned_count for walk in walks)
     return [], f"No entry with this key is among the {looked_at:,} entries of the trail that were looked at."
-
-
-def _since(item: IdempotencyRecord) -> datetime | None:
-    times = [clock.parse_instant(item.plain(name)) for name in ("received_at", "created_at")]
-    known = [each for each in times if each is not None]
-    return min(known) - EARLIER if known else None

@@ -12,7 +12,7 @@ from console.audit.records import TrailRow
 from console.audit.review.filters import BEGINNING, NOBODY, Review, action_groups, known_actions
 from console.audit.review.forms import ReviewForm
 from console.audit.review.plan import TRAIL_BY_TRAIL
-from console.audit.review.reading import read_review
+from console.audit.review.reading import ReviewFound, read_review
 from console.audit.rows import rows_and_records, without_names_in
 from console.audit.scoping import (
     conversation_source,
@@ -55,16 +55,13 @@ class ReviewRow:
 
 @dataclass(frozen=True, slots=True)
 class ReviewPage:
-    """One page, newest first. `covered` says in one line which action types were looked at; the rest as in `Found`.
+    """One page, newest first. `covered` says in one line which action types were looked at.
 
-    `trail_by_trail`: there is no index for it here, so that only single trails can be looked at.
+    `trail_by_trail`: without an index for it, only single trails can be looked at here.
     """
 
+    found: ReviewFound
     rows: tuple[ReviewRow, ...]
-    next: str
-    thin: bool
-    looked_at: int
-    reaches: datetime | None
     covered: str
     notices: tuple[str, ...]
     trail_by_trail: bool
@@ -88,11 +85,8 @@ def review_page(review: Review, staff: Staff, cursor: str = "") -> ReviewPage:
     # They were read by their keys, which for some hold another time than is shown; the cursor goes on by the keys.
     rows.sort(key=lambda row: row.entry.at or _NO_TIME, reverse=True)
     return ReviewPage(
+        found=found,
         rows=tuple(rows),
-        next=found.next,
-        thin=found.thin,
-        looked_at=found.looked_at,
-        reaches=found.reaches,
         covered=describe_covered(found.covered, found.notices, review),
         notices=(*found.notices, *((missing,) if missing else ())),
         trail_by_trail=trail_by_trail,

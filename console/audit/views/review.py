@@ -48,7 +48,7 @@ def index(request: StaffRequest) -> HttpResponse:
         "query": query,
         "may_export": staff.can(Permission.AUDIT_EXPORT),
         "first_url": _url(query) if cursor else "",
-        "next_url": _url(query, page=page.next) if page.next else "",
+        "next_url": _url(query, page=page.found.next) if page.found.next else "",
         **_trails(staff),
     }
     is_fragment = request.htmx  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""`/audit/export/`: what a review finds as a file. GET says what it will be, POST sends it."""
+"""What is made of a review: `/audit/picture/`, a chart of actions per day, and `/audit/export/`, a file."""
 
 from functools import partial
 from typing import Any
@@ -8,9 +8,10 @@ from django.conf import settings
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
+from console.audit.chart import DAYS_SHOWN, count_days, render_chart
 from console.audit.export.formats import COLUMNS, FORMATS
 from console.audit.export.streaming import export as export_entries
 from console.audit.review.filters import Review
@@ -19,6 +20,7 @@ from console.audit.review.page import READ_LAST, describe_covered, describe_filt
 from console.audit.review.plan import TRAIL_BY_TRAIL, Plan
 from console.audit.review.reading import look_ahead
 from console.permissions import Permission
+from console.templatetags.console import zone_of
 
 
 class ExportForm(forms.Form):
@@ -79,3 +81,29 @@ def _page(
         "crumbs": [{"label": "Audit", "url": reverse("audit")}, {"label": "Export"}],
     }
     return render(request, "audit/export.html", context, status=status)
+
+
+@requires(Permission.AUDIT_REVIEW)
+@require_safe
+def chart(request: StaffRequest) -> HttpResponse:
+    """The chart with its numbers: a page, or for htmx the part of it that a review can show. Filters as there."""
+    form, review, query = review_of(request.GET, request.staff)
+    zone = zone_of(request.staff)
+    plan = look_ahead(review, request.staff)
+    counted = count_days(review, request.staff, zone)
+    context = {
+        "problems": form.problems,
+        "filters": describe_filters(form, review, opened=form.staff.scope.everything),
+        "notices": plan.notices,
+        "covered": describe_covered(plan.covered, plan.notices, review),
+        "possible": bool(plan.partitions) or TRAIL_BY_TRAIL not in plan.notices,
+        "counted": counted,
+        "chart": render_chart(counted.days),
+        "days": tuple(reversed(counted.days)),
+        "days_shown": DAYS_SHOWN,
+        "zone": zone.key,
+        "review_url": f"{reverse('audit')}?{query}" if query else reverse("audit"),
+        "crumbs": [{"label": "Audit", "url": reverse("audit")}, {"label": "Chart"}],
+    }
+    is_fragment = request.htmx  # type: ignore[attr-defined]
+    return render(request, "audit/_chart.html" if is_fragment else "audit/chart.html", context)

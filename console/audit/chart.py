@@ -23,7 +23,7 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class DayCount:
-    """One day: how many hand-off actions, and how many others."""
+    """One day: the number of hand-off actions, and of others."""
 
     day: date
     hand_offs: int = 0
@@ -39,9 +39,8 @@ class DayCount:
 class Counted:
     """The days of a chart, oldest first, without gaps.
 
-    `read` is how many entries were read, `undated` how many of them have no readable time. `is_all`: nothing lies
-    behind them; else `reaches` is the instant back to which everything was read, if anything was found. `older_days`:
-    earlier days were read too, and are not among these.
+    `read` entries were read, of which `undated` have no readable time. `is_all`: these were all; else `reaches` is the
+    instant back to which everything was read. `older_days`: earlier days were read too, and are not shown.
     """
 
     days: tuple[DayCount, ...]
@@ -53,17 +52,17 @@ class Counted:
 
     @property
     def hand_offs(self) -> int:
-        """In all days."""
+        """Their number in all days."""
         return sum(each.hand_offs for each in self.days)
 
     @property
     def others(self) -> int:
-        """In all days."""
+        """Their number in all days."""
         return sum(each.others for each in self.days)
 
     @property
     def total(self) -> int:
-        """Of all days, both together."""
+        """Both together, in all days."""
         return self.hand_offs + self.others
 
 
@@ -73,7 +72,7 @@ def count_days(review: Review, staff: Staff, zone: ZoneInfo) -> Counted:
 
 
 def counted(gathered: Gathered, review: Review, zone: ZoneInfo, now: datetime) -> Counted:
-    """The same of entries that were read already."""
+    """Count entries that were read already."""
     hand_offs, others = Counter[date](), Counter[date]()
     undated = 0
     for entry in gathered.entries:
@@ -100,11 +99,11 @@ def counted(gathered: Gathered, review: Review, zone: ZoneInfo, now: datetime) -
 def _range(review: Review, zone: ZoneInfo, now: datetime, found: list[date], reaches: datetime | None) -> list[date]:
     """The days to show: from the first asked for (else the first with an entry) to the last asked for, else today.
 
-    Days before the one down to which was read are left out: what is missing there is not nothing.
+    Days that were not read to the end are left out: they would look empty.
     """
     today = now.astimezone(zone).date()
     last = (review.until - timedelta(microseconds=1)).astimezone(zone).date() if review.until else today
-    # What is still to come has no entries; but for those of clocks that are ahead of ours.
+    # Future days have no entries, except from clocks ahead of ours.
     last = max(min(last, today), found[-1] if found else date.min)
     if reaches:
         first = reaches.date()
@@ -122,7 +121,7 @@ def _range(review: Review, zone: ZoneInfo, now: datetime, found: list[date], rea
 
 HEIGHT = 220
 LEFT, RIGHT, TOP, BOTTOM = 44, 44, 14, 30
-# Room for a day: as wide as the bars may be together, within these.
+# A day's width: an equal share of all bars' width, within limits.
 WIDTH_OF_BARS, NARROWEST, WIDEST = 868, 14, 56
 # Room that a date needs below the bars, and a number above one.
 LABEL_WIDTH, NUMBER_WIDTH = 48, 28
@@ -150,7 +149,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One day. A part is None where there is nothing of it; `words` say the day's numbers, `total` stands above."""
+    """One day. An empty part is None; `words` say the day's numbers, `total` stands above."""
 
     hand_offs: Rect | None
     others: Rect | None
@@ -160,9 +159,9 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Everything that is drawn. `lines` are the heights of the grid with their numbers, `days` the dates below.
+    """Everything to draw. `lines` are the heights of the grid with their numbers, `days` the dates below.
 
-    The numbers stand on both sides: a small screen shows one end only.
+    The numbers stand on both sides, because a small screen shows only one end.
     """
 
     width: int
@@ -176,7 +175,7 @@ class Chart:
 
 
 def render_chart(days: Sequence[DayCount]) -> Chart:
-    """The chart of these days, oldest first. Total: also of no day, and of days without entries."""
+    """Lay out these days, oldest first; also no days, and days without entries."""
     room = min(max(WIDTH_OF_BARS / len(days), NARROWEST), WIDEST) if days else WIDEST
     width = ceil(LEFT + room * max(len(days), 1) + RIGHT)
     base = float(HEIGHT - BOTTOM)
@@ -216,7 +215,7 @@ def words_of(day: DayCount) -> str:
 
 
 def _dates(days: Sequence[DayCount], room: float) -> tuple[Label, ...]:
-    """As many dates as there is room for, at equal distances, from the newest back: it is the one that people know."""
+    """As many dates as fit, evenly spaced back from the newest."""
     every = max(ceil(LABEL_WIDTH / room), 1)
     chosen = [(number, each) for number, each in enumerate(days) if (len(days) - 1 - number) % every == 0]
     return tuple(

@@ -1,4 +1,4 @@
-"""What was done and noted about one conversation, straight from its partitions: newest first, a stretch at a time.
+"""Entries and idempotency records of one conversation, straight from its partitions, newest first, in stretches.
 
 Sort keys of both tables begin with a timestamp (`2026-…`), those of some services with an epoch (`17…` until 2033).
 Each of the two is in order of time by itself; to get one order, merge them as instants.

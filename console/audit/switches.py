@@ -1,7 +1,7 @@
 """The kill switches as the middleware last saw them for a conversation (schema middleware, table A).
 
-The middleware loads `safe_mode` and `automation_enabled` with each event and writes them into its record. The newest
-record that is the middleware's own tells; nothing is inferred from older ones.
+The middleware loads `safe_mode` and `automation_enabled` with each event and writes them into its record. Only its
+newest record counts.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from console.facts import distance
 from console.store.streams import query
 from console.trail.models import AuditEntry, IdempotencyRecord
 
-# The console's own records hold the attributes because the schema requires them: no switch was looked at.
+# The console's own records have the attributes only because the schema requires them.
 CONSOLE_MODE = "console"
 LOOKED_AT = 20
 # Without the index: entries whose records are looked up.
@@ -34,7 +34,7 @@ _NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """One switch in words. `tone` is "human" where it holds automation back, "bad" where it cannot be read."""
+    """One switch in words. `tone` is "human" if it holds automation back, "bad" if it cannot be read."""
 
     words: str
     tone: str = ""
@@ -42,7 +42,7 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Switches:
-    """Both switches as of one record, seen at `seen` (None: unreadable; `ago`: in words); or a line on why not."""
+    """Both switches as of one record, seen at `seen` (None: unreadable; `ago`: in words); or a notice why not."""
 
     switches: tuple[Switch, ...] = ()
     seen: datetime | None = None
@@ -53,7 +53,7 @@ class Switches:
 def read_switches(conversation_id: str, now: datetime) -> Switches:
     """One Query of the index by conversation; without it, a Query of the trail and a BatchGetItem of what it names.
 
-    Never raises the store's errors: what cannot be told is said in a line.
+    Never raises the store's errors: a notice says what is unknown.
     """
     try:
         if by_index := has_record_index():
@@ -74,7 +74,7 @@ def read_switches(conversation_id: str, now: datetime) -> Switches:
 
 
 def switches_of(records: Iterable[IdempotencyRecord], now: datetime) -> Switches:
-    """The switches of the newest of these records that is the middleware's; nothing where there is none."""
+    """The switches of the newest of these records that the middleware wrote; empty without one."""
     theirs = [
         record
         for record in records

@@ -1,6 +1,6 @@
-"""Exports across conversations that may hold one of them: they stand in the trails of those who exported.
+"""Exports across conversations that may contain one of them. Their entries are in the trails of those who exported.
 
-Such an entry tells its filters in words (`console.audit.review.page`) and not which conversations were in the file.
+Such an entry has its filters in words (`console.audit.review.page`), not the conversations in the file.
 """
 
 from collections.abc import Iterable
@@ -21,10 +21,10 @@ from console.store.streams import query
 from console.trail.actions import Action
 from console.trail.models import AuditEntry
 
-# With the one that tells that there are more it is a piece: one Query, but for expired entries.
+# One less than a piece, so that one Query also tells whether there are more.
 EXPORTS_READ = PIECE - 1
 PIECES = 2
-# Days are those of the zone of whoever exported, which the entry does not tell.
+# Days are in the time zone of the person who exported, which the entry does not say.
 DAY = timedelta(days=1)
 NOT_HERE = "Exports across conversations are not counted here"
 NO_INDEX = (
@@ -36,10 +36,9 @@ NOT_IN_SCOPE = f"{NOT_HERE}: only people with all companies in scope can see the
 
 @dataclass(frozen=True, slots=True)
 class Across:
-    """The exports that may hold the conversation, newest first. `why_not` says why they were not read, if so.
+    """The exports that may contain the conversation, newest first. `why_not` says why they were not read, if so.
 
-    `read` exports were looked through; `is_all`: none lies behind them that could hold it, else `reaches` is the
-    instant back to which.
+    `read` exports were searched; `is_all`: no older one could contain it, else `reaches` says how far back they go.
     """
 
     entries: tuple[AuditEntry, ...] = field(default=(), repr=False)
@@ -50,7 +49,7 @@ class Across:
 
     @property
     def is_counted(self) -> bool:
-        """Whether every export was looked at that could hold it."""
+        """Whether every export that could contain it was searched."""
         return not self.why_not and self.is_all
 
 
@@ -58,11 +57,10 @@ NOWHERE = Across()
 
 
 def exports_across(conversation_id: str, staff: Staff, looks: Iterable[AuditEntry]) -> Across:
-    """The exports across conversations whose filters let through anything that is in its trail today.
+    """The exports across conversations whose filters let through anything in its trail today.
 
-    `looks` are entries of its trail, whose companies are known by them. At most five Queries in the usual case: four of
-    one entry side by side, and the exports. One more where only the conversation itself tells its company. Raises the
-    store's errors.
+    `looks` are entries of its trail, which may name its company. Usually at most five Queries: four of one entry side
+    by side, and the exports; one more if only the conversation itself tells its company. Raises the store's errors.
     """
     if not staff.scope.everything:
         return Across(why_not=NOT_IN_SCOPE)
@@ -98,7 +96,7 @@ def _ends(trail: str) -> list[AuditEntry]:
 
 
 def _may_hold(export: AuditEntry, conversation_id: str, first: datetime, last: datetime) -> bool:
-    """Whether an export is one across conversations, and its time and dates let anything from first to last through."""
+    """Whether an export across conversations lets anything between first and last through."""
     if scoping.is_conversation_trail(text_in(export, "conversation_id")):
         return False
     filters = payload_of(export).get("filters")
@@ -118,7 +116,7 @@ def _may_hold(export: AuditEntry, conversation_id: str, first: datetime, last: d
 def _of_its_company(
     exports: list[AuditEntry], conversation_id: str, entries: Iterable[AuditEntry]
 ) -> tuple[AuditEntry, ...]:
-    """Those of no company or of the conversation's; all of them where nobody knows whose it is."""
+    """Those of no company or of the conversation's; all of them if its company is unknown."""
     known = {company for each in entries if (company := text_in(each, "company_id"))}
     if {text_in(each, "company_id") for each in exports} - known - {""}:
         known |= scoping.companies_of(conversation_id)
@@ -130,5 +128,5 @@ def _after(word: str, lines: list[str]) -> str:
 
 
 def _day(value: str) -> datetime | None:
-    """Midnight of a day in UTC, None for what is none."""
+    """Midnight of a day in UTC; None for anything else."""
     return parse_instant(f"{value}T00:00:00Z")

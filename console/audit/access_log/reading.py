@@ -31,7 +31,7 @@ from console.trail.models import AuditEntry
 from console.trees import text_of
 
 K = TypeVar("K", bound=Hashable)
-# Recorded in the trail of who looked, under a pseudonym of who was looked for.
+# Recorded in the trail of the person who looked, under a pseudonym of the person looked for.
 OF_PERSONS = (Action.PERSON_LOOKED_UP, Action.PERSON_SEARCHED)
 ENTRIES_READ = 400
 PIECES = 8
@@ -44,9 +44,9 @@ ONLY_OWN = "Only people with all companies in scope can see searches for this pe
 
 @dataclass(frozen=True, slots=True)
 class AccessLogRead:
-    """Who, or what was looked at: `name` is redacted and leads to `url` ("" for nowhere); `note` says more of it.
+    """A person who looked, or what was looked at: `name` is redacted and links to `url` ("" for no link).
 
-    `times` in all, `what` was done how often ("opened redacted", 3), most often first; `last` is when last.
+    `what` says what was done how often, such as ("opened redacted", 3), most often first; `last` is the latest time.
     """
 
     name: str
@@ -59,10 +59,10 @@ class AccessLogRead:
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """Latest first. `read` entries were read; `reaches` is the instant back to which, None where that is all.
+    """Rows, latest first. `read` entries were read, back to `reaches` (None: all of them).
 
-    `why_not`: nothing could be read, and why. `across`: at one conversation, the exports that are in other trails, and
-    in `rows` too. `is_unknown`: nothing at all is recorded under that id.
+    `why_not` says why nothing could be read. `across`: for one conversation, the exports recorded in other trails, also
+    in `rows`. `is_unknown`: nothing at all is recorded under that id.
     """
 
     rows: tuple[AccessLogRead, ...]
@@ -76,16 +76,16 @@ class Looks:
 
     @property
     def times(self) -> int:
-        """Of all rows."""
+        """How often in all rows."""
         return sum(row.times for row in self.rows)
 
 
 def looks_of_person(username: str, staff: Staff) -> Looks:
     """What one member of staff looked at, conversation by conversation, within the reader's scope.
 
-    Nobody of that name, nobody in scope, and nobody who looked are one answer. Raises as `read_review`.
+    An unknown name, a person out of scope and one who never looked get the same answer. Raises as `read_review`.
     """
-    # The word for entries that name nobody is no person's.
+    # The word for entries that name nobody is not a username.
     review = Review(LOOKS, actor="" if username == NOBODY else username)
     if not review.actor:
         return Looks((), 0, is_all=True, reaches=None)
@@ -114,7 +114,7 @@ def looks_of_person(username: str, staff: Staff) -> Looks:
 
 
 def _whose(trail: str) -> str:
-    """Of whom a trail is, within a sentence: people by their username alone."""
+    """Whose trail it is, within a sentence: people by their username alone."""
     if trail.startswith(STAFF_TRAIL):
         return redact(trail.removeprefix(STAFF_TRAIL))
     name = name_of(trail)
@@ -122,19 +122,19 @@ def _whose(trail: str) -> str:
 
 
 def _about(entry: AuditEntry) -> str:
-    """What of a trail of several things an entry is about: a person that was looked up, a tenant's conversation."""
+    """What an entry is about in a trail of several things: a person looked up, or a tenant's conversation."""
     if entry.plain("action_type") in OF_PERSONS:
         return f"person {person_in(entry)}"
     return _in_tenant(entry)
 
 
 def person_in(entry: AuditEntry) -> str:
-    """The pseudonym of whom a look-up or search was for; "" where an entry tells none."""
+    """The pseudonym of the person a look-up or search was for; "" if the entry has none."""
     return _word(payload_of(entry).get("person"))
 
 
 def _in_tenant(entry: AuditEntry) -> str:
-    """The conversation of a tenant that an entry in the tenant's trail is about; "" for others."""
+    """The conversation that an entry in a tenant's trail is about; "" for other entries."""
     if not text_in(entry, "conversation_id").startswith(TENANT_TRAIL):
         return ""
     value = payload_of(entry).get("tenant_conversation")
@@ -142,7 +142,7 @@ def _in_tenant(entry: AuditEntry) -> str:
 
 
 def looks_of_conversation(conversation_id: str, staff: Staff) -> Looks:
-    """Who looked at one conversation, person by person, and who exported what may hold it.
+    """Who looked at one conversation, person by person, and who exported what may contain it.
 
     Raises `NotFound` out of scope, and as `read_review`.
     """
@@ -160,13 +160,13 @@ def looks_of_conversation(conversation_id: str, staff: Staff) -> Looks:
 
 
 def _is_unknown(conversation_id: str, staff: Staff) -> bool:
-    """Whether nothing stands in its trail and nobody knows a conversation of that id: most often it was mistyped."""
+    """Whether its trail is empty and no conversation has that id: usually it was mistyped."""
     is_there = gather(Review(conversation=conversation_id), staff, 1, 1).entries
     return not is_there and not scoping.companies_of(conversation_id)
 
 
 def rows_by_person(entries: Sequence[AuditEntry], what: Callable[[AuditEntry], str]) -> tuple[AccessLogRead, ...]:
-    """A row for each person who looked, with what they did; `what` says that of one entry."""
+    """A row for each person who looked; `what` says what they did by one entry."""
     names = display_names(entries)
 
     def words(actor: str, entries: list[AuditEntry]) -> tuple[str, str, str]:
@@ -180,7 +180,7 @@ def rows_by_person(entries: Sequence[AuditEntry], what: Callable[[AuditEntry], s
 
 
 def check_conversation(conversation_id: str, staff: Staff) -> None:
-    """Raise `NotFound` for what is no conversation's trail, and unless it can hold anything for that person."""
+    """Raise `NotFound` for anything but a conversation's trail that can have something for that person."""
     if not is_conversation_trail(conversation_id):
         raise NotFound
     scoping.check_role(conversation_id, staff)
@@ -191,12 +191,12 @@ def check_conversation(conversation_id: str, staff: Staff) -> None:
 
 
 def person_url(username: str) -> str:
-    """Where one person's looks are; "" for a name that no address can hold."""
+    """The address of what one person looked at; "" for a name that an address must not contain."""
     return reverse("audit-looks-person", args=[username]) if is_a_name(username) else ""
 
 
 def is_a_name(username: str) -> bool:
-    """Whether it may stand in an address: spelled as usernames are, and not like a number of a customer."""
+    """Whether a name may stand in an address: spelled like a username, and not like a customer's number."""
     return normal_username(username) == username != "" and username.strip(".") != "" and redact(username) == username
 
 
@@ -243,7 +243,7 @@ def _looks_in(conversation_id: str, company_id: str) -> tuple[list[AuditEntry], 
     return [each for each in looks if is_live(each, now)], end is None
 
 
-# From what the entries of a row share, and these entries: the row's name, its note and where it leads.
+# From what the entries of a row share, and these entries, to the row's name, note and address.
 Words = Callable[[K, list[AuditEntry]], tuple[str, str, str]]
 
 
@@ -264,12 +264,12 @@ def _rows(
             done[what(entry)] += times_of(entry)
         last = max((at for each in group if (at := happened_at(each))), default=None)
         rows.append(AccessLogRead(*words(name, group), done.total(), tuple(done.most_common()), last))
-    # By when last: entries that are kept once an hour have their time within, and exports are read apart.
+    # By the latest time: hourly entries have theirs in the payload, and exports are read apart.
     return tuple(sorted(rows, key=lambda row: row.last.timestamp() if row.last else 0.0, reverse=True))
 
 
 def what_of(entry: AuditEntry) -> str:
-    """What a look was: "opened, shown redacted", "revealed: number, email", "exported as csv"."""
+    """What was done: "opened, shown redacted", "revealed: number, email", "exported as csv"."""
     payload = payload_of(entry)
     result = outcome_of(entry)
     failed = f" ({result})" if result in ("failed", "conflict", "pending") else ""

@@ -30,17 +30,17 @@ _SEAL = re.compile(rb'(?P<body>.*),"chain":"(?P<value>[a-p]{64})"\}\n', re.DOTAL
 
 @dataclass(frozen=True, slots=True)
 class ArchiveKey:
-    """A key for the chain of archives and for the pseudonyms in them. `name` tells keys apart and reveals nothing."""
+    """A key for the chain of archives and their pseudonyms."""
 
     secret: bytes = field(repr=False)
 
     @property
     def name(self) -> str:
-        """Sixteen letters."""
+        """Sixteen letters that tell keys apart and reveal nothing."""
         return as_letters(self.mac(b"name"))[:16]
 
     def mac(self, *parts: bytes) -> bytes:
-        """HMAC-SHA-256 over parts, each with its length, so that no two lists of parts are the same text."""
+        """HMAC-SHA-256 over parts, each with its length, so that no two lists of parts are equal."""
         made = hmac.new(self.secret, digestmod=hashlib.sha256)
         for part in parts:
             made.update(len(part).to_bytes(8, "big"))
@@ -48,17 +48,17 @@ class ArchiveKey:
         return made.digest()
 
     def pseudonym(self, text: str) -> str:
-        """The same sixteen letters for the same text: what was masked can be told apart, and not be guessed."""
+        """Sixteen letters, the same for the same text, so that masked values can be told apart but not guessed."""
         return as_letters(self.mac(b"pseudonym", text.encode("utf-8", "surrogatepass")))[:16]
 
 
 def signing_key() -> ArchiveKey:
-    """The key that new archives are made with. Raises `Invalid` for a setting that is too short to be one."""
+    """The key for new archives. Raises `Invalid` for a setting that is too short."""
     return known_keys()[0]
 
 
 def known_keys() -> tuple[ArchiveKey, ...]:
-    """The key that signs, then those of before. With AUDIT_ARCHIVE_KEY none that SECRET_KEY gives: web servers have it.
+    """The key that signs, then earlier ones. With AUDIT_ARCHIVE_KEY none from SECRET_KEY, which web servers have.
 
     Raises `Invalid`.
     """
@@ -78,7 +78,7 @@ def _derived(secret: str, environment: str) -> ArchiveKey:
 
 
 class Chain:
-    """Where a chain stands: `value` after `lines` lines. The header of its archive is what it begins with."""
+    """A chain that begins with its archive's header and stands at `value` after `lines` lines."""
 
     def __init__(self, key: ArchiveKey, header: bytes) -> None:
         self._key = key
@@ -86,7 +86,7 @@ class Chain:
         self.lines = 0
 
     def seal(self, trail: str, entry: dict[str, Any]) -> bytes:
-        """The next line, with its line feed. `trail` is the pseudonym of the entry's trail."""
+        """Make the next line, with its line feed. `trail` is the pseudonym of the entry's trail."""
         text = json.dumps(entry, separators=(",", ":"), sort_keys=True, default=text_of)
         body = f'{{"line":{self.lines + 1},"trail":"{trail}","entry":{text}'.encode()
         self.value, self.lines = self._next(body), self.lines + 1
@@ -101,7 +101,7 @@ class Chain:
         said, expected = int(number[1]), self.lines + 1
         value = sealed["value"].decode()
         is_whole = hmac.compare_digest(self._next(sealed["body"]), value)
-        # After a break what follows is judged by what the line says, so that one edit is one finding.
+        # After a break, go on from what the line says, so that one edit is one finding.
         self.value, self.lines = value, said
         if is_whole and said == expected:
             return ""
@@ -113,11 +113,11 @@ class Chain:
         return f"{which} missing before this line"
 
     def stand_at(self, value: str, lines: int) -> None:
-        """Go on from a known place, after a file that is not whole."""
+        """Go on from a known place, after a damaged file."""
         self.value, self.lines = value, lines
 
     def head(self, rest: bytes) -> str:
-        """The value that closes the chain over everything else that an archive says of itself."""
+        """The value that closes the chain over the rest of the manifest."""
         return as_letters(self._key.mac(b"head", self.value.encode(), rest))
 
     def _next(self, body: bytes) -> str:

@@ -26,20 +26,20 @@ from console.trees import well_formed
 
 # Of lines before they are compressed.
 FILE_BYTES = 64 << 20
-# Told as it goes on: how many items were read by one round, and how many lines there are.
+# Called after each round with the items that it read and the lines so far.
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Days:
-    """Whole days in UTC that have ended, both included: what is still to come for a day would be in no archive."""
+    """Whole days in UTC, both included, that have ended: later entries of a day would be in no archive."""
 
     first: date
     last: date
 
     @classmethod
     def checked(cls, first: date, last: date | None) -> "Days":
-        """Until yesterday where no last day is named. Raises `Invalid`."""
+        """Check the days; the last is yesterday if none is named. Raises `Invalid`."""
         yesterday = clock.now().astimezone(UTC).date() - timedelta(days=1)
         last = last or yesterday
         for name, day in (("first", first), ("last", last)):
@@ -65,8 +65,8 @@ def export(
 ) -> Manifest:
     """Write the archive of these days. Raises `PlaceError`, `Invalid` (the key), and the store's errors.
 
-    Where the trail cannot be written nothing is. The manifest comes last: what is interrupted has none. Of two errors
-    of the trail the second leaves a whole archive, which `verify` refuses for its open entry.
+    If the trail cannot be written, nothing is. The manifest comes last, so an interrupted export has none. If the
+    entry's result cannot be written, the archive is whole, but `verify` refuses it for its open entry.
     """
     key = signing_key()
     place.prepare()
@@ -115,29 +115,29 @@ def write(place: ArchivePlace, header: Header, key: ArchiveKey, entries: Iterabl
 def _write_file(
     name: str, file: BinaryIO, first: bytes, lines: Iterator[bytes], chain: Chain, size: int
 ) -> tuple[FileRecord, bytes | None]:
-    """Fill one file; its record, and the line that did not fit any more (None at the end)."""
+    """Fill one file. Returns its record and the line that no longer fitted (None at the end)."""
     hashed = Hashed(file)
     written, number, end = 0, 0, ""
     following: bytes | None = first
-    # Neither a name nor a time in it: the same lines make the same bytes.
+    # Without name and time, so that the same lines make the same bytes.
     with gzip.GzipFile(filename="", mode="wb", fileobj=hashed, mtime=0) as packed:
         while following is not None and (number == 0 or written + len(following) <= size):
             packed.write(following)
-            # The chain stands behind the line that was made last: this one.
+            # This line was made last, so the chain stands behind it.
             written, number, end = written + len(following), number + 1, chain.value
             following = next(lines, None)
     return FileRecord(name, number, hashed.size, hashed.digest.hexdigest(), end), following
 
 
 def line_of(entry: AuditEntry, chain: Chain, key: ArchiveKey) -> bytes:
-    """The entry as the chain's next line. No more personal data than the table holds, and masked by today's rules."""
+    """The entry as the chain's next line: everything stored, redacted again by today's rules."""
     stored = plain_item(entry.raw)
     pseudonym = key.pseudonym(str(stored.get("conversation_id") or ""))
     return chain.seal(pseudonym, cast(dict[str, Any], _numbers(redact_value(well_formed(stored)))))
 
 
 def _numbers(value: Any) -> Any:
-    """Decimals as JSON numbers, where none of their digits is lost by that."""
+    """Decimals as JSON numbers, if that loses no digits."""
     if isinstance(value, dict):
         return {name: _numbers(each) for name, each in value.items()}
     if isinstance(value, list):

@@ -16,7 +16,7 @@ _CHAIN, _SHA256 = re.compile(r"[a-p]{64}"), re.compile(r"[0-9a-f]{64}")
 
 
 class NoManifest(ValueError):
-    """What was read is not a manifest as it is written here; the message says why, for people."""
+    """What was read is not a manifest; the message says why, for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Hashed:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Everything that an archive says of itself. `head` covers all of it, by the key."""
+    """Everything that an archive says of itself. `head` covers all of it with the key."""
 
     header: Header
     files: tuple[FileRecord, ...] = ()
@@ -92,7 +92,7 @@ class Manifest:
         return sum(each.lines for each in self.files)
 
     def closed_by(self, chain: Chain) -> "Manifest":
-        """The same with its head. The chain stands behind the last line."""
+        """The manifest with its head. The chain stands behind the last line."""
         return replace(self, head=chain.head(_compact(asdict(replace(self, head="")))))
 
     def written(self) -> bytes:
@@ -101,7 +101,7 @@ class Manifest:
 
 
 def read_manifest(stored: bytes) -> Manifest:
-    """A manifest from what is stored, which has to be written exactly as it is written here. Raises `NoManifest`."""
+    """Read a manifest, which must be written exactly as `written` does. Raises `NoManifest`."""
     try:
         data = json.loads(stored)
         files = tuple(_made(FileRecord, each) for each in data["files"])
@@ -123,7 +123,7 @@ def _is_possible(file: FileRecord) -> bool:
 
 
 def _made(kind: type[Any], values: Any) -> Any:
-    """A record of exactly these fields, with values of their types."""
+    """Make a record of exactly these fields, with values of their types."""
     made = kind(**values)
     for each in fields(kind):
         if type(getattr(made, each.name)) is not each.type:

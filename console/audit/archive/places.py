@@ -1,6 +1,6 @@
-"""Where archives lie: a directory that only its owner reads, or a prefix of an S3 bucket, encrypted by KMS.
+"""Where archives are kept: a directory that only its owner reads, or a prefix of an S3 bucket, encrypted by KMS.
 
-Nothing that is there is ever written over, and a file has its name only once it is whole.
+Nothing is ever overwritten, and a file gets its name only once it is whole.
 """
 
 import os
@@ -27,16 +27,16 @@ class PlaceError(ConsoleError):
 
 
 class ArchivePlace(Protocol):
-    """What an archive needs of where it lies. Everything raises `PlaceError`."""
+    """What an archive needs of its place. Every method raises `PlaceError`."""
 
     def prepare(self) -> None:
-        """Make it, if it is not there; what is there has to be empty."""
+        """Make the place; one that exists must be empty."""
 
     def names(self) -> list[str]:
-        """What is in it, in order."""
+        """The names of everything in it, sorted."""
 
     def writing(self, name: str) -> AbstractContextManager[BinaryIO]:
-        """A new file, which has its name once the block ends well; otherwise nothing is there."""
+        """A new file, which gets its name when the block ends well; otherwise nothing is left."""
 
     def reading(self, name: str) -> AbstractContextManager[IO[bytes]]:
         """A file's bytes."""
@@ -46,7 +46,7 @@ def place_of(target: str, kms_key: str = "") -> ArchivePlace:
     """The place that an operator named: `s3://bucket/prefix`, else a directory. Raises `PlaceError`."""
     if not target.startswith("s3://"):
         if scheme := _SCHEME.match(target):
-            # A directory of such a name would keep what was meant to go elsewhere.
+            # A directory of that name would keep what was meant to go elsewhere.
             raise PlaceError(f"Write an archive to a directory or to s3://bucket/prefix, not to {scheme.group()}.")
         if kms_key:
             raise PlaceError("A KMS key works with s3:// only.")
@@ -72,13 +72,13 @@ class Directory:
             self._path.chmod(0o700)
 
     def names(self) -> list[str]:
-        """Of everything in it."""
+        """The names of everything in it."""
         with _system_errors():
             return sorted(each.name for each in self._path.iterdir())
 
     @contextmanager
     def writing(self, name: str) -> Iterator[BinaryIO]:
-        """Under another name until it is whole and on the disk."""
+        """Write under another name until the file is whole and on the disk."""
         part = self._path / f"{name}.part"
         with _system_errors():
             try:
@@ -96,7 +96,7 @@ class Directory:
 
     @contextmanager
     def reading(self, name: str) -> Iterator[IO[bytes]]:
-        """Only of a regular file: reading anything else might never end."""
+        """Read a regular file only: reading anything else might never end."""
         with _system_errors():
             descriptor = os.open(self._path / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             with os.fdopen(descriptor, "rb") as file:
@@ -135,12 +135,12 @@ class Bucket:
         )
 
     def prepare(self) -> None:
-        """There is nothing to make: the bucket is the operator's."""
+        """Make nothing: the bucket is the operator's."""
         if self.names():
             raise PlaceError("There are already objects under that prefix. An archive needs its own.")
 
     def names(self) -> list[str]:
-        """Below the prefix."""
+        """The names of all objects below the prefix."""
         start = f"{self._prefix}/"
         with _s3_errors():
             pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=start)
@@ -148,7 +148,7 @@ class Bucket:
 
     @contextmanager
     def writing(self, name: str) -> Iterator[BinaryIO]:
-        """In a nameless file of this machine until it is whole, then put at once."""
+        """Write a temporary file on this machine, then put it in one request."""
         with tempfile.TemporaryFile() as file:
             yield file
             file.seek(0)
@@ -159,7 +159,7 @@ class Bucket:
 
     @contextmanager
     def reading(self, name: str) -> Iterator[IO[bytes]]:
-        """Read as it comes."""
+        """Read the object as it arrives."""
         with _s3_errors():
             found = self._client.get_object(Bucket=self._bucket, Key=f"{self._prefix}/{name}")
             with closing(found["Body"]) as body:

@@ -1,4 +1,4 @@
-"""Verifying an archive: every line, every file, the manifest, and the head that the trail or the operator holds."""
+"""Verifying an archive: every line, every file, the manifest, and the head that the trail or the operator has."""
 
 import gzip
 import hmac
@@ -31,7 +31,7 @@ class ArchiveFinding:
     words: str
 
     def __str__(self) -> str:
-        # Names of files are whatever somebody called them.
+        # Anybody may have named the file.
         file = self.file if self.file.isprintable() else repr(self.file)
         place = f"{file}, line {self.line}" if self.line else file
         return f"{place}: {self.words}" if place else self.words
@@ -39,7 +39,7 @@ class ArchiveFinding:
 
 @dataclass(slots=True)
 class Report:
-    """Whether an archive is as it was made: `findings` say what is not, `notes` what could not be looked at."""
+    """Whether an archive is as it was made: `findings` say what is not, `notes` what could not be checked."""
 
     findings: list[ArchiveFinding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -52,7 +52,7 @@ class Report:
 
 
 def verify(place: ArchivePlace, head: str = "") -> Report:
-    """Look at everything. `head` is what the operator kept, if anything. Raises `PlaceError` and `Invalid`."""
+    """Check everything. `head` is the one that the operator noted, if any. Raises `PlaceError` and `Invalid`."""
     report = Report()
     names = place.names()
     manifest = _manifest(place, names, report)
@@ -106,7 +106,7 @@ def _check_names(manifest: Manifest, names: list[str], report: Report) -> None:
 
 
 def _check_file(file: Hashed, record: FileRecord, chain: Chain, report: Report) -> None:
-    """One file against its record and the chain, which stands where the file before it ends."""
+    """Check one file against its record and the chain, which stands where the previous file ends."""
     known, number, first = len(report.findings), 0, chain.lines
     try:
         with gzip.GzipFile(fileobj=file, mode="rb") as lines:
@@ -127,12 +127,12 @@ def _check_file(file: Hashed, record: FileRecord, chain: Chain, report: Report) 
         elif (file.digest.hexdigest(), file.size) != (record.sha256, record.bytes):
             report.find(record.name, 0, "its lines are whole, but the file is not the one that was written")
     report.lines += number
-    # The next file is judged by what should stand here.
+    # The next file is checked against what should stand here.
     chain.stand_at(record.chain, first + record.lines)
 
 
 def _compare_with_trail(manifest: Manifest, report: Report) -> None:
-    """The head that the trail of the system holds is out of reach of whoever has the files and even the key."""
+    """Compare with the head in the trail of the system, out of reach even of somebody with the files and the key."""
     header = manifest.header
     if header.environment != settings.CONSOLE_ENV:
         report.notes.append(f"Not compared with the trail: that is the one of {header.environment}.")

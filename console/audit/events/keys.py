@@ -1,8 +1,8 @@
 """Idempotency keys in words: the middleware's formats (schema middleware, section A.1) and the console's own.
 
-A key is a namespace, a conversation and what else makes the action one of its kind, with colons between them. Ids may
-hold colons themselves, so a key is read from both ends: the conversation from the left (the platform's ids hold `#`),
-the message from the right. Where the record says which conversation it is, nothing is left to guess.
+A key joins a namespace, a conversation and what identifies the action with colons. Ids may contain colons themselves,
+so a key is read from both ends: the conversation from the left (the platform's ids contain `#`), the message from the
+right. If the record names the conversation, nothing is guessed.
 """
 
 import re
@@ -71,16 +71,16 @@ UNKNOWN = "A key of a kind that the console does not know"
 
 @dataclass(frozen=True, slots=True)
 class KeyPart:
-    """A part of a key: `text` as stored, which may hold personal data, and `shown`, which does not."""
+    """A part of a key: `text` as stored, which may hold personal data, and `shown` without any."""
 
     label: str
     text: str = field(repr=False)
 
     @property
     def shown(self) -> str:
-        """The part without personal data; of an order number the last four characters.
+        """The part without personal data; the last four characters of an order number.
 
-        A message's id of which nothing is left has a keyed pseudonym, by which its events are told from others.
+        A message's id that is masked whole gets a keyed pseudonym, so that its events can be told from others.
         """
         text = clean(self.text)
         shown = redact(mask_order(text) if self.label == ORDER and text else text)
@@ -92,8 +92,7 @@ class KeyPart:
 class DecodedKey:
     """A key taken apart. `format` is None for an unknown kind.
 
-    `complete`: it has the parts of its format. `certain`: there was one way to read it. `key` and the parts' texts are
-    as stored; `shown`, `description`, `in_brief` and the parts' `shown` are for people.
+    `complete`: it has all parts of its format. `certain`: there was only one way to read it.
     """
 
     key: str = field(repr=False)
@@ -104,7 +103,7 @@ class DecodedKey:
 
     @property
     def conversation(self) -> str:
-        """The conversation's id as stored; "" where the key tells none."""
+        """The conversation's id as stored; "" if the key has none."""
         return self.parts[0].text if self.parts else ""
 
     @property
@@ -116,12 +115,12 @@ class DecodedKey:
 
     @property
     def meaning(self) -> str:
-        """Of what kind the event or action is."""
+        """The kind of event or action."""
         return self.format.meaning if self.format else "An event or action of a kind unknown here"
 
     @property
     def between(self) -> str:
-        """Which tag, team or the like: what stands between the conversation and the message."""
+        """What stands between the conversation and the message: a tag, a team."""
         return ", ".join(f"{part.label}: {isolated(part.shown)}" for part in self.parts[1:-1])
 
     @property
@@ -150,19 +149,19 @@ class DecodedKey:
 
 
 def shown_key(key: str, conversation: str = "") -> str:
-    """A key as people see it: `redact` alone does not know which part of it is an order number."""
+    """A key as people see it: `redact` alone does not know which part is an order number."""
     return decode(key, conversation).shown
 
 
 def shown_message(message_id: str) -> str:
-    """A message's id as the keys that name it show it, without personal data."""
+    """A message's id without personal data, as keys show it."""
     return KeyPart(MESSAGE, message_id).shown
 
 
 def decode(key: str, conversation: str = "") -> DecodedKey:
     """Take a key apart. Total: never raises.
 
-    `conversation` is the id that the key's record names, if it is known: it decides where ids hold colons.
+    `conversation` is the id in the key's record, if known: it decides where ids contain colons.
     """
     found = next((each for each in FORMATS if key.startswith(f"{each.namespace}:")), None)
     if found is None:
@@ -178,7 +177,7 @@ def decode(key: str, conversation: str = "") -> DecodedKey:
 
 
 def _split(rest: str, found: KeyFormat, conversation: str) -> tuple[list[str], bool]:
-    """The texts behind the namespace, as many as the format has where there are enough, and whether that is certain."""
+    """Split what follows the namespace into the format's parts, and say whether that is certain."""
     if conversation and rest.startswith(f"{conversation}:"):
         after = rest.removeprefix(f"{conversation}:")
         if not found.middle:

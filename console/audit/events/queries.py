@@ -1,4 +1,4 @@
-"""Reading idempotency records: one by its key, those of a conversation, and the entries of the trail beside one."""
+"""Reading idempotency records: one by its key, those of a conversation, and the trail entries that bear a key."""
 
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -51,7 +51,7 @@ def read_event(key: str, staff: Staff) -> ProcessedEvent | UnrecordedKey:
 
 
 def check_key(key: str, staff: Staff) -> IdempotencyRecord | None:
-    """As `find_event`, but None for a key that has no record and tells by itself of which conversation it is."""
+    """As `find_event`, but None for a key without a record that names its conversation itself."""
     item = _in_scope(key, staff)
     conversation = decode(key).conversation
     if item is None and not (fits(key) and fits(conversation) and scoping.is_conversation_trail(conversation)):
@@ -60,11 +60,10 @@ def check_key(key: str, staff: Staff) -> IdempotencyRecord | None:
 
 
 def find_event(key: str, staff: Staff) -> IdempotencyRecord:
-    """The record of a key: one strongly consistent GetItem, and its conversation's scope.
+    """The record of a key: one strongly consistent GetItem, then a check of its conversation's scope.
 
-    Raises `Forbidden` without `audit:review`, `NotFound` where there is none, where it has expired and where it is out
-    of scope (which costs the same), `TableMissing` and the store's other errors. A record that names no conversation is
-    for scope "all" only.
+    Raises `Forbidden` without `audit:review`; `NotFound` if it is absent, expired or out of scope, at the same cost;
+    `TableMissing` and the store's other errors. A record that names no conversation is for scope "all" only.
     """
     item = _in_scope(key, staff)
     if item is None:
@@ -73,7 +72,7 @@ def find_event(key: str, staff: Staff) -> IdempotencyRecord:
 
 
 def _in_scope(key: str, staff: Staff) -> IdempotencyRecord | None:
-    """The record of a key, None where that person may know that it is not there."""
+    """The record of a key; None if it is absent and that person may know so."""
     staff.require(Permission.AUDIT_REVIEW)
     item = None
     if fits(key):
@@ -89,7 +88,7 @@ def _in_scope(key: str, staff: Staff) -> IdempotencyRecord | None:
     except NotFound:
         if not conversation or named in ("", conversation):
             raise
-        # Of two conversations that disagree the key's may still be theirs: for them it has no record.
+        # Key and record name two conversations. The key's may still be in scope: then it has no record for them.
         scoping.check_scope(conversation, staff, ())
         return None
     return item if named else None
@@ -104,7 +103,7 @@ def _conversation_of(item: IdempotencyRecord) -> str:
 
 
 def check_conversation(conversation_id: str, staff: Staff) -> None:
-    """Raise `Forbidden` without `audit:review`, `NotFound` for what is no conversation in the person's scope."""
+    """Raise `Forbidden` without `audit:review`, `NotFound` for anything but a conversation in the person's scope."""
     staff.require(Permission.AUDIT_REVIEW)
     if not fits(conversation_id) or not scoping.is_conversation_trail(conversation_id):
         raise NotFound
@@ -112,7 +111,7 @@ def check_conversation(conversation_id: str, staff: Staff) -> None:
 
 
 def has_index() -> bool:
-    """Whether records can be found by conversation; also where that cannot be told just now. Never raises."""
+    """Whether records can be found by conversation; True if that is not known right now. Never raises."""
     try:
         return has_record_index()
     except ConsoleError:
@@ -134,7 +133,7 @@ def events_of(conversation_id: str, staff: Staff, cursor: str = "") -> EventPage
 
 
 def records_of(conversation_id: str) -> PageSource[IdempotencyRecord]:
-    """The list of a conversation's records, newest first, with the attributes that schema and console know."""
+    """The list of a conversation's records, newest first, with all known attributes."""
     known = (attribute.attr_name for attribute in IdempotencyRecord.get_attributes().values())
     return PageSource(IdempotencyRecord, conversation_id, (*known, *DIGESTS), index=RECORD_INDEX, descending=True)
 
@@ -174,7 +173,7 @@ def _bearing(key: str, item: IdempotencyRecord | None) -> tuple[list[AuditEntry]
 
 
 def _is_in_scope(entry: AuditEntry, staff: Staff) -> bool:
-    """An entry that names another company is of another conversation with the same id."""
+    """Two companies may have conversations of one id: leave out entries of the other company."""
     company = entry.plain("company_id")
     return not company or staff.scope.covers_company(str(company))
 

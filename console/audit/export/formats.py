@@ -56,7 +56,7 @@ COLUMNS = tuple(each.name for each in fields(ExportRow))
 def rows_of_piece(entries: Sequence[AuditEntry], recipient: tuple[str, ...] = ()) -> tuple[ExportRow, ...]:
     """The rows of some entries, in their order. Reads the names of staff: a BatchGetItem for each 100 of them.
 
-    `recipient`: of entries of one conversation, the names of its recipient, which are masked.
+    `recipient` are the names of one conversation's recipient, which are masked.
     """
     names = display_names(entries)
     return without_names_in([row_of(entry, names) for entry in entries], recipient)
@@ -85,7 +85,7 @@ def row_of(entry: AuditEntry, names: dict[str, str]) -> ExportRow:
 
 
 def as_json(value: Any) -> str:
-    """A payload as JSON on one line; what is nested too deep for that is said to be so."""
+    """A payload as JSON on one line, or a note that it is nested too deep."""
     try:
         return json.dumps(value, ensure_ascii=False, default=text_of)
     except (ValueError, RecursionError):
@@ -122,9 +122,9 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 def cell(text: str) -> str:
-    """The text as a cell: the same to read, with an apostrophe where a formula could begin. Linear in time.
+    """The text as a cell, with an apostrophe wherever a formula could begin. Linear in time.
 
-    Controls, those of direction too, are spelled out as JSON would.
+    Control characters, those of direction too, are spelled out as in JSON.
     """
     text = _CONTROLS.sub(lambda control: f"\\u{ord(control.group()):04x}", spelled_out(text))
     text = _BEFORE_SIGN.sub(lambda before: _SEPARATOR.sub(r"\g<0>'", before.group()), text)
@@ -146,13 +146,13 @@ class ExportFormat(Protocol):
     extension: ClassVar[str]
 
     def head(self) -> bytes:
-        """What stands before all rows."""
+        """What comes before all rows."""
 
     def rows(self, rows: Sequence[ExportRow]) -> bytes:
         """Some rows."""
 
     def incomplete(self, why: str) -> bytes:
-        """The last row of a file that does not hold everything that was asked for."""
+        """The last row of an incomplete file."""
 
 
 class Csv:

@@ -1,4 +1,4 @@
-"""One entry of a trail with everything that it says, and which settings it changed."""
+"""One entry of a trail with everything it says, and which settings it changed."""
 
 import json
 from collections.abc import Iterator
@@ -21,9 +21,9 @@ from console.trees import tail, text_of
 
 # How far back in its trail an entry's previous action is looked for.
 PREVIOUS_READ = 200
-# What writers call the two.
+# The names that writers give the two.
 PAIRS = (("from", "to"), ("before", "after"), ("old", "new"))
-# Nobody reads more in a page; the payload's tree has the rest.
+# The payload's tree has the rest.
 MAX_CHANGES = 100
 MAX_DEPTH = 6
 MAX_TEXT = 600
@@ -32,7 +32,7 @@ _ABSENT = object()
 
 @dataclass(frozen=True, slots=True)
 class SettingChange:
-    """One setting. `word`: changed, set or removed; `before` and `after` are None where there was or is none."""
+    """One setting. `word`: changed, set or removed; `before` or `after` is None if there was or is none."""
 
     key: str
     word: str
@@ -47,12 +47,11 @@ class SettingChange:
 
 @dataclass(frozen=True, slots=True)
 class EntryRecord:
-    """One entry. Texts are redacted, but for `trail` and `key`, which only go into sealed references.
+    """One entry. Texts are redacted, except `trail` and `key`, which only go into sealed references.
 
-    `previous` is the sealed
-    reference of the action before it, "" where it names none or it is gone. `changes`: before and after of settings.
-    `has_record`: the idempotency record of its key was found. `names_company`: the entry says so itself, otherwise
-    `company` is whose conversation it is, if that is known.
+    `previous` is the sealed reference of the action before it, "" if it names none or that is gone. `has_record`: the
+    idempotency record of its key was found. `names_company`: the entry itself names `company`; otherwise that is the
+    conversation's, if known.
     """
 
     row: TrailRow
@@ -133,9 +132,9 @@ def _previous(trail: str, sort_key: str, action_id: str) -> str:
 
 
 def changes_of(payload: Any) -> tuple[SettingChange, ...]:
-    """The changed settings of a redacted payload that holds them as two maps; nested ones by dotted key.
+    """The changed settings in a redacted payload that has them as two maps; nested ones by dotted key.
 
-    Empty for any other payload. Total: never raises, at most `MAX_CHANGES`.
+    Empty for any other payload. Never raises; at most `MAX_CHANGES`.
     """
     if not isinstance(payload, dict):
         return ()

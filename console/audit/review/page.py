@@ -39,9 +39,9 @@ _NO_TIME = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class ReviewRow:
-    """One entry. `place` names its trail, redacted, and `place_url` leads to the conversation or else to the trail.
+    """One entry. `place` names its trail, redacted, and `place_url` leads to the conversation, else to the trail.
 
-    `company_name` is the company's name, else its id; `about` says project and recipient, "" where neither is known.
+    `company_name` is the company's name, else its id; `about` says project and recipient, if they are known.
     """
 
     entry: TrailRow
@@ -68,11 +68,11 @@ class ReviewPage:
 
 
 def review_page(review: Review, staff: Staff, cursor: str = "") -> ReviewPage:
-    """One page of a review with the words for it. Raises as `read_review`, and `TableMissing`.
+    """One page of a review in words. Raises as `read_review`, and `TableMissing`.
 
-    Beside the Queries of the review, two BatchGetItems: idempotency records, and names of staff. Names of companies and
-    projects are cached; of a project that is not, one item is read. Of one conversation, one Query for
-    its recipient's names.
+    Besides the Queries of the review, two BatchGetItems: idempotency records, and names of staff. Names of companies
+    and projects are cached; a project that is not costs one item. A review of one conversation costs one Query more,
+    for its recipient's names.
     """
     found = read_review(review, staff, cursor)
     trail_by_trail = TRAIL_BY_TRAIL in found.notices
@@ -82,7 +82,7 @@ def review_page(review: Review, staff: Staff, cursor: str = "") -> ReviewPage:
     companies, projects = known_to(staff, COMPANY).of_kind(COMPANY), _project_names(found.entries, staff)
     shown = without_names_in(rows_read, recipient_names(review.conversation) if review.conversation else ())
     rows = [_row(entry, row, staff, companies, projects) for entry, row in zip(found.entries, shown, strict=True)]
-    # They were read by their keys, which for some hold another time than is shown; the cursor goes on by the keys.
+    # Some keys have an earlier time than the one that is shown. The cursor goes on by the keys.
     rows.sort(key=lambda row: row.entry.at or _NO_TIME, reverse=True)
     return ReviewPage(
         found=found,
@@ -94,13 +94,13 @@ def review_page(review: Review, staff: Staff, cursor: str = "") -> ReviewPage:
 
 
 def _project_in(trail: str) -> tuple[str, str] | None:
-    """Company and project that a conversation's id begins with, as the platform makes ids; None for other trails."""
+    """Company and project in a conversation's id, as the platform makes ids; None for other trails."""
     segments = trail.split("#")
     return (segments[0], segments[1]) if len(segments) >= 4 and is_conversation_trail(trail) else None
 
 
 def _project_names(entries: Iterable[AuditEntry], staff: Staff) -> Mapping[tuple[str, str], str]:
-    """Names of projects by company and project; the page stands without those that could not be read."""
+    """Names of projects by company and project; the page works without those that could not be read."""
     pairs = (_project_in(text_of(each.plain("conversation_id"))) for each in entries)
     wanted = {pair for pair in pairs if pair and staff.scope.covers_company(pair[0])}
     source = conversation_source()
@@ -151,9 +151,9 @@ def describe_covered(covered: tuple[str, ...], notices: tuple[str, ...], review:
 
 
 def describe_filters(form: ReviewForm, review: Review, *, opened: bool = True) -> tuple[str, ...]:
-    """One line for each filter that is set; none for all that a review begins with. Days as the person chose them.
+    """One line for each filter that is set, with days as the person chose them.
 
-    `opened`: False does not name what the address holds sealed, for a page of whoever holds the link.
+    `opened`: False leaves out what is sealed in the address, for a page that anybody with the link can open.
     """
     lines = []
     if review.key:
@@ -177,7 +177,7 @@ def describe_filters(form: ReviewForm, review: Review, *, opened: bool = True) -
 
 
 def describe_actions(actions: tuple[str, ...]) -> str:
-    """Whole groups by their name, others one by one, last those of no group."""
+    """Name whole groups, then other types one by one, those of no group last."""
     wanted, words = set(actions), []
     for name, group in action_groups().items():
         if wanted.issuperset(group):

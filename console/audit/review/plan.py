@@ -1,7 +1,7 @@
-"""Where a review looks: the partitions that serve it best here, what it cannot do, and how a partition is read.
+"""Which partitions a review reads, what it cannot do here, and how a partition is read.
 
-Sort keys begin with a UTC timestamp (`2026-…`), those of some services with an epoch (`17…`). Both are in order of time
-by themselves; a review reads all timestamps first and the epochs after them, in one order of text.
+Sort keys begin with a UTC timestamp (`2026-…`), those of some services with an epoch (`17…`). Each kind is in order of
+time; a review reads all timestamps first, then the epochs, in one order of text.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from console.trail.models import ActionTypeIndex, ActorIndex, AuditEntry, Compan
 
 TABLE = ""
 ACTION_TYPE, ACTOR, COMPANY = (index.Meta.index_name for index in (ActionTypeIndex, ActorIndex, CompanyIndex))
-# Entries of one trail that are looked at to see whose it is.
+# Entries of one trail that are read to learn whose it is.
 LOOKED_AT = 50
 # For one actor, the trails of so many companies are read side by side.
 COMPANIES_AT_ONCE = 20
@@ -40,7 +40,7 @@ NO_COMPANY_INDEX = "The audit table has no index by company, so only the newest 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Which partitions a review reads, what they cover, and what cannot be done here."""
+    """The partitions that a review reads (index and key), the action types they cover, and what cannot be done here."""
 
     partitions: tuple[tuple[str, str], ...]
     covered: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ class Plan:
 
 
 def plan_for(review: Review, staff: Staff) -> Plan:
-    """Which partitions that person's review reads. Asks which indexes there are; raises the store's errors."""
+    """Choose the partitions by the indexes that exist here. Raises the store's errors."""
     if trail := review.conversation or (_trail_of_key(review.key) if review.key else ""):
         return Plan(((TABLE, trail),) if _is_in_scope(trail, staff) else ())
     notices = []
@@ -68,16 +68,15 @@ def plan_for(review: Review, staff: Staff) -> Plan:
             notices.append(NO_COMPANY_INDEX)
     if by_type and not index_ready("AUDIT", ACTION_TYPE):
         covered = tuple(ours) if by_company else ()
-        # What is said of the newest entries holds only where there are some to look through.
+        # Notices about the newest entries hold only if there are some to search.
         return Plan(tuple(by_company), covered, (*(notices if by_company else ()), TRAIL_BY_TRAIL))
     return Plan((*by_company, *((ACTION_TYPE, each) for each in by_type)), actions, tuple(notices))
 
 
 def _is_in_scope(trail: str, staff: Staff) -> bool:
-    """Whether a trail can hold anything for that person.
+    """Whether a trail can have anything for that person.
 
-    For one out of scope the answer costs what it costs for one that is not there, and nothing more is read: how much
-    there is would show otherwise.
+    A trail out of scope costs what an absent one costs, and nothing more is read: its size would show otherwise.
     """
     if staff.scope.everything or trail == staff_trail(staff.username):
         return True
@@ -89,18 +88,18 @@ def _is_in_scope(trail: str, staff: Staff) -> bool:
     )
     named = (entry.plain("company_id") for entry in (*recent, *epochs))
     owners = scoping.owners_of_trail(trail, (each for each in named if isinstance(each, str) and each))
-    # Of conversations with one id in two companies, reading leaves out the other's entries.
+    # If two companies have conversations of this id, reading leaves out the other's entries.
     return any(map(staff.scope.covers_company, owners)) or scoping.covers_all(trail, scoping.companies_of(trail), staff)
 
 
 def _partitions_of_actor(review: Review, staff: Staff) -> tuple[tuple[str, str], ...]:
-    """What to read for one actor; nothing where no index serves.
+    """What to read for one actor; nothing without an index for it.
 
-    Who sees some companies only looks through these: how much somebody did elsewhere is not theirs to know.
+    People with some companies in scope read only these: how much somebody did elsewhere must not show.
     """
     if staff.scope.everything or staff.username in review.actors:
         return tuple((ACTOR, each) for each in review.actors) if index_ready("AUDIT", ACTOR) else ()
-    # Entries of a company and of a tenant of the same id share a partition: reading leaves out what is not theirs.
+    # A company and a tenant of the same id share a partition: reading leaves out what is not in scope.
     companies = [review.company] if review.company else sorted(staff.scope.company_ids | staff.scope.tenant_ids)
     if not 0 < len(companies) <= COMPANIES_AT_ONCE or not index_ready("AUDIT", COMPANY):
         return ()
@@ -108,9 +107,9 @@ def _partitions_of_actor(review: Review, staff: Staff) -> tuple[tuple[str, str],
 
 
 def _trail_of_key(key: str) -> str:
-    """The conversation that an idempotency key is about, as its record says or, for entries outlive records, the key.
+    """The conversation of an idempotency key, from its record or, since records expire before entries, from the key.
 
-    Else the key itself, whose trail is empty: a key of another company costs and shows what one that is not there does.
+    Otherwise the key itself, whose trail is empty, so that another company's key looks like an absent one.
     """
     try:
         conversation = IdempotencyRecord.get(key).plain("conversation_id")

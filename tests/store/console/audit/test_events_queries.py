@@ -30,16 +30,8 @@ def event(key: str = KEY, **more):
 
 
 def entry(at, key: str = KEY, **more):
-    item = {
-        "conversation_id": CONVERSATION,
-        "ts_action_id": f"{to_iso(at)}#e1",
-        "action_type": "route",
-        "action_payload_redacted": '{"team": "Returns"}',
-        "idempotency_key": key,
-        "result": "success",
-        "expires_at": to_epoch(NOW + timedelta(days=60)),
-    }
-    return item | more
+    more = {"expires_at": to_epoch(NOW + timedelta(days=60))} | more
+    return items.entry(at, trail=CONVERSATION, tie="e1", payload={"team": "Returns"}, idempotency_key=key, **more)
 
 
 # --- One record -----------------------------------------------------------------------------------------------------

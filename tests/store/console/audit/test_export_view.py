@@ -14,11 +14,10 @@ from console import clock
 from console.audit.export import streaming
 from console.audit.review.forms import CONVERSATION, KEY, About
 from console.audit.review.page import READ_LAST
-from console.clock import to_iso
 from console.refs import seal
 from console.staff.models import StaffAccount
 from console.trail.actions import Action
-from tests import faults
+from tests import faults, items
 from tests.items import conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, signed_in
 
@@ -30,18 +29,9 @@ URL = "/audit/export/"
 
 
 def entry(number: int, trail: str = ID, action: str = "route", company: str = COMPANY, **more) -> dict:
-    at = clock.now() - timedelta(minutes=number)
-    return {
-        "conversation_id": trail,
-        "ts_action_id": f"{to_iso(at)}#{number:05}",
-        "action_type": action,
-        "action_payload_redacted": json.dumps({"team": "returns", "note": f"ring {PHONE}"}),
-        "idempotency_key": f"act:rp_tag:{trail}:m{number}",
-        "result": "success",
-        "company_id": company,
-        "gsi_company_id": company,
-        **more,
-    }
+    told = {"payload": {"team": "returns", "note": f"ring {PHONE}"}, "idempotency_key": f"act:rp_tag:{trail}:m{number}"}
+    at, tie = clock.now() - timedelta(minutes=number), f"{number:05}"
+    return items.entry(at, action, trail, tie=tie, company=company, **told | more)
 
 
 def exports(store) -> list[dict]:

@@ -13,6 +13,7 @@ from console import clock
 from console.audit.rows import row_of_entry
 from console.trail.actions import Action, outcome, outcome_of, reason_of
 from console.trail.models import AuditEntry
+from tests import items
 from tests.dynamodb import to_dynamodb
 from tests.people import auditor, member, signed_in
 
@@ -23,8 +24,7 @@ def entry(**attributes) -> AuditEntry:
 
 
 def row(**attributes):
-    item = entry(**attributes)
-    return row_of_entry(item, {}, None)
+    return row_of_entry(entry(**attributes), {}, None)
 
 
 @pytest.mark.parametrize(
@@ -129,10 +129,8 @@ def test_a_denial_is_refused_whatever_is_stored(result):
 
 
 def put(store, minutes: int, action: str, trail: str = "c1", **attributes) -> None:
-    at = clock.to_iso(clock.now() - timedelta(minutes=minutes))
-    store.put(
-        "AUDIT", {"conversation_id": trail, "ts_action_id": f"{at}#{minutes}", "action_type": action} | attributes
-    )
+    at = clock.now() - timedelta(minutes=minutes)
+    store.put("AUDIT", items.entry(at, action, trail, tie=minutes, **attributes))
 
 
 def listed(client, query: str) -> list[str]:

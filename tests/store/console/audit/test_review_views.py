@@ -18,7 +18,7 @@ from console.staff.models import StaffAccount
 from console.store import presence
 from console.trail.actions import Action
 from conversations.companies import register
-from tests import faults
+from tests import faults, items
 from tests.items import conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 
@@ -33,14 +33,11 @@ HTMX = {"HX-Request": "true"}
 
 def entry(number: int, action: str = "route", trail: str = ID, **more) -> dict:
     """An entry, `number` minutes old."""
-    at = clock.now() - timedelta(minutes=number)
-    item = {"conversation_id": trail, "ts_action_id": f"{clock.to_iso(at)}#a{number}", "action_type": action}
-    return item | {"result": "success"} | more
+    return items.entry(clock.now() - timedelta(minutes=number), action, trail, tie=number, **more)
 
 
 def ours(number: int, action: Action, actor: str = "amira.haddad", company: str = COMPANY, **more) -> dict:
-    names = {"actor": actor, "gsi_actor": actor, "actor_role": "agent", "company_id": company}
-    return entry(number, action, **{"gsi_company_id": company, **names, **more})
+    return entry(number, action, actor=actor, company=company, **more)
 
 
 @pytest.fixture

@@ -8,13 +8,11 @@ from datetime import timedelta
 
 import pytest
 from django.test import Client
-from django.urls import reverse
 
 from console import clock
 from console.audit.export import streaming
 from console.audit.review.forms import CONVERSATION, KEY, About
 from console.audit.review.page import READ_LAST
-from console.refs import seal
 from console.staff.models import StaffAccount
 from console.trail.actions import Action
 from tests import faults, items
@@ -289,11 +287,3 @@ def test_names_that_reorder_and_run_are_neither_in_a_cell(store, client):
     text = body(post(client, actor="eve.evil"))
     (row,) = csv.DictReader(io.StringIO(text, newline=""))
     assert row["sentence"].startswith("'=cmd|' /C calc'!A0 \u05d0\\u202e took it")
-
-
-def test_an_about_that_was_not_sealed_here_is_nothing(client):
-    assert client.get(f"{URL}?about={seal('trail', ID)}").status_code == 404
-
-
-def test_the_route_has_its_name():
-    assert reverse("audit-export") == URL

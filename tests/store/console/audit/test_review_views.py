@@ -436,15 +436,6 @@ def test_a_wrong_or_missing_id_is_told_on_a_page_of_its_own(store, reviewer):
     assert "One conversation or key" in text_of(reviewer, "/audit/find/")
 
 
-def test_find_is_for_those_who_review(store):
-    assert signed_in(member()).post("/audit/find/", {"what": "key", "value": "k"}).status_code == 403
-
-
-@pytest.mark.parametrize("about", ["junk", seal("trail", "c1")])
-def test_an_address_that_was_tampered_with_is_nothing(store, reviewer, about):
-    assert reviewer.get(f"{AUDIT}?about={about}").status_code == 404
-
-
 # --- Scope ------------------------------------------------------------------------------------------------------
 
 

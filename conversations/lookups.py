@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
+from console.audit.scoping import KnownConversation
 from console.caching import cached_for
 from console.errors import NotAccepted, TableMissing
 from console.permissions import Staff
 from console.refs import seal
-from console.schema.tables import RECIPIENT_NAMES
 from console.search.meanings import is_national, tried_with, with_code
 from console.store.calls import parallel
 from console.store.keys import SORT_KEY_BYTES, fits
@@ -204,11 +204,11 @@ def _keys_by_index(conversation_id: str, staff: Staff) -> list[str]:
 
 
 def _with_id(conversation_id: str, *attributes: str) -> list[Conversation]:
-    """Read these attributes of the conversations with that id. Raises the store's errors."""
+    """Read these attributes, all if none are named, of the conversations with that id. Raises the store's errors."""
     if not fits(conversation_id, SORT_KEY_BYTES):
         return []
     query = Conversation.conversation_id_index.query(
-        conversation_id, page_size=ITEMS_PER_ID, attributes_to_get=list(attributes)
+        conversation_id, page_size=ITEMS_PER_ID, attributes_to_get=list(attributes) or None
     )
     return [Conversation.from_raw_data(raw) for raw in next(query.page_iter)["Items"]]
 
@@ -265,23 +265,17 @@ def _of_request(company_id: str, request: str, staff: Staff) -> PageRead[Convers
     return first_page(narrowed(of_company(company_id, ConversationFilters(), staff)), staff, ITEMS_PER_ID)
 
 
-def companies_of(conversation_id: str) -> frozenset[str]:
-    """Return the companies of the conversations with that id; empty where none is known or the index is missing.
+def known_conversation(conversation_id: str) -> KnownConversation:
+    """Return the companies and the recipients' names of the conversations with that id; nothing for an unknown id.
 
     One Query of the conversation-id index. Raises the store's errors, but not for a missing table or index.
     """
     try:
-        owners = frozenset(item.company_id for item in _with_id(conversation_id, "company_id"))
+        # Naming attributes would be refused where the index was made without them.
+        items = _with_id(conversation_id)
     except (TableMissing, NotAccepted):
-        return frozenset()
+        return KnownConversation()
     # One item without a readable company makes the owner of the whole trail unknown.
-    return frozenset() if {None, ""} & owners else owners
-
-
-def recipient_names(conversation_id: str) -> tuple[str, ...]:
-    """Return the names of the recipients of the conversations with that id. Calls and errors as `companies_of`."""
-    try:
-        items = _with_id(conversation_id, *RECIPIENT_NAMES)
-    except (TableMissing, NotAccepted):
-        return ()
-    return tuple(dict.fromkeys(name for item in items for name in names_of(item)))
+    owners = frozenset(item.company_id or "" for item in items)
+    names = tuple(dict.fromkeys(name for item in items for name in names_of(item)))
+    return KnownConversation(frozenset() if "" in owners else owners, names)

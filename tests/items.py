@@ -1,5 +1,6 @@
 """Items as the platform writes them."""
 
+import json
 import uuid
 from datetime import datetime, timedelta
 from typing import Any
@@ -75,5 +76,30 @@ def event(now: datetime, **more: Any) -> dict[str, Any]:
         "payload_sha256": "ab" * 32,
         "payload_bytes": 1234,
         "intent": "order_status",
+    } | more
+    return {name: value for name, value in item.items() if value is not ...}
+
+
+def entry(
+    at: datetime,
+    action: str = "route",
+    trail: str = "c1",
+    *,
+    tie: object = "a1",
+    actor: str = "",
+    role: str = "agent",
+    company: str = "",
+    payload: Any = None,
+    **more: Any,
+) -> dict[str, Any]:
+    """An entry of the audit trail. With `actor` or `company` it is in their index; `...` leaves an attribute out."""
+    item = {
+        "conversation_id": trail,
+        "ts_action_id": f"{clock.to_iso(at)}#{tie}",
+        "action_type": action,
+        "result": "success",
+        **({"actor": actor, "gsi_actor": actor, "actor_role": role} if actor else {}),
+        **({"company_id": company, "gsi_company_id": company} if company else {}),
+        **({} if payload is None else {"action_payload_redacted": json.dumps(payload)}),
     } | more
     return {name: value for name, value in item.items() if value is not ...}

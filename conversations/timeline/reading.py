@@ -7,8 +7,9 @@ from functools import partial
 from typing import Any
 
 from console import clock, refs
-from console.audit.queries import hand_off_entries, rows_and_records
+from console.audit.queries import hand_off_entries
 from console.audit.records import TrailRow
+from console.audit.rows import rows_and_records
 from console.audit.state import NOTHING, StateMoment, StatePanel, read_state
 from console.errors import ConsoleError, TableMissing
 from console.permissions import Permission, Staff

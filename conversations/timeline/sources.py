@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 from console import clock
 from console.audit.history import has_record_index, read_entries, read_records
-from console.audit.queries import instant_of, is_of
+from console.audit.queries import is_of
+from console.audit.rows import instant_of
 from console.audit.state import StateMoment
 from console.store.streams import BEGINNING, END, Candidate, Place, Stream, Stretch
 from console.trail.models import AuditEntry, IdempotencyRecord

@@ -159,8 +159,9 @@ def _started(database: EmbeddedDynamoDB) -> str:
 def _fill() -> None:
     try:
         create_tables()
-        fill_tables(clock.now())
+        # Before the trails are long: moto copies the tables of every transaction.
         create_staff()
+        fill_tables(clock.now())
     except DialogueError as error:
         raise CommandError(f"demo/dialogues/{error}") from error
 

@@ -100,8 +100,8 @@ class _Calls:
 
         prefix, _, operation = str(environ.get("HTTP_X_AMZ_TARGET", "")).partition(".")
         service, length = self._services.get(prefix), str(environ.get("CONTENT_LENGTH") or 0)
-        is_call = service and length.isascii() and length.isdigit() and "HTTP_TRANSFER_ENCODING" not in environ
-        if not is_call or "HTTP_ORIGIN" in environ:
+        has_length = length.isascii() and length.isdigit() and "HTTP_TRANSFER_ENCODING" not in environ
+        if service is None or not has_length or "HTTP_ORIGIN" in environ:
             # Of no length that is told: the server closes the connection, as it cannot tell where the next call begins.
             return iter([NO_CALL]), "400 Bad Request", [("Content-Type", "application/x-amz-json-1.0")]
         if operation != "TransactWriteItems":

@@ -19,7 +19,7 @@ class _Binary(Exception):
 def apply() -> None:
     """Replace the two methods. May be called again."""
     Item.project = _project  # type: ignore[method-assign, assignment]
-    JSONSerializer._serialize = _serialize  # type: ignore[method-assign]
+    JSONSerializer._serialize = _serialize  # type: ignore[method-assign, assignment]
 
 
 def _project(item: Any, paths: list[list[str]]) -> Item:

@@ -22,7 +22,8 @@ HEAD = "=== pi-cuc-cv req-1\nphone: +447700900001\nchannel: sms\nstatus: awaitin
         (HEAD + "human: 2h\ntaken: 1h nobody\n", "waiting.txt:6: nobody named “nobody” in staff.toml"),
         (HEAD + "human: 2h\ntaken: 3h tom\n", "waiting.txt:6: “taken” is longer ago than what comes before it"),
         (HEAD + "noted: Call back.\n", "waiting.txt:5: “noted” needs something with a time before it"),
-        (HEAD + "updated: 1h\ndrift: much\n", "waiting.txt:1: no drift “much”"),
+        (HEAD + "updated: 1h\nset: much\n", "waiting.txt:1: not JSON"),
+        (HEAD + "updated: 1h\nraw: much\n", "waiting.txt:6: not JSON"),
         (HEAD + "updated: 1h\ndata: {\n", "waiting.txt:1: not JSON"),
     ],
 )

@@ -25,7 +25,7 @@ TOKENS_KEPT = 1000
 StartResponse = Callable[..., Any]
 WSGIApplication = Callable[[dict[str, Any], StartResponse], Iterable[bytes]]
 # Content, status line and headers.
-Answer = tuple[Iterable[bytes], str, Iterable[tuple[str, str]]]
+WSGIAnswer = tuple[Iterable[bytes], str, Iterable[tuple[str, str]]]
 
 NO_CALL = b'{"__type":"com.amazon.coral.service#UnknownOperationException","message":"Not a DynamoDB call."}'
 
@@ -86,7 +86,7 @@ class _Calls:
 
         embedded_speed.apply()
         self._services = {prefix: create_backend_app(service) for prefix, service in SERVICES.items()}  # type: ignore[arg-type]
-        self._answers: OrderedDict[tuple[str, bytes], Answer] = OrderedDict()
+        self._answers: OrderedDict[tuple[str, bytes], WSGIAnswer] = OrderedDict()
         self._lock = threading.Lock()
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
@@ -95,7 +95,7 @@ class _Calls:
         start_response(status, list(headers))
         return content
 
-    def _answer(self, environ: dict[str, Any]) -> Answer:
+    def _answer(self, environ: dict[str, Any]) -> WSGIAnswer:
         from werkzeug.test import run_wsgi_app
 
         prefix, _, operation = str(environ.get("HTTP_X_AMZ_TARGET", "")).partition(".")

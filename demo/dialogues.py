@@ -157,7 +157,7 @@ def _whole(dialogue: Dialogue) -> Dialogue:
 def _json(text: str, place: str, kind: type) -> Any:
     try:
         value = json.loads(text, parse_float=Decimal, object_hook=_set_or_map)
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise DialogueError(place, f"not JSON: {error}") from None
     if not isinstance(value, kind):
         raise DialogueError(place, "“with:” takes a JSON object")

@@ -144,16 +144,13 @@ def _database(local: bool, folder: Path | None) -> Iterator[str]:
         return
     database = EmbeddedDynamoDB()
     try:
-        yield _started(database)
-    finally:
-        database.stop()
-
-
-def _started(database: EmbeddedDynamoDB) -> str:
-    try:
-        return database.start()
+        endpoint = database.start()
     except ImportError as error:
         raise CommandError("The demo needs the packages of requirements.txt.") from error
+    try:
+        yield endpoint
+    finally:
+        database.stop()
 
 
 def _fill() -> None:

@@ -50,7 +50,7 @@ def answer(
     return response
 
 
-def in_words(error: Exception, about: str) -> str:
+def describe_error(error: Exception, about: str) -> str:
     """What a form says of a failure; `about` is what it would change: "the account".
 
     Raises the error itself where sending it again cannot help.

@@ -118,7 +118,7 @@ def is_expired(ttl: Any, at: datetime) -> bool:
     return math.isfinite(seconds) and 0 < seconds <= at.timestamp()
 
 
-def in_words(span: timedelta) -> str:
+def format_span(span: timedelta) -> str:
     """A length of time as people say it: `less than a minute`, `12 min`, `3 h 12 min`, `2 days`.
 
     console.js keeps such texts fresh in the same words.

@@ -51,7 +51,7 @@ SECTIONS: tuple[tuple[str, str, str, Permission | None], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class NavSection:
     """A section: `address` gives its URL, `permission` (None: everybody's) shows it."""
 
     label: str
@@ -63,7 +63,7 @@ class Section:
 
 
 # Sections that apps bring, by their labels, and after which of the others they stand.
-_brought: dict[str, Section] = {}
+_brought: dict[str, NavSection] = {}
 _BROUGHT_AFTER = "conversations"
 
 
@@ -72,7 +72,7 @@ def register_section(
 ) -> None:
     """Show a section of that label in the navigation to whose role has the permission, `for_everything` only to whose
     scope is all companies."""
-    _brought[label] = Section(label, icon, permission, address, for_everything)
+    _brought[label] = NavSection(label, icon, permission, address, for_everything)
 
 
 def unregister_section(label: str) -> None:
@@ -142,9 +142,9 @@ def navigation(path: str, staff: Staff) -> list[NavItem]:
     return [replace(item, current=item.url == current) for item in items]
 
 
-def _sections() -> Iterator[tuple[str, Section]]:
+def _sections() -> Iterator[tuple[str, NavSection]]:
     """Every section in order, by the name of its route where it is one of the console's own."""
     for name, label, icon, permission in SECTIONS:
-        yield name, Section(label, icon, permission, partial(address_of, name))
+        yield name, NavSection(label, icon, permission, partial(address_of, name))
         if name == _BROUGHT_AFTER:
             yield from (("", section) for section in _brought.values())

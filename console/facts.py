@@ -38,5 +38,5 @@ def instant_fact(label: str, value: Any, relative: str = "", now: datetime | Non
 def distance(at: datetime, relative: str, now: datetime) -> str:
     """How far off in words, as the browser keeps them fresh: "12 min ago", "in 26 days", "past"."""
     if relative == "ago":
-        return f"{clock.in_words(abs(now - at))} ago"
-    return f"in {clock.in_words(at - now)}" if at >= now else "past"
+        return f"{clock.format_span(abs(now - at))} ago"
+    return f"in {clock.format_span(at - now)}" if at >= now else "past"

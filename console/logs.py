@@ -45,14 +45,14 @@ class RedactingFormatter(logging.Formatter):
         try:
             return super().format(record)
         except Exception as error:
-            told = logging.makeLogRecord(record.__dict__)
+            safe = logging.makeLogRecord(record.__dict__)
             args = record.args if isinstance(record.args, tuple) else (record.args,)
-            said = ", ".join([_in_words(record.msg), *map(_in_words, args)])
-            told.msg = f"{said} (not formatted, {type(error).__name__} at {record.module}:{record.lineno})"
-            told.args = ()
+            said = ", ".join([_describe(record.msg), *map(_describe, args)])
+            safe.msg = f"{said} (not formatted, {type(error).__name__} at {record.module}:{record.lineno})"
+            safe.args = ()
             # What else the record has may be what cannot be formatted.
-            told.stack_info = None
-            line = f"{self.formatTime(told)} {told.levelname} {told.name} {told.msg}"
+            safe.stack_info = None
+            line = f"{self.formatTime(safe)} {safe.levelname} {safe.name} {safe.msg}"
             return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
 
 
@@ -84,14 +84,14 @@ class AFewAMinute(logging.Filter):
         try:
             said = record.getMessage()
         except Exception:
-            said = _in_words(record.msg)
+            said = _describe(record.msg)
         record.msg = said[: self.LENGTH].encode("unicode_escape").decode()
         record.msg += f" ({left_out} more before this were left out)" if left_out else ""
         record.args, record.exc_info, record.exc_text, record.stack_info = (), None, None, None
         return True
 
 
-def _in_words(value: object) -> str:
+def _describe(value: object) -> str:
     try:
         return str(value)[:LONGEST_ARGUMENT]
     except Exception:

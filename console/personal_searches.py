@@ -20,18 +20,18 @@ from console.forms import NO_REASON, LookupForm
 from console.permissions import Permission, Staff
 from console.redaction import redact
 from console.redaction.masks import digits_of
-from console.refs import stand_in
-from console.search.meanings import Kind, recognise, tidied
+from console.refs import keyed_pseudonym
+from console.search.meanings import MeaningKind, recognise, tidied
 from console.staff.throttling import TooManyAttempts, count_use
 from console.trail.actions import Action, Result, staff_trail
-from console.trail.recording import Actor, Entry, NoTrail, record, record_counted
+from console.trail.recording import Actor, NoTrail, TrailEntry, record, record_counted
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 # What is somebody's by its kind alone. A chatbot user's digest is one of a number, which anybody can compute.
-_PERSONAL = frozenset({Kind.PHONE, Kind.EMAIL, Kind.SESSION, Kind.DIGEST})
+_PERSONAL = frozenset({MeaningKind.PHONE, MeaningKind.EMAIL, MeaningKind.SESSION, MeaningKind.DIGEST})
 
 
 def is_personal(typed: str) -> bool:
@@ -71,7 +71,7 @@ def on_record(typed: str, form: forms.Form, staff: Staff, search: Callable[[], T
     _count_search(staff)
     found = search()
     meanings = recognise(typed)
-    told = {
+    payload = {
         "person": pseudonym_of(typed),
         # The likeliest of what it can be.
         "looked_for": meanings[0].kind.value if meanings else "what a person is known by",
@@ -79,7 +79,7 @@ def on_record(typed: str, form: forms.Form, staff: Staff, search: Callable[[], T
         "hits": hits(found),
     }
     try:
-        record(_entry(staff, payload=told))
+        record(_entry(staff, payload=payload))
     except TableMissing as missing:
         raise NoTrail("You can search for personal data", "you cannot search here") from missing
     return found
@@ -88,16 +88,16 @@ def on_record(typed: str, form: forms.Form, staff: Staff, search: Callable[[], T
 def pseudonym_of(typed: str) -> str:
     """The keyed pseudonym of a person by a number or address: the same for all its usual spellings."""
     for meaning in recognise(typed):
-        if meaning.kind is Kind.PHONE:
+        if meaning.kind is MeaningKind.PHONE:
             international = meaning.value.lstrip("( ").startswith(("+", "00"))
             digits = digits_of(re.sub(r"\(0\)", "", meaning.value) if international else meaning.value)
-            return stand_in(f"+{digits.removeprefix('00')}")
-        if meaning.kind is Kind.EMAIL:
-            return stand_in(meaning.value.lower())
-    return stand_in(tidied(typed))
+            return keyed_pseudonym(f"+{digits.removeprefix('00')}")
+        if meaning.kind is MeaningKind.EMAIL:
+            return keyed_pseudonym(meaning.value.lower())
+    return keyed_pseudonym(tidied(typed))
 
 
-def count_reveal(staff: Staff, entry: Entry) -> None:
+def count_reveal(staff: Staff, entry: TrailEntry) -> None:
     """Count one reveal, before it is made; `entry` is the one that will record it.
 
     Raises `TooManyAttempts`, which is on record too, and the store's errors.
@@ -113,7 +113,7 @@ def _count_search(staff: Staff) -> None:
     _count("searches", limit, HOUR, said, _entry(staff, result=f"{Result.FAILED}: too many searches"))
 
 
-def _count(kind: str, limit: int, period: timedelta, said: str, refused: Entry) -> None:
+def _count(kind: str, limit: int, period: timedelta, said: str, refused: TrailEntry) -> None:
     """Count one use by the actor of `refused`, which records that it is one too many."""
     who = refused.actor.name
     try:
@@ -127,5 +127,5 @@ def _count(kind: str, limit: int, period: timedelta, said: str, refused: Entry) 
         raise
 
 
-def _entry(staff: Staff, **told: Any) -> Entry:
-    return Entry(staff_trail(staff.username), Action.PERSON_SEARCHED, Actor.of(staff), **told)
+def _entry(staff: Staff, **payload: Any) -> TrailEntry:
+    return TrailEntry(staff_trail(staff.username), Action.PERSON_SEARCHED, Actor.of(staff), **payload)

@@ -102,7 +102,7 @@ def is_digest_of(digest: str, text: str) -> bool:
     )
 
 
-def stand_in(text: str) -> str:
+def keyed_pseudonym(text: str) -> str:
     """The keyed pseudonym of a text in 16 letters: what is the same is matched, and nothing can be guessed from it."""
     return as_letters(bytes.fromhex(pseudonym(text, _mac_key(settings.SECRET_KEY, settings.CONSOLE_ENV, "pseudonym"))))
 

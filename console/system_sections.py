@@ -12,7 +12,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class SystemSection:
     """One section: a word on how it is (`tone`: good, human for what needs a look, bad), a line, and facts."""
 
     title: str
@@ -24,7 +24,7 @@ class Section:
 
 
 # From the time of the page to the section: a bounded read. Raises the store's errors.
-Source = Callable[[datetime], Section]
+Source = Callable[[datetime], SystemSection]
 
 _sources: dict[str, Source] = {}
 
@@ -39,7 +39,7 @@ def unregister(title: str) -> None:
     del _sources[title]
 
 
-def sections(now: datetime) -> list[Section]:
+def sections(now: datetime) -> list[SystemSection]:
     """All sections, in the order of registration. Never raises: one that cannot be read says so."""
     found = []
     for title, source in _sources.items():
@@ -47,5 +47,5 @@ def sections(now: datetime) -> list[Section]:
             found.append(source(now))
         except ConsoleError as error:
             logger.warning("A section of the system page could not be read: %s", type(error).__name__)
-            found.append(Section(title, "unreadable", "It could not be read. Try again in a moment.", tone="bad"))
+            found.append(SystemSection(title, "unreadable", "It could not be read. Try again in a moment.", tone="bad"))
     return found

@@ -13,9 +13,9 @@ from typing import Any
 from pynamodb.attributes import UnicodeAttribute
 
 from console import clock
+from console.caching import cached_for
 from console.errors import NotFound, TableMissing
 from console.permissions import ALL, Staff
-from console.remembering import remembered
 from console.schema.tables import table_name
 from console.store.calls import parallel
 from console.store.connection import call
@@ -31,12 +31,12 @@ PROJECTS_SHOWN = 50
 # A read of the registry holds some 7,000 companies; this many reads bound the list.
 REGISTRY_READS = 4
 # A name that changed meanwhile may take so long to appear to those whose scope names the company.
-REMEMBERED_SECONDS = 30
+CACHED_SECONDS = 30
 # By each worker of the indexer, and of each company: a write for every message would cost more than the queue itself.
 NOTED_SECONDS = 60
 _REVISION = {"pk": {"S": "COMPANIES_REVISION"}, "sk": {"S": "REVISION"}}
 # Projects are seldom renamed.
-NAMES_REMEMBERED_SECONDS = 300
+NAMES_CACHED_SECONDS = 300
 
 
 class RegisteredCompany(StoreModel):
@@ -88,7 +88,7 @@ class Projects:
 def companies_for(staff: Staff) -> tuple[Company, ...]:
     """The companies in a person's scope by name. An absent registry leaves those that the scope names.
 
-    The registry is read at most every `REMEMBERED_SECONDS` by each worker; scope is the person's own, at once. Who sees
+    The registry is read at most every `CACHED_SECONDS` by each worker; scope is the person's own, at once. Who sees
     all companies sees a new one at once too: one GetItem tells whether there is any.
     """
     if staff.scope.is_empty:
@@ -130,11 +130,11 @@ def _revision() -> str:
     return str(plain_item(answer.get("Item") or {}).get("revision", ""))
 
 
-@remembered(REMEMBERED_SECONDS)
+@cached_for(CACHED_SECONDS)
 def _registered(revision: str) -> tuple[tuple[str, str], ...]:
     """Id and name of every company of the registry; none where the registry is absent.
 
-    Strongly consistent, so that what is remembered for a revision has all that it counts.
+    Strongly consistent, so that what is cached for a revision has all that it counts.
     """
     found: list[tuple[str, str]] = []
     start: dict[str, Any] | None = None
@@ -184,13 +184,13 @@ def projects_of(company_id: str, limit: int = PROJECTS_SHOWN) -> Projects:
 
 
 def project_names(pairs: Collection[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Names by company and project, of the first `PROJECTS_SHOWN`: one Query of one item each, remembered."""
+    """Names by company and project, of the first `PROJECTS_SHOWN`: one Query of one item each, cached."""
     asked = [each for each in list(pairs)[:PROJECTS_SHOWN] if all(fits(part, SORT_KEY_BYTES) for part in each)]
     names = parallel(*(partial(_project_name, *each) for each in asked))
     return {pair: name for pair, name in zip(asked, names, strict=True) if name}
 
 
-@remembered(NAMES_REMEMBERED_SECONDS)
+@cached_for(NAMES_CACHED_SECONDS)
 def _project_name(company_id: str, project_id: str) -> str:
     try:
         found = _query(company_id, Conversation.project_id == project_id, 1)
@@ -297,7 +297,7 @@ def register(company_id: str, name: str, source: str, seen_at: str) -> bool:
     return True
 
 
-@remembered(NOTED_SECONDS, entries=10_000)
+@cached_for(NOTED_SECONDS, entries=10_000)
 def note(sighting: Sighting) -> bool:
     """As `register`, for the indexer: at most once in `NOTED_SECONDS` for each company. Raises the store's errors."""
     return register(sighting.company_id, sighting.name, "indexer", sighting.seen_at)

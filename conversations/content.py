@@ -46,7 +46,7 @@ def first_of(entry: dict[str, Any], names: tuple[str, ...]) -> Any:
 
 def blocks_of(entry: dict[str, Any], *, raw: bool) -> tuple[tuple[Block, ...], tuple[str, ...]]:
     """The blocks of a message, redacted unless `raw`, and what was wrong with its content. Never raises."""
-    reader = _Reader(raw=raw)
+    reader = _ContentReader(raw=raw)
     content = _field(entry, CONTENT)
     blocks = list(reader.parts(content))
     for name in ("function_call", "tool_calls"):
@@ -57,7 +57,7 @@ def blocks_of(entry: dict[str, Any], *, raw: bool) -> tuple[tuple[Block, ...], t
     return tuple(blocks), flaws
 
 
-class _Reader:
+class _ContentReader:
     def __init__(self, *, raw: bool) -> None:
         self.protect: Callable[[str], str] = (lambda text: text) if raw else redact
         self.raw = raw

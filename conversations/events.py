@@ -39,7 +39,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class HandOffChange:
     """One change of who has the conversation: from `at` on it is in `state`. `actor` is "" for the platform."""
 
     at: datetime
@@ -61,7 +61,7 @@ class Story:
     Then the platform ended that hand-off at a time that nobody wrote down, and nothing is said of what came after.
     """
 
-    events: tuple[Event, ...] = ()
+    events: tuple[HandOffChange, ...] = ()
     open_end: bool = True
 
     def during(self, at: datetime) -> str:
@@ -94,13 +94,13 @@ def story_of(entries: Iterable[HandOffEntry], hand_off: HandOff, viewer: str) ->
     return Story(tuple(_with_waits(events)), open_end)
 
 
-def told_by_item(entries: Iterable[HandOffEntry], hand_off: HandOff, viewer: str) -> tuple[Event, ...]:
+def events_of_item(entries: Iterable[HandOffEntry], hand_off: HandOff, viewer: str) -> tuple[HandOffChange, ...]:
     """The events that the item tells and none of these entries does: the platform hands off without entries."""
     events = [event for entry in entries if (event := _of_entry(entry, hand_off, viewer))]
     return tuple(_of_item(events, hand_off, viewer))
 
 
-def _of_entry(entry: HandOffEntry, hand_off: HandOff, viewer: str) -> Event | None:
+def _of_entry(entry: HandOffEntry, hand_off: HandOff, viewer: str) -> HandOffChange | None:
     """An entry that succeeded: it says so, or the item bears its id while the answer is still outstanding."""
     applied = entry.outcome == Result.SUCCESS or (
         entry.outcome == Result.PENDING and bool(entry.action_id) and entry.action_id == hand_off.action_id
@@ -113,12 +113,12 @@ def _of_entry(entry: HandOffEntry, hand_off: HandOff, viewer: str) -> Event | No
     if not applied:
         return None
     if action is Action.HAND_OFF_REQUEST and not entry.is_staff:
-        return Event(entry.at, state, "A human was asked for", detail=entry.reason)
+        return HandOffChange(entry.at, state, "A human was asked for", detail=entry.reason)
     who = "You" if entry.actor == viewer else entry.actor or "The platform"
-    return Event(entry.at, state, f"{who} {_WORDS[action]}", entry.actor, entry.reason)
+    return HandOffChange(entry.at, state, f"{who} {_WORDS[action]}", entry.actor, entry.reason)
 
 
-def _of_item(events: Sequence[Event], hand_off: HandOff, viewer: str) -> list[Event]:
+def _of_item(events: Sequence[HandOffChange], hand_off: HandOff, viewer: str) -> list[HandOffChange]:
     """What the item says and no entry tells."""
     if hand_off.state is HandOffState.AI:
         return []
@@ -128,18 +128,18 @@ def _of_item(events: Sequence[Event], hand_off: HandOff, viewer: str) -> list[Ev
         detail = hand_off.reason
         if hand_off.wait_at_least:
             detail = f"{detail} (at this time at the latest: the platform notes none)".strip()
-        found.append(Event(asked, HandOffState.WAITING, "A human was asked for", detail=detail))
+        found.append(HandOffChange(asked, HandOffState.WAITING, "A human was asked for", detail=detail))
     if hand_off.agent and taken is not None and not _tells(events, taken, HandOffState.HELD):
         who = "You" if hand_off.agent == viewer else hand_off.agent_shown
-        found.append(Event(taken, HandOffState.HELD, f"{who} took over", hand_off.agent_shown))
+        found.append(HandOffChange(taken, HandOffState.HELD, f"{who} took over", hand_off.agent_shown))
     return found
 
 
-def _tells(events: Sequence[Event], at: datetime, *states: HandOffState) -> bool:
+def _tells(events: Sequence[HandOffChange], at: datetime, *states: HandOffState) -> bool:
     return any(event.state in states and abs(event.at - at) <= _SAME_ACTION for event in events)
 
 
-def _with_waits(events: Sequence[Event]) -> Iterable[Event]:
+def _with_waits(events: Sequence[HandOffChange]) -> Iterable[HandOffChange]:
     """Who takes a waiting conversation is told after how long; the wait goes on through releases."""
     asked: datetime | None = None
     for event in events:
@@ -148,6 +148,8 @@ def _with_waits(events: Sequence[Event]) -> Iterable[Event]:
         elif asked is None:
             asked = event.at
         elif event.state is HandOffState.HELD and not event.detail:
-            yield Event(event.at, event.state, event.text, event.actor, f"after {clock.in_words(event.at - asked)}")
+            yield HandOffChange(
+                event.at, event.state, event.text, event.actor, f"after {clock.format_span(event.at - asked)}"
+            )
             continue
         yield event

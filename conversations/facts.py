@@ -26,7 +26,7 @@ MAX_PLAIN = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class FactGroup:
     """Some facts under one heading; `trees` are values of free shape, each with its name.
 
     `is_technical`: how it is stored and sent, which helps nobody to answer.
@@ -42,17 +42,17 @@ class Group:
 class Facts:
     """All facts of a conversation: `main` and the `groups`. `drift` is what was wrong."""
 
-    main: Group
-    groups: tuple[Group, ...]
+    main: FactGroup
+    groups: tuple[FactGroup, ...]
     drift: tuple[str, ...]
 
     @property
-    def helpful(self) -> tuple[Group, ...]:
+    def helpful(self) -> tuple[FactGroup, ...]:
         """The groups that help to answer."""
         return tuple(group for group in self.groups if not group.is_technical)
 
     @property
-    def technical(self) -> tuple[Group, ...]:
+    def technical(self) -> tuple[FactGroup, ...]:
         """The others, for who looks after the platform."""
         return tuple(group for group in self.groups if group.is_technical)
 
@@ -74,9 +74,9 @@ def drift_of(item: Conversation, stored: StoredMessages) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*wrong, *summary_of(item).drift, *messages, *listed)))
 
 
-def _main(item: Conversation, *, raw: bool) -> Group:
+def _main(item: Conversation, *, raw: bool) -> FactGroup:
     failure, language = value_of(item, "failure_reason"), _language(item)
-    return Group(
+    return FactGroup(
         "Facts",
         (
             Fact("Status", words(value_of(item, "conversation_status")), tone="plain"),
@@ -94,14 +94,14 @@ def _main(item: Conversation, *, raw: bool) -> Group:
 
 def _language(item: Conversation) -> str:
     """What a project or its AI is told of the language; "" where nobody says it."""
-    told = [shown for name in ("project_data", "ai_config") if isinstance(shown := _guarded(item, name), dict)]
-    found = (each.get(name) for each in told for name in ("language", "locale", "lang"))
+    texts = [shown for name in ("project_data", "ai_config") if isinstance(shown := _guarded(item, name), dict)]
+    found = (each.get(name) for each in texts for name in ("language", "locale", "lang"))
     return next((_line(value) for value in found if isinstance(value, str) and value), "")
 
 
-def _groups(item: Conversation, stored: StoredMessages, *, raw: bool) -> Iterable[Group]:
+def _groups(item: Conversation, stored: StoredMessages, *, raw: bool) -> Iterable[FactGroup]:
     yield _project_data(item, raw=raw)
-    yield Group(
+    yield FactGroup(
         "Company and project",
         (
             *_lines(item, "company_name", "project_name", "project_status"),
@@ -113,14 +113,14 @@ def _groups(item: Conversation, stored: StoredMessages, *, raw: bool) -> Iterabl
         yield replace(group, is_technical=True)
 
 
-def _project_data(item: Conversation, *, raw: bool) -> Group:
+def _project_data(item: Conversation, *, raw: bool) -> FactGroup:
     """What the project knows of the customer's matter: a fact for each value, a tree of what has a form of its own."""
     data = _guarded(item, "project_data", raw=raw)
     if not isinstance(data, dict):
-        return Group("Project data", trees=_trees(item, "project_data", raw=raw))
+        return FactGroup("Project data", trees=_trees(item, "project_data", raw=raw))
     plain = [name for name, value in data.items() if not isinstance(value, dict | list)][:MAX_PLAIN]
     rest = {name: value for name, value in data.items() if name not in plain}
-    return Group(
+    return FactGroup(
         "Project data",
         tuple(Fact(_label(text_of(name)), _plain(data[name])) for name in plain),
         (("more" if plain else "project data", tree_of(rest)),) if rest else (),
@@ -131,9 +131,9 @@ def _plain(value: Any) -> str:
     return "" if value is None else yes_or_no(value) if isinstance(value, bool) else text_of(value)
 
 
-def _technical_groups(item: Conversation, stored: StoredMessages) -> Iterable[Group]:
+def _technical_groups(item: Conversation, stored: StoredMessages) -> Iterable[FactGroup]:
     first = _milliseconds(item, "initial_processing_time_ms")
-    yield Group(
+    yield FactGroup(
         "Processing",
         (
             Fact("Processing", _milliseconds(item, "processing_time_ms")),
@@ -142,7 +142,7 @@ def _technical_groups(item: Conversation, stored: StoredMessages) -> Iterable[Gr
             instant_fact("Expires", item.plain("ttl"), relative="in"),
         ),
     )
-    yield Group(
+    yield FactGroup(
         "Recipient",
         (
             Fact("Number", _identifier(item, "recipient_tel")),
@@ -150,7 +150,7 @@ def _technical_groups(item: Conversation, stored: StoredMessages) -> Iterable[Gr
             *_lines(item, "recipient_first_name", "recipient_last_name", "email_id"),
         ),
     )
-    yield Group(
+    yield FactGroup(
         "Routing of replies",
         tuple(
             Fact(label, list=_texts(item, name)) if "_from_" in name else Fact(label, yes_or_no(item.plain(name)))
@@ -164,15 +164,15 @@ def _technical_groups(item: Conversation, stored: StoredMessages) -> Iterable[Gr
             )
         ),
     )
-    yield Group(
+    yield FactGroup(
         "AI and channel configuration",
         (Fact("Function call", yes_or_no(item.plain("function_call"))), *_lines(item, "function_call_type")),
         _trees(item, "ai_config", "channel_config"),
     )
-    yield Group("Hand-off as stored", _hand_off(item))
-    yield Group("Versions and keys", _keys(item))
+    yield FactGroup("Hand-off as stored", _hand_off(item))
+    yield FactGroup("Versions and keys", _keys(item))
     if unknown := item.unknown():
-        yield Group(
+        yield FactGroup(
             "Unknown attributes", trees=(("other", tree_of(without_names(protected(unknown), names_of(item)))),)
         )
 
@@ -321,4 +321,4 @@ def _latency(item: Conversation, stored: StoredMessages) -> str:
     if asked is None or answered is None or answered < asked:
         return ""
     span = answered - asked
-    return f"{span.total_seconds():.1f} s" if span.total_seconds() < 60 else clock.in_words(span)
+    return f"{span.total_seconds():.1f} s" if span.total_seconds() < 60 else clock.format_span(span)

@@ -29,7 +29,7 @@ def is_of_status(stored: Any, status: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
+class ConversationFilters:
     """What a list is narrowed to; the defaults let everything through.
 
     `status` (see `is_of_status`) and `channel` are compared as stored; `hand_off` is a key of HAND_OFF_STATES; `since`
@@ -46,14 +46,14 @@ class Filters:
     @property
     def is_empty(self) -> bool:
         """True when nothing is filtered."""
-        return self == Filters()
+        return self == ConversationFilters()
 
     @property
     def has_dates(self) -> bool:
         """Whether creation is bounded."""
         return self.since is not None or self.until is not None
 
-    def without(self, *names: str) -> "Filters":
+    def without(self, *names: str) -> "ConversationFilters":
         """The filters that are left when others are served by an index."""
         return replace(self, **{name: getattr(_NONE, name) for name in names})
 
@@ -80,4 +80,4 @@ class Filters:
         return repr(self)
 
 
-_NONE = Filters()
+_NONE = ConversationFilters()

@@ -14,9 +14,9 @@ from console.forms import DaysForm, FilterForm, KeyField, LookupForm, bind_looku
 from console.permissions import Staff
 from console.search.meanings import is_national
 from console.store.keys import SORT_KEY_BYTES
-from conversations.filters import FAILED, Filters
-from conversations.lookups import Finding, country_codes, find_by_id, find_recipient, find_replies, spellings
-from conversations.records import Summary
+from conversations.filters import FAILED, ConversationFilters
+from conversations.lookups import LookupFinding, country_codes, find_by_id, find_recipient, find_replies, spellings
+from conversations.records import ConversationSummary
 
 CHANNELS = {"whatsapp": "WhatsApp", "sms": "SMS", "email": "Email"}
 # The schema names some, writers use others: an open set, to which a page adds what occurs on it.
@@ -60,7 +60,7 @@ class ConversationFilter(FilterForm):
         self.is_valid()
         self.offer(())
 
-    def offer(self, rows: Iterable[Summary]) -> None:
+    def offer(self, rows: Iterable[ConversationSummary]) -> None:
         """Fill the selects with the known values, those that occur among these rows, and what is chosen."""
         shown = list(rows)
         statuses = dict.fromkeys((*STATUSES, *(row.status for row in shown), self.chosen("status")))
@@ -77,10 +77,10 @@ class ConversationFilter(FilterForm):
         """The valid filters that are set, as a URL has them."""
         return {name: str(value) for name in self.fields if (value := self.chosen(name))}
 
-    def filters(self, zone: ZoneInfo) -> Filters:
+    def filters(self, zone: ZoneInfo) -> ConversationFilters:
         """The filters; days are those of the person's time zone."""
         task = self.chosen("task")
-        return Filters(
+        return ConversationFilters(
             status=self.chosen("status"),
             channel=self.chosen("channel"),
             hand_off=self.chosen("hand_off"),
@@ -109,7 +109,7 @@ class RecipientFilter(DaysForm, ConversationFilter):
 
     field_order = ("since", "until", "status", "channel", "hand_off", "task")
 
-    def filters(self, zone: ZoneInfo) -> Filters:
+    def filters(self, zone: ZoneInfo) -> ConversationFilters:
         """The filters, with days as instants from midnight to midnight in the person's time zone."""
         since, until = self.instants(zone)
         return replace(super().filters(zone), since=since, until=until)
@@ -125,10 +125,10 @@ def _identifier(label: str, help_text: str = "") -> KeyField:
     return KeyField(label=label, most=320, help_text=help_text)
 
 
-class Lookup(LookupForm):
+class ConversationLookupForm(LookupForm):
     """A look-up. `find` makes it; `terms` are what was typed, to be sealed into a results page."""
 
-    def find(self, staff: Staff) -> Finding:
+    def find(self, staff: Staff) -> LookupFinding:
         """What is found in the person's scope."""
         raise NotImplementedError
 
@@ -143,7 +143,7 @@ class Lookup(LookupForm):
         return value
 
 
-class RecipientLookup(Lookup):
+class RecipientLookup(ConversationLookupForm):
     """By the recipient's phone number or email."""
 
     look = "recipient"
@@ -154,13 +154,13 @@ class RecipientLookup(Lookup):
         """Something that can be looked up."""
         return self._spelled("recipient")
 
-    def find(self, staff: Staff) -> Finding:
+    def find(self, staff: Staff) -> LookupFinding:
         """See `find_recipient`."""
         typed = self.cleaned_data["recipient"]
         return find_recipient(typed, staff, country_codes(staff) if is_national(typed) else ())
 
 
-class RepliesLookup(Lookup):
+class RepliesLookup(ConversationLookupForm):
     """By our number or address and the recipient's, as the platform finds a conversation for a reply."""
 
     look = "replies"
@@ -177,27 +177,27 @@ class RepliesLookup(Lookup):
         """Something that can be looked up."""
         return self._spelled("recipient")
 
-    def find(self, staff: Staff) -> Finding:
+    def find(self, staff: Staff) -> LookupFinding:
         """See `find_replies`."""
         terms = self.cleaned_data
         return find_replies(terms["channel"], terms["ours"], terms["recipient"], staff)
 
 
-class IdLookup(Lookup):
+class IdLookup(ConversationLookupForm):
     """By conversation id."""
 
     look = "id"
     conversation_id = KeyField(label="Conversation id", most=SORT_KEY_BYTES)
 
-    def find(self, staff: Staff) -> Finding:
+    def find(self, staff: Staff) -> LookupFinding:
         """See `find_by_id`."""
         return find_by_id(self.cleaned_data["conversation_id"], staff)
 
 
-LOOKUPS: dict[str, type[Lookup]] = by_look(RecipientLookup, RepliesLookup, IdLookup)
+LOOKUPS: dict[str, type[ConversationLookupForm]] = by_look(RecipientLookup, RepliesLookup, IdLookup)
 
 
-def bound_lookup(context: dict[str, Any] | None) -> Lookup | None:
+def bound_lookup(context: dict[str, Any] | None) -> ConversationLookupForm | None:
     """The valid look-up that a list context of results names, or None."""
     match context:
         case {"list": "found", "look": str() as look, "terms": dict() as terms} if look in LOOKUPS:

@@ -7,7 +7,7 @@ from console.errors import TableMissing
 from console.permissions import Permission, Staff
 from console.redaction import excerpt
 from console.trail.actions import Action, conversation_trail
-from console.trail.recording import Actor, Entry, record_once_an_hour
+from console.trail.recording import Actor, TrailEntry, record_once_an_hour
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.queries import load_row
@@ -45,7 +45,7 @@ def last_message(reference: str, staff: Staff) -> LastMessage:
 
 
 def _recorded(item: Conversation, staff: Staff) -> bool:
-    entry = Entry(
+    entry = TrailEntry(
         trail=conversation_trail(item.conversation_id),
         action=Action.TRANSCRIPT_OPENED,
         actor=Actor.of(staff),

@@ -35,7 +35,7 @@ _PYTHON_TYPES: dict[type, str] = {
 _serialize = TypeSerializer().serialize
 
 
-class Outcome(StrEnum):
+class LoadOutcome(StrEnum):
     """What became of a line."""
 
     LOADED = "loaded"
@@ -48,7 +48,7 @@ class LineReport:
     """One line: its number from 1, what became of it, and the reason of a refusal (no values, they are personal)."""
 
     number: int
-    outcome: Outcome
+    outcome: LoadOutcome
     reason: str = ""
 
 
@@ -62,9 +62,9 @@ def load(lines: Iterable[bytes]) -> Iterator[LineReport]:
         if not line.strip():
             continue
         try:
-            yield LineReport(number, Outcome.LOADED if put(item_of(line)) else Outcome.ALREADY_THERE)
+            yield LineReport(number, LoadOutcome.LOADED if put(item_of(line)) else LoadOutcome.ALREADY_THERE)
         except Refused as refused:
-            yield LineReport(number, Outcome.REFUSED, str(refused))
+            yield LineReport(number, LoadOutcome.REFUSED, str(refused))
 
 
 def item_of(line: bytes) -> dict[str, dict[str, Any]]:

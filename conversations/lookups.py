@@ -12,17 +12,17 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
+from console.caching import cached_for
 from console.errors import NotAccepted, TableMissing
 from console.permissions import Staff
 from console.refs import seal
-from console.remembering import remembered
 from console.search.meanings import is_national, tried_with, with_code
 from console.store.calls import parallel
 from console.store.keys import SORT_KEY_BYTES, fits
-from console.store.paging import PageRead, Source, read_page
+from console.store.paging import PageRead, PageSource, read_page
 from console.store.presence import index_absent
 from conversations.companies import companies_for
-from conversations.filters import Filters
+from conversations.filters import ConversationFilters
 from conversations.models import CompanyProjectIndex, Conversation, ConversationIdIndex
 from conversations.queries import (
     ConversationList,
@@ -34,7 +34,7 @@ from conversations.queries import (
     of_reply,
 )
 from conversations.reading import summary_of
-from conversations.records import Summary
+from conversations.records import ConversationSummary
 
 ROWS_PER_HIT = 20
 # The same conversation id under several recipients does not happen by design; drift is bounded.
@@ -42,7 +42,7 @@ ITEMS_PER_ID = 10
 # For a request, and for the country codes of their numbers, so many companies are looked at.
 COMPANIES_AT_ONCE = 10
 CODES_TRIED, NUMBERS_READ = 4, 10
-CODES_REMEMBERED_SECONDS = 600
+CODES_CACHED_SECONDS = 600
 # E.164: the zones of one digit, the countries of two, and all others, which have three.
 _COUNTRY_CODE = re.compile(
     r"\+(?:1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|[2-9][0-9]{2})(?=[0-9]{6})", re.ASCII
@@ -54,7 +54,7 @@ _PHONE = re.compile(r"(?:\+|00)?\d{5,20}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class LookupHit:
     """One list in which something was found. `kind` and `reference` name its page: recipient, replies, or "" for none.
 
     `who` is masked; `more` says that the list goes on after these rows.
@@ -63,19 +63,19 @@ class Hit:
     kind: str
     reference: str
     who: str
-    rows: tuple[Summary, ...]
+    rows: tuple[ConversationSummary, ...]
     more: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LookupFinding:
     """What a look-up found within the person's scope; `notice` says how far it looked where that was not to the end."""
 
-    hits: tuple[Hit, ...] = ()
+    hits: tuple[LookupHit, ...] = ()
     notice: str = ""
 
     @property
-    def rows(self) -> tuple[Summary, ...]:
+    def rows(self) -> tuple[ConversationSummary, ...]:
         """All rows of all hits, in order."""
         return tuple(row for hit in self.hits for row in hit.rows)
 
@@ -108,7 +108,7 @@ def spellings(typed: str) -> tuple[str, ...]:
     return f"+{bare}", bare
 
 
-def find_recipient(typed: str, staff: Staff, codes: Sequence[str] = ()) -> Finding:
+def find_recipient(typed: str, staff: Staff, codes: Sequence[str] = ()) -> LookupFinding:
     """A recipient's conversations under each spelling, at once: one Query per spelling.
 
     `codes` are the country codes to try a national number with.
@@ -118,20 +118,20 @@ def find_recipient(typed: str, staff: Staff, codes: Sequence[str] = ()) -> Findi
     tried = tuple(dict.fromkeys(spelling for each in meant for spelling in spellings(each)))
     found = parallel(*(partial(_recipient_hit, spelling, staff) for spelling in tried))
     notice = BY_EMAIL if "@" in typed else tried_with(codes) if national else ""
-    return Finding(tuple(hit for hit in found if hit.rows), notice)
+    return LookupFinding(tuple(hit for hit in found if hit.rows), notice)
 
 
 def country_codes(staff: Staff) -> tuple[str, ...]:
     """The country codes of the own numbers of the first companies in scope, the most frequent first.
 
-    One small Query for each company, remembered for ten minutes.
+    One small Query for each company, cached for ten minutes.
     """
     companies = companies_for(staff)[:COMPANIES_AT_ONCE]
     found = parallel(*(partial(_codes_of, company.company_id) for company in companies))
     return tuple(code for code, _ in Counter(chain.from_iterable(found)).most_common(CODES_TRIED))
 
 
-@remembered(CODES_REMEMBERED_SECONDS)
+@cached_for(CODES_CACHED_SECONDS)
 def _codes_of(company_id: str) -> frozenset[str]:
     names = ("gsi_company_whatsapp_number", "gsi_company_sms_number")
     query = Conversation.company_project_index.query(company_id, page_size=NUMBERS_READ, attributes_to_get=list(names))
@@ -148,20 +148,20 @@ def conversations_of(typed: str, staff: Staff) -> tuple[tuple[tuple[str, str], .
 
     One Query per spelling.
     """
-    lists = [of_recipient(spelling, Filters(), staff).whole for spelling in spellings(typed)]
+    lists = [of_recipient(spelling, ConversationFilters(), staff).whole for spelling in spellings(typed)]
     read = parallel(*(partial(first_page, listed, staff, ROWS_PER_HIT) for listed in lists))
     pairs = ((item.conversation_id, item.company_id or "") for page in read for item in page.items)
     return tuple(dict.fromkeys(pairs)), any(page.next for page in read)
 
 
-def find_replies(channel: str, ours: str, recipient: str, staff: Staff) -> Finding:
+def find_replies(channel: str, ours: str, recipient: str, staff: Staff) -> LookupFinding:
     """The conversations between our number or address and a recipient: one Query per pair of spellings."""
     pairs = [(one, other) for one in spellings(ours) for other in spellings(recipient)]
     found = parallel(*(partial(_reply_hit, channel, one, other, staff) for one, other in pairs))
-    return Finding(tuple(hit for hit in found if hit.rows))
+    return LookupFinding(tuple(hit for hit in found if hit.rows))
 
 
-def find_by_id(conversation_id: str, staff: Staff) -> Finding:
+def find_by_id(conversation_id: str, staff: Staff) -> LookupFinding:
     """Conversations of that id: by the id index; where that is absent or finds nothing, through company and project.
 
     Also without its recipient, and by the request's part alone, as pages show it: among the newest of companies.
@@ -172,25 +172,25 @@ def find_by_id(conversation_id: str, staff: Staff) -> Finding:
         keys, notice = _keys_by_project(wanted, staff) if "#" in wanted else _keys_of_request(wanted, staff)
     loaded = parallel(*(partial(load_key, *key, staff) for key in keys)) if keys else []
     rows = tuple(summary_of(item, staff) for item in loaded if item is not None)
-    return Finding((Hit("", "", "", rows),) if rows else (), notice)
+    return LookupFinding((LookupHit("", "", "", rows),) if rows else (), notice)
 
 
-def _recipient_hit(primary_channel: str, staff: Staff) -> Hit:
-    listed = of_recipient(primary_channel, Filters(), staff).whole
+def _recipient_hit(primary_channel: str, staff: Staff) -> LookupHit:
+    listed = of_recipient(primary_channel, ConversationFilters(), staff).whole
     return _hit("recipient", seal("recipient", primary_channel), listed, staff)
 
 
-def _reply_hit(channel: str, ours: str, recipient: str, staff: Staff) -> Hit:
+def _reply_hit(channel: str, ours: str, recipient: str, staff: Staff) -> LookupHit:
     listed = of_reply(channel, ours, recipient, staff)
     return _hit("replies", seal("replies", channel, ours, recipient), listed, staff)
 
 
-def _hit(kind: str, reference: str, listed: ConversationList, staff: Staff) -> Hit:
+def _hit(kind: str, reference: str, listed: ConversationList, staff: Staff) -> LookupHit:
     read = first_page(listed, staff, ROWS_PER_HIT)
     rows = tuple(summary_of(item, staff) for item in read.items)
     # Of a page that is not full only the budget ended, perhaps over what others have: that is nobody's business here.
     more = bool(read.next) and len(rows) == ROWS_PER_HIT
-    return Hit(kind, reference, rows[0].who if rows else "", rows, more)
+    return LookupHit(kind, reference, rows[0].who if rows else "", rows, more)
 
 
 def _keys_by_index(conversation_id: str, staff: Staff) -> list[str]:
@@ -219,7 +219,7 @@ def _keys_by_project(conversation_id: str, staff: Staff) -> tuple[list[tuple[str
     project_id = rest.partition("#")[0]
     if not company_id or not project_id or not staff.scope.covers_company(company_id):
         return [], ""
-    source = Source(
+    source = PageSource(
         model=Conversation,
         partition=company_id,
         attributes=(),
@@ -244,10 +244,10 @@ def _keys_of_request(request: str, staff: Staff) -> tuple[list[tuple[str, str]],
     pages = parallel(*(partial(_of_request, company.company_id, request, staff) for company in asked))
     keys = [(item.primary_channel, item.conversation_id) for page in pages for item in page.items]
     looked_at, number = sum(page.looked_at for page in pages), len(asked)
-    in_words = f"conversations of {number} compan{'y' if number == 1 else 'ies'}"
+    where = f"conversations of {number} compan{'y' if number == 1 else 'ies'}"
     if any(page.thin for page in pages) or number < len(companies):
-        return keys, f"Looked for that request among the newest {looked_at} {in_words}. {COPY_THE_ID}"
-    return keys, f"Looked for that request among the {looked_at} {in_words}."
+        return keys, f"Looked for that request among the newest {looked_at} {where}. {COPY_THE_ID}"
+    return keys, f"Looked for that request among the {looked_at} {where}."
 
 
 def _of_request(company_id: str, request: str, staff: Staff) -> PageRead[Conversation]:
@@ -259,4 +259,4 @@ def _of_request(company_id: str, request: str, staff: Staff) -> PageRead[Convers
         fallback = listed.fallback and narrowed(listed.fallback)
         return ConversationList(replace(listed.source, keep=keep), fallback, listed.notice)
 
-    return first_page(narrowed(of_company(company_id, Filters(), staff)), staff, ITEMS_PER_ID)
+    return first_page(narrowed(of_company(company_id, ConversationFilters(), staff)), staff, ITEMS_PER_ID)

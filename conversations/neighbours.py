@@ -9,15 +9,17 @@ from console.permissions import Permission, Staff
 from console.refs import unseal
 from console.templatetags.console import zone_of
 from conversations.companies import companies_for
-from conversations.filters import Filters
+from conversations.filters import ConversationFilters
 from conversations.forms import CHANNELS, CompanyListFilter, RecipientFilter, bound_lookup
 from conversations.queries import ConversationList, load_row, of_company, of_recipient, of_reply, step
 from conversations.queue.form import QueueForm
 from conversations.queue.reading import beside
-from conversations.records import Summary
+from conversations.records import ConversationSummary
 
 
-def neighbour(context: dict[str, Any] | None, reference: str, staff: Staff, *, back: bool) -> Summary | None:
+def neighbour(
+    context: dict[str, Any] | None, reference: str, staff: Staff, *, back: bool
+) -> ConversationSummary | None:
     """The conversation beside one in the list of a context, or None at its end. Raises `NotFound` and store errors."""
     match context:
         case {"list": "queue"}:
@@ -57,7 +59,7 @@ def _in_time(context: dict[str, Any] | None) -> bool:
     return CompanyListFilter(_query(values if isinstance(values, dict) else {})).in_time
 
 
-def _filters(context: dict[str, Any] | None, staff: Staff) -> Filters:
+def _filters(context: dict[str, Any] | None, staff: Staff) -> ConversationFilters:
     values = (context or {}).get("filters")
     form = RecipientFilter(_query(values if isinstance(values, dict) else {}))
     return form.filters(zone_of(staff))
@@ -69,7 +71,9 @@ def _query(values: dict[str, Any]) -> QueryDict:
     return query
 
 
-def _beside_in_queue(context: dict[str, Any], reference: str, staff: Staff, *, back: bool) -> Summary | None:
+def _beside_in_queue(
+    context: dict[str, Any], reference: str, staff: Staff, *, back: bool
+) -> ConversationSummary | None:
     """The row beside one of the queue's tab as it is now; none for roles without a queue."""
     if not staff.can(Permission.HAND_OFF):
         return None
@@ -84,7 +88,7 @@ def _beside_in_queue(context: dict[str, Any], reference: str, staff: Staff, *, b
     return found.summary if found else None
 
 
-def _beside(rows: tuple[Summary, ...], reference: str, *, back: bool) -> Summary | None:
+def _beside(rows: tuple[ConversationSummary, ...], reference: str, *, back: bool) -> ConversationSummary | None:
     """The neighbour in a short list; from a conversation that has left it, on to its first."""
     places = {row.reference: place for place, row in enumerate(rows)}
     if reference not in places:

@@ -33,7 +33,7 @@ class Button:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """What the panel says and offers. `holds`: the person has it, and is shown how to answer."""
+    """What the panel says and actions. `holds`: the person has it, and is shown how to answer."""
 
     title: str
     state: HandOffState
@@ -144,7 +144,7 @@ def _lines(hand_off: HandOff, now: datetime) -> list[str]:
     waited = hand_off.waited(now)
     if waited is not None and hand_off.state is not HandOffState.AI:
         at_least = "at least " if hand_off.wait_at_least else ""
-        lines.append(f"The customer has waited {at_least}{clock.in_words(waited)}.")
+        lines.append(f"The customer has waited {at_least}{clock.format_span(waited)}.")
     return lines
 
 

@@ -6,11 +6,11 @@ from console.errors import NotFound, TableMissing
 from console.permissions import Permission, Staff
 from console.personal_searches import count_reveal, pseudonym_of
 from console.refs import unseal
-from console.search.meanings import Kind, Meaning
+from console.search.meanings import Meaning, MeaningKind
 from console.search.service import Results, search
 from console.trail.actions import Action, staff_trail
-from console.trail.recording import Actor, Entry, NoTrail, record_once
-from conversations.filters import Filters
+from console.trail.recording import Actor, NoTrail, TrailEntry, record_once
+from conversations.filters import ConversationFilters
 from conversations.queries import any_of, of_recipient
 from conversations.reading import identifier_for
 from conversations.services import REVEALED
@@ -27,7 +27,7 @@ def note_look(recipient: str, staff: Staff, stores: str) -> None:
     """
     person = pseudonym_of(recipient)
     payload = {"person": person, "stores": stores}
-    entry = Entry(staff_trail(staff.username), Action.PERSON_LOOKED_UP, Actor.of(staff), payload=payload)
+    entry = TrailEntry(staff_trail(staff.username), Action.PERSON_LOOKED_UP, Actor.of(staff), payload=payload)
     if stores == ALL_STORES:
         count_reveal(staff, entry)
     try:
@@ -47,8 +47,8 @@ def look_up(reference: str, staff: Staff) -> tuple[str, Results]:
     staff.require(Permission.CONVERSATION_READ)
     staff.require(Permission.PII_REVEAL)
     (recipient,) = unseal("recipient", reference, 1)
-    if any_of(of_recipient(recipient, Filters(), staff), staff) is None:
+    if any_of(of_recipient(recipient, ConversationFilters(), staff), staff) is None:
         raise NotFound
     note_look(recipient, staff, ALL_STORES)
-    kind = Kind.EMAIL if "@" in recipient else Kind.PHONE
+    kind = MeaningKind.EMAIL if "@" in recipient else MeaningKind.PHONE
     return identifier_for(recipient, staff), search([Meaning(kind, recipient)], staff)

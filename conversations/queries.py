@@ -14,9 +14,9 @@ from console import clock
 from console.errors import NotAccepted, NotFound, StoreUnavailable, TableMissing
 from console.permissions import Staff
 from console.refs import unseal
-from console.store.paging import PAGE_SIZE, RESTARTED, PageRead, Source, read_neighbour, read_page
+from console.store.paging import PAGE_SIZE, RESTARTED, PageRead, PageSource, read_neighbour, read_page
 from console.store.presence import index_absent
-from conversations.filters import FAILED, Filters
+from conversations.filters import FAILED, ConversationFilters
 from conversations.models import (
     SUMMARY_ATTRIBUTES,
     ChannelMethodIndex,
@@ -31,7 +31,7 @@ from conversations.models import (
     WhatsAppReplyIndex,
 )
 from conversations.reading import is_gone, summary_of
-from conversations.records import Page, Summary
+from conversations.records import ConversationSummary, Page
 
 REPLY_INDEXES = {
     "whatsapp": WhatsAppReplyIndex.Meta.index_name,
@@ -55,10 +55,10 @@ class ConversationList:
     `tail` is what the index cannot hold (items that lack its key), read after the last page.
     """
 
-    source: Source[Conversation]
+    source: PageSource[Conversation]
     fallback: "ConversationList | None" = None
     notice: str = ""
-    tail: Source[Conversation] | None = None
+    tail: PageSource[Conversation] | None = None
 
     @property
     def whole(self) -> "ConversationList":
@@ -67,7 +67,7 @@ class ConversationList:
 
 
 def of_company(
-    company_id: str, filters: Filters, staff: Staff, project_id: str = "", *, in_time: bool = True
+    company_id: str, filters: ConversationFilters, staff: Staff, project_id: str = "", *, in_time: bool = True
 ) -> ConversationList:
     """A company's conversations, or a project's, latest activity first; one that says nothing of its last is not in it.
 
@@ -92,10 +92,12 @@ def of_company(
 
 def of_reply(channel: str, ours: str, recipient: str, staff: Staff) -> ConversationList:
     """The conversations between our number or address and a recipient's, as the platform finds them for a reply."""
-    return ConversationList(_source(ours, Filters(), staff, REPLY_INDEXES[channel], ((recipient, recipient),)))
+    return ConversationList(
+        _source(ours, ConversationFilters(), staff, REPLY_INDEXES[channel], ((recipient, recipient),))
+    )
 
 
-def of_recipient(primary_channel: str, filters: Filters, staff: Staff) -> ConversationList:
+def of_recipient(primary_channel: str, filters: ConversationFilters, staff: Staff) -> ConversationList:
     """A recipient's conversations. The first filter among dates, status, channel and task is served by its index.
 
     Without one of these: newest first, and last those that say nothing of when they were created.
@@ -119,7 +121,7 @@ def of_recipient(primary_channel: str, filters: Filters, staff: Staff) -> Conver
     )
 
 
-def _local_index(filters: Filters) -> tuple[str, Ranges, tuple[str, ...]] | None:
+def _local_index(filters: ConversationFilters) -> tuple[str, Ranges, tuple[str, ...]] | None:
     """The index of the first filter, the ranges to read of it, and the filters that need no second look."""
     if filters.has_dates:
         # Dates are looked at again as instants: the index compares them as text.
@@ -135,7 +137,7 @@ def _local_index(filters: Filters) -> tuple[str, Ranges, tuple[str, ...]] | None
     return None
 
 
-def created_ranges(filters: Filters) -> Ranges:
+def created_ranges(filters: ConversationFilters) -> Ranges:
     """The ranges of text that hold every spelling of the instants between the filters' dates, newest first."""
     low = "0" if filters.since is None else f"{_utc(filters.since - _OTHER_OFFSETS):%Y-%m-%d}"
     high = "9" if filters.until is None else f"{_utc(filters.until + _OTHER_OFFSETS):%Y-%m-%d}"
@@ -161,7 +163,7 @@ def read_list(listed: ConversationList, staff: Staff, cursor: str = "") -> Page:
     )
 
 
-def any_of(listed: ConversationList, staff: Staff) -> Summary | None:
+def any_of(listed: ConversationList, staff: Staff) -> ConversationSummary | None:
     """One row of a list, or None where it has none for this person (or none within the budget of reads)."""
     read = first_page(listed.whole, staff, PAGE_SIZE)
     return summary_of(read.items[0]) if read.items else None
@@ -172,7 +174,7 @@ def first_page(listed: ConversationList, staff: Staff, size: int) -> PageRead[Co
     return _with_fallback(listed, lambda source: read_page(source, staff.username, size=size))[0]
 
 
-def step(listed: ConversationList, item: Conversation, *, back: bool) -> Summary | None:
+def step(listed: ConversationList, item: Conversation, *, back: bool) -> ConversationSummary | None:
     """The row after an item of a list, or before it; None at its end. One small Query, a few where it is filtered."""
     found, _ = _with_fallback(listed, lambda source: read_neighbour(source, item, back=back))
     return None if found is None else summary_of(found)
@@ -222,14 +224,14 @@ def is_visible(item: Conversation, staff: Staff) -> bool:
 
 def _source(
     partition: str,
-    filters: Filters,
+    filters: ConversationFilters,
     staff: Staff,
     index: str = "",
     ranges: Ranges = (),
     *,
     descending: bool = False,
-) -> Source[Conversation]:
-    return Source(
+) -> PageSource[Conversation]:
+    return PageSource(
         model=Conversation,
         partition=partition,
         attributes=SUMMARY_ATTRIBUTES,
@@ -242,7 +244,7 @@ def _source(
     )
 
 
-def _with_fallback(listed: ConversationList, read: Callable[[Source[Conversation]], T]) -> tuple[T, str]:
+def _with_fallback(listed: ConversationList, read: Callable[[PageSource[Conversation]], T]) -> tuple[T, str]:
     """What `read` gives for the list, and a notice where its index is absent and another way was taken."""
     try:
         return read(listed.source), ""

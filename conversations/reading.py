@@ -13,7 +13,7 @@ from console.refs import seal
 from console.schema.tables import RECIPIENT_NAMES
 from console.store.connection import known_absent
 from conversations.models import SUMMARY_ATTRIBUTES, Conversation
-from conversations.records import HandOff, HandOffState, Summary
+from conversations.records import ConversationSummary, HandOff, HandOffState
 
 # Names, statuses and reasons are the same in many rows, and rows the same in many pages: to redact them anew takes a
 # fifth of a page's time. Only digests and redacted texts are kept.
@@ -124,10 +124,10 @@ def hand_off_of(item: Conversation) -> HandOff:
 
 
 def _state(flag: bool, agent: str, wanted: bool | None) -> HandOffState:
-    """Overridden: the platform wrote back another flag than our last action wanted, the stamp unchanged.
+    """Overridden: the platform wrote back another flag than our last action wanted, the last action unchanged.
 
-    Held by someone while the flag is false, or handed back and yet true again with the old stamp: the first is told
-    to its holder; the second cannot be told from a new request here, so it waits for a human like any other.
+    Held by someone while the flag is false, or handed back and yet true again with the old last action: the first is
+    told to its holder; the second cannot be told from a new request here, so it waits for a human like any other.
     """
     if agent and not flag:
         return HandOffState.OVERRIDDEN
@@ -136,14 +136,14 @@ def _state(flag: bool, agent: str, wanted: bool | None) -> HandOffState:
     return HandOffState.HELD if agent else HandOffState.WAITING
 
 
-def summary_of(item: Conversation, staff: Staff | None = None) -> Summary:
+def summary_of(item: Conversation, staff: Staff | None = None) -> ConversationSummary:
     """One list row, its customer as `staff` may see them (see `customer_of`).
 
     Never raises: what is missing or drifted is empty and named in `drift`.
     """
     task = item.plain("task_complete")
     drift = tuple(f"{name}: {what}" for name, what in sorted(item.drift.items()) if name in SUMMARY_ATTRIBUTES)
-    return Summary(
+    return ConversationSummary(
         reference=reference_of(item.primary_channel, item.conversation_id),
         who=customer_of(item, staff),
         company_id=item.company_id or "",

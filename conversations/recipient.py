@@ -24,7 +24,7 @@ _OURS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class StoreLink:
     """A link that opens the channel's own application with the recipient."""
 
     label: str
@@ -32,7 +32,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class StoreAnswer:
     """How to answer, for the holder: the channel, the company's own number or address, the recipient masked."""
 
     channel: str
@@ -47,13 +47,13 @@ class Revealed:
     number: str = ""
     email: str = ""
     name: str = ""
-    links: tuple[Link, ...] = ()
+    links: tuple[StoreLink, ...] = ()
 
 
-def answer_of(item: Conversation, staff: Staff) -> Answer:
+def answer_of(item: Conversation, staff: Staff) -> StoreAnswer:
     """How that person answers in this conversation."""
     channel = channel_of(item)
-    return Answer(
+    return StoreAnswer(
         channel=CHANNELS.get(channel, redact(text_of(item.plain("channel_method") or ""))[:40]),
         ours=_ours(item, channel),
         masked=identifier_for(item.primary_channel, staff),
@@ -77,19 +77,19 @@ def channel_of(item: Conversation) -> str:
     return value.strip().lower() if isinstance(value, str) else ""
 
 
-def _links(number: str, email: str, channel: str) -> list[Link]:
+def _links(number: str, email: str, channel: str) -> list[StoreLink]:
     links = []
     digits = _number(number)
     # Without its country code a number opens nobody, or somebody else, in WhatsApp.
     if digits and not digits.startswith("0"):
-        links.append(Link("Open in WhatsApp", f"https://wa.me/{digits}"))
+        links.append(StoreLink("Open in WhatsApp", f"https://wa.me/{digits}"))
     if digits:
-        links.append(Link("Write an SMS", f"sms:{digits}" if digits.startswith("0") else f"sms:+{digits}"))
+        links.append(StoreLink("Write an SMS", f"sms:{digits}" if digits.startswith("0") else f"sms:+{digits}"))
     if channel == "sms":
         links.reverse()
     if _EMAIL.fullmatch(email):
         links.insert(
-            0 if channel == "email" else len(links), Link("Write an email", f"mailto:{quote(email, safe='@')}")
+            0 if channel == "email" else len(links), StoreLink("Write an email", f"mailto:{quote(email, safe='@')}")
         )
     return links
 

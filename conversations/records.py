@@ -30,7 +30,7 @@ class HandOff:
 
     `flag` counts absent, NULL and every drifted value but true as false. `requested_at` and `taken_at` are instants;
     `wait_at_least` is true where only `updated_at` tells since when (the platform sets no time of its own).
-    `reason` is redacted. `action_id` is the stamp that the next action must still find ("" when absent).
+    `reason` is redacted. `action_id` is the last action that the next action must still find ("" when absent).
     """
 
     state: HandOffState
@@ -55,7 +55,7 @@ class HandOff:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class ConversationSummary:
     """One row of a list. `who` is the customer as the reader may see them: `***-***-4821`, or more (`customer_of`).
 
     `reference` is sealed; `drift` names what was wrong.
@@ -214,7 +214,7 @@ class Transcript:
 class Page:
     """One page of a list. `next` and `back` are sealed cursors ("" for none); `notice` says how far it looked."""
 
-    rows: tuple[Summary, ...]
+    rows: tuple[ConversationSummary, ...]
     next: str = ""
     back: str = ""
     notice: str = ""

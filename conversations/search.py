@@ -5,55 +5,62 @@ from dataclasses import replace
 from django.urls import reverse
 
 from console.permissions import Permission, Staff
-from console.search.finders import HITS, Finder, Found, Hit
-from console.search.meanings import Kind, is_national, named_so
+from console.search.finders import HITS, Finder, SearchFound, SearchHit
+from console.search.meanings import MeaningKind, is_national, named_so
 from conversations import companies
 from conversations.listing import conversation_url, url_of
-from conversations.lookups import Finding, find_by_id, find_recipient
-from conversations.records import Summary
+from conversations.lookups import LookupFinding, find_by_id, find_recipient
+from conversations.records import ConversationSummary
 
 
-def _found(finding: Finding) -> Found:
+def _found(finding: LookupFinding) -> SearchFound:
     """Lists under their recipient, single conversations by themselves."""
     hits = []
     for hit in finding.hits:
         if hit.kind and (hit.more or len(hit.rows) > 1):
             count = f"{len(hit.rows)}{'+' if hit.more else ''} conversations"
-            hits.append(Hit(hit.who, reverse(hit.kind, args=[hit.reference]), count))
+            hits.append(SearchHit(hit.who, reverse(hit.kind, args=[hit.reference]), count))
         else:
             hits += [_hit(row) for row in hit.rows]
-    return Found(tuple(hits), (finding.notice,) if finding.notice else ())
+    return SearchFound(tuple(hits), (finding.notice,) if finding.notice else ())
 
 
-def _hit(row: Summary) -> Hit:
-    return Hit(f"{row.who}, {row.short_id}", conversation_url(row.reference), row.company_name)
+def _hit(row: ConversationSummary) -> SearchHit:
+    return SearchHit(f"{row.who}, {row.short_id}", conversation_url(row.reference), row.company_name)
 
 
-def _recipient(value: str, staff: Staff) -> Found:
+def _recipient(value: str, staff: Staff) -> SearchFound:
     """Which country codes were tried with a national number the search says itself."""
     found = find_recipient(value, staff)
     return _found(replace(found, notice="") if is_national(value) else found)
 
 
-def _by_id(value: str, staff: Staff) -> Found:
+def _by_id(value: str, staff: Staff) -> SearchFound:
     return _found(find_by_id(value, staff))
 
 
-def _company(value: str, staff: Staff) -> Found:
+def _company(value: str, staff: Staff) -> SearchFound:
     """A company in scope of which anything is known. At most one GetItem and one Query."""
     found = companies.find(value) if staff.scope.covers_company(value) else None
-    return Found((Hit(found.name, url_of("company", value), value),)) if found else Found()
+    return SearchFound((SearchHit(found.name, url_of("company", value), value),)) if found else SearchFound()
 
 
-def _named(value: str, staff: Staff) -> Found:
+def _named(value: str, staff: Staff) -> SearchFound:
     """Companies in scope by a name. No read, as a worker remembers the registry; else one."""
     known = [each for each in companies.companies_for(staff) if named_so(each.name, value)]
-    return Found(tuple(Hit(each.name, url_of("company", each.company_id), each.company_id) for each in known[:HITS]))
+    return SearchFound(
+        tuple(SearchHit(each.name, url_of("company", each.company_id), each.company_id) for each in known[:HITS])
+    )
 
 
 CONVERSATIONS = Finder(
     "Conversations",
     Permission.CONVERSATION_READ,
-    {Kind.PHONE: _recipient, Kind.EMAIL: _recipient, Kind.CONVERSATION: _by_id, Kind.REQUEST: _by_id},
+    {
+        MeaningKind.PHONE: _recipient,
+        MeaningKind.EMAIL: _recipient,
+        MeaningKind.CONVERSATION: _by_id,
+        MeaningKind.REQUEST: _by_id,
+    },
 )
-COMPANIES = Finder("Companies", Permission.CONVERSATION_READ, {Kind.COMPANY: _company, Kind.NAME: _named})
+COMPANIES = Finder("Companies", Permission.CONVERSATION_READ, {MeaningKind.COMPANY: _company, MeaningKind.NAME: _named})

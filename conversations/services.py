@@ -23,7 +23,7 @@ from console.store.calls import parallel
 from console.store.connection import call
 from console.store.values import plain
 from console.trail.actions import Action, conversation_trail
-from console.trail.recording import Actor, Entry, NoTrail, record, record_once_an_hour
+from console.trail.recording import Actor, NoTrail, TrailEntry, record, record_once_an_hour
 from conversations.events import Story, story_of
 from conversations.facts import protected
 from conversations.messages import StoredMessages
@@ -32,7 +32,7 @@ from conversations.queue.unread import note_seen
 from conversations.reading import hand_off_of, is_gone, names_of, recipients_of
 from conversations.recipient import Revealed, revealed
 from conversations.records import HandOff, agent_shown
-from conversations.timeline.lines import Kind
+from conversations.timeline.lines import LineKind
 from conversations.timeline.reading import Timeline, read_timeline
 
 # Of what is revealed where there is no trail.
@@ -40,7 +40,7 @@ REVEALED = "Personal data can be shown", "you cannot reveal anything"
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedConversation:
     """A conversation opened by one person. `is_raw`: on record, and the role may see it as it is; else redacted.
 
     `trail_notice` is a line on what the trail could not tell.
@@ -88,7 +88,7 @@ def _load(reference: str, staff: Staff) -> tuple[Conversation, dict[str, Any] | 
     return item, messages
 
 
-def open_conversation(reference: str, staff: Staff, *, with_state: bool = True) -> Opened:
+def open_conversation(reference: str, staff: Staff, *, with_state: bool = True) -> OpenedConversation:
     """Open a conversation to read it: one GetItem, then in parallel the entry in the trail, the trail, state, switches.
 
     The entry (once per person, conversation and hour) is written before anything is returned; where it cannot be
@@ -105,7 +105,7 @@ def open_conversation(reference: str, staff: Staff, *, with_state: bool = True) 
         work.append(partial(note_seen, staff.username, reference))
     results: list[Any] = parallel(*work)
     entries, notice = results[1]
-    return Opened(
+    return OpenedConversation(
         reference=reference,
         item=item,
         stored=StoredMessages.of(messages, recipients_of(item), names_of(item)),
@@ -129,8 +129,8 @@ def _record_opened(item: Conversation, staff: Staff, *, raw: bool) -> bool:
     return True
 
 
-def _entry(item: Conversation, staff: Staff, action: Action, payload: dict[str, Any]) -> Entry:
-    return Entry(
+def _entry(item: Conversation, staff: Staff, action: Action, payload: dict[str, Any]) -> TrailEntry:
+    return TrailEntry(
         trail=conversation_trail(item.conversation_id),
         action=action,
         actor=Actor.of(staff),
@@ -184,7 +184,7 @@ def open_raw(reference: str, staff: Staff) -> tuple[Conversation, str]:
 
 
 def timeline(
-    reference: str, staff: Staff, kinds: Sequence[Kind], cursor: str = "", at: str = ""
+    reference: str, staff: Staff, kinds: Sequence[LineKind], cursor: str = "", at: str = ""
 ) -> tuple[Conversation, Timeline]:
     """One page of a conversation's timeline, as `read_timeline`. Messages in it are on record as a transcript opened.
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from console import clock
 from console.permissions import Staff
 from console.templatetags.console import day, zone_of
-from conversations.events import Event, Story
+from conversations.events import HandOffChange, Story
 from conversations.messages import StoredMessages
 from conversations.records import Marker, Message, Speaker, Transcript
 
@@ -31,7 +31,7 @@ def transcript(
     anchor or number gives the latest messages.
     """
     first, last = _bounds(stored, before, around)
-    page = _Page(staff, stored.last_time_before(first))
+    page = _TranscriptPage(staff, stored.last_time_before(first))
     waiting = _events_of_window(stored, story, first, last)
     for number in range(first, last + 1):
         message = stored.message(number, raw=raw)
@@ -46,7 +46,7 @@ def transcript(
 
 def with_breaks(messages: Iterable[Message | Marker], staff: Staff) -> tuple[Message | Marker, ...]:
     """Messages and markers, which are in order, with the day breaks and gaps between them that a reader sees."""
-    page = _Page(staff, None)
+    page = _TranscriptPage(staff, None)
     for each in messages:
         if isinstance(each, Message):
             page.add_message(each)
@@ -55,7 +55,7 @@ def with_breaks(messages: Iterable[Message | Marker], staff: Staff) -> tuple[Mes
     return tuple(page.items)
 
 
-class _Page:
+class _TranscriptPage:
     """Collects messages and events in order, with the breaks between them in the reader's time zone."""
 
     def __init__(self, staff: Staff, previous: datetime | None) -> None:
@@ -65,7 +65,7 @@ class _Page:
         self.latest = previous
         self.last_message = previous
 
-    def add_event(self, event: Event) -> None:
+    def add_event(self, event: HandOffChange) -> None:
         """A change of the hand-off."""
         self.add_marker(event.marker())
 
@@ -103,7 +103,7 @@ def _bounds(stored: StoredMessages, before: int | None, around: str) -> tuple[in
     return max(1, last - WINDOW + 1), last
 
 
-def _events_of_window(stored: StoredMessages, story: Story, first: int, last: int) -> list[Event]:
+def _events_of_window(stored: StoredMessages, story: Story, first: int, last: int) -> list[HandOffChange]:
     """The events that stand between this window's messages: after those before it, and before those after it."""
     since = stored.last_time_before(first)
     until = stored.last_time_before(last + 1) if last < len(stored) else None
@@ -126,4 +126,4 @@ def earlier_text(earlier: int) -> str:
 
 def silence(span: timedelta) -> str:
     """A long silence in words: whole hours, then whole days."""
-    return clock.in_words(timedelta(seconds=span.total_seconds() // 3600 * 3600))
+    return clock.format_span(timedelta(seconds=span.total_seconds() // 3600 * 3600))

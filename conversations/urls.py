@@ -9,17 +9,17 @@ from conversations.views import (
     find,
     hand_off,
     lists,
+    neighbours,
     person,
     queue,
     queue_actions,
     sources,
-    steps,
     tenant_conversations,
     timeline,
 )
 
 
-class Source:
+class StoreConverter:
     """The name of a registered store in an address."""
 
     regex = "[a-z][a-z-]*"
@@ -35,7 +35,7 @@ class Source:
         return value
 
 
-register_converter(Source, "source")
+register_converter(StoreConverter, "source")
 
 urlpatterns = [
     path("queue/", queue.queue, name="queue"),
@@ -51,10 +51,12 @@ urlpatterns = [
     path("conversations/recipients/<str:ref>/elsewhere/", person.elsewhere, name="recipient-elsewhere"),
     path("conversations/replies/<str:ref>/", lists.replies, name="replies"),
     path("conversations/<str:ref>/hand-off/", hand_off.hand_off, name="conversation-hand-off"),
-    path("conversations/<str:ref>/last-message/", steps.conversation_last_message, name="conversation-last-message"),
-    path("conversations/<str:ref>/step/<str:direction>/", steps.conversation_step, name="conversation-step"),
+    path(
+        "conversations/<str:ref>/last-message/", neighbours.conversation_last_message, name="conversation-last-message"
+    ),
+    path("conversations/<str:ref>/step/<str:direction>/", neighbours.conversation_step, name="conversation-step"),
     path("conversations/<str:ref>/", conversation.conversation, name="conversation"),
-    path("conversations/<str:ref>/news/", conversation.conversation_news, name="conversation-news"),
+    path("conversations/<str:ref>/news/", conversation.conversation_updates, name="conversation-news"),
     path("conversations/<str:ref>/reveal/", conversation.reveal, name="conversation-reveal"),
     path("conversations/<str:ref>/raw/", conversation.raw, name="conversation-raw"),
     path("conversations/<str:ref>/timeline/", timeline.timeline, name="conversation-timeline"),

@@ -12,11 +12,11 @@ from console import clock
 from console.clock import parse_instant, to_iso
 from console.store.values import plain_item
 from console.trail.actions import Action, Result, outcome
-from console.trail.recording import PLATFORM, Actor, Entry, build
+from console.trail.recording import PLATFORM, Actor, TrailEntry, build
 from conversations.handoff.effects import effect_of
 from conversations.handoff.intents import HandOffAction, Intent
-from conversations.handoff.protocol import Act, record_of
-from conversations.indexer.entries import Request, sort_key
+from conversations.handoff.protocol import HandOffAct, record_of
+from conversations.indexer.entries import HumanRequest, sort_key
 from demo.dialogues import DialogueError, Turn
 from demo.staff import ROLES
 
@@ -79,13 +79,13 @@ class HandOffs:
 
     def _too_late(self, agent: str, at: datetime) -> None:
         """A take that the holder's was faster than: on record, and no change of the item."""
-        lost = replace(self._intent(HandOffAction.TAKE), agent_seen="", stamp_seen=self._previous)
+        lost = replace(self._intent(HandOffAction.TAKE), agent_seen="", last_action_seen=self._previous)
         result = f"{Result.CONFLICT}: {self.item['hand_off_agent']} was first"
         self._record(lost, agent, at + timedelta(milliseconds=380), {}, result)
 
     def _act(self, action: HandOffAction, agent: str, at: datetime, *, reason: str = "", note: str = "") -> None:
         intent, updated = self._intent(action), parse_instant(self.item["updated_at"])
-        self._previous = intent.stamp_seen
+        self._previous = intent.last_action_seen
         change = effect_of(intent, agent, at, {}, reason=reason, note=note)
         self.item |= plain_item(change.if_absent) | self.item | plain_item(change.values)
         # Messages that came later are written into the item already.
@@ -107,20 +107,20 @@ class HandOffs:
             action_id=self._new_id(),
             flag_seen=item["hand_off_to_human"],
             agent_seen=item.get("hand_off_agent", ""),
-            stamp_seen=item.get("hand_off_action_id", ""),
+            last_action_seen=item.get("hand_off_action_id", ""),
             requested_seen=item.get("hand_off_requested_at", ""),
         )
 
     def _record(self, intent: Intent, agent: str, at: datetime, payload: dict[str, Any], result: str) -> None:
         """An action of the console: its entry and its idempotency record."""
-        act = Act(
+        act = HandOffAct(
             action=intent.action.audited_as,
             actor=Actor(agent, ROLES[agent]),
             primary_channel=intent.primary_channel,
             conversation_id=intent.conversation_id,
             company_id=intent.company_id,
             action_id=intent.action_id,
-            previous=intent.stamp_seen,
+            previous=intent.last_action_seen,
             seen={},
             payload=payload,
         )
@@ -132,7 +132,7 @@ class HandOffs:
     def _record_request(self, at: datetime) -> None:
         """The platform's request as the indexer records it: since when a human is wanted."""
         self.item["hand_off_requested_at"] = to_iso(at)
-        key = sort_key(Request(self.item["conversation_id"], self.item["company_id"], "", to_iso(at), to_iso(at)))
+        key = sort_key(HumanRequest(self.item["conversation_id"], self.item["company_id"], "", to_iso(at), to_iso(at)))
         payload = {"reason": self.item["hand_off_to_human_reason"]}
         entry = self._entry(Action.HAND_OFF_REQUEST, PLATFORM, at, payload, key.partition("#")[2])
         del entry["action_id"]
@@ -144,8 +144,9 @@ class HandOffs:
             self.records.append(("AUDIT", entry))
 
     def _entry(self, action: Action, actor: Actor, at: datetime, payload: dict[str, Any], action_id: str) -> Any:
-        trail, company = self.item["conversation_id"], self.item["company_id"]
-        return plain(build(Entry(trail, action, actor, company_id=company, payload=payload, action_id=action_id), at))
+        trail, company_id = self.item["conversation_id"], self.item["company_id"]
+        entry = TrailEntry(trail, action, actor, company_id=company_id, payload=payload, action_id=action_id)
+        return plain(build(entry, at))
 
     def _new_id(self) -> str:
         return f"{self.rng.getrandbits(128):032x}"

@@ -11,7 +11,7 @@ from console.permissions import Role
 from console.staff import passwords, services
 from console.staff.models import StaffAccount
 from console.trail.actions import Action, staff_trail
-from console.trail.recording import Actor, Entry, record
+from console.trail.recording import Actor, TrailEntry, record
 
 DEMO = Actor("demo", "operator")
 # The same for everybody, and too easy for the rules of passwords, which are not asked.
@@ -39,7 +39,7 @@ def create_staff() -> None:
         _create(person, hashed)
     for told in PAST:
         about, who = told.get("about", told["who"]), told["who"]
-        entry = Entry(staff_trail(about), Action(told["action"]), Actor(who, ROLES[who]), payload=told["payload"])
+        entry = TrailEntry(staff_trail(about), Action(told["action"]), Actor(who, ROLES[who]), payload=told["payload"])
         record(entry, now - timedelta(hours=told["hours"]))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from console import clock
 from console.trail.actions import Action, tenant_trail
-from console.trail.recording import Actor, Entry, build
+from console.trail.recording import Actor, TrailEntry, build
 from demo.hand_offs import plain
 from demo.staff import ROLES, SIGN_INS
 from tenants.keys import META, OWNER, USERS, Channel, company_key, partition_of, user_key
@@ -30,7 +30,7 @@ def items(now: datetime) -> Iterator[tuple[str, Item]]:
         tenant_id, payload = told["tenant"], told["payload"]
         trail, actor = tenant_trail(tenant_id), Actor(who, ROLES[who])
         action_id = f"{Random(repr(told)).getrandbits(128):032x}"  # nosec B311
-        entry = Entry(trail, Action(told["action"]), actor, tenant_id, payload=payload, action_id=action_id)
+        entry = TrailEntry(trail, Action(told["action"]), actor, tenant_id, payload=payload, action_id=action_id)
         yield "AUDIT", plain(build(entry, now - timedelta(days=told["days"])))
 
 

@@ -100,7 +100,7 @@ def claim(tenant_id: str, channel: Channel, staff: Staff) -> None:
             check_exists(writes, tenant_id)
             add_claim(writes, tenant_id, channel, claims)
 
-        if attempt(add, [entry_of(tenant_id, Action.CHANNEL_CLAIMED, staff, channel=in_words(channel))]):
+        if attempt(add, [entry_of(tenant_id, Action.CHANNEL_CLAIMED, staff, channel=format_channel(channel))]):
             return
 
 
@@ -125,7 +125,7 @@ def complete(tenant_id: str, channel: Channel, staff: Staff) -> bool:
             writes.update(bare, actions=actions, condition=ChannelMapping.pk.exists())
             add_guard(writes, tenant_id, channel, claims)
 
-        if attempt(add, [entry_of(tenant_id, Action.CHANNEL_COMPLETED, staff, channel=in_words(channel))]):
+        if attempt(add, [entry_of(tenant_id, Action.CHANNEL_COMPLETED, staff, channel=format_channel(channel))]):
             return True
     return False
 
@@ -154,7 +154,7 @@ def release(tenant_id: str, channel: Channel, staff: Staff) -> None:
                     ChannelGuard, channel.key, OWNER, condition=ChannelGuard.tenant_id.does_not_exist()
                 )
 
-        if attempt(add, [entry_of(tenant_id, Action.CHANNEL_RELEASED, staff, channel=in_words(channel))]):
+        if attempt(add, [entry_of(tenant_id, Action.CHANNEL_RELEASED, staff, channel=format_channel(channel))]):
             return
 
 
@@ -181,8 +181,8 @@ def move(tenant_id: str, channel: Channel, to: str, staff: Staff) -> None:
             writes.save(_mapping(to, channel), condition=taken)
             add_guard(writes, to, channel, claims)
 
-        told = {"channel": in_words(channel), "from": {"tenant": tenant_id}, "to": {"tenant": to}}
-        if attempt(add, [entry_of(each, Action.CHANNEL_MOVED, staff, **told) for each in (tenant_id, to)]):
+        payload = {"channel": format_channel(channel), "from": {"tenant": tenant_id}, "to": {"tenant": to}}
+        if attempt(add, [entry_of(each, Action.CHANNEL_MOVED, staff, **payload) for each in (tenant_id, to)]):
             return
 
 
@@ -192,7 +192,7 @@ def check_free(claims: Claims, staff: Staff, *mine: str) -> None:
         raise ChannelTaken(next((each for each in others if staff.scope.covers_tenant(each)), ""))
 
 
-def in_words(channel: Channel) -> str:
+def format_channel(channel: Channel) -> str:
     """A channel in the trail, where numbers and addresses are masked."""
     return f"{label_of(channel.type)} {channel.id}"
 

@@ -14,7 +14,7 @@ from tenants.companies import OUT_OF_SCOPE
 from tenants.keys import MAX_ID, MAX_NAME, Channel, checked_company_id, checked_name, checked_tenant_id, proposed_id
 from tenants.onboarding import MAX_COMPANIES
 from tenants.records import STATUSES
-from tenants.row_forms import Row
+from tenants.row_forms import PairForm
 from tenants.status import MAX_REASON
 from tenants.webhooks import MAX_PASTED, types_offered
 
@@ -64,7 +64,7 @@ class IdentityForm(forms.Form):
         return cleaned_by(checked_tenant_id, typed) if typed else ""
 
 
-class ChannelForm(Row):
+class ChannelForm(PairForm):
     """A channel to add to a tenant."""
 
     type = forms.CharField(

@@ -6,10 +6,10 @@ from pynamodb.transactions import TransactWrite
 
 from console.store.errors import TransactionRefused
 from console.trail.actions import Action, tenant_trail
-from console.trail.recording import COMMAND_LINE, Entry
+from console.trail.recording import COMMAND_LINE, TrailEntry
 from console.trees import text_of
-from tenants.channels import Claims, add_guard, in_words
-from tenants.keys import Channel, Kind, partition_of, tenant_of
+from tenants.channels import Claims, add_guard, format_channel
+from tenants.keys import Channel, ItemKind, partition_of, tenant_of
 from tenants.models import ChannelMapping, item_of
 from tenants.queries import guard_of
 from tenants.walking import Progress, walk
@@ -46,7 +46,7 @@ def survey(progress: Progress) -> Survey:
             mapped.setdefault(channel, set()).add(tenant_of(pk))
             if not item.is_found():
                 found.strays.append((channel, tenant_of(pk)))
-        elif kind is Kind.GUARD and (channel := Channel.of(pk)):
+        elif kind is ItemKind.GUARD and (channel := Channel.of(pk)):
             # One that names nobody guards nothing: the next claim writes over it.
             named = item.plain("tenant_id")
             guards[channel] = None if named is None else text_of(named)
@@ -80,8 +80,10 @@ def guard(channel: Channel, tenant_id: str) -> bool:
         writes.condition_check(ChannelMapping, partition_of(tenant_id), channel.key, condition=exists)
         add_guard(writes, tenant_id, channel, Claims((tenant_id,), "", ()))
 
-    payload = {"channel": in_words(channel)}
-    entry = Entry(tenant_trail(tenant_id), Action.CHANNEL_GUARDED, COMMAND_LINE, company_id=tenant_id, payload=payload)
+    payload = {"channel": format_channel(channel)}
+    entry = TrailEntry(
+        tenant_trail(tenant_id), Action.CHANNEL_GUARDED, COMMAND_LINE, company_id=tenant_id, payload=payload
+    )
     try:
         write(add, entry)
     except TransactionRefused:

@@ -27,7 +27,7 @@ _PROPOSED_LENGTH = 40
 _PHONE = re.compile(r"\d{7}")
 
 
-class Kind(StrEnum):
+class ItemKind(StrEnum):
     """What an item is, told by its keys alone."""
 
     META = "tenant"
@@ -80,20 +80,20 @@ def company_key(company_id: str) -> str:
     return f"{COMPANY}{company_id}"
 
 
-def kind_of(pk: str, sk: str) -> Kind:
+def kind_of(pk: str, sk: str) -> ItemKind:
     """What the item of these keys is. Whatever else is stored in it says nothing about that."""
     if pk.startswith(CHANNEL):
-        return Kind.GUARD if sk == OWNER and Channel.of(pk) else Kind.UNKNOWN
+        return ItemKind.GUARD if sk == OWNER and Channel.of(pk) else ItemKind.UNKNOWN
     if not tenant_of(pk):
-        return Kind.UNKNOWN
+        return ItemKind.UNKNOWN
     if sk in (META, USERS):
-        return Kind.META if sk == META else Kind.USERS
+        return ItemKind.META if sk == META else ItemKind.USERS
     if sk.startswith(CHANNEL):
-        return Kind.CHANNEL if Channel.of(sk) else Kind.UNKNOWN
-    for prefix, kind in ((USER, Kind.USER), (COMPANY, Kind.COMPANY), (MEMORY, Kind.MEMORY)):
+        return ItemKind.CHANNEL if Channel.of(sk) else ItemKind.UNKNOWN
+    for prefix, kind in ((USER, ItemKind.USER), (COMPANY, ItemKind.COMPANY), (MEMORY, ItemKind.MEMORY)):
         if sk.startswith(prefix) and len(sk) > len(prefix):
             return kind
-    return Kind.UNKNOWN
+    return ItemKind.UNKNOWN
 
 
 # --- What the console itself writes ---------------------------------------------------------------------------------

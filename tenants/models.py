@@ -10,7 +10,7 @@ from pynamodb.indexes import AllProjection, GlobalSecondaryIndex
 
 from console.store.models import ForeignModel, TableMeta
 from console.store.presence import index_keys
-from tenants.keys import Kind, kind_of
+from tenants.keys import ItemKind, kind_of
 
 
 class ChannelMappingIndex(GlobalSecondaryIndex["ChannelMapping"]):
@@ -121,19 +121,19 @@ class UserMemory(TenantItem):
     created_at = UnicodeAttribute(null=True)
 
 
-CLASSES: dict[Kind, type[ForeignModel]] = {
-    Kind.META: TenantMeta,
-    Kind.USER: TenantUser,
-    Kind.CHANNEL: ChannelMapping,
-    Kind.COMPANY: TenantCompany,
-    Kind.MEMORY: UserMemory,
-    Kind.USERS: UsersGuard,
-    Kind.GUARD: ChannelGuard,
-    Kind.UNKNOWN: TenantItem,
+CLASSES: dict[ItemKind, type[ForeignModel]] = {
+    ItemKind.META: TenantMeta,
+    ItemKind.USER: TenantUser,
+    ItemKind.CHANNEL: ChannelMapping,
+    ItemKind.COMPANY: TenantCompany,
+    ItemKind.MEMORY: UserMemory,
+    ItemKind.USERS: UsersGuard,
+    ItemKind.GUARD: ChannelGuard,
+    ItemKind.UNKNOWN: TenantItem,
 }
 
 
-def item_of(raw: dict[str, dict[str, Any]]) -> tuple[Kind, ForeignModel]:
+def item_of(raw: dict[str, dict[str, Any]]) -> tuple[ItemKind, ForeignModel]:
     """An item as DynamoDB JSON in the class that its keys tell. Never raises."""
     kind = kind_of(str(raw["pk"].get("S", "")), str(raw["sk"].get("S", "")))
     return kind, CLASSES[kind].from_raw_data(raw)

@@ -21,12 +21,12 @@ from console.staff.models import StaffAccount
 from console.store.calls import beside
 from console.store.errors import ConditionFailed, TransactionRefused
 from console.trail.actions import Action, staff_trail
-from console.trail.recording import Actor, Entry
+from console.trail.recording import Actor, TrailEntry
 from tenants import settings_text
 from tenants.channels import Claims, add_claim, check_free, claims_among
 from tenants.companies import add_company, check_company
 from tenants.console_items import OnboardingDraft
-from tenants.keys import COMPANY, META, Channel, Kind, checked_name, checked_tenant_id, partition_of
+from tenants.keys import COMPANY, META, Channel, ItemKind, checked_name, checked_tenant_id, partition_of
 from tenants.models import TenantMeta
 from tenants.queries import read_partition
 from tenants.records import ONBOARDING
@@ -86,11 +86,11 @@ def begin(tenant_id: str, name: str, token: str, staff: Staff) -> None:
         if gains:
             _gain(writes, tenant_id, staff)
 
-    told = {"name": name} | ({"scope_of": staff.username} if gains else {})
-    entries = [entry_of(tenant_id, Action.TENANT_CREATED, staff, **told)]
+    payload = {"name": name} | ({"scope_of": staff.username} if gains else {})
+    entries = [entry_of(tenant_id, Action.TENANT_CREATED, staff, **payload)]
     if gains:
         payload = {"changed": "scope", "gained": TENANT + tenant_id}
-        entries.append(Entry(staff_trail(staff.username), Action.STAFF_CHANGED, Actor.of(staff), payload=payload))
+        entries.append(TrailEntry(staff_trail(staff.username), Action.STAFF_CHANGED, Actor.of(staff), payload=payload))
     try:
         write(add, *entries)
     except TransactionRefused as error:
@@ -154,7 +154,7 @@ def problems_of(tenant_id: str, draft: Draft, staff: Staff) -> dict[str, list[st
             found["admin"].append(str(error))
     elif not users.admins():
         found["admin"].append("There is no first administrator yet.")
-    if not draft.channels and not _ids(tenant_id, Kind.CHANNEL):
+    if not draft.channels and not _ids(tenant_id, ItemKind.CHANNEL):
         found["channels"].append("There is no channel yet, so no webhook would find this tenant.")
     for channel, claims in zip(draft.channels, claims_among(draft.channels), strict=True):
         try:
@@ -182,7 +182,7 @@ def finish(tenant_id: str, draft: Draft, staff: Staff) -> None:
     if admin is not None:
         check_unique(users, admin, is_new=True)
     _check_claims(tenant_id, claims.values(), staff)
-    linked = _ids(tenant_id, Kind.COMPANY) if draft.companies else set()
+    linked = _ids(tenant_id, ItemKind.COMPANY) if draft.companies else set()
 
     def add(writes: TransactWrite) -> None:
         onboarding = (TenantMeta.status == ONBOARDING) & TenantMeta.pk.exists()
@@ -198,12 +198,12 @@ def finish(tenant_id: str, draft: Draft, staff: Staff) -> None:
             if company_id not in linked:
                 add_company(writes, tenant_id, company_id)
 
-    told = {
+    payload = {
         "channels": [f"{channel.type} {channel.id}" for channel in draft.channels],
         "companies": list(draft.companies),
     } | ({"user": admin.user_id} if admin else {})
     try:
-        write(add, entry_of(tenant_id, Action.TENANT_ONBOARDED, staff, **told))
+        write(add, entry_of(tenant_id, Action.TENANT_ONBOARDED, staff, **payload))
     except TransactionRefused as error:
         if found := problems_of(tenant_id, draft, staff):
             raise Conflict(" ".join(_words(found))) from error
@@ -217,7 +217,7 @@ def _check_claims(tenant_id: str, found: Iterable[Claims], staff: Staff) -> None
             raise Conflict("The tenant already has this channel.")
 
 
-def _ids(tenant_id: str, wanted: Kind) -> set[str]:
+def _ids(tenant_id: str, wanted: ItemKind) -> set[str]:
     """Keys of the tenant's items of a kind; of companies, their ids."""
     items = read_partition(tenant_id).items
     return {str(item.plain("sk")).removeprefix(COMPANY) for kind, item in items if kind is wanted}

@@ -18,9 +18,9 @@ from console.store.calls import parallel
 from console.store.connection import call
 from console.store.keys import SORT_KEY_BYTES, fits
 from console.store.models import ForeignModel
-from console.store.paging import PAGE_SIZE, PageRead, Source, read_page
+from console.store.paging import PAGE_SIZE, PageRead, PageSource, read_page
 from console.store.presence import index_absent, index_ready, table_ready
-from tenants.keys import INVITE, MEMORY, MEMORY_END, META, OWNER, Channel, Kind, partition_of, tenant_of
+from tenants.keys import INVITE, MEMORY, MEMORY_END, META, OWNER, Channel, ItemKind, partition_of, tenant_of
 from tenants.models import ChannelGuard, ChannelMappingIndex, InvertedIndex, TenantItem, TenantMeta, UserMemory, item_of
 from tenants.reading import invitation_of, memory_of, row_of, shown_to, tenant_record
 from tenants.records import Invitations, Memory, Tenant, TenantPage, TenantRow
@@ -53,7 +53,7 @@ def list_tenants(staff: Staff, status: str = "", cursor: str = "") -> TenantPage
         if not table_ready("TENANTS"):
             raise TableMissing("TENANTS")
         return TenantPage(notice=NO_INDEX)
-    source = Source(
+    source = PageSource(
         model=TenantItem,
         partition=META,
         index=INDEX,
@@ -129,10 +129,10 @@ def row_for(tenant_id: str, staff: Staff) -> TenantRow | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
+class TenantPartition:
     """What a tenant's partition holds, by kind, in the order of sort keys; `more`: a read ended before its end."""
 
-    items: tuple[tuple[Kind, ForeignModel], ...]
+    items: tuple[tuple[ItemKind, ForeignModel], ...]
     more: bool
 
 
@@ -156,15 +156,15 @@ def check_tenant(tenant_id: str, staff: Staff) -> None:
         raise NotFound
 
 
-def read_partition(tenant_id: str) -> Partition:
+def read_partition(tenant_id: str) -> TenantPartition:
     """The items before and behind the memories."""
     (before, more), (behind, more_behind) = parallel(
         partial(_range, tenant_id, "sk < :edge", MEMORY), partial(_range, tenant_id, "sk >= :edge", MEMORY_END)
     )
-    return Partition((*before, *behind), more or more_behind)
+    return TenantPartition((*before, *behind), more or more_behind)
 
 
-def _range(tenant_id: str, condition: str, edge: str) -> tuple[list[tuple[Kind, ForeignModel]], bool]:
+def _range(tenant_id: str, condition: str, edge: str) -> tuple[list[tuple[ItemKind, ForeignModel]], bool]:
     answer = call(
         "Query",
         TableName=table_name("TENANTS"),
@@ -315,7 +315,7 @@ def list_memories(tenant_id: str, staff: Staff, cursor: str = "") -> tuple[tuple
     Raises `Forbidden`, `NotFound` out of scope, and the store's errors.
     """
     check_tenant(tenant_id, staff)
-    source = Source(
+    source = PageSource(
         model=UserMemory,
         partition=partition_of(tenant_id),
         attributes=("pk", "sk", "summary", "created_at", "key_facts"),

@@ -14,7 +14,7 @@ from console.store.models import ForeignModel
 from console.trees import Node, clean, text_of, tree_of
 from tenants import settings_text
 from tenants.channel_types import is_digest, label_of
-from tenants.keys import COMPANY, MEMORY, USER, Channel, Kind, partition_of, tenant_of
+from tenants.keys import COMPANY, MEMORY, USER, Channel, ItemKind, partition_of, tenant_of
 from tenants.models import ChannelMapping, TenantMeta, UserMemory
 from tenants.records import (
     STATUSES,
@@ -39,7 +39,7 @@ _LATER = {
     "preferences": "Preferences",
     "custom_properties": "Custom properties",
     "memory_summary": "What the platform remembers",
-    "memory_updated_at": "Remembered at",
+    "memory_updated_at": "Cached at",
 }
 
 Show = Callable[[str], str]
@@ -82,7 +82,7 @@ def row_of(meta: TenantMeta, show: Show) -> TenantRow:
 
 
 def tenant_record(
-    tenant_id: str, items: Iterable[tuple[Kind, ForeignModel]], staff: Staff, *, more: bool = False
+    tenant_id: str, items: Iterable[tuple[ItemKind, ForeignModel]], staff: Staff, *, more: bool = False
 ) -> Tenant:
     """A tenant of the items of its partition. What is of no known type is listed as that, never left out."""
     show = shown_to(staff)
@@ -91,16 +91,16 @@ def tenant_record(
     for kind, item in items:
         sort_key = str(item.plain("sk"))
         match kind:
-            case Kind.META:
+            case ItemKind.META:
                 meta = item
-            case Kind.USER:
+            case ItemKind.USER:
                 users.append(user_of(item, show))
-            case Kind.CHANNEL if isinstance(item, ChannelMapping):
+            case ItemKind.CHANNEL if isinstance(item, ChannelMapping):
                 channels.append(mapping_of(item, show))
-            case Kind.COMPANY:
+            case ItemKind.COMPANY:
                 company_id = sort_key.removeprefix(COMPANY)
                 companies.append(LinkedCompany(company_id, seal("company", partition_of(tenant_id), company_id)))
-            case Kind.USERS:
+            case ItemKind.USERS:
                 number = item.plain("version")
                 version = int(number) if isinstance(number, int) else 0
             case _:

@@ -11,9 +11,9 @@ from pynamodb.transactions import TransactWrite
 
 from console.store.errors import TransactionRefused
 from console.trail.actions import Action, tenant_trail
-from console.trail.recording import COMMAND_LINE, Entry
+from console.trail.recording import COMMAND_LINE, TrailEntry
 from console.trees import text_of
-from tenants.keys import Kind
+from tenants.keys import ItemKind
 from tenants.models import TenantUser, item_of
 from tenants.reading import REQUIRED
 from tenants.users import as_read, named
@@ -27,7 +27,7 @@ _DEFAULTS = {"display_name": "", "role": "member"}
 def all_users(progress: Progress) -> Iterator[TenantUser]:
     """The users of all tenants. For commands only: it reads the whole table. Raises the store's errors."""
     for kind, item in map(item_of, walk(progress)):
-        if kind is Kind.USER and isinstance(item, TenantUser):
+        if kind is ItemKind.USER and isinstance(item, TenantUser):
             yield item
 
 
@@ -61,7 +61,9 @@ def repair(item: TenantUser, given: Mapping[str, str]) -> bool:
         writes.update(TenantUser(item.plain("pk"), item.plain("sk")), actions=actions, condition=as_read(item))
 
     payload = {"user": user_id, "changed": ", ".join(given)}
-    entry = Entry(tenant_trail(tenant_id), Action.USER_CHANGED, COMMAND_LINE, company_id=tenant_id, payload=payload)
+    entry = TrailEntry(
+        tenant_trail(tenant_id), Action.USER_CHANGED, COMMAND_LINE, company_id=tenant_id, payload=payload
+    )
     try:
         write(add, entry)
     except TransactionRefused:

@@ -80,13 +80,13 @@ def resolve(channel: Channel, staff: Staff) -> Resolved:
         type_label=label_of(channel.type),
         asked=channel.key if is_digest(channel) else shown_to(staff)(channel.key),
         claimants=tuple(claimants),
-        guard=_guard_in_words(owners.guard, owners.tenants, staff),
+        guard=_describe_guard(owners.guard, owners.tenants, staff),
         unasked=owners.unasked,
         reference=seal("asked", channel.type, channel.id),
     )
 
 
-def _guard_in_words(guard: str, tenants: tuple[str, ...], staff: Staff) -> str:
+def _describe_guard(guard: str, tenants: tuple[str, ...], staff: Staff) -> str:
     if not guard:
         return "It has no guard yet, so another tenant could claim it." if tenants else ""
     if guard in tenants:

@@ -17,7 +17,7 @@ MAX_IDENTITIES = 100
 SPARE = 3
 
 
-class Row(forms.Form):
+class PairForm(forms.Form):
     """One row of a type and an id: an empty one is left out, half a one is an error."""
 
     type = forms.CharField(
@@ -55,7 +55,7 @@ class Row(forms.Form):
         return checked_channel(kind, typed).id
 
 
-class IdentityRow(Row):
+class IdentityRow(PairForm):
     """By what a platform knows a user: any id."""
 
     def checked_id(self, kind: str, typed: str) -> str:
@@ -91,11 +91,11 @@ class Rows(forms.BaseFormSet):  # type: ignore[type-arg]
         return bool(super().is_valid()) and not any(form.errors for form in self.forms)
 
 
-def _factory(row: type[Row], base: type[Rows], most: int) -> Any:
+def _factory(row: type[PairForm], base: type[Rows], most: int) -> Any:
     return forms.formset_factory(row, formset=base, extra=SPARE, max_num=most, absolute_max=most)
 
 
-_CHANNEL_ROWS = _factory(Row, Rows, MAX_CHANNELS)
+_CHANNEL_ROWS = _factory(PairForm, Rows, MAX_CHANNELS)
 _IDENTITY_ROWS = _factory(IdentityRow, Rows, MAX_IDENTITIES)
 
 

@@ -4,8 +4,8 @@ from django.urls import reverse
 
 from console.errors import Invalid
 from console.permissions import Permission, Staff
-from console.search.finders import HITS, Finder, Found, Hit
-from console.search.meanings import Kind, named_so
+from console.search.finders import HITS, Finder, SearchFound, SearchHit
+from console.search.meanings import MeaningKind, named_so
 from tenants.channel_types import TYPES, checked_channel, label_of
 from tenants.keys import Channel
 from tenants.people import KnownUsers, users_known_by, users_of_id
@@ -16,53 +16,53 @@ from tenants.records import TenantRow
 _TOLD_BY_FORM = tuple(name for name in TYPES if name != "dashboard")
 
 
-def _tenant(value: str, staff: Staff) -> Found:
+def _tenant(value: str, staff: Staff) -> SearchFound:
     row = row_for(value, staff) if staff.scope.covers_tenant(value) else None
-    return Found((_hit(row),)) if row else Found()
+    return SearchFound((_hit(row),)) if row else SearchFound()
 
 
-def _named(value: str, staff: Staff) -> Found:
+def _named(value: str, staff: Staff) -> SearchFound:
     """Tenants in scope by a name. At most two reads; a notice where there are more tenants than those tell of."""
     first, more = first_tenants(staff)
     named = [row for row in first if named_so(row.name, value)]
     notices = (f"Of the tenants' names, the first {len(first)} were looked at.",) if more else ()
-    return Found(tuple(map(_hit, named[:HITS])), notices)
+    return SearchFound(tuple(map(_hit, named[:HITS])), notices)
 
 
-def _hit(row: TenantRow) -> Hit:
+def _hit(row: TenantRow) -> SearchHit:
     url = reverse("tenant", args=[row.tenant_id])
-    return Hit(row.name, url, f"{row.tenant_id}, {row.status or 'without a status'}")
+    return SearchHit(row.name, url, f"{row.tenant_id}, {row.status or 'without a status'}")
 
 
-def _user(value: str, staff: Staff) -> Found:
+def _user(value: str, staff: Staff) -> SearchFound:
     return _found(users_of_id(value, staff))
 
 
-def _known_as(value: str, staff: Staff) -> Found:
+def _known_as(value: str, staff: Staff) -> SearchFound:
     return _found(users_known_by((value,), staff))
 
 
-def _found(known: KnownUsers) -> Found:
+def _found(known: KnownUsers) -> SearchFound:
     hits = tuple(
-        Hit(
+        SearchHit(
             f"{user.name} of {user.tenant_id}",
             reverse("tenant-users", args=[user.tenant_id]),
             f"by {', '.join(user.by)}",
         )
         for user in known.users
     )
-    return Found(hits, known.notices)
+    return SearchFound(hits, known.notices)
 
 
-def _channel(value: str, staff: Staff) -> Found:
+def _channel(value: str, staff: Staff) -> SearchFound:
     kind, _, channel_id = value.partition("#")
     try:
         return _owners((checked_channel(kind, channel_id),), staff)
     except Invalid:
-        return Found()
+        return SearchFound()
 
 
-def _channel_id(value: str, staff: Staff) -> Found:
+def _channel_id(value: str, staff: Staff) -> SearchFound:
     """A bare id, as a channel of each type that it may be one of."""
     channels = []
     for kind in _TOLD_BY_FORM:
@@ -73,22 +73,28 @@ def _channel_id(value: str, staff: Staff) -> Found:
     return _owners(tuple(channels), staff)
 
 
-def _owners(channels: tuple[Channel, ...], staff: Staff) -> Found:
+def _owners(channels: tuple[Channel, ...], staff: Staff) -> SearchFound:
     """Tenants in scope that have one of these. Three reads for each."""
     hits = []
     for channel in channels:
         hits += [
-            Hit(f"{label_of(channel.type)} channel of {owner}", reverse("tenant-channels", args=[owner]))
+            SearchHit(f"{label_of(channel.type)} channel of {owner}", reverse("tenant-channels", args=[owner]))
             for owner in owners_of(channel).tenants
             if staff.scope.covers_tenant(owner)
         ]
-    return Found(tuple(hits))
+    return SearchFound(tuple(hits))
 
 
 FINDERS = (
-    Finder("Tenants", Permission.TENANT_READ, {Kind.TENANT: _tenant, Kind.NAME: _named}),
+    Finder("Tenants", Permission.TENANT_READ, {MeaningKind.TENANT: _tenant, MeaningKind.NAME: _named}),
     Finder(
-        "Users of tenants", Permission.TENANT_READ, {Kind.EMAIL: _known_as, Kind.PHONE: _known_as, Kind.USER: _user}
+        "Users of tenants",
+        Permission.TENANT_READ,
+        {MeaningKind.EMAIL: _known_as, MeaningKind.PHONE: _known_as, MeaningKind.USER: _user},
     ),
-    Finder("Channels of tenants", Permission.TENANT_READ, {Kind.CHANNEL: _channel, Kind.CHANNEL_ID: _channel_id}),
+    Finder(
+        "Channels of tenants",
+        Permission.TENANT_READ,
+        {MeaningKind.CHANNEL: _channel, MeaningKind.CHANNEL_ID: _channel_id},
+    ),
 )

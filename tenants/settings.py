@@ -38,7 +38,7 @@ class SettingsChanged(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredSettings:
     """Name and settings as stored. `seen` is what a form remembers of them: a digest of both."""
 
     name: str
@@ -55,19 +55,19 @@ class Overwritten:
     differences: Mapping[str, tuple[str, str]]
 
 
-def load(tenant_id: str, staff: Staff) -> Stored:
+def load(tenant_id: str, staff: Staff) -> StoredSettings:
     """Name and settings, strongly consistent, for who may change them. Raises `Forbidden`, `NotFound`."""
     check_writer(Permission.TENANT_WRITE, tenant_id, staff)
     return _stored(current_meta(tenant_id))
 
 
-def _stored(meta: TenantMeta) -> Stored:
+def _stored(meta: TenantMeta) -> StoredSettings:
     text = meta.plain("settings")
     name = meta.plain("name")
     raw = repr([meta.raw.get("name"), meta.raw.get("settings")])
     seen = hashlib.sha256(raw.encode("utf-8", "surrogatepass")).hexdigest()
     stored = settings_text.read(text if isinstance(text, str) else None)
-    return Stored("" if name is None else text_of(name), stored, seen)
+    return StoredSettings("" if name is None else text_of(name), stored, seen)
 
 
 def save(
@@ -89,15 +89,15 @@ def save(
     if text == stored.settings.text and name == stored.name:
         return False
     after = settings_text.read(text)
-    told = settings_text.differences(stored.settings, after)
+    changes = settings_text.differences(stored.settings, after)
     if name != stored.name:
-        told["name"] = (stored.name, name)
+        changes["name"] = (stored.name, name)
     entry = entry_of(
         tenant_id,
         Action.TENANT_CHANGED,
         staff,
-        changed=", ".join(told),
-        **{side: {key: pair[at][:IN_TRAIL] for key, pair in told.items()} for at, side in enumerate(("from", "to"))},
+        changed=", ".join(changes),
+        **{side: {key: pair[at][:IN_TRAIL] for key, pair in changes.items()} for at, side in enumerate(("from", "to"))},
     )
 
     def add(writes: TransactWrite) -> None:

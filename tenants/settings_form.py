@@ -18,7 +18,7 @@ from console.refs import is_digest_of, keyed_digest
 from console.trees import clean
 from tenants.channel_types import TYPES, label_of
 from tenants.keys import MAX_NAME, checked_name
-from tenants.settings import Stored
+from tenants.settings import StoredSettings
 from tenants.settings_text import BY_NAME, KNOWN, MAX_BYTES, MAX_PROMPT, Setting, check_json, parse_json
 
 MAX_WORD = 200
@@ -46,7 +46,7 @@ class AsShown(forms.CharField):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class SettingDifference:
     """Where a form differs from what is stored now. `by` says whose change it is, "" where that is not known."""
 
     label: str
@@ -65,7 +65,7 @@ class SettingsForm(forms.Form):
         max_length=MAX_NAME, widget=forms.TextInput(attrs={"autocomplete": "off"}), help_text="As colleagues see it."
     )
 
-    def __init__(self, data: QueryDict | None, *, stored: Stored, mapped: tuple[str, ...] = ()) -> None:
+    def __init__(self, data: QueryDict | None, *, stored: StoredSettings, mapped: tuple[str, ...] = ()) -> None:
         """`stored` is what is there now; `mapped` are the types of the tenant's channels."""
         self.stored = stored
         self.keys = {_field_of(key): key for key in stored.settings.others}
@@ -161,11 +161,13 @@ class SettingsForm(forms.Form):
         """Digests of what is stored, by field: what the form carries, to tell later who changed what."""
         return " ".join(f"{name}:{keyed_digest(self._sent(name, self.initial.get(name)))[:12]}" for name in self.fields)
 
-    def differences(self) -> list[Difference]:
+    def differences(self) -> list[SettingDifference]:
         """Where what was typed differs from what is stored now, in the order of the fields, and by whose change."""
         base = dict(each.split(":", 1) for each in self.data.get("base", "").split() if ":" in each)
         return [
-            Difference(str(self[name].label), _in_words(stored), _in_words(typed), self._by(name, base, stored, typed))
+            SettingDifference(
+                str(self[name].label), _format_value(stored), _format_value(typed), self._by(name, base, stored, typed)
+            )
             for name in self.changed_data
             for stored, typed in [(self.initial.get(name), self[name].value())]
         ]
@@ -190,7 +192,7 @@ def _line_feeds(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _in_words(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value or "")
 
 

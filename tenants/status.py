@@ -18,7 +18,7 @@ from tenants.writing import check_writer, entry_of, write
 MAX_REASON = 300
 
 
-class Step(StrEnum):
+class StatusStep(StrEnum):
     """A change of status."""
 
     ACTIVATE = "activate"
@@ -34,30 +34,30 @@ class NotReady(Invalid):
         super().__init__("It is not ready. " + " ".join(readiness.words))
 
 
-_TO = {Step.ACTIVATE: ACTIVE, Step.SUSPEND: SUSPENDED, Step.REACTIVATE: ACTIVE}
+_TO = {StatusStep.ACTIVATE: ACTIVE, StatusStep.SUSPEND: SUSPENDED, StatusStep.REACTIVATE: ACTIVE}
 _ACTIONS = {
-    Step.ACTIVATE: Action.TENANT_ACTIVATED,
-    Step.SUSPEND: Action.TENANT_SUSPENDED,
-    Step.REACTIVATE: Action.TENANT_REACTIVATED,
+    StatusStep.ACTIVATE: Action.TENANT_ACTIVATED,
+    StatusStep.SUSPEND: Action.TENANT_SUSPENDED,
+    StatusStep.REACTIVATE: Action.TENANT_REACTIVATED,
 }
 
 
-def steps_from(status: str) -> tuple[Step, ...]:
+def steps_from(status: str) -> tuple[StatusStep, ...]:
     """What can be done in a status; one that the schema does not know can be left by either way."""
     return {
-        ACTIVE: (Step.SUSPEND,),
-        SUSPENDED: (Step.REACTIVATE,),
-        ONBOARDING: (Step.ACTIVATE,),
+        ACTIVE: (StatusStep.SUSPEND,),
+        SUSPENDED: (StatusStep.REACTIVATE,),
+        ONBOARDING: (StatusStep.ACTIVATE,),
         DELETED: (),
-    }.get(status, (Step.ACTIVATE, Step.SUSPEND))
+    }.get(status, (StatusStep.ACTIVATE, StatusStep.SUSPEND))
 
 
-def needs_reason(step: Step) -> bool:
+def needs_reason(step: StatusStep) -> bool:
     """Whether it is done only with a reason."""
-    return step is not Step.ACTIVATE
+    return step is not StatusStep.ACTIVATE
 
 
-def change(tenant_id: str, step: Step, reason: str, seen: str, staff: Staff) -> None:
+def change(tenant_id: str, step: StatusStep, reason: str, seen: str, staff: Staff) -> None:
     """Change the status, if it is still `seen`. Raises `NotReady`, `Invalid` (no reason), `Conflict`, `NotFound`."""
     check_writer(Permission.TENANT_WRITE, tenant_id, staff)
     tenant = load_tenant(tenant_id, staff)
@@ -71,10 +71,10 @@ def change(tenant_id: str, step: Step, reason: str, seen: str, staff: Staff) -> 
         raise Invalid("There is no META item, so there is no status to change.")
     if needs_reason(step) and not reason:
         raise Invalid("Say why.")
-    if step is Step.ACTIVATE and not (found := readiness_of(tenant, staff)).complete:
+    if step is StatusStep.ACTIVATE and not (found := readiness_of(tenant, staff)).complete:
         raise NotReady(found)
     to = _TO[step]
-    told = {"from": {"status": tenant.status}, "to": {"status": to}} | ({"reason": reason} if reason else {})
+    payload = {"from": {"status": tenant.status}, "to": {"status": to}} | ({"reason": reason} if reason else {})
 
     def add(writes: TransactWrite) -> None:
         status = TenantMeta.status
@@ -83,6 +83,6 @@ def change(tenant_id: str, step: Step, reason: str, seen: str, staff: Staff) -> 
         writes.update(meta, actions=[status.set(to)], condition=TenantMeta.pk.exists() & as_seen)
 
     try:
-        write(add, entry_of(tenant_id, _ACTIONS[step], staff, **told))
+        write(add, entry_of(tenant_id, _ACTIONS[step], staff, **payload))
     except TransactionRefused as error:
         raise Conflict("Somebody else changed the status in the meantime. Check it, then try again.") from error

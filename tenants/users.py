@@ -18,7 +18,7 @@ from console.schema.tables import table_name
 from console.store.connection import call
 from console.trail.actions import Action
 from console.trees import text_of
-from tenants.keys import USERS, Kind, check_key, partition_of, tenant_of, user_key
+from tenants.keys import USERS, ItemKind, check_key, partition_of, tenant_of, user_key
 from tenants.models import TenantUser, UsersGuard, item_of
 from tenants.reading import USER_WRITTEN, ids_of, seen_of
 from tenants.writing import attempts, check_exists, check_writer, current_meta, entry_of
@@ -73,7 +73,7 @@ def users_among(raws: Iterable[dict[str, dict[str, Any]]]) -> Users:
     for kind, item in map(item_of, raws):
         if isinstance(item, TenantUser):
             items[str(item.plain("sk")).removeprefix(user_key(""))] = item
-        elif kind is Kind.USERS:
+        elif kind is ItemKind.USERS:
             number = item.plain("version")
             version = number if isinstance(number, int) else 0
     return Users(items, version)
@@ -142,14 +142,14 @@ def change(tenant_id: str, values: UserValues, seen: str, staff: Staff) -> bool:
             bump(writes, tenant_id, users.version)
 
         # Names and identities are of people: that they changed is told, not how.
-        told = [name for name in wanted if name in ("email", "role")]
+        fields = [name for name in wanted if name in ("email", "role")]
         entry = entry_of(
             tenant_id,
             Action.USER_CHANGED,
             staff,
             user=values.user_id,
             changed=", ".join(wanted),
-            **{"from": {name: item.plain(name) for name in told}, "to": {name: wanted[name] for name in told}},
+            **{"from": {name: item.plain(name) for name in fields}, "to": {name: wanted[name] for name in fields}},
         )
         if attempt(write, [entry]):
             return True

@@ -11,7 +11,7 @@ from console.permissions import Permission, Staff
 from console.store.connection import transaction
 from console.store.errors import TransactionRefused
 from console.trail.actions import Action, tenant_trail
-from console.trail.recording import Actor, Entry, build
+from console.trail.recording import Actor, TrailEntry, build
 from tenants.keys import META, partition_of
 from tenants.models import TenantMeta
 from tenants.queries import check_tenant
@@ -27,12 +27,12 @@ def check_writer(permission: Permission, tenant_id: str, staff: Staff) -> None:
     check_tenant(tenant_id, staff)
 
 
-def entry_of(tenant_id: str, action: Action, staff: Staff, **payload: Any) -> Entry:
+def entry_of(tenant_id: str, action: Action, staff: Staff, **payload: Any) -> TrailEntry:
     """An entry in a tenant's trail."""
-    return Entry(tenant_trail(tenant_id), action, Actor.of(staff), company_id=tenant_id, payload=payload)
+    return TrailEntry(tenant_trail(tenant_id), action, Actor.of(staff), company_id=tenant_id, payload=payload)
 
 
-def write(add: Callable[[TransactWrite], None], *entries: Entry) -> None:
+def write(add: Callable[[TransactWrite], None], *entries: TrailEntry) -> None:
     """Writes and their entries together, or nothing. Raises `TransactionRefused` and the store's errors."""
     at = clock.now()
     with transaction() as writes:
@@ -41,14 +41,14 @@ def write(add: Callable[[TransactWrite], None], *entries: Entry) -> None:
             writes.save(build(entry, at))
 
 
-def attempts() -> Iterator[Callable[[Callable[[TransactWrite], None], Iterable[Entry]], bool]]:
+def attempts() -> Iterator[Callable[[Callable[[TransactWrite], None], Iterable[TrailEntry]], bool]]:
     """Ways to write, one for each try: True when written; False when refused, and worth to be thought through anew.
 
     The last refusal is raised: `Conflict`, or `Throttled` where other writes to the same records went on and on.
     """
     for left in reversed(range(TRIES)):
 
-        def attempt(add: Callable[[TransactWrite], None], entries: Iterable[Entry], left: int = left) -> bool:
+        def attempt(add: Callable[[TransactWrite], None], entries: Iterable[TrailEntry], left: int = left) -> bool:
             try:
                 write(add, *entries)
             except TransactionRefused as error:

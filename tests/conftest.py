@@ -123,8 +123,8 @@ def transactional_db() -> None:
 
 def _forget_what_is_there() -> None:
     """Which tables exist is remembered for a minute, counts and names for seconds; each test has its own."""
-    from console import remembering
+    from console import caching
     from console.store import presence
 
     presence.forget()
-    remembering.forget_everything()
+    caching.forget_everything()

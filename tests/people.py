@@ -10,7 +10,7 @@ from console.permissions import ALL, Staff
 from console.staff import sessions
 from console.staff.models import StaffAccount
 from console.trail.actions import Action
-from console.trail.recording import Actor, Entry, build
+from console.trail.recording import Actor, TrailEntry, build
 
 COMPANY = "ci-aaa-001"
 OTHER_COMPANY = "ci-bbb-002"
@@ -47,7 +47,7 @@ def auditor(username: str = "aiko.mori", scope: Iterable[str] = (ALL,)) -> Staff
 
 def signed_in(account: StaffAccount) -> Client:
     """A browser in which that person is signed in."""
-    entry = build(Entry(f"STAFF#{account.username}", Action.SIGN_IN, Actor.of(account.as_staff())), clock.now())
+    entry = build(TrailEntry(f"STAFF#{account.username}", Action.SIGN_IN, Actor.of(account.as_staff())), clock.now())
     client = Client()
     client.cookies[settings.SESSION_COOKIE_NAME] = sessions.start(account, entry)
     return client

@@ -1,6 +1,6 @@
 """The queue's index as the indexer leaves it, for tests of what reads it."""
 
-from console import clock, remembering
+from console import caching, clock
 from conversations.indexer.lease import LEASE, PARTITION
 from tests.dynamodb import Store
 
@@ -10,4 +10,4 @@ def filled(store: Store) -> None:
     now = clock.to_iso(clock.now())
     lease = {"pk": PARTITION, "sk": LEASE, "mode": "stream", "beat_at": now, "last_sweep_at": now, "backfilled_at": now}
     store.put("CONSOLE", lease)
-    remembering.forget_everything()
+    caching.forget_everything()

@@ -6,7 +6,7 @@ is not there, or not of the type that it should be, is left out.
 
 from typing import Any
 
-from console.audit.code_names import in_words
+from console.audit.code_names import format_code_name
 from console.audit.shares import per_cent, share_of
 from console.bidi import isolated
 from console.redaction import redact
@@ -41,18 +41,18 @@ _FIELDS = {
 
 def causes_of(action: str, payload: dict[str, Any]) -> str:
     """In words, with commas between: "reschedule, 56 %"; "" where the payload tells none. `payload` is redacted."""
-    told = [words for kind in _OF_ACTIONS.get(action, ()) for words in _told(kind, payload)]
-    return ", ".join(dict.fromkeys(told))
+    causes = [words for kind in _OF_ACTIONS.get(action, ()) for words in _causes(kind, payload)]
+    return ", ".join(dict.fromkeys(causes))
 
 
 def plain_words(value: Any) -> str:
     """A text as words, redacted: a name in code without its underscores. "" for what is no text."""
     if not isinstance(value, str):
         return ""
-    return isolated(in_words(text_of(value).strip())[:MAX_WORDS])
+    return isolated(format_code_name(text_of(value).strip())[:MAX_WORDS])
 
 
-def _told(kind: str, payload: dict[str, Any]) -> list[str]:
+def _causes(kind: str, payload: dict[str, Any]) -> list[str]:
     value = next((payload[name] for name in _FIELDS[kind] if payload.get(name) not in (None, "", [])), None)
     match kind:
         case "confidence":

@@ -8,7 +8,7 @@ def is_code_name(text: str) -> bool:
     return text.replace("_", "").replace("-", "").isalnum()
 
 
-def in_words(text: str) -> str:
+def format_code_name(text: str) -> str:
     """A name in code without its underscores, and other text as it is, redacted.
 
     Also what was redacted before: with blanks, what was a name in code may be a number.

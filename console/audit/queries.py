@@ -120,7 +120,7 @@ def happened_at(entry: AuditEntry) -> datetime | None:
 
 
 @dataclass(slots=True)
-class _Position:
+class _TrailPosition:
     """Where a page ended: the sort key after which each range goes on ("" for its beginning, None for its end)."""
 
     recent: str | None = ""
@@ -128,28 +128,28 @@ class _Position:
     companies: Sequence[str] = ()
 
     @classmethod
-    def of(cls, stored: Any) -> "_Position":
+    def of(cls, stored: Any) -> "_TrailPosition":
         if not isinstance(stored, dict):
             return cls()
         return cls(stored.get("recent"), stored.get("epochs"), stored.get("companies") or ())
 
 
-def _seal(position: _Position, trail: str, staff: Staff) -> str:
+def _seal(position: _TrailPosition, trail: str, staff: Staff) -> str:
     if position.recent is None and position.epochs is None:
         return ""
     stored = {"recent": position.recent, "epochs": position.epochs, "companies": list(position.companies)}
     return refs.seal_cursor(stored, "trail", trail, staff.username)
 
 
-def _read_page(trail: str, stored: Any) -> tuple[list[AuditEntry], _Position]:
+def _read_page(trail: str, stored: Any) -> tuple[list[AuditEntry], _TrailPosition]:
     """The next entries of both ranges, merged as instants, and where the page after them begins."""
-    position = _Position.of(stored)
+    position = _TrailPosition.of(stored)
     (recent, more_recent), (epochs, more_epochs) = parallel(
         partial(_range, trail, position.recent, epochs=False),
         partial(_range, trail, position.epochs, epochs=True),
     )
     page, used_recent, used_epochs = _merge(recent, epochs)
-    after = _Position(
+    after = _TrailPosition(
         _resume(position.recent, recent[:used_recent], more=more_recent or used_recent < len(recent)),
         _resume(position.epochs, epochs[:used_epochs], more=more_epochs or used_epochs < len(epochs)),
         position.companies,
@@ -213,8 +213,8 @@ def without_names_in(rows: Iterable[Row], names: tuple[str, ...]) -> tuple[Row, 
     """Rows of one conversation's trail in which its recipient's names are masked (`scoping.recipient_names`)."""
     if not names:
         return tuple(rows)
-    told = ("sentence", "note", "payload")
-    return tuple(replace(row, **{name: without_names(getattr(row, name), names) for name in told}) for row in rows)
+    fields = ("sentence", "note", "payload")
+    return tuple(replace(row, **{name: without_names(getattr(row, name), names) for name in fields}) for row in rows)
 
 
 def rows_and_records(entries: Sequence[AuditEntry]) -> tuple[list[TrailRow], Iterable[IdempotencyRecord], str]:

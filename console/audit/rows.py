@@ -111,8 +111,8 @@ def moment_of(action: Any, at: datetime | None, payload: Any) -> datetime | None
     """When it was: the instant of the key, or that of the payload where the key holds the beginning of its period."""
     if at is None or not may_be_later(action, at) or not isinstance(payload, dict):
         return at
-    told = clock.parse_instant(payload.get("at"))
-    return told if told and at <= told < at + LONGEST_PERIOD else at
+    stated = clock.parse_instant(payload.get("at"))
+    return stated if stated and at <= stated < at + LONGEST_PERIOD else at
 
 
 def may_be_later(action: Any, at: datetime) -> bool:

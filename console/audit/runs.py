@@ -8,7 +8,7 @@ from typing import Any
 from console import clock
 from console.trail.actions import SYSTEM_TRAIL, Action, Result
 from console.trail.models import AuditEntry
-from console.trail.recording import COMMAND_LINE, Entry, build
+from console.trail.recording import COMMAND_LINE, TrailEntry, build
 
 
 @dataclass(slots=True)
@@ -30,7 +30,7 @@ def audited_run(action: Action, **payload: Any) -> Iterator[Run]:
     pending.
     """
     now = clock.now()
-    entry = Entry(SYSTEM_TRAIL, action, COMMAND_LINE, result=Result.PENDING, payload=payload)
+    entry = TrailEntry(SYSTEM_TRAIL, action, COMMAND_LINE, result=Result.PENDING, payload=payload)
     item = build(entry, now)
     item.save()
     run = Run(dict(payload), str(item.ts_action_id))

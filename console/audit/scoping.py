@@ -88,7 +88,7 @@ def companies_in(conversation_id: str) -> frozenset[str]:
     return frozenset(found.groups()) if found else frozenset()
 
 
-def in_words(owners: Iterable[str]) -> str:
+def describe_owners(owners: Iterable[str]) -> str:
     """Owners as a company is shown: most often one."""
     return ", ".join(sorted(owners))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from console import clock
 from console.audit import scoping
-from console.audit.code_names import in_words, is_code_name
+from console.audit.code_names import format_code_name, is_code_name
 from console.audit.events.keys import shown_message
 from console.audit.shares import per_cent, share_of
 from console.audit.switches import Switches, read_switches
@@ -132,7 +132,7 @@ def _type(value: dict[str, Any]) -> str:
 def words_of(value: Any) -> str:
     """A name in code as words, redacted: `need_order_number` is "Need order number"."""
     text = _line(value)
-    words = in_words(text)
+    words = format_code_name(text)
     return words[:1].upper() + words[1:] if is_code_name(text) else words
 
 

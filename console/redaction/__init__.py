@@ -48,7 +48,7 @@ __all__ = [
 # Stored with what was redacted, so that a reader knows by which rules.
 RULESET_VERSION = "10"
 
-_remembered = RedactedMemo(redact_document, capacity=2048, shortest=128, longest=65536)
+_cached = RedactedMemo(redact_document, capacity=2048, shortest=128, longest=65536)
 
 
 def redact(text: str) -> str:
@@ -59,7 +59,7 @@ def redact(text: str) -> str:
     """
     if not isinstance(text, str):
         raise TypeError(f"redact takes str, not {type(text).__name__}")
-    return _remembered(text)
+    return _cached(text)
 
 
 def excerpt(text: str, length: int = 80, names: tuple[str, ...] = ()) -> str:

@@ -2,7 +2,7 @@
 
 import re
 
-from console.redaction.keys import Kind
+from console.redaction.keys import KeyKind
 from console.redaction.masks import FULL_MASK
 from console.redaction.text import redact_suspicious, redact_text
 from console.redaction.values import Redaction
@@ -12,7 +12,7 @@ from console.redaction.walk import NotJsonError, Walk
 _OPENING = re.compile(r'[{\[](?=\s{0,16}["{\[])|\A\s*\[(?=\s{0,16}(?:-?[0-9]|(?:true|false|null|NaN|-?Infinity)\b))')
 _PLAIN_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 # Python 3.11 is slow to reach the members of an Enum by name.
-_SAFE = Kind.SAFE
+_SAFE = KeyKind.SAFE
 # Documents in strings in documents.
 _MAX_NESTING = 12
 # Each failed walk costs a reading of the text.
@@ -57,7 +57,7 @@ class _Strings:
         self._nesting = nesting
         self._documents: dict[str, str] = {}
 
-    def redact(self, value: str, kind: Kind) -> str:
+    def redact(self, value: str, kind: KeyKind) -> str:
         """Mask a suspicious string whose key has this kind, which is no sensitive one."""
         if kind is _SAFE and _PLAIN_NUMBER.fullmatch(value):
             return value

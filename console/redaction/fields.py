@@ -4,16 +4,16 @@ import re
 
 from console.redaction.claims import BLANK, Claim
 from console.redaction.credentials import PHRASE
-from console.redaction.keys import KeyKinds, Kind, looks_like_name, words_of
+from console.redaction.keys import KeyKind, KeyKinds, looks_like_name, words_of
 from console.redaction.masks import EMAIL_MASK, FULL_MASK, digits_of, is_mask, mask_order, mask_phone_digits
 from console.redaction.numbers import NUMBER_IN_GROUPS
 
 # Not those of JSON, where a key that is known is not looked at again.
-_KINDS = KeyKinds("", Kind.OTHER)
+_KINDS = KeyKinds("", KeyKind.OTHER)
 _LONGEST_PHONE = 40
 _LONGEST_ORDER = 64
 # Python 3.11 is slow to reach the members of an Enum by name.
-_EMAIL, _ORDER, _PERSONAL, _NAME, _SAFE = Kind.EMAIL, Kind.ORDER, Kind.PERSONAL, Kind.NAME, Kind.SAFE
+_EMAIL, _ORDER, _PERSONAL, _NAME, _SAFE = KeyKind.EMAIL, KeyKind.ORDER, KeyKind.PERSONAL, KeyKind.NAME, KeyKind.SAFE
 # `order` is also how a list is sorted.
 _NOT_ORDERS = frozenset({"asc", "desc", "ascending", "descending"})
 # What ends a value whatever stands before it.
@@ -48,11 +48,17 @@ _NAME_IN_TEXT = re.compile(
 _in_link = re.compile(r"[?&#][\w.\-]{1,64}\Z").search
 _PLAIN_NUMBER = re.compile(r"""["']?(?P<value>-?[0-9]+(?:\.[0-9]+)?)(?![0-9A-Za-z\-/+(@%]|[ .][0-9(])""")
 _QUOTED = {'"': _DOUBLE_QUOTED, "'": _SINGLE_QUOTED, "[": _BRACKETED, "(": _BRACKETED, "{": _BRACKETED}
-_BARE = {Kind.PHONE: _PHONE, Kind.EMAIL: _TOKEN, Kind.TRACKING: _NUMBERS, Kind.ORDER: _NUMBERS, Kind.PERSONAL: _PHRASE}
-_FEWEST_DIGITS = {Kind.PHONE: 4, Kind.TRACKING: 1, Kind.ORDER: 4}
+_BARE = {
+    KeyKind.PHONE: _PHONE,
+    KeyKind.EMAIL: _TOKEN,
+    KeyKind.TRACKING: _NUMBERS,
+    KeyKind.ORDER: _NUMBERS,
+    KeyKind.PERSONAL: _PHRASE,
+}
+_FEWEST_DIGITS = {KeyKind.PHONE: 4, KeyKind.TRACKING: 1, KeyKind.ORDER: 4}
 
 
-def mask_value(kind: Kind, value: str) -> str:
+def mask_value(kind: KeyKind, value: str) -> str:
     """The mask of a value whose key is sensitive; masks and empty values stay."""
     plain = value.strip()
     # Most are no mask, as their first character tells.
@@ -77,7 +83,7 @@ def _order_mask(plain: str) -> str:
 
 
 # What of a value survives, by the kind of its key; of one whose kind is not here, nothing.
-_MASKS = {Kind.PHONE: _phone_mask, Kind.EMAIL: _email_mask, Kind.ORDER: _order_mask}
+_MASKS = {KeyKind.PHONE: _phone_mask, KeyKind.EMAIL: _email_mask, KeyKind.ORDER: _order_mask}
 
 
 def field_pairs(text: str) -> list[Claim]:
@@ -113,22 +119,22 @@ def field_pairs(text: str) -> list[Claim]:
     return claims
 
 
-def _kind_before(text: str) -> Kind:
+def _kind_before(text: str) -> KeyKind:
     """The kind of the key at the end of a text."""
     word = text.rpartition(" ")[2].rpartition("\n")[2]
     known = _KINDS.get(word)
     if known is not None and word.lower() not in _SECOND_WORDS:
         return known
     key = _KEY_BACKWARDS.match(text[::-1])
-    return _kind(key["key"][::-1]) if key else Kind.OTHER
+    return _kind(key["key"][::-1]) if key else KeyKind.OTHER
 
 
-def _kind(key: str) -> Kind:
+def _kind(key: str) -> KeyKind:
     """The kind of a key of one word or two, of which the first may be something else: `order 8315x address: …`."""
     if " " in key and not words_of(key):
         key = key.rpartition(" ")[2]
     if key[0].isdigit():
-        return Kind.OTHER
+        return KeyKind.OTHER
     kind = _KINDS.get(key)
     if kind is None:
         kind = _KINDS.classify(key)
@@ -136,7 +142,7 @@ def _kind(key: str) -> Kind:
     return kind
 
 
-def _sensitive_claim(kind: Kind, sign: str, text: str, position: int, in_link: object) -> Claim | None:
+def _sensitive_claim(kind: KeyKind, sign: str, text: str, position: int, in_link: object) -> Claim | None:
     opening = text[position : position + 1]
     quoted = _QUOTED.get(opening)
     if quoted and not (opening in "({" and kind is not _PERSONAL):

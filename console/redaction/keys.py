@@ -10,7 +10,7 @@ from enum import Enum
 from console.redaction.credentials import is_secret
 
 
-class Kind(Enum):
+class KeyKind(Enum):
     """How the value under a key is treated: (name, is_sensitive, is_inherited).
 
     The whole value of a sensitive key is masked. A container under an inherited one passes it on to everything in it.
@@ -128,23 +128,23 @@ def words_of(key: str) -> tuple[str, ...]:
     return tuple(word.lower() for word in _SPLIT.findall(key)) if _NAMEABLE.fullmatch(key) else ()
 
 
-class KeyKinds(dict[object, Kind]):
+class KeyKinds(dict[object, KeyKind]):
     """Key → kind, for the keys of containers that stand under one key and pass on one kind; filled as keys are met.
 
     A key can be personal data itself: only names are remembered, so a key that is here needs no masking. Those whose
     value is not masked for their sake are in `harmless` too.
     """
 
-    def __init__(self, parent: str, kind: Kind) -> None:
+    def __init__(self, parent: str, kind: KeyKind) -> None:
         super().__init__()
         self.parent = parent
         self._around = words_of(parent)
         self._kind = kind
-        self.inherited = kind if kind.is_inherited else Kind.OTHER
+        self.inherited = kind if kind.is_inherited else KeyKind.OTHER
         self.harmless: set[str] = set()
         self.inside: dict[object, KeyKinds] = {}  # those of objects under the keys that are known
 
-    def classify(self, key: str) -> Kind:
+    def classify(self, key: str) -> KeyKind:
         """The kind of a key, met before or not."""
         known = self.get(key)
         if known is not None:
@@ -153,11 +153,11 @@ class KeyKinds(dict[object, Kind]):
         if self._around and key.isupper() and (key in _CONTAINER_TYPES or (words[:1] and words[0] in _TYPES)):
             return self._kind
         kind = _kind_of_words(words, self._around)
-        if self.inherited.is_inherited and kind in (Kind.OTHER, Kind.ID) and not self._describes(words):
+        if self.inherited.is_inherited and kind in (KeyKind.OTHER, KeyKind.ID) and not self._describes(words):
             kind = self.inherited
         return kind
 
-    def remember(self, key: str, kind: Kind) -> None:
+    def remember(self, key: str, kind: KeyKind) -> None:
         """Take note of a key that holds no personal data, if it is a name."""
         if _NAMEABLE.fullmatch(key):
             if len(self) >= _MAX_KNOWN:
@@ -165,10 +165,10 @@ class KeyKinds(dict[object, Kind]):
                 self.harmless.clear()
                 self.inside.clear()
             self[key] = kind
-            if not kind.is_sensitive and kind is not Kind.NAME:
+            if not kind.is_sensitive and kind is not KeyKind.NAME:
                 self.harmless.add(key)
 
-    def kinds_inside(self, key: object, kind: Kind) -> "KeyKinds":
+    def kinds_inside(self, key: object, kind: KeyKind) -> "KeyKinds":
         """The kinds in an object under a key of this kind."""
         # What `name` names beside a phone is of another kind than elsewhere: it is not remembered.
         is_usual = kind is self.get(key)
@@ -185,13 +185,13 @@ class KeyKinds(dict[object, Kind]):
 
     def _describes(self, words: tuple[str, ...]) -> bool:
         """Whether this is about a phone or an email, such as {"phone": {"number": …, "country": …}}."""
-        return bool(words) and words[-1] in _DESCRIPTORS and self.inherited is not Kind.PERSONAL
+        return bool(words) and words[-1] in _DESCRIPTORS and self.inherited is not KeyKind.PERSONAL
 
 
-_kinds: dict[tuple[str, Kind], KeyKinds] = {}
+_kinds: dict[tuple[str, KeyKind], KeyKinds] = {}
 
 
-def key_kinds(parent: str = "", kind: Kind = Kind.OTHER) -> KeyKinds:
+def key_kinds(parent: str = "", kind: KeyKind = KeyKind.OTHER) -> KeyKinds:
     """The classification of keys in a container under the key `parent`, which has that kind and may pass it on."""
     found = _kinds.get((parent, kind))
     if found is None:
@@ -203,34 +203,34 @@ def key_kinds(parent: str = "", kind: Kind = Kind.OTHER) -> KeyKinds:
     return found
 
 
-def _kind_of_words(words: tuple[str, ...], around: tuple[str, ...]) -> Kind:
+def _kind_of_words(words: tuple[str, ...], around: tuple[str, ...]) -> KeyKind:
     if not words:
-        return Kind.OTHER
+        return KeyKind.OTHER
     found = _sensitive_kind(words, around)
     if found is not None:
         return found
     if _may_be_name(words, around):
-        return Kind.NAME
+        return KeyKind.NAME
     if words[-1] in _SAFE or words[0] in _SAFE:
-        return Kind.SAFE
+        return KeyKind.SAFE
     if words[-1] in ("id", "ids", "pk"):
-        return Kind.OTHER if _is_person(words[:-1] or around) else Kind.ID
-    return Kind.OTHER
+        return KeyKind.OTHER if _is_person(words[:-1] or around) else KeyKind.ID
+    return KeyKind.OTHER
 
 
-def _sensitive_kind(words: tuple[str, ...], around: tuple[str, ...]) -> Kind | None:
+def _sensitive_kind(words: tuple[str, ...], around: tuple[str, ...]) -> KeyKind | None:
     present = frozenset(words)
     if words[-1] in _DESCRIPTORS or words[0] in _ASIDE:
-        return Kind.PERSONAL if present & _BIRTH and words[0] not in _ASIDE else None
+        return KeyKind.PERSONAL if present & _BIRTH and words[0] not in _ASIDE else None
     if _is_phone(words, present):
-        return Kind.PHONE
+        return KeyKind.PHONE
     if present & _EMAIL:
-        return Kind.EMAIL
+        return KeyKind.EMAIL
     if _is_tracking(words, around):
-        return Kind.TRACKING
+        return KeyKind.TRACKING
     if _is_order(words, around):
-        return Kind.ORDER
-    return Kind.PERSONAL if _is_personal(words, present, around) else None
+        return KeyKind.ORDER
+    return KeyKind.PERSONAL if _is_personal(words, present, around) else None
 
 
 def _is_phone(words: tuple[str, ...], present: frozenset[str]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 
 from console.redaction.fields import mask_value
-from console.redaction.keys import KeyKinds, Kind, key_kinds, looks_like_name
+from console.redaction.keys import KeyKind, KeyKinds, key_kinds, looks_like_name
 from console.redaction.masks import FULL_MASK
 from console.redaction.shapes import is_plain_text, is_whole_number
 from console.redaction.text import redact_text
@@ -17,9 +17,9 @@ _MAX_DEPTH = 64
 _SMALL = 999_999
 _HARMLESS = (datetime.date, datetime.time, datetime.timedelta, uuid.UUID)
 # Python 3.11 is slow to reach the members of an Enum by name.
-_SAFE, _NAME, _PERSONAL = Kind.SAFE, Kind.NAME, Kind.PERSONAL
+_SAFE, _NAME, _PERSONAL = KeyKind.SAFE, KeyKind.NAME, KeyKind.PERSONAL
 # Where one of them stands, `name` is the name of whom it belongs to, however it is written.
-CONTACT = (Kind.PHONE, Kind.EMAIL)
+CONTACT = (KeyKind.PHONE, KeyKind.EMAIL)
 # Names of steps, states and models come in every payload, and are recognised faster than read. Only what holds nothing
 # to mask is here; the longer, such as identifiers and times, are rarely the same. Forgotten all at once when too many.
 _LONGEST_KNOWN, _MAX_KNOWN = 19, 2048
@@ -27,16 +27,16 @@ _known_words: set[str] = set()
 _LEAVES = (str, int, float, type(None), Decimal, bytes, bytearray, *_HARMLESS)
 
 
-def redact_number(written: str, kind: Kind) -> str:
+def redact_number(written: str, kind: KeyKind) -> str:
     """Mask a number, given as text, whose key has this kind; a number that may stay is returned as it is."""
     if kind.is_sensitive:
         return mask_value(kind, written)
-    if kind is Kind.SAFE or (kind is Kind.ID and written.lstrip("-").isdigit()) or is_whole_number(written):
+    if kind is KeyKind.SAFE or (kind is KeyKind.ID and written.lstrip("-").isdigit()) or is_whole_number(written):
         return written
     return redact_text(written)
 
 
-def kind_of_key(kinds: KeyKinds, key: str) -> tuple[Kind, str]:
+def kind_of_key(kinds: KeyKinds, key: str) -> tuple[KeyKind, str]:
     """The kind of a key that is not known yet, and the key redacted; from then on it is known, if it is harmless."""
     kind, redacted = kinds.classify(key), redact_text(key)
     if redacted == key:
@@ -53,10 +53,10 @@ class Redaction:
     What holds nothing to mask is passed on as it is, not copied.
     """
 
-    def __init__(self, redact_string: Callable[[str, Kind], str]) -> None:
+    def __init__(self, redact_string: Callable[[str, KeyKind], str]) -> None:
         self._redact_string = redact_string
 
-    def of(self, value: object, kind: Kind = Kind.OTHER, key: str = "", depth: int = 0) -> object:
+    def of(self, value: object, kind: KeyKind = KeyKind.OTHER, key: str = "", depth: int = 0) -> object:
         """The redacted value, which stands under a key of this kind."""
         if isinstance(value, (dict, list)):
             return self._container(value, kind, key, depth)
@@ -72,7 +72,7 @@ class Redaction:
             return shape(elements) if isinstance(elements, list) else elements
         return FULL_MASK
 
-    def _leaf(self, value: object, kind: Kind) -> object:
+    def _leaf(self, value: object, kind: KeyKind) -> object:
         if isinstance(value, str):
             return self._string(str.__str__(value), kind)
         if value is None or isinstance(value, bool):
@@ -83,7 +83,7 @@ class Redaction:
             return self._bytes(bytes(value), kind)
         return FULL_MASK if kind.is_sensitive else value
 
-    def _container(self, value: dict[object, object] | list[object], kind: Kind, key: str, depth: int) -> object:
+    def _container(self, value: dict[object, object] | list[object], kind: KeyKind, key: str, depth: int) -> object:
         if depth >= _MAX_DEPTH:
             return FULL_MASK
         kinds = key_kinds(key, kind)
@@ -125,7 +125,7 @@ class Redaction:
                 redacted[name] = masked
         return redacted
 
-    def _text(self, value: str, kind: Kind) -> str:
+    def _text(self, value: str, kind: KeyKind) -> str:
         """A string under a key of this kind, of which most are words that are met again and again."""
         if kind.is_sensitive:
             return mask_value(kind, value)
@@ -161,12 +161,12 @@ class Redaction:
             redacted[unique] = begun[name] if is_begun else self.of(element, kind, under, depth + 1)
         return redacted
 
-    def _string(self, value: str, kind: Kind) -> str:
+    def _string(self, value: str, kind: KeyKind) -> str:
         if kind.is_sensitive or (kind is _NAME and looks_like_name(value)):
             return mask_value(kind, value)
         return value if is_plain_text(value) else self._redact_string(value, kind)
 
-    def _bytes(self, value: bytes, kind: Kind) -> str:
+    def _bytes(self, value: bytes, kind: KeyKind) -> str:
         try:
             return self._string(value.decode("utf-8"), kind)
         except UnicodeDecodeError:
@@ -177,26 +177,26 @@ def _is_contact(value: dict[object, object], kinds: KeyKinds) -> bool:
     return "name" in value and any(kinds.classify(key) in CONTACT for key in value if isinstance(key, str))
 
 
-def _kind_of_name(name: object, element: object, is_contact: bool) -> Kind:
+def _kind_of_name(name: object, element: object, is_contact: bool) -> KeyKind:
     """The kind of what may be a person's name: beside a phone or an email it is one, else if it looks like one."""
     if is_contact and name == "name":
         return _PERSONAL
     return _PERSONAL if isinstance(element, str) and looks_like_name(element) else _NAME
 
 
-def _redacted_key(kinds: KeyKinds, name: object) -> tuple[Kind, object]:
+def _redacted_key(kinds: KeyKinds, name: object) -> tuple[KeyKind, object]:
     """The kind of a key of any type, and the key redacted."""
     if isinstance(name, str):
         return kind_of_key(kinds, str.__str__(name))
     if name is None or isinstance(name, bool):
         return kinds.inherited, name
     if isinstance(name, (int, float, Decimal)):
-        return kinds.inherited, _redacted_number(name, Kind.OTHER)
+        return kinds.inherited, _redacted_number(name, KeyKind.OTHER)
     # What such a key says of its value is not known.
-    return Kind.PERSONAL, FULL_MASK
+    return KeyKind.PERSONAL, FULL_MASK
 
 
-def _may_stay(value: int | float, kind: Kind) -> bool:
+def _may_stay(value: int | float, kind: KeyKind) -> bool:
     """Whether a number may stay; one whose key is safe may anyway."""
     if kind.is_sensitive:
         return False
@@ -209,7 +209,7 @@ def _remember(word: str) -> None:
     _known_words.add(word)
 
 
-def _redacted_number(value: int | float | Decimal, kind: Kind) -> object:
+def _redacted_number(value: int | float | Decimal, kind: KeyKind) -> object:
     written = format(value, "f") if isinstance(value, Decimal) and value.is_finite() else repr(value)
     redacted = redact_number(written, kind)
     return value if redacted == written else redacted

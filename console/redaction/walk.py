@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from console.redaction.fields import mask_value
-from console.redaction.keys import KeyKinds, Kind, key_kinds, looks_like_name
+from console.redaction.keys import KeyKind, KeyKinds, key_kinds, looks_like_name
 from console.redaction.masks import FULL_MASK
 from console.redaction.shapes import is_plain_text
 from console.redaction.tokens import (
@@ -33,9 +33,9 @@ from console.redaction.tokens import (
 from console.redaction.values import CONTACT, kind_of_key, redact_number
 
 # Python 3.11 is slow to reach the members of an Enum by name.
-_OTHER, _NAME, _PERSONAL = Kind.OTHER, Kind.NAME, Kind.PERSONAL
+_OTHER, _NAME, _PERSONAL = KeyKind.OTHER, KeyKind.NAME, KeyKind.PERSONAL
 # An array has no keys; a key in it is malformed and scanned like one of an unknown object.
-_NO_KEYS = KeyKinds("", Kind.OTHER)
+_NO_KEYS = KeyKinds("", KeyKind.OTHER)
 # Brackets in brackets; what is deeper is read as plain text.
 _MAX_DEPTH = 200
 # The last word of a string that was cut may be the beginning of a phone number or an address, not so a date's.
@@ -63,7 +63,7 @@ class _Frame:
     kinds: KeyKinds
     is_object: bool
     key: str = ""
-    kind: Kind = Kind.OTHER
+    kind: KeyKind = KeyKind.OTHER
     has_contact: bool = False
     # The pieces that hold what `name` says, and the mask of each, should a phone or an email come after it.
     names: list[tuple[int, str]] | None = None
@@ -72,7 +72,7 @@ class _Frame:
 class Walk:
     """One JSON document in text, from an opening bracket to its closing one or to the end of the text."""
 
-    def __init__(self, text: str, start: int, redact_string: Callable[[str, Kind], str]) -> None:
+    def __init__(self, text: str, start: int, redact_string: Callable[[str, KeyKind], str]) -> None:
         self.text = text
         self.end = start
         self.pieces: list[str] = []
@@ -141,7 +141,7 @@ class Walk:
         self._frame = self._frames.pop()
         return not self._frames
 
-    def _key(self, token: re.Match[str], group: int) -> Kind:
+    def _key(self, token: re.Match[str], group: int) -> KeyKind:
         """Take note of a key, and mask it; the kind of its value."""
         frame = self._frame
         frame.key = key = _unescaped(token[group])
@@ -159,7 +159,7 @@ class Walk:
         frame.kind = kind
         return kind
 
-    def _plain_member(self, token: re.Match[str], kind: Kind) -> None:
+    def _plain_member(self, token: re.Match[str], kind: KeyKind) -> None:
         written = token[MEMBER_PLAIN]
         if written in LITERALS or not (kind.is_sensitive or kind is _NAME):
             return
@@ -179,7 +179,7 @@ class Walk:
                 self._frame.names = []
             self._frame.names.append((len(self.pieces) - 1, mask))
 
-    def _string(self, token: re.Match[str], group: int, kind: Kind, is_cut: bool = False) -> None:
+    def _string(self, token: re.Match[str], group: int, kind: KeyKind, is_cut: bool = False) -> None:
         raw = token[group]
         value = _unescaped(raw)
         if kind is _NAME and looks_like_name(value):
@@ -204,7 +204,7 @@ class Walk:
             before -= 1
         return self.text[before] in ",{"
 
-    def _bare(self, token: re.Match[str], group: int, kind: Kind) -> None:
+    def _bare(self, token: re.Match[str], group: int, kind: KeyKind) -> None:
         value = token[group]
         if value in LITERALS or (value == FULL_MASK and token.end() == len(self.text)):
             return

@@ -4,14 +4,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from console.permissions import Permission, Staff
-from console.search.meanings import Kind
+from console.search.meanings import MeaningKind
 
 # Of what one name finds, in one store.
 HITS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class SearchHit:
     """Something found: what it is called, without personal data, and its page. `note` are muted words after it."""
 
     label: str
@@ -20,15 +20,15 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchFound:
     """What one store has of it within the person's scope. `notices` say how far it looked, where not to the end."""
 
-    hits: tuple[Hit, ...] = ()
+    hits: tuple[SearchHit, ...] = ()
     notices: tuple[str, ...] = ()
 
 
 # From the value as it was recognised and who asks: bounded reads within the person's scope. Raises the store's errors.
-Find = Callable[[str, Staff], Found]
+Find = Callable[[str, Staff], SearchFound]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Finder:
 
     title: str
     permission: Permission
-    find: Mapping[Kind, Find] = field(default_factory=dict)
+    find: Mapping[MeaningKind, Find] = field(default_factory=dict)
 
 
 # From who asks to the country codes with which a national number may be meant, such as "+44": likeliest first.

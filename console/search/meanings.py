@@ -12,7 +12,7 @@ from enum import StrEnum
 from console.store.keys import PARTITION_KEY_BYTES
 
 
-class Kind(StrEnum):
+class MeaningKind(StrEnum):
     """A kind of identifier, in the words of the page."""
 
     PHONE = "a phone number"
@@ -36,8 +36,8 @@ class Kind(StrEnum):
 
 # Why what was recognised is not looked for.
 UNSEARCHED = {
-    Kind.MESSAGE: "You can only find a message within its thread. Open the thread, or look it up under Threads.",
-    Kind.THREAD_ID: (
+    MeaningKind.MESSAGE: "You can only find a message within its thread. Open the thread, or look it up under Threads.",
+    MeaningKind.THREAD_ID: (
         "You cannot search by a thread's own id alone. Search for its whole key, organisation#user#thread."
     ),
 }
@@ -47,7 +47,7 @@ UNSEARCHED = {
 class Meaning:
     """One thing that the typed text can be. `value` is it without what people type around it."""
 
-    kind: Kind
+    kind: MeaningKind
     value: str
 
 
@@ -122,31 +122,36 @@ def tidied(typed: str) -> str:
 def _meanings(text: str) -> Iterator[Meaning]:
     """The forms that are certain come first, and leave nothing to ask of what they cannot be."""
     if _EVENT.fullmatch(text):
-        yield Meaning(Kind.EVENT, text)
+        yield Meaning(MeaningKind.EVENT, text)
     elif _SESSION.fullmatch(text):
-        yield Meaning(Kind.SESSION, text.lower())
+        yield Meaning(MeaningKind.SESSION, text.lower())
     elif _SHA256.fullmatch(text):
-        yield Meaning(Kind.DIGEST, text.lower())
+        yield Meaning(MeaningKind.DIGEST, text.lower())
     elif _MESSAGE.fullmatch(text):
-        yield Meaning(Kind.MESSAGE, text)
+        yield Meaning(MeaningKind.MESSAGE, text)
     elif (prefixed := _prefixed(text)) is not None:
         yield prefixed
     elif text.count("#") >= _PARTS - 1 and not text.startswith("CHANNEL#"):
-        yield Meaning(Kind.CONVERSATION, text)
-        yield Meaning(Kind.THREAD, text)
+        yield Meaning(MeaningKind.CONVERSATION, text)
+        yield Meaning(MeaningKind.THREAD, text)
     elif (channel := _channel(text)) is not None:
         yield channel
     elif (address := _address(text)) is not None:
-        yield Meaning(Kind.EMAIL, address)
-        yield Meaning(Kind.CHANNEL_ID, address)
+        yield Meaning(MeaningKind.EMAIL, address)
+        yield Meaning(MeaningKind.CHANNEL_ID, address)
     elif (number := _number(text)) is not None:
-        yield Meaning(Kind.PHONE, number)
-        yield Meaning(Kind.CHANNEL_ID, number)
+        yield Meaning(MeaningKind.PHONE, number)
+        yield Meaning(MeaningKind.CHANNEL_ID, number)
     else:
         yield from _words(text)
 
 
-_PREFIXES = {"TENANT#": Kind.TENANT, "STAFF#": Kind.STAFF, "COMPANY#": Kind.COMPANY, "USER#": Kind.USER}
+_PREFIXES = {
+    "TENANT#": MeaningKind.TENANT,
+    "STAFF#": MeaningKind.STAFF,
+    "COMPANY#": MeaningKind.COMPANY,
+    "USER#": MeaningKind.USER,
+}
 
 
 def _prefixed(text: str) -> Meaning | None:
@@ -168,7 +173,7 @@ def _channel(text: str) -> Meaning | None:
     is_number = _SCHEME.match(text) and not _TOKEN_DIGEST.fullmatch(channel_id)
     if not text.startswith("CHANNEL#") and (kind not in _CHANNEL_TYPES or is_number):
         return None
-    return Meaning(Kind.CHANNEL, f"{kind}#{channel_id}")
+    return Meaning(MeaningKind.CHANNEL, f"{kind}#{channel_id}")
 
 
 def _address(text: str) -> str | None:
@@ -189,29 +194,29 @@ def _number(text: str) -> str | None:
 def _words(text: str) -> Iterator[Meaning]:
     """What only the stores can tell: ids are words of whoever made them."""
     if _UUID.fullmatch(text):
-        yield Meaning(Kind.CHANNEL_ID, text.lower())
+        yield Meaning(MeaningKind.CHANNEL_ID, text.lower())
     elif _HANDLE.fullmatch(text) or _SLACK.fullmatch(text):
-        yield Meaning(Kind.CHANNEL_ID, text)
+        yield Meaning(MeaningKind.CHANNEL_ID, text)
     if _REQUEST.fullmatch(text) or _UUID.fullmatch(text):
-        yield Meaning(Kind.REQUEST, text)
+        yield Meaning(MeaningKind.REQUEST, text)
     elif _THREAD.fullmatch(text):
-        yield Meaning(Kind.THREAD_ID, text)
+        yield Meaning(MeaningKind.THREAD_ID, text)
     if _FULL_NAME.fullmatch(text):
-        yield Meaning(Kind.STAFF, text.lower().replace(" ", "."))
+        yield Meaning(MeaningKind.STAFF, text.lower().replace(" ", "."))
     elif _WORD.fullmatch(text):
         yield from _ids(text)
     if _NAME.fullmatch(text) and not _UUID.fullmatch(text):
-        yield Meaning(Kind.NAME, text)
+        yield Meaning(MeaningKind.NAME, text)
 
 
 def _ids(text: str) -> Iterator[Meaning]:
     """A word is the id of whatever has one. Ids of tenants are in lower case, and typed as they are in a sentence."""
     if text == text.lower() and not _UUID.fullmatch(text):
-        yield Meaning(Kind.STAFF, text)
-    yield Meaning(Kind.TENANT, text)
+        yield Meaning(MeaningKind.STAFF, text)
+    yield Meaning(MeaningKind.TENANT, text)
     if text != text.lower() and not _SLACK.fullmatch(text):
-        yield Meaning(Kind.TENANT, text.lower())
-    yield Meaning(Kind.COMPANY, text)
-    yield Meaning(Kind.USER, text)
+        yield Meaning(MeaningKind.TENANT, text.lower())
+    yield Meaning(MeaningKind.COMPANY, text)
+    yield Meaning(MeaningKind.USER, text)
     if not _UUID.fullmatch(text) and not _SLACK.fullmatch(text):
-        yield Meaning(Kind.CHANNEL_ID, text)
+        yield Meaning(MeaningKind.CHANNEL_ID, text)

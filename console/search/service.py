@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from console.errors import ConsoleError, NotFound, TableMissing
 from console.permissions import Staff
-from console.search.finders import Find, Finder, Found, Hit, country_codes, finders
-from console.search.meanings import UNSEARCHED, Kind, Meaning, is_national, tried_with, with_code
+from console.search.finders import Find, Finder, SearchFound, SearchHit, country_codes, finders
+from console.search.meanings import UNSEARCHED, Meaning, MeaningKind, is_national, tried_with, with_code
 
 logger = logging.getLogger(__name__)
 
@@ -21,11 +21,11 @@ _pool = ThreadPoolExecutor(max_workers=24, thread_name_prefix="search")
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class HitGroup:
     """What one store has."""
 
     title: str
-    hits: tuple[Hit, ...] = ()
+    hits: tuple[SearchHit, ...] = ()
     notices: tuple[str, ...] = ()
 
 
@@ -34,13 +34,13 @@ class Results:
     """What was found. `groups` have hits; `quiet` are the stores that were asked and have nothing, `lines` what was not
     searched and why. `complete`: every store that is there has answered."""
 
-    groups: tuple[Group, ...] = ()
+    groups: tuple[HitGroup, ...] = ()
     quiet: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
     complete: bool = True
 
     @property
-    def hits(self) -> tuple[Hit, ...]:
+    def hits(self) -> tuple[SearchHit, ...]:
         """All of them, each page once."""
         return tuple({hit.url: hit for group in self.groups for hit in group.hits}.values())
 
@@ -65,30 +65,30 @@ def search(meanings: Sequence[Meaning], staff: Staff, deadline: float = DEADLINE
         hits = tuple({hit.url: hit for each in found for hit in each.hits}.values())
         notices = tuple(dict.fromkeys(notice for each in found for notice in each.notices))
         if hits:
-            groups.append(Group(title, hits, notices))
+            groups.append(HitGroup(title, hits, notices))
         else:
             lines += [f"{title}: {notice}" for notice in notices]
             quiet += [] if problems else [title]
     lines += [UNSEARCHED[meaning.kind] for meaning in meanings if meaning.kind in UNSEARCHED]
     lines += _refused(meanings, staff)
-    if not groups and any(meaning.kind is Kind.PHONE and is_national(meaning.value) for meaning in meanings):
+    if not groups and any(meaning.kind is MeaningKind.PHONE and is_national(meaning.value) for meaning in meanings):
         lines.append(tried_with(codes))
     return Results(tuple(groups), tuple(quiet), tuple(dict.fromkeys(lines)), complete)
 
 
 def _with_codes(meanings: Sequence[Meaning], staff: Staff) -> tuple[tuple[str, ...], Sequence[Meaning]]:
     """The country codes that a national number is tried with, and the meanings with those that this adds."""
-    national = [each for each in meanings if each.kind is Kind.PHONE and is_national(each.value)]
+    national = [each for each in meanings if each.kind is MeaningKind.PHONE and is_national(each.value)]
     try:
         codes = country_codes(staff) if national else ()
     except ConsoleError as error:
         logger.warning("Country codes could not be read: %s", type(error).__name__)
         codes = ()
-    added = [Meaning(Kind.PHONE, with_code(each.value, code)) for each in national for code in codes]
+    added = [Meaning(MeaningKind.PHONE, with_code(each.value, code)) for each in national for code in codes]
     return codes, [*meanings, *added]
 
 
-def _start(finder: Finder, meanings: Sequence[Meaning], staff: Staff) -> list[Future[Found]]:
+def _start(finder: Finder, meanings: Sequence[Meaning], staff: Staff) -> list[Future[SearchFound]]:
     return [
         _pool.submit(contextvars.copy_context().run, _asked, finder.find[meaning.kind], meaning.value, staff)
         for meaning in meanings
@@ -96,15 +96,15 @@ def _start(finder: Finder, meanings: Sequence[Meaning], staff: Staff) -> list[Fu
     ]
 
 
-def _asked(find: Find, value: str, staff: Staff) -> Found:
+def _asked(find: Find, value: str, staff: Staff) -> SearchFound:
     try:
         return find(value, staff)
     except NotFound:
         # Nothing there and nothing in scope are one answer.
-        return Found()
+        return SearchFound()
 
 
-def _gathered(title: str, futures: Sequence[Future[Found]]) -> tuple[list[Found], list[str], bool]:
+def _gathered(title: str, futures: Sequence[Future[SearchFound]]) -> tuple[list[SearchFound], list[str], bool]:
     """What the look-ups of one store found in time, a line on those that did not, and whether all have answered."""
     found, problems, answered = [], [], True
     for future in futures:
@@ -116,11 +116,11 @@ def _gathered(title: str, futures: Sequence[Future[Found]]) -> tuple[list[Found]
         else:
             answered = False
             future.cancel()
-            problems.append(f"{title}: {_in_words(title, error)}")
+            problems.append(f"{title}: {_describe(title, error)}")
     return found, problems, answered
 
 
-def _in_words(title: str, error: BaseException) -> str:
+def _describe(title: str, error: BaseException) -> str:
     if isinstance(error, TimeoutError):
         return "no answer in time. Search again, or look there."
     if isinstance(error, ConsoleError):
@@ -139,7 +139,7 @@ def _refused(meanings: Sequence[Meaning], staff: Staff) -> list[str]:
 
 def taken_for(meanings: Sequence[Meaning]) -> str:
     """What the typed text was taken for, in words; "" for nothing."""
-    kinds: list[Kind] = list(dict.fromkeys(meaning.kind for meaning in meanings))
+    kinds: list[MeaningKind] = list(dict.fromkeys(meaning.kind for meaning in meanings))
     if not kinds:
         return ""
     words = [kind.value for kind in kinds]

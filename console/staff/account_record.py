@@ -7,7 +7,7 @@ from datetime import datetime
 from console import clock
 from console.permissions import Scope, Staff, id_of
 from console.staff import second_factor
-from console.staff.directory import Deed, State, reason_against, state_of
+from console.staff.directory import AccountAction, AccountState, reason_against, state_of
 from console.staff.known_companies import KnownCompanies
 from console.staff.models import OPENID_CONNECT, StaffAccount
 
@@ -20,8 +20,8 @@ class AccountRecord:
 
     `scope` lists its companies and tenants in words; `unconfirmed` says that old entries may mean either.
     `link_expires_at` is of the last link to set a password that nobody used; `link_is_open` says whether it still
-    works. `tied`: the company's own sign-in has named the person already. `against` says why a deed cannot be done (""
-    if it can), by its name with underscores.
+    works. `tied`: the company's own sign-in has named the person already. `against` says why an action cannot be done
+    ("" if it can), by its name with underscores.
     """
 
     username: str
@@ -31,7 +31,7 @@ class AccountRecord:
     scope_label: str
     unconfirmed: bool
     time_zone: str
-    state: State
+    state: AccountState
     disabled_at: datetime | None
     company_sign_in: bool
     tied: bool
@@ -72,7 +72,7 @@ def record_of(account: StaffAccount, staff: Staff, known: KnownCompanies | None 
         updated_at=at(account.updated_at),
         is_own=account.username == staff.username,
         seen=account.updated_at,
-        against={deed.value.replace(" ", "_"): reason_against(deed, account, staff) for deed in Deed},
+        against={action.value.replace(" ", "_"): reason_against(action, account, staff) for action in AccountAction},
     )
 
 
@@ -96,7 +96,7 @@ def _entry_words(entry: str, known: KnownCompanies) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class AccountDifference:
     """One field of which the form says something else than is stored now."""
 
     label: str
@@ -104,7 +104,7 @@ class Difference:
     typed: str
 
 
-def differences(record: AccountRecord, typed: Mapping[str, str]) -> tuple[Difference, ...]:
+def differences(record: AccountRecord, typed: Mapping[str, str]) -> tuple[AccountDifference, ...]:
     """Where what was typed differs from what is stored; `typed` holds words by the fields' labels."""
     stored = {
         "Name": record.name,
@@ -112,4 +112,6 @@ def differences(record: AccountRecord, typed: Mapping[str, str]) -> tuple[Differ
         "Scope": ", ".join(record.scope),
         "Time zone": record.time_zone,
     }
-    return tuple(Difference(label, stored[label], words) for label, words in typed.items() if words != stored[label])
+    return tuple(
+        AccountDifference(label, stored[label], words) for label, words in typed.items() if words != stored[label]
+    )

@@ -15,7 +15,7 @@ from console.staff.models import RoleIndex, StaffAccount
 from console.store.errors import TransactionRefused
 from console.store.presence import index_ready
 from console.trail.actions import Action, staff_trail
-from console.trail.recording import Actor, Entry, build, write_with_entry
+from console.trail.recording import Actor, TrailEntry, build, write_with_entry
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +74,7 @@ def apply(
         changes.append(StaffAccount.epoch.add(1))
     as_seen = (StaffAccount.epoch == account.epoch) & (StaffAccount.updated_at == account.updated_at)
     condition = StaffAccount.username.exists() & as_seen
-    entry = build(Entry(staff_trail(account.username), action, actor, payload=dict(payload)), at)
+    entry = build(TrailEntry(staff_trail(account.username), action, actor, payload=dict(payload)), at)
 
     def write(other_admin: str = "") -> None:
         def add(writes: TransactWrite) -> None:

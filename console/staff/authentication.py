@@ -24,7 +24,7 @@ from console.staff.throttling import TooManyAttempts
 from console.store.calls import submit
 from console.trail import recording
 from console.trail.actions import SYSTEM_TRAIL, Action, Result, staff_trail
-from console.trail.recording import Actor, Entry, build, record_counted, record_where_possible
+from console.trail.recording import Actor, TrailEntry, build, record_counted, record_where_possible
 
 logger = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ def sign_in(username: str, password: str, visit: Visit) -> SignedIn | CodeNeeded
         _keep_hash(account, passwords.hash_password(password))
     if second_factor.is_on(account):
         # A stolen password leaves a trace, even if whoever has it goes no further.
-        record_once(Entry(staff_trail(account.username), Action.CODE_ASKED, VISITOR), VISITOR.name)
+        record_once(TrailEntry(staff_trail(account.username), Action.CODE_ASKED, VISITOR), VISITOR.name)
         return CodeNeeded(_pending(account))
     return SignedIn(account.username, begin(account, visit, sessions.PASSWORD))
 
@@ -146,7 +146,7 @@ def sign_out(staff: Staff) -> str:
     Raises the store's errors: then it still holds.
     """
     method = _method_of(staff.session_id) if oidc.is_configured() else ""
-    entry = Entry(staff_trail(staff.username), Action.SIGN_OUT, Actor.of(staff))
+    entry = TrailEntry(staff_trail(staff.username), Action.SIGN_OUT, Actor.of(staff))
     sessions.end(staff.session_id, build(entry, clock.now()))
     return method
 
@@ -158,7 +158,7 @@ def begin(account: StaffAccount, visit: Visit, method: str) -> str:
     """
     staff = account.as_staff()
     payload = {"browser": visit.label, "with": method}
-    entry = Entry(staff_trail(staff.username), Action.SIGN_IN, Actor.of(staff), payload=payload)
+    entry = TrailEntry(staff_trail(staff.username), Action.SIGN_IN, Actor.of(staff), payload=payload)
     token = sessions.start(
         account,
         build(entry, clock.now()),
@@ -182,7 +182,9 @@ def record_denial(staff: Staff, route: str, method: str, lacking: Collection[str
     payload = {"route": route, "method": method}
     lacks = f" lacks {' or '.join(sorted(lacking))}" if lacking else " may not"
     result = f"{Result.FAILED}: the role {staff.role.value}{lacks}"
-    entry = Entry(staff_trail(staff.username), Action.ACCESS_DENIED, Actor.of(staff), result=result, payload=payload)
+    entry = TrailEntry(
+        staff_trail(staff.username), Action.ACCESS_DENIED, Actor.of(staff), result=result, payload=payload
+    )
     try:
         record_counted(entry, f"{method} {route}")
     except ConsoleError as error:
@@ -190,7 +192,7 @@ def record_denial(staff: Staff, route: str, method: str, lacking: Collection[str
         logger.error("A refusal could not be recorded: %s", type(error).__name__)
 
 
-def record_once(entry: Entry, about: str) -> None:
+def record_once(entry: TrailEntry, about: str) -> None:
     """Write an entry unless this quarter of an hour has one of its action about the same."""
     try:
         recording.record_once(entry, about, QUARTER)
@@ -257,22 +259,22 @@ def _count(username: str, visit: Visit) -> None:
 def _record_failure(typed: str, account: StaffAccount | None, reason: str) -> None:
     result = f"{Result.FAILED}: {reason}"
     if account is not None:
-        record_where_possible(Entry(staff_trail(account.username), Action.SIGN_IN_FAILED, VISITOR, result=result))
+        record_where_possible(TrailEntry(staff_trail(account.username), Action.SIGN_IN_FAILED, VISITOR, result=result))
         return
-    _record_unknown(typed, Entry(SYSTEM_TRAIL, Action.SIGN_IN_FAILED, VISITOR, result=result))
+    _record_unknown(typed, TrailEntry(SYSTEM_TRAIL, Action.SIGN_IN_FAILED, VISITOR, result=result))
 
 
 def _record_throttled(typed: str) -> None:
     """Once in a quarter of an hour: in the account's trail, or among the names that nobody has."""
     account = find(typed)
-    entry = Entry(SYSTEM_TRAIL, Action.SIGN_IN_THROTTLED, VISITOR, result=f"{Result.FAILED}: too many attempts")
+    entry = TrailEntry(SYSTEM_TRAIL, Action.SIGN_IN_THROTTLED, VISITOR, result=f"{Result.FAILED}: too many attempts")
     if account is not None:
         record_once(replace(entry, trail=staff_trail(account.username)), VISITOR.name)
         return
     _record_unknown(typed, entry)
 
 
-def _record_unknown(typed: str, entry: Entry) -> None:
+def _record_unknown(typed: str, entry: TrailEntry) -> None:
     """What the trail keeps of a name that nobody has: enough to tell repeated ones apart, and no more.
 
     People type passwords into the name field.

@@ -32,7 +32,7 @@ NAMED = 10
 BEFORE_ALL, AFTER_ALL = "!", "~"
 
 
-class State(StrEnum):
+class AccountState(StrEnum):
     """How an account stands."""
 
     ENABLED = "enabled"
@@ -40,7 +40,7 @@ class State(StrEnum):
     DISABLED = "disabled"
 
 
-class Deed(StrEnum):
+class AccountAction(StrEnum):
     """What is done to an account behind a page that asks first."""
 
     DISABLE = "disable"
@@ -65,7 +65,7 @@ class AccountRow:
     companies: tuple[tuple[str, str], ...]
     more: int
     unconfirmed: bool
-    state: State
+    state: AccountState
     disabled_at: datetime | None
     second_factor: bool
     company_sign_in: bool
@@ -73,7 +73,7 @@ class AccountRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
+class AccountFilters:
     """What the list is narrowed to; empty values narrow nothing. `prefix` is the beginning of the username."""
 
     prefix: str = ""
@@ -131,37 +131,37 @@ def check_grant(scope: Scope, staff: Staff) -> None:
         )
 
 
-def reason_against(deed: Deed, account: StaffAccount, staff: Staff) -> str:
+def reason_against(action: AccountAction, account: StaffAccount, staff: Staff) -> str:
     """Why this administrator cannot do that to the account just now, in words; "" if they can."""
     if account.username == staff.username:
-        if deed in (Deed.DISABLE, Deed.ENABLE):
+        if action in (AccountAction.DISABLE, AccountAction.ENABLE):
             return "This is your own account. Only another administrator can disable it."
         return "This is your own account. Change your password, second factor and sessions on your account page."
-    if deed is Deed.PASSWORD and account.signs_in_with == OPENID_CONNECT:
+    if action is AccountAction.PASSWORD and account.signs_in_with == OPENID_CONNECT:
         return "This account uses company sign-in and has no password here."
-    if deed is Deed.PASSWORD and account.disabled:
+    if action is AccountAction.PASSWORD and account.disabled:
         return "This account is disabled. Enable it first."
-    if deed is Deed.ENABLE and not account.disabled:
+    if action is AccountAction.ENABLE and not account.disabled:
         return "This account is enabled."
-    if deed is Deed.SECOND_FACTOR and not second_factor.is_on(account):
+    if action is AccountAction.SECOND_FACTOR and not second_factor.is_on(account):
         return "This account has no second factor."
     return ""
 
 
-def check_deed(deed: Deed, account: StaffAccount, staff: Staff) -> None:
+def check_action(action: AccountAction, account: StaffAccount, staff: Staff) -> None:
     """Raise `Invalid` with the reason against, if there is one."""
-    if reason := reason_against(deed, account, staff):
+    if reason := reason_against(action, account, staff):
         raise Invalid(reason)
 
 
-def state_of(account: StaffAccount) -> State:
+def state_of(account: StaffAccount) -> AccountState:
     """How the account stands."""
     if account.disabled:
-        return State.DISABLED
-    return State.ENABLED if account.last_sign_in_at else State.NEVER
+        return AccountState.DISABLED
+    return AccountState.ENABLED if account.last_sign_in_at else AccountState.NEVER
 
 
-def read_page(staff: Staff, filters: Filters, cursor: str = "") -> DirectoryPage:
+def read_page(staff: Staff, filters: AccountFilters, cursor: str = "") -> DirectoryPage:
     """Accounts by username, 50 a page: one Query of the role index for each role, in parallel; up to four times that
     where a filter or the administrator's own scope leaves accounts out. Names of companies and tenants come on top.
 
@@ -217,7 +217,7 @@ def username_of(name: str) -> str:
     raise Invalid("No member of staff has that name. Enter a username or a name.")
 
 
-def _is_shown(account: StaffAccount, filters: Filters, staff: Staff) -> bool:
+def _is_shown(account: StaffAccount, filters: AccountFilters, staff: Staff) -> bool:
     if filters.state and state_of(account).value != filters.state:
         return False
     return account.username == staff.username or within(Scope.of(account.scope or []), staff)

@@ -14,7 +14,7 @@ from console.permissions import ALL, COMPANY, TENANT, Role, Scope, Staff, id_of
 from console.staff import directory
 from console.staff.account_record import scope_words
 from console.staff.checks import MAX_NAME, checked_display_name, checked_scope, checked_username
-from console.staff.directory import Filters, State
+from console.staff.directory import AccountFilters, AccountState
 from console.staff.known_companies import KnownCompanies
 from console.staff.models import OPENID_CONNECT, PASSWORD, StaffAccount
 from console.staff.own_forms import zone_choices
@@ -52,7 +52,7 @@ class DirectoryFilter(FilterForm):
     )
     state = forms.ChoiceField(
         required=False,
-        choices=[("", "Any"), *((each.value, each.value) for each in State)],
+        choices=[("", "Any"), *((each.value, each.value) for each in AccountState)],
         error_messages={"invalid_choice": "Choose one of the listed states."},
     )
 
@@ -71,10 +71,10 @@ class DirectoryFilter(FilterForm):
         """The valid filters that are set, as a URL has them."""
         return {name: value for name in self.fields if (value := self.chosen(name))}
 
-    def filters(self) -> Filters:
+    def filters(self) -> AccountFilters:
         """The filters for the reading."""
         values = self.values()
-        return Filters(values.get("name", ""), values.get("role", ""), values.get("state", ""))
+        return AccountFilters(values.get("name", ""), values.get("role", ""), values.get("state", ""))
 
 
 class _AnyOfMany(forms.MultipleChoiceField):

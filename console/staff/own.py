@@ -32,7 +32,7 @@ from console.staff.authentication import Visit
 from console.staff.models import OPENID_CONNECT, StaffAccount, StaffSession
 from console.store.calls import beside
 from console.trail.actions import Action, Result, staff_trail
-from console.trail.recording import Actor, Entry, build, record_where_possible
+from console.trail.recording import Actor, TrailEntry, build, record_where_possible
 
 # How long the QR code of a set-up that was not finished is good for.
 SET_UP_LASTS = timedelta(minutes=15)
@@ -199,7 +199,9 @@ def end_session(staff: Staff, reference: str) -> Ended:
         return Ended(method=authentication.sign_out(staff))
     try:
         browser = StaffSession.get(session_id, consistent_read=True).user_agent or session_list.UNKNOWN_BROWSER
-        entry = Entry(staff_trail(staff.username), Action.SESSION_ENDED, Actor.of(staff), payload={"browser": browser})
+        entry = TrailEntry(
+            staff_trail(staff.username), Action.SESSION_ENDED, Actor.of(staff), payload={"browser": browser}
+        )
         sessions.end_of(staff.username, session_id, build(entry, clock.now()))
     except NotFound as error:
         raise NotApplicable("That session has already ended.") from error
@@ -253,7 +255,7 @@ def _check_password(account: StaffAccount, current: str, visit: Visit, wanted: A
     if not correct:
         actor = Actor.of(account.as_staff())
         result = f"{Result.FAILED}: wrong password"
-        record_where_possible(Entry(staff_trail(account.username), wanted, actor, result=result))
+        record_where_possible(TrailEntry(staff_trail(account.username), wanted, actor, result=result))
         raise WrongPassword("That is not your current password.")
     throttling.forgive(account.username, visit.address, browser=visit.known_as)
 

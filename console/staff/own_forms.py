@@ -137,11 +137,11 @@ def _by_region(hour: datetime) -> tuple[tuple[str, tuple[tuple[str, str], ...]],
             continue
         if region not in groups or not place:
             region, place = OTHER, name
-        groups[region].append((name, f"{_place_in_words(place)} ({_offset(zone, hour)})"))
+        groups[region].append((name, f"{_format_place(place)} ({_offset(zone, hour)})"))
     return tuple((region, tuple(sorted(zones, key=lambda zone: zone[1]))) for region, zones in groups.items() if zones)
 
 
-def _place_in_words(place: str) -> str:
+def _format_place(place: str) -> str:
     """`Argentina/Buenos_Aires` as "Buenos Aires, Argentina": what people look for comes first."""
     return ", ".join(reversed(place.replace("_", " ").split("/")))
 

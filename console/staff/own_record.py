@@ -35,7 +35,7 @@ def load(staff: Staff) -> OwnAccount:
     """One's own account. Raises the store's errors; sessions that cannot be listed are a notice."""
     account = accounts.get(staff.username)
     return OwnAccount(
-        scope=_scope_in_words(staff),
+        scope=_describe_scope(staff),
         has_password=account.signs_in_with != OPENID_CONNECT,
         has_second_factor=second_factor.is_on(account),
         needs_second_factor=second_factor.is_required(staff.role.value),
@@ -46,7 +46,7 @@ def load(staff: Staff) -> OwnAccount:
     )
 
 
-def _scope_in_words(staff: Staff) -> tuple[str, ...]:
+def _describe_scope(staff: Staff) -> tuple[str, ...]:
     if staff.scope.everything or staff.scope.is_empty:
         return ()
     # Few roles may know tenants by name: an id without one is not said to be unknown.

@@ -27,7 +27,7 @@ from console.staff.codes import ALPHABET, GROUP_LENGTH, new_code
 from console.staff.models import StaffAccount
 from console.store.errors import ConditionFailed, TransactionRefused
 from console.trail.actions import Action, staff_trail
-from console.trail.recording import Actor, Entry, build, write_with_entry
+from console.trail.recording import Actor, TrailEntry, build, write_with_entry
 
 # What `verify` answers; "" for a code that opens nothing.
 CODE, RECOVERY_CODE = "code", "recovery code"
@@ -206,7 +206,7 @@ def _use_recovery_code(account: StaffAccount, code: str) -> bool:
         return False
     left = codes_left(account) - 1
     actor = Actor.of(account.as_staff())
-    entry = Entry(staff_trail(account.username), Action.RECOVERY_CODE_USED, actor, payload={"codes_left": left})
+    entry = TrailEntry(staff_trail(account.username), Action.RECOVERY_CODE_USED, actor, payload={"codes_left": left})
     actions: list[UpdateAction] = [StaffAccount.recovery_codes.delete({digest})]
     is_unused = StaffAccount.username.exists() & StaffAccount.recovery_codes.contains(digest)
     try:

@@ -23,7 +23,7 @@ from console.staff.checks import check_time_zone, checked_display_name, checked_
 from console.staff.models import OPENID_CONNECT, PASSWORD, StaffAccount
 from console.store.errors import TransactionRefused
 from console.trail.actions import Action, staff_trail
-from console.trail.recording import Actor, Entry, build, write_with_entry
+from console.trail.recording import Actor, TrailEntry, build, write_with_entry
 
 logger = logging.getLogger(__name__)
 
@@ -130,7 +130,7 @@ def _save_new(account: StaffAccount, actor: Actor, also: Callable[[TransactWrite
     payload = {"role": account.role, "scope": account.scope, "time_zone": account.time_zone}
     if account.signs_in_with != PASSWORD:
         payload["signs_in_with"] = account.signs_in_with
-    entry = build(Entry(staff_trail(account.username), Action.STAFF_CREATED, actor, payload=payload), clock.now())
+    entry = build(TrailEntry(staff_trail(account.username), Action.STAFF_CREATED, actor, payload=payload), clock.now())
 
     def add(writes: TransactWrite) -> None:
         writes.save(account, condition=StaffAccount.username.does_not_exist())
@@ -176,15 +176,15 @@ def change(
         return account
     if "time_zone" in changed:
         check_time_zone(changed["time_zone"])
-    told = [name for name in changed if name != "display_name"]
+    recorded = [name for name in changed if name != "display_name"]
     actions: list[UpdateAction] = [getattr(StaffAccount, name).set(value) for name, value in changed.items()]
     of_access = not changed.keys().isdisjoint({"role", "scope"})
     ends_link = of_access and bool(account.password_link_hash)
     if ends_link:
         actions += password_links.ending()
     payload: dict[str, Any] = {"changed": ", ".join([*changed, *(["password link ended"] if ends_link else [])])}
-    if told:
-        payload |= {"from": {name: stored[name] for name in told}, "to": {name: changed[name] for name in told}}
+    if recorded:
+        payload |= {"from": {name: stored[name] for name in recorded}, "to": {name: changed[name] for name in recorded}}
     after = stored | changed
     return apply(
         account,
@@ -282,14 +282,14 @@ def enable(account: str | StaffAccount, *, actor: Actor) -> StaffAccount:
 def end_sessions(account: str | StaffAccount, *, actor: Actor) -> None:
     """Sign an account out everywhere. Raises `NotFound`."""
     account = _current(account)
-    entry = Entry(staff_trail(account.username), Action.SESSIONS_ENDED, actor)
+    entry = TrailEntry(staff_trail(account.username), Action.SESSIONS_ENDED, actor)
     sessions.end_all(account.username, build(entry, clock.now()))
 
 
 def end_session(account: str | StaffAccount, session_id: str, *, actor: Actor) -> None:
     """Sign an account out of one browser. Raises `NotFound`, in words, if that session is over."""
     account = _current(account)
-    entry = Entry(staff_trail(account.username), Action.SESSION_ENDED, actor)
+    entry = TrailEntry(staff_trail(account.username), Action.SESSION_ENDED, actor)
     sessions.end_of(account.username, session_id, build(entry, clock.now()))
 
 

@@ -76,13 +76,13 @@ def forget_absent() -> None:
     _absent.clear()
 
 
-_told: set[str] = set()
+_reported: set[str] = set()
 
 
 def _log_once(detail: str, reason: str) -> None:
     """What stays as it is until somebody sets it right is told once by each worker."""
-    if detail not in _told:
-        _told.add(detail)
+    if detail not in _reported:
+        _reported.add(detail)
         logger.error("%s (%s)", detail, reason)
 
 

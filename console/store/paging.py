@@ -31,7 +31,7 @@ RESTARTED = "That page no longer exists. This is the first page."
 
 
 @dataclass(frozen=True, slots=True)
-class Source(Generic[M]):
+class PageSource(Generic[M]):
     """Where a list's rows come from: one partition of a table or index, in one order.
 
     `ranges` bound the sort key from low to high, both included, and are read one after the other; none: the whole
@@ -107,7 +107,7 @@ class _Position:
         return seal_cursor([self.key, self.number, self.back], *binding)
 
 
-def read_page(source: Source[M], username: str, cursor: str = "", size: int = PAGE_SIZE) -> PageRead[M]:
+def read_page(source: PageSource[M], username: str, cursor: str = "", size: int = PAGE_SIZE) -> PageRead[M]:
     """One page of a list. A cursor of another list, person or time gives the first page. Raises the store's errors."""
     binding = source.bound_to(username)
     start = _unsealed(cursor, source, binding)
@@ -136,7 +136,7 @@ def read_page(source: Source[M], username: str, cursor: str = "", size: int = PA
     )
 
 
-def read_neighbour(source: Source[M], item: M, *, back: bool) -> M | None:
+def read_neighbour(source: PageSource[M], item: M, *, back: bool) -> M | None:
     """The row after an item of the list, or before it; None at the end (or beyond the budget of reads).
 
     None too when the item lacks a key of the list's index, or lies in another partition or in none of its ranges.
@@ -151,11 +151,11 @@ def read_neighbour(source: Source[M], item: M, *, back: bool) -> M | None:
     return next(iter(read.items), None)
 
 
-def _limit(source: Source[M], size: int) -> int:
+def _limit(source: PageSource[M], size: int) -> int:
     return size + 1 if source.keep is None else max(size + 1, FILTERED_LIMIT)
 
 
-def _unsealed(cursor: str, source: Source[M], binding: tuple[str, ...]) -> _Position | None:
+def _unsealed(cursor: str, source: PageSource[M], binding: tuple[str, ...]) -> _Position | None:
     data = unseal_cursor(cursor, *binding) if cursor else None
     match data:
         case [dict() | None as key, int() as number, bool() as back] if number < max(1, len(source.ranges)):
@@ -163,7 +163,7 @@ def _unsealed(cursor: str, source: Source[M], binding: tuple[str, ...]) -> _Posi
     return None
 
 
-def _read(source: Source[M], start: _Position, wanted: int, limit: int) -> tuple[Stretch[M], int]:
+def _read(source: PageSource[M], start: _Position, wanted: int, limit: int) -> tuple[Stretch[M], int]:
     """What lies behind a position, within the budget of reads; and how many rows the reader may see were looked at."""
     now = clock.now()
     names = (*source.attributes, *key_names(source.model, source.index), source.ttl_attribute)
@@ -194,12 +194,12 @@ def _read(source: Source[M], start: _Position, wanted: int, limit: int) -> tuple
     return read_on(read, start, wanted, READS_PER_PAGE), looked_at
 
 
-def _is_shown(source: Source[M], item: M, now: datetime) -> bool:
+def _is_shown(source: PageSource[M], item: M, now: datetime) -> bool:
     """Whether the reader may see an item at all, whatever the filter says."""
     return (source.with_expired or not clock.is_expired(item.plain(source.ttl_attribute), now)) and source.visible(item)
 
 
-def _condition(source: Source[M], number: int) -> Condition | None:
+def _condition(source: PageSource[M], number: int) -> Condition | None:
     if not source.ranges:
         return None
     low, high = source.ranges[number]
@@ -207,12 +207,12 @@ def _condition(source: Source[M], number: int) -> Condition | None:
     return attribute == low if low == high else attribute.between(low, high)
 
 
-def _next_range(source: Source[M], at: _Position) -> _Position | None:
+def _next_range(source: PageSource[M], at: _Position) -> _Position | None:
     number = at.number + (-1 if at.back else 1)
     return _Position(None, number, at.back) if 0 <= number < len(source.ranges) else None
 
 
-def _range_of(source: Source[M], item: M) -> int | None:
+def _range_of(source: PageSource[M], item: M) -> int | None:
     if not source.ranges:
         return 0
     value = item.plain(source.sort_attribute)

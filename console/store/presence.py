@@ -1,8 +1,8 @@
-"""Which tables and indexes are there, remembered for a minute, for pages that do without the absent ones.
+"""Which tables and indexes are there, cached for a minute, for pages that do without the absent ones.
 
 An index that projects less than pages ask of it counts as absent: DynamoDB refuses to read from it what it lacks.
 
-A DescribeTable that fails says nothing about the table: it is never taken for "absent", and never remembered.
+A DescribeTable that fails says nothing about the table: it is never taken for "absent", and never cached.
 """
 
 import threading
@@ -25,9 +25,9 @@ _seen: dict[str, tuple[float, Indexes | None]] = {}
 def missing_tables(keys: Collection[str]) -> frozenset[str]:
     """Those of these registry keys whose tables are not there (or not ready yet). One DescribeTable each a minute.
 
-    Raises `StoreUnavailable` or `Throttled` when DynamoDB gives no answer for a table that is not remembered.
+    Raises `StoreUnavailable` or `Throttled` when DynamoDB gives no answer for a table that is not cached.
     """
-    stale = [key for key in keys if _remembered(table_name(key)) is None]
+    stale = [key for key in keys if _cached(table_name(key)) is None]
     found = parallel(*(lambda key=key: table_ready(key) for key in stale)) if stale else []
     fresh = dict(zip(stale, found, strict=True))
     return frozenset(key for key in keys if not (fresh[key] if key in fresh else table_ready(key)))
@@ -75,7 +75,7 @@ def forget() -> None:
     forget_absent()
 
 
-def _remembered(name: str) -> tuple[float, Indexes | None] | None:
+def _cached(name: str) -> tuple[float, Indexes | None] | None:
     with _lock:
         entry = _seen.get(name)
     return entry if entry is not None and time.monotonic() - entry[0] < REMEMBER_SECONDS else None
@@ -83,7 +83,7 @@ def _remembered(name: str) -> tuple[float, Indexes | None] | None:
 
 def _indexes(table_key: str) -> Indexes | None:
     name = table_name(table_key)
-    entry = _remembered(name)
+    entry = _cached(name)
     if entry is None:
         entry = (time.monotonic(), _describe(table_key))
         with _lock:

@@ -87,16 +87,16 @@ def day(value: datetime | None, staff: Staff | None = None) -> str:
 @register.filter
 def ago(value: datetime | None) -> SafeString | str:
     """How long since: `12 min`, kept fresh by the browser."""
-    return "unknown" if value is None else _time(value, clock.in_words(clock.now() - value), relative=True)
+    return "unknown" if value is None else _time(value, clock.format_span(clock.now() - value), relative=True)
 
 
 @register.filter
 def until(value: datetime | None) -> SafeString | str:
     """How long until: `26 days`."""
-    return "unknown" if value is None else _time(value, clock.in_words(value - clock.now()))
+    return "unknown" if value is None else _time(value, clock.format_span(value - clock.now()))
 
 
 @register.filter
 def span(value: timedelta | None) -> str:
     """A length of time in words: `3 h 12 min`; a dash for none."""
-    return "–" if value is None else clock.in_words(value)
+    return "–" if value is None else clock.format_span(value)

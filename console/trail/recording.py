@@ -55,7 +55,7 @@ COMMAND_LINE = Actor("command-line", "operator")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TrailEntry:
     """What is to be recorded. `payload` is redacted before it is written; it should hold no free text of customers."""
 
     trail: str
@@ -79,7 +79,7 @@ def sort_key(at: datetime, action_id: str) -> str:
     return f"{clock.to_iso(at)}#{action_id}"
 
 
-def build(entry: Entry, at: datetime) -> AuditEntry:
+def build(entry: TrailEntry, at: datetime) -> AuditEntry:
     """The item of an entry, not yet written: for transactions that hold it."""
     action_id = entry.action_id or new_action_id()
     return AuditEntry(
@@ -100,7 +100,7 @@ def build(entry: Entry, at: datetime) -> AuditEntry:
     )
 
 
-def record(entry: Entry, at: datetime | None = None) -> str:
+def record(entry: TrailEntry, at: datetime | None = None) -> str:
     """Write one entry and return its `ts_action_id`. Raises the store's errors: no entry, no action."""
     item = build(entry, at or clock.now())
     # The key holds a fresh id, so that a put repeated after a lost answer only writes the same again.
@@ -108,7 +108,7 @@ def record(entry: Entry, at: datetime | None = None) -> str:
     return str(item.ts_action_id)
 
 
-def record_where_possible(entry: Entry) -> None:
+def record_where_possible(entry: TrailEntry) -> None:
     """Write one entry, if this environment has a trail at all: for what must go on without one, such as signing in."""
     try:
         record(entry)
@@ -147,28 +147,28 @@ def read_only_reason() -> str:
     return ""
 
 
-def record_once(entry: Entry, about: str, period: timedelta, at: datetime | None = None) -> bool:
+def record_once(entry: TrailEntry, about: str, period: timedelta, at: datetime | None = None) -> bool:
     """Write an entry unless its trail has one of its action about the same in this period; False if it has.
 
     The key is deterministic (where the period began, the action and `about`), so that two requests at once make one
     entry; when it was is in the payload. `period` divides a day.
     """
     moment = at or clock.now()
-    told = _of_period(entry, about, moment)
+    current = _of_period(entry, about, moment)
     try:
-        build(told, clock.floored(moment, period)).save(condition=AuditEntry.conversation_id.does_not_exist())
+        build(current, clock.floored(moment, period)).save(condition=AuditEntry.conversation_id.does_not_exist())
     except ConditionFailed:
         return False
     return True
 
 
-def _of_period(entry: Entry, about: str, at: datetime) -> Entry:
+def _of_period(entry: TrailEntry, about: str, at: datetime) -> TrailEntry:
     """The entry as the only one about that in its period."""
     action_id = f"{entry.action.value}.{about}"
     return replace(entry, action_id=action_id, payload={**entry.payload, "at": clock.to_iso(at)})
 
 
-def record_counted(entry: Entry, about: str) -> None:
+def record_counted(entry: TrailEntry, about: str) -> None:
     """Write an entry, or count it on the one that its trail has of its action about the same in this minute.
 
     So that whoever repeats something leaves one entry a minute and a number (`times`), not a trail full of it. One
@@ -177,16 +177,16 @@ def record_counted(entry: Entry, about: str) -> None:
     """
     at = clock.now()
     counted = build(_of_period(entry, about, at), clock.floored(at, MINUTE))
-    told = [
+    stored = [
         (each, value)
         for name, each in AuditEntry.get_attributes().items()
         if (value := getattr(counted, name)) is not None and not (each.is_hash_key or each.is_range_key)
     ]
-    first = [each.set(each | value) for each, value in told]
+    first = [each.set(each | value) for each, value in stored]
     counted.update(actions=[*first, AuditEntry.times.set((AuditEntry.times | 0) + 1)])
 
 
-def record_once_an_hour(entry: Entry, at: datetime | None = None) -> bool:
+def record_once_an_hour(entry: TrailEntry, at: datetime | None = None) -> bool:
     """As `record_once`, for each actor and hour. What was `shown` redacted does not stand for what is shown raw."""
     shown = entry.payload.get("shown", "raw")
     about = entry.actor.name if shown == "raw" else f"{shown}:{entry.actor.name}"

@@ -59,12 +59,12 @@ def _head(stored: Any) -> str:
     return next((value for value in values if isinstance(value, str)), "")
 
 
-def _reason_in(told: dict[str, Any]) -> str:
+def _reason_in(payload: dict[str, Any]) -> str:
     """The reason in a redacted map whose outcome is known: what is named so first, then all else with its name."""
     heads: list[str] = []
     reasons: list[str] = []
     others: list[str] = []
-    for name, value in told.items():
+    for name, value in payload.items():
         words = tail(value) if isinstance(value, dict | list) else text_of(value)
         if value in (None, ""):
             continue

@@ -20,7 +20,7 @@ AGENT = "hand_off_agent"
 TAKEN_AT = "hand_off_taken_at"
 NOTE = "hand_off_note"
 WANTED = "hand_off_wanted"
-STAMP = "hand_off_action_id"
+LAST_ACTION = "hand_off_action_id"
 QUEUE = "gsi_hand_off_queue"
 
 # What an item no longer has once the AI has it again.
@@ -43,7 +43,7 @@ ATTRIBUTES = (
     TAKEN_AT,
     NOTE,
     WANTED,
-    STAMP,
+    LAST_ACTION,
     QUEUE,
 )
 
@@ -65,7 +65,7 @@ def text(value: str) -> dict[str, Any]:
 def effect_of(intent: Intent, by: str, at: datetime, stored: Raw, *, reason: str = "", note: str = "") -> Expression:
     """The table of effects (data model, section 4). `by` is who acts, `stored` the item as read just before."""
     now = clock.to_iso(at)
-    change = Expression({STAMP: text(intent.action_id), "updated_at": text(now)})
+    change = Expression({LAST_ACTION: text(intent.action_id), "updated_at": text(now)})
     change.values[WANTED] = {"BOOL": intent.action is not HandOffAction.HAND_BACK}
     held, waiting = text(held_in(intent.company_id)), text(waiting_in(intent.company_id))
     if note:
@@ -118,24 +118,26 @@ def _keep_timer(change: Expression, intent: Intent, now: str, stored: Raw) -> No
 
 def update_of(intent: Intent, change: Expression, stored: Raw) -> dict[str, Any]:
     """The UpdateItem of an action: everything as seen, nothing but named attributes written."""
-    conditions = as_seen(intent.flag_seen, intent.agent_seen, intent.stamp_seen, stored)
+    conditions = as_seen(intent.flag_seen, intent.agent_seen, intent.last_action_seen, stored)
     return update_item(intent.primary_channel, intent.conversation_id, change, conditions)
 
 
-def as_seen(flag: bool, agent: str, stamp: str, stored: Raw) -> "Conditions":
-    """On condition that nobody acted since: flag, holder and stamp are as seen."""
+def as_seen(flag: bool, agent: str, last_action: str, stored: Raw) -> "Conditions":
+    """On condition that nobody acted since: flag, holder and last action are as seen."""
     conditions = Conditions()
     conditions.flag(flag, stored)
     conditions.text(AGENT, agent, stored)
-    conditions.text(STAMP, stamp, stored)
+    conditions.text(LAST_ACTION, last_action, stored)
     return conditions
 
 
-def fence_of(primary_channel: str, conversation_id: str, stamp: str, fence_id: str, stored: Raw) -> dict[str, Any]:
-    """The UpdateItem that replaces the stamp and nothing else, so that a late packet of an action finds it moved."""
+def fence_of(
+    primary_channel: str, conversation_id: str, last_action: str, fence_id: str, stored: Raw
+) -> dict[str, Any]:
+    """The UpdateItem that replaces the last action and nothing else: a late write of an action then finds it moved."""
     conditions = Conditions()
-    conditions.text(STAMP, stamp, stored)
-    return update_item(primary_channel, conversation_id, Expression({STAMP: text(fence_id)}), conditions)
+    conditions.text(LAST_ACTION, last_action, stored)
+    return update_item(primary_channel, conversation_id, Expression({LAST_ACTION: text(fence_id)}), conditions)
 
 
 def text_in(stored: Raw, attribute: str) -> str:
@@ -148,9 +150,9 @@ def reason_in(stored: Raw) -> str:
     return str(plain(stored[REASON]) or "") if REASON in stored else ""
 
 
-def stamp_of(stored: Raw) -> str:
+def last_action_of(stored: Raw) -> str:
     """Id of the console's last action on an item, "" for none."""
-    return text_in(stored, STAMP)
+    return text_in(stored, LAST_ACTION)
 
 
 class Conditions:

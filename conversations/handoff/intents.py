@@ -35,8 +35,8 @@ class HandOffAction(StrEnum):
 class Intent:
     """One rendered form: what the person saw, and the id by which a second submission finds the first.
 
-    `requested_seen` is since when a human was wanted as shown (ISO, "" for unknown); `stamp_seen` is the id of the
-    console's last action on the conversation ("" for none).
+    `requested_seen` is since when a human was wanted as shown (ISO, "" for unknown); `last_action_seen` is the id of
+    the console's last action on the conversation ("" for none).
     """
 
     action: HandOffAction
@@ -46,7 +46,7 @@ class Intent:
     action_id: str
     flag_seen: bool
     agent_seen: str
-    stamp_seen: str
+    last_action_seen: str
     requested_seen: str
 
 
@@ -83,7 +83,7 @@ def intent_for(action: HandOffAction, item: Conversation, hand_off: HandOff) -> 
         action_id=new_action_id(),
         flag_seen=hand_off.flag,
         agent_seen=hand_off.agent,
-        stamp_seen=hand_off.action_id,
+        last_action_seen=hand_off.action_id,
         requested_seen="" if hand_off.requested_at is None else clock.to_iso(hand_off.requested_at),
     )
 

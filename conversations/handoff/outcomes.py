@@ -9,7 +9,7 @@ from console import clock
 from console.errors import Conflict
 from console.trail.actions import Action
 from conversations.handoff.intents import HandOffAction, Intent
-from conversations.handoff.settling import Link
+from conversations.handoff.resolution import ChainLink
 from conversations.models import Conversation
 from conversations.reading import hand_off_of
 from conversations.records import HandOff
@@ -30,7 +30,7 @@ _DID: dict[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class HandOffOutcome:
     """An action that took effect. `hand_off` is the state now; `replayed`: this form had done it before."""
 
     action: HandOffAction
@@ -65,11 +65,11 @@ class LostRace(Conflict):
 
 
 def lost_race(
-    intent: Intent, item: Conversation, links: Mapping[str, Link], *, loser: str = "", time_zone: str = "UTC"
+    intent: Intent, item: Conversation, links: Mapping[str, ChainLink], *, loser: str = "", time_zone: str = "UTC"
 ) -> LostRace:
     """Say who was first. `item` as stored now, `links` the actions of its trail by id (none where nobody acted)."""
     hand_off = hand_off_of(item)
-    winner = _latest_action(hand_off.action_id, intent.stamp_seen, links)
+    winner = _latest_action(hand_off.action_id, intent.last_action_seen, links)
     if winner is None:
         return _lost_to_the_platform(intent, item, hand_off, time_zone)
     when = _when(winner.at, time_zone)
@@ -80,15 +80,15 @@ def lost_race(
     return LostRace(message, winner.actor, winner.at, hand_off)
 
 
-def _latest_action(stamp: str, seen: str, links: Mapping[str, Link]) -> Link | None:
+def _latest_action(last_action: str, seen: str, links: Mapping[str, ChainLink]) -> ChainLink | None:
     """The last action of a person since what was seen; fences change nothing that people see."""
     visited = set()
-    while stamp and stamp != seen and stamp in links and stamp not in visited:
-        visited.add(stamp)
-        link = links[stamp]
+    while last_action and last_action != seen and last_action in links and last_action not in visited:
+        visited.add(last_action)
+        link = links[last_action]
         if link.action_type in _DID:
             return link
-        stamp = link.previous
+        last_action = link.previous
     return None
 
 

@@ -1,11 +1,11 @@
 """The order of writes of one action (data model, section 4), so that no flip lacks its trail and no retry doubles it.
 
 1. `begin`: one transaction over our own records, the idempotency record and the trail entry, both pending;
-2. `packets.send`: the one conditional UpdateItem on the conversation, never in a transaction;
+2. `writes.send`: the one conditional UpdateItem on the conversation, never in a transaction;
 3. `close`: the result on both records, once, on condition that they are pending.
 
-An action may send more than one packet: a form submitted twice, or a retry after a lost answer. Each packet beyond the
-first is announced in the record's `attempts`, so that "refused" is final only where no other packet can still arrive.
+An action may send more than one write: a form submitted twice, or a retry after a lost answer. Each write beyond the
+first is announced in the record's `attempts`, so that "refused" is final only where no other write can still arrive.
 """
 
 import hashlib
@@ -24,10 +24,10 @@ from console.store.connection import call
 from console.store.errors import ConditionFailed, TransactionRefused
 from console.trail.actions import Action, Result, conversation_trail, outcome
 from console.trail.models import AuditEntry, IdempotencyRecord
-from console.trail.recording import Actor, Entry, build
+from console.trail.recording import Actor, TrailEntry, build
 from conversations.handoff.effects import Raw, text
-from conversations.handoff.packets import retried
 from conversations.handoff.processing import is_processing, reason_digest, status_in
+from conversations.handoff.writes import retried
 from conversations.reading import reference_of
 
 logger = logging.getLogger(__name__)
@@ -37,7 +37,7 @@ READ_ONLY = "This environment has no trail tables, so nothing can be changed."
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class HandOffAct:
     """An action about to be carried out. `seen` is what it was based on; only its hash is stored.
 
     `item` is the conversation as read just before: what a service at work on it then may write back later.
@@ -61,7 +61,7 @@ class Act:
 
     def entry(self, at: datetime, result: str) -> AuditEntry:
         """Its entry in the trail, not yet written."""
-        told = Entry(
+        told = TrailEntry(
             trail=conversation_trail(self.conversation_id),
             action=self.action,
             actor=self.actor,
@@ -76,7 +76,7 @@ class Act:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedAction:
     """An action's records as stored. `attempts`: how many times it was, or is about to be, sent."""
 
     event_id: str
@@ -97,7 +97,7 @@ def event_key(conversation_id: str, action_id: str) -> str:
     return f"act:hand_off:{conversation_id}:{action_id}"
 
 
-def begin(act: Act, at: datetime) -> tuple[Recorded, bool]:
+def begin(act: HandOffAct, at: datetime) -> tuple[RecordedAction, bool]:
     """Write both records, pending; or find those of an earlier submission. Returns them, and whether they are new.
 
     Raises `TableMissing` before anything is written where a table of the trail is absent, `Throttled`,
@@ -121,7 +121,7 @@ def begin(act: Act, at: datetime) -> tuple[Recorded, bool]:
     return recorded_of(record.serialize()), True
 
 
-def record_of(act: Act, entry: AuditEntry, at: datetime) -> IdempotencyRecord:
+def record_of(act: HandOffAct, entry: AuditEntry, at: datetime) -> IdempotencyRecord:
     """Its idempotency record, pending, as table A of the middleware's schema: the hash in place of the content."""
     seen = json.dumps([act.action, act.actor.name, act.conversation_id, act.action_id, act.seen], sort_keys=True)
     normalised = seen.encode("utf-8", "surrogatepass")
@@ -150,8 +150,8 @@ def record_of(act: Act, entry: AuditEntry, at: datetime) -> IdempotencyRecord:
     )
 
 
-def announce_resend(recorded: Recorded, at: datetime) -> Recorded | None:
-    """Say in the record that another packet is about to be sent; None if the action was closed meanwhile."""
+def announce_resend(recorded: RecordedAction, at: datetime) -> RecordedAction | None:
+    """Say in the record that another write is about to be sent; None if the action was closed meanwhile."""
     update = {
         "TableName": table_name("IDEMPOTENCY"),
         "Key": {"event_id": text(recorded.event_id)},
@@ -172,8 +172,8 @@ def announce_resend(recorded: Recorded, at: datetime) -> Recorded | None:
     return recorded_of(answer["Attributes"])
 
 
-def close(recorded: Recorded, result: str, at: datetime, *, only_packet: bool = False) -> bool:
-    """Write the result on both records, if they are pending; `only_packet`: and if no other was announced.
+def close(recorded: RecordedAction, result: str, at: datetime, *, only_write: bool = False) -> bool:
+    """Write the result on both records, if they are pending; `only_write`: and if no other was announced.
 
     Returns whether it is this result that was written. Raises the store's errors.
     """
@@ -181,14 +181,14 @@ def close(recorded: Recorded, result: str, at: datetime, *, only_packet: bool = 
     record = _settle("IDEMPOTENCY", {"event_id": text(recorded.event_id)}, "status", status, touched=now)
     entry_key = {"conversation_id": text(recorded.trail), "ts_action_id": text(recorded.sort_key)}
     entry = _settle("AUDIT", entry_key, "result", result)
-    if only_packet:
+    if only_write:
         record["ConditionExpression"] += " AND attempts = :one"
         record["ExpressionAttributeValues"][":one"] = {"N": "1"}
     updates = [{"Update": record}, {"Update": entry}]
     try:
         retried(lambda: call("TransactWriteItems", TransactItems=updates))
     except TransactionRefused as refused:
-        return not only_packet and _close_what_is_left([record, entry], refused)
+        return not only_write and _close_what_is_left([record, entry], refused)
     return True
 
 
@@ -208,15 +208,15 @@ def _close_what_is_left(updates: list[dict[str, Any]], refused: TransactionRefus
     return True
 
 
-def close_quietly(recorded: Recorded, result: str, *, only_packet: bool = False) -> None:
+def close_quietly(recorded: RecordedAction, result: str, *, only_write: bool = False) -> None:
     """`close` for an action whose outcome is certain already: what fails here is settled later by `reconcile`."""
     try:
-        close(recorded, result, clock.now(), only_packet=only_packet)
+        close(recorded, result, clock.now(), only_write=only_write)
     except ConsoleError as error:
         logger.warning("A hand-off action stays pending until it is reconciled: %s", type(error).__name__)
 
 
-def lookup(event_id: str) -> Recorded | None:
+def lookup(event_id: str) -> RecordedAction | None:
     """The idempotency record of a hand-off action, strongly consistent, or None."""
     try:
         return recorded_of(IdempotencyRecord.get(event_id, consistent_read=True).raw)
@@ -224,10 +224,10 @@ def lookup(event_id: str) -> Recorded | None:
         return None
 
 
-def recorded_of(raw: Raw) -> Recorded:
+def recorded_of(raw: Raw) -> RecordedAction:
     """An idempotency record of a hand-off action, from DynamoDB JSON."""
     record = IdempotencyRecord.from_raw_data(raw)
-    return Recorded(
+    return RecordedAction(
         event_id=record.event_id,
         trail=record.conversation_id or "",
         sort_key=record.ts_action_id or "",
@@ -237,7 +237,7 @@ def recorded_of(raw: Raw) -> Recorded:
     )
 
 
-def _found_by(refused: TransactionRefused) -> Recorded | None:
+def _found_by(refused: TransactionRefused) -> RecordedAction | None:
     return recorded_of(refused.items[0]) if refused.items and refused.items[0] else None
 
 

@@ -10,12 +10,11 @@ from console.refs import unseal
 from console.trail.actions import Action, Result
 from console.trail.models import IdempotencyRecord
 from console.trail.recording import COMMAND_LINE, Actor, new_action_id
-from conversations.handoff.effects import Raw, fence_of, stamp_of, text
-from conversations.handoff.packets import read_raw, send
+from conversations.handoff.effects import Raw, fence_of, last_action_of, text
 from conversations.handoff.protocol import (
     MODE,
-    Act,
-    Recorded,
+    HandOffAct,
+    RecordedAction,
     begin,
     close,
     close_quietly,
@@ -23,7 +22,8 @@ from conversations.handoff.protocol import (
     lookup,
     recorded_of,
 )
-from conversations.handoff.settling import Link, Verdict, trail_links, verdict
+from conversations.handoff.resolution import ChainLink, Resolution, resolution_of, trail_links
+from conversations.handoff.writes import read_raw, send
 from conversations.models import Conversation
 
 FENCE_AFTER = timedelta(minutes=10)
@@ -90,14 +90,14 @@ def settle(
         return []
     key = _key_of(conversation_id, pending)
     limit = clock.now() - older_than
-    # Judged is what was recorded before the item is read (its predecessor had stamped by then), and with the trail
-    # as it is afterwards (whatever stamped until then is in it).
+    # Judged is what was recorded before the item is read (its predecessor had acted by then), and with the trail
+    # as it is afterwards (whatever acted until then is in it).
     known = {link.action_id for link in pending}
     raw, links = read_raw(key), trail_links(conversation_id)
     fenced: set[str] = set()
     if raw is not None and not dry_run:
         old = [link for link in _pending(links) if link.action_id in known and _is_old(link, limit)]
-        fenced = {link.action_id for link in old if _judge(link, raw, links) is Verdict.OPEN}
+        fenced = {link.action_id for link in old if _judge(link, raw, links) is Resolution.OPEN}
     if fenced and raw is not None:
         known.add(_fence(key, raw, actor))
         raw, links = read_raw(key), trail_links(conversation_id)
@@ -110,19 +110,19 @@ def settle(
     ]
 
 
-def _pending(links: dict[str, Link]) -> list[Link]:
+def _pending(links: dict[str, ChainLink]) -> list[ChainLink]:
     return [link for link in links.values() if link.is_pending]
 
 
-def _is_old(link: Link, limit: datetime) -> bool:
+def _is_old(link: ChainLink, limit: datetime) -> bool:
     return link.at is None or link.at <= limit
 
 
-def _judge(link: Link, raw: Raw | None, links: dict[str, Link]) -> Verdict:
-    return verdict(link.action_id, link.previous, None if raw is None else stamp_of(raw), links)
+def _judge(link: ChainLink, raw: Raw | None, links: dict[str, ChainLink]) -> Resolution:
+    return resolution_of(link.action_id, link.previous, None if raw is None else last_action_of(raw), links)
 
 
-def _key_of(conversation_id: str, pending: list[Link]) -> Raw:
+def _key_of(conversation_id: str, pending: list[ChainLink]) -> Raw:
     """The conversation's key: sealed in the record of an action, else by the index over conversation ids."""
     for link in pending:
         record = lookup(link.idempotency_key) if link.idempotency_key else None
@@ -140,37 +140,37 @@ def _key_of(conversation_id: str, pending: list[Link]) -> Raw:
 
 
 def _fence(key: Raw, raw: Raw, actor: Actor) -> str:
-    """Replace the stamp by a recorded action that changes nothing else: what still arrives late is then refused.
+    """Replace the last action by a recorded action that changes nothing else: what still arrives late is then refused.
 
     Returns the fence's id. Whether it took effect is judged like any other action's.
     """
-    fence = Act(
+    fence = HandOffAct(
         action=Action.HAND_OFF_FENCE,
         actor=actor,
         primary_channel=key["primary_channel"]["S"],
         conversation_id=key["conversation_id"]["S"],
         company_id=raw.get("company_id", {}).get("S", ""),
         action_id=new_action_id(),
-        previous=stamp_of(raw),
-        seen={"stamp": stamp_of(raw)},
+        previous=last_action_of(raw),
+        seen={"stamp": last_action_of(raw)},
     )
     recorded, _ = begin(fence, clock.now())
     sent = send(fence_of(fence.primary_channel, fence.conversation_id, fence.previous, fence.action_id, raw))
-    if sent.item is not None and stamp_of(sent.item) == fence.action_id:
+    if sent.item is not None and last_action_of(sent.item) == fence.action_id:
         close_quietly(recorded, Result.SUCCESS)
     return fence.action_id
 
 
-def _close(link: Link, found: Verdict, *, is_old: bool, fenced: bool, dry: bool) -> Settled:
+def _close(link: ChainLink, found: Resolution, *, is_old: bool, fenced: bool, dry: bool) -> Settled:
     """Write what was found; "" where it stays open."""
     match found:
-        case Verdict.APPLIED:
+        case Resolution.APPLIED:
             result, note = Result.SUCCESS.value, ""
-        case Verdict.REFUSED:
+        case Resolution.REFUSED:
             result, note = FENCED if fenced else REFUSED, ""
-        case Verdict.OPEN if is_old and dry:
+        case Resolution.OPEN if is_old and dry:
             result, note = "", "would be fenced"
-        case Verdict.UNKNOWN if is_old:
+        case Resolution.UNKNOWN if is_old:
             result, note = UNKNOWN, ""
         case _:
             result, note = "", "still open"
@@ -181,6 +181,6 @@ def _close(link: Link, found: Verdict, *, is_old: bool, fenced: bool, dry: bool)
     return Settled(link.trail, link.action_id, link.action_type, link.at, result, note)
 
 
-def _recorded(link: Link) -> Recorded:
+def _recorded(link: ChainLink) -> RecordedAction:
     event_id = link.idempotency_key or event_key(link.trail, link.action_id)
-    return Recorded(event_id, link.trail, link.sort_key, Result.PENDING, attempts=0, reference="")
+    return RecordedAction(event_id, link.trail, link.sort_key, Result.PENDING, attempts=0, reference="")

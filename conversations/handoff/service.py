@@ -8,20 +8,20 @@ from console.errors import ConsoleError, Invalid, NotAccepted, NotFound, StoreUn
 from console.permissions import Staff
 from console.trail.actions import Result
 from console.trail.recording import Actor
-from conversations.handoff.effects import ATTRIBUTES, Raw, effect_of, stamp_of, text, update_of
+from conversations.handoff.effects import ATTRIBUTES, Raw, effect_of, last_action_of, text, update_of
 from conversations.handoff.intents import HandOffAction, Intent, check_allowed, intent_for
-from conversations.handoff.outcomes import LostRace, Outcome, ReleaseReport, lost_race
-from conversations.handoff.packets import Sent, read_raw, send
+from conversations.handoff.outcomes import HandOffOutcome, LostRace, ReleaseReport, lost_race
 from conversations.handoff.protocol import (
-    Act,
-    Recorded,
+    HandOffAct,
+    RecordedAction,
     announce_resend,
     begin,
     close_quietly,
     event_key,
     lookup,
 )
-from conversations.handoff.settling import Link, Verdict, trail_links, verdict
+from conversations.handoff.resolution import ChainLink, Resolution, resolution_of, trail_links
+from conversations.handoff.writes import Sent, read_raw, send
 from conversations.models import Conversation
 from conversations.reading import hand_off_of, is_gone
 from conversations.records import HandOffState, agent_shown
@@ -31,7 +31,7 @@ MAYBE = "The database did not answer in time. The action may have worked. This p
 RELEASE_TRIES = 3
 
 
-def perform(intent: Intent, staff: Staff, *, reason: str = "", note: str = "") -> Outcome:
+def perform(intent: Intent, staff: Staff, *, reason: str = "", note: str = "") -> HandOffOutcome:
     """Carry out what a form asked, once, however often it is submitted.
 
     Raises `Forbidden` (role, or a colleague's), `Invalid` (reason missing, texts too long, no such action in this
@@ -107,7 +107,7 @@ class _Performance:
         self.time_zone = time_zone
         self.at = clock.now()
 
-    def run(self, item: Conversation, reason: str, note: str) -> Outcome:
+    def run(self, item: Conversation, reason: str, note: str) -> HandOffOutcome:
         """Record, send, close; or join an earlier submission of the same form where it stands."""
         recorded, is_new = begin(self._act(reason, item), self.at)
         if not is_new:
@@ -121,60 +121,62 @@ class _Performance:
             return self._succeeded(recorded, sent.item, replayed=not is_new)
         return self._settle(recorded, sent, replayed=not is_new)
 
-    def _act(self, reason: str, item: Conversation) -> Act:
+    def _act(self, reason: str, item: Conversation) -> HandOffAct:
         intent = self.intent
         payload = {"reason": reason} if reason else {}
         if intent.agent_seen and intent.agent_seen != self.actor.name:
             payload["held by"] = agent_shown(intent.agent_seen)
-        return Act(
+        return HandOffAct(
             action=intent.action.audited_as,
             actor=self.actor,
             primary_channel=intent.primary_channel,
             conversation_id=intent.conversation_id,
             company_id=intent.company_id,
             action_id=intent.action_id,
-            previous=intent.stamp_seen,
+            previous=intent.last_action_seen,
             seen=asdict(intent),
             payload=payload,
             item=item.raw,
         )
 
-    def _succeeded(self, recorded: Recorded, raw: Raw, *, replayed: bool) -> Outcome:
+    def _succeeded(self, recorded: RecordedAction, raw: Raw, *, replayed: bool) -> HandOffOutcome:
         close_quietly(recorded, Result.SUCCESS)
         self._close_previous()
-        return Outcome(self.intent.action, hand_off_of(Conversation.from_raw_data(raw)), replayed)
+        return HandOffOutcome(self.intent.action, hand_off_of(Conversation.from_raw_data(raw)), replayed)
 
     def _close_previous(self) -> None:
-        """The action whose stamp this one replaced took effect, whether or not it came to say so itself."""
-        if not self.intent.stamp_seen:
+        """The action whose last action this one replaced took effect, whether or not it came to say so itself."""
+        if not self.intent.last_action_seen:
             return
         try:
-            previous = lookup(event_key(self.intent.conversation_id, self.intent.stamp_seen))
+            previous = lookup(event_key(self.intent.conversation_id, self.intent.last_action_seen))
         except ConsoleError:
             return
         if previous is not None and previous.is_pending:
             close_quietly(previous, Result.SUCCESS)
 
-    def _settle(self, recorded: Recorded, sent: Sent, *, replayed: bool) -> Outcome:
-        """After a refusal, or no answer: what stamp and trail prove."""
+    def _settle(self, recorded: RecordedAction, sent: Sent, *, replayed: bool) -> HandOffOutcome:
+        """After a refusal, or no answer: what last action and trail prove."""
         if sent.accepted is None and sent.item is None:
             raise self._unknown(sent)
-        stamp = None if sent.item is None else stamp_of(sent.item)
-        moved = stamp not in (self.intent.stamp_seen, self.intent.action_id)
+        last_action = None if sent.item is None else last_action_of(sent.item)
+        moved = last_action not in (self.intent.last_action_seen, self.intent.action_id)
         try:
-            # Nobody acted where the stamp is still as seen: the trail has nothing to add.
+            # Nobody acted where the last action is still as seen: the trail has nothing to add.
             links = trail_links(recorded.trail) if moved else {}
         except ConsoleError as error:
             raise StoreUnavailable(MAYBE) from error
-        found = verdict(self.intent.action_id, self.intent.stamp_seen, stamp, links)
-        if found is Verdict.APPLIED:
+        found = resolution_of(self.intent.action_id, self.intent.last_action_seen, last_action, links)
+        if found is Resolution.APPLIED:
             return self._succeeded(recorded, sent.item or {}, replayed=replayed)
-        if found is not Verdict.REFUSED and sent.accepted is None:
+        if found is not Resolution.REFUSED and sent.accepted is None:
             raise self._unknown(sent)
-        raise self._refused(recorded, sent, links, final=found is Verdict.REFUSED)
+        raise self._refused(recorded, sent, links, final=found is Resolution.REFUSED)
 
-    def _refused(self, recorded: Recorded, sent: Sent, links: dict[str, Link], *, final: bool) -> ConsoleError:
-        """The error to raise; the result is written where no packet of this action can arrive any more."""
+    def _refused(
+        self, recorded: RecordedAction, sent: Sent, links: dict[str, ChainLink], *, final: bool
+    ) -> ConsoleError:
+        """The error to raise; the result is written where no write of this action can arrive any more."""
         error: ConsoleError
         if isinstance(sent.error, NotAccepted):
             error, result = sent.error, f"{Result.FAILED}: the database refused it as invalid"
@@ -186,8 +188,8 @@ class _Performance:
             error, result = lost, f"{Result.CONFLICT}: {lost.winner} was first"
         if final:
             close_quietly(recorded, result)
-        elif sent.only_packet and recorded.attempts == 1:
-            close_quietly(recorded, result, only_packet=True)
+        elif sent.only_write and recorded.attempts == 1:
+            close_quietly(recorded, result, only_write=True)
         return error
 
     def _unknown(self, sent: Sent) -> ConsoleError:
@@ -198,7 +200,7 @@ class _Performance:
         unknown.__cause__ = sent.error
         return unknown
 
-    def _outcome_of_earlier(self, recorded: Recorded) -> Outcome:
+    def _outcome_of_earlier(self, recorded: RecordedAction) -> HandOffOutcome:
         """What became of a form that was submitted before and is closed."""
         closed = lookup(recorded.event_id) if recorded.is_pending else recorded
         raw = read_raw({"primary_channel": text(self.intent.primary_channel), "conversation_id": text(recorded.trail)})
@@ -206,6 +208,6 @@ class _Performance:
             raise NotFound
         item = Conversation.from_raw_data(raw)
         if closed is not None and closed.status == Result.SUCCESS:
-            return Outcome(self.intent.action, hand_off_of(item), replayed=True)
+            return HandOffOutcome(self.intent.action, hand_off_of(item), replayed=True)
         links = trail_links(recorded.trail)
         raise lost_race(self.intent, item, links, loser=self.actor.name, time_zone=self.time_zone)

@@ -18,7 +18,7 @@ from console import clock
 from console.store.errors import ConditionFailed
 from console.trail.actions import Action, conversation_trail
 from console.trail.models import AuditEntry
-from console.trail.recording import PLATFORM, Entry, build
+from console.trail.recording import PLATFORM, TrailEntry, build
 from conversations.handoff.effects import Raw, reason_in
 from conversations.indexer.states import marks_of
 
@@ -26,7 +26,7 @@ REASON_LENGTH = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class HumanRequest:
     """A request of the platform. `at` and `edge_at` are ISO as `clock.to_iso` writes it, `edge_at` "" where open.
 
     `previous` is the console's last action before it; `key` the sort key of its entry, "" for the one of its time.
@@ -42,16 +42,16 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedRequest:
     """What a trail has of requests, oldest first, and from each fence the action before it.
 
-    A fence changes the item's stamp and nothing else, so that a request is the same before and behind it.
+    A fence changes the item's last action and nothing else, so that a request is the same before and behind it.
     """
 
-    requests: list[Request]
+    requests: list[HumanRequest]
     fences: dict[str, str]
 
-    def after(self, action_id: str) -> list[Request]:
+    def after(self, action_id: str) -> list[HumanRequest]:
         """The requests after one action of the console ("": before all of them)."""
         return [each for each in self.requests if self.is_same(each.previous, action_id)]
 
@@ -59,7 +59,7 @@ class Recorded:
         """Whether two actions are one, but for fences."""
         return self._before_fences(action_id) == self._before_fences(other)
 
-    def to_write(self, request: Request) -> Request:
+    def to_write(self, request: HumanRequest) -> HumanRequest:
         """A request that is not recorded, with a key that none after another action has."""
         taken = {each.key for each in self.requests if not self.is_same(each.previous, request.previous)}
         if sort_key(request) not in taken:
@@ -73,14 +73,14 @@ class Recorded:
         return action_id
 
 
-def request_in(stored: Raw, at: str, edge_at: str = "") -> Request:
+def request_in(stored: Raw, at: str, edge_at: str = "") -> HumanRequest:
     """The request that an item, or an image of it, tells of."""
     marks = marks_of(stored)
     conversation_id, reason = stored["conversation_id"]["S"], reason_in(stored)[:REASON_LENGTH]
-    return Request(conversation_id, marks.company_id, marks.stamp, at, edge_at, reason)
+    return HumanRequest(conversation_id, marks.company_id, marks.last_action, at, edge_at, reason)
 
 
-def sort_key(request: Request) -> str:
+def sort_key(request: HumanRequest) -> str:
     """Key of a request's entry within its trail."""
     return request.key or _key(request.conversation_id, request.at)
 
@@ -90,9 +90,9 @@ def _key(conversation_id: str, at: str, *more: str) -> str:
     return f"{at}#{hashlib.sha256(named).hexdigest()[:32]}"
 
 
-def recorded_since(conversation_id: str, since: str) -> Recorded:
+def recorded_since(conversation_id: str, since: str) -> RecordedRequest:
     """What the trail has of requests from `since` on. Strongly consistent. Raises the store's errors."""
-    recorded = Recorded([], {})
+    recorded = RecordedRequest([], {})
     is_request = (AuditEntry.action_type == Action.HAND_OFF_REQUEST.value) & (AuditEntry.actor == PLATFORM.name)
     for entry in AuditEntry.query(
         conversation_trail(conversation_id),
@@ -105,19 +105,19 @@ def recorded_since(conversation_id: str, since: str) -> Recorded:
             recorded.fences[entry.action_id or ""] = previous
         else:
             at = entry.ts_action_id.partition("#")[0]
-            found = Request(conversation_id, "", previous, at, entry.edge_at or "", key=entry.ts_action_id)
+            found = HumanRequest(conversation_id, "", previous, at, entry.edge_at or "", key=entry.ts_action_id)
             recorded.requests.append(found)
     return recorded
 
 
-def ensure(request: Request) -> bool:
+def ensure(request: HumanRequest) -> bool:
     """Write a request's entry if it is not there; whether it was this that wrote it. Raises the store's errors."""
     at = clock.parse_instant(request.at)
     if at is None:
         raise ValueError("a request has a time")
     payload = {"reason": request.reason} if request.reason else {}
     item = build(
-        Entry(
+        TrailEntry(
             trail=conversation_trail(request.conversation_id),
             action=Action.HAND_OFF_REQUEST,
             actor=PLATFORM,
@@ -139,10 +139,10 @@ def ensure(request: Request) -> bool:
     return True
 
 
-def claim(found: Request, request: Request) -> bool:
+def claim(found: HumanRequest, request: HumanRequest) -> bool:
     """Let a recorded request stand for another flip; False if it changed meanwhile. Raises the store's errors."""
     open_or_same = AuditEntry.edge_at == found.edge_at if found.edge_at else AuditEntry.edge_at.does_not_exist()
-    claimed = build(Entry("", Action.HAND_OFF_REQUEST, PLATFORM, payload={"reason": request.reason}), clock.now())
+    claimed = build(TrailEntry("", Action.HAND_OFF_REQUEST, PLATFORM, payload={"reason": request.reason}), clock.now())
     actions: list[UpdateAction] = [AuditEntry.edge_at.set(request.edge_at)]
     if request.reason:
         actions.append(AuditEntry.action_payload_redacted.set(claimed.action_payload_redacted))
@@ -154,6 +154,6 @@ def claim(found: Request, request: Request) -> bool:
     return True
 
 
-def of_earlier_flip(found: Request, request: Request) -> Request:
+def of_earlier_flip(found: HumanRequest, request: HumanRequest) -> HumanRequest:
     """The entry that the flip gets for which `found` stood before `request` proved to be the one."""
     return replace(request, at=found.edge_at, edge_at=found.edge_at, reason="")

@@ -7,12 +7,12 @@ from console import clock
 from console.errors import ConsoleError, NotAccepted, Throttled
 from conversations.companies import note_company_of
 from conversations.handoff.effects import REQUESTED_AT, Raw
-from conversations.handoff.packets import read_raw
+from conversations.handoff.writes import read_raw
 from conversations.indexer import entries, requests
 from conversations.indexer.entries import request_in
 from conversations.indexer.reassertion import differs, is_written_back, reassert, record_of_last_action
 from conversations.indexer.states import Repair, is_outside, marks_of, repair_of
-from conversations.indexer.streams.records import Change
+from conversations.indexer.streams.records import StreamChange
 from conversations.indexer.writing import after, key_in, write
 
 
@@ -26,7 +26,7 @@ class Did(StrEnum):
     FAILED = "failed"
 
 
-Tally = Counter[Did]
+WorkCounts = Counter[Did]
 
 
 def is_passing(error: Exception) -> bool:
@@ -34,9 +34,9 @@ def is_passing(error: Exception) -> bool:
     return isinstance(error, ConsoleError) and not isinstance(error, NotAccepted)
 
 
-def handle(change: Change) -> Tally:
+def handle(change: StreamChange) -> WorkCounts:
     """One record of the stream."""
-    done: Tally = Counter({Did.READ: 1})
+    done: WorkCounts = Counter({Did.READ: 1})
     if change.new is None:
         return done
     done += _handle_image(change, change.new)
@@ -45,8 +45,8 @@ def handle(change: Change) -> Tally:
     return done
 
 
-def _handle_image(change: Change, image: Raw) -> Tally:
-    done: Tally = Counter()
+def _handle_image(change: StreamChange, image: Raw) -> WorkCounts:
+    done: WorkCounts = Counter()
     edge = requests.edge_of(change)
     if _is_flip(change) and _was_written_back(change):
         restored, goes_on = _restore(change)
@@ -63,29 +63,29 @@ def _handle_image(change: Change, image: Raw) -> Tally:
     return done
 
 
-def handle_item(stored: Raw) -> Tally:
+def handle_item(stored: Raw) -> WorkCounts:
     """One item of a sweep."""
     done = Counter({Did.READ: 1}) + _handle_stored(stored)
     note_company_of(stored)
     return done
 
 
-def _handle_stored(stored: Raw) -> Tally:
+def _handle_stored(stored: Raw) -> WorkCounts:
     """A sweep sees no flips: who waits now, and not by a person's doing, was asked for."""
-    done: Tally = Counter()
+    done: WorkCounts = Counter()
     if reassert(stored):
         done[Did.REASSERTED] += 1
         return done
-    stamped, now = False, clock.now()
+    dates_request, now = False, clock.now()
     if repair_of(stored, now) is not None:
         tended = tend(stored)
         if tended is None:
             return done
         done[Did.REPAIRED] += 1
         stored, repair = tended
-        stamped = REQUESTED_AT in repair.values
+        dates_request = REQUESTED_AT in repair.values
     marks = marks_of(stored)
-    by_platform = marks.wanted is not True or stamped
+    by_platform = marks.wanted is not True or dates_request
     if marks.flag and not marks.agent and marks.requested_at and by_platform and not is_outside(stored, marks, now):
         done[Did.REQUESTED] += entries.ensure(request_in(stored, marks.requested_at))
     return done
@@ -108,31 +108,33 @@ def tend(stored: Raw) -> tuple[Raw, Repair] | None:
 
 
 def _record_what_ends(stored: Raw, repair: Repair) -> None:
-    """The entry of a request, before the time is removed that names it: who stamped it may have died in between."""
+    """The entry of a request, before the time is removed that names it: who wrote it may have died in between."""
     marks = marks_of(stored)
     if REQUESTED_AT in repair.removed and marks.requested_at and marks.wanted is not True:
         entries.ensure(request_in(stored, marks.requested_at))
 
 
-def _is_flip(change: Change) -> bool:
+def _is_flip(change: StreamChange) -> bool:
     new, old = marks_of(change.new or {}), marks_of(change.old or {})
     return new.flag != old.flag and requests.is_of_platform(change)
 
 
-def _was_written_back(change: Change) -> bool:
+def _was_written_back(change: StreamChange) -> bool:
     image = change.new or {}
     return is_written_back(record_of_last_action(image), image)
 
 
-def _restore(change: Change) -> tuple[bool, bool]:
+def _restore(change: StreamChange) -> tuple[bool, bool]:
     """Restore what the item says now; and whether the flip goes on as something that the platform asks for."""
     image = change.new or {}
     stored = read_raw(key_in(image))
-    if stored is None or marks_of(stored).stamp != marks_of(image).stamp or not differs(stored):
+    if stored is None or marks_of(stored).last_action != marks_of(image).last_action or not differs(stored):
         return False, False
     if reassert(stored):
         return True, False
     # Not due, or done already: by another worker, just now, perhaps.
     stored = read_raw(key_in(image))
-    goes_on = stored is not None and marks_of(stored).stamp == marks_of(image).stamp and marks_of(stored).flag
+    goes_on = (
+        stored is not None and marks_of(stored).last_action == marks_of(image).last_action and marks_of(stored).flag
+    )
     return False, goes_on

@@ -44,17 +44,17 @@ class IndexerHealth:
         """Whether people would notice the lag: they wait for a request that they know of."""
         return self.lag_seconds is not None and self.lag_seconds >= STALE_AFTER.total_seconds()
 
-    def in_words(self, now: datetime) -> str:
+    def describe(self, now: datetime) -> str:
         """One line for people."""
         if not self.ran:
             return "The queue's indexer has never run."
         if self.is_stale:
-            since = "" if self.beat_at is None else f" for {clock.in_words(now - self.beat_at)}"
+            since = "" if self.beat_at is None else f" for {clock.format_span(now - self.beat_at)}"
             return f"No sign of the queue's indexer{since}. New requests may be missing."
         if not self.backfilled:
             return "The queue's indexer is looking through all conversations. Older requests may be missing."
         if self.is_behind:
-            return f"The queue's indexer is {clock.in_words(timedelta(seconds=self.lag_seconds or 0))} behind."
+            return f"The queue's indexer is {clock.format_span(timedelta(seconds=self.lag_seconds or 0))} behind."
         return "The queue's indexer is up to date."
 
 

@@ -17,7 +17,7 @@ from console.store.connection import call
 from console.store.errors import ConditionFailed, TransactionRefused
 from console.store.values import plain_item
 from conversations.handoff.effects import Raw, text
-from conversations.handoff.packets import retried
+from conversations.handoff.writes import retried
 from conversations.indexer.streams.shards import Shard
 
 PARTITION, LEASE, SHARD = "INDEXER", "LEASE", "SHARD#"
@@ -30,7 +30,7 @@ POSITION_KEPT = timedelta(days=3)
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class ShardPosition:
     """How far a shard was read, and when that was noted."""
 
     shard: Shard
@@ -67,19 +67,19 @@ class Lease:
         self.epoch = int(self.state["epoch"])
         return True
 
-    def renew(self, **told: Any) -> bool:
+    def renew(self, **details: Any) -> bool:
         """Renew the lease and note how things are; False if another has it by now. Raises the store's errors."""
         now = self._now()
         values = {":me": text(self.owner), ":mine": _number(self.epoch), ":until": self._until(now)}
         set_, removed = ["#until = :until"], []
-        for name, value in told.items():
+        for name, value in details.items():
             if value is None:
                 removed.append(f"#{name}")
             else:
                 set_.append(f"#{name} = :{name}")
                 values[f":{name}"] = _value(value)
         expression = "SET " + ", ".join(set_) + (f" REMOVE {', '.join(removed)}" if removed else "")
-        request = _update(expression, values, condition="#owner = :me AND #epoch = :mine", names=tuple(told))
+        request = _update(expression, values, condition="#owner = :me AND #epoch = :mine", names=tuple(details))
         try:
             retried(lambda: call("UpdateItem", **request))
         except ConditionFailed:
@@ -128,7 +128,7 @@ class Lease:
         return _number(now.timestamp() + LEASE_SECONDS)
 
 
-def positions(arn: str) -> list[Position]:
+def positions(arn: str) -> list[ShardPosition]:
     """How far each shard of a stream was read, strongly consistent. Raises the store's errors."""
     found: list[dict[str, Any]] = []
     start: dict[str, Any] = {}
@@ -147,19 +147,19 @@ def positions(arn: str) -> list[Position]:
         start = {"ExclusiveStartKey": last}
 
 
-def _positions_of(arn: str, found: list[dict[str, Any]]) -> Iterable[Position]:
+def _positions_of(arn: str, found: list[dict[str, Any]]) -> Iterable[ShardPosition]:
     for each in found:
         if each.get("arn") == arn:
             shard_id = str(each["sk"]).removeprefix(SHARD)
             shard = Shard(shard_id, sequence=str(each.get("sequence") or ""), done=each.get("done") is True)
-            yield Position(shard, clock.parse_instant(each.get("noted_at")))
+            yield ShardPosition(shard, clock.parse_instant(each.get("noted_at")))
 
 
-def note(**told: Any) -> None:
+def note(**details: Any) -> None:
     """Note how things are without a lease: a sweep by hand, a Lambda. Raises the store's errors."""
-    values = {f":{name}": _value(value) for name, value in told.items()}
-    expression = "SET " + ", ".join(f"#{name} = :{name}" for name in told)
-    retried(lambda: call("UpdateItem", **_update(expression, values, names=tuple(told))))
+    values = {f":{name}": _value(value) for name, value in details.items()}
+    expression = "SET " + ", ".join(f"#{name} = :{name}" for name in details)
+    retried(lambda: call("UpdateItem", **_update(expression, values, names=tuple(details))))
 
 
 def note_sweep(at: datetime, mode: str) -> None:

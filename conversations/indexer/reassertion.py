@@ -1,7 +1,7 @@
 """Restoring what a person decided, where a service wrote back what it had read before (data model, section 4).
 
 A reply service reads flag and reason, asks the AI, and writes both back seconds later. An action of a person in between
-is undone, though nobody decided that: the flag differs from what the action wanted, and its stamp is still there. If
+is undone, though nobody decided that: the flag differs from what the action wanted, and it is still the last one. If
 the conversation was being processed when the action was taken, and this happened within the time that such a service
 can run, the action is restored: once, as a recorded action of its own, through the same protocol. Whatever differs
 later is shown to people as overridden, or waits for a human like any other.
@@ -19,21 +19,29 @@ from console.trail.recording import PLATFORM
 from conversations.handoff.effects import (
     FLAG,
     GONE_WITH_THE_AI,
+    LAST_ACTION,
     QUEUE,
     REASON,
     REQUESTED_AT,
-    STAMP,
     Expression,
     Raw,
     as_seen,
-    stamp_of,
+    last_action_of,
     text,
     update_item,
 )
-from conversations.handoff.packets import Sent, send
 from conversations.handoff.processing import is_same_reason, says_processing
-from conversations.handoff.protocol import Act, Recorded, announce_resend, begin, close_quietly, event_key, recorded_of
+from conversations.handoff.protocol import (
+    HandOffAct,
+    RecordedAction,
+    announce_resend,
+    begin,
+    close_quietly,
+    event_key,
+    recorded_of,
+)
 from conversations.handoff.reconciliation import settle
+from conversations.handoff.writes import Sent, send
 from conversations.indexer.states import marks_of, platform_time
 from conversations.models import held_in, waiting_in
 
@@ -46,16 +54,16 @@ NOT_AGAIN = frozenset({Action.HAND_OFF_REASSERT.value, Action.HAND_OFF_FENCE.val
 def differs(stored: Raw) -> bool:
     """Whether the flag is another than the console's last action wanted."""
     marks = marks_of(stored)
-    return bool(marks.stamp) and marks.wanted is not None and marks.wanted != marks.flag
+    return bool(marks.last_action) and marks.wanted is not None and marks.wanted != marks.flag
 
 
 def record_of_last_action(stored: Raw) -> IdempotencyRecord | None:
-    """The idempotency record of the action whose stamp an item bears; None where none is left. Strongly consistent."""
+    """The idempotency record of an item's last action; None where none is left. Strongly consistent."""
     marks = marks_of(stored)
-    if not marks.stamp:
+    if not marks.last_action:
         return None
     try:
-        return IdempotencyRecord.get(event_key(stored["conversation_id"]["S"], marks.stamp), consistent_read=True)
+        return IdempotencyRecord.get(event_key(stored["conversation_id"]["S"], marks.last_action), consistent_read=True)
     except NotFound:
         return None
 
@@ -77,9 +85,9 @@ def is_written_back(record: IdempotencyRecord | None, stored: Raw) -> bool:
     return True
 
 
-def reassertion_id(stamp: str) -> str:
+def reassertion_id(last_action: str) -> str:
     """Id of the action that restores another: the same for all who come to do it."""
-    return hashlib.sha256(f"hand-off restored {stamp}".encode(errors="replace")).hexdigest()[:32]
+    return hashlib.sha256(f"hand-off restored {last_action}".encode(errors="replace")).hexdigest()[:32]
 
 
 def reassert(stored: Raw) -> bool:
@@ -91,15 +99,15 @@ def reassert(stored: Raw) -> bool:
     if record is None or not is_written_back(record, stored):
         return False
     marks = marks_of(stored)
-    act = Act(
+    act = HandOffAct(
         action=Action.HAND_OFF_REASSERT,
         actor=PLATFORM,
         primary_channel=stored["primary_channel"]["S"],
         conversation_id=stored["conversation_id"]["S"],
         company_id=marks.company_id,
-        action_id=reassertion_id(marks.stamp),
-        previous=marks.stamp,
-        seen={"stamp": marks.stamp, "flag": marks.flag},
+        action_id=reassertion_id(marks.last_action),
+        previous=marks.last_action,
+        seen={"stamp": marks.last_action, "flag": marks.flag},
         payload={"to": "human" if marks.wanted else "ai"},
     )
     recorded, is_new = begin(act, clock.now())
@@ -111,10 +119,10 @@ def reassert(stored: Raw) -> bool:
     return _conclude(act, recorded, send(_update(act, stored)), recorded_of(record.raw))
 
 
-def _update(act: Act, stored: Raw) -> dict[str, object]:
-    """The packet: the flag as the action wanted it, on condition that nobody acted since. Never `updated_at`."""
+def _update(act: HandOffAct, stored: Raw) -> dict[str, object]:
+    """The write: the flag as the action wanted it, on condition that nobody acted since. Never `updated_at`."""
     marks = marks_of(stored)
-    change = Expression({FLAG: {"BOOL": bool(marks.wanted)}, STAMP: text(act.action_id)})
+    change = Expression({FLAG: {"BOOL": bool(marks.wanted)}, LAST_ACTION: text(act.action_id)})
     if marks.wanted:
         key = held_in(marks.company_id) if marks.agent else waiting_in(marks.company_id)
         if marks.company_id:
@@ -124,22 +132,22 @@ def _update(act: Act, stored: Raw) -> dict[str, object]:
     else:
         change.values[REASON] = {"NULL": True}
         change.removed = GONE_WITH_THE_AI
-    conditions = as_seen(marks.flag, marks.agent, marks.stamp, stored)
+    conditions = as_seen(marks.flag, marks.agent, marks.last_action, stored)
     return update_item(act.primary_channel, act.conversation_id, change, conditions)
 
 
-def _conclude(act: Act, recorded: Recorded, sent: Sent, restored: Recorded) -> bool:
+def _conclude(act: HandOffAct, recorded: RecordedAction, sent: Sent, restored: RecordedAction) -> bool:
     """The result, where it is certain; what is not stays pending, and is settled by the rules for every action."""
-    if sent.item is not None and stamp_of(sent.item) == act.action_id:
+    if sent.item is not None and last_action_of(sent.item) == act.action_id:
         close_quietly(recorded, Result.SUCCESS)
         if restored.is_pending:
-            # Its stamp was there to be replaced: it took effect, though nobody came to say so.
+            # Its last action was there to be replaced: it took effect, though nobody came to say so.
             close_quietly(restored, Result.SUCCESS)
         return True
     if sent.accepted is None:
         raise sent.error or ConsoleError()
-    if sent.only_packet and recorded.attempts == 1:
-        close_quietly(recorded, f"{Result.CONFLICT}: somebody acted first", only_packet=True)
+    if sent.only_write and recorded.attempts == 1:
+        close_quietly(recorded, f"{Result.CONFLICT}: somebody acted first", only_write=True)
     else:
         settle(act.conversation_id, actor=PLATFORM)
     return False

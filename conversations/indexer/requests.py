@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from console import clock
 from console.errors import Throttled
 from conversations.handoff.effects import AGENT, QUEUE, REQUESTED_AT, TAKEN_AT, Raw, text
-from conversations.handoff.packets import read_raw
+from conversations.handoff.writes import read_raw
 from conversations.indexer import entries
-from conversations.indexer.entries import Recorded, Request, request_in
+from conversations.indexer.entries import HumanRequest, RecordedRequest, request_in
 from conversations.indexer.states import Marks, Repair, is_outside, marks_of, platform_time, queue_key, repair_of
-from conversations.indexer.streams.records import Change
+from conversations.indexer.streams.records import StreamChange
 from conversations.indexer.writing import after, key_in, write
 from conversations.models import waiting_in
 
@@ -30,7 +30,7 @@ TOO_BUSY = "The conversation changes too often to be indexed now."
 class Edge:
     """The platform raised the flag. `request` is what it asks, at its own time; `before` and `image` are the item's."""
 
-    request: Request
+    request: HumanRequest
     image: Raw
     before: Marks
 
@@ -40,15 +40,15 @@ class Edge:
         return self.request.at
 
 
-def is_of_platform(change: Change) -> bool:
-    """Whether a change that the stream tells is no console action: those leave a stamp of their own."""
+def is_of_platform(change: StreamChange) -> bool:
+    """Whether a change that the stream tells is no console action: those leave a last action of their own."""
     if change.new is None:
         return False
-    stamp = marks_of(change.new).stamp
-    return not stamp or (change.old is not None and stamp == marks_of(change.old).stamp)
+    last_action = marks_of(change.new).last_action
+    return not last_action or (change.old is not None and last_action == marks_of(change.old).last_action)
 
 
-def edge_of(change: Change) -> Edge | None:
+def edge_of(change: StreamChange) -> Edge | None:
     """The request that a change is, if it is one."""
     if change.new is None or not is_of_platform(change):
         return None
@@ -71,7 +71,7 @@ def settle(edge: Edge) -> bool:
         marks = marks_of(stored or {})
         since = min(edge.at, marks.requested_at or edge.at)
         recorded = entries.recorded_since(edge.request.conversation_id, since)
-        live = stored is not None and recorded.is_same(marks.stamp, edge.request.previous)
+        live = stored is not None and recorded.is_same(marks.last_action, edge.request.previous)
         bears = marks.requested_at if live else ""
         found = recorded.after(edge.request.previous)
         if any(each.edge_at == edge.at for each in found):
@@ -84,7 +84,7 @@ def settle(edge: Edge) -> bool:
         if repair is not None and stored is not None:
             if not write(stored, repair):
                 continue
-            # Who stamps and dies before the entry is written left what a repetition, or a sweep, finds.
+            # Who writes the time and dies before the entry is written left what a repetition, or a sweep, finds.
             candidates = _candidates(edge, marks_of(after(stored, repair)).requested_at, found)
         elif number == 0:
             continue
@@ -94,7 +94,7 @@ def settle(edge: Edge) -> bool:
     raise Throttled(TOO_BUSY)
 
 
-def _is_stale(edge: Edge, bears: str, found: Iterable[Request]) -> bool:
+def _is_stale(edge: Edge, bears: str, found: Iterable[HumanRequest]) -> bool:
     """Whether the item's time is of an earlier request: it was there before this one, or is known to be another's."""
     if not bears or bears == edge.at:
         return False
@@ -102,7 +102,7 @@ def _is_stale(edge: Edge, bears: str, found: Iterable[Request]) -> bool:
     return bears == edge.before.requested_at or (bears < edge.at and bool(known.get(bears)))
 
 
-def _candidates(edge: Edge, bears: str, found: list[Request]) -> list[Request]:
+def _candidates(edge: Edge, bears: str, found: list[HumanRequest]) -> list[HumanRequest]:
     """Entries that may be this request's, oldest first; the last resort of those is one that is still to be written.
 
     That is the entry of the time that the item bears: a sweep may have given it that and be about to write the entry.
@@ -128,7 +128,7 @@ def _repair(edge: Edge, stored: Raw, marks: Marks, *, renew: bool, is_over: bool
     return Repair(values) if values else None
 
 
-def _record(edge: Edge, candidates: list[Request], recorded: Recorded) -> bool | None:
+def _record(edge: Edge, candidates: list[HumanRequest], recorded: RecordedRequest) -> bool | None:
     """Whether the entry had to be written, or an open one was there; None where somebody was faster: look again."""
     first = candidates[0] if candidates else edge.request
     if first.edge_at == edge.at:

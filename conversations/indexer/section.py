@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from console.facts import Fact, instant_fact
-from console.system_sections import Section
+from console.system_sections import SystemSection
 from conversations.indexer.health import IndexerHealth, read_health
 from conversations.indexer.lease import LAMBDA, STREAM, SWEEP
 
@@ -22,15 +22,15 @@ _COUNTS = {
 }
 
 
-def section(now: datetime) -> Section:
+def section(now: datetime) -> SystemSection:
     """How the indexer is. One GetItem; raises the store's errors."""
     health = read_health(now)
     if not health.ran:
-        return Section(TITLE, "not running", health.in_words(now), "human", hints=("manage.py index_handoffs",))
+        return SystemSection(TITLE, "not running", health.describe(now), "human", hints=("manage.py index_handoffs",))
     state, tone = (
         ("ready", "good") if health.is_reliable else ("stale", "bad") if health.is_stale else ("begun", "human")
     )
-    return Section(TITLE, state, health.in_words(now), tone, _facts(health, now))
+    return SystemSection(TITLE, state, health.describe(now), tone, _facts(health, now))
 
 
 def _facts(health: IndexerHealth, now: datetime) -> tuple[Fact, ...]:

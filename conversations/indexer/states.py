@@ -5,7 +5,7 @@ from datetime import datetime
 
 from console import clock
 from console.store.values import plain
-from conversations.handoff.effects import AGENT, FLAG, QUEUE, REQUESTED_AT, STAMP, WANTED, Raw, text, text_in
+from conversations.handoff.effects import AGENT, FLAG, LAST_ACTION, QUEUE, REQUESTED_AT, WANTED, Raw, text, text_in
 from conversations.models import held_in, waiting_in
 from conversations.reading import is_true
 
@@ -19,7 +19,7 @@ class Marks:
 
     flag: bool
     agent: str
-    stamp: str
+    last_action: str
     wanted: bool | None
     company_id: str
     requested_at: str
@@ -38,7 +38,7 @@ def marks_of(stored: Raw) -> Marks:
     return Marks(
         flag=is_true(plain(stored[FLAG])) if FLAG in stored else False,
         agent=text_in(stored, AGENT),
-        stamp=text_in(stored, STAMP),
+        last_action=text_in(stored, LAST_ACTION),
         wanted=stored.get(WANTED, {}).get("BOOL"),
         company_id=text_in(stored, "company_id"),
         requested_at=_normalised(text_in(stored, REQUESTED_AT)),

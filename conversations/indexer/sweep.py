@@ -7,7 +7,7 @@ from typing import Any
 from console.schema.tables import table_name
 from console.store.connection import call
 from conversations.handoff.effects import ATTRIBUTES
-from conversations.indexer.handling import Did, Tally, handle_item
+from conversations.indexer.handling import Did, WorkCounts, handle_item
 
 logger = logging.getLogger(__name__)
 
@@ -17,19 +17,19 @@ _READ = (*ATTRIBUTES, "company_name")
 
 
 class Sweep:
-    """One walk. `is_over` once all of the table was read; `tally` is what was done, failures included."""
+    """One walk. `is_over` once all of the table was read; `counts` is what was done, failures included."""
 
     def __init__(self) -> None:
-        self.tally: Tally = Counter()
+        self.counts: WorkCounts = Counter()
         self.is_over = False
         self._start: dict[str, Any] | None = None
 
     @property
     def is_complete(self) -> bool:
         """Whether everything was looked at and nothing failed: only then does the index hold all that waits."""
-        return self.is_over and not self.tally[Did.FAILED]
+        return self.is_over and not self.counts[Did.FAILED]
 
-    def step(self) -> Tally:
+    def step(self) -> WorkCounts:
         """Read and repair one page. An item that fails is counted; raises the store's errors for the page itself."""
         names = {f"#a{number}": name for number, name in enumerate(_READ)}
         request: dict[str, Any] = {
@@ -42,16 +42,16 @@ class Sweep:
         if self._start:
             request["ExclusiveStartKey"] = self._start
         answer = call("Scan", **request)
-        done: Tally = Counter()
+        done: WorkCounts = Counter()
         for stored in answer.get("Items", []):
             done += _handled(stored)
         self._start = answer.get("LastEvaluatedKey")
         self.is_over = not self._start
-        self.tally += done
+        self.counts += done
         return done
 
 
-def _handled(stored: dict[str, Any]) -> Tally:
+def _handled(stored: dict[str, Any]) -> WorkCounts:
     try:
         return handle_item(stored)
     except Exception as error:

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from console import clock
 from console.errors import ConsoleError, TableMissing
-from conversations.indexer.handling import Did, Tally
+from conversations.indexer.handling import Did, WorkCounts
 from conversations.indexer.lease import STREAM, SWEEP, Lease
 from conversations.indexer.streams.following import Following
 from conversations.indexer.streams.shards import stream_of_table
@@ -45,7 +45,7 @@ class Worker:
         say: Callable[[str], object] = lambda _: None,
         owner: str = "",
     ) -> None:
-        self.tally: Tally = Counter()
+        self.counts: WorkCounts = Counter()
         self.interval = interval
         self.lease = Lease(owner, now)
         self.mode = ""
@@ -89,7 +89,7 @@ class Worker:
             self._beat()
         except ConsoleError as error:
             self._errors += 1
-            self.tally[Did.FAILED] += 1
+            self.counts[Did.FAILED] += 1
             logger.warning("The indexer could not go on: %s", type(error).__name__)
             if isinstance(error, TableMissing):
                 # The stream or the table is another one: look again.
@@ -140,8 +140,8 @@ class Worker:
         self._following, self.mode = None, ""
         self.lease.epoch = 0
 
-    def _work(self) -> Tally:
-        done: Tally = Counter()
+    def _work(self) -> WorkCounts:
+        done: WorkCounts = Counter()
         if self._now() - self._looked_at >= LOOK_FOR_STREAM:
             self._looked_at = self._now()
             if stream_of_table() != self._arn:
@@ -156,7 +156,7 @@ class Worker:
         if self._following is not None and self.lease.is_held:
             done += self._following.step()
             self._sweep_owed = self._sweep_owed or self._following.owes_sweep
-        self.tally += done
+        self.counts += done
         return done
 
     def _is_sweep_due(self) -> bool:
@@ -175,17 +175,17 @@ class Worker:
         self._sweep, self._swept_at = None, self._now()
         self._sweep_failed = not sweep.is_complete
         self._sweep_owed = self._sweep_failed or (self._following is not None and self._following.owes_sweep)
-        told = {"last_sweep_at": self._swept_at, "sweep_owed": self._sweep_owed}
+        details = {"last_sweep_at": self._swept_at, "sweep_owed": self._sweep_owed}
         if sweep.is_complete:
-            told["backfilled_at"] = self._swept_at
-        self.lease.renew(**told)
-        self._say(f"Swept the table: {in_words(sweep.tally)}.")
+            details["backfilled_at"] = self._swept_at
+        self.lease.renew(**details)
+        self._say(f"Swept the table: {format_counts(sweep.counts)}.")
 
     def _beat(self) -> None:
         now = self._now()
         if not self.lease.is_held or (self._beat_at is not None and now - self._beat_at < BEAT_EVERY):
             return
-        counts = {each.value: self.tally[each] for each in Did}
+        counts = {each.value: self.counts[each] for each in Did}
         lag = self._following.lag_seconds if self._following is not None else None
         self.lease.renew(beat_at=now, lag=lag, mode=self.mode, counts=counts, sweep_owed=self._sweep_owed)
         self._beat_at = now
@@ -197,7 +197,7 @@ class Worker:
             logger.warning("The lease could not be given back, it runs out by itself: %s", type(error).__name__)
 
 
-def in_words(tally: Tally) -> str:
+def format_counts(counts: WorkCounts) -> str:
     """What was done, in a line: `412 read, 3 repaired, 2 requests recorded`."""
     words = {
         Did.READ: "read",
@@ -206,4 +206,4 @@ def in_words(tally: Tally) -> str:
         Did.REASSERTED: "restored",
         Did.FAILED: "failed",
     }
-    return ", ".join(f"{tally[each]:,} {word}" for each, word in words.items() if tally[each] or each is Did.READ)
+    return ", ".join(f"{counts[each]:,} {word}" for each, word in words.items() if counts[each] or each is Did.READ)

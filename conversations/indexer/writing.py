@@ -5,9 +5,9 @@ from console.store.errors import ConditionFailed
 from conversations.handoff.effects import (
     AGENT,
     FLAG,
+    LAST_ACTION,
     QUEUE,
     REQUESTED_AT,
-    STAMP,
     Conditions,
     Expression,
     Raw,
@@ -16,7 +16,7 @@ from conversations.handoff.effects import (
 from conversations.indexer.states import Repair
 
 # What a repair is judged by: it must be on the item as it was read.
-JUDGED_BY = (FLAG, AGENT, STAMP, REQUESTED_AT, QUEUE)
+JUDGED_BY = (FLAG, AGENT, LAST_ACTION, REQUESTED_AT, QUEUE)
 
 
 def key_in(stored: Raw) -> Raw:

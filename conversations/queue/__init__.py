@@ -2,6 +2,6 @@
 
 `reading` is what pages call. It reads the sparse index (`indexed`: one Query per company, whatever the company's size)
 where that is there and filled, and else looks through each company within a budget (`filtered`), saying so. `entries`
-are its rows, `filters` what narrows it, `counts` how many wait and are held (remembered for seconds), `taking` the
+are its rows, `filters` what narrows it, `counting` how many wait and are held (cached for seconds), `taking` the
 longest waiting, `times` how long people wait now, `unread` what customers wrote since one last looked.
 """

@@ -7,7 +7,7 @@ from typing import Any
 from console import clock
 from conversations.models import Conversation
 from conversations.reading import is_gone, summary_of
-from conversations.records import HandOff, HandOffState, Summary
+from conversations.records import ConversationSummary, HandOff, HandOffState
 
 WAITING, MINE, COLLEAGUES, OVERRIDDEN = "waiting", "mine", "colleagues", "overridden"
 TABS = (WAITING, MINE, COLLEAGUES, OVERRIDDEN)
@@ -16,19 +16,19 @@ _MARK = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class QueueEntry:
     """One conversation that a human has or waits for. `item` serves the forms of its row; templates see `summary`.
 
     `since` is its place in the queue: since when a human is wanted, as text that sorts as it lies in time ("" where
     nothing tells, which sorts first so that nobody is forgotten).
     """
 
-    summary: Summary
+    summary: ConversationSummary
     item: Conversation
     since: str
 
     @classmethod
-    def of(cls, item: Conversation) -> "Entry":
+    def of(cls, item: Conversation) -> "QueueEntry":
         """The row of an item, whoever has it."""
         summary = summary_of(item)
         requested = summary.hand_off.requested_at
@@ -69,10 +69,10 @@ class Entry:
         return False
 
 
-def entry_of(raw: dict[str, dict[str, Any]], now: datetime) -> Entry | None:
+def entry_of(raw: dict[str, dict[str, Any]], now: datetime) -> QueueEntry | None:
     """The row of a stored item; None where the AI has it, or it is past its TTL."""
     item = Conversation.from_raw_data(raw)
     if is_gone(item, now):
         return None
-    entry = Entry.of(item)
+    entry = QueueEntry.of(item)
     return None if entry.hand_off.state is HandOffState.AI else entry

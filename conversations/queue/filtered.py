@@ -17,9 +17,9 @@ from console.store.calls import parallel
 from console.store.connection import call
 from console.store.streams import BEGINNING, END, Candidate, Place, Stream, Stretch, read_on
 from conversations.models import SUMMARY_ATTRIBUTES, CompanyProjectIndex
-from conversations.queue.entries import Entry, entry_of
-from conversations.queue.pages import Asked, QueuePage, at_once, page_of
-from conversations.queue.tallies import totals
+from conversations.queue.counts import totals
+from conversations.queue.entries import QueueEntry, entry_of
+from conversations.queue.pages import QueuePage, QueueParameters, at_once, page_of
 
 READS_PER_COMPANY = 4
 # Left out is what is false for certain; what a drifted flag says is judged by the rows as everywhere (`is_true`), so
@@ -33,7 +33,7 @@ class CompanyRead:
     """What was found in one company: `looked_at` conversations were read, `complete` says whether that was all."""
 
     company_id: str
-    entries: tuple[Entry, ...]
+    entries: tuple[QueueEntry, ...]
     looked_at: int
     complete: bool
 
@@ -42,12 +42,12 @@ class CompanyRead:
 class Queue:
     """All hand-offs that the read found, longest wait first, and how far it looked."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[QueueEntry, ...]
     looked_at: int
     incomplete: tuple[str, ...]
     left_out: tuple[str, ...]
 
-    def of_tab(self, tab: str, username: str = "") -> list[Entry]:
+    def of_tab(self, tab: str, username: str = "") -> list[QueueEntry]:
         """What a tab of the queue's page lists for a person."""
         return [entry for entry in self.entries if entry.is_of(tab, username)]
 
@@ -65,39 +65,39 @@ def read_queue(company_ids: Iterable[str], reads_per_company: int = READS_PER_CO
     )
 
 
-def read_filtered(company_ids: Iterable[str], asked: Asked) -> QueuePage:
+def read_filtered(company_ids: Iterable[str], parameters: QueueParameters) -> QueuePage:
     """One page over all these companies, out of everything that the budget finds. Raises the store's errors."""
     found = read_queue(company_ids)
     rows = [
         Candidate(entry.order, BEGINNING, entry)
-        for entry in (reversed(found.entries) if asked.back else found.entries)
-        if asked.wants(entry) and _is_beyond(entry, asked)
+        for entry in (reversed(found.entries) if parameters.back else found.entries)
+        if parameters.wants(entry) and _is_beyond(entry, parameters)
     ]
     return replace(
-        page_of([Stream(stretch=Stretch(rows))], asked),
+        page_of([Stream(stretch=Stretch(rows))], parameters),
         looked_at=found.looked_at,
         incomplete=found.incomplete,
         left_out=found.left_out,
         totals=totals(
-            (entry for entry in found.entries if asked.filters.matches(entry, asked.now)),
-            asked.username,
+            (entry for entry in found.entries if parameters.filters.matches(entry, parameters.now)),
+            parameters.username,
             more=bool(found.incomplete or found.left_out),
         ),
     )
 
 
-def _is_beyond(entry: Entry, asked: Asked) -> bool:
+def _is_beyond(entry: QueueEntry, parameters: QueueParameters) -> bool:
     """Whether a row lies on the side of the place that is asked for; those of its own instant were told apart."""
-    if asked.place is None:
+    if parameters.place is None:
         return True
-    return entry.since <= asked.place.at if asked.back else entry.since >= asked.place.at
+    return entry.since <= parameters.place.at if parameters.back else entry.since >= parameters.place.at
 
 
 def _read_company(company_id: str, reads: int) -> CompanyRead:
     now = clock.now()
     looked_at = 0
 
-    def read(start: Place) -> Stretch[Entry]:
+    def read(start: Place) -> Stretch[QueueEntry]:
         nonlocal looked_at
         answer = call("Query", **_query(company_id, start))
         looked_at += answer.get("ScannedCount", 0)

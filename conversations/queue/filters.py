@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from console import clock
 from console.refs import as_letters
-from conversations.queue.entries import Entry
+from conversations.queue.entries import QueueEntry
 
 NO_REASON = "none"
 
@@ -34,7 +34,7 @@ class QueueFilters:
         """Whether rows must be looked at one by one: company and wait are served by the index."""
         return bool(self.project or self.channel or self.reason)
 
-    def matches(self, entry: Entry, now: datetime) -> bool:
+    def matches(self, entry: QueueEntry, now: datetime) -> bool:
         """Whether a row passes."""
         row = entry.summary
         return (

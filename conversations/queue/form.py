@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from console.redaction import cut
 from conversations.forms import CHANNELS
-from conversations.queue.entries import TABS, Entry
+from conversations.queue.entries import TABS, QueueEntry
 from conversations.queue.filters import NO_REASON, QueueFilters, mark_of_reason
 
 COMPANIES_OFFERED = 500
@@ -56,7 +56,7 @@ class QueueForm(forms.Form):
         waited = WAITS[values["waited"]][1] if "waited" in values else None
         return QueueFilters(**{name: values.get(name, "") for name in _NAMES if name != "waited"}, waited=waited)
 
-    def offer(self, entries: Iterable[Entry], companies: Mapping[str, str]) -> None:
+    def offer(self, entries: Iterable[QueueEntry], companies: Mapping[str, str]) -> None:
         """Fill the selects: companies (names by id), what occurs among these rows, and what is chosen."""
         rows = list(entries)
         self._choices("company", "All companies", dict(islice(companies.items(), COMPANIES_OFFERED)))

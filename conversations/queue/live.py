@@ -5,13 +5,13 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from conversations.queue.entries import Entry
+from conversations.queue.entries import QueueEntry
 
 # Each row has a tag of its own; json.dumps would make an encoder for each.
 _written = json.JSONEncoder(sort_keys=True, default=str).encode
 
 
-def tag_of(entries: Iterable[Entry], *shown: Any) -> str:
+def tag_of(entries: Iterable[QueueEntry], *shown: Any) -> str:
     """A short digest of rows and of whatever else is shown (any JSON value); ages in words are left to the browser."""
     rows = [
         [

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from console.store.presence import index_ready
+from conversations.queue.counts import Count
 from conversations.queue.entries import COLLEAGUES, MINE, OVERRIDDEN, WAITING
 from conversations.queue.indexed import INDEX
 from conversations.queue.pages import QueuePage
 from conversations.queue.reading import indexer_health
-from conversations.queue.tallies import Count
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,5 +79,5 @@ def of_indexer(*, indexed: bool, now: datetime) -> Notice | None:
         return Notice("The queue's index is not filled yet, so conversations are looked through one by one.", "")
     health = indexer_health()
     if health.is_stale:
-        return Notice(health.in_words(now), "bad")
-    return Notice(health.in_words(now)) if health.is_behind else None
+        return Notice(health.describe(now), "bad")
+    return Notice(health.describe(now)) if health.is_behind else None

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from console.store.streams import Keyset, Stream, merge
-from conversations.queue.entries import WAITING, Entry
+from conversations.queue.counts import Count
+from conversations.queue.entries import WAITING, QueueEntry
 from conversations.queue.filters import QueueFilters
-from conversations.queue.tallies import Count
 
 # So many companies are read for one page, count or table, all at the same time.
 COMPANIES_AT_ONCE = 20
@@ -20,7 +20,7 @@ def at_once(company_ids: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QueueParameters:
     """What is asked of each company: rows of a tab, from a place on (or back from it)."""
 
     tab: str
@@ -36,7 +36,7 @@ class Asked:
         """Whether the partition holds rows that are not asked for."""
         return self.tab != WAITING or self.filters.narrows_rows
 
-    def wants(self, entry: Entry) -> bool:
+    def wants(self, entry: QueueEntry) -> bool:
         """Whether a row belongs to what was asked."""
         if self.place is not None and self.place.has_seen(*entry.order):
             return False
@@ -53,7 +53,7 @@ class QueuePage:
     lists. `left_out` were not looked at at all.
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[QueueEntry, ...]
     following: Keyset | None = None
     looked_at: int = 0
     thin: bool = False
@@ -68,12 +68,12 @@ class QueuePage:
         return self.following is None and not self.incomplete and not self.left_out
 
 
-def page_of(streams: Sequence[Stream[Entry]], asked: Asked) -> QueuePage:
+def page_of(streams: Sequence[Stream[QueueEntry]], parameters: QueueParameters) -> QueuePage:
     """The first rows of all streams, whose orders are those of rows."""
-    page = merge(streams, asked.size, descending=asked.back)
+    page = merge(streams, parameters.size, descending=parameters.back)
     shown = tuple(entry for entry, _ in page.items)
     following = None
     if page.after is not None and page.reached is not None:
         since, _ = page.reached
-        following = (asked.place or Keyset()).after(since, *(each.mark for each in shown if each.since == since))
-    return QueuePage(shown, following, thin=page.after is not None and len(shown) < asked.size)
+        following = (parameters.place or Keyset()).after(since, *(each.mark for each in shown if each.since == since))
+    return QueuePage(shown, following, thin=page.after is not None and len(shown) < parameters.size)

@@ -4,23 +4,23 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from console import clock
-from console.remembering import remembered
+from console.caching import cached_for
 from console.store.presence import index_ready
 from console.store.streams import Keyset
 from conversations.indexer.health import IndexerHealth, read_health
 from conversations.models import Conversation
-from conversations.queue.entries import Entry
+from conversations.queue.entries import QueueEntry
 from conversations.queue.filtered import read_filtered
 from conversations.queue.filters import QueueFilters
 from conversations.queue.indexed import INDEX, read_indexed
-from conversations.queue.pages import Asked, QueuePage, at_once
+from conversations.queue.pages import QueuePage, QueueParameters, at_once
 
 PAGE_SIZE = 25
 # How old what is said of the indexer may be.
 HEALTH_SECONDS = 10
 
 
-@remembered(HEALTH_SECONDS)
+@cached_for(HEALTH_SECONDS)
 def indexer_health() -> IndexerHealth:
     """How the indexer is doing; read at most every `HEALTH_SECONDS` of each worker."""
     return read_health()
@@ -50,21 +50,21 @@ def read_tab(
     if filters.company:
         wanted = wanted[:1] if wanted and wanted[0] == filters.company else []
     companies, left_out = at_once(wanted)
-    asked = Asked(tab, username, filters, size, clock.now(), place, back)
+    parameters = QueueParameters(tab, username, filters, size, clock.now(), place, back)
     if not companies:
         return QueuePage((), indexed=True)
-    read = read_indexed(companies, asked) if is_indexed() else read_filtered(companies, asked)
+    read = read_indexed(companies, parameters) if is_indexed() else read_filtered(companies, parameters)
     return replace(read, left_out=left_out)
 
 
 def beside(
     tab: str, company_ids: Iterable[str], username: str, filters: QueueFilters, item: Conversation | None, *, back: bool
-) -> Entry | None:
+) -> QueueEntry | None:
     """The row after a conversation in a tab, or before it; one that has left the tab keeps its place by its wait.
 
     After one that says nothing of a wait (handed back meanwhile), or is gone (None), comes the first.
     """
-    row = Entry.of(item) if item else None
+    row = QueueEntry.of(item) if item else None
     place = Keyset(row.since, (row.mark,)) if row and row.since else None
     if place is None and back:
         return None

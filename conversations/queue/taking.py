@@ -6,8 +6,8 @@ from dataclasses import replace
 from console.errors import NotFound
 from console.permissions import Permission, Staff
 from conversations.handoff import HandOffAction, LostRace, intent_for, perform
-from conversations.queue import counts
-from conversations.queue.entries import MINE, WAITING, Entry
+from conversations.queue import counting
+from conversations.queue.entries import MINE, WAITING, QueueEntry
 from conversations.queue.filters import QueueFilters
 from conversations.queue.reading import read_tab
 
@@ -15,7 +15,7 @@ from conversations.queue.reading import read_tab
 ROUNDS = 3
 
 
-def take_longest(company_ids: Iterable[str], filters: QueueFilters, action_id: str, staff: Staff) -> Entry | None:
+def take_longest(company_ids: Iterable[str], filters: QueueFilters, action_id: str, staff: Staff) -> QueueEntry | None:
     """Take the conversation that has waited longest among those that the filters let through; None if nobody waits.
 
     `action_id` comes with the form: the same form sent again finds what it took. Raises `Forbidden`, and the store's
@@ -37,12 +37,12 @@ def take_longest(company_ids: Iterable[str], filters: QueueFilters, action_id: s
     return None
 
 
-def _taken(entry: Entry, action_id: str, staff: Staff) -> bool:
+def _taken(entry: QueueEntry, action_id: str, staff: Staff) -> bool:
     intent = replace(intent_for(HandOffAction.TAKE, entry.item, entry.hand_off), action_id=action_id)
     try:
         perform(intent, staff)
     except (LostRace, NotFound):
         return False
     finally:
-        counts.forget(entry.summary.company_id)
+        counting.forget(entry.summary.company_id)
     return True

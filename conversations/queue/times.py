@@ -8,11 +8,11 @@ from functools import partial
 from statistics import median
 
 from console import clock
-from console.remembering import remembered
+from console.caching import cached_for
 from console.store.calls import parallel
 from console.store.connection import call
 from conversations.models import waiting_in
-from conversations.queue.entries import WAITING, Entry, entry_of
+from conversations.queue.entries import WAITING, QueueEntry, entry_of
 from conversations.queue.filtered import read_queue
 from conversations.queue.indexed import index_query
 from conversations.queue.pages import at_once
@@ -37,7 +37,7 @@ class Waits:
     longest: timedelta | None
 
     @classmethod
-    def of(cls, entries: Iterable[Entry], now: datetime) -> "Waits":
+    def of(cls, entries: Iterable[QueueEntry], now: datetime) -> "Waits":
         """Out of rows; one that nothing tells the wait of is counted only."""
         rows = list(entries)
         waits = sorted(wait for entry in rows if (wait := entry.hand_off.waited(now)) is not None)
@@ -62,7 +62,7 @@ class CompanyWaits:
         return next((waits.count for each, _, waits in self.projects if each == project_id), 0)
 
 
-@remembered(SECONDS)
+@cached_for(SECONDS)
 def waits_in(company_id: str) -> CompanyWaits:
     """The waits in a company now. One Query from the index, which gives the `LOOKED_AT` who wait longest."""
     now = clock.now()
@@ -73,7 +73,7 @@ def waits_in(company_id: str) -> CompanyWaits:
     else:
         found = read_queue([company_id])
         entries, complete = found.of_tab(WAITING), not found.incomplete
-    by_project: dict[str, list[Entry]] = defaultdict(list)
+    by_project: dict[str, list[QueueEntry]] = defaultdict(list)
     for entry in entries:
         by_project[entry.summary.project_id].append(entry)
     projects = [

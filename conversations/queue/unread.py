@@ -18,7 +18,7 @@ from console.store.connection import call
 from console.store.values import plain
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
-from conversations.queue.entries import Entry
+from conversations.queue.entries import QueueEntry
 from conversations.reading import recipients_of
 
 logger = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ def note_seen(username: str, reference: str) -> None:
         logger.warning("Could not note when a conversation was looked at: %s", type(error).__name__)
 
 
-def unread_of(entries: Sequence[Entry], username: str) -> frozenset[str]:
+def unread_of(entries: Sequence[QueueEntry], username: str) -> frozenset[str]:
     """References of those conversations in which the customer wrote since the person last looked (or took them).
 
     One BatchGetItem, and one more for those that were changed since. What fails costs the marks, not the page.
@@ -55,14 +55,14 @@ def unread_of(entries: Sequence[Entry], username: str) -> frozenset[str]:
         return frozenset()
     try:
         seen = _seen(held, username)
-        changed = [entry for entry in held if _may_have_news(entry, seen)]
-        return frozenset(_with_news(changed, seen)) if changed else frozenset()
+        changed = [entry for entry in held if _may_have_updates(entry, seen)]
+        return frozenset(_with_updates(changed, seen)) if changed else frozenset()
     except ConsoleError as error:
-        logger.warning("Could not tell which conversations have news: %s", type(error).__name__)
+        logger.warning("Could not tell which conversations have updates: %s", type(error).__name__)
         return frozenset()
 
 
-def _seen(entries: Sequence[Entry], username: str) -> dict[str, datetime]:
+def _seen(entries: Sequence[QueueEntry], username: str) -> dict[str, datetime]:
     """When the person last looked at each, by reference; where that is not known, when they took it."""
     names = {_name_of(entry.summary.reference): entry for entry in entries}
     found = batch_get("CONSOLE", [{"pk": f"SEEN#{username}", "sk": name} for name in names], ("sk", "seen_at"))
@@ -71,24 +71,24 @@ def _seen(entries: Sequence[Entry], username: str) -> dict[str, datetime]:
     return {reference: at for reference, at in seen.items() if at is not None}
 
 
-def _may_have_news(entry: Entry, seen: dict[str, datetime]) -> bool:
+def _may_have_updates(entry: QueueEntry, seen: dict[str, datetime]) -> bool:
     """Writers change `updated_at` with every message; a row that does not say when it was changed is looked at."""
     since, updated = seen.get(entry.summary.reference), entry.summary.updated_at
     return since is not None and (updated is None or updated > since)
 
 
-def _with_news(entries: Sequence[Entry], seen: dict[str, datetime]) -> list[str]:
+def _with_updates(entries: Sequence[QueueEntry], seen: dict[str, datetime]) -> list[str]:
     keys = {entry.key: entry.summary.reference for entry in entries}
     wanted = [{"primary_channel": channel, "conversation_id": each} for channel, each in keys]
-    news = []
+    updates = []
     for raw in batch_get("CONVERSATIONS", wanted, _MESSAGES):
         item = Conversation.from_raw_data(raw)
         reference = keys[item.primary_channel, item.conversation_id]
         stored = StoredMessages.of(raw.get("messages"), recipients_of(item))
         at = stored.last_by_customer
         if at is not None and at > seen[reference]:
-            news.append(reference)
-    return news
+            updates.append(reference)
+    return updates
 
 
 def _name_of(reference: str) -> str:

@@ -15,12 +15,12 @@ from django.http import QueryDict
 from console.errors import Conflict
 from console.forms import LookupForm
 from console.permissions import Permission, Staff
-from console.search.meanings import Kind
-from conversations.stores.records import Done, Listing, Place, Question, RecordPage, Start
+from console.search.meanings import MeaningKind
+from conversations.stores.records import ActionResult, Confirmation, Listing, RecordPage, RecordPlace, StoreStart
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ListParameters:
     """What an address asks of a page besides its place; everything may be junk.
 
     `cursor`: a page of a list; `before`: a window of messages; `at`: the anchor of a message; `show`: the picture to
@@ -46,7 +46,7 @@ class Subject:
     payload: dict[str, Any] = field(default_factory=dict)
 
 
-class Lookup(LookupForm):
+class StoreLookup(LookupForm):
     """A look-up: a form that is POSTed.
 
     `title` stands above it, `found` says what it finds, `nothing` is said where it finds nothing.
@@ -56,7 +56,7 @@ class Lookup(LookupForm):
     found: ClassVar[str]
     nothing: str = "Check the spelling."
 
-    def find(self, staff: Staff) -> Place:
+    def find(self, staff: Staff) -> RecordPlace:
         """Where that is, within the person's scope. Raises `NotFound` for nothing, and the store's errors."""
         raise NotImplementedError
 
@@ -64,25 +64,25 @@ class Lookup(LookupForm):
 class NothingToDo(Conflict):
     """There is nothing to do any more, as the message says; `place` is where the person is better off."""
 
-    def __init__(self, message: str, place: Place) -> None:
+    def __init__(self, message: str, place: RecordPlace) -> None:
         super().__init__(message)
         self.place = place
 
 
-class Action(ABC):
+class RecordActionHandler(ABC):
     """Something that can be done to a record, after a page has asked for it."""
 
     permission: ClassVar[Permission]
 
     @abstractmethod
-    def ask(self, parts: tuple[str, ...], staff: Staff, data: QueryDict | None) -> Question:
+    def ask(self, parts: tuple[str, ...], staff: Staff, data: QueryDict | None) -> Confirmation:
         """The question about a record as it is now; its form is bound to `data` where there is any.
 
         Raises `NotFound` for what is not there or out of scope, `NothingToDo` for what can no longer be done.
         """
 
     @abstractmethod
-    def do(self, parts: tuple[str, ...], staff: Staff, form: forms.Form, seen: str) -> Done:
+    def do(self, parts: tuple[str, ...], staff: Staff, form: forms.Form, seen: str) -> ActionResult:
         """Do it, with its entry in the trail. Raises `Conflict` for what changed since, and the store's errors."""
 
 
@@ -100,13 +100,13 @@ class Adapter(ABC):
     about: ClassVar[str] = ""
     tables: ClassVar[tuple[str, ...]]
     unsearched: ClassVar[str] = ""
-    lookups: ClassVar[Mapping[str, type[Lookup]]] = {}
-    actions: ClassVar[Mapping[str, Action]] = {}
-    found_by: ClassVar[Mapping[Kind, tuple[tuple[str, str], ...]]] = {}
+    lookups: ClassVar[Mapping[str, type[StoreLookup]]] = {}
+    actions: ClassVar[Mapping[str, RecordActionHandler]] = {}
+    found_by: ClassVar[Mapping[MeaningKind, tuple[tuple[str, str], ...]]] = {}
 
-    def start(self, staff: Staff) -> Start:
+    def start(self, staff: Staff) -> StoreStart:
         """What the first page has besides the look-ups. Reads as little as it can."""
-        return Start()
+        return StoreStart()
 
     @abstractmethod
     def is_in_use(self, owner_id: str) -> bool:
@@ -117,11 +117,11 @@ class Adapter(ABC):
         """
 
     @abstractmethod
-    def listing(self, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Listing:
+    def listing(self, parts: tuple[str, ...], staff: Staff, parameters: ListParameters) -> Listing:
         """One page of a list. Raises `NotFound` for parts that name none, or one out of the person's scope."""
 
     @abstractmethod
-    def load(self, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Any:
+    def load(self, parts: tuple[str, ...], staff: Staff, parameters: ListParameters) -> Any:
         """What a record is made of, as it is stored. Raises `NotFound` as `listing`."""
 
     @abstractmethod
@@ -129,5 +129,5 @@ class Adapter(ABC):
         """Of what the entry is, that is written before anything of it is shown."""
 
     @abstractmethod
-    def page(self, loaded: Any, staff: Staff, asked: Asked, *, raw: bool) -> RecordPage:
+    def page(self, loaded: Any, staff: Staff, parameters: ListParameters, *, raw: bool) -> RecordPage:
         """The record as shown: everything in it redacted unless `raw`. Reads nothing and never raises."""

@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from console.errors import BadReference
 from console.refs import seal, unseal
-from conversations.stores.records import Place
+from conversations.stores.records import RecordPlace
 
 _ROUTES = {"list": "source-list", "record": "source-record"}
 
@@ -24,7 +24,7 @@ def parts_of(source: str, kind: str, reference: str) -> tuple[str, ...]:
     return parts
 
 
-def address_of(source: str, place: Place) -> str:
+def address_of(source: str, place: RecordPlace) -> str:
     """The address of a place of a store."""
     url = reverse(_ROUTES[place.kind], args=[source, reference_of(source, place.kind, place.parts)])
     query = {**({"at": place.at} if place.at else {}), **dict(place.query)}

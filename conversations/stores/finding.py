@@ -5,7 +5,7 @@ from collections.abc import Callable
 from console.errors import NotFound
 from console.forms import bind_lookup
 from console.permissions import Permission, Staff
-from console.search.finders import Finder, Found, Hit
+from console.search.finders import Finder, SearchFound, SearchHit
 from conversations.stores.adapter import Adapter
 from conversations.stores.addresses import address_of
 
@@ -19,18 +19,18 @@ def finder_of(adapter: Adapter) -> Finder:
     )
 
 
-def _by(adapter: Adapter, pairs: tuple[tuple[str, str], ...]) -> Callable[[str, Staff], Found]:
+def _by(adapter: Adapter, pairs: tuple[tuple[str, str], ...]) -> Callable[[str, Staff], SearchFound]:
     """By each of these look-ups, one after the other."""
 
-    def find(value: str, staff: Staff) -> Found:
+    def find(value: str, staff: Staff) -> SearchFound:
         if adapter.unsearched and not staff.scope.everything:
-            return Found(notices=(adapter.unsearched,))
-        return Found(tuple(hit for look, field in pairs for hit in _hits(adapter, look, field, value, staff)))
+            return SearchFound(notices=(adapter.unsearched,))
+        return SearchFound(tuple(hit for look, field in pairs for hit in _hits(adapter, look, field, value, staff)))
 
     return find
 
 
-def _hits(adapter: Adapter, look: str, field: str, value: str, staff: Staff) -> tuple[Hit, ...]:
+def _hits(adapter: Adapter, look: str, field: str, value: str, staff: Staff) -> tuple[SearchHit, ...]:
     kind = adapter.lookups[look]
     form = bind_lookup(kind, {field: value})
     if not form.is_valid():
@@ -39,4 +39,4 @@ def _hits(adapter: Adapter, look: str, field: str, value: str, staff: Staff) -> 
         place = form.find(staff)
     except NotFound:
         return ()
-    return (Hit(kind.found, address_of(adapter.name, place)),)
+    return (SearchHit(kind.found, address_of(adapter.name, place)),)

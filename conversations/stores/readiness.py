@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from console.facts import Fact
 from console.schema.tables import TABLES
 from console.store.presence import has_known_key, index_ready, table_ready
-from console.system_sections import Section
+from console.system_sections import SystemSection
 
 if TYPE_CHECKING:
     from conversations.stores.adapter import Adapter
@@ -35,14 +35,14 @@ def missing(adapter: Adapter) -> tuple[str, ...]:
     )
 
 
-def section(adapter: Adapter, now: datetime) -> Section:
+def section(adapter: Adapter, now: datetime) -> SystemSection:
     """The store on the system page."""
     title = adapter.title
     if not is_there(adapter):
-        return Section(title, "absent", "This environment has no tables for it.", "")
+        return SystemSection(title, "absent", "This environment has no tables for it.", "")
     lacking = missing(adapter)
     facts = (Fact("Tables", list=tuple(TABLES[key].base for key in adapter.tables)),)
     if lacking:
         words = "Its pages say what does not work without these."
-        return Section(title, "partly", words, "human", (*facts, Fact("Not there", list=lacking)))
-    return Section(title, "ready", "Every table and index is there.", "good", facts)
+        return SystemSection(title, "partly", words, "human", (*facts, Fact("Not there", list=lacking)))
+    return SystemSection(title, "ready", "Every table and index is there.", "good", facts)

@@ -16,7 +16,7 @@ from conversations.records import Marker, Message, Picture
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RecordPlace:
     """Where something of a store is: a list or a record, named by parts of its key. They are sealed in its address.
 
     `at` is the anchor of a message, `query` what else the address asks for; neither may hold personal data.
@@ -28,22 +28,22 @@ class Place:
     query: tuple[tuple[str, str], ...] = ()
 
 
-def a_list(*parts: str, **query: str) -> Place:
+def a_list(*parts: str, **query: str) -> RecordPlace:
     """The place of a list."""
-    return Place("list", parts, query=tuple(query.items()))
+    return RecordPlace("list", parts, query=tuple(query.items()))
 
 
-def a_record(*parts: str, at: str = "") -> Place:
+def a_record(*parts: str, at: str = "") -> RecordPlace:
     """The place of a record, or of one message of it."""
-    return Place("record", parts, at)
+    return RecordPlace("record", parts, at)
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class RecordLink:
     """A place and what it is called. `current`: of tabs, the one that is shown; `note` are muted words after it."""
 
     label: str
-    place: Place | None = None
+    place: RecordPlace | None = None
     current: bool = False
     note: str = ""
 
@@ -61,14 +61,14 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RecordRow:
     """One row of a list: what it is called, where it leads (None: nowhere), a second line, and its cells.
 
     `flaws` say what of it is not as its schema says.
     """
 
     name: str
-    place: Place | None
+    place: RecordPlace | None
     cells: tuple[Cell, ...] = ()
     detail: str = ""
     flaws: tuple[str, ...] = ()
@@ -84,15 +84,15 @@ class Listing:
 
     title: str
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[RecordRow, ...]
     about: str = ""
     next: str = ""
     back: str = ""
     notices: tuple[str, ...] = ()
     facts: tuple[Fact, ...] = ()
-    tabs: tuple[Link, ...] = ()
+    tabs: tuple[RecordLink, ...] = ()
     filters: FilterForm | None = None
-    crumbs: tuple[Link, ...] = ()
+    crumbs: tuple[RecordLink, ...] = ()
     empty: str = "Nothing is there"
     empty_text: str = ""
 
@@ -115,7 +115,7 @@ class Talk:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class RecordAction:
     """An action that the person may take on a record: a link to the page that asks before it is done."""
 
     action: str
@@ -142,23 +142,23 @@ class RecordPage:
     flaws: tuple[str, ...] = ()
     unknown: Node | None = None
     config: Node | None = None
-    offers: tuple[Offer, ...] = ()
-    links: tuple[Link, ...] = ()
+    actions: tuple[RecordAction, ...] = ()
+    links: tuple[RecordLink, ...] = ()
     tables: tuple[Listing, ...] = ()
-    crumbs: tuple[Link, ...] = ()
+    crumbs: tuple[RecordLink, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StoreStart:
     """The section's first page, above its look-ups: where one can begin, and what cannot be done here and why."""
 
-    links: tuple[Link, ...] = ()
+    links: tuple[RecordLink, ...] = ()
     links_title: str = ""
     notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Confirmation:
     """What a page asks before an action is done: what it is about, what it will do, and what is typed for it.
 
     `seen` is kept by the form: the state that the person decided on. `back` is where "Cancel" leads. `record` is what
@@ -168,9 +168,9 @@ class Question:
     title: str
     form: forms.Form
     button: str
-    back: Place
+    back: RecordPlace
     record: str = "Record"
-    crumbs: tuple[Link, ...] = ()
+    crumbs: tuple[RecordLink, ...] = ()
     about: str = ""
     facts: tuple[Fact, ...] = ()
     consequences: tuple[str, ...] = ()
@@ -179,8 +179,8 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class ActionResult:
     """What was done, in words, and where the person goes from there."""
 
     message: str
-    place: Place
+    place: RecordPlace

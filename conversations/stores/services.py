@@ -10,15 +10,15 @@ from console.permissions import Permission, Staff
 from console.store.errors import ConditionFailed
 from console.trail.actions import Action, Result
 from console.trail.models import AuditEntry
-from console.trail.recording import Actor, Entry, NoTrail, build, record_once_an_hour
-from conversations.stores.adapter import Adapter, Asked, Subject
+from console.trail.recording import Actor, NoTrail, TrailEntry, build, record_once_an_hour
+from conversations.stores.adapter import Adapter, ListParameters, Subject
 from conversations.stores.records import RecordPage
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedRecord:
     """A record opened by one person. `is_raw`: on record, and the role may see it as it is; else redacted."""
 
     page: RecordPage
@@ -26,18 +26,18 @@ class Opened:
     is_raw: bool
 
 
-def open_record(adapter: Adapter, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Opened:
+def open_record(adapter: Adapter, parts: tuple[str, ...], staff: Staff, parameters: ListParameters) -> OpenedRecord:
     """Open a record to read it: loaded, then put on record (once per person, record and hour), then shown.
 
     Where the entry cannot be written, nothing is returned; where there is no trail at all, everything is redacted.
     Raises `Forbidden`, `NotFound` (no such record, expired, out of scope: all the same) and the store's errors.
     """
     staff.require(Permission.CONVERSATION_READ)
-    loaded = adapter.load(parts, staff, asked)
+    loaded = adapter.load(parts, staff, parameters)
     subject = adapter.subject(loaded)
     may_see = staff.can(Permission.TRANSCRIPT_RAW)
     is_raw = _record_opened(subject, staff, raw=may_see) and may_see
-    return Opened(adapter.page(loaded, staff, asked, raw=is_raw), subject, is_raw)
+    return OpenedRecord(adapter.page(loaded, staff, parameters, raw=is_raw), subject, is_raw)
 
 
 def _record_opened(subject: Subject, staff: Staff, *, raw: bool) -> bool:
@@ -91,5 +91,5 @@ def _settle(item: AuditEntry, result: str) -> None:
     logger.warning("The outcome of %s could not be recorded: %s", item.action_type, failure)
 
 
-def _entry(subject: Subject, action: Action, staff: Staff) -> Entry:
-    return Entry(subject.trail, action, Actor.of(staff), subject.company_id, payload=subject.payload)
+def _entry(subject: Subject, action: Action, staff: Staff) -> TrailEntry:
+    return TrailEntry(subject.trail, action, Actor.of(staff), subject.company_id, payload=subject.payload)

@@ -5,13 +5,13 @@ from collections.abc import Iterable
 from django import template
 
 from conversations.stores.addresses import action_address, address_of
-from conversations.stores.records import Cell, Place
+from conversations.stores.records import Cell, RecordPlace
 
 register = template.Library()
 
 
 @register.filter
-def address(place: Place, source: str) -> str:
+def address(place: RecordPlace, source: str) -> str:
     """The address of a place of that store."""
     return address_of(source, place)
 

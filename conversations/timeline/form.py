@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 from django import forms
 from django.http import QueryDict
 
-from conversations.timeline.lines import KIND_WORDS, Kind
+from conversations.timeline.lines import KIND_WORDS, LineKind
 
 
 class KindsForm(forms.Form):
@@ -19,14 +19,14 @@ class KindsForm(forms.Form):
     )
 
     def __init__(self, data: QueryDict) -> None:
-        chosen = [kind for kind in Kind if kind.value in data.getlist("kind")]
-        self.kinds: tuple[Kind, ...] = tuple(chosen) or tuple(Kind)
+        chosen = [kind for kind in LineKind if kind.value in data.getlist("kind")]
+        self.kinds: tuple[LineKind, ...] = tuple(chosen) or tuple(LineKind)
         super().__init__(initial={"kind": [kind.value for kind in self.kinds]}, auto_id="timeline-%s")
 
     @property
     def is_filtered(self) -> bool:
         """Whether some kinds are left out."""
-        return len(self.kinds) < len(Kind)
+        return len(self.kinds) < len(LineKind)
 
     def query(self, **more: str) -> str:
         """The filter, and what else is given, as a query with its question mark; "" where there is nothing to say."""

@@ -19,7 +19,7 @@ from console.refs import as_letters, seal
 from console.trail.actions import HAND_OFF_PREFIX, outcome
 from console.trail.models import AuditEntry, IdempotencyRecord
 from console.trees import Node, clean, text_of, tree_of, well_formed
-from conversations.events import Event
+from conversations.events import HandOffChange
 from conversations.messages import StoredMessages
 from conversations.records import HandOffState, Speaker
 
@@ -27,7 +27,7 @@ EXCERPT = 160
 _SPEAKER_TONES = {Speaker.AI: "ai", Speaker.HUMAN: "human"}
 
 
-class Kind(StrEnum):
+class LineKind(StrEnum):
     """What a line is of; the values stand in addresses."""
 
     MESSAGE = "message"
@@ -38,11 +38,11 @@ class Kind(StrEnum):
 
 
 KIND_WORDS = {
-    Kind.MESSAGE: "Messages",
-    Kind.HAND_OFF: "Hand-off",
-    Kind.ACTION: "Actions",
-    Kind.RECORD: "Idempotency",
-    Kind.STATE: "State",
+    LineKind.MESSAGE: "Messages",
+    LineKind.HAND_OFF: "Hand-off",
+    LineKind.ACTION: "Actions",
+    LineKind.RECORD: "Idempotency",
+    LineKind.STATE: "State",
 }
 
 
@@ -54,7 +54,7 @@ class Line:
     `record` are where it stands itself: the anchor of a message, the sealed references of an entry and a record.
     """
 
-    kind: Kind
+    kind: LineKind
     at: datetime | None
     anchor: str
     words: str
@@ -78,11 +78,11 @@ class Line:
 
 
 _ONE = {
-    Kind.MESSAGE: "message",
-    Kind.HAND_OFF: "hand-off",
-    Kind.ACTION: "action",
-    Kind.RECORD: "idempotency",
-    Kind.STATE: "state",
+    LineKind.MESSAGE: "message",
+    LineKind.HAND_OFF: "hand-off",
+    LineKind.ACTION: "action",
+    LineKind.RECORD: "idempotency",
+    LineKind.STATE: "state",
 }
 
 
@@ -92,7 +92,7 @@ def of_message(stored: StoredMessages, number: int, *, raw: bool) -> Line:
     message = stored.message(number, raw=True)
     text = " ".join(" ".join(block.text or block.label for block in message.blocks).split())
     return Line(
-        kind=Kind.MESSAGE,
+        kind=LineKind.MESSAGE,
         at=message.at,
         anchor=f"m-{message.anchor}",
         words=message.speaker_name,
@@ -107,7 +107,7 @@ def of_message(stored: StoredMessages, number: int, *, raw: bool) -> Line:
 def of_entry(entry: AuditEntry, row: TrailRow) -> Line:
     """An entry of the trail; `row` is what the trail shows of it."""
     return Line(
-        kind=Kind.HAND_OFF if is_hand_off(entry) else Kind.ACTION,
+        kind=LineKind.HAND_OFF if is_hand_off(entry) else LineKind.ACTION,
         at=row.at,
         anchor=_anchor("e", text_of(entry.plain("ts_action_id"))),
         words=row.sentence,
@@ -140,7 +140,7 @@ def of_record(record: IdempotencyRecord) -> Line:
     at = seen_at(record)
     drift = [f"{name}: {what}" for name, what in sorted(record.drift.items())]
     return Line(
-        kind=Kind.RECORD,
+        kind=LineKind.RECORD,
         at=at,
         anchor=_anchor("r", key),
         words=decoded.meaning,
@@ -159,7 +159,7 @@ def of_record(record: IdempotencyRecord) -> Line:
 def of_state(moment: StateMoment) -> Line:
     """Something that the middleware's state dates."""
     return Line(
-        kind=Kind.STATE,
+        kind=LineKind.STATE,
         at=moment.at,
         anchor=f"s-{moment.name}",
         words=moment.words,
@@ -169,10 +169,10 @@ def of_state(moment: StateMoment) -> Line:
     )
 
 
-def of_event(event: Event) -> Line:
+def of_event(event: HandOffChange) -> Line:
     """A hand-off that the conversation tells and no entry of the trail."""
     return Line(
-        kind=Kind.HAND_OFF,
+        kind=LineKind.HAND_OFF,
         at=event.at,
         anchor=_anchor("h", f"{event.state} {clock.to_iso(event.at)}"),
         words=event.text,

@@ -18,13 +18,13 @@ from console.store.calls import parallel
 from console.store.streams import BEGINNING, END, Merged, Places, Stream, merge
 from console.templatetags.console import day
 from console.trail.models import AuditEntry, IdempotencyRecord
-from conversations.events import Event, told_by_item
+from conversations.events import HandOffChange, events_of_item
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.reading import hand_off_of, reference_of
 from conversations.records import HandOff, HandOffState
 from conversations.timeline import lines, sources
-from conversations.timeline.lines import Kind, Line
+from conversations.timeline.lines import Line, LineKind
 from conversations.timeline.sources import Item, MessageAt
 
 PAGE_SIZE = 50
@@ -76,7 +76,7 @@ def read_timeline(
     item: Conversation,
     stored: StoredMessages,
     staff: Staff,
-    kinds: Sequence[Kind],
+    kinds: Sequence[LineKind],
     *,
     record_opened: Callable[[], bool],
     cursor: str = "",
@@ -91,19 +91,19 @@ def read_timeline(
     more. Raises the store's errors; what is absent is said.
     """
     places = _places_of(item, staff, kinds, cursor, at)
-    reader = _Reader(item, stored, staff, kinds, places or {})
+    reader = _TimelineReader(item, stored, staff, kinds, places or {})
     if at and places is None:
         reader.notices["The linked line no longer exists. These are the newest."] = None
     return reader.read(record_opened)
 
 
-def _bindings(item: Conversation, staff: Staff, kinds: Sequence[Kind]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _bindings(item: Conversation, staff: Staff, kinds: Sequence[LineKind]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What a cursor belongs to, and what a link to a line: not to one person, so that it can be handed on."""
     own = (item.primary_channel, item.conversation_id, *kinds)
     return ("timeline", *own, staff.username), ("timeline line", *own)
 
 
-def _places_of(item: Conversation, staff: Staff, kinds: Sequence[Kind], cursor: str, at: str) -> Places | None:
+def _places_of(item: Conversation, staff: Staff, kinds: Sequence[LineKind], cursor: str, at: str) -> Places | None:
     for_pages, for_links = _bindings(item, staff, kinds)
     found = refs.unseal_cursor(cursor, *for_pages) if cursor else None
     if found is None and at:
@@ -111,16 +111,16 @@ def _places_of(item: Conversation, staff: Staff, kinds: Sequence[Kind], cursor: 
     return dict(found) if isinstance(found, dict) else None
 
 
-class _Reader:
+class _TimelineReader:
     def __init__(
-        self, item: Conversation, stored: StoredMessages, staff: Staff, kinds: Sequence[Kind], places: Places
+        self, item: Conversation, stored: StoredMessages, staff: Staff, kinds: Sequence[LineKind], places: Places
     ) -> None:
         self.item, self.stored, self.staff, self.kinds = item, stored, staff, kinds
         self.places = places
         self.now = clock.now()
         self.hand_off = hand_off_of(item)
         self.reference = reference_of(item.primary_channel, item.conversation_id)
-        self.wants_entries = Kind.HAND_OFF in kinds or Kind.ACTION in kinds
+        self.wants_entries = LineKind.HAND_OFF in kinds or LineKind.ACTION in kinds
         self.notices: dict[str, None] = {}
 
     def read(self, record_opened: Callable[[], bool]) -> Timeline:
@@ -128,11 +128,11 @@ class _Reader:
         raw = bool(found.get("opened")) and self.staff.can(Permission.TRANSCRIPT_RAW)
         merged_from, named = self._sources(found)
         page = merge(merged_from, PAGE_SIZE)
-        placed, told = self._lines(page, raw=raw, named=named)
+        placed, marks = self._lines(page, raw=raw, named=named)
         if page.after is not None and not placed:
             self.notices["Nothing of these kinds yet. Continue on the next page."] = None
         for_pages, for_links = _bindings(self.item, self.staff, self.kinds)
-        after = page.after and {**page.after, **({"told": told} if told else {})}
+        after = page.after and {**page.after, **({"told": marks} if marks else {})}
         return Timeline(
             days=tuple(
                 _days(
@@ -143,7 +143,7 @@ class _Reader:
             next=refs.seal_cursor(after, *for_pages) if after else "",
             from_start=not self.places,
             notices=tuple(self.notices),
-            is_masked=Kind.MESSAGE in self.kinds and not raw,
+            is_masked=LineKind.MESSAGE in self.kinds and not raw,
         )
 
     # --- Reading ------------------------------------------------------------------------------------------------------
@@ -151,21 +151,21 @@ class _Reader:
     def _at_once(self, record_opened: Callable[[], bool]) -> dict[str, Any]:
         """All reads, and the entry that messages are opened, in parallel."""
         work: dict[str, Callable[[], Any]] = {}
-        if Kind.MESSAGE in self.kinds:
+        if LineKind.MESSAGE in self.kinds:
             work["opened"] = record_opened
-        if Kind.STATE in self.kinds and self._start("state") is not END:
+        if LineKind.STATE in self.kinds and self._start("state") is not END:
             work["state"] = partial(read_state, self.item.conversation_id, self.now)
-        if Kind.HAND_OFF in self.kinds and self._start("hand-off") is not END:
-            work["hand-off"] = self._untold
+        if LineKind.HAND_OFF in self.kinds and self._start("hand-off") is not END:
+            work["hand-off"] = self._hand_off
         if self.wants_entries:
             work |= self._entries()
-        if Kind.RECORD in self.kinds:
+        if LineKind.RECORD in self.kinds:
             work |= {name: partial(self._records, name, epochs=name == "old records") for name in _RECORDS}
         return dict(zip(work, parallel(*work.values()), strict=True)) if work else {}
 
     def _entries(self) -> dict[str, Callable[[], Any]]:
-        both = {Kind.HAND_OFF, Kind.ACTION} <= set(self.kinds) or not self.wants_entries
-        hand_off = None if both else Kind.HAND_OFF in self.kinds
+        both = {LineKind.HAND_OFF, LineKind.ACTION} <= set(self.kinds) or not self.wants_entries
+        hand_off = None if both else LineKind.HAND_OFF in self.kinds
         return {
             name: partial(self._entries_of, name, epochs=name == "old entries", hand_off=hand_off) for name in _ENTRIES
         }
@@ -186,10 +186,10 @@ class _Reader:
             self.notices[NO_TRAIL] = None
             return Stream(name)
 
-    def _untold(self) -> Stream[Item]:
+    def _hand_off(self) -> Stream[Item]:
         start = self._start("hand-off")
         try:
-            return sources.untold(start, untold_of(self.item, self.hand_off, self.staff), PAGE_SIZE)
+            return sources.hand_off_stream(start, hand_off_events_of(self.item, self.hand_off, self.staff), PAGE_SIZE)
         except ConsoleError:
             self.notices[HAND_OFFS_UNREAD] = None
             return Stream("hand-off", start, failed=True)
@@ -213,7 +213,7 @@ class _Reader:
     def _sources(self, found: dict[str, Any]) -> tuple[list[Stream[Item]], bool]:
         """The streams, of the same instant the latest step first; and whether records are told beside their entries."""
         by_index = [found.get(name) for name in _RECORDS]
-        named = Kind.RECORD in self.kinds and None in by_index
+        named = LineKind.RECORD in self.kinds and None in by_index
         if named:
             self.notices[NO_INDEX] = None
             if not self.wants_entries:
@@ -230,7 +230,7 @@ class _Reader:
         ]
         merged += [found.get(name) for name in _ENTRIES]
         merged += [] if named else by_index
-        if Kind.MESSAGE in self.kinds:
+        if LineKind.MESSAGE in self.kinds:
             merged.append(sources.messages(self._start("messages"), self.stored, size))
         return [stream for stream in merged if stream is not None], named
 
@@ -248,9 +248,9 @@ class _Reader:
             for item, place in page.items
             if self.wants_entries or not isinstance(item, AuditEntry)
         ]
-        told = self.places.get("told")
-        marks: list[str] = list(told) if isinstance(told, list) else []
-        if Kind.RECORD in self.kinds:
+        stored_marks = self.places.get("told")
+        marks: list[str] = list(stored_marks) if isinstance(stored_marks, list) else []
+        if LineKind.RECORD in self.kinds:
             for record, place in self._beside(entries, records, named=named):
                 line = self._without_names(lines.of_record(record))
                 if (mark := line.anchor[:_MARK_LENGTH]) not in marks:
@@ -297,7 +297,7 @@ _ENTRIES = ("entries", "old entries")
 _RECORDS = ("records", "old records")
 
 
-def untold_of(item: Conversation, hand_off: HandOff, staff: Staff) -> tuple[Event, ...]:
+def hand_off_events_of(item: Conversation, hand_off: HandOff, staff: Staff) -> tuple[HandOffChange, ...]:
     """Hand-offs that the item tells and no entry of its trail. Raises the store's errors."""
     if hand_off.state is HandOffState.AI:
         return ()
@@ -305,7 +305,7 @@ def untold_of(item: Conversation, hand_off: HandOff, staff: Staff) -> tuple[Even
         entries, _ = hand_off_entries(item.conversation_id, item.company_id or "")
     except TableMissing:
         entries = ()
-    return told_by_item(entries, hand_off, staff.username)
+    return events_of_item(entries, hand_off, staff.username)
 
 
 def _in_order(placed: Sequence[tuple[Line, Places]]) -> list[tuple[Line, Places]]:

@@ -14,7 +14,7 @@ from console.audit.queries import instant_of, is_of
 from console.audit.state import StateMoment
 from console.store.streams import BEGINNING, END, Candidate, Place, Stream, Stretch
 from console.trail.models import AuditEntry, IdempotencyRecord
-from conversations.events import Event
+from conversations.events import HandOffChange
 from conversations.messages import StoredMessages
 
 T = TypeVar("T")
@@ -32,7 +32,7 @@ class MessageAt:
     number: int
 
 
-Item = MessageAt | AuditEntry | IdempotencyRecord | StateMoment | Event
+Item = MessageAt | AuditEntry | IdempotencyRecord | StateMoment | HandOffChange
 
 
 def messages(start: Place, stored: StoredMessages, size: int) -> Stream[Item]:
@@ -50,7 +50,7 @@ def moments(start: Place, found: Iterable[StateMoment], size: int) -> Stream[Ite
     return held_whole("state", start, items, size)
 
 
-def untold(start: Place, events: Iterable[Event], size: int) -> Stream[Item]:
+def hand_off_stream(start: Place, events: Iterable[HandOffChange], size: int) -> Stream[Item]:
     """Hand-offs that only the conversation tells."""
     items: dict[Dated, Item] = {Dated(each.at, tie): each for tie, each in enumerate(events)}
     return held_whole("hand-off", start, items, size)

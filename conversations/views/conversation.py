@@ -19,12 +19,12 @@ from console.trail.recording import read_only_reason
 from conversations import services
 from conversations.facts import facts_of
 from conversations.listing import known_list_context, list_link, open_list_context
-from conversations.news import POLL_SECONDS, news_of, since_of
 from conversations.panel import holds, panel_for
 from conversations.reading import id_to_copy, summary_of
 from conversations.recipient import answer_of
-from conversations.records import Summary, Transcript
+from conversations.records import ConversationSummary, Transcript
 from conversations.transcript import WINDOW, earlier_text, transcript
+from conversations.updates import POLL_SECONDS, since_of, updates_of
 
 View = Callable[..., HttpResponse]
 
@@ -68,7 +68,7 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
         "state": opened.state,
         "shows_technical": any(map(request.staff.can, (Permission.SYSTEM_READ, Permission.AUDIT_REVIEW))),
         "trail_notice": opened.trail_notice,
-        "news_url": _with_list(reverse("conversation-news", args=[ref]), list_context),
+        "updates_url": _with_list(reverse("conversation-news", args=[ref]), list_context),
         "since": since_of(opened.item, opened.hand_off),
         "poll_seconds": POLL_SECONDS,
         "list_context": list_context,
@@ -94,23 +94,23 @@ def _fragment(request: HttpRequest, before: int | None) -> str:
 
 @requires(Permission.CONVERSATION_READ)
 @require_safe
-def conversation_news(request: StaffRequest, ref: str) -> HttpResponse:
+def conversation_updates(request: StaffRequest, ref: str) -> HttpResponse:
     """What is new since the page knew `?since=` and `?shown=` messages, as a fragment; 204 for nothing."""
     shown = message_number(request.GET.get("shown", ""))
-    news = news_of(ref, request.staff, request.GET.get("since", ""), shown)
-    if news is None:
+    updates = updates_of(ref, request.staff, request.GET.get("since", ""), shown)
+    if updates is None:
         return HttpResponse(status=204)
     list_context = known_list_context(request.GET.get("in", ""))
     context = {
         "reference": ref,
-        "news": news,
-        "panel": news.panel,
-        "answer": news.answer,
+        "updates": updates,
+        "panel": updates.panel,
+        "answer": updates.answer,
         "list_context": list_context,
         "can_reveal": request.staff.can(Permission.PII_REVEAL) and not read_only_reason(),
         "recipient_url": recipient_url(ref),
     }
-    return render(request, "conversations/_news.html", context)
+    return render(request, "conversations/_updates.html", context)
 
 
 @requires(Permission.PII_REVEAL)
@@ -170,7 +170,7 @@ def _with_list(url: str, list_context: str) -> str:
     return f"{url}?{urlencode({'in': list_context})}" if list_context else url
 
 
-def _crumbs(summary: Summary) -> list[dict[str, str]]:
+def _crumbs(summary: ConversationSummary) -> list[dict[str, str]]:
     crumbs = [{"label": "Conversations", "url": link("conversations")}]
     if summary.company_id:
         crumbs.append({"label": summary.company_name, "url": link("company", summary.company_id)})
@@ -180,7 +180,7 @@ def _crumbs(summary: Summary) -> list[dict[str, str]]:
     return [*crumbs, {"label": summary.who}]
 
 
-def crumbs_below(summary: Summary, ref: str, label: str) -> list[dict[str, str]]:
+def crumbs_below(summary: ConversationSummary, ref: str, label: str) -> list[dict[str, str]]:
     """Of a page that belongs to the conversation's."""
     return [*_crumbs(summary)[:-1], {"label": summary.who, "url": link("conversation", ref)}, {"label": label}]
 

@@ -12,7 +12,7 @@ from console.errors import NotFound
 from console.forms import lookup_forms
 from console.lookup_page import answer_lookup
 from console.permissions import Permission, Staff
-from conversations.forms import LOOKUPS, Lookup, bound_lookup
+from conversations.forms import LOOKUPS, ConversationLookupForm, bound_lookup
 from conversations.listing import open_list_context, seal_list_context
 from conversations.views.lists import rows_of
 
@@ -38,7 +38,7 @@ class NothingFound(NotFound):
         self.notice = notice
 
 
-def _found(staff: Staff, form: Lookup) -> str:
+def _found(staff: Staff, form: ConversationLookupForm) -> str:
     """Where what was found stands. Raises `NothingFound`."""
     finding = form.find(staff)
     if not finding.rows:
@@ -52,7 +52,7 @@ def _found(staff: Staff, form: Lookup) -> str:
 
 
 def _page(
-    request: StaffRequest, bound: Lookup | None, *, nothing: NotFound | None = None, status: int = 200
+    request: StaffRequest, bound: ConversationLookupForm | None, *, nothing: NotFound | None = None, status: int = 200
 ) -> HttpResponse:
     context = {
         "lookups": lookup_forms(LOOKUPS, request.staff, bound),

@@ -21,7 +21,7 @@ from console.store.keys import SORT_KEY_BYTES, fits
 from console.templatetags.console import zone_of
 from console.trail.recording import NoTrail
 from conversations.companies import Company, companies_for, company_named, projects_of
-from conversations.filters import FAILED, Filters, is_of_status
+from conversations.filters import FAILED, ConversationFilters, is_of_status
 from conversations.forms import (
     CHANNELS,
     LOOKUPS,
@@ -36,7 +36,7 @@ from conversations.person import CONVERSATIONS, note_look
 from conversations.queries import any_of, of_company, of_recipient, of_reply, read_list
 from conversations.queue.times import waits_in
 from conversations.reading import identifier_for
-from conversations.records import HandOffState, Page, Summary
+from conversations.records import ConversationSummary, HandOffState, Page
 from conversations.views.conversation import not_for_prefetch
 
 COMPANIES_SHOWN = 100
@@ -68,7 +68,7 @@ class ConversationRow(TypedDict):
     flaws: str
 
 
-def rows_of(summaries: tuple[Summary, ...], context: dict[str, Any], staff: Staff) -> list[ConversationRow]:
+def rows_of(summaries: tuple[ConversationSummary, ...], context: dict[str, Any], staff: Staff) -> list[ConversationRow]:
     """The rows of a list for conversations/_rows.html, each linked with the list's context."""
     query = "?" + urlencode({"in": seal_list_context(context)})
     pages, last_messages = Paths("conversation"), Paths("conversation-last-message")
@@ -102,7 +102,7 @@ def rows_of(summaries: tuple[Summary, ...], context: dict[str, Any], staff: Staf
     return rows
 
 
-def _state(summary: Summary, staff: Staff) -> tuple[str, str, str]:
+def _state(summary: ConversationSummary, staff: Staff) -> tuple[str, str, str]:
     """Who has the conversation: words, tone and icon."""
     agent = summary.hand_off.agent
     whose = "you" if agent == staff.username else summary.hand_off.agent_shown
@@ -171,7 +171,7 @@ def company(request: StaffRequest, company_id: str, project_id: str = "") -> Htt
     filters = form.filters(zone_of(staff))
     listed = of_company(company_id, filters, staff, project_id, in_time=form.in_time)
     page = read_list(listed, staff, request.GET.get("page", ""))
-    everything = of_company(company_id, Filters(), staff, project_id, in_time=False)
+    everything = of_company(company_id, ConversationFilters(), staff, project_id, in_time=False)
     unfiltered = page if page.rows else read_list(everything, staff)
     shown = unfiltered.rows[0] if unfiltered.rows else None
     named = None
@@ -204,7 +204,7 @@ def recipient(request: StaffRequest, ref: str) -> HttpResponse:
     form = RecipientFilter(request.GET)
     filters = form.filters(zone_of(staff))
     page = read_list(of_recipient(primary_channel, filters, staff), staff, request.GET.get("page", ""))
-    if not page.rows and any_of(of_recipient(primary_channel, Filters(), staff), staff) is None:
+    if not page.rows and any_of(of_recipient(primary_channel, ConversationFilters(), staff), staff) is None:
         raise NotFound
     # Without a trail people read masked lists as they do everywhere.
     with suppress(NoTrail):

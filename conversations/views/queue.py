@@ -22,17 +22,17 @@ from conversations.companies import companies_for
 from conversations.forms import CHANNELS
 from conversations.listing import Paths, seal_list_context
 from conversations.panel import Button, is_forgotten, primary_button
-from conversations.queue import counts, notices
+from conversations.queue import counting, notices
+from conversations.queue.counts import Count
 from conversations.queue.entries import COLLEAGUES, MINE, OVERRIDDEN, WAITING
 from conversations.queue.form import QueueForm
 from conversations.queue.live import tag_of
 from conversations.queue.pages import QueuePage
 from conversations.queue.reading import is_indexed, read_tab
-from conversations.queue.tallies import Count
 from conversations.queue.times import waits_of
 from conversations.queue.unread import unread_of
 from conversations.reading import customer_of
-from conversations.records import HandOff, HandOffState, Summary
+from conversations.records import ConversationSummary, HandOff, HandOffState
 
 TABS = ((WAITING, "Waiting"), (MINE, "Mine"), (COLLEAGUES, "With colleagues"), (OVERRIDDEN, "Overridden"))
 # How often an open page asks whether something changed. Without the index each answer costs a look through everything.
@@ -71,7 +71,7 @@ class QueueRow(TypedDict):
     them; `button` the usual action, if there is one; `version` tells whether the row has changed.
     """
 
-    summary: Summary
+    summary: ConversationSummary
     url: str
     action_url: str
     version: str
@@ -185,7 +185,7 @@ def _wait(hand_off: HandOff, now: datetime) -> Wait | None:
     waited, since = hand_off.waited(now), hand_off.requested_at
     if waited is None or since is None:
         return None
-    return Wait(clock.to_iso(since, "seconds"), clock.in_words(waited), hand_off.wait_at_least, _tone(waited))
+    return Wait(clock.to_iso(since, "seconds"), clock.format_span(waited), hand_off.wait_at_least, _tone(waited))
 
 
 def _tone(waited: timedelta | None) -> str:
@@ -197,8 +197,8 @@ def _tone(waited: timedelta | None) -> str:
 @requires(Permission.HAND_OFF)
 @require_safe
 def queue_count(request: StaffRequest) -> HttpResponseBase:
-    """How many wait, for the navigation of every open page; remembered for seconds by each worker."""
-    count = counts.waiting(company.company_id for company in companies_for(request.staff))
+    """How many wait, for the navigation of every open page; cached for seconds by each worker."""
+    count = counting.waiting(company.company_id for company in companies_for(request.staff))
     tag = quote_etag(str(count))
     unchanged = get_conditional_response(request, etag=tag)
     response = unchanged or JsonResponse({"waiting": str(count) if count.number or count.more else ""})
@@ -228,16 +228,16 @@ def _numbers(
 ) -> dict[str, Count]:
     """How many each tab lists. A page that holds all of its tab needs no count, and one read of counts at most is made.
 
-    With filters only what was read is counted. What people hold is counted when an open page asks for news.
+    With filters only what was read is counted. What people hold is counted when an open page asks for updates.
     """
     tab, filtered = form.chosen_tab, bool(form.values())
     if page.totals is not None:
         return page.totals
     numbers: dict[str, Count] = {}
     if not filtered:
-        numbers = counts.held(company_ids, staff.username, read=polls)
+        numbers = counting.held(company_ids, staff.username, read=polls)
         if tab != WAITING or not (first and page.is_whole):
-            numbers[WAITING] = counts.waiting(company_ids)
+            numbers[WAITING] = counting.waiting(company_ids)
     if first and (page.is_whole or filtered):
         numbers[tab] = Count(len(page.entries), more=not page.is_whole)
     return numbers

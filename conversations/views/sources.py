@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
-from console.answers import answer, in_words
+from console.answers import answer, describe_error
 from console.errors import Conflict, ConsoleError, NotFound, StoreUnavailable, Throttled
 from console.forms import lookup_forms
 from console.lookup_page import answer_lookup
@@ -23,10 +23,10 @@ from console.refs import seal
 from console.trail.recording import read_only_reason
 from conversations.records import Message, Picture
 from conversations.stores import named
-from conversations.stores.adapter import Action, Adapter, Asked, Lookup, NothingToDo
+from conversations.stores.adapter import Adapter, ListParameters, NothingToDo, RecordActionHandler, StoreLookup
 from conversations.stores.addresses import address_of, parts_of
 from conversations.stores.readiness import is_there
-from conversations.stores.records import Done, Link, Listing, RecordPage
+from conversations.stores.records import ActionResult, Listing, RecordLink, RecordPage
 from conversations.stores.services import open_record
 from conversations.views.conversation import not_for_prefetch
 from tenants.views.frame import ASKING
@@ -49,14 +49,14 @@ def find(request: StaffRequest, source: str) -> HttpResponse:
     return answer_lookup(request, store.lookups, partial(_found, request.staff, store), partial(_home, request, store))
 
 
-def _found(staff: Staff, source: Adapter, form: Lookup) -> str:
+def _found(staff: Staff, source: Adapter, form: StoreLookup) -> str:
     return address_of(source.name, form.find(staff))
 
 
 def _home(
     request: StaffRequest,
     source: Adapter,
-    bound: Lookup | None,
+    bound: StoreLookup | None,
     *,
     nothing: NotFound | None = None,
     status: int = HTTPStatus.OK,
@@ -109,21 +109,21 @@ def record(request: StaffRequest, source: str, ref: str) -> HttpResponse:
 
     `at`: the message to show; `show`: the picture to load, whose host the page then may load pictures from.
     """
-    store, asked = named(source), _asked(request)
-    opened = open_record(store, parts_of(store.name, "record", ref), request.staff, asked)
+    store, parameters = named(source), _asked(request)
+    opened = open_record(store, parts_of(store.name, "record", ref), request.staff, parameters)
     page, talk = opened.page, opened.page.talk
     context: dict[str, Any] = {
         "source": store,
         "page": page,
         "reference": ref,
         "page_url": request.path,
-        "at": asked.at,
+        "at": parameters.at,
         "transcript": talk,
         "earlier_url": _with(request.path, {"before": talk.earlier}) if talk and talk.earlier else "",
         "earlier_text": talk.earlier_text if talk else "",
         "later_url": _with(request.path, {"before": talk.later}) if talk and talk.later else "",
     }
-    if talk is not None and asked.before and request.htmx:  # type: ignore[attr-defined]
+    if talk is not None and parameters.before and request.htmx:  # type: ignore[attr-defined]
         return _allowing(render(request, "conversations/_transcript.html", context), page)
     context |= {
         "crumbs": _crumbs(store, page.crumbs, page.title),
@@ -175,13 +175,13 @@ def act(request: StaffRequest, source: str, ref: str, action: str) -> HttpRespon
         return redirect(address_of(store.name, error.place))
 
 
-def _do(request: StaffRequest, source: Adapter, doing: Action, parts: tuple[str, ...]) -> HttpResponse:
+def _do(request: StaffRequest, source: Adapter, doing: RecordActionHandler, parts: tuple[str, ...]) -> HttpResponse:
     seen = request.POST.get("seen", "")
     form = doing.ask(parts, request.staff, request.POST).form
     if not form.is_valid():
         return _ask(request, source, doing, parts, bound=True, seen=seen, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     try:
-        done: Done = doing.do(parts, request.staff, form, seen)
+        done: ActionResult = doing.do(parts, request.staff, form, seen)
     except Conflict as error:
         return _ask(request, source, doing, parts, error=error)
     except (StoreUnavailable, Throttled) as error:
@@ -193,7 +193,7 @@ def _do(request: StaffRequest, source: Adapter, doing: Action, parts: tuple[str,
 def _ask(
     request: StaffRequest,
     source: Adapter,
-    doing: Action,
+    doing: RecordActionHandler,
     parts: tuple[str, ...],
     *,
     bound: bool = False,
@@ -208,17 +208,17 @@ def _ask(
         "source": source,
         "question": question,
         "seen": seen or question.seen,
-        "problem": in_words(error, "the record") if error is not None else "",
+        "problem": describe_error(error, "the record") if error is not None else "",
         "blocked": read_only_reason(),
         "url": url,
-        "crumbs": _crumbs(source, (*question.crumbs, Link(question.record, question.back)), question.title),
+        "crumbs": _crumbs(source, (*question.crumbs, RecordLink(question.record, question.back)), question.title),
     }
     return answer(request, "sources/action.html", context, error, status)
 
 
-def _asked(request: StaffRequest) -> Asked:
+def _asked(request: StaffRequest) -> ListParameters:
     get = request.GET
-    return Asked(
+    return ListParameters(
         get.get("page", ""), get.get("before", ""), get.get("at", "")[:80], get.get("show", "")[:200], get.copy()
     )
 
@@ -233,7 +233,7 @@ def _with(url: str, query: dict[str, str]) -> str:
     return f"{url}?{urlencode(query)}" if query else url
 
 
-def _crumbs(source: Adapter, above: tuple[Link, ...], here: str) -> list[dict[str, str]]:
+def _crumbs(source: Adapter, above: tuple[RecordLink, ...], here: str) -> list[dict[str, str]]:
     crumbs = [{"label": source.title, "url": reverse("source", args=[source.name])}]
     for link in above:
         crumbs.append({"label": link.label, "url": address_of(source.name, link.place) if link.place else ""})

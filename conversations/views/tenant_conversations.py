@@ -22,7 +22,7 @@ from conversations.stores.records import Talk
 from conversations.stores.tenant_conversations import services
 from conversations.stores.tenant_conversations.forms import ClearForm
 from conversations.stores.tenant_conversations.queries import list_conversations
-from conversations.stores.tenant_conversations.reading import Stored, as_stored, summary_of, window
+from conversations.stores.tenant_conversations.reading import StoredTenantConversation, as_stored, summary_of, window
 from conversations.views.conversation import message_number, not_for_prefetch
 from tenants.queries import load_tenant, row_for
 from tenants.records import Tenant, TenantRow
@@ -83,7 +83,7 @@ def clear(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     try:
         item = services.load_to_clear(tenant_id, ref, request.staff)
         return _clear(request, item, ref) if request.method == "POST" else _ask(request, item, ref)
-    except services.Gone as error:
+    except services.ConversationGone as error:
         if request.method != "POST":
             raise NotFound from error
         messages.info(request, "It is already gone. There is nothing left to clear.")
@@ -91,7 +91,7 @@ def clear(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
 
 
 def _clear(request: StaffRequest, item: Item, ref: str) -> HttpResponse:
-    summary = summary_of(item, Stored.of(item), clock.now())
+    summary = summary_of(item, StoredTenantConversation.of(item), clock.now())
     form = ClearForm(request.POST, name=summary.name)
     seen = request.POST.get("seen", "")
     if not form.is_valid():
@@ -123,7 +123,7 @@ def _ask(
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
     """The page that asks. `seen` is what the person saw; without it, what is shown now."""
-    tenant_id, summary = item.pk, summary_of(item, Stored.of(item), clock.now())
+    tenant_id, summary = item.pk, summary_of(item, StoredTenantConversation.of(item), clock.now())
     url, name = reverse("tenant-conversation", args=[tenant_id, ref]), _name(tenant_id, request.staff)
     context = {
         "tenant_name": name,

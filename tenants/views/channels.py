@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
-from console.answers import FAILURES, form_on, in_words
+from console.answers import FAILURES, describe_error, form_on
 from console.errors import Invalid, NotFound
 from console.permissions import Permission
 from tenants import channels
@@ -17,7 +17,17 @@ from tenants.forms import ChannelForm, TenantIdForm
 from tenants.keys import Channel
 from tenants.queries import guards_of, load_tenant, unfound_channels
 from tenants.records import ACTIVE, Tenant, TenantChannel
-from tenants.views.frame import ASKING, FormPage, Gone, Question, ask, back_to, fill_in, frame, part_of
+from tenants.views.frame import (
+    ASKING,
+    FormPage,
+    TenantConfirmation,
+    TenantPartGone,
+    ask,
+    back_to,
+    fill_in,
+    frame,
+    part_of,
+)
 
 
 @requires(Permission.TENANT_READ)
@@ -65,9 +75,9 @@ def complete(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     try:
         channels.complete(tenant_id, channel, request.staff)
     except NotMapped as gone:
-        raise Gone from gone
+        raise TenantPartGone from gone
     except FAILURES as error:
-        messages.error(request, in_words(error, "the channels"))
+        messages.error(request, describe_error(error, "the channels"))
     else:
         messages.success(request, "Webhooks find the tenant by this channel, and no other tenant can claim it.")
     return redirect("tenant-channels", tenant_id)
@@ -80,7 +90,7 @@ def move(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     """Give a channel to another tenant."""
     tenant, mine = _load(request, tenant_id, ref)
     form = TenantIdForm(request.POST if request.method == "POST" else None)
-    question = Question(
+    question = TenantConfirmation(
         title="Move this channel?",
         points=(f"{mine.type_label} {mine.shown} goes to another tenant in one step, so no webhook is lost.",),
         submit="Move the channel",
@@ -108,7 +118,7 @@ def move(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
 def release(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     """Take a channel from the tenant."""
     tenant, mine = _load(request, tenant_id, ref)
-    question = Question(
+    question = TenantConfirmation(
         title="Release this channel?",
         points=(
             f"Webhooks of {mine.type_label} {mine.shown} will find no tenant.",
@@ -148,5 +158,5 @@ def _load(request: StaffRequest, tenant_id: str, ref: str) -> tuple[Tenant, Tena
     tenant = load_tenant(tenant_id, request.staff)
     found = next((each for each in tenant.channels if each.channel == channel), None)
     if found is None:
-        raise Gone
+        raise TenantPartGone
     return tenant, found

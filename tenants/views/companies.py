@@ -9,7 +9,17 @@ from console.permissions import Permission
 from tenants import companies
 from tenants.forms import CompaniesForm
 from tenants.queries import load_tenant
-from tenants.views.frame import ASKING, FormPage, Gone, Question, ask, back_to, fill_in, frame, part_of
+from tenants.views.frame import (
+    ASKING,
+    FormPage,
+    TenantConfirmation,
+    TenantPartGone,
+    ask,
+    back_to,
+    fill_in,
+    frame,
+    part_of,
+)
 
 
 @requires(Permission.TENANT_WRITE)
@@ -46,8 +56,8 @@ def unlink(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     company_id = part_of(tenant_id, "company", ref)
     tenant = load_tenant(tenant_id, request.staff)
     if company_id not in {each.company_id for each in tenant.companies}:
-        raise Gone
-    question = Question(
+        raise TenantPartGone
+    question = TenantConfirmation(
         title="Unlink this company?",
         points=(f"{company_id} is no longer linked to {tenant.name}. Its conversations stay as they are.",),
         submit="Unlink the company",

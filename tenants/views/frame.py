@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import NoReverseMatch, reverse
 
 from console.access import StaffRequest
-from console.answers import FAILURES, answer, in_words
+from console.answers import FAILURES, answer, describe_error
 from console.errors import Invalid, NotFound
 from console.permissions import Permission, Staff
 from console.refs import unseal
@@ -78,7 +78,7 @@ def part_of(tenant_id: str, kind: str, ref: str) -> str:
     return part
 
 
-class Gone(NotFound):
+class TenantPartGone(NotFound):
     """What a page is about was removed since the person saw it: a part of a tenant that is within their scope."""
 
 
@@ -90,7 +90,7 @@ def back_to(route: str, words: str) -> Callable[[View], View]:
         def guarded(request: StaffRequest, tenant_id: str, *args: Any, **kwargs: Any) -> HttpResponse:
             try:
                 return view(request, tenant_id, *args, **kwargs)
-            except Gone:
+            except TenantPartGone:
                 messages.warning(request, words)
                 return redirect(route, tenant_id)
 
@@ -100,7 +100,7 @@ def back_to(route: str, words: str) -> Callable[[View], View]:
 
 
 @dataclass(frozen=True)
-class Question:
+class TenantConfirmation:
     """A page that asks before something is done. `form` is what else it wants to know.
 
     `warning` is what must not be overlooked. `hindered`, in words, and `unready` say why it cannot be done: the page
@@ -122,7 +122,7 @@ class Question:
 def ask(
     request: StaffRequest,
     context: dict[str, Any],
-    question: Question,
+    question: TenantConfirmation,
     act: Callable[[], str],
 ) -> HttpResponse:
     """The page that asks; its form does it (`act` gives the words of the success), or says why it was not done.
@@ -141,7 +141,7 @@ def ask(
         return redirect(question.back)
     except FAILURES as error:
         found = replace(question, unready=getattr(error, "readiness", question.unready))
-        context |= {"question": found, "problem": in_words(error, "the tenant")}
+        context |= {"question": found, "problem": describe_error(error, "the tenant")}
         return answer(request, "tenants/confirm.html", context, error)
     messages.success(request, done)
     return redirect(question.back)
@@ -183,7 +183,7 @@ def fill_in(
     except passing:
         raise
     except FAILURES as error:
-        page.form.add_error(getattr(error, "field", None), in_words(error, page.about))
+        page.form.add_error(getattr(error, "field", None), describe_error(error, page.about))
         return answer(request, page.template, context | {"refused": error}, error)
     messages.success(request, done)
     return redirect(page.back)

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from console.access import StaffRequest, requires
-from console.answers import FAILURES, answer, in_words
+from console.answers import FAILURES, answer, describe_error
 from console.errors import Conflict, ConsoleError, Invalid, NotFound
 from console.permissions import Permission, Staff
 from tenants import onboarding, settings
@@ -54,14 +54,16 @@ def new(request: StaffRequest) -> HttpResponse:
     try:
         onboarding.begin(tenant_id, form.cleaned_data["name"], form.cleaned_data["token"], request.staff)
     except FAILURES as error:
-        form.add_error("tenant_id" if isinstance(error, Conflict) else None, in_words(error, "the list of tenants"))
+        form.add_error(
+            "tenant_id" if isinstance(error, Conflict) else None, describe_error(error, "the list of tenants")
+        )
         return answer(request, "tenants/new.html", context, error)
     messages.success(request, f"The id {tenant_id} is reserved. Continue now, or come back later.")
     return redirect("tenant-onboarding", tenant_id, "settings")
 
 
 @dataclass
-class _Page:
+class _OnboardingPage:
     """A request for one step."""
 
     request: StaffRequest
@@ -121,7 +123,7 @@ class _Page:
             self.draft = onboarding.load_draft(self.tenant.tenant_id, self.request.staff)
             return self.show(error, problem=str(error), form=form)
         except FAILURES as error:
-            return self.show(error, problem=in_words(error, "the tenant"), form=form)
+            return self.show(error, problem=describe_error(error, "the tenant"), form=form)
         return self.onward()
 
 
@@ -136,19 +138,19 @@ def step(request: StaffRequest, tenant_id: str, step: str) -> HttpResponse:
         messages.info(request, "This tenant is not being onboarded. Change it here.")
         return redirect("tenant", tenant_id)
     draft = onboarding.load_draft(tenant_id, request.staff)
-    page = _Page(request, tenant, draft, step)
+    page = _OnboardingPage(request, tenant, draft, step)
     # Settings have an address of their own too, and what was typed of them is not lost.
     if page.is_finished and step != "review" and (page.data is None or step != "settings"):
         return _finished_already(page)
     return _ANSWERS[step](page)
 
 
-def _finished_already(page: _Page) -> HttpResponse:
+def _finished_already(page: _OnboardingPage) -> HttpResponse:
     messages.info(page.request, "This tenant's onboarding is already finished. This is what was saved.")
     return redirect("tenant-onboarding", page.tenant.tenant_id, "review")
 
 
-def _settings(page: _Page) -> HttpResponse:
+def _settings(page: _OnboardingPage) -> HttpResponse:
     tenant_id, staff = page.tenant.tenant_id, page.request.staff
     stored = settings.load(tenant_id, staff)
     form = SettingsForm(page.data, stored=stored, mapped=tuple(channel.type for channel in page.draft.channels))
@@ -163,27 +165,27 @@ def _settings(page: _Page) -> HttpResponse:
     try:
         settings.save(tenant_id, form.name_typed, form.known, form.others, stored.seen, staff)
     except FAILURES as error:
-        return page.show(error, form=form, seen=stored.seen, problem=in_words(error, "the settings"))
+        return page.show(error, form=form, seen=stored.seen, problem=describe_error(error, "the settings"))
     return page.onward()
 
 
-def _admin(page: _Page) -> HttpResponse:
+def _admin(page: _OnboardingPage) -> HttpResponse:
     form = UserForm(page.data, user=page.draft.admin, first=True)
     return page.fill_in(form, lambda: replace(page.draft, admin=form.values))
 
 
-def _channels(page: _Page) -> HttpResponse:
+def _channels(page: _OnboardingPage) -> HttpResponse:
     rows = channel_rows(page.data, page.draft.channels)
     return page.fill_in(rows, lambda: replace(page.draft, channels=tuple(Channel(*pair) for pair in rows.pairs)))
 
 
-def _companies(page: _Page) -> HttpResponse:
+def _companies(page: _OnboardingPage) -> HttpResponse:
     staff = page.request.staff
     form = CompaniesForm(page.data, staff=staff, known=linkable(staff), chosen=page.draft.companies)
     return page.fill_in(form, lambda: replace(page.draft, companies=form.ids))
 
 
-def _review(page: _Page) -> HttpResponse:
+def _review(page: _OnboardingPage) -> HttpResponse:
     tenant_id, staff, draft = page.tenant.tenant_id, page.request.staff, page.draft
     shown: dict[str, Any] = {
         "draft": draft,
@@ -202,7 +204,7 @@ def _review(page: _Page) -> HttpResponse:
         onboarding.finish(tenant_id, draft, staff)
     except FAILURES as error:
         problems = onboarding.problems_of(tenant_id, draft, staff)
-        return page.show(error, problems=problems, problem=in_words(error, "the tenant"), **shown)
+        return page.show(error, problems=problems, problem=describe_error(error, "the tenant"), **shown)
     messages.success(page.request, f"Everything is saved. {_left_to_do(tenant_id, staff)}")
     return redirect("tenant", tenant_id)
 
@@ -216,7 +218,7 @@ def _left_to_do(tenant_id: str, staff: Staff) -> str:
     return "Nothing is missing. You can activate the tenant." if ready else "See what is still missing below."
 
 
-_ANSWERS: dict[str, Callable[[_Page], HttpResponse]] = {
+_ANSWERS: dict[str, Callable[[_OnboardingPage], HttpResponse]] = {
     "settings": _settings,
     "admin": _admin,
     "channels": _channels,

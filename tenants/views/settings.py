@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
-from console.answers import FAILURES, answer, in_words
+from console.answers import FAILURES, answer, describe_error
 from console.errors import Invalid
 from console.permissions import Permission
 from tenants import settings
@@ -59,7 +59,7 @@ def change(request: StaffRequest, tenant_id: str) -> HttpResponse:
         form = SettingsForm(request.POST, stored=settings.load(tenant_id, staff), mapped=mapped)
         return answer(request, "tenants/settings_change.html", _context(request, tenant, form, stale=True), error)
     except FAILURES as error:
-        form.add_error(None, in_words(error, "the settings"))
+        form.add_error(None, describe_error(error, "the settings"))
         return answer(request, "tenants/settings_change.html", _context(request, tenant, form), error)
     messages.success(request, "The settings are saved." if changed else "Nothing to change.")
     return redirect("tenant-settings", tenant_id)

@@ -11,21 +11,21 @@ from tenants import status
 from tenants.forms import ReasonForm
 from tenants.queries import load_tenant
 from tenants.readiness import readiness_of
-from tenants.status import Step
-from tenants.views.frame import ASKING, Question, ask, frame
+from tenants.status import StatusStep
+from tenants.views.frame import ASKING, TenantConfirmation, ask, frame
 
 _POINTS = {
-    Step.ACTIVATE: ("Webhooks that find the tenant will be served.",),
-    Step.SUSPEND: (
+    StatusStep.ACTIVATE: ("Webhooks that find the tenant will be served.",),
+    StatusStep.SUSPEND: (
         "Webhooks still find the tenant, but the platform does not serve them.",
         "Its settings, users and channels stay.",
     ),
-    Step.REACTIVATE: ("Webhooks that find the tenant are served again.",),
+    StatusStep.REACTIVATE: ("Webhooks that find the tenant are served again.",),
 }
 _DONE = {
-    Step.ACTIVATE: "The tenant is active.",
-    Step.SUSPEND: "The tenant is suspended.",
-    Step.REACTIVATE: "The tenant is active again.",
+    StatusStep.ACTIVATE: "The tenant is active.",
+    StatusStep.SUSPEND: "The tenant is suspended.",
+    StatusStep.REACTIVATE: "The tenant is active again.",
 }
 
 
@@ -33,21 +33,25 @@ _DONE = {
 @require_http_methods(ASKING)
 def change(request: StaffRequest, tenant_id: str, step: str) -> HttpResponse:
     """Activate, suspend or reactivate."""
-    if step not in Step.__members__.values():
+    if step not in StatusStep.__members__.values():
         raise NotFound
-    staff, wanted = request.staff, Step(step)
+    staff, wanted = request.staff, StatusStep(step)
     tenant = load_tenant(tenant_id, staff)
     form = ReasonForm(request.POST if request.method == "POST" else None, required=status.needs_reason(wanted))
     unready = None
     # Sent, it is the change itself that asks for this, and says what it found.
-    if wanted is Step.ACTIVATE and request.method != "POST" and not (found := readiness_of(tenant, staff)).complete:
+    if (
+        wanted is StatusStep.ACTIVATE
+        and request.method != "POST"
+        and not (found := readiness_of(tenant, staff)).complete
+    ):
         unready = found
-    question = Question(
+    question = TenantConfirmation(
         title=f"{wanted.capitalize()} this tenant?",
         points=_POINTS[wanted],
         submit=f"{wanted.capitalize()} the tenant",
         back=reverse("tenant", args=[tenant_id]),
-        danger=wanted is Step.SUSPEND,
+        danger=wanted is StatusStep.SUSPEND,
         seen=tenant.status,
         form=form,
         unready=unready,

@@ -16,7 +16,17 @@ from tenants.queries import load_invitations, load_tenant
 from tenants.records import Tenant, User
 from tenants.user_form import UserForm
 from tenants.users import UserChanged, UserValues
-from tenants.views.frame import ASKING, FormPage, Gone, Question, ask, back_to, fill_in, frame, part_of
+from tenants.views.frame import (
+    ASKING,
+    FormPage,
+    TenantConfirmation,
+    TenantPartGone,
+    ask,
+    back_to,
+    fill_in,
+    frame,
+    part_of,
+)
 
 _TEMPLATE = "tenants/user.html"
 
@@ -79,7 +89,7 @@ def remove(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
         points.append("What the platform keeps with the user is deleted too: preferences, properties and memories.")
     # Of a tenant that was not read to its end others may be administrators too.
     is_last = [each.user_id for each in tenant.admins] == [user.user_id] and not tenant.more
-    question = Question(
+    question = TenantConfirmation(
         title="Remove this user?",
         points=tuple(points),
         submit="Remove the user",
@@ -102,7 +112,7 @@ def _load(request: StaffRequest, tenant_id: str, ref: str) -> tuple[Tenant, User
     tenant = load_tenant(tenant_id, request.staff)
     found = next((user for user in tenant.users if user.user_id == user_id), None)
     if found is None:
-        raise Gone
+        raise TenantPartGone
     return tenant, found
 
 

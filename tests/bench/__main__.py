@@ -182,7 +182,7 @@ def by_filter_and_by_index(size: int, repeats: int) -> dict[str, Any]:
     from conversations.queue.filtered import read_queue
     from conversations.queue.filters import QueueFilters
     from conversations.queue.indexed import read_indexed
-    from conversations.queue.pages import Asked
+    from conversations.queue.pages import QueueParameters
 
     def timed(read: Callable[[], Any]) -> tuple[float, list[str]]:
         started = time.perf_counter()
@@ -190,7 +190,7 @@ def by_filter_and_by_index(size: int, repeats: int) -> dict[str, Any]:
         return (time.perf_counter() - started) * 1000, rows
 
     company = company_of(size)
-    asked = Asked("waiting", "bench.agent", QueueFilters(), 25, clock.now())
+    asked = QueueParameters("waiting", "bench.agent", QueueFilters(), 25, clock.now())
     slow, quick, same = [], [], True
     for _ in range(repeats):
         ms, everything = timed(lambda: read_queue([company], reads_per_company=10**6))

@@ -98,7 +98,7 @@ class Agent:
         _, _, page = self.ask("queue", "GET", "/queue/")
         token = re.search(r'name="token" value="([^"]+)"', page)
         if token is None:
-            raise RuntimeError("the queue offers nothing to take with")
+            raise RuntimeError("the queue actions nothing to take with")
         _, told, _ = self.ask("take", "POST", "/queue/take/", {"token": token[1]})
         address = told.get("Location", "")
         if not address.startswith("/conversations/"):

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from console.clock import to_epoch
 from console.permissions import Role, Scope, Staff
-from conversations.stores.adapter import Asked
+from conversations.stores.adapter import ListParameters
 from conversations.stores.chats import queries
 from conversations.stores.chats.adapter import Chats
 from conversations.stores.chats.ending import seen_of
 from conversations.stores.chats.keys import image_place, session_place
-from conversations.stores.records import Place, a_list
+from conversations.stores.records import RecordPlace, a_list
 
 if TYPE_CHECKING:
     from tests.scenario.items import Texts
@@ -113,7 +113,7 @@ def _prompt(texts: Texts) -> str:
     return texts("chats.prompt").encode()[:KEY_BYTES].decode(errors="ignore")
 
 
-def places(side: str) -> list[Place]:
+def places(side: str) -> list[RecordPlace]:
     """Every list and record of that user."""
     found = queries.image(image_id(side))
     assert found is not None, "the scenario has to be built"
@@ -127,19 +127,19 @@ def places(side: str) -> list[Place]:
     ]
 
 
-def cursors(side: str, staff: Staff) -> list[tuple[Place, str, str]]:
-    """Second pages of lists and of messages: the place, what the address asks with (`Asked`'s name), and the cursor."""
+def cursors(side: str, staff: Staff) -> list[tuple[RecordPlace, str, str]]:
+    """Second pages of lists and of messages: the place, what the address asks with (its name), and the cursor."""
     reader = Staff(staff.username, staff.display_name, Role.ADMIN, Scope(everything=True))
     store, found = Chats(), []
     for kind in ("sessions", "chats"):
-        page = store.listing((kind, user(side)), reader, Asked())
+        page = store.listing((kind, user(side)), reader, ListParameters())
         assert page.next, f"the {kind} have to have a second page"
         found.append((a_list(kind, user(side)), "cursor", page.next))
     parts = ("session", user(side), session_id(side, LONG))
-    talk = store.page(store.load(parts, reader, Asked()), reader, Asked(), raw=True).talk
+    talk = store.page(store.load(parts, reader, ListParameters()), reader, ListParameters(), raw=True).talk
     assert talk is not None
     assert talk.earlier, "the long session has to have a second window"
-    return [*found, (Place("record", parts), "before", talk.earlier)]
+    return [*found, (RecordPlace("record", parts), "before", talk.earlier)]
 
 
 def lookups(side: str) -> list[dict[str, str]]:

@@ -15,16 +15,16 @@ from console.refs import seal
 from console.staff.models import StaffAccount
 from console.store.paging import read_page
 from console.trail.actions import SYSTEM_TRAIL, staff_trail
-from conversations.filters import Filters
+from conversations.filters import ConversationFilters
 from conversations.handoff import HandOffAction, allowed_actions, intent_for, seal_intent
 from conversations.listing import seal_list_context
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
-from conversations.news import since_of
 from conversations.queries import ConversationList, of_company, of_recipient, of_reply
 from conversations.reading import hand_off_of, reference_of
-from conversations.timeline.lines import Kind
+from conversations.timeline.lines import LineKind
 from conversations.timeline.reading import read_timeline
+from conversations.updates import since_of
 from tests.scenario import audit, events, reports, stores, tenant_conversations, tenants
 from tests.scenario import staff as staff_pages
 
@@ -174,7 +174,7 @@ def _lists(side: Side, staff: Staff) -> dict[str, list[str]]:
     project = reverse("project", args=[side.company_id, side.project_id])
     recipient, replies = reverse("recipient", args=[side.recipient_ref]), reverse("replies", args=[side.replies_ref])
     email = reverse("recipient", args=[seal("recipient", side.email_recipient)])
-    everything = Filters()
+    everything = ConversationFilters()
     dated = {"since": "2020-01-01", "until": "2099-12-31"}
     return {
         "company": [
@@ -225,7 +225,7 @@ def _timelines(side: Side, staff: Staff) -> list[str]:
     item = Conversation.get(*side.keys["mine"], consistent_read=True)
     stored = StoredMessages.of(item.raw["messages"])
     # Nothing is put on record here: tests count what the requests themselves leave.
-    found = read_timeline(item, stored, staff, tuple(Kind), record_opened=lambda: True)
+    found = read_timeline(item, stored, staff, tuple(LineKind), record_opened=lambda: True)
     assert found.next, "the timeline has to have a second page"
     return [
         timeline,

@@ -104,12 +104,12 @@ def urls(side: Side, staff: Staff) -> dict[str, list[str]]:
         ],
         "staff-new": [reverse("staff-new")],
         "staff-account": [_of("staff-account", name) for name in (side.username, _account(side, "locked-out"))],
-        **{name: [_of(name, _account(side, purpose))] for name, purpose in DEEDS.items()},
+        **{name: [_of(name, _account(side, purpose))] for name, purpose in ACCOUNT_ACTIONS.items()},
     }
 
 
 # Which account serves which page that asks first.
-DEEDS = {
+ACCOUNT_ACTIONS = {
     "staff-change": "changing",
     "staff-disable": "leaving",
     "staff-enable": "gone",
@@ -127,8 +127,8 @@ def posts(side: Side, scenario: Scenario, by: StaffAccount) -> dict[str, list[Po
     pending = own.begin_set_up(by.as_staff())
     careful, again = _account(side, "careful"), {"current_password": PASSWORD}
     begun = refs.seal(SECOND_STEP, careful, "1", str(clock.to_epoch(clock.now())))
-    deeds = {name: [_asked_first(name, _account(side, purpose))] for name, purpose in DEEDS.items()}
-    [(change_url, seen)] = deeds.pop("staff-change")
+    actions = {name: [_asked_first(name, _account(side, purpose))] for name, purpose in ACCOUNT_ACTIONS.items()}
+    [(change_url, seen)] = actions.pop("staff-change")
     return {
         "sign-in": [(reverse("sign-in"), {"username": side.username, "password": PASSWORD})],
         "sign-in-code": [(reverse("sign-in-code"), {"pending": begun, "code": pyotp.TOTP(SECRET).at(soon)})],
@@ -160,7 +160,7 @@ def posts(side: Side, scenario: Scenario, by: StaffAccount) -> dict[str, list[Po
         ],
         "staff-new": [(reverse("staff-new"), {"username": f"{side.username}.new", **_chosen(side)})],
         "staff-change": [(change_url, seen | _chosen(side))],
-        **deeds,
+        **actions,
         "staff-sessions-end": [
             (_of("staff-sessions-end", side.username), {"session": _session(side.username)}),
             (_of("staff-sessions-end", side.username), {"session": session_list.ALL}),

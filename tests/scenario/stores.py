@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from console.permissions import Staff
-from conversations.stores.adapter import Asked
+from conversations.stores.adapter import ListParameters
 from conversations.stores.addresses import action_address, address_of, reference_of
 from conversations.stores.records import a_list
 from conversations.stores.threads.adapter import Threads
@@ -38,7 +38,7 @@ def urls(side: Side, staff: Staff) -> dict[str, list[str]]:
             found[ROUTES[place.kind]].append(address_of(name, place).partition("#")[0])
     listed = ("org", side.company_id)
     reader = replace(threads.READER, username=staff.username)
-    second = Threads().listing(listed, reader, Asked()).next
+    second = Threads().listing(listed, reader, ListParameters()).next
     assert second, "the organisation's threads have to have a second page"
     for name, cursors in (
         ("threads", [(a_list(*listed), "cursor", second)]),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from console.clock import to_epoch
 from console.permissions import Role, Scope, Staff
-from conversations.stores.adapter import Asked
-from conversations.stores.records import Place, a_list, a_record
+from conversations.stores.adapter import ListParameters
+from conversations.stores.records import RecordPlace, a_list, a_record
 from conversations.stores.threads.adapter import Threads
 from conversations.stores.threads.cursors import anchor_of
 from conversations.stores.threads.feedback import seen_of
@@ -179,7 +179,7 @@ def drifted(partition: str, texts: Texts, now: datetime) -> list[dict[str, Any]]
     return [message(partition, "odd", now, texts("threads.odd"), **odd), plain, bare]
 
 
-def places(side: Side) -> list[Place]:
+def places(side: Side) -> list[RecordPlace]:
     """Every list with its second page, and each thread that has a purpose, also where one is led into it."""
     organisation, base = side.company_id, f"{side.company_id}#{TENANT}#{USER}"
     lists = [
@@ -224,5 +224,7 @@ def acts(side: Side) -> list[tuple[str, tuple[str, ...], dict[str, Any]]]:
 def message_of(side: Side) -> str:
     """The sort key of the message that is given feedback."""
     base = f"{side.company_id}#{TENANT}#{USER}"
-    [found] = [each for each in Threads().load((base, READ), READER, Asked()).messages.items if GIVEN in each.sort_key]
+    [found] = [
+        each for each in Threads().load((base, READ), READER, ListParameters()).messages.items if GIVEN in each.sort_key
+    ]
     return found.sort_key

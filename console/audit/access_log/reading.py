@@ -35,7 +35,7 @@ PIECES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class AccessLogRead:
     """Who, or what was looked at: `name` is redacted and leads to `url` ("" for nowhere); `note` says more of it.
 
     `times` in all, `what` was done how often ("opened redacted", 3), most often first; `last` is when last.
@@ -57,7 +57,7 @@ class Looks:
     in `rows` too. `is_unknown`: nothing at all is recorded under that id.
     """
 
-    rows: tuple[Looked, ...]
+    rows: tuple[AccessLogRead, ...]
     read: int
     is_all: bool
     reaches: datetime | None
@@ -159,7 +159,7 @@ def _is_unknown(conversation_id: str, staff: Staff) -> bool:
 
 def rows_by_person(
     entries: Sequence[AuditEntry], what: Callable[[AuditEntry], str] | None = None
-) -> tuple[Looked, ...]:
+) -> tuple[AccessLogRead, ...]:
     """A row for each person who looked, with what they did; `what` says that of one entry, else `what_of`."""
     names = display_names(entries)
 
@@ -198,18 +198,18 @@ def is_a_name(username: str) -> bool:
 Words = Callable[[K, list[AuditEntry]], tuple[str, str, str]]
 
 
-def _looks(rows: tuple[Looked, ...], gathered: Gathered, **more: Any) -> Looks:
+def _looks(rows: tuple[AccessLogRead, ...], gathered: Gathered, **more: Any) -> Looks:
     return Looks(rows, len(gathered.entries), gathered.is_all, gathered.reaches, **more)
 
 
 def _rows(
     entries: Iterable[AuditEntry], by: Callable[[AuditEntry], K], words: Words[K], what: Callable[[AuditEntry], str]
-) -> tuple[Looked, ...]:
+) -> tuple[AccessLogRead, ...]:
     groups: dict[K, _Group] = {}
     for entry in entries:
         groups.setdefault(by(entry), _Group()).add(entry, what(entry))
     rows = (
-        Looked(*words(name, group.entries), group.what.total(), tuple(group.what.most_common()), group.last)
+        AccessLogRead(*words(name, group.entries), group.what.total(), tuple(group.what.most_common()), group.last)
         for name, group in groups.items()
     )
     # By when last, for entries that are kept once an hour have their time within, and exports are read apart.
@@ -233,7 +233,7 @@ class _Group:
 
 def what_of(entry: AuditEntry) -> str:
     """What a look was: "opened, shown redacted", "revealed: number, email", "exported as csv"."""
-    told = _payload(entry)
+    payload = _payload(entry)
     result = outcome_of(entry)
     failed = f" ({result})" if result in ("failed", "conflict", "pending") else ""
     match entry.plain("action_type"):
@@ -242,18 +242,18 @@ def what_of(entry: AuditEntry) -> str:
         case Action.PERSON_SEARCHED if result == "failed":
             return "was not allowed to search for personal data"
         case Action.PERSON_SEARCHED:
-            reason = text_of(told.get("reason") or "")[:80]
-            return f"searched for, {told.get('hits', '?')} found: {reason}{failed}"
+            reason = text_of(payload.get("reason") or "")[:80]
+            return f"searched for, {payload.get('hits', '?')} found: {reason}{failed}"
         case Action.RECIPIENT_REVEALED:
-            fields = ", ".join(_listed(told.get("fields")))
+            fields = ", ".join(_listed(payload.get("fields")))
             return (f"revealed: {fields}" if fields else "revealed") + failed
         case Action.PERSON_LOOKED_UP:
-            stores = _word(told.get("stores"))
+            stores = _word(payload.get("stores"))
             return (f"looked up in {stores}" if stores else "looked up") + failed
         case Action.AUDIT_EXPORTED:
-            made = _word(told.get("format"))
+            made = _word(payload.get("format"))
             return (f"exported as {made}" if made else "exported") + failed
-    shown = _word(told.get("shown"))
+    shown = _word(payload.get("shown"))
     return (f"opened, shown {shown}" if shown else "opened") + failed
 
 

@@ -16,7 +16,7 @@ from console.audit.archive.chain import Chain
 from console.audit.archive.keys import ArchiveKey, signing_key
 from console.audit.archive.lines import line_of
 from console.audit.archive.manifest import FileRecord, Header, Manifest
-from console.audit.archive.places import Place
+from console.audit.archive.places import ArchivePlace
 from console.audit.archive.walk import Pace, walk
 from console.audit.runs import audited_run
 from console.errors import Invalid
@@ -60,7 +60,9 @@ class Days:
         return datetime.combine(self.last + timedelta(days=1), time.min, UTC)
 
 
-def export(place: Place, days: Days, segments: int, pace: Pace, progress: Progress, size: int = FILE_BYTES) -> Manifest:
+def export(
+    place: ArchivePlace, days: Days, segments: int, pace: Pace, progress: Progress, size: int = FILE_BYTES
+) -> Manifest:
     """Write the archive of these days. Raises `PlaceError`, `Invalid` (the key), and the store's errors.
 
     Where the trail cannot be written nothing is. The manifest comes last: what is interrupted has none. Of two errors
@@ -78,12 +80,12 @@ def export(place: Place, days: Days, segments: int, pace: Pace, progress: Progre
             key=key.name,
             **span,
         )
-        manifest = write(place, header, key, _told(walk(days.since, days.until, segments, pace), progress), size)
+        manifest = write(place, header, key, _counted(walk(days.since, days.until, segments, pace), progress), size)
         run.payload |= {"files": len(manifest.files), "lines": manifest.lines, "head": manifest.head}
     return manifest
 
 
-def _told(reads: Iterable[Any], progress: Progress) -> Iterator[AuditEntry]:
+def _counted(reads: Iterable[Any], progress: Progress) -> Iterator[AuditEntry]:
     lines = 0
     for read in reads:
         yield from read.entries
@@ -91,7 +93,7 @@ def _told(reads: Iterable[Any], progress: Progress) -> Iterator[AuditEntry]:
         progress(read.items, lines)
 
 
-def write(place: Place, header: Header, key: ArchiveKey, entries: Iterable[AuditEntry], size: int) -> Manifest:
+def write(place: ArchivePlace, header: Header, key: ArchiveKey, entries: Iterable[AuditEntry], size: int) -> Manifest:
     """The files of these entries, each of about `size` bytes of lines at most, and then the manifest."""
     chain = Chain(key, header.canonical())
     lines = (line_of(entry, chain, key) for entry in entries)
@@ -114,7 +116,7 @@ def _write_file(
     name: str, file: BinaryIO, first: bytes, lines: Iterator[bytes], chain: Chain, size: int
 ) -> tuple[FileRecord, bytes | None]:
     """Fill one file; its record, and the line that did not fit any more (None at the end)."""
-    hashed = _Hashed(file)
+    hashed = _HashedWriter(file)
     written, number, end = 0, 0, ""
     following: bytes | None = first
     # Neither a name nor a time in it: the same lines make the same bytes.
@@ -127,7 +129,7 @@ def _write_file(
     return FileRecord(name, number, hashed.size, hashed.digest.hexdigest(), end), following
 
 
-class _Hashed:
+class _HashedWriter:
     """A file that is digested as it is written."""
 
     def __init__(self, file: BinaryIO) -> None:

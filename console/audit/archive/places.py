@@ -37,7 +37,7 @@ class Readable(Protocol):
         """Let go of it."""
 
 
-class Place(Protocol):
+class ArchivePlace(Protocol):
     """What an archive needs of where it lies. Everything raises `PlaceError`."""
 
     def prepare(self) -> None:
@@ -54,7 +54,7 @@ class Place(Protocol):
         """A file's bytes."""
 
 
-def place_of(target: str, kms_key: str = "") -> Place:
+def place_of(target: str, kms_key: str = "") -> ArchivePlace:
     """The place that an operator named: `s3://bucket/prefix`, else a directory. Raises `PlaceError`."""
     if not target.startswith("s3://"):
         if scheme := _SCHEME.match(target):
@@ -77,7 +77,7 @@ class Directory:
 
     def prepare(self) -> None:
         """Make it with its parents; one that is there already becomes 0700."""
-        with _told_by_system():
+        with _system_errors():
             self._path.mkdir(mode=0o700, parents=True, exist_ok=True)
             if any(self._path.iterdir()):
                 raise PlaceError("The directory is not empty. An archive needs its own.")
@@ -85,14 +85,14 @@ class Directory:
 
     def names(self) -> list[str]:
         """Of everything in it."""
-        with _told_by_system():
+        with _system_errors():
             return sorted(each.name for each in self._path.iterdir())
 
     @contextmanager
     def writing(self, name: str) -> Iterator[BinaryIO]:
         """Under another name until it is whole and on the disk."""
         part = self._path / f"{name}.part"
-        with _told_by_system():
+        with _system_errors():
             try:
                 descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
                 with os.fdopen(descriptor, "wb") as file:
@@ -108,7 +108,7 @@ class Directory:
 
     def reading(self, name: str) -> Readable:
         """Only of a regular file: reading anything else might never end."""
-        with _told_by_system():
+        with _system_errors():
             descriptor = os.open(self._path / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 os.close(descriptor)
@@ -124,7 +124,7 @@ class Directory:
 
 
 @contextmanager
-def _told_by_system() -> Iterator[None]:
+def _system_errors() -> Iterator[None]:
     try:
         yield
     except OSError as error:

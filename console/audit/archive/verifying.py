@@ -14,7 +14,7 @@ from console.audit.archive import manifest as manifests
 from console.audit.archive.chain import MAX_LINE_BYTES, Chain
 from console.audit.archive.keys import known_keys
 from console.audit.archive.manifest import FileRecord, Manifest, NoManifest, read_manifest
-from console.audit.archive.places import Place, PlaceError, Readable
+from console.audit.archive.places import ArchivePlace, PlaceError, Readable
 from console.audit.rows import as_payload
 from console.errors import ConsoleError, NotFound
 from console.trail.actions import SYSTEM_TRAIL, Result
@@ -25,7 +25,7 @@ FINDINGS_PER_FILE = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ArchiveFinding:
     """What is wrong, in which file ("" for the whole archive) and line of it (0 for the whole file)."""
 
     file: str
@@ -43,17 +43,17 @@ class Finding:
 class Report:
     """Whether an archive is as it was made: `findings` say what is not, `notes` what could not be looked at."""
 
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[ArchiveFinding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     manifest: Manifest | None = None
     lines: int = 0
 
     def find(self, file: str, line: int, words: str) -> None:
         """Add one finding."""
-        self.findings.append(Finding(file, line, words))
+        self.findings.append(ArchiveFinding(file, line, words))
 
 
-def verify(place: Place, head: str = "") -> Report:
+def verify(place: ArchivePlace, head: str = "") -> Report:
     """Look at everything. `head` is what the operator kept, if anything. Raises `PlaceError` and `Invalid`."""
     report = Report()
     names = place.names()
@@ -80,7 +80,7 @@ def verify(place: Place, head: str = "") -> Report:
     return report
 
 
-def _manifest(place: Place, names: list[str], report: Report) -> Manifest | None:
+def _manifest(place: ArchivePlace, names: list[str], report: Report) -> Manifest | None:
     if manifests.NAME not in names:
         report.find(manifests.NAME, 0, "missing: this is no archive, or its export was interrupted")
         return None
@@ -117,9 +117,9 @@ class _FileCheck:
         self._found = 0
         self._first = chain.lines
 
-    def run(self, place: Place) -> None:
+    def run(self, place: ArchivePlace) -> None:
         """Read it to its end, line by line."""
-        hashed = _Hashed(place.reading(self._record.name))
+        hashed = _HashedReader(place.reading(self._record.name))
         try:
             with gzip.GzipFile(fileobj=hashed, mode="rb") as lines:  # type: ignore[call-overload]
                 while self._found < FINDINGS_PER_FILE and (line := lines.readline(MAX_LINE_BYTES + 1)):
@@ -152,7 +152,7 @@ class _FileCheck:
         self._report.find(self._record.name, line, words)
 
 
-class _Hashed:
+class _HashedReader:
     """A file that is digested as it is read."""
 
     def __init__(self, file: Readable) -> None:
@@ -191,10 +191,10 @@ def _compare_with_trail(manifest: Manifest, report: Report) -> None:
         report.notes.append("Not compared with the trail, which could not be read.")
         return
     payload = as_payload(entry.plain("action_payload_redacted"))
-    told = payload.get("head") if isinstance(payload, dict) else None
-    if entry.plain("result") != Result.SUCCESS or not isinstance(told, str):
+    logged_head = payload.get("head") if isinstance(payload, dict) else None
+    if entry.plain("result") != Result.SUCCESS or not isinstance(logged_head, str):
         report.find("", 0, "By the trail, the export of this archive never ended well.")
-    elif not hmac.compare_digest(told.encode(), manifest.head.encode()):
+    elif not hmac.compare_digest(logged_head.encode(), manifest.head.encode()):
         report.find("", 0, "The trail holds another head: this is not the archive that was made then.")
     else:
         report.notes.append("Its head is the one in the trail.")

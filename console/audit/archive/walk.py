@@ -39,14 +39,14 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class SegmentRead:
     """What one round gave: how many items were looked at, and the entries that are wanted, in the walk's order."""
 
     items: int
     entries: tuple[AuditEntry, ...] = field(repr=False)
 
 
-def walk(since: datetime, until: datetime, segments: int, pace: Pace) -> Iterator[Read]:
+def walk(since: datetime, until: datetime, segments: int, pace: Pace) -> Iterator[SegmentRead]:
     """Every entry from `since` until before `until`, in the table's own order; those without a readable time too.
 
     What is past its TTL is left out. For commands only: it reads the whole table. Raises the store's errors.
@@ -61,7 +61,7 @@ def walk(since: datetime, until: datetime, segments: int, pace: Pace) -> Iterato
             else:
                 del starts[number]
         entries = [AuditEntry.from_raw_data(raw) for page in pages for raw in page["Items"]]
-        yield Read(len(entries), tuple(each for each in entries if _is_wanted(each, since, until, now)))
+        yield SegmentRead(len(entries), tuple(each for each in entries if _is_wanted(each, since, until, now)))
         pace.spend(sum(float((page.get("ConsumedCapacity") or {}).get("CapacityUnits") or 0) for page in pages))
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from console.bidi import isolated
 from console.redaction import redact
 from console.redaction.masks import FULL_MASK, mask_order
-from console.refs import stand_in
+from console.refs import keyed_pseudonym
 from console.trees import clean
 
 CONVERSATION, MESSAGE, HASH, REST = "Conversation", "Message", "Hash of the text", "Rest"
@@ -22,7 +22,7 @@ _SHA256 = re.compile(r"[0-9a-f]{64}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class KeyFormat:
     """One format of keys. `pattern` is as the schema writes it; `middle` and `last` label what follows the
     conversation ("" for nothing between); `words` says it, of `{conversation}`, `{middle}` and `{last}`: what stands in
     brackets falls away where the conversation is told already."""
@@ -41,40 +41,40 @@ class Format:
 
 
 FORMATS = (
-    Format(
+    KeyFormat(
         "evt:rp",
         "evt:rp:{conversation}:{message or hash}",
         "A message that came in",
         "{last}[ of conversation {conversation}] came in",
     ),
-    Format(
+    KeyFormat(
         "act:rp_reply",
         "act:rp_reply:{conversation}:{message or hash}",
         "An automatic reply",
         "Reply to {last}[ of conversation {conversation}]",
     ),
-    Format(
+    KeyFormat(
         "act:rp_tag",
         "act:rp_tag:{conversation}:{tag}:{message or hash}",
         "A tag set",
         "Tag {middle} for {last}[ of conversation {conversation}]",
         middle=TAG,
     ),
-    Format(
+    KeyFormat(
         "act:rp_assign",
         "act:rp_assign:{conversation}:{team}:{message or hash}",
         "An assignment to a team or a person",
         "Assignment to {middle} for {last}[ of conversation {conversation}]",
         middle=TEAM,
     ),
-    Format(
+    KeyFormat(
         "act:shopify_lookup",
         "act:shopify_lookup:{conversation}:{order}",
         "A look-up of an order",
         "Look-up of {last}[ for conversation {conversation}]",
         last=ORDER,
     ),
-    Format(
+    KeyFormat(
         "act:hand_off",
         "act:hand_off:{conversation}:{action}",
         "A hand-off action of the console",
@@ -101,7 +101,7 @@ class KeyPart:
         text = clean(self.text)
         shown = redact(mask_order(text) if self.label == ORDER and text else text)
         is_gone = self.label == MESSAGE and shown != text and not any(map(str.isalnum, shown))
-        return f"{FULL_MASK}-{stand_in(self.text)}" if is_gone else shown
+        return f"{FULL_MASK}-{keyed_pseudonym(self.text)}" if is_gone else shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +109,11 @@ class DecodedKey:
     """A key taken apart. `format` is None for an unknown kind.
 
     `complete`: it has the parts of its format. `certain`: there was one way to read it. `key` and the parts' texts are
-    as stored; `shown`, `in_words`, `in_brief` and the parts' `shown` are for people.
+    as stored; `shown`, `description`, `in_brief` and the parts' `shown` are for people.
     """
 
     key: str = field(repr=False)
-    format: Format | None = None
+    format: KeyFormat | None = None
     parts: tuple[KeyPart, ...] = ()
     complete: bool = False
     certain: bool = True
@@ -141,7 +141,7 @@ class DecodedKey:
         return ", ".join(f"{part.label}: {isolated(part.shown)}" for part in self.parts[1:-1])
 
     @property
-    def in_words(self) -> str:
+    def description(self) -> str:
         """What the key is about, as a sentence without personal data."""
         return self._words(_BRACKET.sub(r"\1", self.format.words) if self.format else "")
 
@@ -189,7 +189,7 @@ def _label(label: str, text: str) -> str:
     return HASH if label == MESSAGE and _SHA256.fullmatch(text) else label
 
 
-def _split(rest: str, found: Format, conversation: str) -> tuple[list[str], bool]:
+def _split(rest: str, found: KeyFormat, conversation: str) -> tuple[list[str], bool]:
     """The texts behind the namespace, as many as the format has where there are enough, and whether that is certain."""
     if conversation and rest.startswith(f"{conversation}:"):
         after = rest.removeprefix(f"{conversation}:")

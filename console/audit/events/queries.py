@@ -9,7 +9,7 @@ from typing import Any
 from console import clock
 from console.audit import scoping
 from console.audit.events.keys import decode
-from console.audit.events.records import DIGESTS, Event, EventPage, UnrecordedKey, parts_of, record_of
+from console.audit.events.records import DIGESTS, EventPage, ProcessedEvent, UnrecordedKey, parts_of, record_of
 from console.audit.names import name_of
 from console.audit.queries import display_names, instant_of
 from console.audit.records import TrailPage, TrailRow
@@ -21,7 +21,7 @@ from console.schema.tables import table_name
 from console.store.calls import parallel
 from console.store.connection import call
 from console.store.keys import SORT_KEY_BYTES, fits
-from console.store.paging import Source, read_page
+from console.store.paging import PageSource, read_page
 from console.store.presence import index_ready, table_ready
 from console.trail.models import AuditEntry, ConversationEventsIndex, IdempotencyRecord
 
@@ -41,25 +41,27 @@ ENTRY_GONE = "The trail entry it names does not exist or has expired."
 NO_ENTRY = "No entry in the conversation's trail has this key, or it has expired."
 
 
-def read_event(key: str, staff: Staff) -> Event | UnrecordedKey:
+def read_event(key: str, staff: Staff) -> ProcessedEvent | UnrecordedKey:
     """A record, or what its key says alone where there is none, with the entries in the trail that bear the key.
 
     Raises as `check_key`; a trail that cannot be read is said.
     """
     item = check_key(key, staff)
     if item:
-        return Event(record_of(item, clock.now()), *_told(partial(_entries_of, item, staff)))
+        return ProcessedEvent(record_of(item, clock.now()), *_attempted(partial(_entries_of, item, staff)))
     decoded = decode(key)
     entries = partial(_entries_with, key, decoded.conversation, staff)
     parts = parts_of(decoded)
-    return UnrecordedKey(decoded.shown, decoded.in_words, parts, decoded.certain, decoded.conversation, *_told(entries))
+    return UnrecordedKey(
+        decoded.shown, decoded.description, parts, decoded.certain, decoded.conversation, *_attempted(entries)
+    )
 
 
 def check_key(key: str, staff: Staff) -> IdempotencyRecord | None:
     """As `find_event`, but None for a key that has no record and tells by itself of which conversation it is."""
     item = _in_scope(key, staff)
-    told = decode(key).conversation
-    if item is None and not (fits(key) and fits(told) and scoping.is_conversation_trail(told)):
+    conversation = decode(key).conversation
+    if item is None and not (fits(key) and fits(conversation) and scoping.is_conversation_trail(conversation)):
         raise NotFound
     return item
 
@@ -83,14 +85,14 @@ def _in_scope(key: str, staff: Staff) -> IdempotencyRecord | None:
     item = _stored(key)
     if staff.scope.everything:
         return item
-    named, told = _conversation_of(item) if item else "", decode(key).conversation
+    named, conversation = _conversation_of(item) if item else "", decode(key).conversation
     try:
-        scoping.check_scope(named or told or key, staff, ())
+        scoping.check_scope(named or conversation or key, staff, ())
     except NotFound:
-        if not told or named in ("", told):
+        if not conversation or named in ("", conversation):
             raise
         # Of two conversations that disagree the key's may still be theirs: for them it has no record.
-        scoping.check_scope(told, staff, ())
+        scoping.check_scope(conversation, staff, ())
         return None
     return item if named else None
 
@@ -145,10 +147,10 @@ def events_of(conversation_id: str, staff: Staff, cursor: str = "") -> EventPage
     return EventPage(name, tuple(record_of(item, now) for item in page.items), page.next, page.back)
 
 
-def records_of(conversation_id: str) -> Source[IdempotencyRecord]:
+def records_of(conversation_id: str) -> PageSource[IdempotencyRecord]:
     """The list of a conversation's records, newest first, with the attributes that schema and console know."""
     known = (attribute.attr_name for attribute in IdempotencyRecord.get_attributes().values())
-    return Source(IdempotencyRecord, conversation_id, (*known, *DIGESTS), index=INDEX, descending=True)
+    return PageSource(IdempotencyRecord, conversation_id, (*known, *DIGESTS), index=INDEX, descending=True)
 
 
 # --- The entries of the trail that bear a key ---------------------------------------------------------------------
@@ -156,7 +158,7 @@ def records_of(conversation_id: str) -> Source[IdempotencyRecord]:
 Rows = tuple[tuple[TrailRow, ...], str]
 
 
-def _told(read: Callable[[], Rows]) -> tuple[TrailPage, str]:
+def _attempted(read: Callable[[], Rows]) -> tuple[TrailPage, str]:
     """The entries, and why there are none: what a key or record says stands without them."""
     try:
         rows, note = read()
@@ -206,7 +208,7 @@ def _search(key: str, conversation: str, since: datetime | None) -> tuple[list[A
     """
     # Without a date the range of timestamps holds the epochs too.
     ranges = (TIMESTAMPS, EPOCHS) if since else (TIMESTAMPS,)
-    walks = [_Walk(conversation, key, *bounds(number, since, None)) for number in ranges]
+    walks = [_EventWalk(conversation, key, *bounds(number, since, None)) for number in ranges]
     for _ in range(ROUNDS):
         parallel(*(walk.read for walk in walks if not walk.ended))
         found = [entry for walk in walks for entry in walk.found]
@@ -223,7 +225,7 @@ def _since(item: IdempotencyRecord) -> datetime | None:
 
 
 @dataclass(slots=True)
-class _Walk:
+class _EventWalk:
     """A range of a trail, read from its beginning for entries with one key."""
 
     trail: str

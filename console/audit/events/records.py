@@ -71,7 +71,7 @@ class EventRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class ProcessedEvent:
     """A record, and the entries of the trail that bear its key; `note` is why there are none."""
 
     record: EventRecord
@@ -114,7 +114,7 @@ def record_of(item: IdempotencyRecord, now: datetime) -> EventRecord:
     return EventRecord(
         reference=refs.seal("event", key),
         key=decoded.shown,
-        words=decoded.in_words,
+        words=decoded.description,
         brief=decoded.in_brief,
         parts=parts_of(decoded),
         is_known=decoded.format is not None,

@@ -17,7 +17,7 @@ from console.trees import clean, text_of
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
 
 
-class Format(Protocol):
+class ExportFormat(Protocol):
     """How rows become bytes."""
 
     name: ClassVar[str]
@@ -92,4 +92,4 @@ def _json(value: dict[str, Any]) -> bytes:
     return clean(safe).encode() + b"\n"
 
 
-FORMATS: dict[str, type[Format]] = {each.name: each for each in (Csv, JsonLines)}
+FORMATS: dict[str, type[ExportFormat]] = {each.name: each for each in (Csv, JsonLines)}

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from django.conf import settings
 
 from console import clock
-from console.audit.export.formats import FORMATS, Format
+from console.audit.export.formats import FORMATS, ExportFormat
 from console.audit.export.rows import rows_of_piece
 from console.audit.review.filters import Review
 from console.audit.review.gathering import gather
@@ -21,7 +21,7 @@ from console.permissions import Permission, Staff
 from console.store.calls import budget
 from console.trail.actions import Action, conversation_trail, staff_trail
 from console.trail.models import AuditEntry
-from console.trail.recording import Actor, Entry, record
+from console.trail.recording import Actor, TrailEntry, record
 
 logger = logging.getLogger(__name__)
 
@@ -63,8 +63,8 @@ def export(review: Review, filters: Words, format_name: str, staff: Staff) -> Ex
     of_it = _entries_of_it(review, staff)
     recipient = recipient_names(review.conversation) if of_it and review.conversation else ()
     opened = staff.scope.everything or bool(of_it)
-    told = {"format": format_name, "filters": list(filters(opened=opened)), "limit": limit}
-    record(_entry(review, told, of_it, staff), now)
+    payload = {"format": format_name, "filters": list(filters(opened=opened)), "limit": limit}
+    record(_entry(review, payload, of_it, staff), now)
     made = FORMATS[format_name]()
     return Export(
         content=_content(made, first, pieces, limit, recipient),
@@ -73,7 +73,7 @@ def export(review: Review, filters: Words, format_name: str, staff: Staff) -> Ex
     )
 
 
-def file_name(made: Format, at: datetime) -> str:
+def file_name(made: ExportFormat, at: datetime) -> str:
     """Environment and time: nothing of what was looked for, for names of files go far."""
     return f"audit-{settings.CONSOLE_ENV}-{at:%Y%m%dT%H%M%SZ}.{made.extension}"
 
@@ -88,24 +88,24 @@ def _entries_of_it(review: Review, staff: Staff) -> tuple[AuditEntry, ...]:
     return gather(Review(conversation=review.conversation, key=review.key), staff, ENTRIES_OF_IT, PIECES_OF_IT).entries
 
 
-def _entry(review: Review, told: dict[str, Any], of_it: Sequence[AuditEntry], staff: Staff) -> Entry:
+def _entry(review: Review, payload: dict[str, Any], of_it: Sequence[AuditEntry], staff: Staff) -> TrailEntry:
     """In the trail of the one conversation that is exported; else, and where nothing of it is there, in one's own."""
     trail, company = staff_trail(staff.username), review.company
     if of_it and review.conversation and is_conversation_trail(review.conversation):
         trail = conversation_trail(review.conversation)
         named = {str(each.plain("company_id")) for each in of_it if each.plain("company_id")}
         company = named.pop() if len(named) == 1 else company
-    return Entry(
+    return TrailEntry(
         trail=trail,
         action=Action.AUDIT_EXPORTED,
         actor=Actor.of(staff),
         company_id=company,
-        payload=told,
+        payload=payload,
     )
 
 
 def _content(
-    made: Format,
+    made: ExportFormat,
     first: Sequence[AuditEntry],
     others: Iterator[Sequence[AuditEntry]],
     limit: int,

@@ -17,7 +17,7 @@ _ABSENT = object()
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class SettingChange:
     """One setting. `word`: changed, set or removed; `before` and `after` are None where there was or is none."""
 
     key: str
@@ -31,14 +31,14 @@ class Change:
         return {"set": "good", "removed": "bad"}.get(self.word, "human")
 
 
-def changes_of(payload: Any) -> tuple[Change, ...]:
+def changes_of(payload: Any) -> tuple[SettingChange, ...]:
     """The changed settings of a redacted payload that holds them as two maps; nested ones by dotted key.
 
     Empty for any other payload. Total: never raises, at most `MAX_CHANGES`.
     """
     if not isinstance(payload, dict):
         return ()
-    found: list[Change] = []
+    found: list[SettingChange] = []
     for one, other in PAIRS:
         before, after = payload.get(one), payload.get(other)
         if all(each is None or isinstance(each, dict) for each in (before, after)):
@@ -46,7 +46,7 @@ def changes_of(payload: Any) -> tuple[Change, ...]:
     return tuple(found[:MAX_CHANGES])
 
 
-def _changes(before: dict[str, Any], after: dict[str, Any], prefix: str, depth: int) -> Iterator[Change]:
+def _changes(before: dict[str, Any], after: dict[str, Any], prefix: str, depth: int) -> Iterator[SettingChange]:
     for name in dict.fromkeys([*before, *after]):
         old, new = before.get(name, _ABSENT), after.get(name, _ABSENT)
         key = f"{prefix}{text_of(name)}"
@@ -54,7 +54,7 @@ def _changes(before: dict[str, Any], after: dict[str, Any], prefix: str, depth: 
             yield from _changes(old, new, f"{key}.", depth + 1)
         elif old is _ABSENT or new is _ABSENT or old != new or type(old) is not type(new):
             word = "set" if old is _ABSENT else "removed" if new is _ABSENT else "changed"
-            yield Change(key, word, _words(old), _words(new))
+            yield SettingChange(key, word, _words(old), _words(new))
 
 
 def _words(value: Any) -> str | None:

@@ -8,7 +8,7 @@ from console import clock
 from console.audit import scoping
 from console.audit.queries import instant_of, rows_and_records, without_names_in
 from console.audit.records import TrailRow
-from console.audit.review.changes import Change, changes_of
+from console.audit.review.changes import SettingChange, changes_of
 from console.audit.rows import as_payload, reference_of, text_in
 from console.errors import ConsoleError, NotFound
 from console.permissions import Staff
@@ -45,7 +45,7 @@ class EntryRecord:
     previous: str
     written_at: datetime | None
     expires_at: datetime | None
-    changes: tuple[Change, ...]
+    changes: tuple[SettingChange, ...]
     notices: tuple[str, ...]
 
 
@@ -75,7 +75,7 @@ def load_entry(trail: str, sort_key: str, staff: Staff) -> EntryRecord:
         has_record=any(True for _ in records),
         action_type=redact(text_in(entry, "action_type")),
         actor=redact(text_in(entry, "actor")),
-        company=redact(company or scoping.in_words(owners or _owners(trail))),
+        company=redact(company or scoping.describe_owners(owners or _owners(trail))),
         names_company=bool(company),
         action_id=redact(text_in(entry, "action_id") or sort_key.partition("#")[2]),
         previous_id=redact(previous_id),

@@ -91,7 +91,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ActionGroup:
     """The checkboxes of a group of action types."""
 
     whole: Choice
@@ -198,12 +198,12 @@ class ReviewForm(DaysForm):
     # --- For pages ----------------------------------------------------------------------------------------------------
 
     @property
-    def groups(self) -> Iterator[Group]:
+    def groups(self) -> Iterator[ActionGroup]:
         """The checkboxes of action types."""
         whole, single = self.chosen("group", []), self.chosen("action", [])
         for (slug, name), actions in zip(group_slugs().items(), action_groups().values(), strict=True):
             choices = tuple(Choice(each, label_of(each), each in single) for each in actions)
-            yield Group(Choice(slug, name, slug in whole), choices)
+            yield ActionGroup(Choice(slug, name, slug in whole), choices)
 
     @property
     def companies(self) -> list[tuple[str, str]]:

@@ -12,8 +12,8 @@ from console.audit.queries import rows_of, without_names_in
 from console.audit.records import TrailRow
 from console.audit.review.filters import BEGINNING, Review
 from console.audit.review.plan import TRAIL_BY_TRAIL
-from console.audit.review.reading import Found, read_review
-from console.audit.review.words import actions_in_words
+from console.audit.review.reading import ReviewFound, read_review
+from console.audit.review.words import describe_actions
 from console.audit.scoping import is_conversation_trail, recipient_names
 from console.errors import TableMissing
 from console.permissions import COMPANY, Staff
@@ -66,7 +66,7 @@ def review_page(review: Review, staff: Staff, cursor: str = "") -> ReviewPage:
     """One page of a review with the words for it. Raises as `read_review`, and `TableMissing`.
 
     Beside the Queries of the review, two BatchGetItems: idempotency records, and names of staff. Names of companies and
-    projects are remembered; of a project that is not, one item is read. Of one conversation, one Query for
+    projects are cached; of a project that is not, one item is read. Of one conversation, one Query for
     its recipient's names.
     """
     found = read_review(review, staff, cursor)
@@ -133,17 +133,17 @@ def _row(entry: AuditEntry, row: TrailRow, staff: Staff, names: _Names) -> Revie
     )
 
 
-def covered_words(found: Found, review: Review) -> str:
+def covered_words(found: ReviewFound, review: Review) -> str:
     """Which action types a page looked at: whole groups by their name, others one by one."""
     if review.conversation or review.key:
         return _and_only(review.actions, "Action types: all in the trail")
     if not found.covered:
         return "" if TRAIL_BY_TRAIL in found.notices else _and_only(review.actions, "Action types: all")
-    words = actions_in_words(found.covered)
+    words = describe_actions(found.covered)
     if not review.actions and set(found.covered) == set(BEGINNING):
         return f"Action types: {words}. Choose other types to see their entries."
     return f"Action types: {words}."
 
 
 def _and_only(actions: tuple[str, ...], words: str) -> str:
-    return f"{words}; shown: {actions_in_words(actions)}." if actions else f"{words}."
+    return f"{words}; shown: {describe_actions(actions)}." if actions else f"{words}."

@@ -10,7 +10,7 @@ from console.audit import scoping
 from console.audit.queries import happened_at, instant_of
 from console.audit.review.filters import NOBODY, Review
 from console.audit.review.plan import Plan, plan_for
-from console.audit.review.streams import EPOCHS_BEGIN, Partition, identity_of
+from console.audit.review.streams import EPOCHS_BEGIN, TrailPartition, identity_of
 from console.permissions import Permission, Staff
 from console.store.calls import parallel
 from console.store.streams import END, Keyset, dry, next_of, read_dry
@@ -27,7 +27,7 @@ OWNERS_PER_PAGE = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ReviewFound:
     """One page of a review, newest first.
 
     `next` is a sealed cursor ("" at the end), `looked_at` how many entries were read for it and `reaches` when
@@ -44,7 +44,7 @@ class Found:
     notices: tuple[str, ...] = ()
 
 
-def read_review(review: Review, staff: Staff, cursor: str = "", size: int = PAGE_SIZE) -> Found:
+def read_review(review: Review, staff: Staff, cursor: str = "", size: int = PAGE_SIZE) -> ReviewFound:
     """One page. The first costs one Query for each action type at most; all of a page's run in parallel.
 
     A cursor of another review or person gives the first page. Raises `Forbidden` without `audit:review`, and the
@@ -53,10 +53,10 @@ def read_review(review: Review, staff: Staff, cursor: str = "", size: int = PAGE
     staff.require(Permission.AUDIT_REVIEW)
     place = Keyset.unsealed(cursor, *review.binding, staff.username) or Keyset()
     plan = plan_for(review, staff)
-    walk = _Walk(plan, review, staff, place)
+    walk = _ReviewWalk(plan, review, staff, place)
     entries = walk.take(size, READS_PER_PAGE)
     more = walk.has_more()
-    return Found(
+    return ReviewFound(
         entries=tuple(entries),
         next=walk.place.sealed(*review.binding, staff.username) if more else "",
         looked_at=walk.looked_at,
@@ -73,7 +73,7 @@ def every_page(review: Review, staff: Staff, limit: int, size: int = 200) -> Ite
     Raises as `read_review`, also in the middle.
     """
     staff.require(Permission.AUDIT_REVIEW)
-    walk = _Walk(plan_for(review, staff), review, staff, Keyset())
+    walk = _ReviewWalk(plan_for(review, staff), review, staff, Keyset())
     left = limit
     while left > 0 and walk.has_more():
         piece = walk.take(min(size, left), READS_PER_PAGE)
@@ -82,7 +82,7 @@ def every_page(review: Review, staff: Staff, limit: int, size: int = 200) -> Ite
         yield piece
 
 
-class _Walk:
+class _ReviewWalk:
     """A review's partitions, merged: the newest entry of all comes next. `place` lies behind what was looked at."""
 
     def __init__(self, plan: Plan, review: Review, staff: Staff, place: Keyset) -> None:
@@ -91,7 +91,7 @@ class _Walk:
         self.last: AuditEntry | None = None
         self._review, self._staff = review, staff
         dates = (review.since, review.until)
-        self._streams = [Partition(index, key, place, *dates).stream for index, key in plan.partitions]
+        self._streams = [TrailPartition(index, key, place, *dates).stream for index, key in plan.partitions]
         self._now = clock.now()
         self._owners: dict[str, frozenset[str]] = {}
         self._owners_left = OWNERS_PER_PAGE
@@ -120,7 +120,7 @@ class _Walk:
             self.place, self.last = self.place.after(*order), entry
             self.looked_at += 1
             if self._is_wanted(entry, owners):
-                entry.owner = scoping.in_words(owners)
+                entry.owner = scoping.describe_owners(owners)
                 found.append(entry)
         return found
 

@@ -66,7 +66,7 @@ def order_of(entry: AuditEntry) -> tuple[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Partition:
+class TrailPartition:
     """One partition of the table or an index, from a place on; nothing after `until`, or before `since`."""
 
     index: str

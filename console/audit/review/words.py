@@ -6,7 +6,7 @@ from console.audit.review.forms import ReviewForm
 from console.redaction import redact
 
 
-def filters_in_words(form: ReviewForm, review: Review, *, opened: bool = True) -> tuple[str, ...]:
+def describe_filters(form: ReviewForm, review: Review, *, opened: bool = True) -> tuple[str, ...]:
     """One line for each filter that is set; none for all that a review begins with. Days as the person chose them.
 
     `opened`: False does not name what the address holds sealed, for a page of whoever holds the link.
@@ -17,7 +17,7 @@ def filters_in_words(form: ReviewForm, review: Review, *, opened: bool = True) -
     elif review.conversation:
         lines.append(f"Conversation {redact(review.conversation)}" if opened else "One conversation")
     if review.actions:
-        lines.append(f"Action types: {actions_in_words(review.actions)}")
+        lines.append(f"Action types: {describe_actions(review.actions)}")
     if review.actor:
         lines.append("Who: nobody named" if review.actor == NOBODY else f"Who: {redact(review.actor)}")
     if review.result:
@@ -32,7 +32,7 @@ def filters_in_words(form: ReviewForm, review: Review, *, opened: bool = True) -
     return tuple(lines)
 
 
-def actions_in_words(actions: tuple[str, ...]) -> str:
+def describe_actions(actions: tuple[str, ...]) -> str:
     """Whole groups by their name, others one by one, last those of no group."""
     wanted, words = set(actions), []
     for name, group in action_groups().items():

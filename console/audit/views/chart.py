@@ -12,8 +12,8 @@ from console.audit.review.forms import review_of
 from console.audit.review.gathering import look_ahead
 from console.audit.review.page import covered_words
 from console.audit.review.plan import TRAIL_BY_TRAIL
-from console.audit.review.reading import Found
-from console.audit.review.words import filters_in_words
+from console.audit.review.reading import ReviewFound
+from console.audit.review.words import describe_filters
 from console.permissions import Permission
 from console.templatetags.console import zone_of
 
@@ -28,9 +28,9 @@ def chart(request: StaffRequest) -> HttpResponse:
     counted = count_days(review, request.staff, zone)
     context = {
         "problems": form.problems,
-        "filters": filters_in_words(form, review, opened=form.staff.scope.everything),
+        "filters": describe_filters(form, review, opened=form.staff.scope.everything),
         "notices": plan.notices,
-        "covered": covered_words(Found((), covered=plan.covered, notices=plan.notices), review),
+        "covered": covered_words(ReviewFound((), covered=plan.covered, notices=plan.notices), review),
         "possible": bool(plan.partitions) or TRAIL_BY_TRAIL not in plan.notices,
         "counted": counted,
         "chart": render_chart(counted.days),

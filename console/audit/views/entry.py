@@ -98,7 +98,7 @@ def _expiry(record: EntryRecord) -> dict[str, Any]:
     at = record.expires_at
     if at is None:
         return {"label": "Kept", "value": "no expiry"}
-    return {"label": "Expires", "at": at, "value": f"in {clock.in_words(at - clock.now())}", "relative": "in"}
+    return {"label": "Expires", "at": at, "value": f"in {clock.format_span(at - clock.now())}", "relative": "in"}
 
 
 def _with_key(record: EntryRecord, staff: Staff) -> dict[str, str]:

@@ -19,8 +19,8 @@ from console.audit.review.forms import ReviewForm, review_of
 from console.audit.review.gathering import look_ahead
 from console.audit.review.page import READ_LAST, covered_words
 from console.audit.review.plan import TRAIL_BY_TRAIL, Plan
-from console.audit.review.reading import Found
-from console.audit.review.words import filters_in_words
+from console.audit.review.reading import ReviewFound
+from console.audit.review.words import describe_filters
 from console.permissions import Permission
 
 
@@ -47,7 +47,7 @@ def export(request: StaffRequest) -> HttpResponseBase:
         return _page(request, form, review, query, plan, asked)
     if form.problems or TRAIL_BY_TRAIL in plan.notices or not asked.is_valid():
         return _page(request, form, review, query, plan, asked, status=400)
-    made = export_entries(review, partial(filters_in_words, form, review), asked.cleaned_data["format"], staff)
+    made = export_entries(review, partial(describe_filters, form, review), asked.cleaned_data["format"], staff)
     headers = {
         "Content-Disposition": f'attachment; filename="{made.file_name}"',
         "Cache-Control": "no-store",
@@ -66,13 +66,13 @@ def _page(
     status: int = 200,
 ) -> HttpResponse:
     suffix = f"?{query}" if query else ""
-    found = Found((), covered=plan.covered, notices=plan.notices)
+    found = ReviewFound((), covered=plan.covered, notices=plan.notices)
     context: dict[str, Any] = {
         "form": asked,
         "action": reverse("audit-export") + suffix,
         "review_url": reverse("audit") + suffix,
         "problems": form.problems,
-        "filters": filters_in_words(form, review, opened=form.staff.scope.everything),
+        "filters": describe_filters(form, review, opened=form.staff.scope.everything),
         # Where action types are chosen, the filters name them.
         "covered": "" if review.actions and not plan.notices else covered_words(found, review),
         "notices": plan.notices,

@@ -22,7 +22,7 @@ from console.staff.oidc.configuration import Configuration
 from console.staff.oidc.refusals import NotAdmitted
 from console.store.models import StoreModel, TableMeta
 from console.trail.actions import Action, staff_trail
-from console.trail.recording import Actor, Entry, build
+from console.trail.recording import Actor, TrailEntry, build
 
 # Whose word it is when an account is made or changed by what the provider says of a person.
 PROVIDER = Actor("company sign-in", "service")
@@ -176,5 +176,5 @@ def _as_meant(claimed: Iterable[str], stored: Scope) -> list[str]:
 
 def _sign_out_everywhere(account: StaffAccount, refusal: NotAdmitted) -> None:
     payload = {"reason": refusal.reason}
-    entry = Entry(staff_trail(account.username), Action.SESSIONS_ENDED, PROVIDER, payload=payload)
+    entry = TrailEntry(staff_trail(account.username), Action.SESSIONS_ENDED, PROVIDER, payload=payload)
     sessions.end_all(account.username, build(entry, clock.now()))

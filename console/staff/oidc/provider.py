@@ -1,6 +1,6 @@
 """What the identity provider is asked for: its discovery document, its keys, and tokens for a code.
 
-Nothing of an answer is believed before it was checked. Document and keys are remembered for some minutes by this
+Nothing of an answer is believed before it was checked. Document and keys are cached for some minutes by this
 process.
 """
 
@@ -28,9 +28,9 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 DISCOVERY = "/.well-known/openid-configuration"
-REMEMBERED_SECONDS = 600
+CACHED_SECONDS = 600
 # After a failure nobody else waits for the same for so long.
-FAILURE_REMEMBERED_SECONDS = 3
+FAILURE_CACHED_SECONDS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +50,13 @@ class Provider:
 def discover(configuration: Configuration) -> Provider:
     """The provider's endpoints. Raises `ProviderFailed`."""
     url = configuration.issuer.rstrip("/") + DISCOVERY
-    return _remembered(("discovery", url), lambda: _read_document(_get(url, configuration), configuration))
+    return _cached(("discovery", url), lambda: _read_document(_get(url, configuration), configuration))
 
 
 def keys(provider: Provider, configuration: Configuration, *, fresh: bool = False) -> list[dict[str, Any]]:
     """The provider's public keys as JWK; `fresh` asks it anew. Raises `ProviderFailed`."""
     url = provider.jwks_uri
-    return _remembered(("keys", url), lambda: _read_keys(_get(url, configuration)), fresh=fresh)
+    return _cached(("keys", url), lambda: _read_keys(_get(url, configuration)), fresh=fresh)
 
 
 @sensitive_variables()
@@ -123,14 +123,14 @@ def forget() -> None:
         _memory.clear()
 
 
-# --- What is remembered ----------------------------------------------------------------------------------------------
+# --- What is cached ----------------------------------------------------------------------------------------------
 
 _lock = threading.Lock()
 # Until when (monotonic seconds) what is known: a value, or the failure to get one.
 _memory: dict[tuple[str, str], tuple[float, Any]] = {}
 
 
-def _remembered(name: tuple[str, str], fetch: Callable[[], T], *, fresh: bool = False) -> T:
+def _cached(name: tuple[str, str], fetch: Callable[[], T], *, fresh: bool = False) -> T:
     with _lock:
         until, known = _memory.get(name, (0.0, None))
     is_good = time.monotonic() < until
@@ -143,9 +143,9 @@ def _remembered(name: tuple[str, str], fetch: Callable[[], T], *, fresh: bool = 
     except ProviderFailed as failure:
         # It takes nothing away that is known and still good.
         if not is_good:
-            _remember(name, failure, FAILURE_REMEMBERED_SECONDS)
+            _remember(name, failure, FAILURE_CACHED_SECONDS)
         raise
-    _remember(name, found, REMEMBERED_SECONDS)
+    _remember(name, found, CACHED_SECONDS)
     return found
 
 

@@ -15,7 +15,7 @@ from console.staff.oidc.provider import Provider
 from console.staff.oidc.refusals import Denied, ProviderFailed, Refusal, ReturnUnusable
 from console.staff.throttling import TooManyAttempts
 from console.trail.actions import SYSTEM_TRAIL, Action, Result, staff_trail
-from console.trail.recording import Entry, record_where_possible
+from console.trail.recording import TrailEntry, record_where_possible
 
 MAX_CODE = 4_096
 # What a provider says when the person, or a rule of the company, stopped it there (OAuth 2.0, section 4.1.2.1).
@@ -23,7 +23,7 @@ DENIALS = frozenset({"access_denied", "interaction_required", "login_required", 
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ProviderAnswer:
     """What the provider sent with the browser: parameters of the return, "" for those that were not there."""
 
     state: str = field(repr=False)
@@ -44,7 +44,7 @@ def start(destination: str, *, redirect_uri: str, again: bool = False) -> tuple[
 
 
 @sensitive_variables()
-def finish(answer: Answer, cookie: str, visit: Visit, *, redirect_uri: str) -> tuple[SignedIn, str]:
+def finish(answer: ProviderAnswer, cookie: str, visit: Visit, *, redirect_uri: str) -> tuple[SignedIn, str]:
     """A new session and where to go on to. Every refusal is in the trail.
 
     Raises `Refusal`, `TooManyAttempts`, and the store's errors: then nobody was signed in.
@@ -64,7 +64,7 @@ def finish(answer: Answer, cookie: str, visit: Visit, *, redirect_uri: str) -> t
     return SignedIn(account.username, token), attempt.destination
 
 
-def _identify(answer: Answer, attempt: Attempt, using: Configuration, redirect_uri: str) -> dict[str, object]:
+def _identify(answer: ProviderAnswer, attempt: Attempt, using: Configuration, redirect_uri: str) -> dict[str, object]:
     """The checked claims of whoever the answer is about. Raises `Refusal`."""
     found = provider.discover(using)
     _check_answer(answer, found)
@@ -72,7 +72,7 @@ def _identify(answer: Answer, attempt: Attempt, using: Configuration, redirect_u
     return id_token.verified_claims(*tokens, nonce=attempt.nonce, provider=found, configuration=using)
 
 
-def _check_answer(answer: Answer, found: Provider) -> None:
+def _check_answer(answer: ProviderAnswer, found: Provider) -> None:
     if (answer.issuer or found.names_itself) and answer.issuer != found.issuer:
         raise ReturnUnusable("answer of another provider")
     if answer.error in DENIALS:
@@ -89,7 +89,7 @@ def _count(visit: Visit) -> None:
         throttling.count("", visit.address)
     except TooManyAttempts:
         result = f"{Result.FAILED}: too many attempts"
-        entry = Entry(SYSTEM_TRAIL, Action.SIGN_IN_THROTTLED, VISITOR, result=result, payload=_with())
+        entry = TrailEntry(SYSTEM_TRAIL, Action.SIGN_IN_THROTTLED, VISITOR, result=result, payload=_with())
         authentication.record_once(entry, "company-sign-in")
         raise
 
@@ -102,13 +102,13 @@ def _record(refusal: Refusal, subject: str) -> None:
     result = f"{Result.FAILED}: {refusal.reason}"
     if refusal.username:
         trail = staff_trail(refusal.username)
-        record_where_possible(Entry(trail, Action.SIGN_IN_FAILED, VISITOR, result=result, payload=_with()))
+        record_where_possible(TrailEntry(trail, Action.SIGN_IN_FAILED, VISITOR, result=result, payload=_with()))
     elif subject:
         digest = salted_hmac("console.staff.oidc.subject", subject, algorithm="sha256").digest()
         payload = {**_with(), "subject_hmac": as_letters(digest[:16])}
-        record_where_possible(Entry(SYSTEM_TRAIL, Action.SIGN_IN_FAILED, VISITOR, result=result, payload=payload))
+        record_where_possible(TrailEntry(SYSTEM_TRAIL, Action.SIGN_IN_FAILED, VISITOR, result=result, payload=payload))
     else:
-        entry = Entry(SYSTEM_TRAIL, Action.SIGN_IN_FAILED, VISITOR, result=result, payload=_with())
+        entry = TrailEntry(SYSTEM_TRAIL, Action.SIGN_IN_FAILED, VISITOR, result=result, payload=_with())
         authentication.record_once(entry, f"company-sign-in.{refusal.reason.replace(' ', '-')}")
 
 

@@ -14,13 +14,13 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
-from console.answers import FAILURES, answer, form_on, in_words
+from console.answers import FAILURES, answer, describe_error, form_on
 from console.errors import Conflict, NotFound
 from console.permissions import Permission
 from console.refs import seal
 from console.staff import directory, known_companies, oidc, services, session_list
 from console.staff.account_record import AccountRecord, differences, record_of
-from console.staff.directory import Deed
+from console.staff.directory import AccountAction
 from console.staff.directory_forms import AccountForm, DirectoryFilter, NewAccountForm
 from console.trail.actions import staff_trail
 from console.trail.recording import Actor
@@ -105,7 +105,7 @@ def new(request: StaffRequest) -> HttpResponse:
     try:
         made = make(form.cleaned_data["username"], **form.chosen(), actor=Actor.of(staff))
     except FAILURES as error:
-        form.add_error("username" if isinstance(error, Conflict) else None, in_words(error, "the account"))
+        form.add_error("username" if isinstance(error, Conflict) else None, describe_error(error, "the account"))
         return answer(request, "staff/new.html", {"form": form}, error)
     _warn_of_unknown(request, form)
     if isinstance(made, tuple):
@@ -138,7 +138,7 @@ def change(request: StaffRequest, username: str) -> HttpResponse:
         fresh = directory.load(username, staff)
         return _change_page(request, fresh, form, fresh.updated_at, status=HTTPStatus.CONFLICT)
     except FAILURES as error:
-        form.add_error(None, in_words(error, "the account"))
+        form.add_error(None, describe_error(error, "the account"))
         return _change_page(request, found, form, seen, error=error)
     ended = " It was signed out everywhere." if changed.epoch != found.epoch else ""
     is_same = changed.updated_at == found.updated_at
@@ -189,7 +189,7 @@ def disable(request: StaffRequest, username: str) -> HttpResponse:
         messages.success(request, "The account is disabled and signed out, and what it held was released.")
         return redirect("staff-account", username)
 
-    return _ask_first(request, username, Deed.DISABLE, "staff/disable.html", act)
+    return _ask_first(request, username, AccountAction.DISABLE, "staff/disable.html", act)
 
 
 @requires(Permission.STAFF_MANAGE)
@@ -202,7 +202,7 @@ def enable(request: StaffRequest, username: str) -> HttpResponse:
         messages.success(request, "The account is enabled.")
         return redirect("staff-account", username)
 
-    return _ask_first(request, username, Deed.ENABLE, "staff/enable.html", act)
+    return _ask_first(request, username, AccountAction.ENABLE, "staff/enable.html", act)
 
 
 @requires(Permission.STAFF_MANAGE)
@@ -214,7 +214,7 @@ def password(request: StaffRequest, username: str) -> HttpResponse:
     def act(found: Account) -> HttpResponse:
         return _show_link(request, *services.issue_password_link(found, actor=Actor.of(request.staff)))
 
-    return _ask_first(request, username, Deed.PASSWORD, "staff/password.html", act)
+    return _ask_first(request, username, AccountAction.PASSWORD, "staff/password.html", act)
 
 
 @requires(Permission.STAFF_MANAGE)
@@ -227,7 +227,7 @@ def remove_second_factor(request: StaffRequest, username: str) -> HttpResponse:
         messages.success(request, "The second factor is removed, and the account signed out everywhere.")
         return redirect("staff-account", username)
 
-    return _ask_first(request, username, Deed.SECOND_FACTOR, "staff/remove_second_factor.html", act)
+    return _ask_first(request, username, AccountAction.SECOND_FACTOR, "staff/remove_second_factor.html", act)
 
 
 @requires(Permission.STAFF_MANAGE)
@@ -235,7 +235,7 @@ def remove_second_factor(request: StaffRequest, username: str) -> HttpResponse:
 def end_sessions(request: StaffRequest, username: str) -> HttpResponse:
     """End one session of an account (`session`: its reference), or all of them (`session=all`)."""
     found = directory.load(username, request.staff)
-    directory.check_deed(Deed.END_SESSIONS, found, request.staff)
+    directory.check_action(AccountAction.END_SESSIONS, found, request.staff)
     which, actor = request.POST.get("session", ""), Actor.of(request.staff)
     if which == session_list.ALL:
         services.end_sessions(found, actor=actor)
@@ -251,32 +251,32 @@ def end_sessions(request: StaffRequest, username: str) -> HttpResponse:
 
 
 def _ask_first(
-    request: StaffRequest, username: str, deed: Deed, template: str, act: Callable[[Account], HttpResponse]
+    request: StaffRequest, username: str, action: AccountAction, template: str, act: Callable[[Account], HttpResponse]
 ) -> HttpResponse:
     """A page that says what will happen; its form does it, or shows the page again with why not."""
     found = directory.load(username, request.staff)
-    context = _asked(request, deed, found)
+    context = _asked(request, action, found)
     if request.method != "POST":
         return render(request, template, context)
     try:
-        directory.check_deed(deed, found, request.staff)
+        directory.check_action(action, found, request.staff)
         # Releasing again what a disabled account holds is harmless, however the account was seen.
-        if not (deed is Deed.DISABLE and found.disabled):
+        if not (action is AccountAction.DISABLE and found.disabled):
             directory.check_seen(found, request.POST.get("seen", ""))
         return act(found)
     except services.NotAllReleased as error:
-        return answer(request, template, _asked(request, deed, error.account) | {"partly": True}, error)
+        return answer(request, template, _asked(request, action, error.account) | {"partly": True}, error)
     except Conflict as error:
-        context = _asked(request, deed, directory.load(username, request.staff))
+        context = _asked(request, action, directory.load(username, request.staff))
         return answer(request, template, context | {"problem": str(error)}, error)
     except FAILURES as error:
-        return answer(request, template, context | {"problem": in_words(error, "the account")}, error)
+        return answer(request, template, context | {"problem": describe_error(error, "the account")}, error)
 
 
-def _asked(request: StaffRequest, deed: Deed, found: Account) -> dict[str, Any]:
+def _asked(request: StaffRequest, action: AccountAction, found: Account) -> dict[str, Any]:
     return {
         "account": record_of(found, request.staff),
-        "reason": directory.reason_against(deed, found, request.staff),
+        "reason": directory.reason_against(action, found, request.staff),
     }
 
 

@@ -42,7 +42,7 @@ def back(request: HttpRequest) -> HttpResponse:
     """From the provider: signed in and on, or a page that says why not. Either way the attempt is over."""
     _check_configured()
     cookie = request.COOKIES.get(settings.COMPANY_SIGN_IN_COOKIE_NAME, "")
-    answer = sign_in.Answer(*(request.GET.get(name, "") for name in ("state", "code", "error", "iss")))
+    answer = sign_in.ProviderAnswer(*(request.GET.get(name, "") for name in ("state", "code", "error", "iss")))
     try:
         signed_in, destination = sign_in.finish(answer, cookie, visit_of(request), redirect_uri=_return_uri(request))
     except ConsoleError as error:
@@ -79,12 +79,12 @@ def _return_uri(request: HttpRequest) -> str:
 
 
 def _refused(request: HttpRequest, error: ConsoleError, destination: str) -> HttpResponse:
-    is_told = isinstance(error, Refusal | TooManyAttempts)
+    is_shown = isinstance(error, Refusal | TooManyAttempts)
     may_repeat = not isinstance(error, Refusal) or error.may_repeat
     query = ({"next": destination} if destination else {}) | ({} if may_repeat else {"again": "1"})
     context = {
         "title": error.title or "You could not be signed in",
-        "text": str(error) if is_told else f"{error} Nobody was signed in. Start again in a moment.".strip(),
+        "text": str(error) if is_shown else f"{error} Nobody was signed in. Start again in a moment.".strip(),
         "label": oidc.label(),
         "may_repeat": may_repeat,
         "start_url": reverse("oidc-start") + (f"?{urlencode(query)}" if query else ""),

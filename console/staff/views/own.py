@@ -47,8 +47,8 @@ def _own_form(view: View) -> View:
     def guarded(request: StaffRequest) -> HttpResponse:
         try:
             return view(request)
-        except own.NotApplicable as told:
-            messages.info(request, str(told))
+        except own.NotApplicable as not_applicable:
+            messages.info(request, str(not_applicable))
             return redirect("account")
 
     return signed_in(sensitive_post_parameters()(require_http_methods(["GET", "HEAD", "POST"])(guarded)))
@@ -152,8 +152,8 @@ def end_sessions(request: StaffRequest) -> HttpResponse:
             messages.success(request, "You are signed out in every other browser.")
             return _go_on(request, token, lambda: redirect("account"))
         ended = own.end_session(request.staff, reference)
-    except own.NotApplicable as told:
-        messages.info(request, str(told))
+    except own.NotApplicable as not_applicable:
+        messages.info(request, str(not_applicable))
         return redirect("account")
     if ended.browser:
         messages.success(request, f"The session in {ended.browser} has ended.")

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from console.store.calls import submit
 from conversations.handoff.effects import Raw
-from conversations.indexer.handling import Did, Tally, handle, is_passing
+from conversations.indexer.handling import Did, WorkCounts, handle, is_passing
 from conversations.indexer.lease import Lease, positions
 from conversations.indexer.streams.records import change_of
 from conversations.indexer.streams.shards import Shard, Shards
@@ -48,7 +48,7 @@ class Following:
         self._noted: dict[str, datetime] = {}
         self._stuck: dict[str, _Stuck] = {}
 
-    def step(self) -> Tally:
+    def step(self) -> WorkCounts:
         """One read of each shard that is to be read. Raises the store's errors."""
         now, done = self._now(), Counter[Did]()
         if self._looked_at is None or now - self._looked_at >= LOOK_FOR_SHARDS:
@@ -56,8 +56,8 @@ class Following:
             self._looked_at = now
         lags, self.is_stuck = [0.0], False
         for shard in self._shards.ready():
-            tally, last = self._read(shard)
-            done += tally
+            counts, last = self._read(shard)
+            done += counts
             if last is not None:
                 lags.append(max(0.0, (self._now() - last).total_seconds()))
             if shard.done:
@@ -70,18 +70,18 @@ class Following:
             self.owes_sweep, self._shards.lost = True, False
         return done
 
-    def _read(self, shard: Shard) -> tuple[Tally, datetime | None]:
+    def _read(self, shard: Shard) -> tuple[WorkCounts, datetime | None]:
         """Handle what one read gives; what was done, and the time of the last record handled."""
         done, last = Counter[Did](), None
         records = self._shards.read(shard)
         for record, outcome in zip(records, _all_handled(records), strict=True):
-            tally = self._passed(shard, record, outcome)
-            if tally is None:
+            counts = self._passed(shard, record, outcome)
+            if counts is None:
                 # What of other items was handled behind it is handled again, which changes nothing.
                 self.is_stuck = True
                 self._shards.stopped_at(shard)
                 break
-            done += tally
+            done += counts
             last = outcome.at or last
         noted_at = self._noted.get(shard.shard_id)
         if records or shard.done or noted_at is None or self._now() - noted_at >= NOTE_EVERY:
@@ -89,10 +89,10 @@ class Following:
             self._noted[shard.shard_id] = self._now()
         return done, last
 
-    def _passed(self, shard: Shard, record: Raw, outcome: "_Outcome") -> Tally | None:
+    def _passed(self, shard: Shard, record: Raw, outcome: "_Outcome") -> WorkCounts | None:
         """What was done for a record, which the position passes then; None where it has to be tried again later."""
         sequence = str(record.get("dynamodb", {}).get("SequenceNumber", ""))
-        done = outcome.tally
+        done = outcome.counts
         if outcome.error is not None:
             if is_passing(outcome.error) and not self._is_given_up(shard, sequence):
                 return None
@@ -112,7 +112,7 @@ class Following:
 
 @dataclass(slots=True)
 class _Outcome:
-    tally: Tally
+    counts: WorkCounts
     at: datetime | None = None
     error: Exception | None = None
 

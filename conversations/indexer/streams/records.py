@@ -10,7 +10,7 @@ from conversations.handoff.effects import Raw
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class StreamChange:
     """What happened to an item: its images before and after (None: it was not, or is no longer, there), and when."""
 
     sequence: str
@@ -19,14 +19,14 @@ class Change:
     at: datetime
 
 
-def change_of(record: Mapping[str, Any]) -> Change:
+def change_of(record: Mapping[str, Any]) -> StreamChange:
     """Read a record. Raises `KeyError` or `TypeError` for something that is none."""
-    told = record["dynamodb"]
-    at = told.get("ApproximateCreationDateTime")
+    change = record["dynamodb"]
+    at = change.get("ApproximateCreationDateTime")
     moment = at if isinstance(at, datetime) else clock.parse_instant(at)
-    return Change(
-        sequence=str(told["SequenceNumber"]),
-        old=told.get("OldImage") or None,
-        new=told.get("NewImage") or None,
+    return StreamChange(
+        sequence=str(change["SequenceNumber"]),
+        old=change.get("OldImage") or None,
+        new=change.get("NewImage") or None,
         at=moment or clock.now(),
     )

@@ -58,11 +58,11 @@ class Shards:
         listed: dict[str, str] = {}
         start: dict[str, Any] = {}
         while True:
-            told = self._call("DescribeStream", StreamArn=self.arn, **start).get("StreamDescription")
-            if told is None:
+            description = self._call("DescribeStream", StreamArn=self.arn, **start).get("StreamDescription")
+            if description is None:
                 raise StoreUnavailable("The stream could not be described.")
-            listed |= {each["ShardId"]: each.get("ParentShardId") or "" for each in told.get("Shards", ())}
-            if not (last := told.get("LastEvaluatedShardId")):
+            listed |= {each["ShardId"]: each.get("ParentShardId") or "" for each in description.get("Shards", ())}
+            if not (last := description.get("LastEvaluatedShardId")):
                 break
             start = {"ExclusiveStartShardId": last}
         for shard_id in set(self._shards) - set(listed):

@@ -16,7 +16,7 @@ from console.store.presence import missing_tables
 from conversations.indexer import lease
 from conversations.indexer.handling import Did
 from conversations.indexer.sweep import Sweep
-from conversations.indexer.worker import LONGEST_PAUSE_SECONDS, Worker, in_words
+from conversations.indexer.worker import LONGEST_PAUSE_SECONDS, Worker, format_counts
 
 # Without these nothing is written: what the indexer records goes there.
 NEEDED = frozenset({"CONVERSATIONS", "AUDIT", "IDEMPOTENCY", "CONSOLE"})
@@ -46,7 +46,7 @@ class Command(BaseCommand):
         parser.add_argument("--once", action="store_true", help="handle what is there now, then end")
         parser.add_argument("--sweep", action="store_true", help="look through the whole table once, without a lease")
         parser.add_argument(
-            "--interval", type=seconds, default=1.0, metavar="SECONDS", help="between reads without news (1)"
+            "--interval", type=seconds, default=1.0, metavar="SECONDS", help="between reads without updates (1)"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -86,7 +86,7 @@ class Command(BaseCommand):
                     errors += 1
                     if errors > 5 or ended.wait(2.0**errors / 2):
                         raise
-        self.stdout.write(f"{'' if sweep.is_over else 'Stopped: '}{in_words(sweep.tally)}.")
+        self.stdout.write(f"{'' if sweep.is_over else 'Stopped: '}{format_counts(sweep.counts)}.")
         if sweep.is_complete:
             now = clock.now()
             lease.note_sweep(now, lease.SWEEP)
@@ -95,7 +95,7 @@ class Command(BaseCommand):
     def _work(self, ended: threading.Event, options: dict[str, Any]) -> bool:
         worker = Worker(interval=options["interval"], wait=ended.wait, say=self._say)
         worker.run(once=options["once"])
-        self.stdout.write(f"In all: {in_words(worker.tally)}.")
+        self.stdout.write(f"In all: {format_counts(worker.counts)}.")
         return worker.failed
 
     def _say(self, line: str) -> None:

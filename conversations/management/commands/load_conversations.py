@@ -13,7 +13,7 @@ from tqdm import tqdm
 from console.audit.runs import audited_run
 from console.errors import ConsoleError
 from console.trail.actions import Action
-from conversations.loading import MAX_LINE_BYTES, LineReport, Outcome, load
+from conversations.loading import MAX_LINE_BYTES, LineReport, LoadOutcome, load
 
 
 class Command(BaseCommand):
@@ -38,7 +38,7 @@ class Command(BaseCommand):
                 with tqdm(total=size or None, unit="B", unit_scale=True, file=sys.stderr, dynamic_ncols=True) as bar:
                     reports = list(load(_lines(file, bar)))
                 counts = Counter(report.outcome for report in reports)
-                run.payload |= {outcome.value.replace(" ", "_"): counts[outcome] for outcome in Outcome}
+                run.payload |= {outcome.value.replace(" ", "_"): counts[outcome] for outcome in LoadOutcome}
         except OSError as error:
             raise CommandError(f"The file cannot be read: {error.strerror}.") from error
         except ConsoleError as error:
@@ -47,14 +47,15 @@ class Command(BaseCommand):
             ) from error
         self._tell(reports, counts)
 
-    def _tell(self, reports: list[LineReport], counts: Counter[Outcome]) -> None:
-        refused = [report for report in reports if report.outcome is Outcome.REFUSED]
+    def _tell(self, reports: list[LineReport], counts: Counter[LoadOutcome]) -> None:
+        refused = [report for report in reports if report.outcome is LoadOutcome.REFUSED]
         for report in refused:
             self.stderr.write(f"line {report.number}: {report.reason}")
         self.stdout.write(
-            f"{counts[Outcome.LOADED]} loaded, {counts[Outcome.ALREADY_THERE]} already there, {len(refused)} refused."
+            f"{counts[LoadOutcome.LOADED]} loaded, {counts[LoadOutcome.ALREADY_THERE]} already there, "
+            f"{len(refused)} refused."
         )
-        if counts[Outcome.LOADED]:
+        if counts[LoadOutcome.LOADED]:
             self.stdout.write("New companies appear in lists after `manage.py companies discover`.")
         if refused:
             raise CommandError(f"{len(refused)} of {len(reports)} lines were refused.")

@@ -26,7 +26,7 @@ def span(value: str) -> timedelta:
 
 
 class Command(BaseCommand):
-    """Settles what stamp and trail prove; fences what is still open after ten minutes, then fails it."""
+    """Settles what last action and trail prove; fences what is still open after ten minutes, then fails it."""
 
     help = "Settle hand-off actions whose outcome was left pending (a process died, an answer was lost)."
 

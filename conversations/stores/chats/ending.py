@@ -18,13 +18,13 @@ from console.store.connection import call
 from console.store.errors import ConditionFailed
 from console.store.values import sendable
 from console.trail import actions
-from conversations.stores.adapter import Action, NothingToDo
+from conversations.stores.adapter import NothingToDo, RecordActionHandler
 from conversations.stores.chats import queries
 from conversations.stores.chats.keys import check, short, user_link
 from conversations.stores.chats.models import Session
 from conversations.stores.chats.session import name_of, subject_of
 from conversations.stores.chats.states import is_finished, quota_of
-from conversations.stores.records import Done, Question, a_record
+from conversations.stores.records import ActionResult, Confirmation, a_record
 from conversations.stores.services import carry_out
 
 CHANGED = "The session changed since you opened it, so nothing was done. Check it again."
@@ -32,16 +32,16 @@ FINISHED = "This session is already finished."
 EXPIRED = "This session has already expired."
 
 
-class EndSession(Action):
+class EndSession(RecordActionHandler):
     """End a session before its time."""
 
     permission: ClassVar[Permission] = Permission.CHAT_END
 
-    def ask(self, parts: tuple[str, ...], staff: Staff, data: QueryDict | None) -> Question:
+    def ask(self, parts: tuple[str, ...], staff: Staff, data: QueryDict | None) -> Confirmation:
         """As `Action`. One GetItem."""
         item = _running(parts, staff)
         now = clock.now()
-        return Question(
+        return Confirmation(
             title="End this session?",
             form=forms.Form(data),
             button="End session",
@@ -63,13 +63,13 @@ class EndSession(Action):
             danger=True,
         )
 
-    def do(self, parts: tuple[str, ...], staff: Staff, form: forms.Form, seen: str) -> Done:
+    def do(self, parts: tuple[str, ...], staff: Staff, form: forms.Form, seen: str) -> ActionResult:
         """As `Action`. GetItem, the entry, UpdateItem, and the entry's outcome."""
         item = _running(parts, staff)
         if not is_digest_of(seen, _as_seen(item)):
             raise Conflict(CHANGED)
         carry_out(subject_of(item.SessionId), actions.Action.CHAT_ENDED, staff, partial(_end, item))
-        return Done("The session is ended.", a_record(*parts))
+        return ActionResult("The session is ended.", a_record(*parts))
 
 
 def seen_of(item: Session) -> str:

@@ -8,29 +8,29 @@ from console.errors import ConsoleError, NotAccepted, NotFound, TableMissing
 from console.facts import Fact, instant_fact
 from console.permissions import Staff
 from console.redaction import excerpt, redact
-from console.store.paging import PageRead, Source, read_page
+from console.store.paging import PageRead, PageSource, read_page
 from console.trees import text_of
 from conversations.facts import unknown_names, unknown_tree
-from conversations.stores.adapter import Asked
+from conversations.stores.adapter import ListParameters
 from conversations.stores.chats import queries
 from conversations.stores.chats.flaws import flaws_of
 from conversations.stores.chats.keys import image_place, short, user_link
 from conversations.stores.chats.models import PROMPT, Image
 from conversations.stores.chats.pictures import host_of, picture_of, prompt_in_list, prompt_of
-from conversations.stores.chats.tolerance import is_designed, told
-from conversations.stores.records import Cell, Link, Listing, RecordPage, Row, a_list
+from conversations.stores.chats.tolerance import is_designed, notice_of
+from conversations.stores.records import Cell, Listing, RecordLink, RecordPage, RecordRow, a_list
 
 COLUMNS = ("Prompt", "When", "User")
 WANTED = ("ImageId", "UserId", "Prompt", "ImageURI", "TimestampCreated")
 
 
-def image_row(image_id: str, image: Image | None, at: datetime | None, is_lost: bool = False) -> Row:
+def image_row(image_id: str, image: Image | None, at: datetime | None, is_lost: bool = False) -> RecordRow:
     """An image in a list. `at` is when its message was written; `is_lost`: the images could not be read."""
     if image is None:
         flaws = () if is_lost else ("it is not in ImageResponses",)
-        return Row(f"Image {short(image_id)}", None, (Cell(at=at), Cell()), flaws=flaws)
+        return RecordRow(f"Image {short(image_id)}", None, (Cell(at=at), Cell()), flaws=flaws)
     owner = image.plain("UserId")
-    return Row(
+    return RecordRow(
         name=prompt_in_list(image) or "Image",
         place=image_place(image_id),
         cells=(
@@ -41,7 +41,7 @@ def image_row(image_id: str, image: Image | None, at: datetime | None, is_lost: 
     )
 
 
-def list_of_prompt(prompt: str, staff: Staff, asked: Asked) -> Listing:
+def list_of_prompt(prompt: str, staff: Staff, parameters: ListParameters) -> Listing:
     """The images of one prompt, newest first: one Query. Raises the store's errors."""
     listing = Listing(
         title="Images of one prompt",
@@ -51,9 +51,9 @@ def list_of_prompt(prompt: str, staff: Staff, asked: Asked) -> Listing:
         empty="No images",
         empty_text="There is no longer an image with exactly that prompt.",
     )
-    source = Source(model=Image, partition=prompt, attributes=WANTED, index=PROMPT, descending=True)
+    source = PageSource(model=Image, partition=prompt, attributes=WANTED, index=PROMPT, descending=True)
     try:
-        read: PageRead[Image] = read_page(source, staff.username, asked.cursor)
+        read: PageRead[Image] = read_page(source, staff.username, parameters.cursor)
     except (TableMissing, NotAccepted) as error:
         if not is_designed(error, "IMAGE_RESPONSES", PROMPT):
             raise
@@ -64,7 +64,7 @@ def list_of_prompt(prompt: str, staff: Staff, asked: Asked) -> Listing:
 
 def absent(error: ConsoleError) -> tuple[str, ...]:
     """Why images cannot be found by their prompts."""
-    return told(error, "Images could not be found by their prompt", "IMAGE_RESPONSES", PROMPT)
+    return notice_of(error, "Images could not be found by their prompt", "IMAGE_RESPONSES", PROMPT)
 
 
 def load_image(image_id: str) -> Image:
@@ -75,7 +75,7 @@ def load_image(image_id: str) -> Image:
     return found
 
 
-def image_page(image: Image, asked: Asked, *, raw: bool) -> RecordPage:
+def image_page(image: Image, parameters: ListParameters, *, raw: bool) -> RecordPage:
     """An image as shown: who may see everything may load it. Reads nothing and never raises."""
     uri, owner, prompt = image.plain("ImageURI"), image.plain("UserId"), image.plain("Prompt")
     flaws = (*flaws_of(image), *unknown_names(image))
@@ -85,7 +85,7 @@ def image_page(image: Image, asked: Asked, *, raw: bool) -> RecordPage:
     if isinstance(owner, str) and owner:
         links.append(user_link(owner))
     if isinstance(prompt, str) and queries.is_prompt(prompt):
-        links.append(Link("Images of the same prompt", a_list("prompt", prompt)))
+        links.append(RecordLink("Images of the same prompt", a_list("prompt", prompt)))
     return RecordPage(
         title="Image",
         about="" if raw else "The prompt is redacted, and the image is not shown to your role.",
@@ -96,7 +96,7 @@ def image_page(image: Image, asked: Asked, *, raw: bool) -> RecordPage:
             Fact("Image", short(image.ImageId), mono=True),
             Fact("Lies at", host_of(uri)),
         ),
-        picture=picture_of(image, asked.show) if raw else None,
+        picture=picture_of(image, parameters.show) if raw else None,
         flaws=flaws,
         unknown=unknown_tree(image),
         links=tuple(links),

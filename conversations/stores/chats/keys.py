@@ -20,7 +20,7 @@ from console.store.keys import SORT_KEY_BYTES, fits
 from console.store.models import ForeignModel
 from console.templatetags.console import day, zone_of
 from console.trees import clean
-from conversations.stores.records import Link, Place, a_list, a_record
+from conversations.stores.records import RecordLink, RecordPlace, a_list, a_record
 
 # What one segment of an id may take so that it fits into a trail's key with the words before it.
 ID_BYTES = SORT_KEY_BYTES
@@ -116,28 +116,28 @@ def position_at(anchor: str) -> Decimal | None:
 # --- Places ---------------------------------------------------------------------------------------------------------
 
 
-def session_place(user_id: str, session_id: str, position: Decimal | None = None) -> Place | None:
+def session_place(user_id: str, session_id: str, position: Decimal | None = None) -> RecordPlace | None:
     """Where a session has its page; None for an id that is too long, or none. `position`: at that message."""
     if not is_usable(session_id):
         return None
     return a_record("session", user_id, session_id, at=anchor_of(position) if position is not None else "")
 
 
-def image_place(image_id: Any) -> Place | None:
+def image_place(image_id: Any) -> RecordPlace | None:
     """Where an image has its page; None for what cannot be an id."""
     return a_record("image", image_id) if is_usable(image_id) else None
 
 
-def user_link(user_id: str) -> Link:
+def user_link(user_id: str) -> RecordLink:
     """A user, to the list of their sessions."""
     place = a_list("sessions", user_id) if is_usable(user_id) else None
-    return Link(f"User {short(user_id)}" if user_id else "Unknown user", place)
+    return RecordLink(f"User {short(user_id)}" if user_id else "Unknown user", place)
 
 
-def tabs(user_id: str, current: str) -> tuple[Link, ...]:
+def tabs(user_id: str, current: str) -> tuple[RecordLink, ...]:
     """The lists of one user."""
     names = {"sessions": "Sessions", "chats": "Chats over time", "images": "Images"}
-    return tuple(Link(title, a_list(name, user_id), current=name == current) for name, title in names.items())
+    return tuple(RecordLink(title, a_list(name, user_id), current=name == current) for name, title in names.items())
 
 
 def moment(at: datetime | None, staff: Staff) -> str:

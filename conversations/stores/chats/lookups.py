@@ -14,12 +14,12 @@ from console.permissions import Staff
 from console.store.calls import parallel
 from console.store.keys import SORT_KEY_BYTES
 from conversations.lookups import spellings
-from conversations.stores.adapter import Lookup
+from conversations.stores.adapter import StoreLookup
 from conversations.stores.chats import queries
 from conversations.stores.chats.keys import check, is_digest, is_usable, owner_of, user_ids_of
 from conversations.stores.chats.models import PROMPT, USERS_LAST_MESSAGE
-from conversations.stores.chats.tolerance import Read, attempt, index_absent
-from conversations.stores.records import Place, a_list, a_record
+from conversations.stores.chats.tolerance import Attempted, attempt, index_absent
+from conversations.stores.records import RecordPlace, a_list, a_record
 
 # How a number's likeliest spelling looks.
 _NUMBER = re.compile(r"\+\d+", re.ASCII)
@@ -31,7 +31,7 @@ CANNOT_KNOW = (
 )
 
 
-class ByPhone(Lookup):
+class ByPhone(StoreLookup):
     """A user, by the phone number whose digest is the user's id. The number itself goes nowhere."""
 
     look = "phone"
@@ -51,13 +51,13 @@ class ByPhone(Lookup):
             raise forms.ValidationError("Enter a phone number with its country code, such as +44 20 7946 0018.")
         return typed
 
-    def find(self, staff: Staff) -> Place:
+    def find(self, staff: Staff) -> RecordPlace:
         """The user's list: two small Queries for each spelling and secret, at once."""
         check(staff)
         return _users(tuple(one for each in spellings(self.cleaned_data["phone"]) for one in user_ids_of(each)))
 
 
-class ByUser(Lookup):
+class ChatsByUser(StoreLookup):
     """A user, by id."""
 
     look = "user"
@@ -67,14 +67,14 @@ class ByUser(Lookup):
     nothing = "No user with that id has ever chatted. An id is a SHA-256 digest: 64 digits and letters."
     user_id = KeyField(label="User id", most=SORT_KEY_BYTES)
 
-    def find(self, staff: Staff) -> Place:
+    def find(self, staff: Staff) -> RecordPlace:
         """The user's list: two small Queries, at once; four where digits of a digest were typed in capitals."""
         check(staff)
         typed = self.cleaned_data["user_id"]
         return _users(tuple(dict.fromkeys((typed, typed.lower()))) if is_digest(typed) else (typed,))
 
 
-class BySession(Lookup):
+class BySession(StoreLookup):
     """A session, by id."""
 
     look = "session"
@@ -84,7 +84,7 @@ class BySession(Lookup):
     nothing = "There is no session with that id. An id is a user's id, a colon, and the start in epoch seconds."
     session_id = KeyField(label="Session id", most=SORT_KEY_BYTES)
 
-    def find(self, staff: Staff) -> Place:
+    def find(self, staff: Staff) -> RecordPlace:
         """The session: a GetItem and a small Query, at once."""
         check(staff)
         session_id = self.cleaned_data["session_id"]
@@ -100,7 +100,7 @@ class BySession(Lookup):
         return a_record("session", user_id, session_id)
 
 
-class ByImage(Lookup):
+class ByImage(StoreLookup):
     """An image, by id."""
 
     look = "image"
@@ -110,7 +110,7 @@ class ByImage(Lookup):
     nothing = "There is no image with that id. An id is the image's SHA-256 digest: 64 digits and letters."
     image_id = KeyField(label="Image id", most=SORT_KEY_BYTES)
 
-    def find(self, staff: Staff) -> Place:
+    def find(self, staff: Staff) -> RecordPlace:
         """The image: one GetItem."""
         check(staff)
         image_id = self.cleaned_data["image_id"]
@@ -119,7 +119,7 @@ class ByImage(Lookup):
         return a_record("image", image_id)
 
 
-class ByPrompt(Lookup):
+class ByPrompt(StoreLookup):
     """The images of a prompt, by its exact text."""
 
     look = "prompt"
@@ -129,7 +129,7 @@ class ByPrompt(Lookup):
     # Spaces at its ends are part of a prompt, but also come along when one is copied.
     prompt = KeyField(label="Exact prompt", strip=False)
 
-    def find(self, staff: Staff) -> Place:
+    def find(self, staff: Staff) -> RecordPlace:
         """The prompt's list: one small Query, or two at once where there are spaces at its ends."""
         check(staff)
         typed = self.cleaned_data["prompt"]
@@ -138,7 +138,7 @@ class ByPrompt(Lookup):
         return a_list("prompt", candidates[found[0]])
 
 
-def _users(candidates: tuple[str, ...]) -> Place:
+def _users(candidates: tuple[str, ...]) -> RecordPlace:
     """The list of the first of these users who is there; of all, where spellings of a number are users of their own."""
     usable = [each for each in candidates if is_usable(each)]
     reads = [read for each in usable for read in (partial(queries.has_session, each), partial(_has_chatted, each))]
@@ -176,7 +176,7 @@ def _which(*reads: Callable[[], bool]) -> list[int]:
     return _found(parallel(*(attempt(read, False) for read in reads)))
 
 
-def _found(answers: Sequence[Read[Any]]) -> list[int]:
+def _found(answers: Sequence[Attempted[Any]]) -> list[int]:
     """Which answers are something. One that failed is passed over where another is.
 
     Raises `NotFound` where nothing was found, but the store's error where that cannot be known.

@@ -17,7 +17,7 @@ from conversations.stores.chats.flaws import flaws_of
 from conversations.stores.chats.keys import anchor_of
 from conversations.stores.chats.models import ChatEvent, Image
 from conversations.stores.chats.pictures import picture_of, prompt_of
-from conversations.stores.chats.window import Entry, Window, image_id_of
+from conversations.stores.chats.window import ChatEntry, ChatWindow, image_id_of
 
 EXPIRED = "The text has expired. Texts are kept only while their session runs."
 NOT_KEPT = "No text of it is kept."
@@ -46,14 +46,14 @@ class Context:
     raw: bool
 
 
-def messages_of(window: Window, context: Context) -> tuple[Message, ...]:
+def messages_of(window: ChatWindow, context: Context) -> tuple[Message, ...]:
     """The messages of a window by instants, the oldest first. Never raises."""
     made = [_message(entry, window, context) for entry in window.entries]
     # In the order of the numbers that are their keys, but for writers who count in other units.
     return tuple(sorted(made, key=lambda message: message.at.timestamp() if message.at else 0.0))
 
 
-def _message(entry: Entry, window: Window, context: Context) -> Message:
+def _message(entry: ChatEntry, window: ChatWindow, context: Context) -> Message:
     event, text = entry.event, entry.text
     speaker, name, flaws = _speaker(entry)
     if event is None and not window.events.error:
@@ -79,7 +79,7 @@ def _message(entry: Entry, window: Window, context: Context) -> Message:
     )
 
 
-def _speaker(entry: Entry) -> tuple[Speaker, str, tuple[str, ...]]:
+def _speaker(entry: ChatEntry) -> tuple[Speaker, str, tuple[str, ...]]:
     agent = next((item.plain("ChatAgent") for item in (entry.event, entry.text) if item is not None), None)
     if agent is None or agent == "":
         return Speaker.UNKNOWN, "Unknown sender", ()
@@ -93,7 +93,7 @@ def _speaker(entry: Entry) -> tuple[Speaker, str, tuple[str, ...]]:
 # --- The text -------------------------------------------------------------------------------------------------------
 
 
-def _said(entry: Entry, *, raw: bool) -> tuple[tuple[Block, ...], tuple[str, ...]]:
+def _said(entry: ChatEntry, *, raw: bool) -> tuple[tuple[Block, ...], tuple[str, ...]]:
     if entry.text is None:
         return (), ()
     name = text_name(entry.text.raw)
@@ -124,7 +124,7 @@ def _entry(value: Any) -> dict[str, Any]:
     return {"content": value}
 
 
-def _note(entry: Entry, window: Window, context: Context) -> str:
+def _note(entry: ChatEntry, window: ChatWindow, context: Context) -> str:
     if entry.text is not None:
         return ""
     if window.texts.error is not None:
@@ -132,12 +132,12 @@ def _note(entry: Entry, window: Window, context: Context) -> str:
     return EXPIRED if context.is_expired else NOT_KEPT
 
 
-def _more(entry: Entry, *, raw: bool) -> Node | None:
+def _more(entry: ChatEntry, *, raw: bool) -> Node | None:
     """What its items have that no schema knows."""
     members: dict[str, Any] = entry.event.unknown() if entry.event is not None else {}
     if entry.text is not None:
-        told = _KEYS | {text_name(entry.text.raw)}
-        members |= {name: value for name, value in entry.text.unknown().items() if name not in told}
+        shown_elsewhere = _KEYS | {text_name(entry.text.raw)}
+        members |= {name: value for name, value in entry.text.unknown().items() if name not in shown_elsewhere}
     if not members:
         return None
     members = mask_credentials(well_formed(members))

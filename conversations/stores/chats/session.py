@@ -13,7 +13,7 @@ from console.templatetags.console import dated
 from console.trail.actions import chat_trail
 from console.trail.recording import read_only_reason
 from conversations.facts import unknown_names, unknown_tree
-from conversations.stores.adapter import Asked, Subject
+from conversations.stores.adapter import ListParameters, Subject
 from conversations.stores.chats import queries, window
 from conversations.stores.chats.flaws import flaws_of
 from conversations.stores.chats.images import COLUMNS, image_row
@@ -23,7 +23,7 @@ from conversations.stores.chats.models import Image, Session
 from conversations.stores.chats.queries import Spot
 from conversations.stores.chats.states import (
     LIFE,
-    State,
+    SessionState,
     config_of,
     config_tree,
     created_at,
@@ -31,37 +31,37 @@ from conversations.stores.chats.states import (
     state_cell,
     state_of,
 )
-from conversations.stores.chats.tolerance import Read, attempt, told
-from conversations.stores.chats.window import Window
-from conversations.stores.records import Listing, Offer, RecordPage, Row, Talk
+from conversations.stores.chats.tolerance import Attempted, attempt, notice_of
+from conversations.stores.chats.window import ChatWindow
+from conversations.stores.records import Listing, RecordAction, RecordPage, RecordRow, Talk
 from conversations.transcript import with_breaks
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedSession:
     """A session as it is stored: its item while it has not expired, a window of its messages, and their images."""
 
     user_id: str
     session_id: str
-    item: Read[Session | None]
-    window: Window
-    images: Read[dict[str, Image]]
+    item: Attempted[Session | None]
+    window: ChatWindow
+    images: Attempted[dict[str, Image]]
 
     @property
-    def state(self) -> State:
+    def state(self) -> SessionState:
         """What it is now."""
         return state_of(self.item.value, is_readable=self.item.error is None)
 
 
-def load_session(user_id: str, session_id: str, staff: Staff, asked: Asked) -> Loaded:
+def load_session(user_id: str, session_id: str, staff: Staff, parameters: ListParameters) -> LoadedSession:
     """A session: GetItem and two Queries at once, then one BatchGetItem where there are images.
 
     Raises `NotFound` where nothing tells of it, and the store's error where that cannot be known.
     """
     if not is_usable(session_id):
         raise NotFound
-    spot = window.spot_of(asked.before, *_binding(session_id, staff)) or Spot()
-    item, found = _read(user_id, session_id, spot, asked.at)
+    spot = window.spot_of(parameters.before, *_binding(session_id, staff)) or Spot()
+    item, found = _read(user_id, session_id, spot, parameters.at)
     if not found.entries and spot != Spot():
         # Nothing lies there, or not any more.
         item, found = _read(user_id, session_id, Spot(), "")
@@ -72,10 +72,10 @@ def load_session(user_id: str, session_id: str, staff: Staff, asked: Asked) -> L
         raise NotFound
     ids = window.image_ids(found.entries)
     images = attempt(partial(queries.images, ids), dict[str, Image]())()
-    return Loaded(user_id or window.user_of(found.entries), session_id, item, found, images)
+    return LoadedSession(user_id or window.user_of(found.entries), session_id, item, found, images)
 
 
-def _read(user_id: str, session_id: str, spot: Spot, at: str) -> tuple[Read[Session | None], Window]:
+def _read(user_id: str, session_id: str, spot: Spot, at: str) -> tuple[Attempted[Session | None], ChatWindow]:
     item = attempt(partial(queries.session, user_id, session_id), None)
     found: list[Any] = parallel(item, *window.reads(session_id, spot))
     return found[0], window.read(session_id, spot, at, (found[1], found[2]))
@@ -93,7 +93,7 @@ def subject_of(session_id: str) -> Subject:
 # --- The page -------------------------------------------------------------------------------------------------------
 
 
-def session_page(loaded: Loaded, staff: Staff, asked: Asked, *, raw: bool) -> RecordPage:
+def session_page(loaded: LoadedSession, staff: Staff, parameters: ListParameters, *, raw: bool) -> RecordPage:
     """A session as shown, redacted unless `raw`. Reads nothing and never raises."""
     item, found = loaded.item.value, loaded.window
     return RecordPage(
@@ -101,17 +101,17 @@ def session_page(loaded: Loaded, staff: Staff, asked: Asked, *, raw: bool) -> Re
         about=_about(loaded.state),
         state=state_cell(loaded.state),
         facts=_facts(loaded),
-        talk=_talk(loaded, staff, asked, raw=raw),
+        talk=_talk(loaded, staff, parameters, raw=raw),
         notices=(
-            *told(loaded.item.error, "Whether it still runs could not be read", "SESSIONS"),
-            *told(found.events.error, "Who wrote when could not be read", "CHATS"),
-            *told(found.texts.error, "The texts could not be read", "CHAT_MESSAGES"),
-            *told(loaded.images.error, "The images could not be read", "IMAGE_RESPONSES"),
+            *notice_of(loaded.item.error, "Whether it still runs could not be read", "SESSIONS"),
+            *notice_of(found.events.error, "Who wrote when could not be read", "CHATS"),
+            *notice_of(found.texts.error, "The texts could not be read", "CHAT_MESSAGES"),
+            *notice_of(loaded.images.error, "The images could not be read", "IMAGE_RESPONSES"),
         ),
         flaws=(*flaws_of(item), *config_of(item)[1], *unknown_names(item)) if item is not None else (),
         unknown=unknown_tree(item) if item is not None else None,
         config=config_tree(item, raw=raw) if item is not None else None,
-        offers=_offers(loaded, staff),
+        actions=_actions(loaded, staff),
         tables=_images(loaded),
         crumbs=(user_link(loaded.user_id),) if loaded.user_id else (),
     )
@@ -123,21 +123,21 @@ def name_of(session_id: str, item: Session | None, staff: Staff) -> str:
     return f"Session of {dated(begun, staff)}" if begun else f"Session {short(session_id)}"
 
 
-def _about(state: State) -> str:
+def _about(state: SessionState) -> str:
     return {
-        State.RUNNING: "",
-        State.FINISHED: "It was ended early.",
-        State.EXPIRED: "It has expired. What you see is rebuilt from the chats over time.",
-        State.UNKNOWN: "",
+        SessionState.RUNNING: "",
+        SessionState.FINISHED: "It was ended early.",
+        SessionState.EXPIRED: "It has expired. What you see is rebuilt from the chats over time.",
+        SessionState.UNKNOWN: "",
     }[state]
 
 
-def _facts(loaded: Loaded) -> tuple[Fact, ...]:
+def _facts(loaded: LoadedSession) -> tuple[Fact, ...]:
     item, now = loaded.item.value, clock.now()
     user = Fact("User", short(loaded.user_id), mono=True)
     if item is None:
         began = begun_at(loaded.session_id)
-        expired = Fact("Expired", LIFE) if loaded.state is State.EXPIRED else Fact("Expires")
+        expired = Fact("Expired", LIFE) if loaded.state is SessionState.EXPIRED else Fact("Expires")
         return user, Fact("Started", at=began), expired, Fact("Messages", _count(loaded.window))
     begun = item.plain("TimestampCreated")
     started = instant_fact("Started", begun, "ago", now) if begun else Fact("Started", at=begun_at(loaded.session_id))
@@ -146,7 +146,7 @@ def _facts(loaded: Loaded) -> tuple[Fact, ...]:
         started,
         instant_fact("Expires", item.plain("SessionTTL"), "in", now),
         instant_fact("Finished", item.plain("TimestampFinished"), "ago", now)
-        if loaded.state is State.FINISHED
+        if loaded.state is SessionState.FINISHED
         else Fact("Finished", "not ended by anybody"),
         Fact("Quota", _quota(item)),
         Fact("Messages", _count(loaded.window)),
@@ -158,7 +158,7 @@ def _quota(item: Session) -> str:
     return f"{quota} messages" if quota.isdigit() else quota
 
 
-def _count(found: Window) -> str:
+def _count(found: ChatWindow) -> str:
     """How many messages there are, as far as that is known."""
     if found.events.error is not None:
         return ""
@@ -168,10 +168,10 @@ def _count(found: Window) -> str:
     return f"more than {shown}"
 
 
-def _talk(loaded: Loaded, staff: Staff, asked: Asked, *, raw: bool) -> Talk:
+def _talk(loaded: LoadedSession, staff: Staff, parameters: ListParameters, *, raw: bool) -> Talk:
     found, binding = loaded.window, _binding(loaded.session_id, staff)
     images = None if loaded.images.error is not None else loaded.images.value
-    context = Context(loaded.user_id, loaded.state is State.EXPIRED, images, asked.show, raw)
+    context = Context(loaded.user_id, loaded.state is SessionState.EXPIRED, images, parameters.show, raw)
     messages = messages_of(found, context)
     ends = [anchor_of(each.position) for each in (*found.entries[:1], *found.entries[-1:])]
     return Talk(
@@ -183,15 +183,15 @@ def _talk(loaded: Loaded, staff: Staff, asked: Asked, *, raw: bool) -> Talk:
     )
 
 
-def _offers(loaded: Loaded, staff: Staff) -> tuple[Offer, ...]:
-    if loaded.state is not State.RUNNING or not staff.can(Permission.CHAT_END) or read_only_reason():
+def _actions(loaded: LoadedSession, staff: Staff) -> tuple[RecordAction, ...]:
+    if loaded.state is not SessionState.RUNNING or not staff.can(Permission.CHAT_END) or read_only_reason():
         return ()
-    return (Offer("end", "End session", "The chatbot starts again with the user's next message.", danger=True),)
+    return (RecordAction("end", "End session", "The chatbot starts again with the user's next message.", danger=True),)
 
 
-def _images(loaded: Loaded) -> tuple[Listing, ...]:
+def _images(loaded: LoadedSession) -> tuple[Listing, ...]:
     """The images of the messages shown, as a short table; none where there are none."""
-    rows: dict[str, Row] = {}
+    rows: dict[str, RecordRow] = {}
     is_lost = loaded.images.error is not None
     for entry in loaded.window.entries:
         image_id = window.image_id_of(entry.event) if entry.event is not None else ""

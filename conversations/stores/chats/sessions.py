@@ -25,7 +25,7 @@ from conversations.stores.chats.keys import begun_at, is_digest, is_usable, mome
 from conversations.stores.chats.models import USER_CONVERSATION, USERS_LAST_MESSAGE, ChatEvent, Session
 from conversations.stores.chats.queries import Part
 from conversations.stores.chats.states import (
-    State,
+    SessionState,
     config_in_row,
     config_of,
     created_at,
@@ -33,8 +33,8 @@ from conversations.stores.chats.states import (
     state_cell,
     state_of,
 )
-from conversations.stores.chats.tolerance import Read, attempt, told
-from conversations.stores.records import Cell, Listing, Row
+from conversations.stores.chats.tolerance import Attempted, attempt, notice_of
+from conversations.stores.records import Cell, Listing, RecordRow
 
 ROWS = 50
 _EVER = datetime.min.replace(tzinfo=UTC)
@@ -42,7 +42,7 @@ COLUMNS = ("Session", "State", "Last message", "Quota", "Configuration")
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class SessionStart:
     """Where a page begins: after the event of `key`, whose instant is `until`. `shown`: digests of earlier rows."""
 
     key: Key | None = None
@@ -51,7 +51,7 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class SessionsLooked:
     """What a page found among the chats: the latest and the earliest instant of each session's messages seen.
 
     `key` is the last event's where there are more; `since` its instant; `count` how many were looked at.
@@ -68,7 +68,7 @@ class Listed:
     """One session of the list."""
 
     session_id: str
-    state: State
+    state: SessionState
     begun: datetime | None
     last: datetime | None = None
     item: Session | None = None
@@ -103,20 +103,22 @@ def list_sessions(user_id: str, staff: Staff, cursor: str) -> Listing:
     )
 
 
-def _read(user_id: str, start: Start) -> tuple[Read[Part[Session]], Read[Part[ChatEvent]], Read[Part[ChatEvent]]]:
+def _read(
+    user_id: str, start: SessionStart
+) -> tuple[Attempted[Part[Session]], Attempted[Part[ChatEvent]], Attempted[Part[ChatEvent]]]:
     nothing: Part[Any] = Part()
     sessions = attempt(partial(queries.sessions_of, user_id), nothing)
     events = attempt(partial(queries.events_of, user_id, start.key), nothing)
     latest = attempt(partial(queries.last_messages, user_id), nothing)
     found: list[Any] = parallel(*([sessions, events] if start.key else [sessions, events, latest]))
-    return found[0], found[1], found[2] if len(found) > 2 else Read(Part())
+    return found[0], found[1], found[2] if len(found) > 2 else Attempted(Part())
 
 
-def _start(cursor: str, binding: tuple[str, ...]) -> Start:
+def _start(cursor: str, binding: tuple[str, ...]) -> SessionStart:
     match unseal_cursor(cursor, *binding) if cursor else None:
         case [dict() as key, list() as shown, str() as until]:
-            return Start(key, frozenset(str(each) for each in shown), clock.parse_instant(until))
-    return Start()
+            return SessionStart(key, frozenset(str(each) for each in shown), clock.parse_instant(until))
+    return SessionStart()
 
 
 def digest(session_id: str) -> str:
@@ -127,7 +129,7 @@ def digest(session_id: str) -> str:
 # --- Joining --------------------------------------------------------------------------------------------------------
 
 
-def look(part: Part[ChatEvent], alive: set[str], start: Start) -> Looked:
+def look(part: Part[ChatEvent], alive: set[str], start: SessionStart) -> SessionsLooked:
     """Look at chats, newest first, until they end or tell of as many ended sessions as a page has rows."""
     spans: dict[str, tuple[datetime | None, datetime | None]] = {}
     rows = 0
@@ -146,12 +148,12 @@ def look(part: Part[ChatEvent], alive: set[str], start: Start) -> Looked:
         last, count = event, count + 1
     goes_on = last is not None and (count < len(part.items) or part.last is not None)
     if not goes_on or last is None:
-        return Looked(spans, count=count)
+        return SessionsLooked(spans, count=count)
     key = key_of_item(ChatEvent, last.raw, USER_CONVERSATION)
-    return Looked(spans, key, clock.parse_instant(last.plain("TimestampCreated")), count)
+    return SessionsLooked(spans, key, clock.parse_instant(last.plain("TimestampCreated")), count)
 
 
-def merged(alive: Read[Part[Session]], looked: Looked, start: Start) -> list[Listed]:
+def merged(alive: Attempted[Part[Session]], looked: SessionsLooked, start: SessionStart) -> list[Listed]:
     """The sessions of one page, newest first by instants, whatever their spelling; those without one come last."""
     by_id = {item.SessionId: item for item in alive.value.items}
     listed = [
@@ -174,7 +176,7 @@ def newest_first(listed: Iterable[Listed]) -> list[Listed]:
     return sorted(listed, key=lambda each: (each.begun or _EVER, each.session_id), reverse=True)
 
 
-def _lies_between(at: datetime | None, looked: Looked, start: Start) -> bool:
+def _lies_between(at: datetime | None, looked: SessionsLooked, start: SessionStart) -> bool:
     """Whether a session without a message that was looked at belongs on this page: none is shown twice, or never."""
     if looked.key is None:
         is_late_enough = True
@@ -186,13 +188,13 @@ def _lies_between(at: datetime | None, looked: Looked, start: Start) -> bool:
 # --- Showing --------------------------------------------------------------------------------------------------------
 
 
-def _row(listed: Listed, user_id: str, staff: Staff) -> Row:
+def _row(listed: Listed, user_id: str, staff: Staff) -> RecordRow:
     item = listed.item
     place = session_place(user_id, listed.session_id)
     flaws = (*flaws_of(item), *config_of(item)[1]) if item is not None else ()
     if not is_usable(listed.session_id):
         flaws += ("its id is too long to be opened",)
-    return Row(
+    return RecordRow(
         name=moment(listed.begun, staff) if listed.begun else short(listed.session_id),
         place=place,
         cells=(
@@ -205,7 +207,7 @@ def _row(listed: Listed, user_id: str, staff: Staff) -> Row:
     )
 
 
-def _facts(user_id: str, latest: Read[Part[ChatEvent]], events: Part[ChatEvent], staff: Staff) -> tuple[Fact, ...]:
+def _facts(user_id: str, latest: Attempted[Part[ChatEvent]], events: Part[ChatEvent], staff: Staff) -> tuple[Fact, ...]:
     note = "the SHA-256 digest of a phone number" if is_digest(user_id) else "no SHA-256 digest, as the schema asks"
     user = Fact("User", short(user_id), mono=True, note=note)
     if latest.error is not None:
@@ -223,11 +225,11 @@ def _facts(user_id: str, latest: Read[Part[ChatEvent]], events: Part[ChatEvent],
 
 
 def _notices(
-    alive: Read[Part[Session]],
-    events: Read[Part[ChatEvent]],
-    latest: Read[Part[ChatEvent]],
-    looked: Looked,
-    start: Start,
+    alive: Attempted[Part[Session]],
+    events: Attempted[Part[ChatEvent]],
+    latest: Attempted[Part[ChatEvent]],
+    looked: SessionsLooked,
+    start: SessionStart,
     staff: Staff,
     *,
     is_stale: bool,
@@ -235,10 +237,10 @@ def _notices(
     notices = []
     if is_stale:
         notices.append(RESTARTED)
-    notices += told(alive.error, "Which sessions still run could not be read", "SESSIONS")
-    notices += told(events.error, "Earlier sessions could not be read", "CHATS", USER_CONVERSATION)
+    notices += notice_of(alive.error, "Which sessions still run could not be read", "SESSIONS")
+    notices += notice_of(events.error, "Earlier sessions could not be read", "CHATS", USER_CONVERSATION)
     if events.error is None:
-        notices += told(latest.error, "When this user last chatted could not be read", "CHATS", USERS_LAST_MESSAGE)
+        notices += notice_of(latest.error, "When this user last chatted could not be read", "CHATS", USERS_LAST_MESSAGE)
     if alive.value.last is not None:
         notices.append(f"This user has more sessions in Sessions than are read at once: {queries.MOST_SESSIONS}.")
     if looked.key is not None:

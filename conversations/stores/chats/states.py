@@ -21,7 +21,7 @@ _NOT_FINISHED = (None, "", 0, "0", False)
 _SUMMED_UP, ROW_TEXT = 3, 80
 
 
-class State(StrEnum):
+class SessionState(StrEnum):
     """What a session is."""
 
     RUNNING = "running"
@@ -30,14 +30,14 @@ class State(StrEnum):
     UNKNOWN = "not known"
 
 
-_TONES = {State.RUNNING: "good", State.UNKNOWN: "bad"}
+_TONES = {SessionState.RUNNING: "good", SessionState.UNKNOWN: "bad"}
 
 
-def state_of(item: Session | None, *, is_readable: bool = True) -> State:
+def state_of(item: Session | None, *, is_readable: bool = True) -> SessionState:
     """The state of a session that is in Sessions and has not expired (else None), if that table could be read."""
     if item is not None:
-        return State.FINISHED if is_finished(item) else State.RUNNING
-    return State.EXPIRED if is_readable else State.UNKNOWN
+        return SessionState.FINISHED if is_finished(item) else SessionState.RUNNING
+    return SessionState.EXPIRED if is_readable else SessionState.UNKNOWN
 
 
 def is_finished(item: Session) -> bool:
@@ -46,7 +46,7 @@ def is_finished(item: Session) -> bool:
     return not any(value == each and isinstance(value, type(each)) for each in _NOT_FINISHED)
 
 
-def state_cell(state: State) -> Cell:
+def state_cell(state: SessionState) -> Cell:
     """The state as a tag."""
     return Cell(state.value, tone=_TONES.get(state, "plain"))
 

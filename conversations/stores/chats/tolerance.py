@@ -13,26 +13,26 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Read(Generic[T]):
+class Attempted(Generic[T]):
     """What a read gave; `error` is why it gave nothing."""
 
     value: T
     error: ConsoleError | None = None
 
 
-def attempt(read: Callable[[], T], otherwise: T) -> Callable[[], Read[T]]:
+def attempt(read: Callable[[], T], otherwise: T) -> Callable[[], Attempted[T]]:
     """A read that does not raise the store's errors, but gives `otherwise` and the error."""
 
-    def tried() -> Read[T]:
+    def tried() -> Attempted[T]:
         try:
-            return Read(read())
+            return Attempted(read())
         except (StoreUnavailable, Throttled) as error:
-            return Read(otherwise, error)
+            return Attempted(otherwise, error)
 
     return tried
 
 
-def told(error: ConsoleError | None, what: str, table_key: str, index: str = "") -> tuple[str, ...]:
+def notice_of(error: ConsoleError | None, what: str, table_key: str, index: str = "") -> tuple[str, ...]:
     """One line on what could not be read and why; none without an error. `what` is a sentence without its end."""
     if error is None:
         return ()

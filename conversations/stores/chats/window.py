@@ -17,13 +17,13 @@ from console.store.streams import BEGINNING, END, Candidate, Stream, Stretch, ne
 from conversations.stores.chats.keys import position_at, position_of
 from conversations.stores.chats.models import ChatEvent, ChatText
 from conversations.stores.chats.queries import WINDOW, M, Part, Spot, around, is_gone, texts_around
-from conversations.stores.chats.tolerance import Read, attempt
+from conversations.stores.chats.tolerance import Attempted, attempt
 
-Reads = tuple[Read[Part[ChatEvent]], Read[Part[ChatText]]]
+Reads = tuple[Attempted[Part[ChatEvent]], Attempted[Part[ChatText]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ChatEntry:
     """One message: its event, its text while that is kept, or both."""
 
     position: Decimal
@@ -32,17 +32,17 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class ChatWindow:
     """Messages in the order of time. `is_from_start`, `is_to_end`: nothing lies before them, or after them.
 
     `events` and `texts` say whether the tables could be read.
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[ChatEntry, ...]
     is_from_start: bool
     is_to_end: bool
-    events: Read[Part[ChatEvent]]
-    texts: Read[Part[ChatText]]
+    events: Attempted[Part[ChatEvent]]
+    texts: Attempted[Part[ChatText]]
 
 
 def spot_of(cursor: str, *binding: str) -> Spot | None:
@@ -60,7 +60,7 @@ def sealed(way: str, letters: str, *binding: str) -> str:
 
 def reads(
     session_id: str, spot: Spot
-) -> tuple[Callable[[], Read[Part[ChatEvent]]], Callable[[], Read[Part[ChatText]]]]:
+) -> tuple[Callable[[], Attempted[Part[ChatEvent]]], Callable[[], Attempted[Part[ChatText]]]]:
     """The two reads of a window, to be made at once."""
     return (
         attempt(partial(around, ChatEvent, session_id, spot), Part()),
@@ -68,7 +68,7 @@ def reads(
     )
 
 
-def read(session_id: str, spot: Spot, at: str, found: Reads) -> Window:
+def read(session_id: str, spot: Spot, at: str, found: Reads) -> ChatWindow:
     """The window of what was read; where it lacks the message of anchor `at`, the one that ends with it: two reads."""
     window = joined(found, spot)
     wanted = position_at(at) if at and spot == Spot() else None
@@ -80,12 +80,12 @@ def read(session_id: str, spot: Spot, at: str, found: Reads) -> Window:
     return earlier if earlier.entries else window
 
 
-def joined(found: Reads, spot: Spot) -> Window:
+def joined(found: Reads, spot: Spot) -> ChatWindow:
     """One window of both tables' items. Never raises."""
     events, texts = found
     descending = spot.way != "after"
     streams: list[Stream[Any]] = [_stream(events.value, lambda _: False), _stream(texts.value, is_gone)]
-    known: list[Entry] = []
+    known: list[ChatEntry] = []
     while (first := next_of(streams, descending=descending)) is not None:
         if len(known) == WINDOW and first.waiting[0].item is not None:
             break
@@ -93,11 +93,11 @@ def joined(found: Reads, spot: Spot) -> Window:
         # The same time in both is one message.
         event, text = (each.take().item if each.is_at(position) else None for each in streams)
         if event is not None or text is not None:
-            known.append(Entry(position, event, text))
+            known.append(ChatEntry(position, event, text))
     goes_on = any(each.onward is not END for each in streams)
     entries = tuple(known[::-1] if descending else known)
     at_end = spot.position is None or not (descending or goes_on)
-    return Window(entries, descending and not goes_on, at_end, events, texts)
+    return ChatWindow(entries, descending and not goes_on, at_end, events, texts)
 
 
 def _stream(part: Part[M], is_hidden: Callable[[M], bool]) -> Stream[M]:
@@ -106,13 +106,13 @@ def _stream(part: Part[M], is_hidden: Callable[[M], bool]) -> Stream[M]:
     return Stream(stretch=Stretch(found, part.last))
 
 
-def user_of(entries: tuple[Entry, ...]) -> str:
+def user_of(entries: tuple[ChatEntry, ...]) -> str:
     """The user that events name; "" where none does."""
     named = (each.event.plain("UserId") for each in entries if each.event is not None)
     return next((each for each in named if isinstance(each, str) and each), "")
 
 
-def image_ids(entries: tuple[Entry, ...]) -> list[str]:
+def image_ids(entries: tuple[ChatEntry, ...]) -> list[str]:
     """The images that came of these messages."""
     found = (image_id_of(each.event) for each in entries if each.event is not None)
     return [each for each in found if each]

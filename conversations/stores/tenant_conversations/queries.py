@@ -11,7 +11,7 @@ from console.schema.tables import table_name
 from console.store.connection import call
 from console.store.existence import any_item
 from console.store.keys import fits
-from console.store.paging import PageRead, Source, read_page
+from console.store.paging import PageRead, PageSource, read_page
 from conversations.stores.tenant_conversations.models import TenantConversation
 from conversations.stores.tenant_conversations.reading import KIND, row_of
 from conversations.stores.tenant_conversations.records import ListPage
@@ -35,7 +35,7 @@ def list_conversations(tenant_id: str, staff: Staff, cursor: str = "") -> ListPa
     One Query. Raises as `check`, `TableMissing` and the store's errors.
     """
     check(tenant_id, staff)
-    source = Source(
+    source = PageSource(
         model=TenantConversation,
         partition=tenant_id,
         attributes=LIST_ATTRIBUTES,

@@ -22,7 +22,12 @@ from conversations.facts import unknown_names, unknown_tree
 from conversations.records import Extra, Message, Speaker
 from conversations.stores.records import Talk
 from conversations.stores.tenant_conversations.models import TenantConversation
-from conversations.stores.tenant_conversations.records import AsStored, Removal, Row, Summary
+from conversations.stores.tenant_conversations.records import (
+    AsStored,
+    Removal,
+    TenantConversationRow,
+    TenantConversationSummary,
+)
 from conversations.transcript import WINDOW, earlier_text
 
 KIND = "tenant-conversation"
@@ -49,7 +54,7 @@ def name_of(conversation_id: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredTenantConversation:
     """The `messages` of an item. `text` is the whole of it where it is no list of messages, "" otherwise.
 
     `notice` says what a reader must know of the attribute as a whole, `drift` how it differs from the schema.
@@ -62,7 +67,7 @@ class Stored:
     size: int = 0
 
     @classmethod
-    def of(cls, item: TenantConversation) -> "Stored":
+    def of(cls, item: TenantConversation) -> "StoredTenantConversation":
         """Never raises."""
         raw = item.raw.get("messages")
         if not raw:
@@ -80,7 +85,7 @@ class Stored:
         return cls(text=text, notice=_NO_LIST, drift=drift, size=len(text.encode()))
 
     @classmethod
-    def _of_text(cls, text: str) -> "Stored":
+    def _of_text(cls, text: str) -> "StoredTenantConversation":
         size = len(text.encode("utf-8", "surrogatepass"))
         if not text.strip():
             return cls(drift="empty text", size=size)
@@ -100,7 +105,7 @@ def _written(value: Any) -> str:
     return json.dumps(well_formed(value), ensure_ascii=False, indent=2, default=text_of)
 
 
-def as_stored(stored: Stored, *, raw: bool) -> AsStored | None:
+def as_stored(stored: StoredTenantConversation, *, raw: bool) -> AsStored | None:
     """The text of messages that could not be read; None where they could be."""
     if not stored.text:
         return None
@@ -109,7 +114,7 @@ def as_stored(stored: Stored, *, raw: bool) -> AsStored | None:
     return AsStored(text[:TEXT_SHOWN], max(0, len(text) - TEXT_SHOWN))
 
 
-def window(stored: Stored, *, raw: bool, before: int | None = None, at: str = "") -> Talk:
+def window(stored: StoredTenantConversation, *, raw: bool, before: int | None = None, at: str = "") -> Talk:
     """The latest messages; or those before the message of number `before`; or those around the one of anchor `at`.
 
     Anchors are numbers, counting from 1 in stored order. Redacted unless `raw`. Never raises.
@@ -168,8 +173,8 @@ def _speaker(role: Any) -> tuple[Speaker, str, tuple[str, ...]]:
 def _more(entry: dict[str, Any], *, raw: bool) -> Node | None:
     """The members of a message that are not shown as who wrote it or as what it says."""
     content = next((name for name in CONTENT if name in entry), "")
-    told = {"role", content, *(name for name in _CALLS if isinstance(entry.get(name), dict | list))}
-    members = mask_credentials({name: value for name, value in entry.items() if name not in told})
+    shown_elsewhere = {"role", content, *(name for name in _CALLS if isinstance(entry.get(name), dict | list))}
+    members = mask_credentials({name: value for name, value in entry.items() if name not in shown_elsewhere})
     if not members:
         return None
     return tree_of(members if raw else redact_value(members))
@@ -192,14 +197,14 @@ def removal_of(item: TenantConversation, now: datetime) -> Removal:
 
 
 def _span(later: datetime, earlier: datetime) -> str:
-    return clock.in_words(later - earlier)
+    return clock.format_span(later - earlier)
 
 
-def row_of(item: TenantConversation, now: datetime) -> Row:
+def row_of(item: TenantConversation, now: datetime) -> TenantConversationRow:
     """One row of a list, which reads no messages. Never raises."""
     updated = item.plain("updated_at")
     at = clock.parse_instant(updated)
-    return Row(
+    return TenantConversationRow(
         reference=reference_of(item.pk, item.sk),
         name=name_of(item.sk),
         updated_at=at,
@@ -220,11 +225,11 @@ def _flaws(item: TenantConversation) -> tuple[str, ...]:
     return tuple(f"{name}: {what}" for name, what in sorted(found.items()) if name != "messages")
 
 
-def summary_of(item: TenantConversation, stored: Stored, now: datetime) -> Summary:
+def summary_of(item: TenantConversation, stored: StoredTenantConversation, now: datetime) -> TenantConversationSummary:
     """The facts of a conversation. Never raises."""
     removal = removal_of(item, now)
     flaws = [*_flaws(item), *([f"messages: {stored.drift}"] if stored.drift else [])]
-    return Summary(
+    return TenantConversationSummary(
         name=name_of(item.sk),
         facts=(
             Fact("Conversation", name_of(item.sk), mono=True, copy_text=name_of(item.sk)),

@@ -17,7 +17,7 @@ class Removal:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TenantConversationRow:
     """A conversation of a list. `name` is its id, redacted; `updated` what stands for a time that cannot be read."""
 
     reference: str
@@ -32,7 +32,7 @@ class Row:
 class ListPage:
     """One page of a list. `next` and `back` are sealed cursors ("" for none)."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[TenantConversationRow, ...]
     next: str = ""
     back: str = ""
 
@@ -46,7 +46,7 @@ class AsStored:
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class TenantConversationSummary:
     """What is told of a conversation beside its messages. `unknown` are attributes that no schema knows, redacted."""
 
     name: str

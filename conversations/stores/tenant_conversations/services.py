@@ -17,31 +17,31 @@ from console.store.errors import TransactionRefused
 from console.store.presence import table_ready
 from console.store.values import sendable
 from console.trail.actions import Action, tenant_trail
-from console.trail.recording import Actor, Entry, NoTrail, build, record_once
+from console.trail.recording import Actor, NoTrail, TrailEntry, build, record_once
 from conversations.stores.tenant_conversations.models import TenantConversation
 from conversations.stores.tenant_conversations.queries import conversation_id_of, load
-from conversations.stores.tenant_conversations.reading import Stored, name_of, reference_of
+from conversations.stores.tenant_conversations.reading import StoredTenantConversation, name_of, reference_of
 
 HOUR = timedelta(hours=1)
 
 
-class Gone(ConsoleError):
+class ConversationGone(ConsoleError):
     """The conversation is not there any more: it was cleared, or its time to live ended."""
 
     status = 409
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedTenantConversation:
     """A conversation opened by one person. `is_raw`: on record, and the role may see it as it is; else redacted."""
 
     item: TenantConversation
-    stored: Stored
+    stored: StoredTenantConversation
     now: datetime
     is_raw: bool
 
 
-def open_conversation(tenant_id: str, reference: str, staff: Staff) -> Opened:
+def open_conversation(tenant_id: str, reference: str, staff: Staff) -> OpenedTenantConversation:
     """Open a conversation to read it: one GetItem, then the entry in the tenant's trail.
 
     The entry (once per person, conversation and hour) is written before anything is returned; where it cannot be
@@ -50,7 +50,9 @@ def open_conversation(tenant_id: str, reference: str, staff: Staff) -> Opened:
     item = load(tenant_id, reference, staff)
     may_see = staff.can(Permission.TRANSCRIPT_RAW)
     is_recorded = _record_opened(item, staff, raw=may_see)
-    return Opened(item, Stored.of(item), clock.now(), is_raw=is_recorded and may_see)
+    return OpenedTenantConversation(
+        item, StoredTenantConversation.of(item), clock.now(), is_raw=is_recorded and may_see
+    )
 
 
 def _record_opened(item: TenantConversation, staff: Staff, *, raw: bool) -> bool:
@@ -81,14 +83,14 @@ def clear(item: TenantConversation, seen: str, staff: Staff) -> None:
     staff.require(Permission.TENANT_CONVERSATION_CLEAR)
     if not is_digest_of(seen, _as_seen(item)):
         raise Conflict
-    stored = Stored.of(item)
+    stored = StoredTenantConversation.of(item)
     updated_at = clock.parse_instant(item.plain("updated_at"))
-    told = {
+    payload = {
         "messages": len(stored.entries),
         "bytes": stored.size,
         "last_activity": clock.to_iso(updated_at) if updated_at else None,
     }
-    entry = build(_entry(item, Action.TENANT_CONVERSATION_CLEARED, staff, told), clock.now())
+    entry = build(_entry(item, Action.TENANT_CONVERSATION_CLEARED, staff, payload), clock.now())
     try:
         with transaction() as writes:
             writes.delete(item, condition=_unchanged(item))
@@ -110,7 +112,7 @@ def load_to_clear(tenant_id: str, reference: str, staff: Staff) -> TenantConvers
     try:
         return load(tenant_id, reference, staff)
     except NotFound as error:
-        raise Gone from error
+        raise ConversationGone from error
 
 
 _AS_SEEN = ("messages", "updated_at")
@@ -128,8 +130,8 @@ def _unchanged(item: TenantConversation) -> Condition:
     return condition
 
 
-def _entry(item: TenantConversation, action: Action, staff: Staff, payload: dict[str, Any]) -> Entry:
-    return Entry(
+def _entry(item: TenantConversation, action: Action, staff: Staff, payload: dict[str, Any]) -> TrailEntry:
+    return TrailEntry(
         trail=tenant_trail(item.pk),
         action=action,
         actor=Actor.of(staff),

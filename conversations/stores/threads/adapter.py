@@ -9,21 +9,21 @@ from console.errors import NotFound
 from console.forms import DaysForm, FilterForm
 from console.permissions import Permission, Staff
 from console.redaction import excerpt, redact
-from console.search.meanings import Kind
+from console.search.meanings import MeaningKind
 from console.templatetags.console import zone_of
 from console.trail.actions import thread_trail
 from console.trail.recording import read_only_reason
 from console.trees import clean
 from conversations.companies import companies_for
 from conversations.records import Message
-from conversations.stores.adapter import Adapter, Asked, Subject
-from conversations.stores.records import Cell, Link, Listing, RecordPage, Start, Talk, a_list
+from conversations.stores.adapter import Adapter, ListParameters, Subject
+from conversations.stores.records import Cell, Listing, RecordLink, RecordPage, StoreStart, Talk, a_list
 from conversations.stores.threads import messages, queries, reading, triage
-from conversations.stores.threads.cursors import Position
+from conversations.stores.threads.cursors import ThreadPosition
 from conversations.stores.threads.feedback import GiveFeedback
 from conversations.stores.threads.keys import check
-from conversations.stores.threads.loading import Loaded, binding_of, load
-from conversations.stores.threads.lookups import ByMessage, ByOrganisation, ByThread, ByUser
+from conversations.stores.threads.loading import LoadedThread, binding_of, load
+from conversations.stores.threads.lookups import ByMessage, ByOrganisation, ByThread, ThreadsByUser
 from conversations.stores.threads.models import TABLE
 from conversations.stores.threads.naming import called, organisation_link
 from conversations.transcript import with_breaks
@@ -51,16 +51,16 @@ class Threads(Adapter):
     icon = "threads"
     about = "What people asked the assistant, its answers and sources, and their feedback."
     tables = (TABLE,)
-    lookups = {each.look: each for each in (ByOrganisation, ByUser, ByThread, ByMessage)}
+    lookups = {each.look: each for each in (ByOrganisation, ThreadsByUser, ByThread, ByMessage)}
     actions = {FEEDBACK: GiveFeedback()}
-    found_by = {Kind.THREAD: (("thread", "key"),)}
+    found_by = {MeaningKind.THREAD: (("thread", "key"),)}
 
-    def start(self, staff: Staff) -> Start:
+    def start(self, staff: Staff) -> StoreStart:
         """The organisations that are known to be in scope, by name: at most one read, of the registry of companies."""
         staff.require(Permission.CONVERSATION_READ)
         known = companies_for(staff)
         links = tuple(
-            Link(
+            RecordLink(
                 each.name, a_list("org", each.company_id), note="" if each.name == each.company_id else each.company_id
             )
             for each in known[:ORGANISATIONS_SHOWN]
@@ -73,28 +73,28 @@ class Threads(Adapter):
         elif staff.scope.everything:
             notices.append("Only organisations that are known companies are listed. Look up others by id.")
         notices.append("You can find threads by organisation, user or id, but not by their text.")
-        return Start(links, "Organisations", tuple(notices))
+        return StoreStart(links, "Organisations", tuple(notices))
 
     def is_in_use(self, owner_id: str) -> bool:
         """Whether an organisation of that id has threads. See `queries.exists`."""
         return queries.exists(owner_id)
 
-    def listing(self, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Listing:
+    def listing(self, parts: tuple[str, ...], staff: Staff, parameters: ListParameters) -> Listing:
         """("org", organisation), ("triage", organisation) or ("user", organisation, tenant, user)."""
         staff.require(Permission.CONVERSATION_READ)
         match parts:
             case ("org", organisation):
-                return self._organisation(organisation, staff, asked)
+                return self._organisation(organisation, staff, parameters)
             case ("triage", organisation):
-                return self._triage(organisation, staff, asked)
+                return self._triage(organisation, staff, parameters)
             case ("user", organisation, tenant, user):
-                return self._user(organisation, tenant, user, staff, asked)
+                return self._user(organisation, tenant, user, staff, parameters)
         raise NotFound
 
-    def _organisation(self, organisation: str, staff: Staff, asked: Asked) -> Listing:
+    def _organisation(self, organisation: str, staff: Staff, parameters: ListParameters) -> Listing:
         check(organisation, staff)
-        filters, days = _days(asked, staff)
-        page = queries.of_organisation(organisation, staff, days, asked.cursor)
+        filters, days = _days(parameters, staff)
+        page = queries.of_organisation(organisation, staff, days, parameters.cursor)
         return Listing(
             title=f"Threads of {called(organisation, staff)}",
             columns=reading.COLUMNS,
@@ -109,11 +109,11 @@ class Threads(Adapter):
             empty_text="" if page.missing else _none(page.next),
         )
 
-    def _triage(self, organisation: str, staff: Staff, asked: Asked) -> Listing:
+    def _triage(self, organisation: str, staff: Staff, parameters: ListParameters) -> Listing:
         check(organisation, staff)
-        filters = FeedbackFilter(asked.data)
+        filters = FeedbackFilter(parameters.data)
         filters.is_valid()
-        found = triage.triage(organisation, staff, filters.chosen("show", triage.ALL), asked.cursor)
+        found = triage.triage(organisation, staff, filters.chosen("show", triage.ALL), parameters.cursor)
         return Listing(
             title=f"Feedback in {called(organisation, staff)}",
             columns=triage.COLUMNS,
@@ -128,10 +128,10 @@ class Threads(Adapter):
             empty_text=_none(found.next),
         )
 
-    def _user(self, organisation: str, tenant: str, user: str, staff: Staff, asked: Asked) -> Listing:
+    def _user(self, organisation: str, tenant: str, user: str, staff: Staff, parameters: ListParameters) -> Listing:
         check(organisation, staff)
-        filters, days = _days(asked, staff)
-        page = queries.of_user(organisation, tenant, user, staff, days, asked.cursor)
+        filters, days = _days(parameters, staff)
+        page = queries.of_user(organisation, tenant, user, staff, days, parameters.cursor)
         return Listing(
             title=f"Threads of {redact(user)}",
             columns=reading.COLUMNS,
@@ -145,15 +145,15 @@ class Threads(Adapter):
             empty_text=_none(page.next),
         )
 
-    def load(self, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Loaded:
+    def load(self, parts: tuple[str, ...], staff: Staff, parameters: ListParameters) -> LoadedThread:
         """(user's partition, thread). See `loading.load`."""
-        return load(parts, staff, asked)
+        return load(parts, staff, parameters)
 
-    def subject(self, loaded: Loaded) -> Subject:
+    def subject(self, loaded: LoadedThread) -> Subject:
         """The thread's trail, of its organisation."""
         return Subject(thread_trail(loaded.key.organisation, loaded.key.rest), loaded.key.organisation)
 
-    def page(self, loaded: Loaded, staff: Staff, asked: Asked, *, raw: bool) -> RecordPage:
+    def page(self, loaded: LoadedThread, staff: Staff, parameters: ListParameters, *, raw: bool) -> RecordPage:
         """The thread as one reads it."""
         key, item = loaded.key, loaded.metadata[0] if loaded.metadata else None
         title = reading.title_of(item)
@@ -170,36 +170,36 @@ class Threads(Adapter):
             notices=(loaded.notice,) if loaded.notice else (),
             flaws=flaws,
             unknown=reading.unknown_of(item),
-            links=(Link("All threads of this user", place, note=clean(user) if raw else redact(user)),),
+            links=(RecordLink("All threads of this user", place, note=clean(user) if raw else redact(user)),),
             crumbs=(organisation_link(key.organisation, staff),),
         )
 
 
-def _days(asked: Asked, staff: Staff) -> tuple[DaysForm, queries.Days]:
-    filters = DaysForm(asked.data)
+def _days(parameters: ListParameters, staff: Staff) -> tuple[DaysForm, queries.Days]:
+    filters = DaysForm(parameters.data)
     filters.is_valid()
     return filters, filters.instants(zone_of(staff))
 
 
-def _tabs(organisation: str, current: str) -> tuple[Link, ...]:
+def _tabs(organisation: str, current: str) -> tuple[RecordLink, ...]:
     tabs = (("org", "Threads"), ("triage", "Feedback"))
-    return tuple(Link(label, a_list(kind, organisation), current=kind == current) for kind, label in tabs)
+    return tuple(RecordLink(label, a_list(kind, organisation), current=kind == current) for kind, label in tabs)
 
 
 def _none(more: str) -> str:
     return "None among those searched. There are more to search." if more else ""
 
 
-def _talk(loaded: Loaded, staff: Staff, *, raw: bool) -> Talk:
+def _talk(loaded: LoadedThread, staff: Staff, *, raw: bool) -> Talk:
     window, binding = loaded.messages, binding_of(loaded.key, staff)
     may_act = staff.can(Permission.FEEDBACK_WRITE) and not read_only_reason()
     key = loaded.key
-    act = messages.Act(FEEDBACK, (key.base, key.thread_id), "Feedback") if may_act else messages.Act()
+    act = messages.ToolAct(FEEDBACK, (key.base, key.thread_id), "Feedback") if may_act else messages.ToolAct()
     shown: list[Message] = [messages.message_of(entry, act, raw=raw) for entry in reversed(window.items)]
     later = loaded.later and bool(window.items)
     return Talk(
         items=with_breaks(shown, staff),
-        earlier=Position(window.rest, window.lanes).sealed(*binding) if window.rest else "",
-        later=Position((), window.lanes, window.top).sealed(*binding) if later else "",
+        earlier=ThreadPosition(window.rest, window.formats).sealed(*binding) if window.rest else "",
+        later=ThreadPosition((), window.formats, window.top).sealed(*binding) if later else "",
         empty_text="There are earlier ones." if window.rest else "",
     )

@@ -8,8 +8,8 @@ from typing import Any
 
 from console.errors import BadReference
 from console.refs import seal, seal_cursor, unseal, unseal_cursor
+from conversations.stores.threads.key_ranges import KeyRange
 from conversations.stores.threads.keys import MESSAGES
-from conversations.stores.threads.strands import Strand
 
 _ANCHOR = "message of threads"
 
@@ -29,34 +29,34 @@ def sort_key_of(anchor: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class ThreadPosition:
     """Where a window is: below the `strands`, or (`second`) from a second upwards. `lanes` are all that there are."""
 
-    strands: tuple[Strand, ...] = ()
-    lanes: tuple[Strand, ...] = ()
+    ranges: tuple[KeyRange, ...] = ()
+    formats: tuple[KeyRange, ...] = ()
     second: int | None = None
 
     @classmethod
-    def sealed_in(cls, cursor: str, *binding: str) -> Position | None:
+    def sealed_in(cls, cursor: str, *binding: str) -> ThreadPosition | None:
         """The position in a cursor; None for a foreign or stale one, and for none."""
         match unseal_cursor(cursor, *binding) if cursor else None:
-            case [list() as strands, list() as lanes, int() | None as second]:
-                return cls(unpacked(strands), unpacked(lanes), second)
+            case [list() as ranges, list() as formats, int() | None as second]:
+                return cls(unpacked(ranges), unpacked(formats), second)
         return None
 
     def sealed(self, *binding: str) -> str:
         """As a cursor, bound to the list or record and the person."""
-        return seal_cursor([packed(self.strands), packed(self.lanes), self.second], *binding)
+        return seal_cursor([packed(self.ranges), packed(self.formats), self.second], *binding)
 
 
-def packed(strands: Sequence[Strand]) -> list[Any]:
+def packed(ranges: Sequence[KeyRange]) -> list[Any]:
     """Strands as JSON."""
-    return [[each.prefix, each.lane, each.below, each.before] for each in strands]
+    return [[each.prefix, each.key_format, each.below, each.before] for each in ranges]
 
 
-def unpacked(strands: list[Any]) -> tuple[Strand, ...]:
+def unpacked(ranges: list[Any]) -> tuple[KeyRange, ...]:
     """As `packed` gave them: only what the console sealed itself comes here."""
     return tuple(
-        Strand(prefix, lane, below, None if before is None else (before[0], before[1]))
-        for prefix, lane, below, before in strands
+        KeyRange(prefix, key_format, below, None if before is None else (before[0], before[1]))
+        for prefix, key_format, below, before in ranges
     )

@@ -21,14 +21,14 @@ from console.store.errors import ConditionFailed
 from console.store.values import sendable
 from console.trail.actions import Action as AuditAction
 from console.trail.actions import thread_trail
-from console.trail.recording import Actor, Entry, record_once_an_hour
+from console.trail.recording import Actor, TrailEntry, record_once_an_hour
 from console.trees import clean, text_of
-from conversations.stores.adapter import Action, Subject
-from conversations.stores.records import Done, Place, Question, a_record
+from conversations.stores.adapter import RecordActionHandler, Subject
+from conversations.stores.records import ActionResult, Confirmation, RecordPlace, a_record
 from conversations.stores.services import carry_out
 from conversations.stores.threads.cursors import anchor_of
+from conversations.stores.threads.key_formats import instant_of
 from conversations.stores.threads.keys import ThreadKey, key_of
-from conversations.stores.threads.lanes import instant_of
 from conversations.stores.threads.loading import message_at
 from conversations.stores.threads.messages import VERSOS, comment_of, is_answer, verso_of
 from conversations.stores.threads.models import TABLE, ThreadMessage
@@ -73,22 +73,22 @@ class _Found:
     message_id: str
 
     @property
-    def place(self) -> Place:
+    def place(self) -> RecordPlace:
         """The message in its thread."""
         return a_record(self.key.base, self.key.thread_id, at=anchor_of(self.sort_key))
 
 
-class GiveFeedback(Action):
+class GiveFeedback(RecordActionHandler):
     """Set or clear the feedback on an answer."""
 
     permission = Permission.FEEDBACK_WRITE
 
-    def ask(self, parts: tuple[str, ...], staff: Staff, data: QueryDict | None) -> Question:
+    def ask(self, parts: tuple[str, ...], staff: Staff, data: QueryDict | None) -> Confirmation:
         """One read of the message, and one for the thread's name. Raises `Conflict` for a message that is no answer."""
         found = _find(parts, staff)
         verso = verso_of(found.item)
         known = verso in VERSOS
-        return Question(
+        return Confirmation(
             title="Feedback on an answer",
             form=FeedbackForm(
                 data,
@@ -110,7 +110,7 @@ class GiveFeedback(Action):
             seen=seen_of(found.item),
         )
 
-    def do(self, parts: tuple[str, ...], staff: Staff, form: forms.Form, seen: str) -> Done:
+    def do(self, parts: tuple[str, ...], staff: Staff, form: forms.Form, seen: str) -> ActionResult:
         """One conditional UpdateItem of the named attributes, with its entry; nothing at all where nothing changes."""
         found = _find(parts, staff)
         item = found.item
@@ -119,14 +119,14 @@ class GiveFeedback(Action):
         verso, comment = _wanted(found, form)
         before = verso_of(item)
         if verso == before and comment == comment_of(item):
-            return Done("Nothing to change.", found.place)
+            return ActionResult("Nothing to change.", found.place)
         payload = {
             "verso": {"from": redact(before) or "none", "to": redact(verso) or "none"},
             "comment": _change(comment_of(item), comment),
         }
         subject = Subject(thread_trail(found.key.organisation, found.key.rest), found.key.organisation, payload)
         carry_out(subject, AuditAction.FEEDBACK_CHANGED, staff, lambda: _write(found, verso, comment))
-        return Done("The feedback was saved." if verso or comment else "The feedback was removed.", found.place)
+        return ActionResult("The feedback was saved." if verso or comment else "The feedback was removed.", found.place)
 
 
 def _find(parts: tuple[str, ...], staff: Staff) -> _Found:
@@ -150,7 +150,9 @@ def _shown(key: ThreadKey, staff: Staff, *texts: str) -> tuple[str, ...]:
     trail = thread_trail(key.organisation, key.rest)
     try:
         record_once_an_hour(
-            Entry(trail, AuditAction.TRANSCRIPT_OPENED, Actor.of(staff), key.organisation, payload={"shown": "raw"})
+            TrailEntry(
+                trail, AuditAction.TRANSCRIPT_OPENED, Actor.of(staff), key.organisation, payload={"shown": "raw"}
+            )
         )
     except TableMissing:
         return masked

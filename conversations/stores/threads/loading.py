@@ -16,14 +16,14 @@ from console.store.calls import beside, parallel
 from console.store.keys import SORT_KEY_BYTES, fits
 from console.store.presence import index_absent
 from console.trees import text_of
-from conversations.stores.adapter import Asked
+from conversations.stores.adapter import ListParameters
 from conversations.stores.threads import merging
-from conversations.stores.threads.cursors import Position, sort_key_of
+from conversations.stores.threads.cursors import ThreadPosition, sort_key_of
+from conversations.stores.threads.key_formats import instant_in, instant_of, second_of
+from conversations.stores.threads.key_ranges import READS, KeySource
 from conversations.stores.threads.keys import MESSAGES, ThreadKey, key_of
-from conversations.stores.threads.lanes import instant_in, instant_of, second_of
 from conversations.stores.threads.models import TABLE, MessageIdIndex, Thread, ThreadMessage
 from conversations.stores.threads.queries import belongs
-from conversations.stores.threads.strands import READS, Reel
 from conversations.transcript import WINDOW
 
 MESSAGE_INDEX = MessageIdIndex.Meta.index_name
@@ -32,7 +32,7 @@ SAME_ID = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedThread:
     """A thread as it is stored. `metadata` are the living copies, latest first; `later`: there are later messages.
 
     `notice` says what was asked for and is not there.
@@ -40,12 +40,12 @@ class Loaded:
 
     key: ThreadKey
     metadata: tuple[Thread, ...]
-    messages: merging.Window[ThreadMessage]
+    messages: merging.MessageWindow[ThreadMessage]
     later: bool = False
     notice: str = ""
 
 
-def load(parts: tuple[str, ...], staff: Staff, asked: Asked) -> Loaded:
+def load(parts: tuple[str, ...], staff: Staff, parameters: ListParameters) -> LoadedThread:
     """A thread with the latest of its messages; those before a cursor; or those around one.
 
     One BatchGetItem, and two Queries as a rule; strongly consistent. Raises `Forbidden`, `NotFound` (nothing there,
@@ -53,11 +53,11 @@ def load(parts: tuple[str, ...], staff: Staff, asked: Asked) -> Loaded:
     """
     key = key_of(parts, staff)
     with beside(metadata_of, key, staff) as reading:
-        window, later, notice = _messages(key, staff, asked)
+        window, later, notice = _messages(key, staff, parameters)
     metadata, foreign = reading.result()
     if foreign or not (metadata or window.items or window.rest or later):
         raise NotFound
-    return Loaded(key, metadata, window, later, notice)
+    return LoadedThread(key, metadata, window, later, notice)
 
 
 def binding_of(key: ThreadKey, staff: Staff) -> tuple[str, ...]:
@@ -75,34 +75,36 @@ def metadata_of(key: ThreadKey, staff: Staff) -> tuple[tuple[Thread, ...], bool]
     return tuple(alive), any(not belongs(each, key.organisation, staff) for each in found)
 
 
-def reel_of(key: ThreadKey, staff: Staff) -> Reel[ThreadMessage]:
+def source_of(key: ThreadKey, staff: Staff) -> KeySource[ThreadMessage]:
     """The messages of a thread."""
     visible = partial(belongs, organisation=key.organisation, staff=staff)
-    return Reel(ThreadMessage, key.partition, MESSAGES, "SK", visible=visible)
+    return KeySource(ThreadMessage, key.partition, MESSAGES, "SK", visible=visible)
 
 
-def _messages(key: ThreadKey, staff: Staff, asked: Asked) -> tuple[merging.Window[ThreadMessage], bool, str]:
-    reel = reel_of(key, staff)
-    position = Position.sealed_in(asked.before, *binding_of(key, staff))
+def _messages(
+    key: ThreadKey, staff: Staff, parameters: ListParameters
+) -> tuple[merging.MessageWindow[ThreadMessage], bool, str]:
+    source = source_of(key, staff)
+    position = ThreadPosition.sealed_in(parameters.before, *binding_of(key, staff))
     if position is not None:
         if position.second is None:
-            return merging.window(reel, position.strands, WINDOW, position.lanes), True, ""
-        return (*merging.upwards(reel, position.lanes, position.second, WINDOW, WINDOW), "")
-    window = merging.latest(reel, WINDOW)
-    if not asked.at:
+            return merging.window(source, position.ranges, WINDOW, position.formats), True, ""
+        return (*merging.upwards(source, position.formats, position.second, WINDOW, WINDOW), "")
+    window = merging.latest(source, WINDOW)
+    if not parameters.at:
         return window, False, ""
-    wanted = sort_key_of(asked.at)
+    wanted = sort_key_of(parameters.at)
     if _holds(window, wanted):
         return window, False, ""
     second = _second_of_message(key, wanted, staff) if window.rest and wanted else None
     if second is not None:
-        around, more = merging.upwards(reel, window.lanes, second, WINDOW // 2, WINDOW)
+        around, more = merging.upwards(source, window.formats, second, WINDOW // 2, WINDOW)
         if _holds(around, wanted):
             return around, more, ""
     return window, False, "That message no longer exists. These are the latest."
 
 
-def _holds(window: merging.Window[ThreadMessage], sort_key: str) -> bool:
+def _holds(window: merging.MessageWindow[ThreadMessage], sort_key: str) -> bool:
     return any(each.sort_key == sort_key for each in window.items)
 
 

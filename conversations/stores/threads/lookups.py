@@ -9,8 +9,8 @@ from django import forms
 from console.errors import NotFound
 from console.forms import KeyField
 from console.permissions import Staff
-from conversations.stores.adapter import Asked, Lookup
-from conversations.stores.records import Place, a_list, a_record
+from conversations.stores.adapter import ListParameters, StoreLookup
+from conversations.stores.records import RecordPlace, a_list, a_record
 from conversations.stores.threads.cursors import anchor_of
 from conversations.stores.threads.keys import THREAD, ThreadKey, check, key_of
 from conversations.stores.threads.loading import find_message, load
@@ -37,7 +37,7 @@ def tenant_field() -> SegmentField:
     return SegmentField(label="Tenant", required=False, help_text="Only where the key has one.")
 
 
-class ByOrganisation(Lookup):
+class ByOrganisation(StoreLookup):
     """An organisation's threads."""
 
     look = "organisation"
@@ -46,14 +46,14 @@ class ByOrganisation(Lookup):
     found = "Threads of that organisation"
     organisation = organisation_field()
 
-    def find(self, staff: Staff) -> Place:
+    def find(self, staff: Staff) -> RecordPlace:
         """Its list. Reads nothing: which organisations there are is in the scope, not in the store."""
         organisation = self.cleaned_data["organisation"]
         check(organisation, staff)
         return a_list("org", organisation)
 
 
-class ByUser(Lookup):
+class ThreadsByUser(StoreLookup):
     """A user's threads."""
 
     look = "user"
@@ -64,7 +64,7 @@ class ByUser(Lookup):
     user = KeyField(label="User", help_text="The id, as the assistant has it.")
     tenant = tenant_field()
 
-    def find(self, staff: Staff) -> Place:
+    def find(self, staff: Staff) -> RecordPlace:
         """The user's list. Raises `NotFound` where it would be empty at its end."""
         organisation, user = self.cleaned_data["organisation"], self.cleaned_data["user"]
         tenant = self.cleaned_data["tenant"]
@@ -74,7 +74,7 @@ class ByUser(Lookup):
         return a_list("user", organisation, tenant, user)
 
 
-class ThreadLookup(Lookup):
+class ThreadLookup(StoreLookup):
     """A thread, by the parts of its key or by the whole of it."""
 
     key = KeyField(
@@ -117,10 +117,10 @@ class ByThread(ThreadLookup):
     found = "A thread"
     nothing = "Check the spelling, and whether the key has a tenant."
 
-    def find(self, staff: Staff) -> Place:
+    def find(self, staff: Staff) -> RecordPlace:
         """The thread, if anything of it is there."""
         key = self.named(staff)
-        load((key.base, key.thread_id), staff, Asked())
+        load((key.base, key.thread_id), staff, ListParameters())
         return a_record(key.base, key.thread_id)
 
 
@@ -134,7 +134,7 @@ class ByMessage(ThreadLookup):
     message = KeyField(label="Message", help_text="Its id, with or without MSG# or LLM# before it.")
     field_order = ("message", "key", "organisation", "tenant", "user", "thread")
 
-    def find(self, staff: Staff) -> Place:
+    def find(self, staff: Staff) -> RecordPlace:
         """The message in its thread."""
         key = self.named(staff)
         message_id = self.cleaned_data["message"].removeprefix("MSG#").removeprefix("LLM#")

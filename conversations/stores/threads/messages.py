@@ -17,10 +17,10 @@ from conversations.content import blocks_of
 from conversations.facts import unknown_names
 from conversations.records import Extra, Feedback, Message, Origin, Speaker
 from conversations.stores.threads.cursors import anchor_of
+from conversations.stores.threads.key_formats import instant_in
+from conversations.stores.threads.key_ranges import DatedItem
 from conversations.stores.threads.keys import LLM
-from conversations.stores.threads.lanes import instant_in
 from conversations.stores.threads.models import ThreadMessage
-from conversations.stores.threads.strands import Dated
 
 _SPEAKERS = {"user": Speaker.CUSTOMER, "assistant": Speaker.AI}
 _NAMES = {Speaker.CUSTOMER: "User", Speaker.AI: "Assistant", Speaker.SYSTEM: "System"}
@@ -36,7 +36,7 @@ _TEXTS = ("text", "snippet", "excerpt", "content")
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class ToolAct:
     """What the person may do to an answer: the action's name, and the parts that name the thread. "" for nothing."""
 
     name: str = ""
@@ -44,7 +44,7 @@ class Act:
     label: str = ""
 
 
-def message_of(entry: Dated[ThreadMessage], act: Act, *, raw: bool) -> Message:
+def message_of(entry: DatedItem[ThreadMessage], act: ToolAct, *, raw: bool) -> Message:
     """A message as a record; everything in it is redacted unless `raw`. Never raises."""
     item = entry.item
     speaker, name, flaws = _speaker(item)
@@ -210,11 +210,11 @@ def _line(value: Any, *, raw: bool) -> str:
     return text if raw else redact(text)
 
 
-def _drift(entry: Dated[ThreadMessage]) -> tuple[str, ...]:
+def _drift(entry: DatedItem[ThreadMessage]) -> tuple[str, ...]:
     item = entry.item
     # Content may be a list, and the rest is told in words of their own.
-    told = _SHOWN_ANYWAY - {"stop_reason", "response_metadata"}
-    found = [f"{name}: {what}" for name, what in sorted(item.drift.items()) if name not in told]
+    shown_elsewhere = _SHOWN_ANYWAY - {"stop_reason", "response_metadata"}
+    found = [f"{name}: {what}" for name, what in sorted(item.drift.items()) if name not in shown_elsewhere]
     stamp = item.plain("timestamp")
     stamped = clock.parse_instant(stamp)
     if stamp is not None and stamped is None:

@@ -4,7 +4,7 @@ from console.errors import ConsoleError
 from console.permissions import Staff
 from console.redaction import excerpt, redact
 from conversations.companies import names_for
-from conversations.stores.records import Link, a_list
+from conversations.stores.records import RecordLink, a_list
 from conversations.stores.threads.keys import ThreadKey
 from conversations.stores.threads.loading import metadata_of
 from conversations.stores.threads.reading import TITLE, title_of
@@ -20,9 +20,9 @@ def called(organisation: str, staff: Staff) -> str:
         return redact(organisation)
 
 
-def organisation_link(organisation: str, staff: Staff) -> Link:
+def organisation_link(organisation: str, staff: Staff) -> RecordLink:
     """The organisation's list, by its name."""
-    return Link(called(organisation, staff), a_list("org", organisation))
+    return RecordLink(called(organisation, staff), a_list("org", organisation))
 
 
 def thread_name(key: ThreadKey, staff: Staff) -> str:

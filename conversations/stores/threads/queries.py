@@ -15,17 +15,17 @@ from console.refs import seal_cursor, unseal_cursor
 from console.store.calls import submit
 from console.store.existence import any_item
 from console.store.models import ForeignModel
-from console.store.paging import PAGE_SIZE, RESTARTED, PageRead, Source, read_page
+from console.store.paging import PAGE_SIZE, RESTARTED, PageRead, PageSource, read_page
 from console.store.presence import index_absent, table_ready
 from console.trees import text_of
-from conversations.filters import Filters
+from conversations.filters import ConversationFilters
 from conversations.queries import created_ranges
 from conversations.stores.threads import merging
 from conversations.stores.threads.cursors import packed, unpacked
+from conversations.stores.threads.key_formats import instant_of
+from conversations.stores.threads.key_ranges import KeyRange, KeySource
 from conversations.stores.threads.keys import THREAD, ThreadKey, check, organisation_of, user_partition
-from conversations.stores.threads.lanes import instant_of
 from conversations.stores.threads.models import TABLE, OrganisationIndex, Thread, ThreadTimeIndex
-from conversations.stores.threads.strands import Reel, Strand
 
 ORGANISATION_INDEX = OrganisationIndex.Meta.index_name
 TIME_INDEX = ThreadTimeIndex.Meta.index_name
@@ -105,15 +105,15 @@ def of_organisation(
     return ThreadPage(items, read.next, read.back, _notices(read))
 
 
-def _organisation_source(organisation: str, staff: Staff, days: Days) -> Source[Thread]:
+def _organisation_source(organisation: str, staff: Staff, days: Days) -> PageSource[Thread]:
     since, until = days
     dated = since is not None or until is not None
-    return Source(
+    return PageSource(
         model=Thread,
         partition=organisation,
         attributes=LIST_ATTRIBUTES,
         index=ORGANISATION_INDEX,
-        ranges=created_ranges(Filters(since=since, until=until)) if dated else (),
+        ranges=created_ranges(ConversationFilters(since=since, until=until)) if dated else (),
         descending=True,
         visible=lambda item: _is_thread(item) and belongs(item, organisation, staff),
         keep=partial(_updated_within, days) if dated else None,
@@ -170,36 +170,36 @@ def of_user(
     binding = ("threads of a user", base, tenant, *(each.isoformat() if each else "" for each in days), staff.username)
     position = unseal_cursor(cursor, *binding) if cursor else None
     first = position is None
-    strands, others = (None, "") if position is None else (unpacked(position[0]), position[1])
+    ranges, others = (None, "") if position is None else (unpacked(position[0]), position[1])
     wanted = first or bool(others)
     source = _others(organisation, base, tenant, user, staff, days)
     apart = submit(read_page, source, staff.username, others) if wanted else None
     try:
-        window, words = _by_time(base, organisation, staff, days, strands)
+        window, words = _by_time(base, organisation, staff, days, ranges)
         failed: ConsoleError | None = None
     except ConsoleError as error:
         failed, window = error, None
         words = ["The threads under the user's own key could not be read just now."]
-    found, more, told = _looked(apart.result if apart else None, failed, first=first)
+    found, more, notices = _looked(apart.result if apart else None, failed, first=first)
     items = [entry.item for entry in window.items] if window else []
     # Where they could not be read just now, the next page tries again.
-    left = packed(window.rest if window else strands or ())
+    left = packed(window.rest if window else ranges or ())
     return ThreadPage(
         tuple(sorted((*items, *found), key=_started, reverse=True)),
         next=seal_cursor([left, more], *binding) if left or more else "",
         notices=(
             *words,
-            *told,
+            *notices,
             *(("That page no longer exists. This is the first.",) if cursor and first else ()),
         ),
     )
 
 
 def _by_time(
-    base: str, organisation: str, staff: Staff, days: Days, strands: Sequence[Strand] | None
-) -> tuple[merging.Window[Thread], list[str]]:
+    base: str, organisation: str, staff: Staff, days: Days, ranges: Sequence[KeyRange] | None
+) -> tuple[merging.MessageWindow[Thread], list[str]]:
     since, until = days
-    reel = Reel(
+    source = KeySource(
         Thread,
         base,
         (THREAD,),
@@ -211,22 +211,22 @@ def _by_time(
         until,
     )
 
-    def read(reel: Reel[Thread]) -> merging.Window[Thread]:
-        if strands is None:
-            return merging.latest(reel, PAGE_SIZE)
-        return merging.window(reel, strands, PAGE_SIZE)
+    def read(source: KeySource[Thread]) -> merging.MessageWindow[Thread]:
+        if ranges is None:
+            return merging.latest(source, PAGE_SIZE)
+        return merging.window(source, ranges, PAGE_SIZE)
 
     try:
-        return read(reel), []
+        return read(source), []
     except (NotAccepted, TableMissing):
         if not index_absent(TABLE, TIME_INDEX):
             raise
     words = f"The index {TIME_INDEX} is not there in this environment: threads were read in the order of their ids."
-    plain = Reel(Thread, base, (THREAD,), "SK", LIST_ATTRIBUTES, "", reel.visible, since, until)
+    plain = KeySource(Thread, base, (THREAD,), "SK", LIST_ATTRIBUTES, "", source.visible, since, until)
     return read(plain), [words]
 
 
-def _others(organisation: str, base: str, tenant: str, user: str, staff: Staff, days: Days) -> Source[Thread]:
+def _others(organisation: str, base: str, tenant: str, user: str, staff: Staff, days: Days) -> PageSource[Thread]:
     """A user's threads that the index of times does not list under the user's own partition key."""
 
     def visible(item: Thread) -> bool:
@@ -238,7 +238,7 @@ def _others(organisation: str, base: str, tenant: str, user: str, staff: Staff, 
         theirs = key.base == base if tenant else user in (key.user, item.plain("user_id"))
         return theirs and not listed and _within(days, _start(item))
 
-    return Source(
+    return PageSource(
         model=Thread,
         partition=organisation,
         attributes=LIST_ATTRIBUTES,

@@ -11,9 +11,9 @@ from console.redaction import excerpt, redact
 from console.trees import Node, clean, text_of, tree_of
 from conversations.facts import protected, unknown_names
 from conversations.reading import is_true
-from conversations.stores.records import Cell, Row, a_record
+from conversations.stores.records import Cell, RecordRow, a_record
+from conversations.stores.threads.key_formats import instant_in, instant_of
 from conversations.stores.threads.keys import ThreadKey
-from conversations.stores.threads.lanes import instant_in, instant_of
 from conversations.stores.threads.models import Thread
 from conversations.stores.threads.queries import key_of_thread
 
@@ -21,10 +21,10 @@ COLUMNS = ("Thread", "User", "Origin", "Kept", "User messages", "Started", "Upda
 TITLE = 120
 
 
-def row_of(item: Thread) -> Row:
+def row_of(item: Thread) -> RecordRow:
     """One thread of a list. Never raises."""
     key = key_of_thread(item)
-    return Row(
+    return RecordRow(
         name=excerpt(title_of(item), TITLE) or "Untitled thread",
         place=a_record(key.base, key.thread_id) if key.is_one else None,
         cells=(

@@ -16,10 +16,10 @@ from console.redaction import excerpt
 from console.store.calls import parallel
 from console.templatetags.console import dated
 from console.trees import text_of
-from conversations.stores.records import Cell, Row, a_record
+from conversations.stores.records import Cell, RecordRow, a_record
 from conversations.stores.threads.cursors import anchor_of
+from conversations.stores.threads.key_formats import END, instant_of
 from conversations.stores.threads.keys import LLM, MESSAGES, MSG, ThreadKey
-from conversations.stores.threads.lanes import END, instant_of
 from conversations.stores.threads.messages import comment_of, feedback_of, is_answer, verso_of
 from conversations.stores.threads.models import Thread, ThreadMessage
 from conversations.stores.threads.queries import belongs, key_of_thread, of_organisation
@@ -39,7 +39,7 @@ _GIVEN = Path("verso").exists() | Path("feedback").exists()
 class Triage:
     """Rows of one page; `notices` say how far it looked, and what could not be read."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[RecordRow, ...]
     next: str = ""
     back: str = ""
     notices: tuple[str, ...] = ()
@@ -163,13 +163,13 @@ def _fits(given: _Given, show: str) -> bool:
 _TONES = {"down": ("Down", "bad"), "up": ("Up", "good")}
 
 
-def _row(given: _Given) -> Row:
+def _row(given: _Given) -> RecordRow:
     """One message, its comment redacted whoever looks: nobody has opened the thread."""
     item, key = given.item, given.key
     sort_key = text_of(item.plain("SK"))
     feedback, flaws = feedback_of(item, raw=False)
     verdict, tone = _TONES.get(given.verso, (feedback.verdict if feedback else "", "human" if given.verso else ""))
-    return Row(
+    return RecordRow(
         name=excerpt(comment_of(item).strip(), COMMENT) or "No comment",
         place=a_record(key.base, key.thread_id, at=anchor_of(sort_key)),
         cells=(

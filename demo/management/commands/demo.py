@@ -14,7 +14,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from console import clock
-from console.remembering import forget_everything
+from console.caching import forget_everything
 from console.schema.tables import TABLES, table_name
 from console.store.calls import budget
 from conversations.indexer.health import read_health

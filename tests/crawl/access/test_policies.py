@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.core.management import call_command
 
-from console import clock, remembering
+from console import caching, clock
 from console.errors import StoreUnavailable
 from console.schema import create as provisioning
 from console.schema.policies import INDEXER, POLICIES, RECONCILE, WEB, Access, document
@@ -47,7 +47,7 @@ def allowed(accesses: Iterable[Access]) -> set[Needed]:
 
 def fresh() -> None:
     presence.forget()
-    remembering.forget_everything()
+    caching.forget_everything()
 
 
 def test_the_web_servers_may_do_what_pages_and_forms_do_and_nothing_else(store, settings):

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from django.conf import settings
 
-from console import clock, remembering
+from console import caching, clock
 from console.schema.tables import TABLES
 from console.staff.models import StaffAccount
 from tests.crawl.hostile.crawl import Crawler, Visit
@@ -65,7 +65,7 @@ class Scene:
         for name in ("messages", "notices", settings.NOTICE_COOKIE_NAME):
             self.browser.client.cookies.pop(name, None)
         # Nor is anything remembered of it; and a use that is counted takes one write, not two soon after the last one.
-        remembering.forget_everything()
+        caching.forget_everything()
         for item in self.store.all("CONSOLE"):
             if item["pk"].startswith("THROTTLE#"):
                 self.store.delete("CONSOLE", pk=item["pk"], sk=item["sk"])

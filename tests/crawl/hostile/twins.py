@@ -11,7 +11,7 @@ from console.errors import BadReference
 from console.permissions import Staff
 from console.refs import seal_data, unseal_data
 from conversations.handoff import seal_intent, unseal_intent
-from tenants.status import Step
+from tenants.status import StatusStep
 from tenants.views.onboarding import STEPS
 
 # How references are sealed: what a route's `ref` may be. A new kind of reference needs a word here.
@@ -25,7 +25,7 @@ KEPT_NAMES |= {"at", "shown", "role", "time_zone", "display_name", "reason", "no
 KEPT_NAMES |= {"waited", "order", "group", "action", "result", "nobody", "format"}
 KEPT_NAMES |= {"type", "version", "seen", "name", "token", "show", "verso", "comment"}
 # Parameters of paths that choose what to do, and name nothing of anybody.
-WORDS_OF_PATHS = {"next", "previous", "threads", "chats", "feedback", "end", *STEPS, *Step}
+WORDS_OF_PATHS = {"next", "previous", "threads", "chats", "feedback", "end", *STEPS, *StatusStep}
 # The first part of a list's reference says which list it is of a store.
 _LISTS = {"org", "triage", "user", "users", "sessions", "session", "chats", "images", "image", "prompt"}
 _CHANNELS = {"whatsapp", "sms", "email"}

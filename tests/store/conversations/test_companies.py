@@ -7,7 +7,7 @@ from django.core.management import CommandError, call_command
 
 from console import clock
 from console.permissions import Role, Scope, Staff
-from console.search.meanings import Kind
+from console.search.meanings import MeaningKind
 from conversations import companies
 from conversations.companies import companies_for, projects_of, register
 from conversations.search import COMPANIES
@@ -48,12 +48,12 @@ def test_a_company_is_found_by_its_id_in_two_reads_at_most(store):
     told = []
     for company_id in (COMPANY, OTHER, "ci-unknown"):
         with store.calls() as seen:
-            found = COMPANIES.find[Kind.COMPANY](company_id, person("*"))
+            found = COMPANIES.find[MeaningKind.COMPANY](company_id, person("*"))
         told.append(([hit.label for hit in found.hits], [call.operation for call in seen]))
     both = ["GetItem", "Query"]
     assert told == [(["Zebra"], ["GetItem"]), ([OTHER], both), ([], both)]
     with store.calls() as seen:
-        assert not COMPANIES.find[Kind.COMPANY](COMPANY, person(OTHER)).hits
+        assert not COMPANIES.find[MeaningKind.COMPANY](COMPANY, person(OTHER)).hits
     assert not seen
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from console import clock
 from console.store import paging
-from console.store.paging import READS_PER_PAGE, Source, read_neighbour, read_page
+from console.store.paging import READS_PER_PAGE, PageSource, read_neighbour, read_page
 from conversations.models import SUMMARY_ATTRIBUTES, Conversation
 from tests.dynamodb import to_dynamodb
 from tests.items import conversation
@@ -16,14 +16,14 @@ companies = (f"ci-{number:04d}" for number in itertools.count())
 quick = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-def source(company="ci-aaa-001", **changes) -> Source[Conversation]:
+def source(company="ci-aaa-001", **changes) -> PageSource[Conversation]:
     given = {
         "model": Conversation,
         "partition": company,
         "attributes": SUMMARY_ATTRIBUTES,
         "index": "company-id-project-id-index",
     }
-    return Source(**(given | changes))
+    return PageSource(**(given | changes))
 
 
 def fill(store, kinds, company="ci-aaa-001") -> list[str]:

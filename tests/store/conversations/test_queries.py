@@ -9,7 +9,7 @@ from console.errors import NotFound, StoreUnavailable
 from console.permissions import Role, Scope, Staff
 from console.schema.definition import create_table_request
 from console.store import presence
-from conversations.filters import Filters
+from conversations.filters import ConversationFilters
 from conversations.queries import load_row, of_company, of_recipient, of_reply, read_list, step
 from conversations.reading import reference_of
 from tests.items import conversation
@@ -38,11 +38,14 @@ def statuses(page) -> list[str]:
 @pytest.mark.parametrize(
     ("filters", "index"),
     [
-        (Filters(since=instant("2026-01-01"), status="failed", channel="sms", task=True), "created-at-index"),
-        (Filters(until=instant("2026-01-01"), task=True), "created-at-index"),
-        (Filters(status="failed", channel="sms", task=True), "conversation-status-index"),
-        (Filters(channel="sms", task=True), "channel-method-index"),
-        (Filters(task=True), "task-complete-index"),
+        (
+            ConversationFilters(since=instant("2026-01-01"), status="failed", channel="sms", task=True),
+            "created-at-index",
+        ),
+        (ConversationFilters(until=instant("2026-01-01"), task=True), "created-at-index"),
+        (ConversationFilters(status="failed", channel="sms", task=True), "conversation-status-index"),
+        (ConversationFilters(channel="sms", task=True), "channel-method-index"),
+        (ConversationFilters(task=True), "task-complete-index"),
     ],
 )
 def test_a_recipients_first_filter_chooses_the_local_index(store, filters, index):
@@ -54,7 +57,7 @@ def test_a_recipients_first_filter_chooses_the_local_index(store, filters, index
     assert not names & {"messages", "ai_config", "channel_config", "project_data"}
 
 
-@pytest.mark.parametrize("filters", [Filters(), Filters(hand_off="ai")])
+@pytest.mark.parametrize("filters", [ConversationFilters(), ConversationFilters(hand_off="ai")])
 def test_without_such_a_filter_a_recipients_list_is_newest_first_and_leaves_nothing_out(store, filters):
     for status, created in (("old", "2026-01-01T10:00:00Z"), ("undated", ...), ("new", "2026-03-01T10:00:00Z")):
         store.put("CONVERSATIONS", conversation(conversation_status=status, created_at=created))
@@ -71,11 +74,11 @@ def test_the_filters_that_no_index_serves_are_applied_after_reading(store):
     for name, other in (("conversation_status", "completed"), ("channel_method", "whatsapp"), ("task_complete", 0)):
         store.put("CONVERSATIONS", conversation(**wanted | {name: other}))
     store.put("CONVERSATIONS", conversation(**wanted, hand_off_to_human=True))
-    found = read(of_recipient(TEL, Filters("failed", "sms", "ai", task=True), AGENT))
+    found = read(of_recipient(TEL, ConversationFilters("failed", "sms", "ai", task=True), AGENT))
     assert len(found.rows) == 1
-    assert len(read(of_recipient(TEL, Filters(channel="sms"), AGENT)).rows) == 4
-    assert len(read(of_recipient(TEL, Filters(task=False), AGENT)).rows) == 1
-    assert len(read(of_recipient(TEL, Filters(), AGENT)).rows) == 5
+    assert len(read(of_recipient(TEL, ConversationFilters(channel="sms"), AGENT)).rows) == 4
+    assert len(read(of_recipient(TEL, ConversationFilters(task=False), AGENT)).rows) == 1
+    assert len(read(of_recipient(TEL, ConversationFilters(), AGENT)).rows) == 5
 
 
 def test_dates_compare_as_instants_in_every_spelling_newest_first(store):
@@ -97,16 +100,16 @@ def test_dates_compare_as_instants_in_every_spelling_newest_first(store):
     }
     for status, created in (inside | outside).items():
         store.put("CONVERSATIONS", conversation(conversation_status=status, created_at=created))
-    filters = Filters(since=instant("2026-03-01"), until=instant("2026-03-02"))
+    filters = ConversationFilters(since=instant("2026-03-01"), until=instant("2026-03-02"))
     with store.calls() as seen:
         page = read(of_recipient(TEL, filters, AGENT))
     assert statuses(page) == sorted(inside)
     assert len(seen) == 2
     iso = [row.created_at for row in page.rows if not row.status.startswith(("epoch", "milli", "offset", "earlier"))]
     assert iso == sorted(iso, reverse=True)
-    open_ended = read(of_recipient(TEL, Filters(since=instant("2026-03-01")), AGENT))
+    open_ended = read(of_recipient(TEL, ConversationFilters(since=instant("2026-03-01")), AGENT))
     assert statuses(open_ended) == sorted([*inside, "after"])
-    until = read(of_recipient(TEL, Filters(until=instant("2026-03-01")), AGENT))
+    until = read(of_recipient(TEL, ConversationFilters(until=instant("2026-03-01")), AGENT))
     assert statuses(until) == sorted({"before", "inside-as-text-only", "epoch-before"})
 
 
@@ -116,10 +119,15 @@ def test_a_row_is_shown_only_within_scope_and_without_company_only_to_scope_all(
     store.put("CONVERSATIONS", conversation(company_id=..., conversation_status="nobody", request_id="n"))
     store.put("CONVERSATIONS", conversation(conversation_status="gone", ttl=clock.to_epoch(clock.now()) - 1))
     store.put("CONVERSATIONS", conversation(conversation_status="lives", ttl=clock.to_epoch(clock.now()) + 900))
-    assert statuses(read(of_recipient(TEL, Filters(), AGENT))) == ["lives", "mine"]
-    assert statuses(read(of_recipient(TEL, Filters(), ADMIN), ADMIN)) == ["lives", "mine", "nobody", "other"]
-    assert not read(of_company(OTHER, Filters(), AGENT)).rows
-    assert not read(of_recipient(TEL, Filters(), Staff("x", "X", Role.AGENT, Scope()))).rows
+    assert statuses(read(of_recipient(TEL, ConversationFilters(), AGENT))) == ["lives", "mine"]
+    assert statuses(read(of_recipient(TEL, ConversationFilters(), ADMIN), ADMIN)) == [
+        "lives",
+        "mine",
+        "nobody",
+        "other",
+    ]
+    assert not read(of_company(OTHER, ConversationFilters(), AGENT)).rows
+    assert not read(of_recipient(TEL, ConversationFilters(), Staff("x", "X", Role.AGENT, Scope()))).rows
 
 
 def test_companies_and_projects_are_read_through_their_index(store):
@@ -129,13 +137,13 @@ def test_companies_and_projects_are_read_through_their_index(store):
         store.put("CONVERSATIONS", item)
     store.put("CONVERSATIONS", conversation(project_id="pi-1", conversation_status="untimed", updated_at=...))
     with store.calls() as seen:
-        everything = read_list(of_company(COMPANY, Filters(), AGENT), AGENT)
-        project = read_list(of_company(COMPANY, Filters(), AGENT, "pi-2"), AGENT)
+        everything = read_list(of_company(COMPANY, ConversationFilters(), AGENT), AGENT)
+        project = read_list(of_company(COMPANY, ConversationFilters(), AGENT, "pi-2"), AGENT)
     assert [row.status for row in everything.rows] == ["pi-2", "pi-20", "pi-1"]
     assert statuses(project) == ["pi-2"]
     assert [(call.operation, call.index) for call in seen] == [("Query", "company-id-updated-at-index")] * 2
     with store.calls() as seen:
-        in_one_piece = read_list(of_company(COMPANY, Filters(), AGENT, "pi-1", in_time=False), AGENT)
+        in_one_piece = read_list(of_company(COMPANY, ConversationFilters(), AGENT, "pi-1", in_time=False), AGENT)
     assert statuses(in_one_piece) == ["pi-1", "untimed"]
     assert [(call.operation, call.index) for call in seen] == [("Query", "company-id-project-id-index")]
 
@@ -145,16 +153,16 @@ def test_a_project_is_looked_for_among_the_latest_of_its_company(store, monkeypa
     for number in range(11):
         store.put("CONVERSATIONS", conversation(project_id="pi-1", updated_at=f"2026-01-02T00:00:{number:02}Z"))
     store.put("CONVERSATIONS", conversation(project_id="pi-2", updated_at="2026-01-01", conversation_status="rare"))
-    page = read_list(of_company(COMPANY, Filters(), AGENT, "pi-2"), AGENT)
+    page = read_list(of_company(COMPANY, ConversationFilters(), AGENT, "pi-2"), AGENT)
     assert not page.rows
     assert page.notice == "Searched the newest 8 conversations: none of them matches. There are more to search."
-    assert statuses(read_list(of_company(COMPANY, Filters(), AGENT, "pi-2"), AGENT, page.next)) == ["rare"]
+    assert statuses(read_list(of_company(COMPANY, ConversationFilters(), AGENT, "pi-2"), AGENT, page.next)) == ["rare"]
 
 
 def test_without_the_index_of_activity_a_company_is_listed_in_no_order_of_time(bare_store):
     create_without_some_indexes(bare_store, kept=("company-id-project-id-index",))
     bare_store.put("CONVERSATIONS", conversation(conversation_status="there"))
-    page = read_list(of_company(COMPANY, Filters(), AGENT), AGENT)
+    page = read_list(of_company(COMPANY, ConversationFilters(), AGENT), AGENT)
     assert statuses(page) == ["there"]
     assert page.notice == (
         "The index company-id-updated-at-index is missing in this environment, so the conversations are not "
@@ -180,7 +188,7 @@ def test_the_hand_off_filter_takes_absent_and_null_for_false(store, hand_off, fo
         agent = "jon" if status in ("held", "overridden") else ...
         item = conversation(conversation_status=status, hand_off_to_human=flag, hand_off_agent=agent)
         store.put("CONVERSATIONS", item)
-    assert statuses(read(of_company(COMPANY, Filters(hand_off=hand_off), AGENT))) == found
+    assert statuses(read(of_company(COMPANY, ConversationFilters(hand_off=hand_off), AGENT))) == found
 
 
 @pytest.mark.parametrize(
@@ -219,7 +227,7 @@ def test_drifted_items_are_flagged_rows_and_the_others_render(store):
     }
     for name, value in bad.items():
         store.put("CONVERSATIONS", conversation(request_id=f"bad-{name}", **{name: value}))
-    page = read(of_company(COMPANY, Filters(), AGENT))
+    page = read(of_company(COMPANY, ConversationFilters(), AGENT))
     assert len(page.rows) == len(bad) + 1
     flagged = {row.short_id for row in page.rows if row.drift}
     assert flagged == {f"bad-{name}" for name in bad} - {"bad-messages", "bad-surprise"}
@@ -230,7 +238,7 @@ def test_a_thin_page_says_how_far_it_looked_and_goes_on(store, monkeypatch):
     for number in range(11):
         store.put("CONVERSATIONS", conversation(request_id=f"r{number}", conversation_status="other"))
     store.put("CONVERSATIONS", conversation(updated_at="2020-01-01", conversation_status="wanted"))
-    filters = Filters(status="wanted")
+    filters = ConversationFilters(status="wanted")
     page = read(of_company(COMPANY, filters, AGENT))
     assert not page.rows
     assert page.notice == "Searched the newest 8 conversations: none of them matches. There are more to search."
@@ -238,7 +246,7 @@ def test_a_thin_page_says_how_far_it_looked_and_goes_on(store, monkeypatch):
     assert statuses(following) == ["wanted"]
     assert not following.next
     assert not following.notice
-    newest = read(of_recipient(TEL, Filters(hand_off="held", since=instant("2020-01-01")), AGENT))
+    newest = read(of_recipient(TEL, ConversationFilters(hand_off="held", since=instant("2020-01-01")), AGENT))
     assert newest.notice.startswith("Searched the newest 8 conversations: none of them matches.")
 
 
@@ -260,23 +268,23 @@ def without_indexes(bare_store):
 def test_without_a_local_index_the_recipients_partition_is_filtered_and_it_is_said(without_indexes):
     without_indexes.put("CONVERSATIONS", conversation(conversation_status="failed", created_at="2026-03-01T10:00:00Z"))
     without_indexes.put("CONVERSATIONS", conversation(conversation_status="other", created_at="2026-04-01T10:00:00Z"))
-    for filters in (Filters(status="failed"), Filters(until=instant("2026-03-02"))):
+    for filters in (ConversationFilters(status="failed"), ConversationFilters(until=instant("2026-03-02"))):
         page = read(of_recipient(TEL, filters, AGENT))
         assert statuses(page) == ["failed"]
         assert "is missing in this environment" in page.notice
     item = load_row(page.rows[0].reference, AGENT)
-    assert step(of_recipient(TEL, Filters(status="failed"), AGENT), item, back=False) is None
+    assert step(of_recipient(TEL, ConversationFilters(status="failed"), AGENT), item, back=False) is None
 
 
 def test_without_the_index_that_a_list_needs_it_says_which(without_indexes):
     with pytest.raises(StoreUnavailable, match="company-id-project-id-index"):
-        read(of_company(COMPANY, Filters(), AGENT))
+        read(of_company(COMPANY, ConversationFilters(), AGENT))
 
 
 def test_stepping_takes_one_small_query(store):
     for number in range(3):
         store.put("CONVERSATIONS", conversation(request_id=f"r{number}"))
-    listed = of_company(COMPANY, Filters(), AGENT)
+    listed = of_company(COMPANY, ConversationFilters(), AGENT)
     first, second, third = read(listed).rows
     item = load_row(second.reference, AGENT)
     with store.calls() as seen:
@@ -290,11 +298,11 @@ def test_stepping_keeps_to_filters_and_scope(store):
     for number, status in enumerate(("a", "b", "a")):
         store.put("CONVERSATIONS", conversation(request_id=f"r{number}", conversation_status=status))
     store.put("CONVERSATIONS", conversation(company_id=OTHER, conversation_status="a"))
-    listed = of_recipient(TEL, Filters(status="a"), AGENT)
+    listed = of_recipient(TEL, ConversationFilters(status="a"), AGENT)
     first, last = read(listed).rows
     assert step(listed, load_row(first.reference, AGENT), back=False) == last
     assert step(listed, load_row(last.reference, AGENT), back=False) is None
-    other = load_row(read(of_company(COMPANY, Filters(status="b"), AGENT)).rows[0].reference, AGENT)
+    other = load_row(read(of_company(COMPANY, ConversationFilters(status="b"), AGENT)).rows[0].reference, AGENT)
     assert step(listed, other, back=False) is None
 
 
@@ -314,7 +322,12 @@ def test_loading_a_row_refuses_what_is_out_of_scope_gone_or_absent(store):
 def test_no_list_scans_and_every_read_is_limited(store):
     now = datetime.now(UTC)
     with store.calls() as seen:
-        for filters in (Filters(), Filters(status="x"), Filters(since=now), Filters(hand_off="held")):
+        for filters in (
+            ConversationFilters(),
+            ConversationFilters(status="x"),
+            ConversationFilters(since=now),
+            ConversationFilters(hand_off="held"),
+        ):
             read(of_company(COMPANY, filters, AGENT))
             read(of_recipient(TEL, filters, AGENT))
     assert {call.operation for call in seen} == {"Query"}

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from console import clock, remembering
+from console import caching, clock
 from console.store.streams import Keyset
 from conversations.models import held_in, waiting_in
-from conversations.queue import counts, reading, times
+from conversations.queue import counting, reading, times
 from conversations.queue.entries import COLLEAGUES, MINE, OVERRIDDEN, TABS, WAITING
 from conversations.queue.filtered import read_queue
 from conversations.queue.filters import NO_REASON, QueueFilters, mark_of_reason
@@ -105,7 +105,7 @@ def test_the_tabs_of_what_people_hold(queue):
     assert short(tab(MINE).entries) == ["mine", "overridden"]
     assert short(tab(COLLEAGUES).entries) == ["toms", "toms-overridden"]
     assert short(tab(OVERRIDDEN).entries) == ["overridden", "toms-overridden"]
-    found = counts.held([COMPANY], ME, read=True)
+    found = counting.held([COMPANY], ME, read=True)
     assert {name: str(count) for name, count in found.items()} == {MINE: "2", COLLEAGUES: "2", OVERRIDDEN: "2"}
 
 
@@ -122,7 +122,7 @@ def test_rows_whose_flag_and_key_disagree_are_dropped(queue):
         ],
     )
     assert short(tab().entries) == ["true", "drifted"]
-    assert str(counts.waiting([COMPANY])) == "3"  # "taken" too: it waits for nobody, and is mended by the indexer
+    assert str(counting.waiting([COMPANY])) == "3"  # "taken" too: it waits for nobody, and is mended by the indexer
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
@@ -230,14 +230,14 @@ def test_beside_a_row_also_from_one_that_was_taken_meanwhile(queue):
 
 def test_counts_are_exact_to_99_and_remembered(queue):
     queue.put_all("CONVERSATIONS", [waiting(n + 1, request_id=f"r{n}") for n in range(99)])
-    assert str(counts.waiting([COMPANY])) == "99"
+    assert str(counting.waiting([COMPANY])) == "99"
     queue.put("CONVERSATIONS", waiting(1, request_id="one-more"))
     with queue.calls() as seen:
-        assert str(counts.waiting([COMPANY])) == "99"
+        assert str(counting.waiting([COMPANY])) == "99"
     assert seen == []
-    counts.forget(COMPANY)
+    counting.forget(COMPANY)
     with queue.calls() as seen:
-        assert str(counts.waiting([COMPANY])) == "99+"
+        assert str(counting.waiting([COMPANY])) == "99+"
     assert [(call.operation, call.request["Limit"]) for call in seen] == [("Query", 100)]
     assert set(seen[0].request["ExpressionAttributeNames"].values()) == {
         "hand_off_to_human",
@@ -282,7 +282,7 @@ ITEMS = st.lists(
 def test_every_tab_lists_what_looking_through_everything_finds(queue, items, size):
     """The oracle is the read that needs no index."""
     queue.empty()
-    remembering.forget_everything()
+    caching.forget_everything()
     filled(queue)
     for number, (flag, agent, minutes, company, expired) in enumerate(items):
         values = {"request_id": f"r{number}", "hand_off_to_human": flag}

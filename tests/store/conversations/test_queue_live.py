@@ -7,7 +7,7 @@ from threading import Thread
 import pytest
 from django.urls import reverse
 
-from console import clock, remembering
+from console import caching, clock
 from console.refs import seal
 from conversations.models import held_in, waiting_in
 from tests import faults
@@ -233,7 +233,7 @@ def test_a_silent_indexer_is_said(queue):
     assert "was not heard of" not in client.get(QUEUE).content.decode()
     ago = clock.to_iso(clock.now() - timedelta(minutes=12))
     queue.update("CONSOLE", {"pk": "INDEXER", "sk": "LEASE"}, beat_at=ago, last_sweep_at=ago)
-    remembering.forget_everything()
+    caching.forget_everything()
     assert "No sign of the queue&#x27;s indexer for 12 min" in client.get(QUEUE).content.decode()
 
 

@@ -135,7 +135,7 @@ def test_requests_stay_within_the_stated_budget(store):
     client = signed_in(member(scope=[COMPANY, OTHER_COMPANY]))
     with store.calls() as seen:
         html(client.get("/queue/"))
-    # Remembered for a while: the companies' names, whether the index is there, how the indexer is doing.
+    # Cached for a while: the companies' names, whether the index is there, how the indexer is doing.
     assert sorted(call.operation for call in seen) == ["BatchGetItem", "DescribeTable", "GetItem", *["Query"] * 3]
     with store.calls() as seen:
         html(client.get("/queue/"))

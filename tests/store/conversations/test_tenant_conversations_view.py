@@ -331,6 +331,6 @@ def test_without_a_trail_nothing_is_cleared_and_nothing_is_shown_raw(bare_store)
     text = text_of(client.get(URL))
     assert "7700900123" not in text
     assert "***-***-0123" in text
-    # What is known to be read-only offers nothing to send.
+    # What is known to be read-only actions nothing to send.
     assert CLEAR not in text
     assert "<form class=" not in text_of(client.get(CLEAR))

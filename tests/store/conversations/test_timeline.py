@@ -12,14 +12,14 @@ from console.audit.history import has_record_index
 from console.schema.tables import table_name
 from conversations import services
 from conversations.reading import reference_of
-from conversations.timeline.lines import Kind
+from conversations.timeline.lines import LineKind
 from conversations.timeline.reading import NO_INDEX, NO_RECORDS, NO_TRAIL, RECORDS_UNREAD
 from tests import faults
 from tests.items import conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, auditor, member, signed_in
 from tests.store.conversations.test_conversation_view import HTMX, message, opened, url_of
 
-ALL = tuple(Kind)
+ALL = tuple(LineKind)
 PHONE = "+447700900999"
 LINE = re.compile(r'<li class="\w*" id="([a-z]-[a-z-]+)">(.*?)</div>\s*</li>', re.DOTALL)
 
@@ -141,12 +141,12 @@ def test_nothing_is_lost_or_told_twice_over_pages(store):
     store.put("CONVERSATION_STATE", {"conversation_id": item["conversation_id"], "updated_at": ago(50)})
     lines = [line for line in whole(item, as_staff(member())) if line.action != "transcript.opened"]
     kinds = [line.kind for line in lines]
-    assert {kind: kinds.count(kind) for kind in Kind} == {
-        Kind.MESSAGE: 80,
-        Kind.HAND_OFF: 1,
-        Kind.ACTION: 99 - 14,
-        Kind.RECORD: 119 - 23,
-        Kind.STATE: 1,
+    assert {kind: kinds.count(kind) for kind in LineKind} == {
+        LineKind.MESSAGE: 80,
+        LineKind.HAND_OFF: 1,
+        LineKind.ACTION: 99 - 14,
+        LineKind.RECORD: 119 - 23,
+        LineKind.STATE: 1,
     }
     assert len({line.anchor for line in lines}) == len(lines)
     times = [line.at for line in lines]
@@ -161,19 +161,19 @@ def test_what_has_no_readable_time_comes_last_in_its_page_and_is_flagged(store):
     store.put("CONVERSATIONS", item)
     store.put("AUDIT", entry(item, 5, ts_action_id="zzz"))
     staff = as_staff(member())
-    _, first = services.timeline(reference(item), staff, (Kind.MESSAGE, Kind.ACTION))
+    _, first = services.timeline(reference(item), staff, (LineKind.MESSAGE, LineKind.ACTION))
     assert first.days[-1].title == "Without a readable time"
     last = {placed.line.words: placed.line for placed in first.days[-1].lines}
     assert sorted(line.text for line in last.values()) == ["", "new and dateless"]
     assert all(line.drift for line in last.values())
-    _, second = services.timeline(reference(item), staff, (Kind.MESSAGE, Kind.ACTION), first.next)
+    _, second = services.timeline(reference(item), staff, (LineKind.MESSAGE, LineKind.ACTION), first.next)
     assert [placed.line.text for placed in second.days[-1].lines] == ["old and dateless"]
     assert not second.next
 
 
 def test_state_with_an_unreadable_time_is_told_on_the_first_page(store, item):
     store.update("CONVERSATION_STATE", {"conversation_id": item["conversation_id"]}, last_processed_at="yesterday")
-    lines = whole(item, as_staff(member()), (Kind.STATE,))
+    lines = whole(item, as_staff(member()), (LineKind.STATE,))
     assert [(line.words, line.at is None) for line in lines] == [
         ("State updated", False),
         ("Last message processed", True),
@@ -186,16 +186,18 @@ def test_a_hand_off_that_only_the_item_tells_is_told(store):
         hand_off_to_human=True, hand_off_requested_at=ago(5), hand_off_to_human_reason=f"angry, {PHONE}"
     )
     store.put("CONVERSATIONS", item)
-    lines = whole(item, as_staff(member()), (Kind.HAND_OFF,))
+    lines = whole(item, as_staff(member()), (LineKind.HAND_OFF,))
     assert [(line.words, line.text) for line in lines] == [("A human was asked for", "angry, ***-***-0999")]
     store.put("AUDIT", entry(item, 5, "hand_off.request"))
-    assert len(whole(item, as_staff(member()), (Kind.HAND_OFF,))) == 1
+    assert len(whole(item, as_staff(member()), (LineKind.HAND_OFF,))) == 1
 
 
 # --- Filters ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kinds", [(kind,) for kind in Kind] + [(Kind.MESSAGE, Kind.STATE), (Kind.RECORD, Kind.ACTION)])
+@pytest.mark.parametrize(
+    "kinds", [(kind,) for kind in LineKind] + [(LineKind.MESSAGE, LineKind.STATE), (LineKind.RECORD, LineKind.ACTION)]
+)
 def test_a_filter_shows_these_kinds_and_says_which(item, kinds):
     client = signed_in(member())
     answer = client.get(url_of(item, "timeline/"), {"kind": [kind.value for kind in kinds]})
@@ -240,7 +242,7 @@ def test_a_cursor_of_another_filter_or_person_is_the_first_page(store, item):
     store.put_all("AUDIT", [entry(item, n) for n in range(20, 90)])
     amira, tom = as_staff(member()), as_staff(member("tom.becker"))
     _, first = services.timeline(reference(item), amira, ALL)
-    for staff, kinds in ((tom, ALL), (amira, (Kind.ACTION, Kind.MESSAGE))):
+    for staff, kinds in ((tom, ALL), (amira, (LineKind.ACTION, LineKind.MESSAGE))):
         assert services.timeline(reference(item), staff, kinds, first.next)[1].from_start
     assert not services.timeline(reference(item), amira, ALL, first.next)[1].from_start
 
@@ -349,7 +351,7 @@ def test_an_excerpt_is_one_short_line(store):
     item = conversation(messages=[message(1, "first\n\n  second\t" + "long " * 100)])
     store.put("CONVERSATIONS", item)
     for staff in (as_staff(member()), as_staff(auditor())):
-        (line,) = whole(item, staff, (Kind.MESSAGE,))
+        (line,) = whole(item, staff, (LineKind.MESSAGE,))
         assert line.text.startswith("first second long")
         assert len(line.text) <= 160
 
@@ -383,7 +385,7 @@ def test_what_belongs_to_another_conversation_of_that_id_stays_out(store, item):
     other = reference_of("+447700900555", item["conversation_id"])
     store.put("IDEMPOTENCY", record(item, 1, "theirs", mode="console", reference=other))
     store.put("IDEMPOTENCY", record(item, 1, "ours", mode="console", reference=reference(item)))
-    kinds = (Kind.RECORD, Kind.ACTION)
+    kinds = (LineKind.RECORD, LineKind.ACTION)
     assert len(whole(item, as_staff(member()), kinds)) == 3
 
 
@@ -447,9 +449,9 @@ def test_without_the_index_each_record_that_the_trail_names_is_told_once(without
         key = {"idempotency_key": f"evt:rp:{item['conversation_id']}:r{n}"}
         without_index.put_all("AUDIT", [entry(item, 10 + n, **key), entry(item, 200 + n, **key)])
     without_index.put_all("IDEMPOTENCY", [record(item, 10 + n, f"r{n}") for n in range(1, 61)])
-    for kinds in (ALL, (Kind.RECORD,)):
+    for kinds in (ALL, (LineKind.RECORD,)):
         lines = whole(item, as_staff(member()), kinds)
-        told = [line.anchor for line in lines if line.kind is Kind.RECORD]
+        told = [line.anchor for line in lines if line.kind is LineKind.RECORD]
         assert len(told) == len(set(told)) == 61
         assert {line.kind for line in lines} == set(kinds)
     text = html.unescape(signed_in(member()).get(url_of(item, "timeline/?kind=record")).content.decode())
@@ -461,7 +463,7 @@ def test_a_record_that_the_index_cannot_hold_is_told_beside_its_entry(store, ite
     store.put("IDEMPOTENCY", {"event_id": key, "received_at": ago(2), "conversation_id": item["conversation_id"]})
     store.put("AUDIT", entry(item, 2, idempotency_key=key))
     lines = whole(item, as_staff(member()))
-    assert [line.kind for line in lines].count(Kind.RECORD) == 2
+    assert [line.kind for line in lines].count(LineKind.RECORD) == 2
 
 
 @pytest.mark.parametrize(
@@ -494,8 +496,8 @@ def test_thousands_of_messages_are_paged(store):
     item = conversation(messages=json.dumps(entries, separators=(",", ":")), **keys)
     store.put("CONVERSATIONS", item)
     staff = as_staff(member())
-    _, first = services.timeline(reference(item), staff, (Kind.MESSAGE,))
-    _, second = services.timeline(reference(item), staff, (Kind.MESSAGE,), first.next)
+    _, first = services.timeline(reference(item), staff, (LineKind.MESSAGE,))
+    _, second = services.timeline(reference(item), staff, (LineKind.MESSAGE,), first.next)
     texts = [placed.line.text for page in (first, second) for day in page.days for placed in day.lines]
     assert texts == [f"t{n}" for n in range(7_999, 7_899, -1)]
 

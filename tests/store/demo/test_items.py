@@ -14,10 +14,10 @@ from console.audit.events.keys import FORMATS, decode
 from console.permissions import ROLE_PERMISSIONS, Permission, Role, Scope, Staff
 from console.staff.directory import within
 from console.trail.actions import HAND_OFF_PREFIX, TENANT_TRAIL, Action
-from conversations.indexer.entries import Request, sort_key
+from conversations.indexer.entries import HumanRequest, sort_key
 from conversations.records import Speaker
 from conversations.stores.tenant_conversations.models import TenantConversation
-from conversations.stores.tenant_conversations.reading import Stored, window
+from conversations.stores.tenant_conversations.reading import StoredTenantConversation, window
 from demo import items as demo
 from demo import staff
 from demo.conversations import COMPANIES, PROJECTS
@@ -415,7 +415,7 @@ def test_what_the_platform_asked_for_is_as_the_indexer_writes_it(tables, regular
         item = stored[entry["conversation_id"]]
         at = entry["edge_at"]
         assert item.get("hand_off_requested_at", at) == at
-        assert entry["ts_action_id"] == sort_key(Request(item["conversation_id"], item["company_id"], "", at))
+        assert entry["ts_action_id"] == sort_key(HumanRequest(item["conversation_id"], item["company_id"], "", at))
         assert json.loads(entry["action_payload_redacted"])["reason"]
         assert not {"action_id", "idempotency_key", "previous_action_id"} & set(entry)
 
@@ -711,7 +711,9 @@ def test_the_tables_take_every_item(store, tables, conversations):
 def test_tenants_talk_with_their_assistant_about_everything_a_page_has_to_cope_with(tables):
     talks = tables["TENANT_CONVERSATIONS"]
     assert {item["pk"] for item in talks} == {"outlocks", "lumen-dental"}
-    found = {item["sk"]: Stored.of(TenantConversation.from_raw_data(to_dynamodb(item))) for item in talks}
+    found = {
+        item["sk"]: StoredTenantConversation.of(TenantConversation.from_raw_data(to_dynamodb(item))) for item in talks
+    }
     lengths = [len(stored.entries) for stored in found.values()]
     assert (len(talks), max(lengths), sum(is_gone(item) for item in talks)) == (9, 120, 1)
     assert [name for name, stored in found.items() if stored.drift] == ["conv-e27b-import"]

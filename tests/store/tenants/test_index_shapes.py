@@ -11,7 +11,7 @@ from tenants.guarding import survey
 from tenants.queries import load_tenant, owners_of
 from tenants.readiness import readiness_of
 from tenants.resolving import resolve
-from tenants.status import NotReady, Step
+from tenants.status import NotReady, StatusStep
 from tests.store.tenants.test_status import TEAMS
 from tests.support.tenants.items import mapping, tenant, user
 from tests.support.tenants.kit import BOT, OLGA, of
@@ -84,11 +84,11 @@ def test_a_mapping_is_found_where_the_index_holds_it(shape, bare_store, more):
     assert resolve(BOT, OLGA).outcome == ("not-served" if found else "unseen")
     assert survey(lambda _: None).strays == ([] if found else [(BOT, "outlocks")])
     if found:
-        status.change("outlocks", Step.ACTIVATE, "", "onboarding", OLGA)
+        status.change("outlocks", StatusStep.ACTIVATE, "", "onboarding", OLGA)
         assert resolve(BOT, OLGA).outcome == "served"
     else:
         with pytest.raises(NotReady, match="Webhooks cannot find 1 of 1"):
-            status.change("outlocks", Step.ACTIVATE, "", "onboarding", OLGA)
+            status.change("outlocks", StatusStep.ACTIVATE, "", "onboarding", OLGA)
 
 
 def test_what_the_console_maps_is_found_in_either(shape, bare_store):

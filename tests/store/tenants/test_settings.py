@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from console.errors import Forbidden, Invalid, NotFound
 from tenants import settings
-from tenants.settings import SettingsChanged, Stored
+from tenants.settings import SettingsChanged, StoredSettings
 from tenants.settings_form import SettingsForm
 from tenants.settings_text import BY_NAME, changed, members_of, read
 from tests.support.tenants.items import SETTINGS, tenant
 from tests.support.tenants.kit import AUDITOR, OLGA, kill_at_each_call, of, onboarding, put_tenants, trail
 
 
-def save(stored: Stored, **known: object) -> bool:
+def save(stored: StoredSettings, **known: object) -> bool:
     return settings.save(
         "outlocks", stored.name, dict(stored.settings.known) | known, stored.settings.others, stored.seen, OLGA
     )
@@ -134,7 +134,7 @@ def test_settings_of_another_type_are_never_replaced_unseen(store):
 
 
 def test_killed_at_any_call_of_saving(store):
-    seen: list[Stored] = []
+    seen: list[StoredSettings] = []
 
     def set_up() -> None:
         put_tenants(store)
@@ -159,8 +159,8 @@ JSON = st.recursive(
 KEYS = st.sampled_from(sorted(BY_NAME)) | st.text(max_size=12)
 
 
-def stored_of(written: str) -> Stored:
-    return Stored("Outlocks", read(written), "seen")
+def stored_of(written: str) -> StoredSettings:
+    return StoredSettings("Outlocks", read(written), "seen")
 
 
 def as_a_browser_sends(form: SettingsForm) -> QueryDict:

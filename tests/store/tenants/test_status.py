@@ -8,7 +8,7 @@ from console.errors import Conflict, Forbidden, Invalid
 from tenants import channels, status
 from tenants.queries import load_tenant
 from tenants.readiness import readiness_of
-from tenants.status import Step
+from tenants.status import StatusStep
 from tests.support.tenants.items import SETTINGS, mapping, tenant, user
 from tests.support.tenants.kit import AUDITOR, BOT, OLGA, of, put_tenants, trail
 
@@ -27,7 +27,7 @@ def missing(store) -> list[str]:
 def test_a_ready_tenant_becomes_active(store):
     put_ready(store)
     assert missing(store) == []
-    status.change("outlocks", Step.ACTIVATE, "", "onboarding", OLGA)
+    status.change("outlocks", StatusStep.ACTIVATE, "", "onboarding", OLGA)
     assert of(store, "outlocks")["META"]["status"] == "active"
     assert trail(store)[-1] == "tenant.activated"
 
@@ -52,7 +52,7 @@ def test_what_is_missing_keeps_it_from_being_active(store, stored, users, mappin
     store.put_all("TENANTS", [tenant(status="onboarding", settings=stored), *users, *mappings])
     assert missing(store) == points
     with pytest.raises(Invalid, match="not ready"):
-        status.change("outlocks", Step.ACTIVATE, "", "onboarding", OLGA)
+        status.change("outlocks", StatusStep.ACTIVATE, "", "onboarding", OLGA)
     assert of(store, "outlocks")["META"]["status"] == "onboarding"
 
 
@@ -60,16 +60,16 @@ def test_a_channel_that_another_tenant_maps_too_keeps_it_from_being_active(store
     put_ready(store)
     store.put_all("TENANTS", [tenant("acme"), mapping(tenant_id="acme")])
     with pytest.raises(Invalid, match="The tenant acme has this channel"):
-        status.change("outlocks", Step.ACTIVATE, "", "onboarding", OLGA)
+        status.change("outlocks", StatusStep.ACTIVATE, "", "onboarding", OLGA)
 
 
 def test_suspended_and_reactivated_with_a_reason(store):
     put_tenants(store)
     with pytest.raises(Invalid, match="Say why"):
-        status.change("outlocks", Step.SUSPEND, "", "active", OLGA)
-    status.change("outlocks", Step.SUSPEND, "the contract ended", "active", OLGA)
+        status.change("outlocks", StatusStep.SUSPEND, "", "active", OLGA)
+    status.change("outlocks", StatusStep.SUSPEND, "the contract ended", "active", OLGA)
     assert of(store, "outlocks")["META"]["status"] == "suspended"
-    status.change("outlocks", Step.REACTIVATE, "they signed again", "suspended", OLGA)
+    status.change("outlocks", StatusStep.REACTIVATE, "they signed again", "suspended", OLGA)
     assert of(store, "outlocks")["META"]["status"] == "active"
     assert trail(store) == ["tenant.suspended", "tenant.reactivated"]
     reasons = [json.loads(each["action_payload_redacted"])["reason"] for each in store.all("AUDIT")]
@@ -78,13 +78,13 @@ def test_suspended_and_reactivated_with_a_reason(store):
 
 def test_a_status_that_somebody_else_changed_is_said(store):
     put_tenants(store)
-    status.change("outlocks", Step.SUSPEND, "first", "active", OLGA)
+    status.change("outlocks", StatusStep.SUSPEND, "first", "active", OLGA)
     with pytest.raises(Conflict, match="suspended now"):
-        status.change("outlocks", Step.SUSPEND, "second", "active", OLGA)
+        status.change("outlocks", StatusStep.SUSPEND, "second", "active", OLGA)
     assert trail(store) == ["tenant.suspended"]
 
 
-@pytest.mark.parametrize("step", Step)
+@pytest.mark.parametrize("step", StatusStep)
 def test_what_the_platform_deleted_stays_deleted(store, step):
     store.put_all("TENANTS", [tenant(status="deleted"), user()])
     before = store.all("TENANTS")
@@ -98,10 +98,10 @@ def test_what_the_platform_deleted_stays_deleted(store, step):
 def test_a_step_that_does_not_follow_is_refused(store):
     put_tenants(store)
     with pytest.raises(Conflict):
-        status.change("outlocks", Step.REACTIVATE, "why", "active", OLGA)
+        status.change("outlocks", StatusStep.REACTIVATE, "why", "active", OLGA)
 
 
 def test_who_may_not_is_refused(store):
     put_tenants(store)
     with pytest.raises(Forbidden):
-        status.change("outlocks", Step.SUSPEND, "why", "active", AUDITOR)
+        status.change("outlocks", StatusStep.SUSPEND, "why", "active", AUDITOR)

@@ -70,7 +70,7 @@ def test_what_we_write_we_read(moment):
     ],
 )
 def test_spans_read_as_people_say_them(span, words):
-    assert clock.in_words(span) == words
+    assert clock.format_span(span) == words
 
 
 @pytest.mark.parametrize(

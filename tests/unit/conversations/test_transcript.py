@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from console import clock
 from console.audit.records import HandOffEntry
-from conversations.events import ANNOUNCEMENT, Event, Story, story_of
+from conversations.events import ANNOUNCEMENT, HandOffChange, Story, story_of
 from conversations.messages import StoredMessages
 from conversations.records import HandOff, HandOffState, Marker, Message
 from conversations.transcript import WINDOW, transcript
@@ -160,7 +160,7 @@ def test_hand_offs_stand_between_the_messages_in_order_of_time():
 def test_each_event_is_in_exactly_one_window():
     stored = many(300)
     events = tuple(
-        Event(START + timedelta(seconds=s), HELD, f"at {s}") for s in (-5, 0, 99, 100, 150, 199, 200, 299, 999)
+        HandOffChange(START + timedelta(seconds=s), HELD, f"at {s}") for s in (-5, 0, 99, 100, 150, 199, 200, 299, 999)
     )
     texts, before = [], None
     while True:
@@ -232,7 +232,7 @@ def test_where_the_platform_ended_a_hand_off_unnoted_nothing_is_said_of_what_cam
 @hypothesis_settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 60), st.sampled_from([AI, WAITING, HELD])), max_size=8), st.integers(0, 60))
 def test_a_mark_agrees_with_who_had_it_at_that_instant(changes, at):
-    events = tuple(Event(minutes(m), state, "") for m, state in sorted(changes, key=lambda change: change[0]))
+    events = tuple(HandOffChange(minutes(m), state, "") for m, state in sorted(changes, key=lambda change: change[0]))
     during = Story(events).during(minutes(at))
     before = [event for event in events if event.at < minutes(at)]
     earlier = [event.state for event in before]

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from console.redaction import redact, redact_value
-from console.redaction.keys import Kind, key_kinds, words_of
+from console.redaction.keys import KeyKind, key_kinds, words_of
 
 
 @pytest.mark.parametrize(
@@ -27,27 +27,30 @@ def test_keys_are_split_into_words(key, words):
 @pytest.mark.parametrize(
     ("key", "kind"),
     [
-        *((key, Kind.PHONE) for key in ("phone", "customer_phone", "mobileNumber", "tel", "wa_id", "waId", "msisdn")),
         *(
-            (key, Kind.PHONE)
+            (key, KeyKind.PHONE)
+            for key in ("phone", "customer_phone", "mobileNumber", "tel", "wa_id", "waId", "msisdn")
+        ),
+        *(
+            (key, KeyKind.PHONE)
             for key in ("phoneE164", "phones[0]", "line2.phone", "Telefonnummer", "téléphone", "celular")
         ),
-        *((key, Kind.EMAIL) for key in ("email", "customerEmail", "email_address", "mail")),
-        *((key, Kind.TRACKING) for key in ("tracking_number", "trackingUrl", "awb", "shipment_number", "tracking")),
-        *((key, Kind.ORDER) for key in ("order_number", "customerOrderId", "orderId", "orders", "order_ref")),
-        *((key, Kind.ORDER) for key in ("bestellnummer", "pedido", "po_number", "orderGid")),
-        *((key, Kind.PERSONAL) for key in ("first_name", "lastName", "customer_name", "default_address", "zip")),
-        *((key, Kind.PERSONAL) for key in ("birth_date", "name_first", "Nachname", "refresh_token", "billing_city")),
-        *((key, Kind.SAFE) for key in ("ts", "prompt_tokens", "amount_minor", "createdAt", "content_length")),
-        *((key, Kind.ID) for key in ("product_id", "id", "threadId")),
-        *((key, Kind.OTHER) for key in ("customer_id", "product_name", "text", "ip_address", "next_token")),
-        *((key, Kind.NAME) for key in ("name", "recipient", "patient", "customer", "contact")),
+        *((key, KeyKind.EMAIL) for key in ("email", "customerEmail", "email_address", "mail")),
+        *((key, KeyKind.TRACKING) for key in ("tracking_number", "trackingUrl", "awb", "shipment_number", "tracking")),
+        *((key, KeyKind.ORDER) for key in ("order_number", "customerOrderId", "orderId", "orders", "order_ref")),
+        *((key, KeyKind.ORDER) for key in ("bestellnummer", "pedido", "po_number", "orderGid")),
+        *((key, KeyKind.PERSONAL) for key in ("first_name", "lastName", "customer_name", "default_address", "zip")),
+        *((key, KeyKind.PERSONAL) for key in ("birth_date", "name_first", "Nachname", "refresh_token", "billing_city")),
+        *((key, KeyKind.SAFE) for key in ("ts", "prompt_tokens", "amount_minor", "createdAt", "content_length")),
+        *((key, KeyKind.ID) for key in ("product_id", "id", "threadId")),
+        *((key, KeyKind.OTHER) for key in ("customer_id", "product_name", "text", "ip_address", "next_token")),
+        *((key, KeyKind.NAME) for key in ("name", "recipient", "patient", "customer", "contact")),
         *(
-            (key, Kind.PERSONAL)
+            (key, KeyKind.PERSONAL)
             for key in ("real_name", "displayName", "candidate_name", "otp", "pin", "token", "nino")
         ),
         *(
-            (key, Kind.PERSONAL)
+            (key, KeyKind.PERSONAL)
             for key in ("private_key", "secretKey", "aws_access_key_id", "national_insurance_number")
         ),
     ],
@@ -76,14 +79,14 @@ def test_descriptors_are_not_sensitive(key):
 @pytest.mark.parametrize(
     ("parent", "key", "kind"),
     [
-        ("order", "id", Kind.ORDER),
-        ("order", "name", Kind.ORDER),
-        ("order", "currency", Kind.OTHER),
-        ("tracking", "url", Kind.TRACKING),
-        ("customer", "name", Kind.PERSONAL),
-        ("customer", "id", Kind.OTHER),
-        ("product", "name", Kind.OTHER),
-        ("product", "id", Kind.ID),
+        ("order", "id", KeyKind.ORDER),
+        ("order", "name", KeyKind.ORDER),
+        ("order", "currency", KeyKind.OTHER),
+        ("tracking", "url", KeyKind.TRACKING),
+        ("customer", "name", KeyKind.PERSONAL),
+        ("customer", "id", KeyKind.OTHER),
+        ("product", "name", KeyKind.OTHER),
+        ("product", "id", KeyKind.ID),
     ],
 )
 def test_the_parent_decides_where_the_key_is_vague(parent, key, kind):
@@ -91,10 +94,10 @@ def test_the_parent_decides_where_the_key_is_vague(parent, key, kind):
 
 
 def test_a_container_passes_its_kind_on_but_not_to_descriptors():
-    inside_phone = key_kinds("phone", Kind.PHONE)
-    assert inside_phone.classify("number") is Kind.PHONE
-    assert inside_phone.classify("country") is Kind.OTHER
-    assert key_kinds("address", Kind.PERSONAL).classify("country") is Kind.PERSONAL
+    inside_phone = key_kinds("phone", KeyKind.PHONE)
+    assert inside_phone.classify("number") is KeyKind.PHONE
+    assert inside_phone.classify("country") is KeyKind.OTHER
+    assert key_kinds("address", KeyKind.PERSONAL).classify("country") is KeyKind.PERSONAL
 
 
 def test_a_key_that_is_personal_data_is_not_remembered():
@@ -103,14 +106,14 @@ def test_a_key_that_is_personal_data_is_not_remembered():
         kinds.remember(key, kinds.classify(key))
         assert key not in kinds
     kinds.remember("cart_total", kinds.classify("cart_total"))
-    assert kinds["cart_total"] is Kind.SAFE
+    assert kinds["cart_total"] is KeyKind.SAFE
 
 
 def test_the_memory_of_keys_is_bounded_and_never_stays_full():
     kinds = key_kinds("a parent of many")
     for first in "abcdefghijklmnopqrstuvwxyz":
         for second in "abcdefghijklmnopqrstuvwxyz":
-            kinds.remember(f"{first}{second}_size", Kind.SAFE)
+            kinds.remember(f"{first}{second}_size", KeyKind.SAFE)
             assert f"{first}{second}_size" in kinds
     assert len(kinds) == len(kinds.harmless) < 600
 

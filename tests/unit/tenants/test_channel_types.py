@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from console.errors import Invalid
 from tenants.channel_types import TYPES, checked_channel, label_of
-from tenants.keys import Channel, Kind, kind_of, partition_of
+from tenants.keys import Channel, ItemKind, kind_of, partition_of
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_whatever_is_accepted_is_a_key_of_one_channel_and_stays_as_it_is(kind, t
         channel = checked_channel(kind, typed)
     except Invalid:
         return
-    assert kind_of(partition_of("t"), channel.key) is Kind.CHANNEL
+    assert kind_of(partition_of("t"), channel.key) is ItemKind.CHANNEL
     assert Channel.of(channel.key) == channel
     assert checked_channel(channel.type, channel.id) == channel
 

@@ -1,7 +1,7 @@
 """A model of the hand-off protocol, small enough that all its interleavings can be tried.
 
 Submissions of forms, the platform, late packets and the reconciler take turns in every possible order, and anyone may
-die between any two steps. What is proved about an action is decided by the console's own `verdict`. Each rule of the
+die between any two steps. What is proved about an action is decided by the console's own `resolve`. Each rule of the
 protocol can be left out, to see what it is for.
 """
 
@@ -10,27 +10,27 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
 
-from conversations.handoff.settling import Link, Verdict, verdict
+from conversations.handoff.resolution import ChainLink, Resolution, resolution_of
 
 
 @dataclass(frozen=True)
 class Rules:
     """What the protocol insists on."""
 
-    stamp_condition: bool = True  # the write is conditional on the stamp that was seen
-    keep_stamp: bool = True  # handing back leaves the stamp
+    last_action_condition: bool = True  # the write is conditional on the last action that was seen
+    keep_last_action: bool = True  # handing back leaves the last action
     close_once: bool = True  # a result is written only over "pending"
     chain: bool = True  # a successor that names an action proves it
     item_before_trail: bool = True  # in this order are they read
     known: bool = True  # the reconciler judges only what it knew of before it read the item
-    only_packet: bool = True  # "refused" by flag or agent is final only if no other packet is under way
+    only_write: bool = True  # "refused" by flag or agent is final only if no other write is under way
     fence: bool = True  # what is open is failed only behind a fence
 
 
 class Item(NamedTuple):
     flag: bool
     agent: str
-    stamp: str
+    last_action: str
 
 
 class Record(NamedTuple):
@@ -146,8 +146,8 @@ class Model:
         """The conditional write, as the store carries it out."""
         form, item = self.forms[action_id], state.item
         holds = (item.flag, item.agent) == (form.seen.flag, form.seen.agent)
-        if self.rules.stamp_condition:
-            holds = holds and item.stamp == form.seen.stamp
+        if self.rules.last_action_condition:
+            holds = holds and item.last_action == form.seen.last_action
         if not holds:
             return state, False
         match form.kind:
@@ -156,12 +156,12 @@ class Model:
             case "release":
                 after = Item(True, "", action_id)
             case _:
-                after = Item(False, "", action_id if self.rules.keep_stamp else "")
+                after = Item(False, "", action_id if self.rules.keep_last_action else "")
         return state._replace(item=after, log=(*state.log, action_id)), True
 
     def submit_start(self, state: State, process: Process) -> Iterator[Any]:
         action_id = process.about
-        previous = self.forms[action_id].seen.stamp
+        previous = self.forms[action_id].seen.last_action
         if previous and previous not in state.log:
             return  # its form was rendered after that
         record = state.record(action_id)
@@ -195,10 +195,10 @@ class Model:
     def submit_decide(self, state: State, process: Process) -> Iterator[Any]:
         item, refused, early_trail = process.memory
         trail = state.records if self.rules.item_before_trail else early_trail
-        found = self.judge(process.about, item.stamp, trail)
-        if found is Verdict.APPLIED:
+        found = self.judge(process.about, item.last_action, trail)
+        if found is Resolution.APPLIED:
             yield "was applied", state, "close", "success"
-        elif found is Verdict.REFUSED:
+        elif found is Resolution.REFUSED:
             yield "was refused", state, "close", "conflict"
         elif refused:
             yield "was refused, perhaps", state, "close", "conflict, if the only packet"
@@ -208,7 +208,7 @@ class Model:
     def submit_close(self, state: State, process: Process) -> Iterator[Any]:
         record = state.record(process.about)
         result, _, condition = process.memory.partition(", ")
-        if condition and self.rules.only_packet and record.attempts != 1:
+        if condition and self.rules.only_write and record.attempts != 1:
             yield "leaves it open", state, END, None
         else:
             yield f"writes {result}", self.close(state, process.about, result), END, None
@@ -236,21 +236,26 @@ class Model:
         known, item, early_trail = process.memory
         trail = state.records if self.rules.item_before_trail else early_trail
         found = self.judge_all(known, item, trail)
-        if Verdict.OPEN in found.values():
+        if Resolution.OPEN in found.values():
             if self.rules.fence:
-                yield "sees open ones", state, "fence", (known, f"F.{process.about}", item.stamp)
+                yield "sees open ones", state, "fence", (known, f"F.{process.about}", item.last_action)
                 return
-            found = {each: Verdict.REFUSED if what is Verdict.OPEN else what for each, what in found.items()}
+            found = {each: Resolution.REFUSED if what is Resolution.OPEN else what for each, what in found.items()}
         yield "sees", state, "close", tuple(found.items())
 
     def reconcile_fence(self, state: State, process: Process) -> Iterator[Any]:
-        _, fence, stamp = process.memory
-        yield "records fence", state.with_record(fence, Record(stamp, "pending", 1)), "stamp", process.memory
+        _, fence, last_action = process.memory
+        yield (
+            "records fence",
+            state.with_record(fence, Record(last_action, "pending", 1)),
+            "last_action",
+            process.memory,
+        )
 
-    def reconcile_stamp(self, state: State, process: Process) -> Iterator[Any]:
-        known, fence, stamp = process.memory
-        if state.item.stamp == stamp:
-            state = state._replace(item=state.item._replace(stamp=fence), log=(*state.log, fence))
+    def reconcile_last_action(self, state: State, process: Process) -> Iterator[Any]:
+        known, fence, last_action = process.memory
+        if state.item.last_action == last_action:
+            state = state._replace(item=state.item._replace(last_action=fence), log=(*state.log, fence))
         yield "fences", state, "reread", known | {fence}
 
     def reconcile_reread(self, state: State, process: Process) -> Iterator[Any]:
@@ -262,7 +267,7 @@ class Model:
         yield "reads trail again", state, "close", tuple(self.judge_all(known, item, trail).items())
 
     def reconcile_close(self, state: State, process: Process) -> Iterator[Any]:
-        words = {Verdict.APPLIED: "success", Verdict.REFUSED: "failed"}
+        words = {Resolution.APPLIED: "success", Resolution.REFUSED: "failed"}
         todo = [(each, words[found]) for each, found in process.memory if found in words]
         if not todo:
             yield "has done", state, END, None
@@ -272,28 +277,32 @@ class Model:
 
     # --- proof ---------------------------------------------------------------------------------------------------
 
-    def judge_all(self, known: frozenset[str], item: Item, trail: tuple[tuple[str, Record], ...]) -> dict[str, Verdict]:
+    def judge_all(
+        self, known: frozenset[str], item: Item, trail: tuple[tuple[str, Record], ...]
+    ) -> dict[str, Resolution]:
         pending = (each for each, record in trail if record.result == "pending")
-        return {each: self.judge(each, item.stamp, trail) for each in pending if each in known or not self.rules.known}
+        return {
+            each: self.judge(each, item.last_action, trail) for each in pending if each in known or not self.rules.known
+        }
 
-    def judge(self, action_id: str, stamp: str, trail: tuple[tuple[str, Record], ...]) -> Verdict:
+    def judge(self, action_id: str, last_action: str, trail: tuple[tuple[str, Record], ...]) -> Resolution:
         if not self.rules.chain:
-            return Verdict.APPLIED if stamp == action_id else Verdict.REFUSED
+            return Resolution.APPLIED if last_action == action_id else Resolution.REFUSED
         records = dict(trail)
         form = self.forms.get(action_id)
-        previous = form.seen.stamp if form else records[action_id].previous
-        # Without its rules the protocol can leave a chain with holes; the oldest rule then holds: the stamp moved.
-        found = _verdict(action_id, previous, stamp, trail)
-        return Verdict.REFUSED if found is Verdict.UNKNOWN else found
+        previous = form.seen.last_action if form else records[action_id].previous
+        # Without its rules the protocol can leave a chain with holes; the oldest rule then holds: it moved.
+        found = _verdict(action_id, previous, last_action, trail)
+        return Resolution.REFUSED if found is Resolution.UNKNOWN else found
 
 
 @cache
-def _verdict(action_id: str, previous: str, stamp: str, trail: tuple[tuple[str, Record], ...]) -> Verdict:
+def _verdict(action_id: str, previous: str, last_action: str, trail: tuple[tuple[str, Record], ...]) -> Resolution:
     links = {
-        each: Link(each, record.previous, record.result, "hand_off.take", "", None, "", "", "")
+        each: ChainLink(each, record.previous, record.result, "hand_off.take", "", None, "", "", "")
         for each, record in trail
     }
-    return verdict(action_id, previous, stamp, links)
+    return resolution_of(action_id, previous, last_action, links)
 
 
 def without(name: str) -> Rules:

@@ -301,7 +301,7 @@ def test_random_interleavings(store):
 
 
 def test_every_action_occurs_in_the_interleavings():
-    """The machine offers whatever is allowed: none of the actions is out of its reach."""
+    """The machine actions whatever is allowed: none of the actions is out of its reach."""
     from conversations.records import HandOff, HandOffState
 
     states = [HandOff(state, flag=True, agent=agent) for state in HandOffState for agent in ("", "ana", "ben")]

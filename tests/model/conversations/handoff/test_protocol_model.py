@@ -29,7 +29,7 @@ SCENARIOS = {
         {"A": Form("take", "ana", WAITING)},
         [("submit", "A"), ("reconcile", 1)],
     ),
-    "take over, hand back, a late packet of the first": (
+    "take over, hand back, a late write of the first": (
         AI,
         {"A": Form("take_over", "ana", AI), "H": Form("hand_back", "ana", Item(True, "ana", "A"))},
         [("submit", "A"), ("submit", "H")],

@@ -8,8 +8,8 @@ import pytest
 
 from console.permissions import Permission
 from console.search import finders, service
-from console.search.finders import Finder, Found, Hit
-from console.search.meanings import Kind, Meaning
+from console.search.finders import Finder, SearchFound, SearchHit
+from console.search.meanings import Meaning, MeaningKind
 from console.store import presence
 from conversations.companies import register
 from tests import faults
@@ -196,8 +196,8 @@ def test_a_single_hit_does_not_open_while_a_store_has_not_answered(filled):
 
 def test_first_hits_come_within_the_deadline_and_a_late_store_is_a_line(store):
     late = threading.Event()
-    finder = {Kind.TENANT: lambda value, staff: late.wait(30) and Found()}
-    at_once = {Kind.TENANT: lambda value, staff: Found((Hit("here", "/here/"),))}
+    finder = {MeaningKind.TENANT: lambda value, staff: late.wait(30) and SearchFound()}
+    at_once = {MeaningKind.TENANT: lambda value, staff: SearchFound((SearchHit("here", "/here/"),))}
 
     def broken(value, staff):
         raise ZeroDivisionError
@@ -205,12 +205,12 @@ def test_first_hits_come_within_the_deadline_and_a_late_store_is_a_line(store):
     added = [
         Finder("Late", Permission.CONVERSATION_READ, finder),
         Finder("Fast", Permission.CONVERSATION_READ, at_once),
-        Finder("Broken", Permission.CONVERSATION_READ, {Kind.TENANT: broken}),
+        Finder("Broken", Permission.CONVERSATION_READ, {MeaningKind.TENANT: broken}),
     ]
     for each in added:
         finders.register(each)
     try:
-        results = service.search([Meaning(Kind.TENANT, "x")], as_staff(member()), deadline=0.05)
+        results = service.search([Meaning(MeaningKind.TENANT, "x")], as_staff(member()), deadline=0.05)
     finally:
         late.set()
         for each in added:

@@ -10,7 +10,16 @@ from console.permissions import TENANT as IS_TENANT
 from console.permissions import Role, Scope
 from console.schema.definition import create_table_request
 from console.staff import directory, known_companies, second_factor, services
-from console.staff.directory import Deed, Filters, State, check_grant, load, read_page, reason_against, within
+from console.staff.directory import (
+    AccountAction,
+    AccountFilters,
+    AccountState,
+    check_grant,
+    load,
+    read_page,
+    reason_against,
+    within,
+)
 from console.staff.models import OPENID_CONNECT
 from tests import faults
 from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, member
@@ -28,7 +37,7 @@ def names(page) -> list[str]:
     return [row.username for row in page.rows]
 
 
-def walk(staff, filters=Filters()) -> list[list[str]]:  # noqa: B008 frozen
+def walk(staff, filters=AccountFilters()) -> list[list[str]]:  # noqa: B008 frozen
     """The usernames of every page from the first to the last."""
     pages, cursor = [], ""
     while True:
@@ -61,9 +70,9 @@ def people(store, count: int, role: str = "agent", scope=(COMPANY,), prefix: str
 
 def test_a_page_is_one_query_of_the_index_for_each_role_and_never_a_scan(store):
     ada = as_staff(admin())
-    read_page(ada, Filters())
+    read_page(ada, AccountFilters())
     with store.calls() as calls:
-        page = read_page(ada, Filters())
+        page = read_page(ada, AccountFilters())
     assert names(page) == ["ada.admin"]
     assert [(call.operation, call.index) for call in calls] == [("Query", "role-index")] * 4
     assert all(call.request["Limit"] == 51 for call in calls)
@@ -93,30 +102,30 @@ def test_account_that_the_lagging_index_holds_under_two_roles_stands_once_as_it_
     new.updated_at = "2999-01-01T00:00:00.000Z"
     lagging = {"agent": [old], "auditor": [new]}
     monkeypatch.setattr(directory, "_query", lambda role, *_: (lagging.get(role, []), False))
-    assert [(row.username, row.role) for row in read_page(ada, Filters()).rows] == [("amira.haddad", "auditor")]
+    assert [(row.username, row.role) for row in read_page(ada, AccountFilters()).rows] == [("amira.haddad", "auditor")]
     lagging["agent"], lagging["auditor"] = [new], [old]
-    assert [row.role for row in read_page(ada, Filters()).rows] == ["auditor"]
+    assert [row.role for row in read_page(ada, AccountFilters()).rows] == ["auditor"]
 
 
 def test_exactly_one_full_page_has_no_next(store):
     ada = as_staff(admin())
     people(store, 49)
-    page = read_page(ada, Filters())
+    page = read_page(ada, AccountFilters())
     assert (len(page.rows), page.next, page.thin) == (50, "", False)
 
 
 @pytest.mark.parametrize(
     ("filters", "expected"),
     [
-        (Filters(prefix="to"), ["tom.becker", "tony"]),
-        (Filters(prefix="tom.becker"), ["tom.becker"]),
-        (Filters(prefix="to", role="auditor"), ["tony"]),
-        (Filters(role="agent"), ["amira", "tom.becker"]),
-        (Filters(state="disabled"), ["tom.becker"]),
-        (Filters(state="enabled"), ["amira"]),
-        (Filters(state="never signed in"), ["ada.admin", "tony"]),
-        (Filters(prefix="t", state="enabled"), []),
-        (Filters(prefix="tz"), []),
+        (AccountFilters(prefix="to"), ["tom.becker", "tony"]),
+        (AccountFilters(prefix="tom.becker"), ["tom.becker"]),
+        (AccountFilters(prefix="to", role="auditor"), ["tony"]),
+        (AccountFilters(role="agent"), ["amira", "tom.becker"]),
+        (AccountFilters(state="disabled"), ["tom.becker"]),
+        (AccountFilters(state="enabled"), ["amira"]),
+        (AccountFilters(state="never signed in"), ["ada.admin", "tony"]),
+        (AccountFilters(prefix="t", state="enabled"), []),
+        (AccountFilters(prefix="tz"), []),
     ],
 )
 def test_filters_by_beginning_of_username_role_and_state(store, filters, expected):
@@ -134,10 +143,10 @@ def test_filter_that_lets_few_through_reads_within_bounds_and_goes_on(store):
     people(store, 900, prefix="p")
     store.update("STAFF", {"username": "p0890"}, disabled=True)
     with store.calls() as calls:
-        page = read_page(ada, Filters(role="agent", state="disabled"))
+        page = read_page(ada, AccountFilters(role="agent", state="disabled"))
     assert (names(page), page.thin, bool(page.next)) == ([], True, True)
     assert sum(call.operation == "Query" for call in calls) == directory.ROUNDS
-    assert walk(ada, Filters(role="agent", state="disabled")) == [[], ["p0890"]]
+    assert walk(ada, AccountFilters(role="agent", state="disabled")) == [[], ["p0890"]]
 
 
 def test_filtered_accounts_of_a_sparse_role_stand_in_order_each_once_beside_a_crowded_one(store):
@@ -147,18 +156,18 @@ def test_filtered_accounts_of_a_sparse_role_stand_in_order_each_once_beside_a_cr
     sparse = people(store, 2, "auditor", prefix="a", disabled=True)
     sparse += people(store, 2, "auditor", prefix="m0300", disabled=True)
     sparse += people(store, 2, "auditor", prefix="z", disabled=True)
-    assert [each for page in walk(ada, Filters(state="disabled")) for each in page] == sorted(sparse)
+    assert [each for page in walk(ada, AccountFilters(state="disabled")) for each in page] == sorted(sparse)
 
 
 def test_cursor_is_bound_to_the_person_and_the_filters(store):
     ada, eva = as_staff(admin()), as_staff(admin("eva.admin"))
     people(store, 80)
-    cursor = read_page(ada, Filters()).next
-    first = names(read_page(eva, Filters()))
-    assert names(read_page(eva, Filters(), cursor)) == first
-    assert names(read_page(ada, Filters(), cursor))[0] > first[-1]
-    assert names(read_page(ada, Filters(role="agent"), cursor))[0] == "p0000"
-    assert names(read_page(ada, Filters(), "junk")) == first
+    cursor = read_page(ada, AccountFilters()).next
+    first = names(read_page(eva, AccountFilters()))
+    assert names(read_page(eva, AccountFilters(), cursor)) == first
+    assert names(read_page(ada, AccountFilters(), cursor))[0] > first[-1]
+    assert names(read_page(ada, AccountFilters(role="agent"), cursor))[0] == "p0000"
+    assert names(read_page(ada, AccountFilters(), "junk")) == first
 
 
 def test_limited_admin_sees_only_accounts_within_their_scope(store):
@@ -169,15 +178,15 @@ def test_limited_admin_sees_only_accounts_within_their_scope(store):
     member("elsewhere", scope=[OTHER_COMPANY])
     member("everywhere", scope=["*"])
     member("nowhere", scope=[])
-    assert names(read_page(lena, Filters())) == ["inside", "lena.local"]
-    assert read_page(lena, Filters(state="never signed in", prefix="w")).rows == ()
+    assert names(read_page(lena, AccountFilters())) == ["inside", "lena.local"]
+    assert read_page(lena, AccountFilters(state="never signed in", prefix="w")).rows == ()
 
 
 def test_admin_with_nothing_in_scope_sees_nobody_and_costs_no_read(store):
     nobody = local(scope=())
     member("nowhere", scope=[])
     with store.calls() as calls:
-        assert read_page(nobody, Filters()).rows == ()
+        assert read_page(nobody, AccountFilters()).rows == ()
     assert calls == []
 
 
@@ -191,8 +200,8 @@ def test_row_says_role_scope_state_and_ways_in(store):
         second_factor_at="2026-01-02T00:00:00.000Z",
         signs_in_with=OPENID_CONNECT,
     )
-    row = next(row for row in read_page(ada, Filters()).rows if row.username == "amira.haddad")
-    assert (row.name, row.role, row.state) == ("Amira Haddad", "agent", State.ENABLED)
+    row = next(row for row in read_page(ada, AccountFilters()).rows if row.username == "amira.haddad")
+    assert (row.name, row.role, row.state) == ("Amira Haddad", "agent", AccountState.ENABLED)
     assert (row.companies, row.more) == ((("a", ""), ("b", ""), ("c", "")), 2)
     assert (row.second_factor, row.company_sign_in) == (True, True)
     assert row.last_sign_in_at is not None
@@ -201,7 +210,7 @@ def test_row_says_role_scope_state_and_ways_in(store):
 def test_row_of_everything_and_of_nothing_says_so_in_words(store):
     ada = as_staff(admin())
     member("nowhere", scope=[])
-    labels = {row.username: (row.scope_label, row.companies) for row in read_page(ada, Filters()).rows}
+    labels = {row.username: (row.scope_label, row.companies) for row in read_page(ada, AccountFilters()).rows}
     assert labels == {"ada.admin": ("all companies", ()), "nowhere": ("nothing in scope", ())}
 
 
@@ -230,7 +239,7 @@ def test_absent_index_is_said_and_nothing_is_scanned(bare_store):
     bare_store.client.create_table(**request)
     ada = as_staff(admin())
     with bare_store.calls() as calls:
-        page = read_page(ada, Filters())
+        page = read_page(ada, AccountFilters())
     assert (page.index_missing, page.rows) == (True, ())
     assert {call.operation for call in calls} == {"DescribeTable"}
 
@@ -293,28 +302,28 @@ def test_limited_admin_may_give_part_of_their_scope(store):
     check_grant(Scope.of([COMPANY]), local(BOTH))
 
 
-@pytest.mark.parametrize("deed", list(Deed))
-def test_nobody_locks_themselves_out(store, deed):
+@pytest.mark.parametrize("action", list(AccountAction))
+def test_nobody_locks_themselves_out(store, action):
     ada = admin()
-    assert "own account" in reason_against(deed, ada, as_staff(ada))
+    assert "own account" in reason_against(action, ada, as_staff(ada))
 
 
 def test_reasons_against_a_deed(store):
     ada, amira = as_staff(admin()), member()
-    assert reason_against(Deed.PASSWORD, amira, ada) == ""
-    assert reason_against(Deed.DISABLE, amira, ada) == ""
-    assert reason_against(Deed.END_SESSIONS, amira, ada) == ""
-    assert "no second factor" in reason_against(Deed.SECOND_FACTOR, amira, ada)
-    assert "is enabled" in reason_against(Deed.ENABLE, amira, ada)
+    assert reason_against(AccountAction.PASSWORD, amira, ada) == ""
+    assert reason_against(AccountAction.DISABLE, amira, ada) == ""
+    assert reason_against(AccountAction.END_SESSIONS, amira, ada) == ""
+    assert "no second factor" in reason_against(AccountAction.SECOND_FACTOR, amira, ada)
+    assert "is enabled" in reason_against(AccountAction.ENABLE, amira, ada)
     amira.totp_secret = "left over"
     assert second_factor.is_on(amira)
-    assert reason_against(Deed.SECOND_FACTOR, amira, ada) == ""
+    assert reason_against(AccountAction.SECOND_FACTOR, amira, ada) == ""
     amira.disabled = True
-    assert "This account is disabled" in reason_against(Deed.PASSWORD, amira, ada)
-    assert reason_against(Deed.ENABLE, amira, ada) == ""
-    assert reason_against(Deed.DISABLE, amira, ada) == ""  # again, to release what is left
+    assert "This account is disabled" in reason_against(AccountAction.PASSWORD, amira, ada)
+    assert reason_against(AccountAction.ENABLE, amira, ada) == ""
+    assert reason_against(AccountAction.DISABLE, amira, ada) == ""  # again, to release what is left
     amira.signs_in_with = OPENID_CONNECT
-    assert "no password" in reason_against(Deed.PASSWORD, amira, ada)
+    assert "no password" in reason_against(AccountAction.PASSWORD, amira, ada)
 
 
 def test_stale_form_is_a_conflict(store):
@@ -361,5 +370,5 @@ def test_account_changed_between_look_and_write_is_left_alone(store):
 def test_rows_name_companies_that_are_known(store, monkeypatch):
     monkeypatch.setattr(known_companies, "_sources", {lambda staff: {"a": "Alpha", "b": "b"}: IS_COMPANY})
     member("amira.haddad", scope=["c", "b", "a"])
-    row = next(row for row in read_page(as_staff(admin()), Filters()).rows if row.username == "amira.haddad")
+    row = next(row for row in read_page(as_staff(admin()), AccountFilters()).rows if row.username == "amira.haddad")
     assert row.companies == (("a", "Alpha"), ("b", ""), ("c", ""))

@@ -30,8 +30,8 @@ PAGES = (
     "staff-password",
     "staff-second-factor-remove",
 )
-DEEDS = ("staff-disable", "staff-enable", "staff-password", "staff-second-factor-remove")
-POSTED = (*DEEDS, "staff-change", "staff-sessions-end")
+ACCOUNT_ACTIONS = ("staff-disable", "staff-enable", "staff-password", "staff-second-factor-remove")
+POSTED = (*ACCOUNT_ACTIONS, "staff-change", "staff-sessions-end")
 COMPANY, OTHER_COMPANY = f"company:{people.COMPANY}", f"company:{people.OTHER_COMPANY}"
 FORM = {
     "username": "new.person",
@@ -506,7 +506,7 @@ def test_limited_admin_makes_accounts_within_their_scope_and_is_offered_no_other
 def test_limited_admin_cannot_touch_a_full_one(store, lena):
     admin()
     before = stored(store, "ada.admin")
-    for name in (*DEEDS, "staff-change", "staff-sessions-end"):
+    for name in (*ACCOUNT_ACTIONS, "staff-change", "staff-sessions-end"):
         data = FORM | {"session": "all"} | seen(store, "ada.admin")
         assert lena.post(url(name, "ada.admin"), data).status_code == 404
     assert stored(store, "ada.admin") == before
@@ -644,7 +644,7 @@ def test_own_role_and_scope_stay_whatever_is_sent(store, ada):
     assert (item["display_name"], item["time_zone"]) == ("Amira H.", "Asia/Tokyo")
 
 
-@pytest.mark.parametrize("name", DEEDS)
+@pytest.mark.parametrize("name", ACCOUNT_ACTIONS)
 def test_own_account_is_not_locked_out_in_these_pages(store, ada, name):
     second_factor_on(store, "ada.admin")
     before = stored(store, "ada.admin")
@@ -740,7 +740,7 @@ def test_second_factor_is_removed(store, ada, amira):
     assert entries(store)[-1][0] == "staff.second_factor_removed"
 
 
-@pytest.mark.parametrize("name", DEEDS)
+@pytest.mark.parametrize("name", ACCOUNT_ACTIONS)
 def test_deed_on_an_account_that_changed_meanwhile_is_asked_again(store, ada, amira, name):
     second_factor_on(store)
     if name == "staff-enable":

@@ -7,14 +7,14 @@ from console.errors import NotFound, StoreUnavailable, TableMissing
 from console.staff import accounts, services, session_list, sessions
 from console.staff.models import StaffSession
 from console.trail.actions import Action, staff_trail
-from console.trail.recording import Actor, Entry, build
+from console.trail.recording import Actor, TrailEntry, build
 from tests import faults
 from tests.store.console.staff.conftest import ADMIN, PASSWORD
 
 
 def begin(account, browser: str = "Firefox on Linux", **options) -> str:
     """The key of a new session."""
-    entry = build(Entry(staff_trail(account.username), Action.SIGN_IN, Actor.of(account.as_staff())), clock.now())
+    entry = build(TrailEntry(staff_trail(account.username), Action.SIGN_IN, Actor.of(account.as_staff())), clock.now())
     token = sessions.start(account, entry, user_agent=browser, **options)
     return sessions.read_token(token).session_id
 

@@ -9,7 +9,7 @@ from console.permissions import Role
 from console.staff import services, sessions
 from console.store.calls import budget
 from console.trail.actions import Action, staff_trail
-from console.trail.recording import Actor, Entry, build
+from console.trail.recording import Actor, TrailEntry, build
 from tests import faults
 from tests.store.console.staff.conftest import ADMIN, PASSWORD
 
@@ -17,7 +17,7 @@ from tests.store.console.staff.conftest import ADMIN, PASSWORD
 def start(account, **options) -> str:
     actor = Actor.of(account.as_staff())
     return sessions.start(
-        account, build(Entry(staff_trail(account.username), Action.SIGN_IN, actor), clock.now()), **options
+        account, build(TrailEntry(staff_trail(account.username), Action.SIGN_IN, actor), clock.now()), **options
     )
 
 

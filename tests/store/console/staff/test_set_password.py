@@ -251,6 +251,6 @@ def test_second_factor_is_still_asked_for_after_a_new_password(store, client, li
 def _entry(agent):
     from console import clock
     from console.trail.actions import Action
-    from console.trail.recording import Actor, Entry, build
+    from console.trail.recording import Actor, TrailEntry, build
 
-    return build(Entry(staff_trail(agent.username), Action.SIGN_IN, Actor.of(agent.as_staff())), clock.now())
+    return build(TrailEntry(staff_trail(agent.username), Action.SIGN_IN, Actor.of(agent.as_staff())), clock.now())

@@ -485,9 +485,9 @@ def test_old_session_of_another_account_in_the_same_browser_ends(store, agent, c
 def _entry(agent):
     from console import clock
     from console.trail.actions import Action
-    from console.trail.recording import Actor, Entry, build
+    from console.trail.recording import Actor, TrailEntry, build
 
-    return build(Entry(staff_trail(agent.username), Action.SIGN_IN, Actor.of(agent.as_staff())), clock.now())
+    return build(TrailEntry(staff_trail(agent.username), Action.SIGN_IN, Actor.of(agent.as_staff())), clock.now())
 
 
 def test_who_comes_when_too_many_sign_in_is_told_so_and_loses_no_attempt(store, agent, client, monkeypatch, settings):

@@ -300,7 +300,7 @@ def test_a_refusal_after_the_client_sent_it_again_stays_open(store, eleven_minut
 
 
 def test_a_refusal_beside_a_second_click_stays_open(store, eleven_minutes_later):
-    """The first click was refused; before it says so, a second click on the same form sends another packet."""
+    """The first click was refused; before it says so, a second click on the same form sends another write."""
     put(store, **WAITING)
     intent = form(A.TAKE)
     packets = []

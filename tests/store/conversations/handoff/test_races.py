@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from conversations.handoff import HandOffAction, LostRace, Outcome, perform
+from conversations.handoff import HandOffAction, HandOffOutcome, LostRace, perform
 from tests.support.conversations.handoff.kit import WAITING, foreign, form, put, results, staff, stored
 
 # Who wins, the real store decides.
@@ -40,7 +40,7 @@ def test_sixteen_agents_one_winner(store, pool, round_):
     before = put(store, **WAITING)
     intents = [form(HandOffAction.TAKE) for _ in AGENTS]
     told = at_once(pool, intents)
-    winners = [number for number, each in enumerate(told) if isinstance(each, Outcome)]
+    winners = [number for number, each in enumerate(told) if isinstance(each, HandOffOutcome)]
     assert len(winners) == 1
     winner = AGENTS[winners[0]].username
     after = stored(store)

@@ -19,11 +19,11 @@ from conversations.handoff import (
     settle,
     unseal_intent,
 )
-from conversations.handoff.packets import read_raw
 from conversations.handoff.processing import reason_digest
 from conversations.handoff.protocol import announce_resend, close, event_key, lookup
+from conversations.handoff.writes import read_raw
 from tests import faults
-from tests.store.conversations.handoff.test_settling import left_open
+from tests.store.conversations.handoff.test_resolution import left_open
 from tests.support.conversations.handoff.kit import (
     ADMIN,
     ANA,
@@ -160,14 +160,14 @@ def test_closing_answers_whether_it_was_this_result_that_was_written(store):
 def test_a_close_for_the_only_packet_is_refused_once_another_was_announced(store):
     recorded = closing(store)
     assert announce_resend(recorded, clock.now()) is not None
-    assert close(recorded, "failed: x", clock.now(), only_packet=True) is False
+    assert close(recorded, "failed: x", clock.now(), only_write=True) is False
     assert list(results(store).values()) == ["pending"]
     assert close(recorded, Result.SUCCESS, clock.now()) is True
 
 
 def test_a_close_for_the_only_packet_is_written_where_it_is_the_only_one(store):
     recorded = closing(store)
-    assert close(recorded, "failed: x", clock.now(), only_packet=True) is True
+    assert close(recorded, "failed: x", clock.now(), only_write=True) is True
     assert list(results(store).values()) == ["failed: x"]
 
 

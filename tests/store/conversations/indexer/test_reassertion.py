@@ -6,7 +6,7 @@ import pytest
 
 from console import clock
 from conversations.handoff import perform, settle
-from conversations.handoff.settling import trail_links
+from conversations.handoff.resolution import trail_links
 from conversations.indexer import handling
 from conversations.indexer.reassertion import WINDOW, reassertion_id
 from tests import faults

@@ -5,7 +5,7 @@ import io
 import pytest
 from django.core.management import call_command
 
-from console import clock, remembering
+from console import caching, clock
 from console.permissions import ALL, Role, Scope, Staff
 from conversations import companies, indexer
 from conversations.companies import companies_for, register
@@ -106,18 +106,18 @@ def test_a_company_is_written_once_however_many_records_tell_of_it(store):
 
 def test_a_new_name_is_followed_and_an_old_conversation_does_not_bring_the_old_one_back(store):
     handle_item(store_form(of_new_company(created_at=T1)))
-    remembering.forget_everything()
+    caching.forget_everything()
     handle_item(store_form(of_new_company(created_at=T3, company_name="Brightwater Group")))
     assert registered(store) == {NEW: "Brightwater Group"}
     assert [each.name for each in companies_for(EVERYTHING)] == ["Brightwater Group"]
-    remembering.forget_everything()
+    caching.forget_everything()
     handle_item(store_form(of_new_company(created_at=T2, updated_at=clock.to_iso(clock.now()))))
     assert registered(store) == {NEW: "Brightwater Group"}
 
 
 def test_a_time_in_the_future_does_not_fix_a_name_for_ever(store):
     handle_item(store_form(of_new_company(created_at="9999-12-31T00:00:00Z", company_name="From nowhere")))
-    remembering.forget_everything()
+    caching.forget_everything()
     handle_item(store_form(of_new_company(created_at=clock.to_iso(clock.now()))))
     assert registered(store) == {NEW: "Brightwater Clinics"}
 

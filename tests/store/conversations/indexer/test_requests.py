@@ -9,9 +9,9 @@ from console.trail.actions import Action
 from conversations.handoff import HandOffAction, perform
 from conversations.handoff.intents import Intent
 from conversations.handoff.reconciliation import settle
-from conversations.handoff.settling import trail_links
+from conversations.handoff.resolution import trail_links
 from conversations.indexer.handling import handle
-from conversations.indexer.streams.records import Change
+from conversations.indexer.streams.records import StreamChange
 from tests import faults
 from tests.dynamodb import to_dynamodb
 from tests.support.conversations.handoff.kit import (
@@ -284,6 +284,6 @@ def test_an_image_without_our_attributes_asks_too(store):
     old, new = conversation(), conversation(hand_off_to_human="true", updated_at=T1)
     from console import clock
 
-    handle(Change("1", to_dynamodb(old), to_dynamodb(new), clock.now()))
+    handle(StreamChange("1", to_dynamodb(old), to_dynamodb(new), clock.now()))
     assert times(store) == [T1]
     assert results is not None

@@ -160,5 +160,5 @@ def test_a_sweep_reads_all_pages_and_writes_only_our_attributes(store, monkeypat
 def test_marks_are_read_as_pages_read_them():
     item = to_dynamodb(conversation(**held_by("ana", hand_off_to_human="TRUE ")))
     marks = marks_of(item)
-    assert (marks.flag, marks.agent, marks.stamp, marks.wanted) == (True, "ana", "before", True)
+    assert (marks.flag, marks.agent, marks.last_action, marks.wanted) == (True, "ana", "before", True)
     assert clock.parse_instant(marks.requested_at) + timedelta(hours=1) > clock.parse_instant(UPDATED)

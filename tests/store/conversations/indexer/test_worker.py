@@ -73,7 +73,7 @@ def test_it_sweeps_first_and_then_follows(store, ticking):
     rounds(one, ticking)
     assert indexed(store) == oracle() == {"waiting": {CONVERSATION}, "held": set()}
     assert T3 in times(store)
-    assert one.tally[Did.FAILED] == 0
+    assert one.counts[Did.FAILED] == 0
 
 
 def test_a_second_worker_stands_by_and_takes_over_when_the_first_dies(store, ticking):
@@ -183,7 +183,7 @@ def test_a_store_that_does_not_answer_is_waited_for(store, ticking):
         rounds(one, ticking)
     assert times(store) == [T1]
     assert indexed(store)["waiting"] == {CONVERSATION}
-    assert one.tally[Did.FAILED] == 0
+    assert one.counts[Did.FAILED] == 0
     assert max(ticking.waits) > one.interval
 
 
@@ -218,7 +218,7 @@ def test_one_bad_record_does_not_stop_the_others(store, ticking, monkeypatch, ca
     # At once: nothing of it is worth a second try.
     rounds(one, ticking, 3)
     assert times(store) == [T1]
-    assert one.tally[Did.FAILED] == 1
+    assert one.counts[Did.FAILED] == 1
     assert "7700" not in caplog.text
 
 
@@ -339,7 +339,7 @@ def test_children_are_read_after_their_parents(monkeypatch):
 
 def test_health_before_the_first_run(store):
     assert read_health() == IndexerHealth()
-    assert "never run" in read_health().in_words(clock.now())
+    assert "never run" in read_health().describe(clock.now())
 
 
 def test_health_tells_how_it_goes(store, ticking):
@@ -351,11 +351,11 @@ def test_health_tells_how_it_goes(store, ticking):
     assert (health.ran, health.backfilled, health.is_stale, health.mode) == (True, True, False, "stream")
     assert health.lag_seconds == 0
     assert health.is_reliable
-    assert health.in_words(ticking.now()) == "The queue's indexer is up to date."
+    assert health.describe(ticking.now()) == "The queue's indexer is up to date."
     late = read_health(ticking.now() + timedelta(seconds=61))
     assert late.is_stale
     assert not late.is_reliable
-    assert "No sign of the queue's indexer for" in late.in_words(ticking.now() + timedelta(minutes=5))
+    assert "No sign of the queue's indexer for" in late.describe(ticking.now() + timedelta(minutes=5))
 
 
 def test_health_costs_one_read(store):

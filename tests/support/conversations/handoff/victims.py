@@ -32,7 +32,7 @@ def do(job: dict) -> None:
     elif isinstance(job["job"], dict):
         admin = Staff(job["username"], job["username"], Role.ADMIN, Scope(everything=True))
         tenant_id, reference, seen = job["job"]["clear"]
-        with suppress(services.Gone):
+        with suppress(services.ConversationGone):
             services.clear(services.load_to_clear(tenant_id, reference, admin), seen, admin)
     else:
         staff = Staff(job["username"], job["username"], Role.AGENT, Scope(everything=True))

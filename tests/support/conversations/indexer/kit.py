@@ -6,7 +6,7 @@ from console import clock
 from console.schema.tables import table_name
 from console.trail.actions import Action
 from conversations.indexer.handling import handle
-from conversations.indexer.streams.records import Change, change_of
+from conversations.indexer.streams.records import StreamChange, change_of
 from conversations.indexer.streams.shards import Shards, stream_of_table
 from conversations.indexer.sweep import Sweep
 from conversations.queue import filtered as queue
@@ -52,7 +52,7 @@ class Stream:
         self._read()
         return list(self._found)
 
-    def changes(self) -> list[Change]:
+    def changes(self) -> list[StreamChange]:
         return [change_of(each) for each in self.records()]
 
     def handle_all(self) -> None:

@@ -12,26 +12,26 @@ from console.forms import KeyField, by_look
 from console.permissions import Permission, Staff
 from console.redaction import redact
 from console.schema.tables import KeyAttribute, TableSpec, table_name
-from console.search.meanings import Kind
+from console.search.meanings import MeaningKind
 from console.store.connection import call
 from console.store.keys import fits
 from console.store.models import ForeignModel, TableMeta
-from console.store.paging import Source, read_page
+from console.store.paging import PageSource, read_page
 from console.trail.actions import Action as Did
 from conversations.content import blocks_of
 from conversations.records import Extra, Message, Picture, Speaker
-from conversations.stores.adapter import Action, Adapter, Asked, Lookup, NothingToDo, Subject
+from conversations.stores.adapter import Adapter, ListParameters, NothingToDo, RecordActionHandler, StoreLookup, Subject
 from conversations.stores.records import (
+    ActionResult,
     Cell,
-    Done,
-    Link,
+    Confirmation,
     Listing,
-    Offer,
-    Place,
-    Question,
+    RecordAction,
+    RecordLink,
     RecordPage,
-    Row,
-    Start,
+    RecordPlace,
+    RecordRow,
+    StoreStart,
     Talk,
     a_list,
     a_record,
@@ -55,7 +55,7 @@ class Note(ForeignModel):
     ttl = NumberAttribute(null=True)
 
 
-class ByCompany(Lookup):
+class ByCompany(StoreLookup):
     """The notes of a company."""
 
     look = "company"
@@ -63,7 +63,7 @@ class ByCompany(Lookup):
     found = "Notes of the company"
     company = KeyField(label="Company id")
 
-    def find(self, staff: Staff) -> Place:
+    def find(self, staff: Staff) -> RecordPlace:
         """The list of the company."""
         company = self.cleaned_data["company"]
         if not staff.scope.covers_company(company):
@@ -71,30 +71,30 @@ class ByCompany(Lookup):
         return a_list(company)
 
 
-class Strike(Action):
+class Strike(RecordActionHandler):
     """Removes what a note says."""
 
     permission = Permission.CHAT_END
 
-    def ask(self, parts: tuple[str, ...], staff: Staff, data: QueryDict | None) -> Question:
+    def ask(self, parts: tuple[str, ...], staff: Staff, data: QueryDict | None) -> Confirmation:
         """One line, and no field."""
-        note = NOTES.load(parts, staff, Asked())
+        note = NOTES.load(parts, staff, ListParameters())
         if note.plain("noted_text") is None:
             raise NothingToDo("It is struck already.", a_record(*parts))
-        return Question(
+        return Confirmation(
             "Strike this note?", forms.Form(data), "Strike", a_record(*parts), seen=note.noted_text, danger=True
         )
 
-    def do(self, parts: tuple[str, ...], staff: Staff, form: forms.Form, seen: str) -> Done:
+    def do(self, parts: tuple[str, ...], staff: Staff, form: forms.Form, seen: str) -> ActionResult:
         """One conditional update."""
-        note = NOTES.load(parts, staff, Asked())
+        note = NOTES.load(parts, staff, ListParameters())
         carry_out(
             NOTES.subject(note),
             Did.CHAT_ENDED,
             staff,
             lambda: note.update(actions=[Note.noted_text.remove()], condition=Note.noted_text == seen),
         )
-        return Done("It is struck.", a_record(*parts))
+        return ActionResult("It is struck.", a_record(*parts))
 
 
 class Notes(Adapter):
@@ -103,11 +103,13 @@ class Notes(Adapter):
     name, title, about, tables = "notes", "Notes", "What colleagues wrote on customers", ("NOTES",)
     lookups = by_look(ByCompany)
     actions = {"strike": Strike()}
-    found_by = {Kind.COMPANY: (("company", "company"),)}
+    found_by = {MeaningKind.COMPANY: (("company", "company"),)}
 
-    def start(self, staff: Staff) -> Start:
+    def start(self, staff: Staff) -> StoreStart:
         """The companies in scope."""
-        return Start(tuple(Link(each, a_list(each)) for each in sorted(staff.scope.company_ids)), "Companies")
+        return StoreStart(
+            tuple(RecordLink(each, a_list(each)) for each in sorted(staff.scope.company_ids)), "Companies"
+        )
 
     def is_in_use(self, owner_id: str) -> bool:
         """Whether there are notes on customers of a company of that id."""
@@ -115,18 +117,20 @@ class Notes(Adapter):
         query = {"KeyConditionExpression": "noted_for = :company", "ExpressionAttributeValues": key, "Limit": 1}
         return bool(call("Query", TableName=table_name("NOTES"), **query)["Items"])
 
-    def listing(self, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Listing:
+    def listing(self, parts: tuple[str, ...], staff: Staff, parameters: ListParameters) -> Listing:
         """A company's notes."""
         [company] = self._within(parts, 1, staff)
-        source = Source(Note, company, ("noted_text",))
-        page = read_page(source, staff.username, asked.cursor)
+        source = PageSource(Note, company, ("noted_text",))
+        page = read_page(source, staff.username, parameters.cursor)
         rows = tuple(
-            Row(redact(each.note_id), a_record(company, each.note_id), (Cell(redact(str(each.plain("noted_text")))),))
+            RecordRow(
+                redact(each.note_id), a_record(company, each.note_id), (Cell(redact(str(each.plain("noted_text")))),)
+            )
             for each in page.items
         )
         return Listing("Notes", ("Note", "Text"), rows, next=page.next, back=page.back)
 
-    def load(self, parts: tuple[str, ...], staff: Staff, asked: Asked) -> Note:
+    def load(self, parts: tuple[str, ...], staff: Staff, parameters: ListParameters) -> Note:
         """One note."""
         company, note = self._within(parts, 2, staff)
         key = {"noted_for": {"S": company}, "note_id": {"S": note}}
@@ -139,7 +143,7 @@ class Notes(Adapter):
         """Its own trail."""
         return Subject(f"CHAT#{loaded.noted_for}#{loaded.note_id}", loaded.noted_for)
 
-    def page(self, loaded: Note, staff: Staff, asked: Asked, *, raw: bool) -> RecordPage:
+    def page(self, loaded: Note, staff: Staff, parameters: ListParameters, *, raw: bool) -> RecordPage:
         """What it says, as one message."""
         blocks, flaws = blocks_of({"text": loaded.plain("noted_text")}, raw=raw)
         said = Message(0, "only", Speaker.HUMAN, "Colleague", None, blocks, drift=flaws, extra=Extra(note="a note"))
@@ -148,8 +152,8 @@ class Notes(Adapter):
             redact(loaded.note_id),
             facts=(Fact("Company", loaded.noted_for),),
             talk=Talk((said,)),
-            picture=Picture("p", uri, "images.example", "a picture", asked.show == "p") if uri else None,
-            offers=(Offer("strike", "Strike"),),
+            picture=Picture("p", uri, "images.example", "a picture", parameters.show == "p") if uri else None,
+            actions=(RecordAction("strike", "Strike"),),
         )
 
     def _within(self, parts: tuple[str, ...], count: int, staff: Staff) -> tuple[str, ...]:

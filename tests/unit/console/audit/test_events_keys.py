@@ -59,7 +59,7 @@ ACTION = "a1" * 16
 def test_every_format_is_taken_apart_and_said(key, parts, words):
     decoded = decode(key)
     assert [(part.label, part.shown) for part in decoded.parts] == parts
-    assert (decoded.in_words, decoded.complete, decoded.certain) == (words, True, True)
+    assert (decoded.description, decoded.complete, decoded.certain) == (words, True, True)
     assert decoded.shown == ":".join((decoded.format.namespace, *(shown for _, shown in parts)))
     assert decoded.in_brief == re.sub(r" (?:of|for) conversation \S+", "", words)
 
@@ -109,7 +109,7 @@ def test_a_conversation_that_the_key_does_not_have_decides_nothing():
 @pytest.mark.parametrize("key", ["", ":", "evt", "evt:rp", "evt:zd:c1:m1", "act:rp_tags:c1:x:m1", "EVT:RP:c1:m1", "c1"])
 def test_what_is_of_no_known_kind_is_said_to_be_unknown(key):
     decoded = decode(key)
-    assert (decoded.format, decoded.in_words, decoded.parts, decoded.conversation) == (None, UNKNOWN, (), "")
+    assert (decoded.format, decoded.description, decoded.parts, decoded.conversation) == (None, UNKNOWN, (), "")
     assert decoded.shown == key
 
 
@@ -126,7 +126,7 @@ def test_a_key_that_lacks_a_part_says_so(key, parts):
     decoded = decode(key)
     assert [(part.label, part.shown) for part in decoded.parts] == parts
     assert not decoded.complete
-    assert "not as the schema writes it" in decoded.in_words
+    assert "not as the schema writes it" in decoded.description
     assert decoded.shown == key
 
 
@@ -139,7 +139,7 @@ def test_events_stay_different_where_nothing_is_left_of_the_message_s_id(pattern
     shown = shown_key(key)
     assert re.fullmatch(re.escape(pattern.format("***-")) + "[a-p]{16}", shown)
     assert redact(shown) == shown == shown_key(key) != shown_key(of_other)
-    assert decode(key).parts[-1].shown in decode(key).in_words
+    assert decode(key).parts[-1].shown in decode(key).description
     # What stands there already, and what is still to be told apart, stays.
     assert shown_key(pattern.format("***")) == pattern.format("***")
     assert shown_key(pattern.format("m1 447700900123")) == pattern.format("m1 ***-***-0123")
@@ -167,7 +167,7 @@ def test_any_key_is_taken_apart_into_what_it_was_made_of(key, conversation):
     if decoded.format:
         assert ":".join((decoded.format.namespace, *(part.text for part in decoded.parts))) == key
         assert len(decoded.parts) <= len(decoded.format.labels)
-    assert decoded.in_words
+    assert decoded.description
     assert decoded.in_brief
     decoded.shown.encode()
 
@@ -176,7 +176,7 @@ def test_any_key_is_taken_apart_into_what_it_was_made_of(key, conversation):
 def test_no_phone_number_survives_in_what_is_shown(namespace, parts):
     decoded = decode(":".join((namespace, *parts)))
     everything = (
-        decoded.in_words,
+        decoded.description,
         decoded.in_brief,
         decoded.shown,
         repr(decoded),

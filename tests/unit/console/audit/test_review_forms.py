@@ -9,7 +9,7 @@ from django.http import QueryDict
 from console.audit.events.keys import FORMATS
 from console.audit.review.filters import BEGINNING, HAND_OFF, MIDDLEWARE, NOBODY, Review, action_groups
 from console.audit.review.forms import CONVERSATION, KEY, About, AboutForm, group_slugs, review_of
-from console.audit.review.words import filters_in_words
+from console.audit.review.words import describe_filters
 from console.errors import BadReference
 from console.permissions import Role, Scope, Staff
 from console.refs import seal, seal_data
@@ -77,7 +77,7 @@ def test_any_type_can_be_looked_for_by_its_name(query):
     assert form["other"].value().replace(",", "") == "crm_sync Own.word:2"
     assert again == "action=route&action=crm_sync&action=Own.word%3A2"
     assert read(again)[1] == review
-    assert filters_in_words(form, review) == ("Action types: route, crm_sync, Own.word:2",)
+    assert describe_filters(form, review) == ("Action types: route, crm_sync, Own.word:2",)
 
 
 def test_types_typed_twice_or_offered_count_once():

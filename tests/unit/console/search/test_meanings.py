@@ -4,17 +4,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.search.meanings import _CHANNEL_TYPES, MAX_LENGTH, Kind, is_national, named_so, recognise
+from console.search.meanings import _CHANNEL_TYPES, MAX_LENGTH, MeaningKind, is_national, named_so, recognise
 from console.search.service import taken_for
 from tenants.channel_types import TYPES
 
 USER = "3f" * 32
-PHONE = [Kind.PHONE, Kind.CHANNEL_ID]
-EMAIL = [Kind.EMAIL, Kind.CHANNEL_ID]
-KEY = [Kind.CONVERSATION, Kind.THREAD]
-WORD = [Kind.STAFF, Kind.TENANT, Kind.COMPANY, Kind.USER, Kind.CHANNEL_ID, Kind.NAME]
-CASED = [Kind.TENANT, Kind.TENANT, Kind.COMPANY, Kind.USER, Kind.CHANNEL_ID, Kind.NAME]
-NOTHING: list[Kind] = []
+PHONE = [MeaningKind.PHONE, MeaningKind.CHANNEL_ID]
+EMAIL = [MeaningKind.EMAIL, MeaningKind.CHANNEL_ID]
+KEY = [MeaningKind.CONVERSATION, MeaningKind.THREAD]
+WORD = [
+    MeaningKind.STAFF,
+    MeaningKind.TENANT,
+    MeaningKind.COMPANY,
+    MeaningKind.USER,
+    MeaningKind.CHANNEL_ID,
+    MeaningKind.NAME,
+]
+CASED = [
+    MeaningKind.TENANT,
+    MeaningKind.TENANT,
+    MeaningKind.COMPANY,
+    MeaningKind.USER,
+    MeaningKind.CHANNEL_ID,
+    MeaningKind.NAME,
+]
+NOTHING: list[MeaningKind] = []
 
 TABLE = [
     # phone numbers, as people and services spell them
@@ -47,51 +61,57 @@ TABLE = [
     ("org123#user456#thread789", KEY),
     ("ci-1#pi-2#req-3#ana@example.com", KEY),
     # chatbots
-    (USER, [Kind.DIGEST]),
-    (USER.upper(), [Kind.DIGEST]),
-    (f"{USER}:1700000000", [Kind.SESSION]),
-    (f"{USER}:1700000000.25", [Kind.SESSION]),
+    (USER, [MeaningKind.DIGEST]),
+    (USER.upper(), [MeaningKind.DIGEST]),
+    (f"{USER}:1700000000", [MeaningKind.SESSION]),
+    (f"{USER}:1700000000.25", [MeaningKind.SESSION]),
     # idempotency keys
-    ("evt:rp:ci#pi#req#447700900123:wamid.X", [Kind.EVENT]),
-    ("act:rp_reply:conv-1:msg-9", [Kind.EVENT]),
-    ("act:shopify_lookup:conv-1:#1042", [Kind.EVENT]),
-    ("act:hand_off:ci#pi#req:abc", [Kind.EVENT]),
+    ("evt:rp:ci#pi#req#447700900123:wamid.X", [MeaningKind.EVENT]),
+    ("act:rp_reply:conv-1:msg-9", [MeaningKind.EVENT]),
+    ("act:shopify_lookup:conv-1:#1042", [MeaningKind.EVENT]),
+    ("act:hand_off:ci#pi#req:abc", [MeaningKind.EVENT]),
     # messages
-    ("MSG#msg_abc123", [Kind.MESSAGE]),
-    ("LLM#7f3a", [Kind.MESSAGE]),
-    ("msg_abc123", [Kind.MESSAGE]),
-    ("wamid.HBgMNDQ3NzAw", [Kind.MESSAGE]),
+    ("MSG#msg_abc123", [MeaningKind.MESSAGE]),
+    ("LLM#7f3a", [MeaningKind.MESSAGE]),
+    ("msg_abc123", [MeaningKind.MESSAGE]),
+    ("wamid.HBgMNDQ3NzAw", [MeaningKind.MESSAGE]),
     # channels
-    ("CHANNEL#teams#2f6f0c2e", [Kind.CHANNEL]),
-    ("slack:T024BE7LD", [Kind.CHANNEL]),
-    ("teams#my-bot", [Kind.CHANNEL]),
-    ("telegram: acme_bot", [Kind.CHANNEL]),
-    ("email:help@example.com", [Kind.CHANNEL]),
-    ("CHANNEL#web_widget#x1", [Kind.CHANNEL]),
-    ("T024BE7LD", [Kind.CHANNEL_ID, Kind.TENANT, Kind.COMPANY, Kind.USER, Kind.NAME]),
-    ("@acme_support_bot", [Kind.CHANNEL_ID]),
-    ("2f6f0c2e-8a1b-4c59-9a52-0d2a4c1f7b11", [Kind.CHANNEL_ID, Kind.REQUEST, Kind.TENANT, Kind.COMPANY, Kind.USER]),
+    ("CHANNEL#teams#2f6f0c2e", [MeaningKind.CHANNEL]),
+    ("slack:T024BE7LD", [MeaningKind.CHANNEL]),
+    ("teams#my-bot", [MeaningKind.CHANNEL]),
+    ("telegram: acme_bot", [MeaningKind.CHANNEL]),
+    ("email:help@example.com", [MeaningKind.CHANNEL]),
+    ("CHANNEL#web_widget#x1", [MeaningKind.CHANNEL]),
+    (
+        "T024BE7LD",
+        [MeaningKind.CHANNEL_ID, MeaningKind.TENANT, MeaningKind.COMPANY, MeaningKind.USER, MeaningKind.NAME],
+    ),
+    ("@acme_support_bot", [MeaningKind.CHANNEL_ID]),
+    (
+        "2f6f0c2e-8a1b-4c59-9a52-0d2a4c1f7b11",
+        [MeaningKind.CHANNEL_ID, MeaningKind.REQUEST, MeaningKind.TENANT, MeaningKind.COMPANY, MeaningKind.USER],
+    ),
     # keys of the stores with one part
-    ("TENANT#outlocks", [Kind.TENANT]),
-    ("STAFF#ada.admin", [Kind.STAFF]),
-    ("COMPANY#ci-cuc-001", [Kind.COMPANY]),
-    ("USER#u-1", [Kind.USER]),
+    ("TENANT#outlocks", [MeaningKind.TENANT]),
+    ("STAFF#ada.admin", [MeaningKind.STAFF]),
+    ("COMPANY#ci-cuc-001", [MeaningKind.COMPANY]),
+    ("USER#u-1", [MeaningKind.USER]),
     # words: only the stores can tell
     ("outlocks", WORD),
     ("lumen-dental", WORD),
     ("ci-cuc-001", WORD),
     ("ada.admin", WORD),
     ("Acme", CASED),
-    ("amira haddad", [Kind.STAFF, Kind.NAME]),
-    ("Amira Haddad", [Kind.STAFF, Kind.NAME]),
+    ("amira haddad", [MeaningKind.STAFF, MeaningKind.NAME]),
+    ("Amira Haddad", [MeaningKind.STAFF, MeaningKind.NAME]),
     ("u_5", WORD),
     ("12345", WORD[:-1]),
     # ids that are in no index, and names
-    ("req-68b0cbf0", [Kind.REQUEST, *WORD]),
-    ("thread_abc123xyz", [Kind.THREAD_ID, *WORD]),
-    ("thr-cuc-0770", [Kind.THREAD_ID, *WORD]),
-    ("Bluebird Books & Co. (UK)", [Kind.NAME]),
-    ("Café Zürich", [Kind.NAME]),
+    ("req-68b0cbf0", [MeaningKind.REQUEST, *WORD]),
+    ("thread_abc123xyz", [MeaningKind.THREAD_ID, *WORD]),
+    ("thr-cuc-0770", [MeaningKind.THREAD_ID, *WORD]),
+    ("Bluebird Books & Co. (UK)", [MeaningKind.NAME]),
+    ("Café Zürich", [MeaningKind.NAME]),
     # nothing that is an identifier
     ("", NOTHING),
     ("   ", NOTHING),
@@ -110,7 +130,7 @@ def test_what_is_typed_is_taken_for(typed, kinds):
 
 def test_the_table_has_every_kind_and_sixty_inputs():
     assert len(TABLE) >= 60
-    assert {kind for _, kinds in TABLE for kind in kinds} == set(Kind)
+    assert {kind for _, kinds in TABLE for kind in kinds} == set(MeaningKind)
 
 
 @pytest.mark.parametrize(

@@ -56,10 +56,10 @@ def begun(store):
 
 
 def test_it_is_offered_on_a_running_session_to_who_may(store, begun):
-    [offer] = opened(begun).offers
+    [offer] = opened(begun).actions
     assert (offer.action, offer.danger) == ("end", True)
     for who in (AUDITOR, AGENT):
-        assert opened(begun, who).offers == ()
+        assert opened(begun, who).actions == ()
 
 
 def test_without_a_trail_it_is_not_offered_nor_done(bare_store):
@@ -69,7 +69,7 @@ def test_without_a_trail_it_is_not_offered_nor_done(bare_store):
     with pytest.raises(NoTrail, match="nothing was changed"):
         end(moment)
     assert "TimestampFinished" not in bare_store.get("SESSIONS", **key(moment))
-    assert opened(moment).offers == ()
+    assert opened(moment).actions == ()
 
 
 def test_the_question_says_what_it_is_about_and_what_it_does(begun):

@@ -14,12 +14,12 @@ from console.store import presence
 from console.store.models import ForeignModel
 from conversations.records import Picture, Speaker
 from conversations.stores import services
-from conversations.stores.adapter import Asked
+from conversations.stores.adapter import ListParameters
 from conversations.stores.chats.keys import anchor_of, position_at, reference_of
 from conversations.stores.chats.messages import EXPIRED, NOT_KEPT, NOT_READ, text_name
 from conversations.stores.chats.models import ChatEvent, ChatText
 from conversations.stores.chats.queries import WINDOW, Part, Spot
-from conversations.stores.chats.tolerance import Read
+from conversations.stores.chats.tolerance import Attempted
 from conversations.stores.chats.window import joined
 from tests import faults
 from tests.dynamodb import to_dynamodb
@@ -110,7 +110,7 @@ def test_an_expired_session_is_rebuilt_from_its_chats_without_texts(store):
     store.put("SESSIONS", session(BEGUN, SessionTTL=BEGUN + 10_800))
     store.put("CHAT_MESSAGES", text(BEGUN, BEGUN + 1, "secret", SessionTTL=f"{BEGUN + 10_800}"))
     page = opened(BEGUN)
-    assert (page.state.text, page.config, page.offers) == ("expired", None, ())
+    assert (page.state.text, page.config, page.actions) == ("expired", None, ())
     assert [(each.blocks, each.extra.note) for each in messages(page)] == [((), EXPIRED)] * 2
     assert "secret" not in repr(page)
     assert fact(page, "Started").at.timestamp() == BEGUN
@@ -235,7 +235,7 @@ def test_a_finished_session_says_when(store):
     begun, finished = ago(hours=1), ago(minutes=30)
     store.put("SESSIONS", session(begun, TimestampFinished=finished))
     page = opened(begun)
-    assert (page.state.text, page.offers) == ("finished", ())
+    assert (page.state.text, page.actions) == ("finished", ())
     assert fact(page, "Finished").at.timestamp() == finished
     assert fact(page, "Expires").relative == "in"
 
@@ -310,12 +310,12 @@ KEYS = st.lists(st.integers(1, 300), max_size=40, unique=True)
 def test_windows_of_two_tables_lose_nothing_and_show_nothing_twice(events, texts, read, forward):
     """Whatever either table holds, and however little DynamoDB gives out at once."""
 
-    def part(model: type[ForeignModel], keys: list[int], after: int) -> Read:
+    def part(model: type[ForeignModel], keys: list[int], after: int) -> Attempted:
         order = sorted(keys, reverse=not forward)
         rest = [key for key in order if (key > after if forward else key < after)]
         made = [{"SessionId": "s", "TimestampCreated": key} for key in rest[:read]]
         items = tuple(model.from_raw_data(to_dynamodb(each)) for each in made)
-        return Read(Part(items, {"more": {}} if len(rest) > read else None))
+        return Attempted(Part(items, {"more": {}} if len(rest) > read else None))
 
     found, at = [], 0 if forward else 1000
     for _ in range(200):
@@ -392,7 +392,7 @@ def test_one_failing_table_is_one_notice_and_the_rest_is_shown(running, table, n
     assert len(page.notices) == 1
     assert messages(page)
     if table == "SESSIONS":
-        assert (page.state.text, page.offers) == ("not known", ())
+        assert (page.state.text, page.actions) == ("not known", ())
     if table == "CHAT_MESSAGES":
         assert {each.extra.note for each in messages(page)} == {NOT_READ}
     if table == "CHATS":
@@ -465,15 +465,15 @@ def test_parts_that_name_no_record_are_not_found(store, parts):
 
 
 def test_the_trail_is_that_of_the_chat_and_of_no_company(running):
-    subject = CHATS.subject(CHATS.load(("session", USER, session_id(running)), ADMIN, Asked()))
+    subject = CHATS.subject(CHATS.load(("session", USER, session_id(running)), ADMIN, ListParameters()))
     assert (subject.trail, subject.company_id) == (f"CHAT#{session_id(running)}", "")
-    subject = CHATS.subject(CHATS.load(("image", IMAGE), ADMIN, Asked()))
+    subject = CHATS.subject(CHATS.load(("image", IMAGE), ADMIN, ListParameters()))
     assert (subject.trail, subject.company_id) == (f"CHAT#image {IMAGE}", "")
 
 
 def test_opening_one_is_on_record_before_it_is_shown(store, running):
     parts = ("session", USER, session_id(running))
-    opened_by = [services.open_record(CHATS, parts, who, Asked()) for who in (ADMIN, AUDITOR, AUDITOR)]
+    opened_by = [services.open_record(CHATS, parts, who, ListParameters()) for who in (ADMIN, AUDITOR, AUDITOR)]
     assert [each.is_raw for each in opened_by] == [True, False, False]
     assert said(opened_by[1].page)[0] == "I am ***-***-0123"
     assert [(each["conversation_id"], each["action_type"], each["actor"]) for each in store.all("AUDIT")] == [

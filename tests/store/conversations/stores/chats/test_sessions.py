@@ -15,8 +15,8 @@ from console.store.paging import PAGE_SIZE
 from conversations.stores.chats import queries
 from conversations.stores.chats.models import Session
 from conversations.stores.chats.queries import Part
-from conversations.stores.chats.sessions import Looked, Start, digest, merged, newest_first
-from conversations.stores.chats.tolerance import Read
+from conversations.stores.chats.sessions import SessionsLooked, SessionStart, digest, merged, newest_first
+from conversations.stores.chats.tolerance import Attempted
 from tests import faults
 from tests.dynamodb import to_dynamodb
 from tests.support.conversations.stores.chats.kit import (
@@ -125,7 +125,7 @@ def test_the_joined_order_is_by_instant_whatever_the_spelling(drawn):
         for number, (at, is_alive) in enumerate(drawn)
         if not is_alive
     }
-    joined = merged(Read(Part(tuple(alive))), Looked(spans), Start())
+    joined = merged(Attempted(Part(tuple(alive))), SessionsLooked(spans), SessionStart())
     instants = [each.begun for each in joined]
     known = [each for each in instants if each]
     assert known == sorted(known, reverse=True)

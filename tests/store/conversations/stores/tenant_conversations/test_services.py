@@ -160,9 +160,9 @@ def test_what_is_gone_is_said_to_be_gone(store):
     store.put("TENANT_CONVERSATIONS", item())
     found, seen = to_clear()
     remove = lambda: store.delete("TENANT_CONVERSATIONS", **KEY)  # noqa: E731
-    with faults.before("TransactWriteItems", remove), pytest.raises(services.Gone):
+    with faults.before("TransactWriteItems", remove), pytest.raises(services.ConversationGone):
         services.clear(found, seen, ADMIN)
-    with pytest.raises(services.Gone):
+    with pytest.raises(services.ConversationGone):
         services.load_to_clear(TENANT, REF, ADMIN)
     assert not trail(store)
 
@@ -172,7 +172,7 @@ def test_an_answer_that_was_lost_makes_no_second_entry(store):
     found, seen = to_clear()
     with faults.fail_after("TransactWriteItems"), pytest.raises(StoreUnavailable):
         services.clear(found, seen, ADMIN)
-    with pytest.raises(services.Gone):
+    with pytest.raises(services.ConversationGone):
         services.load_to_clear(TENANT, REF, ADMIN)
     assert len(trail(store)) == 1
 

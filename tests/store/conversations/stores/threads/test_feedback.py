@@ -10,7 +10,7 @@ from console.errors import Conflict, Forbidden, NotFound, StoreUnavailable, Thro
 from console.permissions import Role
 from console.trail.actions import Action
 from console.trail.recording import NoTrail
-from conversations.stores.adapter import Asked
+from conversations.stores.adapter import ListParameters
 from conversations.stores.records import a_record
 from conversations.stores.threads.adapter import Threads
 from conversations.stores.threads.cursors import anchor_of
@@ -201,7 +201,7 @@ def test_only_who_may_write_feedback_is_offered_it_and_gets_it(store):
     store.put("THREADS", msg("m1", ago(minutes=1)))
 
     def acts(reader):
-        talk = adapter.page(adapter.load(PARTS, reader, Asked()), reader, Asked(), raw=False).talk
+        talk = adapter.page(adapter.load(PARTS, reader, ListParameters()), reader, ListParameters(), raw=False).talk
         return [each.extra.act for each in talk.items if each.is_message]
 
     assert acts(ADMIN) == [("feedback", parts_of(item)), None]
@@ -241,7 +241,7 @@ def test_it_is_not_offered_where_nothing_can_be_changed(bare_store):
     with pytest.raises(NoTrail, match="nothing was changed"):
         change(item, "up")
     assert "verso" not in stored(bare_store, item)
-    talk = adapter.page(adapter.load(PARTS, ADMIN, Asked()), ADMIN, Asked(), raw=False).talk
+    talk = adapter.page(adapter.load(PARTS, ADMIN, ListParameters()), ADMIN, ListParameters(), raw=False).talk
     assert [each.extra.act for each in talk.items if each.is_message] == [None]
 
 

@@ -9,7 +9,7 @@ from console import clock
 from console.errors import Forbidden, NotFound, StoreUnavailable, Throttled
 from console.permissions import Role
 from conversations import companies
-from conversations.stores.adapter import Asked
+from conversations.stores.adapter import ListParameters
 from conversations.stores.records import a_list, a_record
 from conversations.stores.threads.adapter import Threads
 from tests import faults
@@ -31,11 +31,11 @@ ORG_INDEX, TIME_INDEX = "org-id-updated-at-index", "PK-SKTimestampThread-index-v
 
 
 def org(reader=ADMIN, cursor="", **data):
-    return adapter.listing(("org", ORG), reader, Asked(cursor=cursor, data=query(**data)))
+    return adapter.listing(("org", ORG), reader, ListParameters(cursor=cursor, data=query(**data)))
 
 
 def user(reader=ADMIN, cursor="", tenant=TENANT, **data):
-    return adapter.listing(("user", ORG, tenant, USER), reader, Asked(cursor=cursor, data=query(**data)))
+    return adapter.listing(("user", ORG, tenant, USER), reader, ListParameters(cursor=cursor, data=query(**data)))
 
 
 def query(**data) -> QueryDict:
@@ -122,7 +122,7 @@ def test_without_the_organisations_index_the_list_says_so_in_one_line(store):
     refused, described = without(store, ORG_INDEX)
     with refused, described:
         for parts in (("org", ORG), ("triage", ORG)):
-            listing = adapter.listing(parts, ADMIN, Asked())
+            listing = adapter.listing(parts, ADMIN, ListParameters())
             assert not listing.rows
             [notice] = listing.notices
             assert ORG_INDEX in notice
@@ -197,13 +197,13 @@ def test_lists_are_within_scope_and_role(store):
     for parts in (("org", ORG), ("triage", ORG), ("user", ORG, TENANT, USER)):
         with store.calls() as calls:
             with pytest.raises(NotFound):
-                adapter.listing(parts, staff(Role.ADMIN, "elsewhere"), Asked())
+                adapter.listing(parts, staff(Role.ADMIN, "elsewhere"), ListParameters())
             with pytest.raises(Forbidden):
-                adapter.listing(parts, staff(Role.ONBOARDING), Asked())
+                adapter.listing(parts, staff(Role.ONBOARDING), ListParameters())
         assert not calls
     for junk in ((), ("org",), ("org", ""), ("x", ORG), ("org", "o" * 3000), ("org", ORG, "more")):
         with pytest.raises(NotFound):
-            adapter.listing(junk, staff(Role.ADMIN), Asked())
+            adapter.listing(junk, staff(Role.ADMIN), ListParameters())
 
 
 # --- A user's --------------------------------------------------------------------------------------------------------
@@ -333,4 +333,4 @@ def test_a_list_has_the_name_of_its_organisation_where_the_registry_knows_it(sto
     assert org().title == f"Threads of {ORG}"
     companies.register(ORG, "Cucumber", "demo", clock.to_iso(clock.now()))
     assert org().title == "Threads of Cucumber"
-    assert adapter.listing(("triage", ORG), ADMIN, Asked()).title == "Feedback in Cucumber"
+    assert adapter.listing(("triage", ORG), ADMIN, ListParameters()).title == "Feedback in Cucumber"

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from console import clock
 from conversations.stores.threads import merging
-from conversations.stores.threads.lanes import LANES, bounds, instant_in, lane_of, text_below, text_from
+from conversations.stores.threads.key_formats import FORMATS, bounds, format_of, instant_in, text_below, text_from
+from conversations.stores.threads.key_ranges import KeySource
 from conversations.stores.threads.models import ThreadMessage
-from conversations.stores.threads.strands import Reel
 from tests.support.conversations.stores.threads.kit import PK, llm, message, msg
 
 START = datetime(2026, 1, 15, 9, 0, tzinfo=UTC)
@@ -30,8 +30,8 @@ SPELLINGS = {
 }
 
 
-def reel(**more) -> Reel[ThreadMessage]:
-    return Reel(ThreadMessage, PK, ("MSG#", "LLM#"), "SK", **more)
+def source(**more) -> KeySource[ThreadMessage]:
+    return KeySource(ThreadMessage, PK, ("MSG#", "LLM#"), "SK", **more)
 
 
 def ids(window) -> list[str]:
@@ -43,7 +43,7 @@ def windows(read, size):
     found = [merging.latest(read, size)]
     while found[-1].rest:
         assert len(found) < 100, "it does not end"
-        found.append(merging.window(read, found[-1].rest, size, found[-1].lanes))
+        found.append(merging.window(read, found[-1].rest, size, found[-1].formats))
     return found
 
 
@@ -61,7 +61,7 @@ def test_messages_of_any_spelling_are_merged_in_order_of_time(store, spelling):
     for item in items:
         item["SK"] = item["SK"].replace("#-#", "##")
     store.put_all("THREADS", Random(4).sample(items, 60))
-    assert all_ids(reel(), 25) == [f"{number:03}" for number in reversed(range(60))]
+    assert all_ids(source(), 25) == [f"{number:03}" for number in reversed(range(60))]
 
 
 plans = st.lists(
@@ -98,7 +98,7 @@ def test_windows_are_together_the_whole_in_order_of_time_and_nothing_twice(store
         if drift != "expired":
             expected.append((second, f"m{number}"))
     store.put_all("THREADS", items)
-    assert all_ids(reel(), size) == [each for _, each in sorted(expected, reverse=True)]
+    assert all_ids(source(), size) == [each for _, each in sorted(expected, reverse=True)]
 
 
 def test_what_tells_no_time_at_all_is_there_once_and_comes_first(store):
@@ -106,7 +106,7 @@ def test_what_tells_no_time_at_all_is_there_once_and_comes_first(store):
     store.put_all("THREADS", [msg("early", START), llm("late", START + timedelta(hours=1))])
     store.put_all("THREADS", [msg(f"odd{number}", stamp="x", **bare) for number in range(5)])
     store.put_all("THREADS", [msg("within", stamp="00x", **bare)])
-    found = all_ids(reel(), 2)
+    found = all_ids(source(), 2)
     assert sorted(found) == sorted(["late", "early", "within", *(f"odd{number}" for number in range(5))])
     assert found[0] == "late"
 
@@ -114,7 +114,7 @@ def test_what_tells_no_time_at_all_is_there_once_and_comes_first(store):
 def test_a_short_thread_takes_two_queries_and_a_long_one_two_more_for_its_ends(store):
     store.put_all("THREADS", [msg("a", START), llm("b", START + timedelta(seconds=3))])
     with store.calls() as calls:
-        assert ids(merging.latest(reel(), 100)) == ["b", "a"]
+        assert ids(merging.latest(source(), 100)) == ["b", "a"]
     assert [(call.operation, call.request["ConsistentRead"]) for call in calls] == [("Query", True)] * 2
     long = [
         message("MSG" if number % 2 else "LLM", f"{number:03}", START + timedelta(seconds=number))
@@ -122,11 +122,11 @@ def test_a_short_thread_takes_two_queries_and_a_long_one_two_more_for_its_ends(s
     ]
     store.put_all("THREADS", long)
     with store.calls() as calls:
-        first = merging.latest(reel(), 100)
+        first = merging.latest(source(), 100)
     assert len(first.items) == 100
     assert len(calls) == 4
     with store.calls() as calls:
-        second = merging.window(reel(), first.rest, 100, first.lanes)
+        second = merging.window(source(), first.rest, 100, first.formats)
     assert ids(second)[0] == "299"
     assert len(calls) == 2
 
@@ -137,12 +137,12 @@ def test_a_window_goes_upwards_from_a_second(store):
         for number in range(300)
     ]
     store.put_all("THREADS", items)
-    lanes = merging.latest(reel(), 10).lanes
+    formats = merging.latest(source(), 10).formats
     second = int((START + timedelta(seconds=100)).timestamp())
-    around, more = merging.upwards(reel(), lanes, second, 20, 40)
+    around, more = merging.upwards(source(), formats, second, 20, 40)
     assert more
     assert ids(around) == [f"{number:03}" for number in range(119, 79, -1)]
-    ended, more = merging.upwards(reel(), lanes, second + 190, 20, 40)
+    ended, more = merging.upwards(source(), formats, second + 190, 20, 40)
     assert not more
     assert ids(ended)[0] == "299"
 
@@ -151,13 +151,13 @@ def test_many_that_are_gone_do_not_end_a_thread(store):
     gone = {"ExpiryTime": 1_600_000_000}
     store.put_all("THREADS", [msg(f"gone{n}", START + timedelta(minutes=1, seconds=n), **gone) for n in range(300)])
     store.put_all("THREADS", [msg("kept", START)])
-    assert all_ids(reel(), 10) == ["kept"]
+    assert all_ids(source(), 10) == ["kept"]
 
 
 def test_a_link_never_leads_to_nothing_but_what_is_gone(store):
     store.put_all("THREADS", [msg(f"gone{n}", START - timedelta(seconds=n + 1), ExpiryTime=1) for n in range(20)])
     store.put_all("THREADS", [msg(f"{n}", START + timedelta(seconds=n)) for n in range(10)])
-    assert not merging.latest(reel(), 10).rest
+    assert not merging.latest(source(), 10).rest
 
 
 def test_bounds_of_time_are_right_in_every_spelling(store):
@@ -171,7 +171,7 @@ def test_bounds_of_time_are_right_in_every_spelling(store):
             if 1 <= hours < 3:
                 expected.append((at, f"{spelling} {hours}"))
     store.put_all("THREADS", items)
-    dated = reel(since=START + timedelta(hours=1), until=START + timedelta(hours=3))
+    dated = source(since=START + timedelta(hours=1), until=START + timedelta(hours=3))
     wanted = [each for _, each in sorted(expected, reverse=True)]
     assert all_ids(dated, 100) == wanted
     assert all_ids(dated, 3) == wanted
@@ -183,19 +183,21 @@ def test_bounds_of_time_are_right_in_every_spelling(store):
 def test_texts_of_a_lane_bound_the_seconds_that_they_name(second, bound, spelling):
     at = datetime.fromtimestamp(second, UTC)
     text = SPELLINGS[spelling](at)
-    lane = lane_of(text)
-    low, high = bounds(lane)
+    key_format = format_of(text)
+    low, high = bounds(key_format)
     assert low <= text < high
     if instant_in(f"MSG#{text}#x") is None:
         return
     if second >= bound:
-        assert text + "#x" >= text_from(lane, bound)
+        assert text + "#x" >= text_from(key_format, bound)
     else:
-        assert text + "#x" < text_below(lane, bound)
+        assert text + "#x" < text_below(key_format, bound)
 
 
 def test_lanes_follow_on_each_other():
-    assert [bounds(lane)[1] for lane in LANES][:-1] == [bounds(lane)[0] for lane in LANES][1:]
+    assert [bounds(key_format)[1] for key_format in FORMATS][:-1] == [bounds(key_format)[0] for key_format in FORMATS][
+        1:
+    ]
 
 
 def test_messages_of_hundreds_of_kilobytes_are_read_within_bounds_and_none_is_lost(store):
@@ -204,10 +206,10 @@ def test_messages_of_hundreds_of_kilobytes_are_read_within_bounds_and_none_is_lo
     # Small ones between them must not run ahead of what was not read yet.
     store.put_all("THREADS", [llm(f"{n:02} small", START + timedelta(seconds=n, milliseconds=500)) for n in range(30)])
     with store.calls() as calls:
-        first = merging.latest(reel(), 100)
+        first = merging.latest(source(), 100)
     assert len(calls) <= 7
     assert first.thin
-    assert all_ids(reel(), 100) == [f"{n:02}{kind}" for n in reversed(range(30)) for kind in (" small", "")]
+    assert all_ids(source(), 100) == [f"{n:02}{kind}" for n in reversed(range(30)) for kind in (" small", "")]
 
 
 def test_a_long_thread_that_several_writers_went_on_with_is_in_order_of_time(store):
@@ -220,8 +222,8 @@ def test_a_long_thread_that_several_writers_went_on_with_is_in_order_of_time(sto
             items.append(message(kind, f"{len(items):03}", at, stamp=SPELLINGS[spelling](at)))
     store.put_all("THREADS", items)
     wanted = [f"{number:03}" for number in reversed(range(300))]
-    assert all_ids(reel(), 10) == wanted
-    assert all_ids(reel(), 100) == wanted
+    assert all_ids(source(), 10) == wanted
+    assert all_ids(source(), 100) == wanted
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
@@ -230,7 +232,7 @@ def test_spellings_of_one_second_that_sort_in_another_order_are_in_order_of_time
         at = START + timedelta(milliseconds=900 - 100 * number)
         store.put("THREADS", message("MSG", f"{number}", at, stamp=SPELLINGS[spelling](at)))
     store.put("THREADS", llm("before", START - timedelta(seconds=1)))
-    assert all_ids(reel(), size) == ["0", "1", "2", "3", "4", "before"]
+    assert all_ids(source(), size) == ["0", "1", "2", "3", "4", "before"]
 
 
 @pytest.mark.parametrize(
@@ -239,14 +241,14 @@ def test_spellings_of_one_second_that_sort_in_another_order_are_in_order_of_time
 @pytest.mark.parametrize("size", [1, 3, 100])
 def test_torn_keys_among_others_hide_nothing_and_nothing_is_there_twice(store, size, drift):
     items = [msg(f"{n:02}", START + timedelta(minutes=n)) for n in range(12)]
-    # Unreadable texts between those of a lane, of items that tell another time, or none.
+    # Unreadable texts between those of a format, of items that tell another time, or none.
     items += [
         msg(f"torn {n}", START + timedelta(days=n - 2), stamp=f"{item['SK'].split('#')[1]}x", **drift)
         for n, item in enumerate(items[::3])
     ]
     items.append(msg("torn last", START - timedelta(days=9), stamp="0000009x", **drift))
     store.put_all("THREADS", items)
-    found = all_ids(reel(), size)
+    found = all_ids(source(), size)
     assert sorted(found) == sorted(item["message_id"] for item in items)
     assert [each for each in found if "torn" not in each] == [f"{n:02}" for n in reversed(range(12))]
 
@@ -255,4 +257,4 @@ def test_torn_keys_among_others_hide_nothing_and_nothing_is_there_twice(store, s
 def test_of_many_with_the_same_time_and_id_none_is_lost(store, size):
     items = [message(kind, f"{n:02}", START, message_id=f"{kind} {n:02}") for n in range(40) for kind in ("MSG", "LLM")]
     store.put_all("THREADS", items)
-    assert sorted(all_ids(reel(), size)) == sorted(item["message_id"] for item in items)
+    assert sorted(all_ids(source(), size)) == sorted(item["message_id"] for item in items)

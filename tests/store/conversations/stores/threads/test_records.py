@@ -8,12 +8,12 @@ from console.errors import Forbidden, NotFound
 from console.permissions import Role
 from console.store.presence import index_ready
 from conversations.records import Feedback, Marker, Origin, Speaker
-from conversations.stores.adapter import Asked, Subject
+from conversations.stores.adapter import ListParameters, Subject
 from conversations.stores.records import a_list, a_record
 from conversations.stores.services import open_record
 from conversations.stores.threads.adapter import Threads
 from conversations.stores.threads.cursors import anchor_of
-from conversations.stores.threads.lookups import ByMessage, ByOrganisation, ByThread, ByUser
+from conversations.stores.threads.lookups import ByMessage, ByOrganisation, ByThread, ThreadsByUser
 from conversations.stores.threads.messages import link_to
 from tests import faults
 from tests.store.conversations.stores.threads.test_lists import without
@@ -55,7 +55,7 @@ EXAMPLE = {
 
 
 def page(reader=ADMIN, *, raw=True, parts=PARTS, **asked):
-    given = Asked(**asked)
+    given = ListParameters(**asked)
     return adapter.page(adapter.load(parts, reader, given), reader, given, raw=raw)
 
 
@@ -348,7 +348,7 @@ def test_hostile_texts_are_shown_as_texts(store):
     record = page(parts=parts)
     assert texts(record) == [evil]
     assert said(record)[0].extra.origins[0].url == ""
-    assert adapter.subject(adapter.load(parts, ADMIN, Asked())).company_id == ORG
+    assert adapter.subject(adapter.load(parts, ADMIN, ListParameters())).company_id == ORG
 
 
 # --- Redaction -------------------------------------------------------------------------------------------------------
@@ -403,7 +403,7 @@ def test_records_are_within_scope_and_role(store):
     store.put_all("THREADS", [thread(), msg("m")])
     for reader, error in ((staff(Role.ADMIN, "elsewhere"), NotFound), (staff(Role.ONBOARDING), Forbidden)):
         with store.calls() as calls, pytest.raises(error):
-            adapter.load(PARTS, reader, Asked())
+            adapter.load(PARTS, reader, ListParameters())
         assert not calls
     for parts in (
         (),
@@ -416,7 +416,7 @@ def test_records_are_within_scope_and_role(store):
         (BASE, "nope"),
     ):
         with pytest.raises(NotFound):
-            adapter.load(parts, staff(Role.ADMIN), Asked())
+            adapter.load(parts, staff(Role.ADMIN), ListParameters())
 
 
 def test_an_item_that_names_another_organisation_is_in_nobodys_scope_but_of_both(store):
@@ -430,7 +430,7 @@ def test_an_item_that_names_another_organisation_is_in_nobodys_scope_but_of_both
 
 def test_opening_is_on_record_in_the_threads_trail(store):
     store.put_all("THREADS", [thread(), msg("m")])
-    opened = open_record(adapter, PARTS, AUDITOR, Asked())
+    opened = open_record(adapter, PARTS, AUDITOR, ListParameters())
     assert not opened.is_raw
     assert opened.subject == Subject(f"THREAD#{ORG}#{TENANT}#{USER}#{THREAD}", ORG)
     [entry] = store.all("AUDIT")
@@ -451,7 +451,7 @@ def find(kind, reader=ADMIN, **data):
 def test_look_ups_lead_to_lists_and_records(store):
     store.put_all("THREADS", [thread(), msg("m1"), llm("m2")])
     assert find(ByOrganisation, organisation=ORG) == a_list("org", ORG)
-    assert find(ByUser, **WHO) == a_list("user", ORG, TENANT, USER)
+    assert find(ThreadsByUser, **WHO) == a_list("user", ORG, TENANT, USER)
     assert find(ByThread, thread=THREAD, **WHO) == a_record(BASE, THREAD)
     assert find(ByThread, key=PK) == a_record(BASE, THREAD)
 
@@ -481,7 +481,7 @@ def test_what_is_not_there_and_what_is_out_of_scope_are_the_same(store):
     elsewhere = staff(Role.ADMIN, "elsewhere")
     for kind, data in (
         (ByOrganisation, {"organisation": ORG}),
-        (ByUser, WHO),
+        (ThreadsByUser, WHO),
         (ByThread, {"key": PK}),
         (ByMessage, {"message": "m1", "key": PK}),
     ):
@@ -491,7 +491,7 @@ def test_what_is_not_there_and_what_is_out_of_scope_are_the_same(store):
         with pytest.raises(Forbidden):
             find(kind, staff(Role.ONBOARDING), **data)
     for kind, data in (
-        (ByUser, WHO | {"user": "nobody"}),
+        (ThreadsByUser, WHO | {"user": "nobody"}),
         (ByThread, {"key": f"{BASE}#nope"}),
         (ByThread, {"key": "nonsense"}),
         (ByMessage, {"message": "nope", "key": PK}),

@@ -7,7 +7,7 @@ from django.http import QueryDict
 
 from console.errors import StoreUnavailable
 from console.permissions import Role
-from conversations.stores.adapter import Asked
+from conversations.stores.adapter import ListParameters
 from conversations.stores.records import a_record
 from conversations.stores.threads.adapter import Threads
 from conversations.stores.threads.cursors import anchor_of
@@ -18,7 +18,7 @@ adapter = Threads()
 
 
 def triage(reader=ADMIN, cursor="", show=""):
-    return adapter.listing(("triage", ORG), reader, Asked(cursor=cursor, data=QueryDict(f"show={show}")))
+    return adapter.listing(("triage", ORG), reader, ListParameters(cursor=cursor, data=QueryDict(f"show={show}")))
 
 
 def rows(listing) -> list[tuple[str, str]]:

@@ -9,9 +9,9 @@ from django.http import QueryDict
 
 from console import clock
 from console.permissions import Role, Scope, Staff
-from conversations.stores.adapter import Asked
+from conversations.stores.adapter import ListParameters
 from conversations.stores.chats.adapter import Chats
-from conversations.stores.records import Listing, Place, RecordPage
+from conversations.stores.records import Listing, RecordPage, RecordPlace
 
 PHONE = "+447700900123"
 USER = hashlib.sha256(PHONE.encode()).hexdigest()
@@ -80,7 +80,7 @@ def image(image_id: str = IMAGE, **more: Any) -> dict[str, Any]:
 def listing(*parts: str, who: Staff = ADMIN, cursor: str = "", **data: str) -> Listing:
     query = QueryDict(mutable=True)
     query.update(data)
-    return CHATS.listing(parts, who, Asked(cursor=cursor, data=query))
+    return CHATS.listing(parts, who, ListParameters(cursor=cursor, data=query))
 
 
 def sessions(who: Staff = ADMIN, cursor: str = "", user: str = USER) -> Listing:
@@ -88,7 +88,7 @@ def sessions(who: Staff = ADMIN, cursor: str = "", user: str = USER) -> Listing:
 
 
 def record(*parts: str, who: Staff = ADMIN, raw: bool = True, **asked: Any) -> RecordPage:
-    wanted = Asked(**asked)
+    wanted = ListParameters(**asked)
     return CHATS.page(CHATS.load(parts, who, wanted), who, wanted, raw=raw)
 
 
@@ -104,7 +104,7 @@ def said(page: RecordPage) -> list[str]:
     return [" ".join(block.text for block in each.blocks) for each in messages(page)]
 
 
-def find(look: str, typed: str, who: Staff = ADMIN) -> Place:
+def find(look: str, typed: str, who: Staff = ADMIN) -> RecordPlace:
     form_class = CHATS.lookups[look]
     form = form_class({next(iter(form_class.base_fields)): typed})
     assert form.is_valid(), form.errors

@@ -15,7 +15,7 @@ from conversations.records import Speaker
 from conversations.stores.tenant_conversations import reading
 from conversations.stores.tenant_conversations.models import TenantConversation
 from conversations.stores.tenant_conversations.reading import (
-    Stored,
+    StoredTenantConversation,
     as_stored,
     message,
     removal_of,
@@ -48,7 +48,7 @@ def words_of(value: Any) -> str:
 
 @given(TEXTS)
 def test_any_text_is_read_and_all_of_it_is_shown_or_counted(text):
-    stored = Stored.of(read(messages=text))
+    stored = StoredTenantConversation.of(read(messages=text))
     shown = window(stored, raw=True)
     total = len(stored.entries)
     assert [each.number for each in shown.items] == list(range(max(1, total - 99), total + 1))
@@ -60,7 +60,7 @@ def test_any_text_is_read_and_all_of_it_is_shown_or_counted(text):
 
 @given(TEXTS)
 def test_nothing_personal_is_shown_to_who_may_not_see_it(text):
-    stored = Stored.of(read(messages=text))
+    stored = StoredTenantConversation.of(read(messages=text))
     for shown in (window(stored, raw=False), as_stored(stored, raw=False)):
         assert "7700900123" not in words_of(shown)
         assert EMAIL not in words_of(shown)
@@ -70,7 +70,7 @@ def test_nothing_personal_is_shown_to_who_may_not_see_it(text):
 
 @given(JSON_VALUES)
 def test_no_message_breaks_the_others(odd):
-    stored = Stored.of(
+    stored = StoredTenantConversation.of(
         read(messages=json.dumps([{"role": "user", "content": "before"}, odd, {"role": "user", "content": "after"}]))
     )
     before, _, after = window(stored, raw=True).items
@@ -147,16 +147,18 @@ def test_content_under_another_name_is_the_content():
 )
 def test_what_is_no_list_of_messages_is_flagged_and_shown_as_stored(messages, entries, drift, text):
     found = read(messages=messages)
-    stored = Stored.of(found)
+    stored = StoredTenantConversation.of(found)
     assert (len(stored.entries), stored.drift) == (entries, drift)
     assert text in stored.text
     assert bool(stored.text) == bool(text)
     assert (f"messages: {drift}" in summary_of(found, stored, clock.now()).flaws) == bool(drift)
 
 
-def stored_of(messages: dict[str, Any]) -> Stored:
+def stored_of(messages: dict[str, Any]) -> StoredTenantConversation:
     """As DynamoDB answers it."""
-    return Stored.of(TenantConversation.from_raw_data({"pk": {"S": "a"}, "sk": {"S": "b"}, "messages": messages}))
+    return StoredTenantConversation.of(
+        TenantConversation.from_raw_data({"pk": {"S": "a"}, "sk": {"S": "b"}, "messages": messages})
+    )
 
 
 def test_binaries_are_shown_as_they_come():
@@ -171,7 +173,7 @@ def test_a_list_of_maps_is_read_as_the_messages_it_holds():
 
 def test_what_is_as_large_as_an_item_can_be_is_cut_after_it_was_masked():
     text = ("x" * (reading.TEXT_SHOWN - 6)) + f" {NUMBER} " + "y" * 340_000
-    stored = Stored.of(read(messages=text))
+    stored = StoredTenantConversation.of(read(messages=text))
     masked, plain = as_stored(stored, raw=False), as_stored(stored, raw=True)
     assert len(masked.text) == len(plain.text) == reading.TEXT_SHOWN
     assert plain.left_out == len(text) - reading.TEXT_SHOWN
@@ -181,7 +183,7 @@ def test_what_is_as_large_as_an_item_can_be_is_cut_after_it_was_masked():
 @pytest.mark.parametrize("depth", [30, 5_000, 190_000])
 def test_what_is_nested_as_deep_as_can_be_is_shown(depth):
     content = "[" * depth + "]" * depth
-    stored = Stored.of(read(messages=f'[{{"role": "user", "content": {content}}}]'))
+    stored = StoredTenantConversation.of(read(messages=f'[{{"role": "user", "content": {content}}}]'))
     assert stored.text or window(stored, raw=False).items
     assert len(as_stored(stored, raw=False).text) <= reading.TEXT_SHOWN if stored.text else True
 
@@ -203,7 +205,9 @@ def test_what_is_nested_as_deep_as_can_be_is_shown(depth):
     ],
 )
 def test_windows(asked, first, last, earlier, later):
-    stored = Stored.of(read(messages=[{"role": "user", "content": str(number)} for number in range(1, 121)]))
+    stored = StoredTenantConversation.of(
+        read(messages=[{"role": "user", "content": str(number)} for number in range(1, 121)])
+    )
     shown = window(stored, raw=True, **asked)
     assert (shown.earlier, shown.later) == (earlier, later)
     assert [shown.items[0].blocks[0].text, shown.items[-1].blocks[0].text] == [str(first), str(last)]
@@ -240,7 +244,7 @@ def test_a_row_says_what_is_odd_and_shows_no_number():
 
 def test_unknown_attributes_are_named_and_shown_masked():
     found = read(model="x", contact={"phone": NUMBER})
-    summary = summary_of(found, Stored.of(found), clock.now())
+    summary = summary_of(found, StoredTenantConversation.of(found), clock.now())
     assert "unknown attributes: contact, model" in summary.flaws
     assert "900123" not in words_of(summary).replace("***-***-0123", "")
     assert [node.key for node in summary.unknown.children] == ["model", "contact"]

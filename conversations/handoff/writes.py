@@ -1,4 +1,4 @@
-"""The one packet on a conversation: sent, and what is known afterwards."""
+"""The one write on a conversation: sent, and what is known afterwards."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ TRIES = 3
 class Sent:
     """What is known after step 2: whether the store said yes or no (None: it said neither), and the item if given.
 
-    `only_packet`: no other packet of this call can still be on its way.
+    `only_write`: no other write of this call can still be on its way.
     """
 
     accepted: bool | None
     item: Raw | None
-    only_packet: bool = False
+    only_write: bool = False
     error: ConsoleError | None = None
 
 

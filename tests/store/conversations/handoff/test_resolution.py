@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from console import clock
 from console.errors import NotFound, StoreUnavailable
 from conversations.handoff import HandOffAction, perform, settle
-from conversations.handoff.settling import Link, Verdict, applied, verdict
+from conversations.handoff.resolution import ChainLink, Resolution, applied, resolution_of
 from tests import faults
 from tests.support.conversations.handoff.kit import (
     ANA,
@@ -39,7 +39,8 @@ ON_CONVERSATION = {"operation": "UpdateItem", "table_key": "CONVERSATIONS"}
 def links(*chain, **others):
     """Links by id: `chain` as (id, previous, result)."""
     return {
-        each: Link(each, previous, result, "hand_off.take", "", None, "", "", "") for each, previous, result in chain
+        each: ChainLink(each, previous, result, "hand_off.take", "", None, "", "", "")
+        for each, previous, result in chain
     }
 
 
@@ -47,40 +48,40 @@ def links(*chain, **others):
 
 
 def test_the_stamp_proves_its_own_action():
-    assert verdict("a", "", "a", links(("a", "", "pending"))) is Verdict.APPLIED
+    assert resolution_of("a", "", "a", links(("a", "", "pending"))) is Resolution.APPLIED
 
 
 def test_a_chain_of_successors_proves_what_it_leads_back_to():
     chain = links(("a", "", "pending"), ("b", "a", "pending"), ("c", "b", "pending"))
-    assert verdict("a", "", "c", chain) is Verdict.APPLIED
-    assert verdict("b", "a", "c", chain) is Verdict.APPLIED
+    assert resolution_of("a", "", "c", chain) is Resolution.APPLIED
+    assert resolution_of("b", "a", "c", chain) is Resolution.APPLIED
 
 
 def test_a_successful_successor_proves_it_even_where_the_item_is_gone():
-    assert verdict("a", "", None, links(("a", "", "pending"), ("b", "a", "success"))) is Verdict.APPLIED
+    assert resolution_of("a", "", None, links(("a", "", "pending"), ("b", "a", "success"))) is Resolution.APPLIED
 
 
 def test_a_successor_that_did_not_succeed_proves_nothing():
     chain = links(("a", "", "pending"), ("b", "a", "conflict"), ("c", "", "success"))
-    assert verdict("a", "", "c", chain) is Verdict.REFUSED
+    assert resolution_of("a", "", "c", chain) is Resolution.REFUSED
 
 
 def test_it_is_open_while_the_stamp_is_what_it_saw():
-    assert verdict("b", "a", "a", links(("a", "", "success"), ("b", "a", "pending"))) is Verdict.OPEN
+    assert resolution_of("b", "a", "a", links(("a", "", "success"), ("b", "a", "pending"))) is Resolution.OPEN
 
 
 def test_it_failed_only_if_the_chain_passes_it_by():
-    assert verdict("b", "a", "c", links(("b", "a", "pending"), ("c", "a", "success"))) is Verdict.REFUSED
+    assert resolution_of("b", "a", "c", links(("b", "a", "pending"), ("c", "a", "success"))) is Resolution.REFUSED
 
 
 @pytest.mark.parametrize("stamp", [None, "lost", "c"], ids=["item gone", "stamp unknown", "link missing"])
 def test_without_proof_it_is_unknown(stamp):
-    assert verdict("b", "a", stamp, links(("b", "a", "pending"), ("c", "x", "success"))) is Verdict.UNKNOWN
+    assert resolution_of("b", "a", stamp, links(("b", "a", "pending"), ("c", "x", "success"))) is Resolution.UNKNOWN
 
 
 def test_a_circle_of_foreign_making_ends():
     circle = links(("c", "d", "success"), ("d", "c", "success"), ("b", "a", "pending"))
-    assert verdict("b", "a", "c", circle) is Verdict.UNKNOWN
+    assert resolution_of("b", "a", "c", circle) is Resolution.UNKNOWN
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans(), st.booleans()), min_size=1, max_size=12), st.data())
@@ -95,18 +96,18 @@ def test_verdicts_are_true_of_any_history(steps, data):
         if takes_effect:
             stamp = each
     for each, took_effect in truth.items():
-        found = verdict(each, chain[each].previous, stamp, chain)
+        found = resolution_of(each, chain[each].previous, stamp, chain)
         if took_effect:
-            assert found is Verdict.APPLIED
+            assert found is Resolution.APPLIED
         else:
-            assert found is (Verdict.OPEN if chain[each].previous == stamp else Verdict.REFUSED)
+            assert found is (Resolution.OPEN if chain[each].previous == stamp else Resolution.REFUSED)
     assert applied(stamp, chain) == {each for each, took_effect in truth.items() if took_effect}
     # With a link missing it never says the opposite of what happened.
     missing = data.draw(st.sampled_from(sorted(chain)))
     holed = {each: link for each, link in chain.items() if each != missing}
     for each, link in holed.items():
-        found = verdict(each, link.previous, stamp, holed)
-        assert found is not (Verdict.REFUSED if truth[each] else Verdict.APPLIED)
+        found = resolution_of(each, link.previous, stamp, holed)
+        assert found is not (Resolution.REFUSED if truth[each] else Resolution.APPLIED)
 
 
 # --- the command -------------------------------------------------------------------------------------------------
@@ -231,7 +232,7 @@ def _console_results(store):
 
 
 def test_what_happens_between_reading_the_trail_and_the_item(store, eleven_minutes_later):
-    """The late packet arrives and a colleague acts on top of it: both are in the trail that is read after the item."""
+    """The late write arrives and a colleague acts on top of it: both are in the trail that is read after the item."""
     put(store, **WAITING)
     intent = form(A.TAKE)
     with faults.hold(**ON_CONVERSATION) as late, pytest.raises(StoreUnavailable):

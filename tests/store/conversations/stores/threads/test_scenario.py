@@ -5,7 +5,7 @@ from django.http import QueryDict
 
 from console.errors import NotFound
 from console.permissions import Role, Scope, Staff
-from conversations.stores.adapter import Asked
+from conversations.stores.adapter import ListParameters
 from conversations.stores.threads.adapter import Threads
 from tests import scenario as scenarios
 from tests.scenario import threads
@@ -14,7 +14,7 @@ adapter = Threads()
 
 
 def shown(place, staff, *, raw):
-    asked = Asked(at=place.at, data=QueryDict("&".join("=".join(each) for each in place.query)))
+    asked = ListParameters(at=place.at, data=QueryDict("&".join("=".join(each) for each in place.query)))
     if place.kind == "list":
         return adapter.listing(place.parts, staff, asked)
     return adapter.page(adapter.load(place.parts, staff, asked), staff, asked, raw=raw)

@@ -1,7 +1,7 @@
 """Times in sort keys: `PREFIX#{timestamp}#{id}`, and ranges of them in which the order of texts is that of time.
 
 The schema pads timestamps to 19 digits and does not say their unit; other writers leave them unpadded, with decimals,
-or write ISO 8601. Each spelling has a lane of its own: within one, texts sort as the whole seconds that they name.
+or write ISO 8601. Each spelling has a format of its own: within one, texts sort as the whole seconds that they name.
 """
 
 from bisect import bisect_right
@@ -13,11 +13,11 @@ from console.store.models import ForeignModel
 
 # The end of all texts that a key may go on with.
 END = "\U0010ffff"
-# Where each lane begins: what begins with no digit, and the paddings of seconds, milliseconds and microseconds (as
+# Where each format begins: what begins with no digit, and the paddings of seconds, milliseconds and microseconds (as
 # `clock.parse_instant` tells them apart); nanoseconds and unpadded epochs until 2033; years; and all others.
 _BOUNDS = ("", "0", "0000000100000000001", "0000100000000000001", "0100000000000000001", "2", "3", END)
 _SECONDS, _MILLISECONDS, _MICROSECONDS, _PLAIN, _ISO = 1, 2, 3, 4, 5
-LANES = range(len(_BOUNDS) - 1)
+FORMATS = range(len(_BOUNDS) - 1)
 # Of these only the items themselves may tell the time.
 ODD = frozenset({0, 6})
 # A time with an offset is written up to so far from where UTC would be.
@@ -27,40 +27,40 @@ _FIRST_OF_TEN_DIGITS = 10**9
 NEVER = -(10**12)
 
 
-def bounds(lane: int) -> tuple[str, str]:
-    """The texts between which a lane is, the first included."""
-    return _BOUNDS[lane], _BOUNDS[lane + 1]
+def bounds(key_format: int) -> tuple[str, str]:
+    """The texts between which a format is, the first included."""
+    return _BOUNDS[key_format], _BOUNDS[key_format + 1]
 
 
-def lane_of(text: str) -> int:
-    """The lane of what follows the prefix of a sort key."""
-    return min(bisect_right(_BOUNDS, text) - 1, LANES[-1])
+def format_of(text: str) -> int:
+    """The format of what follows the prefix of a sort key."""
+    return min(bisect_right(_BOUNDS, text) - 1, FORMATS[-1])
 
 
-def text_from(lane: int, second: int) -> str:
-    """A text of the lane before which no text of it names that second or a later one."""
-    low, _ = bounds(lane)
-    if lane == _ISO:
+def text_from(key_format: int, second: int) -> str:
+    """A text of the format before which no text of it names that second or a later one."""
+    low, _ = bounds(key_format)
+    if key_format == _ISO:
         return _iso(second, -_OFFSETS) or low
-    return _written(lane, second) or low
+    return _written(key_format, second) or low
 
 
-def text_below(lane: int, second: int) -> str:
-    """A text of the lane from which on no text of it names a second before that one."""
-    _, high = bounds(lane)
-    if lane == _ISO:
+def text_below(key_format: int, second: int) -> str:
+    """A text of the format from which on no text of it names a second before that one."""
+    _, high = bounds(key_format)
+    if key_format == _ISO:
         last_day = _iso(second, _OFFSETS)
         return last_day + END if last_day else high
     # Unpadded epochs of nine digits are before 2001-09-09, and sort among the others.
-    return high if lane == _PLAIN and second < _FIRST_OF_TEN_DIGITS else _written(lane, second) or high
+    return high if key_format == _PLAIN and second < _FIRST_OF_TEN_DIGITS else _written(key_format, second) or high
 
 
-def _written(lane: int, second: int) -> str:
-    if second < 0 or lane in ODD:
+def _written(key_format: int, second: int) -> str:
+    if second < 0 or key_format in ODD:
         return ""
-    if lane == _PLAIN:
+    if key_format == _PLAIN:
         return str(second) if second >= _FIRST_OF_TEN_DIGITS else f"{second * 10**9:019d}"
-    return f"{second * {_SECONDS: 1, _MILLISECONDS: 10**3, _MICROSECONDS: 10**6}[lane]:019d}"
+    return f"{second * {_SECONDS: 1, _MILLISECONDS: 10**3, _MICROSECONDS: 10**6}[key_format]:019d}"
 
 
 def _iso(second: int, offset: timedelta) -> str:
@@ -83,10 +83,10 @@ def instant_in(sort_key: str) -> datetime | None:
 
 def instant_of(item: ForeignModel, sort_key: str) -> datetime | None:
     """When an item is of: by its sort key, which orders it; else by its attributes."""
-    told: Any = instant_in(sort_key)
+    instant: Any = instant_in(sort_key)
     for name in ("timestamp", "created_at", "updated_at"):
-        told = told or clock.parse_instant(item.plain(name))
-    return told if isinstance(told, datetime) else None
+        instant = instant or clock.parse_instant(item.plain(name))
+    return instant if isinstance(instant, datetime) else None
 
 
 def second_of(at: datetime | None) -> int | None:

@@ -1,4 +1,4 @@
-"""What a worker remembers for some seconds, so that what many requests ask is read once.
+"""What a worker caches for some seconds, so that what many requests ask is read once.
 
 Only what may be a little old: who may see what is never among it.
 """
@@ -12,13 +12,13 @@ from cachetools import TTLCache, cached
 
 T = TypeVar("T")
 
-_all: "list[Remembered[Any]]" = []
+_all: "list[Cached[Any]]" = []
 
 
-class Remembered(Generic[T]):
-    """A function whose answers are remembered; of several threads that ask the same at once, one reads.
+class Cached(Generic[T]):
+    """A function whose answers are cached; of several threads that ask the same at once, one reads.
 
-    Errors are not remembered: whoever asks next tries again.
+    Errors are not cached: whoever asks next tries again.
     """
 
     def __init__(self, read: Callable[..., T], seconds: float, entries: int) -> None:
@@ -29,11 +29,11 @@ class Remembered(Generic[T]):
         _all.append(self)
 
     def __call__(self, *asked: Hashable) -> T:
-        """The answer: a remembered one, or a new one."""
+        """The answer: a cached one, or a new one."""
         return self._read(*asked)
 
     def known(self, *asked: Hashable) -> T | None:
-        """The remembered answer, or None: never reads."""
+        """The cached answer, or None: never reads."""
         with self._condition:
             return self._cache.get(asked)
 
@@ -48,9 +48,9 @@ class Remembered(Generic[T]):
             self._cache.clear()
 
 
-def remembered(seconds: float, entries: int = 2048) -> Callable[[Callable[..., T]], Remembered[T]]:
+def cached_for(seconds: float, entries: int = 2048) -> Callable[[Callable[..., T]], Cached[T]]:
     """Decorator for a function of hashable positional arguments; the latest `entries` answers are kept."""
-    return lambda read: Remembered(read, seconds, entries)
+    return lambda read: Cached(read, seconds, entries)
 
 
 def forget_everything() -> None:

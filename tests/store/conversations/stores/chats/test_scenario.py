@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 
-from conversations.stores.adapter import Asked
+from conversations.stores.adapter import ListParameters
 from tests import scenario
 from tests.scenario import chats
 from tests.support.conversations.stores.chats.kit import ADMIN, CHATS
@@ -14,13 +14,15 @@ def test_every_place_lookup_and_act_of_the_scenario_works(store):
     for side in ("ours", "theirs"):
         for place in chats.places(side):
             if place.kind == "list":
-                page = CHATS.listing(place.parts, ADMIN, Asked())
+                page = CHATS.listing(place.parts, ADMIN, ListParameters())
                 assert page.rows
                 shown += repr(asdict(page))
             else:
-                shown += repr(CHATS.page(CHATS.load(place.parts, ADMIN, Asked()), ADMIN, Asked(), raw=True))
+                shown += repr(
+                    CHATS.page(CHATS.load(place.parts, ADMIN, ListParameters()), ADMIN, ListParameters(), raw=True)
+                )
         for place, name, cursor in chats.cursors(side, ADMIN):
-            asked = Asked(**{name: cursor})
+            asked = ListParameters(**{name: cursor})
             assert (
                 CHATS.listing(place.parts, ADMIN, asked).rows
                 if place.kind == "list"

@@ -1,9 +1,9 @@
-"""What became of an action: the rules that turn a stamp and a trail into success, failure or "still open".
+"""What became of an action: the rules that turn a last action and a trail into success, failure or "still open".
 
-Every console action replaces the stamp that it saw by its own id, on condition that the stamp is still there. So the
-actions that took effect form a chain, from the stamp that an item bears now back through `previous_action_id`; a
-stamp that was once replaced never returns. The item must have been read *before* the trail: an action is recorded
-before it can stamp, so the trail then holds every link of the chain.
+Every console action replaces the last action that it saw by its own id, on condition that it is still the last. So
+the actions that took effect form a chain, from an item's last action back through `previous_action_id`; one that was
+replaced never returns. The item must have been read *before* the trail: an action is recorded
+before it can be the last one, so the trail then holds every link of the chain.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,8 +20,8 @@ from console.trail.models import AuditEntry
 PAGES = 20
 
 
-class Verdict(StrEnum):
-    """What stamp and trail prove about an action."""
+class Resolution(StrEnum):
+    """What last action and trail prove about an action."""
 
     APPLIED = "applied"
     REFUSED = "refused"
@@ -30,7 +30,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ChainLink:
     """A hand-off action as the trail has it. `sort_key` is its `ts_action_id`, `at` when it was recorded."""
 
     action_id: str
@@ -49,32 +49,32 @@ class Link:
         return self.result == Result.PENDING
 
 
-def verdict(action_id: str, previous: str, stamp: str | None, links: Mapping[str, Link]) -> Verdict:
-    """What became of an action. `stamp` is the item's ("" for none, None where the item is gone), read before `links`.
+def resolution_of(action_id: str, previous: str, last_action: str | None, links: Mapping[str, ChainLink]) -> Resolution:
+    """What became of an action. `last_action` is the item's ("" for none, None: the item is gone), read before `links`.
 
     OPEN: it has not taken effect yet and still may. UNKNOWN: nothing can be proved any more (a link of the chain has
     expired, or the item is gone).
     """
-    if action_id in applied(stamp, links):
-        return Verdict.APPLIED
-    if stamp is None:
-        return Verdict.UNKNOWN
-    if stamp == previous:
-        return Verdict.OPEN
-    # Refused needs proof: the chain leads from the stamp to what this action saw without passing through it.
+    if action_id in applied(last_action, links):
+        return Resolution.APPLIED
+    if last_action is None:
+        return Resolution.UNKNOWN
+    if last_action == previous:
+        return Resolution.OPEN
+    # Refused needs proof: the chain leads from the last action to what this action saw without passing through it.
     visited = set()
-    while stamp != previous:
-        if stamp in visited or stamp not in links:
-            return Verdict.UNKNOWN
-        visited.add(stamp)
-        stamp = links[stamp].previous
-    return Verdict.REFUSED
+    while last_action != previous:
+        if last_action in visited or last_action not in links:
+            return Resolution.UNKNOWN
+        visited.add(last_action)
+        last_action = links[last_action].previous
+    return Resolution.REFUSED
 
 
-def applied(stamp: str | None, links: Mapping[str, Link]) -> set[str]:
-    """Ids of all actions that are known to have taken effect: the stamp, every success, and all that these follow."""
+def applied(last_action: str | None, links: Mapping[str, ChainLink]) -> set[str]:
+    """Ids of all actions that are known to have taken effect: the last, every success, and all that these follow."""
     known: set[str] = set()
-    for start in [stamp or "", *(each.action_id for each in links.values() if each.result == Result.SUCCESS)]:
+    for start in [last_action or "", *(each.action_id for each in links.values() if each.result == Result.SUCCESS)]:
         current = start
         while current and current not in known:
             known.add(current)
@@ -82,7 +82,7 @@ def applied(stamp: str | None, links: Mapping[str, Link]) -> set[str]:
     return known
 
 
-def trail_links(trail: str) -> dict[str, Link]:
+def trail_links(trail: str) -> dict[str, ChainLink]:
     """The hand-off actions of a trail by action id, strongly consistent. Raises the store's errors."""
     found = AuditEntry.query(
         trail,
@@ -90,7 +90,7 @@ def trail_links(trail: str) -> dict[str, Link]:
         scan_index_forward=False,
         filter_condition=AuditEntry.action_type.startswith("hand_off."),
     )
-    links: dict[str, Link] = {}
+    links: dict[str, ChainLink] = {}
     for number, page in enumerate(found.page_iter, 1):
         if number > PAGES:
             raise StoreUnavailable("This trail is too long to be settled within one request.")
@@ -98,11 +98,11 @@ def trail_links(trail: str) -> dict[str, Link]:
     return links
 
 
-def links_of(entries: Iterable[AuditEntry]) -> Iterable[Link]:
+def links_of(entries: Iterable[AuditEntry]) -> Iterable[ChainLink]:
     """Console actions among audit entries, those of a newer console too; what other writers left is skipped."""
     for entry in entries:
         if entry.action_id:
-            yield Link(
+            yield ChainLink(
                 action_id=entry.action_id,
                 previous=entry.previous_action_id or "",
                 result=outcome(entry.result or ""),

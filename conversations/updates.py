@@ -13,7 +13,7 @@ from conversations.models import Conversation
 from conversations.panel import Panel, panel_for
 from conversations.queries import load_row
 from conversations.reading import hand_off_of
-from conversations.recipient import Answer, answer_of
+from conversations.recipient import StoreAnswer, answer_of
 from conversations.records import HandOff, HandOffState
 
 # How often an open page asks. Each answer costs one read of the item, which may be large.
@@ -21,7 +21,7 @@ POLL_SECONDS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class Updates:
     """What is new. `since` is what the page then says that it knows; `messages` is how many came; `hand_off` is words.
 
     `panel` and `answer` are given where the hand-off has changed.
@@ -31,7 +31,7 @@ class News:
     messages: int = 0
     hand_off: str = ""
     panel: Panel | None = None
-    answer: Answer | None = None
+    answer: StoreAnswer | None = None
 
 
 def since_of(item: Conversation, hand_off: HandOff) -> str:
@@ -43,7 +43,7 @@ def _known(item: Conversation, hand_off: HandOff) -> tuple[str, str]:
     return "\0".join((hand_off.state, hand_off.agent, hand_off.action_id)), str(item.plain("updated_at"))
 
 
-def news_of(reference: str, staff: Staff, since: str, shown: int | None) -> News | None:
+def updates_of(reference: str, staff: Staff, since: str, shown: int | None) -> Updates | None:
     """What came after `since`, for a page that knows of `shown` messages; None where nothing did.
 
     Where `shown` is None, nothing is told of messages. One GetItem without the messages; one more, to count
@@ -55,7 +55,7 @@ def news_of(reference: str, staff: Staff, since: str, shown: int | None) -> News
     is_changed, has_come = not is_digest_of(known_hand_off, state), not is_digest_of(known_change, change)
     if not is_changed and not has_come:
         return None
-    return News(
+    return Updates(
         since=since_of(item, hand_off),
         messages=_came(reference, staff, shown) if shown is not None and has_come else 0,
         hand_off=_words(hand_off, staff) if is_changed and known_hand_off else "",

@@ -61,7 +61,10 @@ def _folder(item: pytest.Item) -> str:
 
 @pytest.fixture(scope="session", autouse=True)
 def _seldom_collected() -> Iterator[None]:
-    """Going over all that libraries, and a store in memory, keep for good takes a tenth of the suite's time."""
+    """Not going over all that libraries, and a store in memory, keep for good.
+
+    A ninth of the daily suite takes 35.6 s of processor time without it, 31.3 s with it (medians of three runs).
+    """
     thresholds = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(100_000, 20, 20)

@@ -1,7 +1,8 @@
 """The console's calls to the embedded DynamoDB, handed over within the process: the same answers without a socket.
 
 Everything on both sides of the wire stays: botocore signs, serialises, retries and parses, the embedded server decides
-as for any request. What is left out, sockets and threads of the server, costs as much as many an answer.
+as for any request. What is left out are sockets and threads of the server: a ninth of the daily suite takes 36.6 s of
+processor time with them, 31.3 s without (medians of three runs).
 Threads that a test starts keep to the sockets: the switches from one to another there are what races are made of.
 """
 

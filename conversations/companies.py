@@ -6,8 +6,10 @@ discover` finds what was there before.
 """
 
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from pynamodb.attributes import UnicodeAttribute
@@ -137,19 +139,10 @@ def _registered(revision: str) -> tuple[tuple[str, str], ...]:
     Strongly consistent, so that what is cached for a revision holds everything that the revision counts.
     """
     found: list[tuple[str, str]] = []
-    start: dict[str, Any] | None = None
-    for _ in range(REGISTRY_READS):
-        pages = RegisteredCompany.query(PARTITION, consistent_read=True, last_evaluated_key=start).page_iter
-        try:
-            answer = next(pages)
-        except TableMissing:
-            break
-        for raw in answer["Items"]:
-            item = plain_item(raw)
-            found.append((str(item["sk"]), text_of(item.get("name"), 120)))
-        start = answer.get("LastEvaluatedKey")
-        if not start:
-            break
+    pages = RegisteredCompany.query(PARTITION, consistent_read=True).page_iter
+    with suppress(TableMissing):
+        for page in islice(pages, REGISTRY_READS):
+            found += [(str(item["sk"]), text_of(item.get("name"), 120)) for item in map(plain_item, page["Items"])]
     return tuple(found)
 
 

@@ -116,8 +116,13 @@ class CompanyFilter(forms.Form):
     name = forms.CharField(required=False, max_length=100, label="Company")
 
 
+def _check_identifier(value: str) -> None:
+    if not spellings(value):
+        raise forms.ValidationError("Enter a phone number or an email address.")
+
+
 def _identifier(label: str, help_text: str = "") -> KeyField:
-    return KeyField(label=label, most=320, help_text=help_text)
+    return KeyField(label=label, most=320, help_text=help_text, validators=[_check_identifier])
 
 
 class ConversationLookupForm(LookupForm):
@@ -131,12 +136,6 @@ class ConversationLookupForm(LookupForm):
         """Return the cleaned fields."""
         return {name: str(self.cleaned_data[name]) for name in self.base_fields}
 
-    def _spelled(self, name: str) -> str:
-        value: str = self.cleaned_data[name]
-        if not spellings(value):
-            raise forms.ValidationError("Enter a phone number or an email address.")
-        return value
-
 
 class RecipientLookup(ConversationLookupForm):
     """By the recipient's phone number or email."""
@@ -144,10 +143,6 @@ class RecipientLookup(ConversationLookupForm):
     look = "recipient"
     of_person = ("recipient",)
     recipient = _identifier("Recipient's phone number or email", "With the country code, such as +44 7700 900123")
-
-    def clean_recipient(self) -> str:
-        """Refuse what is neither a phone number nor an email address."""
-        return self._spelled("recipient")
 
     def find(self, staff: Staff) -> LookupFinding:
         """See `find_recipient`."""
@@ -163,14 +158,6 @@ class RepliesLookup(ConversationLookupForm):
     channel = forms.ChoiceField(choices=list(CHANNELS.items()))
     ours = _identifier("Our number or address")
     recipient = _identifier("Recipient's phone number or email")
-
-    def clean_ours(self) -> str:
-        """Refuse what is neither a phone number nor an email address."""
-        return self._spelled("ours")
-
-    def clean_recipient(self) -> str:
-        """Refuse what is neither a phone number nor an email address."""
-        return self._spelled("recipient")
 
     def find(self, staff: Staff) -> LookupFinding:
         """See `find_replies`."""

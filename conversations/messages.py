@@ -147,8 +147,9 @@ class StoredMessages:
         """Return one entry as a record, redacted unless `raw`. Never raises."""
         entry = self.entry(number)
         names = () if raw else self.names
-        if not isinstance(entry, dict):
-            return self._of_bare_value(number, entry, raw=raw)
+        is_bare = not isinstance(entry, dict)
+        if is_bare:
+            entry = {"content": entry}
         speaker, name, flaws = _speaker(entry.get("role"))
         at = clock.parse_instant(first_of(entry, *_TIME))
         if at is None:
@@ -170,19 +171,7 @@ class StoredMessages:
             is_initial_prompt=is_prompt,
             tokens=_tokens(entry),
             processing_ms=_whole(entry.get("processing_time_ms")),
-            drift=(*flaws, *content_flaws),
-        )
-
-    def _of_bare_value(self, number: int, value: Any, *, raw: bool) -> Message:
-        blocks, _ = blocks_of({"content": value}, raw=raw)
-        return Message(
-            number=number,
-            anchor=self.anchor(number),
-            speaker=Speaker.UNKNOWN,
-            speaker_name="Unknown sender",
-            at=None,
-            blocks=without_names(blocks, () if raw else self.names),
-            drift=("not a message but a bare value",),
+            drift=("not a message but a bare value",) if is_bare else (*flaws, *content_flaws),
         )
 
 

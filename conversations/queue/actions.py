@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 
 from console.errors import NotFound, StoreUnavailable
 from console.permissions import Permission, Staff
@@ -85,13 +86,8 @@ def _held(username: str, company_id: str, reads: int) -> tuple[Keys, bool]:
         attributes_to_get=["primary_channel", "conversation_id"],
         page_size=_ROWS,
     ).page_iter
-    keys: Keys = []
-    for _ in range(reads):
-        answer = next(pages)
-        keys += ((raw["primary_channel"]["S"], raw["conversation_id"]["S"]) for raw in answer["Items"])
-        if not answer.get("LastEvaluatedKey"):
-            return keys, True
-    return keys, False
+    items = [raw for page in islice(pages, reads) for raw in page["Items"]]
+    return [(raw["primary_channel"]["S"], raw["conversation_id"]["S"]) for raw in items], not pages.last_evaluated_key
 
 
 # A disabled account may hold nothing, so each company is searched to its end, within reason. If a page's deadline ends

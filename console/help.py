@@ -154,7 +154,7 @@ TOPICS = (
         (
             "Tables and indexes of this environment compared with what the schemas need, the state of the "
             "indexer, what each store lacks, and what the last requests cost. An operator makes changes: "
-            "manage.py tables plan.",
+            "manage.py tables check.",
         ),
         _P.SYSTEM_READ,
         (("System", "system"),),

@@ -149,8 +149,8 @@ def _lines(hand_off: HandOff, now: datetime) -> list[str]:
 
 
 def _button(action: HandOffAction, item: Conversation, hand_off: HandOff, staff: Staff) -> Button:
-    overridden = hand_off.state is HandOffState.OVERRIDDEN
-    label = "Take it again" if overridden and action is HandOffAction.TAKE_OVER else _LABELS[action]
+    was_mine = hand_off.state is HandOffState.OVERRIDDEN and hand_off.agent == staff.username
+    label = "Take over again" if was_mine and action is HandOffAction.TAKE_OVER else _LABELS[action]
     return Button(
         action=action.value,
         label=label.format(agent=hand_off.agent_shown),

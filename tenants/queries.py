@@ -28,8 +28,8 @@ from tenants.records import Invitations, Memory, Tenant, TenantPage, TenantRow
 INDEX = InvertedIndex.Meta.index_name
 LIST_ATTRIBUTES = ("pk", "sk", "tenant_id", "name", "status", "created_at")
 NO_INDEX = (
-    "Tenants cannot be listed, because the tenants table has no index by sort key. Open one by its id. An "
-    "operator can add the index with manage.py tables apply --foreign."
+    "Tenants cannot be listed, because the tenants table has no index by sort key. Open one by its id. "
+    "To add the index, run manage.py tables check --cloudformation."
 )
 NO_INVITATIONS = "Invitations cannot be listed here: the tenants table has no index by sort key."
 # Of 1 MB each. Invitations end by themselves, so that there are few.

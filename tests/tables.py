@@ -1,11 +1,12 @@
 """What tests of `manage.py tables` share: running it, and tables as another team might have made them."""
 
 import io
+from contextlib import suppress
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from console.schema import create as provisioning
+from console.schema.check import TableReport, inspect
 from console.schema.definition import create_table_request
 from console.schema.tables import TABLES
 
@@ -29,8 +30,21 @@ def run_failing(*arguments: str) -> tuple[str, str]:
     return out.getvalue(), str(caught.value)
 
 
-def reports(*keys: str) -> dict[str, provisioning.TableReport]:
-    return {report.key: report for report in provisioning.inspect(keys)}
+def checked(*arguments: str) -> str:
+    """What `check` prints, whether or not something required is missing."""
+    out = io.StringIO()
+    with suppress(CommandError):
+        call_command("tables", "check", *arguments, stdout=out, stderr=io.StringIO())
+    return out.getvalue()
+
+
+def reports(*keys: str) -> dict[str, TableReport]:
+    return {report.key: report for report in inspect(keys)}
+
+
+def create_all(store) -> None:
+    """Every table of the registry, as it is to be."""
+    run("create", "--only", *TABLES)
 
 
 def describe(store, key: str) -> dict:

@@ -1,38 +1,59 @@
-"""A plan as CloudFormation, for teams that keep their infrastructure as code.
+"""What tables lack, as CloudFormation: the owner of a table applies it, and nobody else changes the table.
 
 Each changed table is written out as it is to be afterwards, what the registry does not know included, so that nothing
 is switched off by taking it over; the metadata lists the changes for those who rather merge them by hand.
 """
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from console.errors import ConsoleError
-from console.schema.check import Difference, TableReport, describe
-from console.schema.definition import STREAM_VIEW, attribute_definitions, create_table_request, index_definition
+from console.schema.check import Difference, TableReport, attribute_types, describe
+from console.schema.definition import (
+    STREAM_VIEW,
+    attribute_definitions,
+    create_table_request,
+    index_definition,
+    key_attributes,
+)
 from console.schema.environments import is_protected
-from console.schema.tables import TABLES, TableSpec
+from console.schema.tables import TABLES, IndexSpec, TableSpec, table_name
 from console.store.connection import call
 
+SAMPLE_SEGMENTS = 8
+SAMPLE_ITEMS_PER_SEGMENT = 250
 
-def template(reports: Iterable[TableReport]) -> dict[str, Any]:
-    """A CloudFormation template with each table that the plan changes. Raises `StoreUnavailable` or `Throttled`."""
-    resources = {}
+
+def template(reports: Iterable[TableReport], named: Collection[str] = ()) -> tuple[dict[str, Any], list[str]]:
+    """A CloudFormation template with each table that lacks something, and what is left out of it, in words.
+
+    A table of others that is absent is in it only if it is named. An index whose key attribute some item holds with
+    another type, as NULL or empty is left out: DynamoDB would refuse that item's next write by its own service. Raises
+    `StoreUnavailable` or `Throttled`.
+    """
+    resources, left_out = {}, []
     for report in reports:
-        changes = [each for each in report.differences if each.applicable and each.kind != "wait"]
+        spec = TABLES[report.key]
+        changes = []
+        for each in report.differences:
+            is_left = each.kind == "wait" or (each.kind == "table" and not (report.ours or report.key in named))
+            if not each.applicable or is_left:
+                continue
+            if each.kind == "index" and not spec.ours and (clashes := _clashes(spec, spec.index(each.index))):
+                left_out.append(f"{report.key}: {each.what}, because {'; '.join(clashes)}.")
+                continue
+            changes.append(each)
         if changes:
             resources[_logical_id(report.key)] = {
                 "Type": "AWS::DynamoDB::Table",
                 "DeletionPolicy": "Retain",
                 "UpdateReplacePolicy": "Retain",
                 "Metadata": {"Changes": [f"{each.sign} {each.what}: {each.wanted}" for each in changes]},
-                "Properties": _properties(TABLES[report.key], report.name, changes),
+                "Properties": _properties(spec, report.name, changes),
             }
-    return {
-        "AWSTemplateFormatVersion": "2010-09-09",
-        "Description": "Tables as the console asks for them. An existing table takes one new index per update.",
-        "Resources": resources,
-    }
+    described = "Tables as the console needs them. An existing table takes one new index per update."
+    return {"AWSTemplateFormatVersion": "2010-09-09", "Description": described, "Resources": resources}, left_out
 
 
 def _logical_id(key: str) -> str:
@@ -116,3 +137,50 @@ def _existing(index: dict[str, Any], provisioned: bool) -> dict[str, Any]:
 def _throughput(description: dict[str, Any]) -> dict[str, int]:
     found = description.get("ProvisionedThroughput") or {}
     return {unit: int(found.get(unit) or 1) for unit in ("ReadCapacityUnits", "WriteCapacityUnits")}
+
+
+def _clashes(spec: TableSpec, index: IndexSpec) -> list[str]:
+    """What sampled items hold in the index's key attributes that DynamoDB would not take there. Never shows values."""
+    name = table_name(spec.key)
+    description = describe(name)
+    # What is a key already is of its type in every item, or DynamoDB would have refused the item.
+    enforced = attribute_types(description) if description else {}
+    wanted = {
+        attribute: kind
+        for attribute, kind in key_attributes(spec, index).items()
+        if attribute in (index.hash.name, index.range.name if index.range else "") and attribute not in enforced
+    }
+    if not wanted:
+        return []
+    seen, clashes = 0, Counter[tuple[str, str]]()
+    for segment in range(SAMPLE_SEGMENTS):
+        items = _segment(name, segment, list(wanted))
+        seen += len(items)
+        for item in items:
+            for attribute, kind in wanted.items():
+                if (what := _clash(item.get(attribute), kind)) != "":
+                    clashes[attribute, what] += 1
+    return [f"{attribute} is {what} in {count} of {seen} sampled items" for (attribute, what), count in clashes.items()]
+
+
+def _segment(name: str, segment: int, attributes: list[str]) -> list[dict[str, dict[str, Any]]]:
+    """The first items of one of the equal parts that DynamoDB divides a table into, so that samples spread over it."""
+    names = {f"#{position}": attribute for position, attribute in enumerate(attributes)}
+    answer = call(
+        "Scan",
+        TableName=name,
+        Segment=segment,
+        TotalSegments=SAMPLE_SEGMENTS,
+        Limit=SAMPLE_ITEMS_PER_SEGMENT,
+        ProjectionExpression=", ".join(names),
+        ExpressionAttributeNames=names,
+    )
+    items: list[dict[str, dict[str, Any]]] = answer["Items"]
+    return items
+
+
+def _clash(value: dict[str, Any] | None, kind: str) -> str:
+    """Why DynamoDB would not take a value as a key, or nothing. An absent attribute only leaves its item out."""
+    if value is None or value.get(kind):
+        return ""
+    return "empty" if kind in value else f"of type {next(iter(value), 'NULL')}"

@@ -141,7 +141,7 @@ def _other_admins(account: StaffAccount) -> Iterator[str]:
     if not index_ready("STAFF", RoleIndex.Meta.index_name):
         raise Invalid(
             "The console cannot tell whether another administrator is left, because the accounts' index is "
-            "missing. Create it first: manage.py tables apply."
+            "missing. Create it first: manage.py tables create."
         )
     tried = 0
     for other in StaffAccount.by_role.query(Role.ADMIN.value, limit=ADMINS_READ):

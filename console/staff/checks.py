@@ -23,9 +23,9 @@ def checked_username(typed: str) -> str:
     if not name:
         raise Invalid(USERNAME_RULES)
     if name in KEPT_FOR_PAGES:
-        raise Invalid(f"The username {name!r} is kept for a page of the console. Choose another one.")
+        raise Invalid(f"The username {name!r} is reserved. Choose another one.")
     if name in KEPT_FOR_TRAIL:
-        raise Invalid(f"The username {name!r} is kept for what is no person. Choose another one.")
+        raise Invalid(f"The username {name!r} is reserved. Choose another one.")
     return name
 
 

@@ -53,7 +53,9 @@ def load(account: StaffAccount, current_session_id: str = "") -> SessionList:
     try:
         found = rows(account, current_session_id)
     except TableMissing:
-        return SessionList(notice="Sessions cannot be listed, because their index is missing (manage.py tables apply).")
+        return SessionList(
+            notice="Sessions cannot be listed, because their index is missing (manage.py tables create)."
+        )
     except (StoreUnavailable, Throttled):
         return SessionList(notice="The sessions could not be read. Reload the page to try again.")
     return SessionList(found, "There may be more than these." if len(found) >= sessions.SESSIONS_READ else "")

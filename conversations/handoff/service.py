@@ -87,7 +87,7 @@ def _check_texts(intent: Intent, reason: str, note: str) -> None:
     if intent.action is HandOffAction.TAKE_FROM_COLLEAGUE and not reason:
         raise Invalid("Say why you are taking it from a colleague.")
     if max(len(reason), len(note)) > MAX_TEXT:
-        raise Invalid(f"A reason or note has at most {MAX_TEXT:,} characters.")
+        raise Invalid(f"Shorten the text: a reason or note can have up to {MAX_TEXT:,} characters.")
 
 
 def _load(primary_channel: str, conversation_id: str) -> Conversation:

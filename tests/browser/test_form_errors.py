@@ -32,7 +32,7 @@ def test_several_bad_fields_are_listed_with_links(open_page):
     for label in ("Tokens per message", "Messages per day", "Messages remembered"):
         page.get_by_label(label).fill("many")
     page.get_by_role("button", name="Save").click()
-    summary = page.get_by_role("group", name="3 fields are to be corrected.")
+    summary = page.get_by_role("group", name="Correct 3 fields.")
     expect(summary).to_be_focused()
     expect(summary.get_by_role("link")).to_have_text(["Tokens per message", "Messages per day", "Messages remembered"])
     expect(page).to_have_title(re.compile("^Error: "))

@@ -143,7 +143,7 @@ def test_only_commands_scan():
         "conversations/companies.py",
         "conversations/handoff/reconciliation.py",
         "conversations/indexer/sweep.py",
-        "console/schema/create.py",
+        "console/schema/cloudformation.py",
         "console/staff/services.py",
         "console/audit/archive/walk.py",
         "tenants/walking.py",

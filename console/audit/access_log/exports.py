@@ -28,8 +28,7 @@ PIECES = 2
 DAY = timedelta(days=1)
 NOT_HERE = "Exports across conversations are not counted here"
 NO_INDEX = (
-    f"{NOT_HERE}: the audit table has no index by action type. An operator can add it with manage.py tables apply "
-    "--foreign."
+    f"{NOT_HERE}: the audit table has no index by action type. To add it, run manage.py tables check --cloudformation."
 )
 NOT_IN_SCOPE = f"{NOT_HERE}: only people with all companies in scope can see them."
 

@@ -25,8 +25,8 @@ ROUNDS, PER_READ = 3, 200
 ENTRIES_SHOWN = 20
 
 NO_INDEX = (
-    "The idempotency table has no index by conversation here, so you can only find records by event id. An "
-    "operator can add the index with manage.py tables apply --foreign."
+    "The idempotency table has no index by conversation here, so you can only find records by event id. "
+    "To add the index, run manage.py tables check --cloudformation."
 )
 NO_TRAIL = "This environment has no trail table, so entries are not shown."
 TRAIL_UNREADABLE = "The trail could not be read. Try again in a moment."

@@ -120,12 +120,14 @@ def _content(
             if data:
                 yield data
             if sent + len(piece) > limit:
-                yield made.incomplete(f"The limit of {limit:,} entries is reached: older ones are not in this file.")
+                yield made.incomplete(f"This file stops at {limit:,} entries. Older entries are not in it.")
                 return
             sent, left = sent + len(piece), left - 1
         yield made.incomplete("Few entries match the filters. Older entries were not searched.")
     except ConsoleError as error:
-        yield made.incomplete(f"Reading broke off: {str(error) or type(error).__name__} Older entries are missing.")
+        yield made.incomplete(
+            f"The export stopped early: {str(error) or type(error).__name__} Older entries are missing."
+        )
     except Exception:
         # An error page can no longer follow, and the part that was sent must not pass for the whole.
         logger.exception("An export broke off")

@@ -32,7 +32,7 @@ COMPANIES_AT_ONCE = 20
 
 TRAIL_BY_TRAIL = (
     "The audit table has no index by action type here, so there is no review across conversations. Open one "
-    "trail at a time. An operator can add the index with manage.py tables apply --foreign."
+    "trail at a time. To add the index, run manage.py tables check --cloudformation."
 )
 NO_ACTOR_INDEX = "The audit table has no index for this actor, so only the newest entries are searched."
 NO_COMPANY_INDEX = "The audit table has no index by company, so only the newest entries are searched."

@@ -77,7 +77,7 @@ class Command(BaseCommand):
         try:
             actions[options["action"]](options)
         except TableMissing as error:
-            raise CommandError(f"{error} Create the tables first: manage.py tables apply.") from error
+            raise CommandError(f"{error} Create the tables first: manage.py tables create.") from error
         except (StoreUnavailable, Throttled) as error:
             raise CommandError(f"{error} Run staff list to see what was done.") from error
         except ConsoleError as error:

@@ -1,4 +1,4 @@
-"""`manage.py tables check | plan | apply | policy`: this environment's tables against what the schemas ask."""
+"""`manage.py tables check | create | policy`: this environment's tables against what the schemas ask."""
 
 import json
 from argparse import ArgumentParser
@@ -11,88 +11,80 @@ from django.core.management.base import BaseCommand, CommandError
 from tqdm import tqdm
 
 from console.errors import ConsoleError, NotConfigured
-from console.schema import create as provisioning
+from console.schema.check import Difference, TableReport, inspect
 from console.schema.cloudformation import template
-from console.schema.create import Difference, Step, TableReport
+from console.schema.create import Creation, create, missing
 from console.schema.policies import POLICIES, document
 from console.schema.tables import TABLES
 
 
 class Command(BaseCommand):
-    """Compares, says, creates what is missing; never deletes, and touches tables of others only with --foreign."""
+    """Compares and creates. Never deletes, and never changes an existing table of another service."""
 
     help = (
-        "check: is what is required there? (exit code 1 if not). plan: what apply would do. "
-        "apply: create and change it. Nothing is ever deleted. policy: print what a process needs from IAM."
+        "check: compare the tables with what the console needs; exits with 1 if something required is missing, or "
+        "prints a CloudFormation template of the changes. create: create the console's own tables and what they lack, "
+        "and other tables that you name. policy: print the IAM policy of a process."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the command line."""
-        parser.add_argument("action", choices=("check", "plan", "apply", "policy"))
-        parser.add_argument("--foreign", action="store_true", help="also change tables that other services own")
+        parser.add_argument("action", choices=("check", "create", "policy"))
         parser.add_argument("--only", nargs="+", metavar="KEY", default=[], help="these tables only, such as AUDIT")
-        parser.add_argument("--cloudformation", action="store_true", help="plan: print a CloudFormation template")
+        parser.add_argument("--cloudformation", action="store_true", help="check: print a template of the changes")
         parser.add_argument("--json", action="store_true", help="print the reports as JSON")
-        parser.add_argument(
-            "--for", dest="process", choices=tuple(POLICIES), default="web", help="policy: of which one"
-        )
+        parser.add_argument("--for", dest="process", choices=tuple(POLICIES), default="web", help="policy: for which")
         parser.add_argument("--account", default="*", metavar="ID", help="policy: the AWS account of the tables")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Run one of the four. Fails when something required is missing (check) or a change failed (apply)."""
+        """Run one of the three. Fails if something required is missing (check) or could not be created (create)."""
         keys = tuple(key.upper() for key in options["only"])
         if unknown := sorted(set(keys) - set(TABLES)):
-            raise CommandError(f"Unknown tables: {', '.join(unknown)}. Known are {', '.join(TABLES)}.")
-        if options["cloudformation"] and (options["action"] != "plan" or options["json"]):
-            raise CommandError("--cloudformation goes with plan, and without --json.")
+            raise CommandError(f"Unknown tables: {', '.join(unknown)}. Known tables: {', '.join(TABLES)}.")
+        if options["cloudformation"] and (options["action"] != "check" or options["json"]):
+            raise CommandError("Use --cloudformation with check, and without --json.")
         # Standard error, so that a document on standard output stays one.
         self.stderr.write(f"Environment {settings.CONSOLE_ENV}, region {settings.AWS_REGION}, endpoint {_endpoint()}.")
         if options["action"] == "policy":
             self.stdout.write(json.dumps(document(options["process"], options["account"]), indent=2))
             return
-        actions = {"check": self._check, "plan": self._plan, "apply": self._apply}
         try:
-            actions[options["action"]](keys, options)
+            (self._check if options["action"] == "check" else self._create)(keys, options)
         except ConsoleError as error:
             raise CommandError(_text(error)) from error
 
     def _check(self, keys: tuple[str, ...], options: dict[str, Any]) -> None:
-        reports = provisioning.inspect(keys)
+        reports = inspect(keys)
+        if options["cloudformation"]:
+            made, left_out = template(reports, keys)
+            self.stdout.write(json.dumps(made, indent=2))
+            for each in left_out:
+                self.stderr.write(f"Left out: {each}")
+            return
         self._show(reports, options)
         if broken := [report.key for report in reports if report.broken]:
             raise CommandError(f"Something required is missing or wrong: {', '.join(broken)}.")
 
-    def _plan(self, keys: tuple[str, ...], options: dict[str, Any]) -> None:
-        reports = provisioning.plan(keys)
-        if options["cloudformation"]:
-            self.stdout.write(json.dumps(template(reports), indent=2))
-        else:
-            self._show(reports, options)
-
-    def _apply(self, keys: tuple[str, ...], options: dict[str, Any]) -> None:
-        reports = provisioning.plan(keys)
-        if not options["json"]:
-            self._show(reports, options)
-        failed = self._apply_steps(provisioning.steps(reports, foreign=options["foreign"]))
-        if options["json"]:
-            self._show(provisioning.inspect(keys), options)
+    def _create(self, keys: tuple[str, ...], options: dict[str, Any]) -> None:
+        failed = self._create_each(missing(inspect(keys), keys))
+        self._show(inspect(keys), options)
         if failed:
-            raise CommandError(f"{len(failed)} of the changes failed: {'; '.join(failed)}")
+            raise CommandError(f"{len(failed)} could not be created: {'; '.join(failed)}")
 
-    def _apply_steps(self, steps: list[Step]) -> list[str]:
-        """Apply one after the other, going on after a failure; what failed, and why."""
+    def _create_each(self, wanted: list[Creation]) -> list[str]:
+        """Create one after the other, going on after a failure; what failed, and why."""
         failed: list[str] = []
         # Standard error, so that --json leaves one document on standard output; no bar where nobody watches.
-        with tqdm(steps, disable=None, unit="change", leave=False) as progress:
-            for step in progress:
-                progress.set_description(step.title)
+        with tqdm(wanted, disable=None, unit="change", leave=False) as progress:
+            for each in progress:
+                progress.set_description(each.title)
                 try:
-                    provisioning.apply(step, progress.set_postfix_str)
+                    create(each, progress.set_postfix_str)
                 except ConsoleError as error:
-                    failed.append(f"{step.title}: {_text(error)}")
+                    failed.append(f"{each.title}: {_text(error)}")
                 else:
                     progress.set_postfix_str("")
-                    self.stderr.write(f"applied {step.title}")
+                    self.stderr.write(f"Created {each.title}")
         return failed
 
     def _show(self, reports: list[TableReport], options: dict[str, Any]) -> None:
@@ -104,13 +96,14 @@ class Command(BaseCommand):
             for difference in report.differences:
                 self.stdout.write(f"  {_line(report, difference)}")
         counts = Counter(each.sign for report in reports for each in report.differences)
-        waiting = [each for each in reports if not each.ours and any(one.applicable for one in each.differences)]
-        self.stdout.write(
-            f"{counts['+']} to create, {counts['~']} to change, {counts['!']} that cannot be applied from here."
-        )
-        if waiting and not options["foreign"]:
+        self.stdout.write(f"{counts['+']} to create, {counts['~']} to change, {counts['!']} to change by hand.")
+        if any(each.applicable for report in reports if report.ours for each in report.differences):
+            self.stdout.write("Create what the console's own tables lack: manage.py tables create")
+        others = [each.key for each in reports if not each.ours and any(one.applicable for one in each.differences)]
+        if others:
             self.stdout.write(
-                f"Other services own these; add --foreign to change them: {', '.join(each.key for each in waiting)}."
+                f"Other services own {', '.join(others)}. Print the changes for their owners: "
+                "manage.py tables check --cloudformation"
             )
 
 

@@ -8,7 +8,7 @@ from django.core.management import call_command
 
 from console import caching, clock
 from console.errors import StoreUnavailable
-from console.schema import create as provisioning
+from console.schema.check import inspect
 from console.schema.policies import INDEXER, POLICIES, RECONCILE, WEB, Access, document
 from console.schema.tables import key_of, table_name
 from console.staff.models import StaffAccount
@@ -77,7 +77,7 @@ def test_the_web_servers_may_do_what_pages_and_forms_do_and_nothing_else(store, 
     settings.TABLE_NAMES = {access.table: table_name(access.table) for access in WEB}
     settings.CONSOLE_ENV = "staging"
     with store.calls() as seen:
-        provisioning.inspect()
+        inspect()
     found |= set(needed(seen))
     assert found - allowed(WEB) == set(), "the policy lacks these"
     assert allowed(WEB) - found == set(), "nothing needs these"

@@ -1,18 +1,32 @@
-"""`manage.py tables check` and `plan`: what is said about an environment, without changing it."""
+"""`manage.py tables check`: what an environment lacks, and the template of the changes. Nothing is changed by it."""
 
 import io
 import json
 from contextlib import suppress
+from typing import Any
 
 import pytest
+from cfnlint.api import lint
 from django.core.management import CommandError, call_command
 
 from console.errors import StoreUnavailable
-from console.schema import create as provisioning
+from console.schema.check import inspect
+from console.schema.cloudformation import SAMPLE_ITEMS_PER_SEGMENT, SAMPLE_SEGMENTS
 from console.schema.definition import create_table_request
 from console.schema.tables import TABLES
 from tests import faults
-from tests.tables import CHANGING, OURS, create, create_without_some_indexes, describe, gsis, reports, run, run_failing
+from tests.tables import (
+    CHANGING,
+    OURS,
+    checked,
+    create,
+    create_all,
+    create_without_some_indexes,
+    gsis,
+    reports,
+    run,
+    run_failing,
+)
 
 # --- check -------------------------------------------------------------------------------------------------------
 
@@ -26,8 +40,7 @@ def test_check_fails_and_names_what_is_required(bare_store):
 
 
 def test_check_passes_where_whole_schemas_are_absent(bare_store):
-    bare_store.create_tables(*OURS, "AUDIT", "IDEMPOTENCY")
-    run("apply", "--foreign", "--only", *OURS, "AUDIT", "IDEMPOTENCY")
+    run("create", "--only", *OURS, "AUDIT", "IDEMPOTENCY")
     out = run("check")
     assert "optional, owned by thread-history" in out
     assert reports()["CONVERSATIONS"].state == "absent"
@@ -46,17 +59,17 @@ def test_the_middleware_may_be_absent_though_the_console_uses_two_of_its_tables(
 
 
 def test_a_complete_environment_is_ready(bare_store):
-    run("apply", "--foreign")
-    assert {report.state for report in provisioning.inspect()} == {"ready"}
-    assert "0 to create, 0 to change, 0 that cannot be applied" in run("check")
+    create_all(bare_store)
+    assert {report.state for report in inspect()} == {"ready"}
+    assert run("check").endswith("0 to create, 0 to change, 0 to change by hand.\n")
 
 
 @pytest.mark.parametrize("code", ["AccessDeniedException", "InternalServerError"])
 def test_a_table_that_cannot_be_described_is_not_called_absent(bare_store, code):
     with faults.refuse("DescribeTable", code=code, times=faults.ALWAYS), pytest.raises(StoreUnavailable):
-        provisioning.inspect()
+        inspect()
     with faults.refuse("DescribeTable", code=code, times=faults.ALWAYS):
-        out, error = run_failing("apply", "--foreign")
+        out, error = run_failing("create")
     assert out == ""
     assert ("lacks dynamodb:DescribeTable on " if code == "AccessDeniedException" else "could not answer") in error
     assert bare_store.client.list_tables()["TableNames"] == [
@@ -68,7 +81,7 @@ def test_a_table_that_cannot_be_described_is_not_called_absent(bare_store, code)
 
 def test_json_is_one_document_with_every_report(bare_store):
     bare_store.create_tables("CONSOLE")
-    found = json.loads(run("plan", "--json"))
+    found = json.loads(checked("--json"))
     assert [each["key"] for each in found] == list(TABLES)
     console = next(each for each in found if each["key"] == "CONSOLE")
     assert console["ours"] is True
@@ -88,32 +101,6 @@ def test_json_is_one_document_with_every_report(bare_store):
 def test_an_unknown_table_is_refused(bare_store):
     with pytest.raises(CommandError, match="NO_SUCH"):
         run("check", "--only", "NO_SUCH")
-
-
-# --- plan --------------------------------------------------------------------------------------------------------
-
-
-def test_plan_changes_nothing(bare_store):
-    bare_store.create_tables("CONVERSATIONS")
-    with bare_store.calls() as seen:
-        run("plan", "--foreign")
-        run("plan", "--cloudformation")
-    assert not [call for call in seen if call.operation in CHANGING]
-
-
-def test_a_missing_local_index_is_said_and_not_applied(bare_store):
-    lsis = [
-        each
-        for each in create_table_request("CONVERSATIONS")["LocalSecondaryIndexes"]
-        if each["IndexName"] != "created-at-index"
-    ]
-    create(bare_store, "CONVERSATIONS", LocalSecondaryIndexes=lsis)
-    out = run("plan", "--only", "CONVERSATIONS")
-    assert "! local index created-at-index" in out
-    run("apply", "--foreign", "--only", "CONVERSATIONS")
-    (difference,) = reports("CONVERSATIONS")["CONVERSATIONS"].differences
-    assert (difference.what, difference.applicable) == ("local index created-at-index", False)
-    assert "CONVERSATIONS" in run_failing("check", "--only", "CONVERSATIONS")[1]
 
 
 def test_a_wrong_key_is_said_and_not_applied(bare_store):
@@ -159,65 +146,149 @@ def test_an_index_must_project_at_least_what_is_asked(bare_store, projection, re
     assert [(each.severity, each.applicable) for each in found] == ([] if ready else [("optional", False)])
 
 
-def test_an_index_on_other_keys_is_never_replaced(bare_store):
-    indexes = gsis("THREADS")
-    indexes[0]["KeySchema"] = [{"AttributeName": "PK", "KeyType": "HASH"}]
-    create(bare_store, "THREADS", GlobalSecondaryIndexes=indexes)
-    run("apply", "--foreign", "--only", "THREADS")
-    (difference,) = reports("THREADS")["THREADS"].differences
-    assert (difference.what, difference.sign) == ("index PK-SKMessage-index-v1", "!")
+def test_inspection_reads_no_items(bare_store):
+    create_without_some_indexes(bare_store)
+    with bare_store.calls() as seen:
+        inspect()
+    assert {call.operation for call in seen} <= {"DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups"}
 
 
-def test_indexes_that_the_registry_does_not_know_are_left_alone(bare_store):
+def test_a_missing_local_index_is_said_and_nothing_can_add_it(bare_store):
+    lsis = [
+        each
+        for each in create_table_request("CONVERSATIONS")["LocalSecondaryIndexes"]
+        if each["IndexName"] != "created-at-index"
+    ]
+    create(bare_store, "CONVERSATIONS", LocalSecondaryIndexes=lsis)
+    out, error = run_failing("check", "--only", "CONVERSATIONS")
+    assert "! local index created-at-index" in out
+    assert "CONVERSATIONS" in error
+    assert "created-at-index" not in json.dumps(template("CONVERSATIONS")["Resources"])
+
+
+@pytest.mark.parametrize("action", ["check", "check --json", "check --cloudformation", "policy"])
+def test_every_action_says_where_the_tables_are(bare_store, settings, action):
+    said = io.StringIO()
+    with suppress(CommandError):
+        call_command("tables", *action.split(), stdout=io.StringIO(), stderr=said)
+    assert said.getvalue() == f"Environment test, region eu-west-2, endpoint {settings.DYNAMODB_ENDPOINT}.\n"
+
+
+# --- CloudFormation ----------------------------------------------------------------------------------------------
+
+
+def template(*keys: str) -> dict[str, Any]:
+    """The template of the changes; CloudFormation's linter has nothing to say about it."""
+    text = run("check", "--cloudformation", *(("--only", *keys) if keys else ()))
+    made = json.loads(text)
+    if made["Resources"]:
+        assert [str(match) for match in lint(text, regions=["eu-west-2"])] == []
+    return dict(made)
+
+
+def test_a_template_of_all_that_is_absent_has_our_tables_and_those_that_are_named(bare_store):
+    assert len(template()["Resources"]) == len(OURS)
+    assert len(template(*TABLES)["Resources"]) == len(TABLES)
+
+
+def test_a_template_changes_nothing(bare_store):
+    create_without_some_indexes(bare_store)
+    with bare_store.calls() as seen:
+        template()
+    assert not [call for call in seen if call.operation in CHANGING]
+
+
+def test_a_missing_table_is_in_it_whole(bare_store, settings):
+    settings.CONSOLE_ENV = "staging"
+    resource = template("AUDIT")["Resources"]["AuditTable"]
+    assert (resource["Type"], resource["DeletionPolicy"]) == ("AWS::DynamoDB::Table", "Retain")
+    properties = resource["Properties"]
+    assert properties["TableName"] == bare_store.name("AUDIT")
+    assert properties["TimeToLiveSpecification"] == {"AttributeName": "expires_at", "Enabled": True}
+    assert properties["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+    assert properties["DeletionProtectionEnabled"] is True
+
+
+def test_an_existing_table_keeps_what_is_there(bare_store):
     foreign = {
         "IndexName": "their-own",
         "KeySchema": [{"AttributeName": "verso", "KeyType": "HASH"}],
-        "Projection": {"ProjectionType": "ALL"},
+        "Projection": {"ProjectionType": "KEYS_ONLY"},
     }
-    create(bare_store, "THREADS", GlobalSecondaryIndexes=[*gsis("THREADS", "PK-SKMessage-index-v1"), foreign])
-    run("apply", "--foreign", "--only", "THREADS")
-    assert {each["IndexName"] for each in describe(bare_store, "THREADS")["GlobalSecondaryIndexes"]} == {
+    create(
+        bare_store,
+        "THREADS",
+        GlobalSecondaryIndexes=[*gsis("THREADS", "PK-SKMessage-index-v1"), foreign],
+        StreamSpecification={"StreamEnabled": True, "StreamViewType": "KEYS_ONLY"},
+    )
+    bare_store.client.update_time_to_live(
+        TableName=bare_store.name("THREADS"),
+        TimeToLiveSpecification={"Enabled": True, "AttributeName": "ExpiryTime"},
+    )
+    (resource,) = template("THREADS")["Resources"].values()
+    assert resource["Metadata"]["Changes"] == ["+ index PK-SKMessage-index-v1: PK (S), SKMessage (S); ALL"]
+    properties = resource["Properties"]
+    assert {each["IndexName"] for each in properties["GlobalSecondaryIndexes"]} == {
         "their-own",
         "PK-SKMessage-index-v1",
         "PK-SKTimestampThread-index-v1",
         "org-id-updated-at-index",
     }
-    assert reports("THREADS")["THREADS"].state == "ready"
+    keys = {"PK", "SK", "SKMessage", "SKTimestampThread", "org_id", "updated_at", "verso"}
+    assert {each["AttributeName"] for each in properties["AttributeDefinitions"]} == keys
+    assert properties["TimeToLiveSpecification"] == {"AttributeName": "ExpiryTime", "Enabled": True}
+    assert properties["StreamSpecification"] == {"StreamViewType": "KEYS_ONLY"}
+
+
+def test_a_provisioned_table_keeps_its_billing_and_its_new_index_gets_a_capacity(bare_store):
+    units = {"ReadCapacityUnits": 5, "WriteCapacityUnits": 6}
+    create(bare_store, "IMAGE_RESPONSES", GlobalSecondaryIndexes=None, BillingMode=None, ProvisionedThroughput=units)
+    (resource,) = template("IMAGE_RESPONSES")["Resources"].values()
+    (index,) = resource["Properties"]["GlobalSecondaryIndexes"]
+    assert (resource["Properties"]["BillingMode"], index["ProvisionedThroughput"]) == ("PROVISIONED", units)
+
+
+def test_an_index_on_other_keys_is_never_replaced(bare_store):
+    indexes = gsis("THREADS")
+    indexes[0]["KeySchema"] = [{"AttributeName": "PK", "KeyType": "HASH"}]
+    create(bare_store, "THREADS", GlobalSecondaryIndexes=indexes)
+    [difference] = [each for each in reports("THREADS")["THREADS"].differences if each.kind != "ttl"]
+    assert (difference.what, difference.sign) == ("index PK-SKMessage-index-v1", "!")
 
 
 @pytest.mark.parametrize(
     ("value", "said"),
     [(7, "of type N"), (None, "of type NULL"), ("", "empty"), (["x"], "of type L"), ({"a": 1}, "of type M")],
 )
-def test_an_index_that_would_make_dynamodb_refuse_foreign_writes_is_not_applied(bare_store, value, said):
+def test_an_index_that_would_make_dynamodb_refuse_foreign_writes_is_left_out_and_said(bare_store, value, said):
     create_without_some_indexes(bare_store)
     item = {"primary_channel": "+447700900001", "company_id": "ci-1", "project_id": "pi-1"}
     bare_store.put_all("CONVERSATIONS", [item | {"conversation_id": f"c{number}"} for number in range(30)])
     bare_store.put("CONVERSATIONS", item | {"conversation_id": "odd", "company_id": value})
-    out = run("plan", "--only", "CONVERSATIONS")
-    assert "! index company-id-project-id-index" in out
-    assert f"company_id is {said} in 1 of 31 sampled items" in out
-    assert "+447700900001" not in out
-    run("apply", "--foreign", "--only", "CONVERSATIONS")
-    names = {each["IndexName"] for each in describe(bare_store, "CONVERSATIONS")["GlobalSecondaryIndexes"]}
+    out, told = io.StringIO(), io.StringIO()
+    call_command("tables", "check", "--cloudformation", "--only", "CONVERSATIONS", stdout=out, stderr=told)
+    [resource] = json.loads(out.getvalue())["Resources"].values()
+    names = {each["IndexName"] for each in resource["Properties"]["GlobalSecondaryIndexes"]}
     assert "company-id-project-id-index" not in names
     # Its keys are the table's own key and so always text: nothing to fear.
     assert "conversation-id-index" in names
+    assert f"company-id-project-id-index, because company_id is {said} in 1 of 31 sampled items" in told.getvalue()
+    assert "+447700900001" not in told.getvalue()
 
 
 def test_items_without_the_attribute_are_no_obstacle(bare_store):
     create_without_some_indexes(bare_store)
     bare_store.put("CONVERSATIONS", {"primary_channel": "a", "conversation_id": "b"})
-    assert "+ index company-id-project-id-index" in run("plan", "--only", "CONVERSATIONS")
+    assert "company-id-project-id-index" in json.dumps(template("CONVERSATIONS"))
 
 
-def test_samples_show_no_more_than_the_keys_in_question(bare_store):
+def test_samples_read_no_more_than_the_keys_in_question(bare_store):
     create_without_some_indexes(bare_store)
     with bare_store.calls() as seen:
-        run("plan", "--only", "CONVERSATIONS")
+        run("check", "--cloudformation", "--only", "CONVERSATIONS")
     scans = [call.request for call in seen if call.operation == "Scan"]
-    assert len(scans) == 3 * provisioning.SAMPLE_SEGMENTS
-    assert {scan["Limit"] for scan in scans} == {provisioning.SAMPLE_ITEMS_PER_SEGMENT}
+    assert len(scans) == 3 * SAMPLE_SEGMENTS
+    assert {scan["Limit"] for scan in scans} == {SAMPLE_ITEMS_PER_SEGMENT}
     assert {tuple(scan["ExpressionAttributeNames"].values()) for scan in scans} == {
         ("company_id", "project_id"),
         ("company_id", "updated_at"),
@@ -225,16 +296,11 @@ def test_samples_show_no_more_than_the_keys_in_question(bare_store):
     }
 
 
-def test_inspection_reads_no_items(bare_store):
-    create_without_some_indexes(bare_store)
-    with bare_store.calls() as seen:
-        provisioning.inspect()
-    assert {call.operation for call in seen} <= {"DescribeTable", "DescribeTimeToLive", "DescribeContinuousBackups"}
+def test_a_complete_environment_has_an_empty_template(bare_store):
+    create_all(bare_store)
+    assert template()["Resources"] == {}
 
 
-@pytest.mark.parametrize("action", ["check", "plan", "plan --json", "plan --cloudformation", "policy"])
-def test_every_action_says_where_the_tables_are(bare_store, settings, action):
-    told = io.StringIO()
-    with suppress(CommandError):
-        call_command("tables", *action.split(), stdout=io.StringIO(), stderr=told)
-    assert told.getvalue() == f"Environment test, region eu-west-2, endpoint {settings.DYNAMODB_ENDPOINT}.\n"
+@pytest.mark.parametrize("arguments", [("create", "--cloudformation"), ("check", "--cloudformation", "--json")])
+def test_a_template_goes_with_check_alone(bare_store, arguments):
+    assert "--cloudformation" in run_failing(*arguments)[1]

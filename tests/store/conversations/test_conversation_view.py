@@ -304,7 +304,7 @@ def test_the_hand_off_is_told_between_the_messages(store):
     text = signed_in(member()).get(url_of(item)).content.decode()
     order = [text.index(words) for words in ("early", "A human was asked for", "You took over", "late answer")]
     assert order == sorted(order)
-    assert "spoke during the hand-off" in text
+    assert "replied during the hand-off" in text
 
 
 def test_text_is_text(store):

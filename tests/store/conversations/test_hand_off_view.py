@@ -150,7 +150,7 @@ def test_an_overridden_take_over_is_told_and_can_be_taken_again_with_its_timer(s
     store.put("CONVERSATIONS", item)
     client = signed_in(member())
     assert "The platform overrode your take-over" in client.get(page_of(item)).content.decode()
-    assert client.post(page_of(item) + "hand-off/", form(client, item, "Take it again")).status_code == 302
+    assert client.post(page_of(item) + "hand-off/", form(client, item, "Take over again")).status_code == 302
     stored = store.get("CONVERSATIONS", **key(item))
     assert stored["hand_off_to_human"] is True
     assert stored["hand_off_requested_at"] == asked

@@ -201,7 +201,7 @@ def no_index(stored, monkeypatch):
 def test_what_a_person_looked_at_cannot_be_told_without_an_index():
     shown = signed_in(auditor()).get("/audit/looks/people/aiko.mori/").content.decode()
     assert "What they looked at across conversations is not available here" in shown
-    assert shown.count("tables apply --foreign") == 1
+    assert shown.count("check --cloudformation") == 1
     for claim in ("Nothing looked at", "looked through", "only the newest entries are searched"):
         assert claim not in shown
 
@@ -210,5 +210,5 @@ def test_what_a_person_looked_at_cannot_be_told_without_an_index():
 @pytest.mark.parametrize("query", ["actor=aiko.mori", f"company={COMPANY}", f"actor=aiko.mori&company={COMPANY}"])
 def test_the_review_has_one_notice_without_an_index(query):
     shown = signed_in(auditor()).get(f"/audit/?{query}").content.decode()
-    assert shown.count("tables apply --foreign") == 1
+    assert shown.count("check --cloudformation") == 1
     assert "only the newest entries are searched" not in shown

@@ -200,8 +200,8 @@ def test_reaching_the_limit_is_said_in_the_last_line(store, client, count):
     assert ("incomplete" in lines[-1], rows[-1]["action"] == "INCOMPLETE") == (count > 10, count > 10)
     assert len(lines) == len(rows) == min(count, 10) + (count > 10)
     if count > 10:
-        assert "limit of 10 entries" in lines[-1]["incomplete"]
-        assert "limit of 10 entries" in rows[-1]["sentence"]
+        assert "stops at 10 entries" in lines[-1]["incomplete"]
+        assert "stops at 10 entries" in rows[-1]["sentence"]
 
 
 @pytest.mark.usefixtures("_small")
@@ -211,7 +211,9 @@ def test_what_breaks_off_in_the_middle_is_said_in_the_last_line(store, client):
     with faults.fail_before("Query", table_key="AUDIT", times=faults.ALWAYS):
         lines = [json.loads(line) for line in body(answer).splitlines()]
     assert [line.get("action_id") for line in lines[:-1]] == ["00001", "00002", "00003", "00004"]
-    assert lines[-1] == {"incomplete": "Reading broke off: The database did not answer. Older entries are missing."}
+    assert lines[-1] == {
+        "incomplete": "The export stopped early: The database did not answer. Older entries are missing."
+    }
 
 
 @pytest.mark.usefixtures("_small")

@@ -122,7 +122,7 @@ def test_index_that_is_not_there_yet_keeps_every_administrator(bare_store):
     create(bare_store, "STAFF", GlobalSecondaryIndexes=None)
     admin("ada.admin")
     admin("ben.admin")
-    with pytest.raises(Invalid, match="tables apply"):
+    with pytest.raises(Invalid, match="tables create"):
         services.disable("ada.admin", actor=ADMIN)
     assert len(full_admins(bare_store)) == 2
 

@@ -151,7 +151,7 @@ def test_failing_database_is_said_in_a_line(store):
 
 
 def test_absent_tables_are_said_with_what_to_do(bare_store):
-    with pytest.raises(CommandError, match="tables apply"):
+    with pytest.raises(CommandError, match="tables create"):
         staff("list")
 
 

@@ -332,7 +332,7 @@ def test_extra_fields_are_never_stored(store, ada):
     [
         ("username", "a@b.example", "not an email address"),
         ("username", "", "Enter a username."),
-        ("username", "new", "kept for a page"),
+        ("username", "new", "is reserved"),
         ("role", "", "Choose a role."),
         ("role", "boss", "Choose one of these roles."),
         ("time_zone", "Mars/Olympus", "Choose one of these time zones."),

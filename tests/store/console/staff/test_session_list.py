@@ -71,7 +71,7 @@ def test_missing_index_is_a_notice_and_not_an_empty_list(store, agent, monkeypat
         session_list.rows(agent)
     listed = session_list.load(agent)
     assert listed.rows == ()
-    assert "manage.py tables apply" in listed.notice
+    assert "manage.py tables create" in listed.notice
 
 
 def test_unanswered_query_is_a_notice_and_not_an_empty_list(store, agent):

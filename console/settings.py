@@ -31,6 +31,10 @@ REQUEST_DEADLINE_SECONDS = env.float("REQUEST_DEADLINE_SECONDS", default=20.0)
 TABLE_NAMES = {
     name.removeprefix("TABLE_"): value for name, value in env.ENVIRON.items() if name.startswith("TABLE_") and value
 }
+# Whether the platform routes customers' messages to people while people have a conversation: off, held, waiting.
+HAND_OFF_ROUTING = env.str("HAND_OFF_ROUTING", default="off")
+# The queue to which the platform sends what it routes to people.
+HANDOFF_QUEUE_URL = env.str("HANDOFF_QUEUE_URL", default="")
 AUDIT_RETENTION_DAYS = env.int("AUDIT_RETENTION_DAYS", default=60)
 IDEMPOTENCY_RETENTION_DAYS = env.int("IDEMPOTENCY_RETENTION_DAYS", default=30)
 AUDIT_ACTION_TYPES = env.list("AUDIT_ACTION_TYPES", default=[])

@@ -23,6 +23,7 @@ class ConversationsConfig(AppConfig):
         from conversations import stores
         from conversations.companies import exists as company_exists
         from conversations.companies import names_for, project_names
+        from conversations.handoff.routing import assert_routing
         from conversations.indexer.section import TITLE, section
         from conversations.listing import url_by_id
         from conversations.lookups import conversations_of, country_codes, known_conversation
@@ -32,6 +33,7 @@ class ConversationsConfig(AppConfig):
         from conversations.stores.tenant_conversations.queries import exists as tenant_conversation_exists
         from conversations.stores.threads.adapter import Threads
 
+        assert_routing()
         finders.register(CONVERSATIONS)
         finders.register_codes(country_codes)
         finders.register(COMPANIES)

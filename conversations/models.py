@@ -204,6 +204,8 @@ class Conversation(ForeignModel):
     hand_off_taken_at = UnicodeAttribute(null=True)
     hand_off_note = UnicodeAttribute(null=True)
     hand_off_wanted = BooleanAttribute(null=True)
+    # What stood in `auto_queue_reply_message` before the console set it, whatever its type; empty where nothing did.
+    hand_off_routing_before = PlainListAttribute(null=True)
     hand_off_action_id = UnicodeAttribute(null=True)
     gsi_hand_off_queue = UnicodeAttribute(null=True)
 

@@ -8,6 +8,7 @@ from console import clock
 from console.schema.tables import table_name
 from console.store.values import plain, sendable
 from conversations.handoff.intents import HandOffAction, Intent
+from conversations.handoff.routing import BEFORE, SWITCH, is_for_people, matters, routing_change
 from conversations.models import held_in, waiting_in
 from conversations.reading import is_true
 
@@ -45,6 +46,8 @@ ATTRIBUTES = (
     WANTED,
     LAST_ACTION,
     QUEUE,
+    SWITCH,
+    BEFORE,
 )
 
 
@@ -91,7 +94,17 @@ def effect_of(intent: Intent, by: str, at: datetime, stored: Raw, *, reason: str
         case HandOffAction.ACKNOWLEDGE:
             change.values[WANTED] = {"BOOL": intent.flag_seen}
             change.removed = GONE_WITH_THE_AI
+    values, removed = routing_change(stored, for_people=ends_for_people(intent.action))
+    change.values |= values
+    change.removed += removed
     return change
+
+
+def ends_for_people(action: HandOffAction) -> bool:
+    """Whether the state that an action leads to is routed to people."""
+    to_ai = action in (HandOffAction.HAND_BACK, HandOffAction.ACKNOWLEDGE)
+    waits = action in (HandOffAction.REQUEST, HandOffAction.RELEASE)
+    return is_for_people(flag=not to_ai, agent="" if to_ai or waits else "somebody")
 
 
 def _raise_flag(change: Expression, intent: Intent, now: str, stored: Raw, reason: str) -> None:
@@ -119,6 +132,9 @@ def _keep_timer(change: Expression, intent: Intent, now: str, stored: Raw) -> No
 def update_of(intent: Intent, change: Expression, stored: Raw) -> dict[str, Any]:
     """The UpdateItem of an action: everything as seen, nothing but named attributes written."""
     conditions = as_seen(intent.flag_seen, intent.agent_seen, intent.last_action_seen, stored)
+    if matters(stored):
+        conditions.as_read(SWITCH, stored)
+        conditions.as_read(BEFORE, stored)
     return update_item(intent.primary_channel, intent.conversation_id, change, conditions)
 
 

@@ -8,7 +8,7 @@ from console.errors import ConsoleError, Invalid, NotAccepted, NotFound, StoreUn
 from console.permissions import Staff
 from console.trail.actions import Result
 from console.trail.recording import Actor
-from conversations.handoff.effects import ATTRIBUTES, Raw, effect_of, last_action_of, text, update_of
+from conversations.handoff.effects import ATTRIBUTES, Raw, effect_of, ends_for_people, last_action_of, text, update_of
 from conversations.handoff.intents import HandOffAction, Intent, check_allowed, intent_for
 from conversations.handoff.outcomes import HandOffOutcome, LostRace, ReleaseReport, lost_race
 from conversations.handoff.protocol import (
@@ -21,6 +21,7 @@ from conversations.handoff.protocol import (
     lookup,
 )
 from conversations.handoff.resolution import ChainLink, Resolution, resolution_of, trail_links
+from conversations.handoff.routing import is_left, what_becomes_of_routing
 from conversations.handoff.writes import Sent, read_raw, send
 from conversations.models import Conversation
 from conversations.reading import hand_off_of, is_gone
@@ -106,6 +107,7 @@ class _Performance:
         self.actor = actor
         self.time_zone = time_zone
         self.at = clock.now()
+        self.leaves_routing = False
 
     def run(self, item: Conversation, reason: str, note: str) -> HandOffOutcome:
         """Record, send, close; or join an earlier submission of the same form where it stands."""
@@ -116,6 +118,7 @@ class _Performance:
                 return self._outcome_of_earlier(recorded)
             recorded = resumed
         change = effect_of(self.intent, self.actor.name, self.at, item.raw, reason=reason, note=note)
+        self.leaves_routing = is_left(item.raw) and not ends_for_people(self.intent.action)
         sent = send(update_of(self.intent, change, item.raw))
         if sent.accepted and sent.item is not None:
             return self._succeeded(recorded, sent.item, replayed=not is_new)
@@ -126,6 +129,8 @@ class _Performance:
         payload = {"reason": reason} if reason else {}
         if intent.agent_seen and intent.agent_seen != self.actor.name:
             payload["held by"] = agent_shown(intent.agent_seen)
+        if routing := what_becomes_of_routing(item.raw, for_people=ends_for_people(intent.action)):
+            payload["routing"] = routing
         return HandOffAct(
             action=intent.action.audited_as,
             actor=self.actor,
@@ -142,7 +147,8 @@ class _Performance:
     def _succeeded(self, recorded: RecordedAction, raw: Raw, *, replayed: bool) -> HandOffOutcome:
         close_quietly(recorded, Result.SUCCESS)
         self._close_previous()
-        return HandOffOutcome(self.intent.action, hand_off_of(Conversation.from_raw_data(raw)), replayed)
+        hand_off = hand_off_of(Conversation.from_raw_data(raw))
+        return HandOffOutcome(self.intent.action, hand_off, replayed, self.leaves_routing)
 
     def _close_previous(self) -> None:
         """The action whose last action this one replaced took effect, whether or not it came to say so itself."""

@@ -35,6 +35,8 @@ TABLE_NAMES = {
 HAND_OFF_ROUTING = env.str("HAND_OFF_ROUTING", default="off")
 # The queue to which the platform sends what it routes to people.
 HANDOFF_QUEUE_URL = env.str("HANDOFF_QUEUE_URL", default="")
+# How long messages of customers live in the console's own table.
+MESSAGE_RETENTION_DAYS = env.int("MESSAGE_RETENTION_DAYS", default=180)
 AUDIT_RETENTION_DAYS = env.int("AUDIT_RETENTION_DAYS", default=60)
 IDEMPOTENCY_RETENTION_DAYS = env.int("IDEMPOTENCY_RETENTION_DAYS", default=30)
 AUDIT_ACTION_TYPES = env.list("AUDIT_ACTION_TYPES", default=[])

@@ -314,6 +314,16 @@ _SPECS = (
         protected=False,
     ),
     TableSpec(
+        "MESSAGES",
+        "console-messages",
+        "console",
+        S("conversation"),
+        S("position"),
+        gsis=(IndexSpec("due-index", S("gsi_due"), S("due_at"), include=("company_id",), ours=True),),
+        ttl="expires_at",
+        purpose="what customers write to people",
+    ),
+    TableSpec(
         "CONSOLE", "console", "console", S("pk"), S("sk"), ttl="expires_at", purpose="company registry and the like"
     ),
 )

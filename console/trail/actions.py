@@ -37,6 +37,9 @@ class Action(StrEnum):
     HAND_OFF_ACKNOWLEDGE = "hand_off.acknowledge"
     HAND_OFF_FENCE = "hand_off.fence"
     HAND_OFF_REASSERT = "hand_off.reassert"
+    # What customers write to people
+    MESSAGE_RECEIVED = "message.received"
+    MESSAGE_NOT_PLACED = "message.not_placed"
     # Looking at personal data
     TRANSCRIPT_OPENED = "transcript.opened"
     RECIPIENT_REVEALED = "recipient.revealed"

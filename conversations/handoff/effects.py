@@ -65,8 +65,20 @@ def text(value: str) -> dict[str, Any]:
     return {"S": value}
 
 
-def effect_of(intent: Intent, by: str, at: datetime, stored: Raw, *, reason: str = "", note: str = "") -> Expression:
-    """The table of effects (data model, section 4). `by` is who acts, `stored` the item as read just before."""
+def effect_of(
+    intent: Intent,
+    by: str,
+    at: datetime,
+    stored: Raw,
+    *,
+    reason: str = "",
+    note: str = "",
+    since: datetime | None = None,
+) -> Expression:
+    """The table of effects (data model, section 4). `by` is who acts, `stored` the item as read just before.
+
+    `since` is when a request's customer began to wait, `at` where nothing is known of that.
+    """
     now = clock.to_iso(at)
     change = Expression({LAST_ACTION: text(intent.action_id), "updated_at": text(now)})
     change.values[WANTED] = {"BOOL": intent.action is not HandOffAction.HAND_BACK}
@@ -75,7 +87,7 @@ def effect_of(intent: Intent, by: str, at: datetime, stored: Raw, *, reason: str
         change.values[NOTE] = text(note)
     match intent.action:
         case HandOffAction.REQUEST | HandOffAction.TAKE_OVER:
-            _raise_flag(change, intent, now, stored, reason)
+            _raise_flag(change, intent, now if since is None else clock.to_iso(since), stored, reason)
             if intent.action is HandOffAction.TAKE_OVER:
                 change.values |= {AGENT: text(by), TAKEN_AT: text(now), QUEUE: held}
             else:

@@ -73,14 +73,14 @@ def allowed_actions(hand_off: HandOff, staff: Staff) -> tuple[HandOffAction, ...
             return (HandOffAction.TAKE_OVER, HandOffAction.ACKNOWLEDGE) if may_act else (HandOffAction.TAKE_OVER,)
 
 
-def intent_for(action: HandOffAction, item: Conversation, hand_off: HandOff) -> Intent:
-    """The intent of a form that is being rendered for an item in that state, with a fresh action id."""
+def intent_for(action: HandOffAction, item: Conversation, hand_off: HandOff, action_id: str = "") -> Intent:
+    """The intent of a form that is being rendered for an item in that state, with a fresh action id unless given."""
     return Intent(
         action=action,
         primary_channel=item.primary_channel,
         conversation_id=item.conversation_id,
         company_id=item.company_id or "",
-        action_id=new_action_id(),
+        action_id=action_id or new_action_id(),
         flag_seen=hand_off.flag,
         agent_seen=hand_off.agent,
         last_action_seen=hand_off.action_id,

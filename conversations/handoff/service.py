@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import asdict
+from datetime import datetime
 
 from console import clock
 from console.errors import ConsoleError, Invalid, NotAccepted, NotFound, StoreUnavailable, Throttled
@@ -46,6 +47,14 @@ def perform(intent: Intent, staff: Staff, *, reason: str = "", note: str = "") -
     if not staff.scope.covers_company(item.company_id):
         raise NotFound
     return _Performance(intent, Actor.of(staff), staff.time_zone).run(item, reason, note)
+
+
+def perform_as(actor: Actor, intent: Intent, item: Conversation, *, reason: str, since: datetime) -> HandOffOutcome:
+    """Carry out an intent that no person's form carries, in the name of a service, once for each id of it.
+
+    For a request, `since` is when the customer began to wait. Raises as `perform` does, but for rights and texts.
+    """
+    return _Performance(intent, actor, since=since).run(item, reason[:MAX_TEXT], "")
 
 
 def release_all(username: str, actor: Actor, held: Iterable[tuple[str, str]]) -> ReleaseReport:
@@ -102,11 +111,12 @@ def _load(primary_channel: str, conversation_id: str) -> Conversation:
 class _Performance:
     """One submission of one intent, on its way through the protocol."""
 
-    def __init__(self, intent: Intent, actor: Actor, time_zone: str = "UTC") -> None:
+    def __init__(self, intent: Intent, actor: Actor, time_zone: str = "UTC", *, since: datetime | None = None) -> None:
         self.intent = intent
         self.actor = actor
         self.time_zone = time_zone
         self.at = clock.now()
+        self.since = since
         self.leaves_routing = False
 
     def run(self, item: Conversation, reason: str, note: str) -> HandOffOutcome:
@@ -117,7 +127,7 @@ class _Performance:
             if resumed is None:
                 return self._outcome_of_earlier(recorded)
             recorded = resumed
-        change = effect_of(self.intent, self.actor.name, self.at, item.raw, reason=reason, note=note)
+        change = effect_of(self.intent, self.actor.name, self.at, item.raw, reason=reason, note=note, since=self.since)
         self.leaves_routing = is_left(item.raw) and not ends_for_people(self.intent.action)
         sent = send(update_of(self.intent, change, item.raw))
         if sent.accepted and sent.item is not None:

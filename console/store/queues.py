@@ -1,0 +1,123 @@
+"""SQS: receiving, deleting and sending messages, and how a queue is. Raises the console's errors only."""
+
+import logging
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import botocore.session
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+from django.conf import settings
+
+from console.errors import StoreUnavailable
+
+logger = logging.getLogger(__name__)
+
+# SQS's own limits: messages of one call, and the longest that it waits for the first one.
+BATCH = 10
+LONGEST_WAIT_SECONDS = 20
+_lock = threading.Lock()
+_made: list[tuple[tuple[str, str], Any]] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A message as SQS delivered it. `name` and `sent_at` stay the same each time; `receipt` deletes this delivery."""
+
+    name: str
+    body: str
+    sent_at: datetime
+    receipt: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueueDepth:
+    """How many messages wait in a queue, and how many are being handled, about."""
+
+    waiting: int
+    in_flight: int
+
+
+def receive(url: str, *, wait: int = LONGEST_WAIT_SECONDS, most: int = BATCH) -> list[Delivery]:
+    """The next messages, at most `most` (10), after up to `wait` seconds for the first. Raises `StoreUnavailable`."""
+    answer = _call(
+        "receive_message",
+        QueueUrl=url,
+        MaxNumberOfMessages=most,
+        WaitTimeSeconds=wait,
+        AttributeNames=["SentTimestamp"],
+    )
+    return [delivery_of(each) for each in answer.get("Messages", ())]
+
+
+def delivery_of(message: dict[str, Any]) -> Delivery:
+    """A message as SQS, or Lambda's event, describes it."""
+    attributes = message.get("Attributes") or message.get("attributes") or {}
+    return Delivery(
+        name=str(message.get("MessageId") or message.get("messageId") or ""),
+        body=str(message.get("Body") or message.get("body") or ""),
+        sent_at=datetime.fromtimestamp(int(attributes.get("SentTimestamp", 0)) / 1000, UTC),
+        receipt=str(message.get("ReceiptHandle") or message.get("receiptHandle") or ""),
+    )
+
+
+def delete(url: str, deliveries: Sequence[Delivery]) -> int:
+    """Delete messages that are dealt with; how many SQS did not delete and will bring again."""
+    failed = 0
+    for batch in _batches(deliveries):
+        entries = [{"Id": str(number), "ReceiptHandle": each.receipt} for number, each in enumerate(batch)]
+        failed += len(_call("delete_message_batch", QueueUrl=url, Entries=entries).get("Failed", ()))
+    return failed
+
+
+def send(url: str, body: str) -> None:
+    """Put a message into a queue. Raises `StoreUnavailable`: it may have arrived all the same."""
+    _call("send_message", QueueUrl=url, MessageBody=body)
+
+
+def depth(url: str) -> QueueDepth:
+    """How full a queue is. Raises `StoreUnavailable`."""
+    names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+    found = _call("get_queue_attributes", QueueUrl=url, AttributeNames=names).get("Attributes", {})
+    return QueueDepth(*(int(found.get(name, 0)) for name in names))
+
+
+def _batches(deliveries: Sequence[Delivery]) -> Iterator[Sequence[Delivery]]:
+    for start in range(0, len(deliveries), BATCH):
+        yield deliveries[start : start + BATCH]
+
+
+def _call(operation: str, **request: Any) -> dict[str, Any]:
+    try:
+        answer: dict[str, Any] = getattr(_client(), operation)(**request)
+    except (ClientError, BotoCoreError) as error:
+        # No message: it may quote a body.
+        logger.warning("%s on a queue failed: %s", operation, type(error).__name__)
+        raise StoreUnavailable("The queue did not answer.") from error
+    return answer
+
+
+def _client() -> Any:
+    """The shared client, made anew when region or endpoint changed (tests, demo)."""
+    wanted = (settings.AWS_REGION, settings.SQS_ENDPOINT)
+    with _lock:
+        if not _made or _made[0][0] != wanted:
+            session = botocore.session.get_session()
+            made = session.create_client(
+                "sqs",
+                region_name=settings.AWS_REGION,
+                endpoint_url=settings.SQS_ENDPOINT or None,
+                config=Config(
+                    connect_timeout=settings.DYNAMODB_CONNECT_TIMEOUT_SECONDS,
+                    # SQS answers a long poll when its time is up.
+                    read_timeout=LONGEST_WAIT_SECONDS + settings.DYNAMODB_READ_TIMEOUT_SECONDS,
+                    retries={"mode": "standard", "total_max_attempts": settings.DYNAMODB_MAX_ATTEMPTS},
+                    max_pool_connections=settings.DYNAMODB_MAX_CONNECTIONS,
+                    tcp_keepalive=True,
+                ),
+            )
+            _made[:] = [(wanted, made)]
+        return _made[0][1]

@@ -1,0 +1,5 @@
+"""What customers write while people have their conversation: from the platform's hand-off queue to page and item.
+
+`bodies` understands what stands in the queue, `placing` finds the conversation, `recording` writes the message once,
+`appending` puts it onto the conversation's own item, `handling` does all of it in the order in which nothing is lost.
+"""

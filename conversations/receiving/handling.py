@@ -1,0 +1,108 @@
+"""One message from wherever it comes to the page: in the order in which a crash at any point loses and doubles nothing.
+
+Understood and placed; recorded, once; put onto the item; and where nobody has asked for a human yet, asked for, so
+that the conversation stands in the queue. Only then may its source forget it. What cannot be placed is kept as such.
+"""
+
+import hashlib
+from datetime import datetime
+from enum import StrEnum
+
+from console import clock
+from console.store.values import plain
+from console.trail.recording import Actor
+from conversations.handoff.effects import Raw
+from conversations.handoff.intents import HandOffAction, intent_for
+from conversations.handoff.outcomes import LostRace
+from conversations.handoff.routing import BEFORE, SWITCH
+from conversations.handoff.service import perform_as
+from conversations.models import Conversation
+from conversations.reading import hand_off_of
+from conversations.receiving import appending, bodies, placing, recording
+from conversations.receiving.bodies import InboundMessage, NotUnderstood, address
+from conversations.receiving.models import MessageRow
+from conversations.records import HandOffState
+
+RULE = Actor("rule", "service")
+TRIES = 3
+
+
+class Handled(StrEnum):
+    """What became of a message."""
+
+    RECEIVED = "received"
+    AGAIN = "received before"
+    NOT_PLACED = "not placed"
+
+
+def handle(body: str, sent_at: datetime, source: str, name: str) -> Handled:
+    """Take in one message. `sent_at` and `name` are the delivery's own time and id, the same each time it is brought.
+
+    Raises the store's errors: then it must be brought again.
+    """
+    try:
+        content = bodies.parsed(body)
+        message = bodies.inbound_message(content)
+        item = placing.place(message)
+    except NotUnderstood as reason:
+        recording.note_not_placed(body, str(reason), sent_at, source, name)
+        return Handled.NOT_PLACED
+    row, is_new = recording.record(message, item, received_at(message, sent_at), source)
+    if row.gsi_due is not None:
+        complete(row, item, message.sender)
+    return Handled.RECEIVED if is_new else Handled.AGAIN
+
+
+def complete(row: MessageRow, item: Conversation, sender: str = "") -> None:
+    """What is left to be done for a recorded message. May be repeated. Raises the store's errors.
+
+    The row is finished last: until then, whoever brings the message again, and the sweep, do the rest.
+    """
+    on_item = appending.append(row, item)
+    ask_for_human(item, row, sender)
+    appending.finish(row, on_item=on_item)
+
+
+def received_at(message: InboundMessage, sent_at: datetime) -> datetime:
+    """When the customer wrote: what the message says, unless that is later than its delivery."""
+    stated = clock.parse_instant(message.received_at)
+    return stated if stated is not None and stated <= sent_at else sent_at
+
+
+def ask_for_human(item: Conversation, row: MessageRow, sender: str) -> None:
+    """Let a conversation that a rule routed to people stand in the queue; nothing where people have it already.
+
+    The request's id is made of the message's and of the action before: brought again, it is the same request. The
+    customer waits since the message. Raises the store's errors.
+    """
+    since = clock.parse_instant(row.received_at) or clock.now()
+    for attempt in range(1, TRIES + 1):
+        hand_off = hand_off_of(item)
+        if hand_off.state is not HandOffState.AI:
+            return
+        action_id = _request_id(row, hand_off.action_id)
+        intent = intent_for(HandOffAction.REQUEST, item, hand_off, action_id)
+        try:
+            perform_as(RULE, intent, item, reason=rule_of(item.raw, sender), since=since)
+        except LostRace:
+            if attempt == TRIES:
+                raise
+            item = Conversation.get(item.primary_channel, item.conversation_id, consistent_read=True)
+        else:
+            return
+
+
+def rule_of(stored: Raw, sender: str) -> str:
+    """Which of the conversation's rules sends its customer's replies to people, in words."""
+    if stored.get(SWITCH) == {"BOOL": True} and BEFORE not in stored:
+        return "Rule: all replies in this conversation go to people."
+    for attribute in ("auto_queue_reply_message_from_number", "auto_queue_reply_message_from_email"):
+        listed = plain(stored[attribute]) if attribute in stored else None
+        if sender and isinstance(listed, list) and sender in {address(str(each)) for each in listed}:
+            return "Rule: replies from this sender go to people."
+    return "The platform routed a reply to people."
+
+
+def _request_id(row: MessageRow, previous: str) -> str:
+    named = "\n".join(("asked for by", row.conversation, row.message_id or "", previous))
+    return hashlib.sha256(named.encode(errors="replace")).hexdigest()[:32]

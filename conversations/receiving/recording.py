@@ -1,0 +1,171 @@
+"""Writing a message once, whoever brings it how often: its row and its idempotency record in one transaction."""
+
+import hashlib
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+
+from console import clock
+from console.errors import NotFound, StoreUnavailable
+from console.schema.tables import table_name
+from console.store.connection import call
+from console.store.errors import ConditionFailed, TransactionRefused
+from console.trail.actions import Action, Result, conversation_trail
+from console.trail.models import AuditEntry, IdempotencyRecord
+from console.trail.recording import PLATFORM, TrailEntry, build
+from conversations.handoff.writes import retried
+from conversations.models import Conversation
+from conversations.receiving.bodies import InboundMessage
+from conversations.receiving.models import NOT_PLACED, TO_APPEND, MessageRow, partition_of, position_of
+
+MODE = "console"
+RECEIVED = "received"
+INBOUND = "in"
+# Whoever brings a message puts it onto the item at once; the sweep does that where it died in between.
+APPEND_AFTER = timedelta(minutes=1)
+
+
+def event_key(conversation_id: str, message_id: str) -> str:
+    """Key of a message's idempotency record (schema middleware, section A.1)."""
+    return f"evt:rp:{conversation_id}:{message_id}"
+
+
+def record(message: InboundMessage, item: Conversation, received_at: datetime, source: str) -> tuple[MessageRow, bool]:
+    """The message's row, and whether it is new: written now, or found as an earlier delivery left it.
+
+    Raises the store's errors; then nothing is written, or all of it, and the same message may be brought again.
+    """
+    now = clock.now()
+    row = _row(message, item, received_at, now, source)
+    event_id = event_key(item.conversation_id, message.message_id)
+    written = _written(_record(event_id, row, message, now), row)
+    if not written:
+        found = _earlier(event_id)
+        if found is None:
+            # A service of the platform has noted the same message, which says nothing of its row.
+            event_id = f"{event_id}:console"
+            written = _written(_record(event_id, row, message, now), row)
+            found = None if written else _earlier(event_id)
+        if not written:
+            if found is None:
+                raise StoreUnavailable("The message could not be recorded.")
+            return found, False
+    return row, True
+
+
+def note_not_placed(body: str, reason: str, received_at: datetime, source: str, name: str) -> None:
+    """Keep what could not be placed, once for each `name` (the delivery's id). Raises the store's errors."""
+    now = clock.now()
+    row = MessageRow(
+        NOT_PLACED,
+        position_of(clock.to_iso(received_at), name),
+        state="not placed",
+        source=source,
+        reason=reason,
+        body=body[:LONGEST_KEPT],
+        received_at=clock.to_iso(received_at),
+        expires_at=_expiry(now),
+    )
+    try:
+        row.save(condition=MessageRow.conversation.does_not_exist())
+    except ConditionFailed:
+        return
+
+
+LONGEST_KEPT = 100_000
+
+
+def _row(message: InboundMessage, item: Conversation, received_at: datetime, now: datetime, source: str) -> MessageRow:
+    at = clock.to_iso(received_at)
+    return MessageRow(
+        partition_of(item.primary_channel, item.conversation_id),
+        position_of(at, message.message_id),
+        company_id=item.company_id,
+        direction=INBOUND,
+        message_id=message.message_id,
+        channel=message.channel or None,
+        content=message.text,
+        state=RECEIVED,
+        source=source,
+        on_item=False,
+        received_at=at,
+        expires_at=_expiry(now),
+        gsi_due=TO_APPEND,
+        due_at=clock.to_iso(now + APPEND_AFTER),
+    )
+
+
+def _record(event_id: str, row: MessageRow, message: InboundMessage, now: datetime) -> IdempotencyRecord:
+    content = message.text.encode("utf-8", "surrogatepass")
+    at = clock.to_iso(now)
+    return IdempotencyRecord(
+        event_id=event_id,
+        created_at=at,
+        last_processed_at=at,
+        received_at=row.received_at,
+        expires_at=clock.to_epoch(now + timedelta(days=settings.IDEMPOTENCY_RETENTION_DAYS)),
+        status=Result.SUCCESS.value,
+        mode=MODE,
+        conversation_id=row.conversation.partition("\n")[0],
+        safe_mode=False,
+        automation_enabled=False,
+        source_message_id=message.message_id,
+        payload_sha256=hashlib.sha256(content).hexdigest(),
+        payload_bytes=len(content),
+        # Where its row is: the partition and the sort key.
+        reference=f"{row.conversation}\n{row.position}",
+    )
+
+
+def _written(event: IdempotencyRecord, row: MessageRow) -> bool:
+    puts = [
+        _put("IDEMPOTENCY", event.serialize(), "event_id"),
+        _put("MESSAGES", row.serialize(), "conversation"),
+        _put("AUDIT", _entry(event, row).serialize(), "conversation_id"),
+    ]
+    try:
+        retried(lambda: call("TransactWriteItems", TransactItems=puts))
+    except TransactionRefused:
+        return False
+    return True
+
+
+def _entry(event: IdempotencyRecord, row: MessageRow) -> AuditEntry:
+    """That a message came, and how long it was: never what it said."""
+    payload = {"channel": row.channel or "unknown", "characters": len(row.content or ""), "from": row.source}
+    entry = TrailEntry(
+        conversation_trail(event.conversation_id or ""),
+        Action.MESSAGE_RECEIVED,
+        PLATFORM,
+        row.company_id or "",
+        payload=payload,
+        idempotency_key=event.event_id,
+    )
+    return build(entry, clock.now())
+
+
+def _earlier(event_id: str) -> MessageRow | None:
+    """The row of which a record of ours tells; None where the record is another service's."""
+    try:
+        found = IdempotencyRecord.get(event_id, consistent_read=True)
+    except NotFound:
+        return None
+    if found.mode != MODE or (found.reference or "").count("\n") != 2:
+        return None
+    conversation, _, position = (found.reference or "").rpartition("\n")
+    try:
+        return MessageRow.get(conversation, position, consistent_read=True)
+    except NotFound:
+        # Its row has expired: it was dealt with long ago.
+        return MessageRow(conversation, position, on_item=True)
+
+
+def _put(table_key: str, item: dict[str, Any], key: str) -> dict[str, Any]:
+    return {
+        "Put": {"TableName": table_name(table_key), "Item": item, "ConditionExpression": f"attribute_not_exists({key})"}
+    }
+
+
+def _expiry(now: datetime) -> int:
+    return clock.to_epoch(now + timedelta(days=settings.MESSAGE_RETENTION_DAYS))

@@ -34,6 +34,7 @@ TABLE_NAMES = {
 # Whether the platform routes customers' messages to people while people have a conversation: off, held, waiting.
 HAND_OFF_ROUTING = env.str("HAND_OFF_ROUTING", default="off")
 # The queue to which the platform sends what it routes to people.
+SQS_ENDPOINT = env.str("SQS_ENDPOINT", default="")
 HANDOFF_QUEUE_URL = env.str("HANDOFF_QUEUE_URL", default="")
 # How long messages of customers live in the console's own table.
 MESSAGE_RETENTION_DAYS = env.int("MESSAGE_RETENTION_DAYS", default=180)

@@ -17,7 +17,7 @@ from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
 
 HOST = "127.0.0.1"
 # The service named by `X-Amz-Target: DynamoDB_20120810.Query`, and moto's name for it.
-SERVICES = {"DynamoDB_20120810": "dynamodb", "DynamoDBStreams_20120810": "dynamodbstreams"}
+SERVICES = {"DynamoDB_20120810": "dynamodb", "DynamoDBStreams_20120810": "dynamodbstreams", "AmazonSQS": "sqs"}
 
 # DynamoDB knows the tokens of ten minutes; this many are more than a demo or a test makes in that time.
 TOKENS_KEPT = 1000

@@ -73,6 +73,11 @@ def delete(url: str, deliveries: Sequence[Delivery]) -> int:
     return failed
 
 
+def bring_again(url: str, delivery: Delivery, *, seconds: int) -> None:
+    """Let SQS bring a message again after so many seconds, rather than after the queue's own hour."""
+    _call("change_message_visibility", QueueUrl=url, ReceiptHandle=delivery.receipt, VisibilityTimeout=seconds)
+
+
 def send(url: str, body: str) -> None:
     """Put a message into a queue. Raises `StoreUnavailable`: it may have arrived all the same."""
     _call("send_message", QueueUrl=url, MessageBody=body)
@@ -92,7 +97,7 @@ def _batches(deliveries: Sequence[Delivery]) -> Iterator[Sequence[Delivery]]:
 
 def _call(operation: str, **request: Any) -> dict[str, Any]:
     try:
-        answer: dict[str, Any] = getattr(_client(), operation)(**request)
+        answer: dict[str, Any] = getattr(client(), operation)(**request)
     except (ClientError, BotoCoreError) as error:
         # No message: it may quote a body.
         logger.warning("%s on a queue failed: %s", operation, type(error).__name__)
@@ -100,7 +105,7 @@ def _call(operation: str, **request: Any) -> dict[str, Any]:
     return answer
 
 
-def _client() -> Any:
+def client() -> Any:
     """The shared client, made anew when region or endpoint changed (tests, demo)."""
     wanted = (settings.AWS_REGION, settings.SQS_ENDPOINT)
     with _lock:

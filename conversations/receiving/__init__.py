@@ -3,3 +3,7 @@
 `bodies` understands what stands in the queue, `placing` finds the conversation, `recording` writes the message once,
 `appending` puts it onto the conversation's own item, `handling` does all of it in the order in which nothing is lost.
 """
+
+from conversations.receiving.lambda_entry import lambda_handler
+
+__all__ = ["lambda_handler"]

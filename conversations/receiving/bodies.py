@@ -69,6 +69,15 @@ def parsed(body: str) -> dict[str, Any]:
     return cleaned if isinstance(cleaned, dict) else {}
 
 
+def about(body: str) -> str:
+    """The conversation or sender that a body names, "" for none: what has to be handled in its order. Never raises."""
+    try:
+        content = parsed(body)
+    except NotUnderstood:
+        return ""
+    return _text(content.get("conversation_id")) or address(_first(content, _FROM))
+
+
 def is_first_message(content: Mapping[str, Any]) -> bool:
     """Whether this is a first message that a rule holds for approval, rather than a customer's reply."""
     return any(isinstance(content.get(name), dict | str) and content.get(name) for name in _FIRST)

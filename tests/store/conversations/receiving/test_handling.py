@@ -270,9 +270,8 @@ def test_any_text_is_stored_as_it_is(store, text):
 @pytest.mark.parametrize("nth", range(1, 9))
 def test_whatever_call_fails_the_next_delivery_does_the_rest(store, mended, nth):
     put(store, auto_queue_reply_message=True)
-    with mended(nth=nth, whole_calls=True) as fault:
-        with suppress(ConsoleError):
-            bring()
+    with mended(nth=nth, whole_calls=True) as fault, suppress(ConsoleError):
+        bring()
     bring(name="d2")
     assert len(rows(store)) == 1
     assert said(store).count("Where is my parcel?") == 1

@@ -9,7 +9,7 @@ from typing import Any
 
 import botocore.session
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, EndpointConnectionError
 from django.conf import settings
 
 from console.errors import StoreUnavailable
@@ -21,6 +21,10 @@ BATCH = 10
 LONGEST_WAIT_SECONDS = 20
 _lock = threading.Lock()
 _made: list[tuple[tuple[str, str], Any]] = []
+
+
+class NotSent(StoreUnavailable):
+    """The queue has certainly not taken a message: it refused it, or was never reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +83,7 @@ def bring_again(url: str, delivery: Delivery, *, seconds: int) -> None:
 
 
 def send(url: str, body: str) -> None:
-    """Put a message into a queue. Raises `StoreUnavailable`: it may have arrived all the same."""
+    """Put a message into a queue. Raises `NotSent`, and `StoreUnavailable` where it may have arrived all the same."""
     _call("send_message", QueueUrl=url, MessageBody=body)
 
 
@@ -101,6 +105,9 @@ def _call(operation: str, **request: Any) -> dict[str, Any]:
     except (ClientError, BotoCoreError) as error:
         # No message: it may quote a body.
         logger.warning("%s on a queue failed: %s", operation, type(error).__name__)
+        refused = isinstance(error, ClientError) and error.response["ResponseMetadata"]["HTTPStatusCode"] < 500
+        if refused or isinstance(error, EndpointConnectionError | ConnectTimeoutError):
+            raise NotSent("The queue could not be reached or refused it, so nothing was sent.") from error
         raise StoreUnavailable("The queue did not answer.") from error
     return answer
 

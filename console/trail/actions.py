@@ -40,6 +40,8 @@ class Action(StrEnum):
     # What customers write to people
     MESSAGE_RECEIVED = "message.received"
     MESSAGE_NOT_PLACED = "message.not_placed"
+    INITIAL_APPROVE = "initial.approve"
+    INITIAL_REJECT = "initial.reject"
     # Looking at personal data
     TRANSCRIPT_OPENED = "transcript.opened"
     RECIPIENT_REVEALED = "recipient.revealed"

@@ -25,7 +25,7 @@ _TO = ("to", "To", "to_address", "recipient_address", "to_number")
 _TEXT = ("body", "Body", "text", "content", "message", "stripped_text")
 _WHEN = ("received_at", "message_timestamp", "timestamp", "date_sent")
 # What a router's context object of a first message has, and no reply.
-_FIRST = ("frontend_payload", "company_data_payload", "conversation_data")
+FIRST_PARTS = ("frontend_payload", "company_data_payload", "conversation_data")
 CHANNELS = ("whatsapp", "sms", "email")
 
 _PREFIX = re.compile(r"(whatsapp|sms|tel|mailto|email):", re.IGNORECASE)
@@ -80,7 +80,7 @@ def about(body: str) -> str:
 
 def is_first_message(content: Mapping[str, Any]) -> bool:
     """Whether this is a first message that a rule holds for approval, rather than a customer's reply."""
-    return any(isinstance(content.get(name), dict | str) and content.get(name) for name in _FIRST)
+    return any(isinstance(content.get(name), dict | str) and content.get(name) for name in FIRST_PARTS)
 
 
 def inbound_message(content: Mapping[str, Any]) -> InboundMessage:

@@ -18,7 +18,7 @@ from conversations.handoff.routing import BEFORE, SWITCH
 from conversations.handoff.service import perform_as
 from conversations.models import Conversation
 from conversations.reading import hand_off_of
-from conversations.receiving import appending, bodies, placing, recording
+from conversations.receiving import appending, approvals, bodies, placing, recording
 from conversations.receiving.bodies import InboundMessage, NotUnderstood, address
 from conversations.receiving.models import MessageRow
 from conversations.records import HandOffState
@@ -31,6 +31,7 @@ class Handled(StrEnum):
     """What became of a message."""
 
     RECEIVED = "received"
+    HELD = "held for approval"
     AGAIN = "received before"
     NOT_PLACED = "not placed"
 
@@ -42,6 +43,8 @@ def handle(body: str, sent_at: datetime, source: str, name: str) -> Handled:
     """
     try:
         content = bodies.parsed(body)
+        if bodies.is_first_message(content):
+            return Handled.HELD if approvals.hold(content, body, sent_at, name) else Handled.AGAIN
         message = bodies.inbound_message(content)
         item = placing.place(message)
     except NotUnderstood as reason:

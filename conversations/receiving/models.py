@@ -48,7 +48,23 @@ class MessageRow(StoreModel):
     gsi_due = UnicodeAttribute(null=True)
     due_at = UnicodeAttribute(null=True)
 
+    # Of a first message that waits for approval: who is at it, or decided, since when, and in which entry of the trail
+    project_id = UnicodeAttribute(null=True)
+    decided_by = UnicodeAttribute(null=True)
+    decided_at = UnicodeAttribute(null=True)
+    decision_id = UnicodeAttribute(null=True)
+
     due_index = DueIndex()
+
+
+def approvals_of(company_id: str) -> str:
+    """The partition of a company's first messages that wait for approval."""
+    return f"to approve\n{company_id}"
+
+
+def decided_of(company_id: str) -> str:
+    """The partition of a company's first messages that somebody has decided about."""
+    return f"decided\n{company_id}"
 
 
 def partition_of(primary_channel: str, conversation_id: str) -> str:

@@ -65,7 +65,7 @@ def note_not_placed(body: str, reason: str, received_at: datetime, source: str, 
         reason=reason,
         body=body[:LONGEST_KEPT],
         received_at=clock.to_iso(received_at),
-        expires_at=_expiry(now),
+        expires_at=expiry(now),
     )
     try:
         row.save(condition=MessageRow.conversation.does_not_exist())
@@ -90,7 +90,7 @@ def _row(message: InboundMessage, item: Conversation, received_at: datetime, now
         source=source,
         on_item=False,
         received_at=at,
-        expires_at=_expiry(now),
+        expires_at=expiry(now),
         gsi_due=TO_APPEND,
         due_at=clock.to_iso(now + APPEND_AFTER),
     )
@@ -167,5 +167,6 @@ def _put(table_key: str, item: dict[str, Any], key: str) -> dict[str, Any]:
     }
 
 
-def _expiry(now: datetime) -> int:
+def expiry(now: datetime) -> int:
+    """When a row of today goes by itself, in epoch seconds."""
     return clock.to_epoch(now + timedelta(days=settings.MESSAGE_RETENTION_DAYS))

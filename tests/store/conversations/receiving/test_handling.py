@@ -2,7 +2,7 @@
 
 import json
 from contextlib import suppress
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -33,7 +33,7 @@ from tests.support.conversations.handoff.kit import (
 )
 
 OURS = "+441134960000"
-SENT_AT = clock.parse_instant("2026-02-01T10:00:00Z")
+SENT_AT = datetime(2026, 2, 1, 10, tzinfo=UTC)
 PARTITION = partition_of(CHANNEL, CONVERSATION)
 
 

@@ -1,0 +1,240 @@
+"""First messages that a rule holds until a person approves them: the same bytes then go on to where they were going.
+
+A decision is taken once: the row says who is at it before anything is sent, and what became of it afterwards. Where the
+queue did not answer, nobody knows whether the message went out: the row says so, and a person decides again.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from pynamodb.expressions.condition import Condition
+
+from console import clock
+from console.errors import Conflict, Invalid, NotFound, StoreUnavailable
+from console.permissions import Permission, Staff
+from console.refs import seal, unseal
+from console.schema.tables import table_name
+from console.store import queues
+from console.store.calls import parallel
+from console.store.connection import call
+from console.store.errors import ConditionFailed, TransactionRefused
+from console.store.queues import NotSent
+from console.trail.actions import Action, Result, conversation_trail
+from console.trail.models import AuditEntry
+from console.trail.recording import Actor, TrailEntry, build, new_action_id
+from conversations.handoff.effects import text
+from conversations.handoff.writes import retried
+from conversations.receiving.bodies import CHANNELS, FIRST_PARTS, NotUnderstood, parsed
+from conversations.receiving.models import MessageRow, approvals_of, decided_of, position_of
+from conversations.receiving.recording import expiry
+
+# The largest body that a row takes beside its other attributes.
+LONGEST_BODY = 300_000
+SHOWN_AT_MOST = 100
+# A decision that is not finished by then was lost with its process, or the queue did not answer.
+UNFINISHED_AFTER = timedelta(minutes=1)
+UNKNOWN = "The queue did not answer. The message may have been sent. Check before you approve it again."
+
+
+class Approval(StrEnum):
+    """What a first message's row says."""
+
+    HELD = "held"
+    APPROVING = "approving"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+
+
+@dataclass(frozen=True, slots=True)
+class FirstMessage:
+    """A first message that waits, as stored. `content` is the router's context object; `is_unknown`: an approval did
+    not come to its end, so the message may have been sent."""
+
+    reference: str
+    company_id: str
+    project_id: str
+    channel: str
+    received_at: datetime | None
+    content: Mapping[str, Any]
+    is_unknown: bool
+
+
+def hold(content: Mapping[str, Any], body: str, received_at: datetime, name: str) -> bool:
+    """Keep a first message until somebody decides; whether it is new. Raises `NotUnderstood` and the store's errors."""
+    company_id = _text(content, "company_id")
+    if not company_id:
+        raise NotUnderstood("The first message names no company.")
+    channel = next((found for each in _CHANNEL if (found := _text(content, each).lower()) in CHANNELS), "")
+    if not channel:
+        raise NotUnderstood("The first message names no channel that is known.")
+    if len(body.encode("utf-8", "replace")) > LONGEST_BODY:
+        raise NotUnderstood("The first message is too large to be held.")
+    at = clock.to_iso(received_at)
+    row = MessageRow(
+        approvals_of(company_id),
+        position_of(at, name),
+        company_id=company_id,
+        project_id=_text(content, "project_id") or None,
+        channel=channel,
+        state=Approval.HELD.value,
+        body=body,
+        received_at=at,
+        expires_at=expiry(clock.now()),
+    )
+    decided = {"conversation": text(decided_of(company_id)), "position": text(row.position)}
+    absent = {"TableName": table_name("MESSAGES"), "ConditionExpression": "attribute_not_exists(conversation)"}
+    writes = [{"Put": {**absent, "Item": row.serialize()}}, {"ConditionCheck": {**absent, "Key": decided}}]
+    try:
+        retried(lambda: call("TransactWriteItems", TransactItems=writes))
+    except TransactionRefused:
+        return False
+    return True
+
+
+_CHANNEL = ("channel_method", "channel_type", "comms_method", "channel")
+
+
+def waiting(company_ids: Iterable[str]) -> list[FirstMessage]:
+    """The first messages of these companies that wait for a decision, oldest first; at most `SHOWN_AT_MOST` of each.
+
+    One Query for each company. Raises the store's errors.
+    """
+    found = parallel(*(partial(_waiting_in, company_id) for company_id in company_ids))
+    return sorted((each for rows in found for each in rows), key=lambda each: str(each.received_at))
+
+
+def _waiting_in(company_id: str) -> list[FirstMessage]:
+    return list(_read(MessageRow.query(approvals_of(company_id), limit=SHOWN_AT_MOST)))
+
+
+def _read(rows: Iterable[MessageRow]) -> Iterator[FirstMessage]:
+    for row in rows:
+        try:
+            content = parsed(row.body or "")
+        except NotUnderstood:
+            content = {}
+        yield FirstMessage(
+            reference=seal("first message", row.conversation, row.position),
+            company_id=row.company_id or "",
+            project_id=row.project_id or "",
+            channel=row.channel or "",
+            received_at=clock.parse_instant(row.received_at),
+            content=content,
+            is_unknown=row.state == Approval.APPROVING.value,
+        )
+
+
+def approve(reference: str, staff: Staff) -> None:
+    """Send a first message on to its channel's queue, byte for byte, once.
+
+    Raises `NotFound`, `Invalid` (its channel has no queue here), `Conflict` (decided already), `NotSent` (it waits
+    again), and `StoreUnavailable` where nobody knows whether it was sent.
+    """
+    row = _load(reference, staff)
+    url = settings.CHANNEL_QUEUE_URLS.get(row.channel or "")
+    if not url:
+        name = f"{(row.channel or 'channel').upper()}_QUEUE_URL"
+        raise Invalid(f"Messages of this channel cannot be approved here: {name} is not set.")
+    entry = _begin(row, Action.INITIAL_APPROVE, staff, {})
+    try:
+        queues.send(url, row.body or "")
+    except NotSent:
+        _wait_again(row, entry)
+        raise
+    except StoreUnavailable as error:
+        raise StoreUnavailable(UNKNOWN) from error
+    _end(row, entry, Approval.APPROVED)
+
+
+def reject(reference: str, staff: Staff, reason: str) -> None:
+    """Keep a first message from being sent. Raises `NotFound`, `Invalid` (no reason), `Conflict`, store errors."""
+    if not reason.strip():
+        raise Invalid("Say why you are rejecting it.")
+    row = _load(reference, staff)
+    entry = _begin(row, Action.INITIAL_REJECT, staff, {"reason": reason.strip()})
+    _end(row, entry, Approval.REJECTED)
+
+
+def _load(reference: str, staff: Staff) -> MessageRow:
+    staff.require(Permission.HAND_OFF)
+    row = MessageRow.get(*unseal("first message", reference, 2), consistent_read=True)
+    if not staff.scope.covers_company(row.company_id):
+        raise NotFound
+    return row
+
+
+def _begin(row: MessageRow, action: Action, staff: Staff, payload: dict[str, Any]) -> AuditEntry:
+    """Say in row and trail that somebody is at it, before anything is sent. Raises `Conflict`, store errors."""
+    now, decision_id = clock.now(), new_action_id()
+    payload = {**payload, "channel": row.channel or "", "characters": len(row.body or "")}
+    about = conversation_trail(f"{row.company_id}#{row.project_id or ''}")
+    entry = build(
+        TrailEntry(about, action, Actor.of(staff), row.company_id or "", Result.PENDING, payload, decision_id), now
+    )
+    entry.save()
+    try:
+        row.update(
+            actions=[
+                MessageRow.state.set(Approval.APPROVING.value),
+                MessageRow.decided_by.set(staff.username),
+                MessageRow.decided_at.set(clock.to_iso(now)),
+                MessageRow.decision_id.set(decision_id),
+            ],
+            condition=_undecided(now),
+        )
+    except ConditionFailed as lost:
+        _close(entry, f"{Result.CONFLICT}: somebody else decided first")
+        raise Conflict("Somebody else has just decided about this message. Nothing was done.") from lost
+    return entry
+
+
+def _undecided(now: datetime) -> Condition:
+    is_unfinished = MessageRow.decided_at <= clock.to_iso(now - UNFINISHED_AFTER)
+    condition: Condition = (MessageRow.state == Approval.HELD.value) | (
+        (MessageRow.state == Approval.APPROVING.value) & is_unfinished
+    )
+    return condition
+
+
+def _wait_again(row: MessageRow, entry: AuditEntry) -> None:
+    """What certainly was not sent waits as before."""
+    row.update(actions=[MessageRow.state.set(Approval.HELD.value)], condition=MessageRow.decision_id == entry.action_id)
+    _close(entry, f"{Result.FAILED}: the queue did not take it")
+
+
+def _end(row: MessageRow, entry: AuditEntry, state: Approval) -> None:
+    """Put the row where nobody decides about it again."""
+    decided = {**row.serialize(), "conversation": text(decided_of(row.company_id or "")), "state": text(state.value)}
+    table = {"TableName": table_name("MESSAGES")}
+    held = {
+        **table,
+        "Key": {"conversation": text(row.conversation), "position": text(row.position)},
+        "ConditionExpression": "decision_id = :mine",
+        "ExpressionAttributeValues": {":mine": text(entry.action_id or "")},
+    }
+    writes = [{"Delete": held}, {"Put": {**table, "Item": decided}}]
+    try:
+        retried(lambda: call("TransactWriteItems", TransactItems=writes))
+    except TransactionRefused as lost:
+        _close(entry, f"{Result.CONFLICT}: somebody else decided meanwhile")
+        raise Conflict("Somebody else has just decided about this message.") from lost
+    _close(entry, Result.SUCCESS)
+
+
+def _close(entry: AuditEntry, result: str) -> None:
+    entry.update(actions=[AuditEntry.result.set(str(result))], condition=AuditEntry.result == str(Result.PENDING))
+
+
+def _text(content: Mapping[str, Any], name: str) -> str:
+    """A text of the context object, wherever it stands: at its top, in one of its parts, or one level below."""
+    parts = [content, *(part for each in FIRST_PARTS if isinstance(part := content.get(each), dict))]
+    below = [each for part in parts for each in part.values() if isinstance(each, dict)]
+    for part in [*parts, *below]:
+        if isinstance(value := part.get(name), str) and value.strip():
+            return value.strip()
+    return ""

@@ -7,11 +7,12 @@ role is read. Writers drift: a list or JSON text, structured content. What canno
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
 from typing import Any
 
+from boto3.dynamodb.types import TypeSerializer
 from django.conf import settings
 
 from console import clock
@@ -70,6 +71,21 @@ class StoredMessages:
         content = plain(stored)
         entries = content if isinstance(content, list) else [content]
         return cls(entries, notice="The messages are not a list of messages.", drift=drift, names=names)
+
+    def joined(self, kept_apart: Sequence[dict[str, Any]]) -> "StoredMessages":
+        """Add plain messages that are kept beside the item, each once, before the first later one of the item."""
+        if not kept_apart:
+            return self
+        known = {plain_id for number in range(1, len(self) + 1) if (plain_id := self._peek(number, "message_id"))}
+        entries = list(self.entries)
+        for message in sorted(kept_apart, key=lambda each: str(each.get("timestamp")), reverse=True):
+            if message.get("message_id") in known:
+                continue
+            at, place = clock.parse_instant(message.get("timestamp")), len(self)
+            while place and at is not None and (earlier := self.at(place)) is not None and earlier > at:
+                place -= 1
+            entries.insert(place, TypeSerializer().serialize(message) if self.typed else message)
+        return replace(self, entries=entries)
 
     def __len__(self) -> int:
         return len(self.entries)

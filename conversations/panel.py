@@ -17,6 +17,7 @@ from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.queries import load_row
 from conversations.reading import OWN_ADDRESSES, hand_off_of, identifier_for, own_address
+from conversations.receiving.reading import kept_apart
 from conversations.records import HandOff, HandOffState
 
 
@@ -314,8 +315,8 @@ def updates_of(reference: str, staff: Staff, since: str, shown: int | None) -> U
 
 
 def _came(reference: str, staff: Staff, shown: int) -> int:
-    stored = load_row(reference, staff, "messages").raw.get("messages")
-    return max(0, len(StoredMessages.of(stored)) - shown)
+    item = load_row(reference, staff, "messages", "hand_off_messages_apart")
+    return max(0, len(StoredMessages.of(item.raw.get("messages")).joined(kept_apart(item))) - shown)
 
 
 def _news(hand_off: HandOff, staff: Staff) -> str:

@@ -11,7 +11,7 @@ from console.schema.tables import table_name
 from console.store.connection import call
 from console.store.errors import ConditionFailed
 from console.store.values import plain
-from conversations.handoff.effects import Raw, text
+from conversations.handoff.effects import Conditions, Expression, Raw, text, update_item
 from conversations.handoff.writes import retried
 from conversations.models import Conversation
 from conversations.receiving.models import MessageRow
@@ -19,6 +19,7 @@ from conversations.receiving.models import MessageRow
 # Half of what an item may hold, in bytes of its DynamoDB JSON, which is a little more than DynamoDB counts.
 ROOM = 40_000
 IDS = "hand_off_message_ids"
+APART = "hand_off_messages_apart"
 
 
 def append(row: MessageRow, item: Conversation) -> bool:
@@ -26,7 +27,12 @@ def append(row: MessageRow, item: Conversation) -> bool:
 
     `item` is the conversation as read just before, whole. Raises the store's errors; to be repeated then.
     """
-    return _has(item.raw, row.message_id or "") or (_fits(item.raw, row) and _appended(row, item))
+    if _has(item.raw, row.message_id or ""):
+        return True
+    if _fits(item.raw, row):
+        return _appended(row, item)
+    _note_apart(item)
+    return False
 
 
 def _has(stored: Raw, message_id: str) -> bool:
@@ -85,6 +91,16 @@ def _appended(row: MessageRow, item: Conversation) -> bool:
     except ConditionFailed as failed:
         return _has(failed.item or {}, message_id)
     return True
+
+
+def _note_apart(item: Conversation) -> None:
+    """Say on the item that it is not all: pages then read our rows too, and open ones learn that something came."""
+    change = Expression({APART: {"BOOL": True}, "updated_at": text(clock.to_iso(clock.now()))})
+    update = update_item(item.primary_channel, item.conversation_id, change, Conditions(), returns="NONE")
+    try:
+        retried(lambda: call("UpdateItem", **update))
+    except ConditionFailed:
+        return
 
 
 def finish(row: MessageRow, *, on_item: bool) -> None:

@@ -1,22 +1,25 @@
 """A customer's message, from the body in the queue to its row, the item and the queue of people: each exactly once."""
 
 import json
+import re
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.urls import reverse
 
 from console import clock
 from console.errors import ConsoleError
 from conversations.handoff import HandOffAction, perform
 from conversations.models import Conversation
-from conversations.reading import hand_off_of
+from conversations.reading import hand_off_of, reference_of
 from conversations.receiving import appending
 from conversations.receiving.handling import Handled, handle
 from conversations.receiving.models import NOT_PLACED, partition_of
 from conversations.records import HandOffState
 from tests import faults
+from tests.people import member, signed_in
 from tests.support.conversations.handoff.kit import (
     ANA,
     CHANNEL,
@@ -139,6 +142,32 @@ def test_what_the_platform_has_put_onto_the_item_is_not_put_there_again(store):
     assert rows(store)[0]["on_item"] is True
 
 
+def test_what_an_item_has_no_room_for_stands_in_its_transcript_once_and_where_it_belongs(store, client):
+    """Between what the platform wrote before and after it; the page, its poll and the row's last message agree."""
+    first = {
+        "message_id": "a",
+        "role": "assistant",
+        "content": "x" * appending.ROOM,
+        "timestamp": "2026-02-01T09:00:00Z",
+    }
+    put(store, messages=[first], **held_by("amira.haddad"))
+    browser = signed_in(member(scope=[COMPANY]))
+    url = reverse("conversation", args=[reference_of(CHANNEL, CONVERSATION)])
+    since = re.search(r'data-since="([^"]*)"', browser.get(url).content.decode())[1]
+    bring()
+    bring(body(message_sid="SM2", body="Hello?", received_at="2026-02-01T09:59:00Z"), name="d2")
+    answer = browser.get(f"{url}news/", {"since": since, "shown": "1"}).content.decode()
+    assert "2 new messages" in answer
+    text = browser.get(url).content.decode()
+    assert text.count("Where is my parcel?") == text.count("Hello?") == 1
+    assert text.index("xxxx") < text.index("Hello?") < text.index("Where is my parcel?")
+    last = browser.get(f"{url}last-message/", headers={"HX-Request": "true"}).content.decode()
+    assert "Where is my parcel?" in last
+    with store.calls() as calls:
+        browser.get(url)
+    assert len([each for each in calls if "MESSAGES" in each.tables]) == 1
+
+
 @pytest.mark.parametrize("messages", ["[]", {"a": 1}, None, 7], ids=repr)
 def test_messages_of_another_type_are_left_as_they_are(store, messages):
     put(store, messages=messages, **WAITING)
@@ -152,7 +181,9 @@ def test_a_large_item_stays_as_it_is(store):
     put(store, messages=[{"role": "user", "content": "x" * appending.ROOM}], **WAITING)
     before = stored(store)
     bring()
-    assert stored(store) == before
+    after = stored(store)
+    assert after["messages"] == before["messages"]
+    assert {name for name in after if after[name] != before.get(name)} == {"hand_off_messages_apart", "updated_at"}
     [row] = rows(store)
     assert (row["on_item"], row["content"]) == (False, "Where is my parcel?")
 

@@ -161,7 +161,7 @@ def no_credentials(operation):
 
 
 def test_missing_rights_and_credentials_are_logged_once_each_with_what_is_missing(store, caplog, monkeypatch):
-    monkeypatch.setattr("console.store.connection._told", set())
+    monkeypatch.setattr("console.store.connection._reported", set())
     client = signed_in(member())
     for fault in (faults.refuse("Query", code="AccessDeniedException", times=faults.ALWAYS), no_credentials("Query")):
         with fault:
@@ -176,7 +176,7 @@ def test_missing_rights_and_credentials_are_logged_once_each_with_what_is_missin
 
 
 def test_why_the_store_failed_is_in_the_log_without_keys(store, caplog, monkeypatch):
-    monkeypatch.setattr("console.store.connection._told", set())
+    monkeypatch.setattr("console.store.connection._reported", set())
     client = signed_in(member())
     with faults.refuse("Query", code="AccessDeniedException", message="key +447700900123", times=faults.ALWAYS):
         assert client.get("/queue/").status_code == 503

@@ -36,7 +36,7 @@ IDEMPOTENCY_RETENTION_DAYS = env.int("IDEMPOTENCY_RETENTION_DAYS", default=30)
 AUDIT_ACTION_TYPES = env.list("AUDIT_ACTION_TYPES", default=[])
 # Entries in one download of the review, the newest ones.
 AUDIT_EXPORT_LIMIT = env.int("AUDIT_EXPORT_LIMIT", default=50_000)
-# The key of archives (console.audit.archive.keys); derived from SECRET_KEY while empty.
+# The key of archives (console.audit.archive.chain); derived from SECRET_KEY while empty.
 AUDIT_ARCHIVE_KEY = env.str("AUDIT_ARCHIVE_KEY", default="")
 AUDIT_ARCHIVE_KEY_FALLBACKS = env.list("AUDIT_ARCHIVE_KEY_FALLBACKS", default=[])
 

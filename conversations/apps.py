@@ -16,8 +16,7 @@ class ConversationsConfig(AppConfig):
         search box finds; and the other stores of conversations.
         """
         from console import context, system_sections
-        from console.audit import links, scoping
-        from console.audit.access_log import recipients
+        from console.audit import scoping
         from console.permissions import COMPANY, TENANT
         from console.search import finders
         from console.staff import known_companies, services
@@ -26,9 +25,8 @@ class ConversationsConfig(AppConfig):
         from conversations.companies import names_for, project_names
         from conversations.indexer.section import TITLE, section
         from conversations.listing import url_by_id
-        from conversations.lookups import conversations_of, country_codes
-        from conversations.release import release_everything_of
-        from conversations.scoping import companies_of, recipient_names
+        from conversations.lookups import conversations_of, country_codes, known_conversation
+        from conversations.queue.actions import release_everything_of
         from conversations.search import COMPANIES, CONVERSATIONS
         from conversations.stores.chats.adapter import Chats
         from conversations.stores.tenant_conversations.queries import exists as tenant_conversation_exists
@@ -38,11 +36,9 @@ class ConversationsConfig(AppConfig):
         finders.register_codes(country_codes)
         finders.register(COMPANIES)
         system_sections.register(TITLE, section)
-        scoping.register(companies_of)
-        scoping.register_names(recipient_names)
-        links.register(url_by_id)
-        links.register_project_names(project_names)
-        recipients.register(conversations_of)
+        scoping.register(
+            scoping.ConversationSource(known_conversation, url_by_id, project_names, of_recipient=conversations_of)
+        )
         known_companies.register(names_for, COMPANY)
         known_companies.register_existence(company_exists, COMPANY)
         known_companies.register_existence(tenant_conversation_exists, TENANT)

@@ -6,8 +6,10 @@ discover` finds what was there before.
 """
 
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from pynamodb.attributes import UnicodeAttribute
@@ -28,14 +30,14 @@ from conversations.reading import is_gone, text_of
 
 PARTITION = "COMPANIES"
 PROJECTS_SHOWN = 50
-# A read of the registry holds some 7,000 companies; this many reads bound the list.
+# Reads of the registry, of some 7,000 companies each.
 REGISTRY_READS = 4
-# A name that changed meanwhile may take so long to appear to those whose scope names the company.
+# How long people whose scope names the company may see its old name.
 CACHED_SECONDS = 30
-# By each worker of the indexer, and of each company: a write for every message would cost more than the queue itself.
+# How often each indexer notes a company: a write for every message would cost more than the queue itself.
 NOTED_SECONDS = 60
 _REVISION = {"pk": {"S": "COMPANIES_REVISION"}, "sk": {"S": "REVISION"}}
-# Projects are seldom renamed.
+# Projects are rarely renamed.
 NAMES_CACHED_SECONDS = 300
 
 
@@ -54,7 +56,7 @@ class RegisteredCompany(StoreModel):
 
 @dataclass(frozen=True, slots=True)
 class Company:
-    """A company as lists show it; without a known name it is shown by its id."""
+    """A company as lists show it: by its name, or by its id while no name is known."""
 
     company_id: str
     name: str
@@ -62,7 +64,7 @@ class Company:
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """A company as an item names it, and since when (ISO 8601). Those of one company are equal, whatever they say."""
+    """A company as an item names it, and when (ISO 8601). Sightings of one company are equal, whatever they say."""
 
     company_id: str
     name: str = field(compare=False)
@@ -71,7 +73,7 @@ class Sighting:
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A project of a company; without a known name it is shown by its id."""
+    """A project of a company: by its name, or by its id while no name is known."""
 
     project_id: str
     name: str
@@ -79,17 +81,17 @@ class Project:
 
 @dataclass(frozen=True, slots=True)
 class Projects:
-    """A company's projects as far as they were read; `more` says that there are others."""
+    """A company's projects as far as they were read; `more`: there are others."""
 
     projects: tuple[Project, ...]
     more: bool
 
 
 def companies_for(staff: Staff) -> tuple[Company, ...]:
-    """The companies in a person's scope by name. An absent registry leaves those that the scope names.
+    """List the companies in a person's scope by name. Without a registry: those that the scope names.
 
-    The registry is read at most every `CACHED_SECONDS` by each worker; scope is the person's own, at once. Who sees
-    all companies sees a new one at once too: one GetItem tells whether there is any.
+    Each worker reads the registry at most every `CACHED_SECONDS`. People with scope "all" see a new company at once:
+    one GetItem tells whether there is one.
     """
     if staff.scope.is_empty:
         return ()
@@ -102,7 +104,7 @@ def companies_for(staff: Staff) -> tuple[Company, ...]:
 
 
 def find(company_id: str) -> Company | None:
-    """The company of that id that the registry or else a conversation names. At most one GetItem and one Query."""
+    """Return a company that the registry or a conversation names, or None. At most one GetItem and one Query."""
     if named := company_named(company_id):
         return named
     try:
@@ -117,12 +119,12 @@ def exists(company_id: str) -> bool:
 
 
 def names_for(staff: Staff) -> dict[str, str]:
-    """Names by id of the companies in a person's scope, for whoever gives scope to others."""
+    """Return the names by id of the companies in a person's scope, to choose somebody's scope from."""
     return {company.company_id: company.name for company in companies_for(staff)}
 
 
 def _revision() -> str:
-    """Differs after each new company and new name; "" before the first, or without the registry."""
+    """Changes with every new company and new name; "" before the first, or without the registry."""
     try:
         answer = call("GetItem", TableName=table_name("CONSOLE"), Key=_REVISION, ReturnConsumedCapacity="TOTAL")
     except TableMissing:
@@ -132,29 +134,20 @@ def _revision() -> str:
 
 @cached_for(CACHED_SECONDS)
 def _registered(revision: str) -> tuple[tuple[str, str], ...]:
-    """Id and name of every company of the registry; none where the registry is absent.
+    """Read id and name of every company of the registry; none where it is missing.
 
-    Strongly consistent, so that what is cached for a revision has all that it counts.
+    Strongly consistent, so that what is cached for a revision holds everything that the revision counts.
     """
     found: list[tuple[str, str]] = []
-    start: dict[str, Any] | None = None
-    for _ in range(REGISTRY_READS):
-        pages = RegisteredCompany.query(PARTITION, consistent_read=True, last_evaluated_key=start).page_iter
-        try:
-            answer = next(pages)
-        except TableMissing:
-            break
-        for raw in answer["Items"]:
-            item = plain_item(raw)
-            found.append((str(item["sk"]), text_of(item.get("name"), 120)))
-        start = answer.get("LastEvaluatedKey")
-        if not start:
-            break
+    pages = RegisteredCompany.query(PARTITION, consistent_read=True).page_iter
+    with suppress(TableMissing):
+        for page in islice(pages, REGISTRY_READS):
+            found += [(str(item["sk"]), text_of(item.get("name"), 120)) for item in map(plain_item, page["Items"])]
     return tuple(found)
 
 
 def company_named(company_id: str) -> Company | None:
-    """A company of the registry, or None: one GetItem."""
+    """Return a company of the registry, or None: one GetItem."""
     try:
         found = RegisteredCompany.get(PARTITION, company_id)
     except (NotFound, TableMissing):
@@ -163,10 +156,10 @@ def company_named(company_id: str) -> Company | None:
 
 
 def projects_of(company_id: str, limit: int = PROJECTS_SHOWN) -> Projects:
-    """A company's projects by skip-reads on the company/project index: one Query of one item per project.
+    """List a company's projects: one Query of one item for each, skipping along the company/project index.
 
-    Reads at most `limit` projects and one Query more. A project whose first conversation is past its TTL takes a
-    second Query, to see whether a living one follows.
+    Reads at most `limit` projects and one Query more. A project whose first conversation is past its TTL takes a second
+    Query, to see whether a living one follows.
     """
     found: list[Project] = []
     last: str | None = None
@@ -184,7 +177,7 @@ def projects_of(company_id: str, limit: int = PROJECTS_SHOWN) -> Projects:
 
 
 def project_names(pairs: Collection[tuple[str, str]]) -> dict[tuple[str, str], str]:
-    """Names by company and project, of the first `PROJECTS_SHOWN`: one Query of one item each, cached."""
+    """Return names by company and project, of the first `PROJECTS_SHOWN`: one Query of one item each, cached."""
     asked = [each for each in list(pairs)[:PROJECTS_SHOWN] if all(fits(part, SORT_KEY_BYTES) for part in each)]
     names = parallel(*(partial(_project_name, *each) for each in asked))
     return {pair: name for pair, name in zip(asked, names, strict=True) if name}
@@ -225,7 +218,7 @@ def _query(company_id: str, condition: Any, limit: int) -> list[Conversation]:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What a walk found: names by company id, how many items it read, and whether it saw all of the table."""
+    """What a walk found: names by company id, the number of items read, and whether it saw the whole table."""
 
     companies: dict[str, str]
     items: int
@@ -233,9 +226,9 @@ class Discovery:
 
 
 def discover(max_items: int, progress: Callable[[int], object] = lambda _: None) -> Discovery:
-    """Walk over at most `max_items` conversations for their companies: for the command line, never for a page.
+    """Walk over at most `max_items` conversations for their companies. For the command line, never for a page.
 
-    Reads the whole index item by item, so it costs what the table weighs: one read unit for each 8 KB.
+    Reads the whole index item by item: one read unit for each 8 KB.
     """
     names: dict[str, str] = {}
     items = 0
@@ -263,9 +256,9 @@ def discover(max_items: int, progress: Callable[[int], object] = lambda _: None)
 
 
 def register(company_id: str, name: str, source: str, seen_at: str) -> bool:
-    """Note a company in the registry. False if a later sighting is there already; who named it first stays.
+    """Note a company in the registry. Return False if a later sighting is there already; the first source stays.
 
-    False too for an id that no key can hold, and for one that would read as all companies. Raises the store's errors.
+    Also False for an id that no key can hold, and for one that reads as all companies. Raises the store's errors.
     """
     if not fits(company_id, SORT_KEY_BYTES) or company_id == ALL:
         return False
@@ -289,7 +282,7 @@ def register(company_id: str, name: str, source: str, seen_at: str) -> bool:
         return False
     before = plain_item(answer.get("Attributes") or {})
     if not before or (name and before.get("name") != name):
-        # Where this fails, the company is seen when the workers' memories run out.
+        # If this fails, the company appears when the workers' caches expire.
         one = {":one": {"N": "1"}}
         update = {"UpdateExpression": "ADD revision :one", "ExpressionAttributeValues": one}
         call("UpdateItem", TableName=table_name("CONSOLE"), Key=_REVISION, ReturnConsumedCapacity="TOTAL", **update)
@@ -299,14 +292,14 @@ def register(company_id: str, name: str, source: str, seen_at: str) -> bool:
 
 @cached_for(NOTED_SECONDS, entries=10_000)
 def note(sighting: Sighting) -> bool:
-    """As `register`, for the indexer: at most once in `NOTED_SECONDS` for each company. Raises the store's errors."""
+    """Register as `register` does, at most once in `NOTED_SECONDS` for each company. Raises the store's errors."""
     return register(sighting.company_id, sighting.name, "indexer", sighting.seen_at)
 
 
 def note_company_of(stored: dict[str, dict[str, Any]]) -> None:
-    """See that the company of an item, or of an image of it, is registered. Raises the store's errors.
+    """Register the company of an item, or of an image of it. Raises the store's errors.
 
-    An item bears the name that its company had when it was created: the latest created has the name of today.
+    An item keeps the name that its company had when it was created, so the newest item has today's name.
     """
     company_id = stored.get("company_id", {}).get("S")
     if not isinstance(company_id, str) or not company_id:

@@ -9,48 +9,33 @@ from console.redaction.credentials import mask_credentials
 from console.trees import text_of, tree_of
 from conversations.records import Block
 
-# Names of what a message says, the first that is there.
-CONTENT = ("content", "text", "body", "message", "parts", "value")
-_TEXT_TYPES = {"text", "input_text", "output_text", "refusal", "paragraph", "markdown", "thinking", "reasoning"}
-_CODE_TYPES = {"code", "code_block", "execution_output"}
+# Fields that hold what a message says; the first present counts.
+CONTENT = ("content", "text", "body")
+_TEXT_TYPES = {"text", "input_text", "output_text"}
 _FILE_TYPES = {
     "image": "Image",
     "image_url": "Image",
-    "image_file": "Image",
-    "input_image": "Image",
-    "image_asset_pointer": "Image",
-    "sticker": "Sticker",
     "audio": "Audio",
-    "input_audio": "Audio",
-    "voice": "Voice message",
     "video": "Video",
     "document": "Document",
     "file": "File",
-    "input_file": "File",
 }
-_CALL_TYPES = {"tool_use", "tool_call", "server_tool_use", "mcp_tool_use"}
-_RESULT_TYPES = {"tool_result", "function_call_output", "function_response", "web_search_tool_result"}
 MAX_PARTS = 200
-# A part within a part within a part: deeper than this it is shown as a tree.
+# Parts nested deeper than this are shown as a tree.
 MAX_NESTING = 4
 
 
-def first_of(entry: dict[str, Any], names: tuple[str, ...]) -> Any:
-    """The first of these fields that is there and holds anything; None for none."""
-    for name in names:
-        value = entry.get(name)
-        if value is not None and value != "":
-            return value
-    return None
+def first_of(entry: dict[str, Any], *names: str) -> Any:
+    """Return the first of these fields that holds anything; None for none."""
+    return next((entry[name] for name in names if entry.get(name) not in (None, "")), None)
 
 
 def blocks_of(entry: dict[str, Any], *, raw: bool) -> tuple[tuple[Block, ...], tuple[str, ...]]:
-    """The blocks of a message, redacted unless `raw`, and what was wrong with its content. Never raises."""
+    """Return the blocks of a message, redacted unless `raw`, and what was wrong with its content. Never raises."""
     reader = _ContentReader(raw=raw)
-    content = _field(entry, CONTENT)
-    blocks = list(reader.parts(content))
+    blocks = list(reader.parts(_field(entry, *CONTENT)))
     for name in ("function_call", "tool_calls"):
-        # On an entry these are what the AI asked for; on the item `function_call` is a flag.
+        # On an entry these are calls by the AI; on the item `function_call` is a flag.
         if isinstance(entry.get(name), dict | list):
             blocks.extend(reader.calls(entry[name]))
     flaws = () if any(name in entry for name in CONTENT) or blocks else ("it has no content",)
@@ -63,7 +48,7 @@ class _ContentReader:
         self.raw = raw
 
     def parts(self, content: Any, depth: int = 0) -> Iterator[Block]:
-        """Blocks of a content of any shape."""
+        """Yield the blocks of content of any shape."""
         if content is None or content == "":
             return
         if isinstance(content, list | tuple):
@@ -73,46 +58,42 @@ class _ContentReader:
                     return
                 yield from self.parts(part, depth + 1) if depth < MAX_NESTING else (self.data(part),)
         elif isinstance(content, dict):
-            yield from self.part(content, depth)
+            yield from self.part(content)
         else:
             yield Block("text", self.protect(text_of(content)))
 
-    def part(self, part: dict[str, Any], depth: int) -> Iterator[Block]:
-        """Blocks of one typed part."""
-        kind = text_of(part.get("type") or part.get("content_type") or "").lower()
-        if kind in _CODE_TYPES or (not kind and isinstance(part.get("code"), str)):
-            code = first_of(part, ("code", "text", "content"))
-            yield Block("code", self.protect(text_of(code or "")), self.label(part.get("language")))
+    def part(self, part: dict[str, Any]) -> Iterator[Block]:
+        """Yield the blocks of one typed part."""
+        kind = text_of(part.get("type") or "").lower()
+        if kind == "code":
+            yield Block("code", self.protect(text_of(first_of(part, "code", "text"))), self.label(part.get("language")))
         elif kind in _FILE_TYPES:
             yield Block("image", self.protect(_reference(part)), _FILE_TYPES[kind])
-        elif kind in _CALL_TYPES or kind in ("function_call", "function"):
+        elif kind in ("tool_use", "function_call", "function"):
             yield self.call(part)
-        elif kind in _RESULT_TYPES:
+        elif kind == "tool_result":
             yield self.result(part)
         elif (kind in _TEXT_TYPES or not kind) and (text := _text_in(part)) is not None:
             yield Block("text", self.protect(text))
-        elif not kind and isinstance(part.get("parts"), list) and depth < MAX_NESTING:
-            yield from self.parts(part["parts"], depth + 1)
         else:
             yield self.data(part, kind)
 
     def calls(self, value: Any) -> Iterator[Block]:
-        """What the AI asked its tools to do: one call, or a list of them."""
+        """Yield what the AI asked its tools to do: one call, or a list of them."""
         for each in (value if isinstance(value, list) else [value])[:MAX_PARTS]:
             yield self.call(each) if isinstance(each, dict) else self.data(each)
 
     def call(self, part: dict[str, Any]) -> Block:
-        """One call of a tool or function, its arguments as a tree."""
+        """Return the call of a tool or function, its arguments as a tree."""
         function = part["function"] if isinstance(part.get("function"), dict) else part
-        arguments = _field(function, ("input", "arguments", "args", "parameters"))
-        kind = "tool_use" if text_of(part.get("type") or "") in _CALL_TYPES else "function_call"
-        label = self.label(first_of(function, ("name", "tool_name")))
-        return Block(kind, label=label, data=self.tree(_from_json(arguments)))
+        kind = "tool_use" if part.get("type") == "tool_use" else "function_call"
+        arguments = _from_json(_field(function, "input", "arguments"))
+        return Block(kind, label=self.label(function.get("name")), data=self.tree(arguments))
 
     def result(self, part: dict[str, Any]) -> Block:
-        """What a tool answered."""
-        value = _from_json(_field(part, ("content", "output", "response", "result")))
-        label = self.label(first_of(part, ("name", "tool_use_id", "call_id", "tool_call_id")))
+        """Return a tool's answer."""
+        value = _from_json(_field(part, "content", "output"))
+        label = self.label(first_of(part, "name", "tool_use_id"))
         if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
             value = value[0]
         text = _text_in(value) if isinstance(value, dict) and value.get("type") in _TEXT_TYPES else value
@@ -121,44 +102,44 @@ class _ContentReader:
         return Block("tool_result", label=label, data=self.tree(value))
 
     def data(self, value: Any, kind: str = "") -> Block:
-        """Anything unknown, as a tree."""
+        """Return anything unknown as a tree."""
         return Block("data", label=self.label(kind), data=self.tree(value))
 
     def tree(self, value: Any) -> Any:
-        """A tree without credentials, redacted where the reader must not see it raw."""
+        """Return a tree without credentials, redacted unless `raw`."""
         value = mask_credentials(value)
         return tree_of(value if self.raw else redact_value(value))
 
     def label(self, value: Any) -> str:
-        """A short name, always redacted."""
+        """Return a short name, always redacted."""
         return redact(text_of(value)[:120]) if value not in (None, "") else ""
 
 
-def _field(part: dict[str, Any], names: tuple[str, ...]) -> Any:
-    """The first of these fields that is there, whatever it holds."""
+def _field(part: dict[str, Any], *names: str) -> Any:
+    """Return the first of these fields that is there, whatever it holds."""
     return next((part[name] for name in names if name in part), None)
 
 
 def _text_in(part: dict[str, Any]) -> str | None:
-    """The text of a text part: plain, or {"value": …} as some writers nest it."""
-    value = first_of(part, ("text", "refusal", "thinking", "content", "value"))
+    """The text of a text part: plain, or nested as {"value": …}."""
+    value = first_of(part, "text", "content")
     if isinstance(value, dict):
         value = value.get("value")
     return text_of(value) if value is not None and not isinstance(value, dict | list) else None
 
 
 def _reference(part: dict[str, Any]) -> str:
-    """What an image, file or recording is called, as text: the console never loads it."""
+    """The name of an image, file or recording. The console never loads it."""
     source: Any = part
     for _ in range(3):
-        inner = first_of(source, ("image_url", "image_file", "file", "source", "image", "asset_pointer", "document"))
+        inner = first_of(source, "image_url", "file", "source", "image", "document")
         if inner is None:
             break
         source = inner
         if not isinstance(source, dict):
             break
     if isinstance(source, dict):
-        source = first_of(source, ("url", "filename", "name", "file_id", "id", "link", "path")) or _size(source)
+        source = first_of(source, "url", "filename", "name", "file_id", "id") or _size(source)
     text = text_of(source) if not isinstance(source, dict | list) else ""
     if text.startswith("data:"):
         return f"embedded ({text[5:].split(';', 1)[0][:60]}, {len(text)} characters)"
@@ -173,7 +154,7 @@ def _size(source: dict[str, Any]) -> str:
 
 
 def _from_json(value: Any) -> Any:
-    """Arguments and results often are JSON as text."""
+    """Arguments and results are often JSON as text."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
             return json.loads(value)

@@ -1,12 +1,11 @@
-"""Every attribute of a conversation item, grouped, for the panels beside the transcript and for the raw view.
+"""Every attribute of a conversation item in groups, for the panels beside the transcript.
 
-Values are redacted whoever looks, but for `project_data`: it is there for who answers, and read like the transcript.
-The recipient's are revealed one by one, audited (`conversations.recipient`).
-Credential references in configurations are never shown in full.
+Everybody reads values redacted and without credentials. Only `project_data` is shown like the transcript, because it
+helps to answer. To see the recipient in full, people use `conversations.services.reveal`, which is recorded.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from console import clock
@@ -15,63 +14,58 @@ from console.redaction import mask_identifier, redact, redact_value, without_nam
 from console.redaction.credentials import mask_credentials
 from console.store.models import ForeignModel
 from console.trees import Node, clean, tail, text_of, tree_of, well_formed
-from conversations.forms import CHANNELS, words
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
-from conversations.reading import hint_of, is_true, names_of, short_id, summary_of
+from conversations.reading import CHANNELS, hint_of, is_true, names_of, short_id, summary_of, words
 from conversations.records import agent_shown
 
-# So many values of a project stand each on a line of their own.
+# Values of a project that get a line of their own.
 MAX_PLAIN = 40
 
 
 @dataclass(frozen=True, slots=True)
 class FactGroup:
-    """Some facts under one heading; `trees` are values of free shape, each with its name.
-
-    `is_technical`: how it is stored and sent, which helps nobody to answer.
-    """
+    """Some facts under one heading; `trees` are values of free shape, each with its name."""
 
     title: str
     facts: tuple[Fact, ...] = ()
     trees: tuple[tuple[str, Node], ...] = ()
-    is_technical: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """All facts of a conversation: `main` and the `groups`. `drift` is what was wrong."""
+    """All facts of a conversation: the main ones, what helps to answer, how it is stored and sent, what was wrong."""
 
     main: FactGroup
-    groups: tuple[FactGroup, ...]
+    helpful: tuple[FactGroup, ...]
+    technical: tuple[FactGroup, ...]
     drift: tuple[str, ...]
-
-    @property
-    def helpful(self) -> tuple[FactGroup, ...]:
-        """The groups that help to answer."""
-        return tuple(group for group in self.groups if not group.is_technical)
-
-    @property
-    def technical(self) -> tuple[FactGroup, ...]:
-        """The others, for who looks after the platform."""
-        return tuple(group for group in self.groups if group.is_technical)
 
 
 def facts_of(item: Conversation, stored: StoredMessages, *, raw: bool = False) -> Facts:
-    """The facts of an item (schema platform-conversations, every attribute). Never raises.
+    """Return the facts of an item (schema platform-conversations, every attribute). Never raises.
 
-    `raw`: the person reads the transcript as it is, and so the project's data too, without its credentials.
+    `raw`: the person reads the transcript, and so the project's data, without redaction.
     """
-    return Facts(main=_main(item, raw=raw), groups=tuple(_groups(item, stored, raw=raw)), drift=drift_of(item, stored))
+    helpful = (
+        _project_data(item, raw=raw),
+        FactGroup(
+            "Company and project",
+            (
+                *_lines(item, "company_name", "project_name", "project_status"),
+                Fact("Allowed channels", list=_texts(item, "allowed_channels")),
+            ),
+            _trees(item, "company_rep"),
+        ),
+    )
+    return Facts(_main(item, raw=raw), helpful, tuple(_technical_groups(item, stored)), drift_of(item, stored))
 
 
 def drift_of(item: Conversation, stored: StoredMessages) -> tuple[str, ...]:
-    """What does not fit the schema: wrongly typed and NULL attributes, missing ones, unknown ones."""
+    """List what does not fit the schema: wrongly typed, NULL, missing and unknown attributes."""
     wrong = [f"{name}: {what}" for name, what in sorted(item.drift.items())]
     messages = [f"messages: {stored.drift}"] if stored.drift else []
-    unknown = sorted(item.unknown())
-    listed = [f"unknown attributes: {', '.join(redact(name)[:60] for name in unknown[:20])}"] if unknown else []
-    return tuple(dict.fromkeys((*wrong, *summary_of(item).drift, *messages, *listed)))
+    return tuple(dict.fromkeys((*wrong, *summary_of(item).drift, *messages, *unknown_names(item))))
 
 
 def _main(item: Conversation, *, raw: bool) -> FactGroup:
@@ -93,28 +87,14 @@ def _main(item: Conversation, *, raw: bool) -> FactGroup:
 
 
 def _language(item: Conversation) -> str:
-    """What a project or its AI is told of the language; "" where nobody says it."""
+    """The language that the project or its AI is told to use; "" where neither says."""
     texts = [shown for name in ("project_data", "ai_config") if isinstance(shown := _guarded(item, name), dict)]
     found = (each.get(name) for each in texts for name in ("language", "locale", "lang"))
     return next((_line(value) for value in found if isinstance(value, str) and value), "")
 
 
-def _groups(item: Conversation, stored: StoredMessages, *, raw: bool) -> Iterable[FactGroup]:
-    yield _project_data(item, raw=raw)
-    yield FactGroup(
-        "Company and project",
-        (
-            *_lines(item, "company_name", "project_name", "project_status"),
-            Fact("Allowed channels", list=_texts(item, "allowed_channels")),
-        ),
-        _trees(item, "company_rep"),
-    )
-    for group in _technical_groups(item, stored):
-        yield replace(group, is_technical=True)
-
-
 def _project_data(item: Conversation, *, raw: bool) -> FactGroup:
-    """What the project knows of the customer's matter: a fact for each value, a tree of what has a form of its own."""
+    """What the project knows of the customer's matter: a fact for each plain value, one tree of the rest."""
     data = _guarded(item, "project_data", raw=raw)
     if not isinstance(data, dict):
         return FactGroup("Project data", trees=_trees(item, "project_data", raw=raw))
@@ -132,11 +112,11 @@ def _plain(value: Any) -> str:
 
 
 def _technical_groups(item: Conversation, stored: StoredMessages) -> Iterable[FactGroup]:
-    first = _milliseconds(item, "initial_processing_time_ms")
+    first = in_milliseconds(item.plain("initial_processing_time_ms"))
     yield FactGroup(
         "Processing",
         (
-            Fact("Processing", _milliseconds(item, "processing_time_ms")),
+            Fact("Processing", in_milliseconds(item.plain("processing_time_ms"))),
             *([Fact("First message took", first)] if first else []),
             Fact("First answer after", _latency(item, stored)),
             instant_fact("Expires", item.plain("ttl"), relative="in"),
@@ -171,10 +151,8 @@ def _technical_groups(item: Conversation, stored: StoredMessages) -> Iterable[Fa
     )
     yield FactGroup("Hand-off as stored", _hand_off(item))
     yield FactGroup("Versions and keys", _keys(item))
-    if unknown := item.unknown():
-        yield FactGroup(
-            "Unknown attributes", trees=(("other", tree_of(without_names(protected(unknown), names_of(item)))),)
-        )
+    if (unknown := unknown_tree(item)) is not None:
+        yield FactGroup("Unknown attributes", trees=(("other", without_names(unknown, names_of(item))),))
 
 
 def _hand_off(item: Conversation) -> tuple[Fact, ...]:
@@ -213,25 +191,25 @@ def _keys(item: Conversation) -> tuple[Fact, ...]:
 
 
 def protected(value: Any) -> Any:
-    """Any plain value without credentials and personal data."""
+    """Mask credentials and personal data in any plain value."""
     return redact_value(mask_credentials(well_formed(value)))
 
 
 def unknown_names(item: ForeignModel) -> tuple[str, ...]:
-    """One line that names the attributes that no schema knows; none where there are none."""
+    """Return one line that names the attributes that no schema knows, if there are any."""
     unknown = sorted(item.unknown())
     names = ", ".join(redact(clean(name))[:60] for name in unknown[:20])
     return (f"unknown attributes: {names}",) if unknown else ()
 
 
 def unknown_tree(item: ForeignModel) -> Node | None:
-    """The attributes that no schema knows, redacted whoever looks."""
+    """Return the attributes that no schema knows, redacted for everybody."""
     unknown = item.unknown()
     return tree_of(protected(unknown)) if unknown else None
 
 
 def value_of(item: Conversation, name: str) -> str:
-    """An attribute as one line: its key decides what is masked, then its value."""
+    """Return an attribute as one line: its key decides what is masked, then its value."""
     return _line(_guarded(item, name))
 
 
@@ -266,7 +244,7 @@ def _lines(item: Conversation, *names: str) -> tuple[Fact, ...]:
 
 
 def _label(name: str) -> str:
-    """A name in code as the label of a fact: `start_date` is "Start date"."""
+    """Turn a name in code into the label of a fact: `start_date` into "Start date"."""
     spaced = name.replace("_", " ")
     return spaced[:1].upper() + spaced[1:]
 
@@ -288,12 +266,12 @@ def _trees(item: Conversation, *names: str, raw: bool = False) -> tuple[tuple[st
 
 
 def yes_or_no(value: Any) -> str:
-    """A flag in a word; a dash where it is absent."""
+    """Return a flag as "yes" or "no"; "" where it is absent."""
     return "" if value is None or isinstance(value, list | dict) else "yes" if is_true(value) else "no"
 
 
 def in_milliseconds(value: Any) -> str:
-    """A duration in milliseconds as seconds: `1.5 s`."""
+    """Format a duration in milliseconds: `1.5 s`."""
     try:
         milliseconds = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -303,10 +281,6 @@ def in_milliseconds(value: Any) -> str:
     return f"{milliseconds:.0f} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"
 
 
-def _milliseconds(item: Conversation, name: str) -> str:
-    return in_milliseconds(item.plain(name))
-
-
 def _consent(item: Conversation) -> str:
     value = item.plain("comms_consent")
     return "" if value is None else "given" if is_true(value) else "not given"
@@ -314,9 +288,8 @@ def _consent(item: Conversation) -> str:
 
 def _latency(item: Conversation, stored: StoredMessages) -> str:
     """From the first request, else the item's creation, to the AI's first message."""
-    asked = clock.parse_instant(item.plain("initial_request_timestamp")) or clock.parse_instant(
-        item.plain("created_at")
-    )
+    requested, created = map(clock.parse_instant, (item.plain("initial_request_timestamp"), item.plain("created_at")))
+    asked = requested or created
     answered = stored.at(stored.first_by_ai) if stored.first_by_ai else None
     if asked is None or answered is None or answered < asked:
         return ""

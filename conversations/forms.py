@@ -14,12 +14,12 @@ from console.forms import DaysForm, FilterForm, KeyField, LookupForm, bind_looku
 from console.permissions import Staff
 from console.search.meanings import is_national
 from console.store.keys import SORT_KEY_BYTES
-from conversations.filters import FAILED, ConversationFilters
 from conversations.lookups import LookupFinding, country_codes, find_by_id, find_recipient, find_replies, spellings
+from conversations.queries import FAILED, ConversationFilters
+from conversations.reading import CHANNELS, words
 from conversations.records import ConversationSummary
 
-CHANNELS = {"whatsapp": "WhatsApp", "sms": "SMS", "email": "Email"}
-# The schema names some, writers use others: an open set, to which a page adds what occurs on it.
+# The schema names some and writers use others, so each page adds those of its rows.
 STATUSES = (
     *("processing", "initial_message_sent", "awaiting_reply", "processing_reply", "reply_sent", "retry", "completed"),
     *(FAILED, "failed_to_process_ai", "failed_to_send_message", "failed_secrets_fetch", "failed_unknown"),
@@ -28,11 +28,6 @@ _WORD = RegexValidator(re.compile(r"[\w .:/-]+\Z"), "Choose one of the listed va
 
 
 _NO_CHOICE = {"invalid_choice": "Choose one of the listed values."}
-
-
-def words(value: str) -> str:
-    """A stored word as people read it: `initial_message_sent` → `initial message sent`."""
-    return value.replace("_", " ")
 
 
 class ConversationFilter(FilterForm):
@@ -61,7 +56,7 @@ class ConversationFilter(FilterForm):
         self.offer(())
 
     def offer(self, rows: Iterable[ConversationSummary]) -> None:
-        """Fill the selects with the known values, those that occur among these rows, and what is chosen."""
+        """Fill the selects with the known values, those of these rows, and the chosen one."""
         shown = list(rows)
         statuses = dict.fromkeys((*STATUSES, *(row.status for row in shown), self.chosen("status")))
         channels = dict.fromkeys((*CHANNELS, *(row.channel for row in shown), self.chosen("channel")))
@@ -74,11 +69,11 @@ class ConversationFilter(FilterForm):
         self.fields[name].widget.choices = [("", "Any"), *choices]
 
     def values(self) -> dict[str, str]:
-        """The valid filters that are set, as a URL has them."""
+        """Return the valid filters that are set, as a URL has them."""
         return {name: str(value) for name in self.fields if (value := self.chosen(name))}
 
     def filters(self, zone: ZoneInfo) -> ConversationFilters:
-        """The filters; days are those of the person's time zone."""
+        """Return the filters; days are those of the person's time zone."""
         task = self.chosen("task")
         return ConversationFilters(
             status=self.chosen("status"),
@@ -89,7 +84,7 @@ class ConversationFilter(FilterForm):
 
 
 class CompanyListFilter(ConversationFilter):
-    """As ConversationFilter, with the order: one that says nothing of its last change is in the second only."""
+    """Adds the order. Conversations without `updated_at` are listed by project only."""
 
     order = forms.ChoiceField(
         required=False,
@@ -105,12 +100,12 @@ class CompanyListFilter(ConversationFilter):
 
 
 class RecipientFilter(DaysForm, ConversationFilter):
-    """As ConversationFilter, with the days of creation, both included."""
+    """Adds the first and last day of creation."""
 
     field_order = ("since", "until", "status", "channel", "hand_off", "task")
 
     def filters(self, zone: ZoneInfo) -> ConversationFilters:
-        """The filters, with days as instants from midnight to midnight in the person's time zone."""
+        """Return the filters, with days as instants from midnight to midnight in the person's time zone."""
         since, until = self.instants(zone)
         return replace(super().filters(zone), since=since, until=until)
 
@@ -121,26 +116,25 @@ class CompanyFilter(forms.Form):
     name = forms.CharField(required=False, max_length=100, label="Company")
 
 
+def _check_identifier(value: str) -> None:
+    if not spellings(value):
+        raise forms.ValidationError("Enter a phone number or an email address.")
+
+
 def _identifier(label: str, help_text: str = "") -> KeyField:
-    return KeyField(label=label, most=320, help_text=help_text)
+    return KeyField(label=label, most=320, help_text=help_text, validators=[_check_identifier])
 
 
 class ConversationLookupForm(LookupForm):
-    """A look-up. `find` makes it; `terms` are what was typed, to be sealed into a results page."""
+    """A look-up. `find` runs it; `terms` is what was typed, to be sealed into the address of the results."""
 
     def find(self, staff: Staff) -> LookupFinding:
-        """What is found in the person's scope."""
+        """Find in the person's scope."""
         raise NotImplementedError
 
     def terms(self) -> dict[str, str]:
-        """The cleaned fields."""
+        """Return the cleaned fields."""
         return {name: str(self.cleaned_data[name]) for name in self.base_fields}
-
-    def _spelled(self, name: str) -> str:
-        value: str = self.cleaned_data[name]
-        if not spellings(value):
-            raise forms.ValidationError("Enter a phone number or an email address.")
-        return value
 
 
 class RecipientLookup(ConversationLookupForm):
@@ -149,10 +143,6 @@ class RecipientLookup(ConversationLookupForm):
     look = "recipient"
     of_person = ("recipient",)
     recipient = _identifier("Recipient's phone number or email", "With the country code, such as +44 7700 900123")
-
-    def clean_recipient(self) -> str:
-        """Something that can be looked up."""
-        return self._spelled("recipient")
 
     def find(self, staff: Staff) -> LookupFinding:
         """See `find_recipient`."""
@@ -168,14 +158,6 @@ class RepliesLookup(ConversationLookupForm):
     channel = forms.ChoiceField(choices=list(CHANNELS.items()))
     ours = _identifier("Our number or address")
     recipient = _identifier("Recipient's phone number or email")
-
-    def clean_ours(self) -> str:
-        """Something that can be looked up."""
-        return self._spelled("ours")
-
-    def clean_recipient(self) -> str:
-        """Something that can be looked up."""
-        return self._spelled("recipient")
 
     def find(self, staff: Staff) -> LookupFinding:
         """See `find_replies`."""
@@ -198,7 +180,7 @@ LOOKUPS: dict[str, type[ConversationLookupForm]] = by_look(RecipientLookup, Repl
 
 
 def bound_lookup(context: dict[str, Any] | None) -> ConversationLookupForm | None:
-    """The valid look-up that a list context of results names, or None."""
+    """Return the valid look-up that a list context of results names, or None."""
     match context:
         case {"list": "found", "look": str() as look, "terms": dict() as terms} if look in LOOKUPS:
             form = bind_lookup(LOOKUPS[look], terms)

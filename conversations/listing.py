@@ -1,7 +1,6 @@
 """Addresses of lists, and the list context: the sealed note of which list a person came from."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from django.urls import NoReverseMatch, reverse
@@ -13,12 +12,12 @@ _KIND = "list"
 
 
 def seal_list_context(context: dict[str, Any]) -> str:
-    """Seal which list with which filters: `{"list": "company", "company": id, "filters": {…}}` and the like."""
+    """Seal which list with which filters, such as `{"list": "company", "company": id, "filters": {…}}`."""
     return seal_data(_KIND, context)
 
 
 def open_list_context(token: str) -> dict[str, Any] | None:
-    """The context, or None for none, a foreign or a damaged one."""
+    """Open a context; None if there is none, or it is foreign or damaged."""
     try:
         context = unseal_data(_KIND, token)
     except BadReference:
@@ -27,24 +26,23 @@ def open_list_context(token: str) -> dict[str, Any] | None:
 
 
 def known_list_context(token: str) -> str:
-    """The token itself, or "" for one that does not open and so is of no use to the next page either."""
+    """Return the token itself, or "" if it does not open."""
     return token if open_list_context(token) is not None else ""
 
 
 def conversation_url(reference: str, list_context: str = "") -> str:
-    """The page of a conversation; `list_context` (sealed, unchecked) keeps the list that one came from."""
+    """Return the page of a conversation; `list_context` (sealed, unchecked) is the list that the person came from."""
     known = known_list_context(list_context)
     return reverse("conversation", args=[reference]) + (f"?in={known}" if known else "")
 
 
 def url_by_id(conversation_id: str) -> str:
-    """The address that leads to the conversation of that id, made without a read; the id is sealed in it."""
+    """Return an address that leads to the conversation of that id, which is sealed in it. No read."""
     context = {"list": "found", "look": "id", "terms": {"conversation_id": conversation_id}}
     return f"{reverse('conversation-find')}?{urlencode({'found': seal_list_context(context), 'open': 'one'})}"
 
 
-@dataclass(frozen=True, slots=True)
-class ListLink:
+class ListLink(NamedTuple):
     """Where a list is, and what it is called."""
 
     url: str
@@ -52,7 +50,7 @@ class ListLink:
 
 
 def list_link(context: dict[str, Any] | None) -> ListLink:
-    """The list that a context names, for "back to the list"; the start of conversations where it names none."""
+    """Link "back to the list" to the list that a context names, or to the start of conversations."""
     given = context or {}
     filters = given.get("filters")
     query = {name: str(value) for name, value in filters.items()} if isinstance(filters, dict) else {}
@@ -69,7 +67,7 @@ def list_link(context: dict[str, Any] | None) -> ListLink:
             return ListLink(reverse("replies", args=[reference]), "Conversations with this recipient")
         case {"list": "found"}:
             query = {"found": seal_list_context(given)}
-            return ListLink(_with_query(reverse("conversation-find"), query), "What was found")
+            return ListLink(_with_query(reverse("conversation-find"), query), "Results")
     return ListLink(reverse("conversations"), "Conversations")
 
 
@@ -78,23 +76,10 @@ def _with_query(url: str, query: dict[str, Any]) -> str:
 
 
 def url_of(name: str, *parts: str) -> str:
-    """The URL of a page named by foreign ids; the start of conversations for an id that no path can hold."""
+    """Return the URL of a page named by foreign ids; the start of conversations if no path can hold the id."""
     if any(part in ("", ".", "..") for part in parts):
         return reverse("conversations")
     try:
         return reverse(name, args=parts)
     except NoReverseMatch:
         return reverse("conversations")
-
-
-class Paths:
-    """The paths of one route for many conversations: each row would look the same address up again."""
-
-    _MARK = "reference"
-
-    def __init__(self, route: str) -> None:
-        self._before, _, self._after = reverse(route, args=[self._MARK]).rpartition(self._MARK)
-
-    def of(self, reference: str) -> str:
-        """The path for one conversation."""
-        return f"{self._before}{reference}{self._after}"

@@ -18,11 +18,10 @@ from console.store.errors import ConditionFailed
 from console.store.keys import PARTITION_KEY_BYTES, SORT_KEY_BYTES
 from console.store.models import TYPE_WORDS
 from conversations.models import Conversation
+from conversations.reading import CHANNELS, OWN_ADDRESSES, own_address
 
 MAX_LINE_BYTES = 4 * 1024 * 1024
-CHANNELS = ("whatsapp", "sms", "email")
 _TIMESTAMPS = ("created_at", "updated_at")
-_OURS = {"whatsapp": "company_whatsapp_number", "sms": "company_sms_number", "email": "company_email"}
 _PYTHON_TYPES: dict[type, str] = {
     str: "S",
     bool: "BOOL",
@@ -45,7 +44,7 @@ class LoadOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class LineReport:
-    """One line: its number from 1, what became of it, and the reason of a refusal (no values, they are personal)."""
+    """One line: its number from 1, what became of it, and why it was refused (without values, which are personal)."""
 
     number: int
     outcome: LoadOutcome
@@ -57,7 +56,7 @@ class Refused(Exception):
 
 
 def load(lines: Iterable[bytes]) -> Iterator[LineReport]:
-    """Put one item per line, and tell what became of each; empty lines are passed over. Raises the store's errors."""
+    """Put one item per line and report on each; skip empty lines. Raises the store's errors."""
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -68,7 +67,7 @@ def load(lines: Iterable[bytes]) -> Iterator[LineReport]:
 
 
 def item_of(line: bytes) -> dict[str, dict[str, Any]]:
-    """The item of a line as DynamoDB JSON, its `gsi_` attributes derived. Raises `Refused`."""
+    """Return the item of a line as DynamoDB JSON, with its `gsi_` attributes. Raises `Refused`."""
     plain = with_reply_keys(parsed(line))
     check(plain)
     try:
@@ -81,7 +80,7 @@ def item_of(line: bytes) -> dict[str, dict[str, Any]]:
 
 
 def parsed(line: bytes) -> dict[str, Any]:
-    """The object of a line. Raises `Refused`."""
+    """Return the object of a line. Raises `Refused`."""
     if len(line) > MAX_LINE_BYTES:
         raise Refused("the line is longer than 4 MB")
     try:
@@ -109,19 +108,15 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def with_reply_keys(plain: dict[str, Any]) -> dict[str, Any]:
-    """The item with the sparse `gsi_` attributes of the schema: derived where absent, left out where empty.
+    """Add the sparse `gsi_` attributes of the schema where they are absent, and drop empty ones.
 
-    `gsi_recipient_*` copy the recipient; `gsi_company_*` our number or address of the conversation's own channel, from
-    `channel_config` (in the channel's own map or beside it).
+    `gsi_recipient_*` copy the recipient, `gsi_company_*` our own number or address on the conversation's channel.
     """
     item = {name: value for name, value in plain.items() if not (name.startswith("gsi_") and value in (None, ""))}
     sources = {"gsi_recipient_tel": item.get("recipient_tel"), "gsi_recipient_email": item.get("recipient_email")}
     channel = item.get("channel_method")
-    config = item.get("channel_config")
-    if isinstance(config, dict) and isinstance(channel, str) and channel in _OURS:
-        name = _OURS[channel]
-        inner = config.get(channel)
-        sources[f"gsi_{name}"] = (inner.get(name) if isinstance(inner, dict) else None) or config.get(name)
+    if isinstance(channel, str) and channel in OWN_ADDRESSES:
+        sources[f"gsi_{OWN_ADDRESSES[channel]}"] = own_address(item.get("channel_config"), channel)
     for name, value in sources.items():
         if isinstance(value, str) and value:
             item.setdefault(name, value)
@@ -129,7 +124,7 @@ def with_reply_keys(plain: dict[str, Any]) -> dict[str, Any]:
 
 
 def check(plain: dict[str, Any]) -> None:
-    """Raises `Refused` with everything that is wrong with an item: required attributes, types, values, keys."""
+    """Raise `Refused` with everything that is wrong with an item: required attributes, types, values, keys."""
     flaws = []
     for attribute in Conversation.get_attributes().values():
         name = attribute.attr_name
@@ -158,7 +153,7 @@ def _value_flaws(plain: dict[str, Any]) -> Iterator[str]:
 
 
 def _key_flaws(plain: dict[str, Any]) -> Iterator[str]:
-    """Keys of the table and of its indexes are never empty, and of bounded length."""
+    """Keys of the table and its indexes are never empty and of limited length."""
     spec = TABLES["CONVERSATIONS"]
     indexes = (*spec.gsis, *spec.lsis)
     partitions = {spec.hash.name, *(index.hash.name for index in indexes)}
@@ -176,7 +171,7 @@ def _key_flaws(plain: dict[str, Any]) -> Iterator[str]:
 
 
 def put(item: dict[str, dict[str, Any]]) -> bool:
-    """Write an item unless there is one of its key; False if there is. Raises `Refused` and the store's errors."""
+    """Write an item unless its key exists; return False if it does. Raises `Refused` and the store's errors."""
     try:
         call(
             "PutItem",

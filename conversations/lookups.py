@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 
+from console.audit.scoping import KnownConversation
 from console.caching import cached_for
 from console.errors import NotAccepted, TableMissing
 from console.permissions import Staff
@@ -22,9 +23,9 @@ from console.store.keys import SORT_KEY_BYTES, fits
 from console.store.paging import PageRead, PageSource, read_page
 from console.store.presence import index_absent
 from conversations.companies import companies_for
-from conversations.filters import ConversationFilters
 from conversations.models import CompanyProjectIndex, Conversation, ConversationIdIndex
 from conversations.queries import (
+    ConversationFilters,
     ConversationList,
     first_page,
     is_visible,
@@ -33,17 +34,17 @@ from conversations.queries import (
     of_recipient,
     of_reply,
 )
-from conversations.reading import summary_of
+from conversations.reading import names_of, summary_of
 from conversations.records import ConversationSummary
 
 ROWS_PER_HIT = 20
-# The same conversation id under several recipients does not happen by design; drift is bounded.
-ITEMS_PER_ID = 10
-# For a request, and for the country codes of their numbers, so many companies are looked at.
+# By design an id stands under one recipient; this bounds drift.
+ITEMS_PER_ID = 20
+# Companies searched for a request, or read for the country codes of their numbers.
 COMPANIES_AT_ONCE = 10
 CODES_TRIED, NUMBERS_READ = 4, 10
 CODES_CACHED_SECONDS = 600
-# E.164: the zones of one digit, the countries of two, and all others, which have three.
+# E.164: country codes of one digit, of two, and all others, of three.
 _COUNTRY_CODE = re.compile(
     r"\+(?:1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|[2-9][0-9]{2})(?=[0-9]{6})", re.ASCII
 )
@@ -57,7 +58,7 @@ _PHONE = re.compile(r"(?:\+|00)?\d{5,20}", re.ASCII)
 class LookupHit:
     """One list in which something was found. `kind` and `reference` name its page: recipient, replies, or "" for none.
 
-    `who` is masked; `more` says that the list goes on after these rows.
+    `who` is masked; `more`: the list goes on after these rows.
     """
 
     kind: str
@@ -69,7 +70,7 @@ class LookupHit:
 
 @dataclass(frozen=True, slots=True)
 class LookupFinding:
-    """What a look-up found within the person's scope; `notice` says how far it looked where that was not to the end."""
+    """What a look-up found in scope; `notice` says how far it searched, if not to the end."""
 
     hits: tuple[LookupHit, ...] = ()
     notice: str = ""
@@ -81,13 +82,13 @@ class LookupFinding:
 
 
 def spellings(typed: str) -> tuple[str, ...]:
-    """The ways in which a writer may have stored a typed phone, email or other identifier, likeliest first.
+    """Return how writers may have stored a typed phone number, email or other identifier, likeliest first.
 
-    Phones lose spaces, punctuation, look-alike digits, `00` and a bracketed trunk zero, and are tried with and without
-    `+`; emails are tried as typed and in lower case; anything else only as typed.
+    Phone numbers lose spaces, punctuation, look-alike digits, `00` and a bracketed trunk zero, and are tried with and
+    without `+`; emails are tried as typed and in lower case; anything else only as typed.
     """
     text = unicodedata.normalize("NFKC", typed)
-    # Invisible marks come along when a number is copied from a page or a chat.
+    # A number copied from a page or a chat may bring invisible marks.
     text = "".join(char for char in text if unicodedata.category(char) not in ("Cf", "Cc")).strip()
     text = text.removeprefix(found[0]) if (found := _PREFIX.match(text)) else text
     if not fits(text, SORT_KEY_BYTES):
@@ -95,9 +96,7 @@ def spellings(typed: str) -> tuple[str, ...]:
     if "@" in text:
         address = text[text.rfind("<") + 1 :].split(">")[0].strip() if "<" in text else text
         return tuple(dict.fromkeys((address, address.lower()))) if address else ()
-    digits = "".join(
-        str(unicodedata.digit(char)) if unicodedata.digit(char, None) is not None else char for char in text
-    )
+    digits = re.sub(r"\d", lambda digit: str(int(digit[0])), text)
     number = re.sub(r"\(0\)", "", digits) if digits.lstrip("( ").startswith(("+", "00")) else digits
     number = re.sub(r"[\s().\-/‐-―·]", "", number)
     if not _PHONE.fullmatch(number):
@@ -109,7 +108,7 @@ def spellings(typed: str) -> tuple[str, ...]:
 
 
 def find_recipient(typed: str, staff: Staff, codes: Sequence[str] = ()) -> LookupFinding:
-    """A recipient's conversations under each spelling, at once: one Query per spelling.
+    """Find a recipient's conversations: one Query for each spelling, in parallel.
 
     `codes` are the country codes to try a national number with.
     """
@@ -122,7 +121,7 @@ def find_recipient(typed: str, staff: Staff, codes: Sequence[str] = ()) -> Looku
 
 
 def country_codes(staff: Staff) -> tuple[str, ...]:
-    """The country codes of the own numbers of the first companies in scope, the most frequent first.
+    """Return the country codes of the own numbers of the first companies in scope, the most frequent first.
 
     One small Query for each company, cached for ten minutes.
     """
@@ -144,9 +143,8 @@ def _codes_of(company_id: str) -> frozenset[str]:
 
 
 def conversations_of(typed: str, staff: Staff) -> tuple[tuple[tuple[str, str], ...], bool]:
-    """Id and company of a recipient's conversations in the person's scope, under each spelling; whether there are more.
-
-    One Query per spelling.
+    """Return id and company of a recipient's conversations in scope, and whether there are more. One Query per
+    spelling.
     """
     lists = [of_recipient(spelling, ConversationFilters(), staff).whole for spelling in spellings(typed)]
     read = parallel(*(partial(first_page, listed, staff, ROWS_PER_HIT) for listed in lists))
@@ -155,16 +153,17 @@ def conversations_of(typed: str, staff: Staff) -> tuple[tuple[tuple[str, str], .
 
 
 def find_replies(channel: str, ours: str, recipient: str, staff: Staff) -> LookupFinding:
-    """The conversations between our number or address and a recipient: one Query per pair of spellings."""
+    """Find the conversations between our number or address and a recipient: one Query per pair of spellings."""
     pairs = [(one, other) for one in spellings(ours) for other in spellings(recipient)]
     found = parallel(*(partial(_reply_hit, channel, one, other, staff) for one, other in pairs))
     return LookupFinding(tuple(hit for hit in found if hit.rows))
 
 
 def find_by_id(conversation_id: str, staff: Staff) -> LookupFinding:
-    """Conversations of that id: by the id index; where that is absent or finds nothing, through company and project.
+    """Find conversations by their id: in the id index, or else by the company and project that the id begins with.
 
-    Also without its recipient, and by the request's part alone, as pages show it: among the newest of companies.
+    An id without its recipient, or the part of the request alone, works too: it is searched among the newest of each
+    company.
     """
     wanted = conversation_id.strip()
     keys, notice = [(channel, wanted) for channel in _keys_by_index(wanted, staff)], ""
@@ -188,32 +187,36 @@ def _reply_hit(channel: str, ours: str, recipient: str, staff: Staff) -> LookupH
 def _hit(kind: str, reference: str, listed: ConversationList, staff: Staff) -> LookupHit:
     read = first_page(listed, staff, ROWS_PER_HIT)
     rows = tuple(summary_of(item, staff) for item in read.items)
-    # Of a page that is not full only the budget ended, perhaps over what others have: that is nobody's business here.
+    # If the page is not full, the budget ended, perhaps on conversations out of scope, which must not show.
     more = bool(read.next) and len(rows) == ROWS_PER_HIT
     return LookupHit(kind, reference, rows[0].who if rows else "", rows, more)
 
 
 def _keys_by_index(conversation_id: str, staff: Staff) -> list[str]:
-    """`primary_channel` of the items with that id in scope; none where the index is absent or still being filled."""
-    query = Conversation.conversation_id_index.query(
-        conversation_id,
-        page_size=ITEMS_PER_ID,
-        attributes_to_get=["primary_channel", "conversation_id", "company_id"],
-    )
+    """`primary_channel` of the items with that id in scope; none where the index is missing or still being filled."""
     try:
-        answer = next(query.page_iter)
+        items = _with_id(conversation_id, "primary_channel", "conversation_id", "company_id")
     except (NotAccepted, TableMissing):
         if not index_absent("CONVERSATIONS", ConversationIdIndex.Meta.index_name):
             raise
         return []
-    items = [Conversation.from_raw_data(raw) for raw in answer["Items"]]
     return [item.primary_channel for item in items if is_visible(item, staff)]
 
 
-def _keys_by_project(conversation_id: str, staff: Staff) -> tuple[list[tuple[str, str]], str]:
-    """Keys of that id, or of those that go on with the recipient, and how far was looked where not to the end.
+def _with_id(conversation_id: str, *attributes: str) -> list[Conversation]:
+    """Read these attributes, all if none are named, of the conversations with that id. Raises the store's errors."""
+    if not fits(conversation_id, SORT_KEY_BYTES):
+        return []
+    query = Conversation.conversation_id_index.query(
+        conversation_id, page_size=ITEMS_PER_ID, attributes_to_get=list(attributes) or None
+    )
+    return [Conversation.from_raw_data(raw) for raw in next(query.page_iter)["Items"]]
 
-    From the company and project that the id begins with, within one page's budget of reads.
+
+def _keys_by_project(conversation_id: str, staff: Staff) -> tuple[list[tuple[str, str]], str]:
+    """Keys of that id, with or without its recipient, and a notice if the search did not reach the end.
+
+    Reads the company and project that the id begins with, within the budget of one page.
     """
     company_id, _, rest = conversation_id.partition("#")
     project_id = rest.partition("#")[0]
@@ -235,9 +238,9 @@ def _keys_by_project(conversation_id: str, staff: Staff) -> tuple[list[tuple[str
 
 
 def _keys_of_request(request: str, staff: Staff) -> tuple[list[tuple[str, str]], str]:
-    """Keys of the conversations whose id has that between project and recipient, and how far was looked.
+    """Keys of the conversations whose id holds that request, and a notice of how far the search went.
 
-    Among the newest of the first companies in scope: one page's budget of reads for each, side by side.
+    Searches the newest of the first companies in scope, in parallel, within the budget of one page each.
     """
     companies = companies_for(staff)
     asked = companies[:COMPANIES_AT_ONCE]
@@ -260,3 +263,19 @@ def _of_request(company_id: str, request: str, staff: Staff) -> PageRead[Convers
         return ConversationList(replace(listed.source, keep=keep), fallback, listed.notice)
 
     return first_page(narrowed(of_company(company_id, ConversationFilters(), staff)), staff, ITEMS_PER_ID)
+
+
+def known_conversation(conversation_id: str) -> KnownConversation:
+    """Return the companies and the recipients' names of the conversations with that id; nothing for an unknown id.
+
+    One Query of the conversation-id index. Raises the store's errors, but not for a missing table or index.
+    """
+    try:
+        # Naming attributes would be refused where the index was made without them.
+        items = _with_id(conversation_id)
+    except (TableMissing, NotAccepted):
+        return KnownConversation()
+    # One item without a readable company makes the owner of the whole trail unknown.
+    owners = frozenset(item.company_id or "" for item in items)
+    names = tuple(dict.fromkeys(name for item in items for name in names_of(item)))
+    return KnownConversation(frozenset() if "" in owners else owners, names)

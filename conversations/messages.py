@@ -1,14 +1,13 @@
 """The `messages` attribute of a conversation, read entry by entry (schema platform-conversations, `messages`).
 
-Ten thousand entries open fast because only those shown are turned into records; of the others only an identity, a
-time or a role is looked at. Writers drift: a list or JSON text, other names inside entries, structured content. What
-cannot be understood becomes one flagged message and never an error.
+Ten thousand entries open fast because only those shown become records; of the others only an identity, a time or a
+role is read. Writers drift: a list or JSON text, structured content. What cannot be read is one flagged message.
 """
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, lru_cache
 from typing import Any
@@ -24,19 +23,14 @@ from console.trees import clean, text_of, well_formed
 from conversations.content import blocks_of, first_of
 from conversations.records import Message, Speaker
 
-_TIME = ("message_timestamp", "timestamp", "created_at", "createdAt", "sent_at", "sentAt", "time", "ts", "date", "at")
-_ROLE = ("role", "sender", "author", "from", "speaker")
-_IDENTITY = ("entry_id", "id", "message_id", "messageId", "uuid")
-_TOKENS = {
-    "prompt": ("ai_prompt_tokens", "prompt_tokens", "input_tokens"),
-    "completion": ("ai_completion_tokens", "completion_tokens", "output_tokens"),
-    "total": ("ai_total_tokens", "total_tokens"),
-}
+# As the schema names them, then as the service that replies does.
+_TIME = ("message_timestamp", "timestamp")
+_IDENTITY = ("entry_id", "message_id")
 _SPEAKERS = {
-    **dict.fromkeys(("user", "customer", "client", "recipient", "contact", "human", "inbound"), Speaker.CUSTOMER),
-    **dict.fromkeys(("assistant", "ai", "bot", "model", "chatbot", "chatgpt", "gpt", "claude"), Speaker.AI),
-    **dict.fromkeys(("agent", "human_agent", "staff", "operator", "representative", "rep", "advisor"), Speaker.HUMAN),
-    **dict.fromkeys(("system", "developer", "tool", "function", "platform", "event"), Speaker.SYSTEM),
+    "user": Speaker.CUSTOMER,
+    "assistant": Speaker.AI,
+    "agent": Speaker.HUMAN,
+    **dict.fromkeys(("system", "developer", "tool"), Speaker.SYSTEM),
 }
 _LOOKED_BACK = 50
 INSTRUCTION = "Instruction to the AI"
@@ -45,76 +39,65 @@ _NAMES = {Speaker.CUSTOMER: "Customer", Speaker.AI: "AI", Speaker.HUMAN: "Human"
 
 @dataclass(frozen=True)
 class StoredMessages:
-    """The stored entries, oldest first, unread. `typed`: they are DynamoDB JSON; else plain Python out of JSON text.
+    """The stored entries, oldest first, unread. `typed`: they are DynamoDB JSON, not plain Python from JSON text.
 
-    `notice` says what a reader must know of the attribute as a whole ("" for nothing), `drift` how it differs from the
-    schema's list. `recipients` are the recipient's own identifiers, by which a writer that names senders by number or
-    address is understood; `names` are the recipient's names, masked in what is shown redacted.
+    `notice` is what a reader must know of the whole attribute, `drift` how it differs from the schema's list ("" for
+    none). `names` are the recipient's names, which redacted messages mask.
     """
 
     entries: Sequence[Any] = ()
     typed: bool = False
     notice: str = ""
     drift: str = ""
-    recipients: frozenset[str] = field(default_factory=frozenset)
     names: tuple[str, ...] = ()
 
     @classmethod
-    def of(
-        cls, stored: dict[str, Any] | None, recipients: frozenset[str] = frozenset(), names: tuple[str, ...] = ()
-    ) -> "StoredMessages":
-        """From the attribute as DynamoDB JSON (None where absent). Never raises."""
-        return replace(cls._read(stored), recipients=recipients, names=names)
-
-    @classmethod
-    def _read(cls, stored: dict[str, Any] | None) -> "StoredMessages":
+    def of(cls, stored: dict[str, Any] | None, names: tuple[str, ...] = ()) -> "StoredMessages":
+        """Read the attribute from DynamoDB JSON (None where absent). Never raises."""
         if not stored:
             return cls(drift="missing")
         kind = next(iter(stored))
-        content: Any = stored[kind]
         if kind == "L":
-            return cls(content, typed=True)
+            return cls(stored["L"], typed=True, names=names)
         if kind == "NULL":
             return cls(drift="NULL")
         drift = f"{TYPE_WORDS.get(kind, kind)} instead of list"
         if kind == "S":
-            entries, notice = _from_text(content)
-            return cls(entries, notice=notice, drift=drift)
+            entries, notice = _from_text(stored["S"])
+            return cls(entries, notice=notice, drift=drift, names=names)
         if kind == "M":
-            return cls([stored], typed=True, notice="A single message, not a list.", drift=drift)
+            return cls([stored], typed=True, notice="A single message, not a list.", drift=drift, names=names)
         content = plain(stored)
         entries = content if isinstance(content, list) else [content]
-        return cls(entries, notice="The messages are not a list of messages.", drift=drift)
+        return cls(entries, notice="The messages are not a list of messages.", drift=drift, names=names)
 
     def __len__(self) -> int:
         return len(self.entries)
 
     def entry(self, number: int) -> Any:
-        """One entry as plain Python; `number` counts from 1."""
+        """Return one entry as plain Python; `number` counts from 1."""
         stored = self.entries[number - 1]
         return plain(stored) if self.typed else well_formed(stored)
 
-    def _peek(self, number: int, names: tuple[str, ...]) -> Any:
-        """The first of these fields that an entry has, without reading the rest of it."""
+    def _peek(self, number: int, *names: str) -> Any:
+        """The first of these fields that holds anything, without reading the rest of the entry."""
         stored = self.entries[number - 1]
         if self.typed:
             stored = stored.get("M")
         if not isinstance(stored, dict):
             return None
-        for name in names:
-            value = stored.get(name)
-            if value is not None:
-                value = plain(value) if self.typed else value
-            if value is not None and value != "":
-                return value
-        return None
+        found = {name: stored[name] for name in names if name in stored}
+        return first_of({name: plain(value) for name, value in found.items()} if self.typed else found, *names)
+
+    def _role(self, number: int) -> Speaker:
+        return _speaker(self._peek(number, "role"))[0]
 
     def at(self, number: int) -> datetime | None:
-        """When an entry was written, where it says so."""
-        return clock.parse_instant(self._peek(number, _TIME))
+        """Return when an entry was written, if it says so."""
+        return clock.parse_instant(self._peek(number, *_TIME))
 
     def last_time_before(self, number: int) -> datetime | None:
-        """The time of the nearest entry before this one that has a time; looks back a little way only."""
+        """Return the time of the nearest of the `_LOOKED_BACK` earlier entries that has one."""
         for earlier in range(number - 1, max(0, number - _LOOKED_BACK), -1):
             if (moment := self.at(earlier)) is not None:
                 return moment
@@ -124,25 +107,22 @@ class StoredMessages:
     def last_by_customer(self) -> datetime | None:
         """When the customer last wrote, as far as the last `_LOOKED_BACK` entries tell."""
         for number in range(len(self), max(0, len(self) - _LOOKED_BACK), -1):
-            if self._speaker(self._peek(number, _ROLE), self._peek(number, ("type",)))[0] is Speaker.CUSTOMER:
+            if self._role(number) is Speaker.CUSTOMER:
                 return self.at(number)
         return None
 
     @cached_property
     def first_by_ai(self) -> int:
-        """Number of the first entry by the AI; 0 where there is none."""
-        for number in range(1, len(self) + 1):
-            if self._speaker(self._peek(number, _ROLE), self._peek(number, ("type",)))[0] is Speaker.AI:
-                return number
-        return 0
+        """Number of the AI's first entry; 0 for none."""
+        return next((number for number in range(1, len(self) + 1) if self._role(number) is Speaker.AI), 0)
 
     @cached_property
     def _identities(self) -> list[str]:
-        """What each anchor is made of: its `entry_id`, told apart from the same id before it; else its number."""
+        """What each anchor is made of: the id, counted if it occurs twice, or else the number of the entry."""
         seen: dict[str, int] = {}
         identities = []
         for number in range(1, len(self) + 1):
-            value = self._peek(number, _IDENTITY)
+            value = self._peek(number, *_IDENTITY)
             if not isinstance(value, str | int) or isinstance(value, bool):
                 identities.append(f"number {number}")
                 continue
@@ -152,11 +132,11 @@ class StoredMessages:
         return identities
 
     def anchor(self, number: int) -> str:
-        """A short name for permalinks: the same as long as the entry is there, and no other's."""
+        """Return a short name for permalinks, which stays with the entry and is unique."""
         return _digest(self._identities[number - 1], settings.SECRET_KEY)
 
     def number_of(self, anchor: str) -> int:
-        """The number of the entry with that anchor, or 0. Anchors made before the last change of key are found too."""
+        """Return the number of the entry with that anchor, or 0. Anchors made with an earlier key still work."""
         for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
             for number, identity in enumerate(self._identities, 1):
                 if _digest(identity, secret) == anchor:
@@ -164,18 +144,19 @@ class StoredMessages:
         return 0
 
     def message(self, number: int, *, raw: bool) -> Message:
-        """One entry as a record; everything in it is redacted unless `raw`. Never raises."""
+        """Return one entry as a record, redacted unless `raw`. Never raises."""
         entry = self.entry(number)
         names = () if raw else self.names
-        protect: Callable[[str], str] = (lambda text: text) if raw else redact
-        if not isinstance(entry, dict):
-            return self._of_bare_value(number, entry, raw=raw)
-        speaker, name, flaws = self._speaker(first_of(entry, _ROLE), entry.get("type"))
-        at = clock.parse_instant(first_of(entry, _TIME))
+        is_bare = not isinstance(entry, dict)
+        if is_bare:
+            entry = {"content": entry}
+        speaker, name, flaws = _speaker(entry.get("role"))
+        at = clock.parse_instant(first_of(entry, *_TIME))
         if at is None:
-            flaws += ("its time cannot be read" if first_of(entry, _TIME) is not None else "it has no time",)
+            flaws += ("its time cannot be read" if first_of(entry, *_TIME) is not None else "it has no time",)
         blocks, content_flaws = blocks_of(entry, raw=raw)
-        is_prompt = self._is_prompt(number, entry, speaker)
+        # The platform begins with a prompt in the role of the user. Only messages from a channel have a `message_id`.
+        is_prompt = number == 1 and speaker is Speaker.CUSTOMER and "message_id" not in entry
         if is_prompt:
             name = INSTRUCTION
         else:
@@ -189,46 +170,18 @@ class StoredMessages:
             blocks=without_names(blocks, names),
             is_initial_prompt=is_prompt,
             tokens=_tokens(entry),
-            processing_ms=_whole(first_of(entry, ("processing_time_ms", "processing_ms", "latency_ms"))),
-            drift=without_names(tuple(protect(flaw) for flaw in (*flaws, *content_flaws)), names),
+            processing_ms=_whole(entry.get("processing_time_ms")),
+            drift=("not a message but a bare value",) if is_bare else (*flaws, *content_flaws),
         )
 
-    def _of_bare_value(self, number: int, value: Any, *, raw: bool) -> Message:
-        blocks, _ = blocks_of({"content": value}, raw=raw)
-        return Message(
-            number=number,
-            anchor=self.anchor(number),
-            speaker=Speaker.UNKNOWN,
-            speaker_name="Unknown sender",
-            at=None,
-            blocks=without_names(blocks, () if raw else self.names),
-            drift=("not a message but a bare value",),
-        )
 
-    def _is_prompt(self, number: int, entry: dict[str, Any], speaker: Speaker) -> bool:
-        """The platform begins with a prompt, as the user's. What came over a channel bears its provider's id."""
-        if number != 1 or speaker is not Speaker.CUSTOMER or "message_id" in entry:
-            return False
-        return text_of(first_of(entry, _ROLE)).strip().lower() == "user"
-
-    def _speaker(self, value: Any, kind: Any) -> tuple[Speaker, str, tuple[str, ...]]:
-        """Who wrote an entry, the name where that is nobody known, and what was odd about it.
-
-        `kind` is the entry's `type`, which some writers use for the role and others for the form of the content.
-        """
-        if isinstance(value, dict):  # {"role": "user", "name": …}
-            value = first_of(value, ("role", "type", "name", "id"))
-        if value is None and isinstance(kind, str) and kind.lower() in _SPEAKERS:
-            value = kind
-        if value is None:
-            return Speaker.UNKNOWN, "", ("it does not say who wrote it",)
-        name = text_of(value).strip()[:200]
-        if name in self.recipients:
-            return Speaker.CUSTOMER, name, ()
-        speaker = _SPEAKERS.get(name.lower().replace("-", "_").replace(" ", "_"))
-        if speaker is None:
-            return Speaker.UNKNOWN, name, ("its sender is of no known kind",)
-        return speaker, name, ()
+def _speaker(role: Any) -> tuple[Speaker, str, tuple[str, ...]]:
+    """Who wrote an entry, their name if the role is unknown, and what was odd."""
+    if role is None or role == "":
+        return Speaker.UNKNOWN, "", ("it does not say who wrote it",)
+    name = text_of(role).strip()[:200]
+    speaker = _SPEAKERS.get(name.lower())
+    return (speaker, name, ()) if speaker else (Speaker.UNKNOWN, name, ("its sender is of no known kind",))
 
 
 def _from_text(text: str) -> tuple[list[Any], str]:
@@ -252,24 +205,20 @@ def _digest(identity: str, secret: str) -> str:
 
 @lru_cache(maxsize=4)
 def _anchor_key(secret: str) -> bytes:
-    """Keyed, because message ids of WhatsApp are telephone numbers in disguise."""
+    """Keyed, because WhatsApp derives message ids from phone numbers."""
     return hashlib.sha256(b"message anchor\0" + secret.encode()).digest()
 
 
 def _tokens(entry: dict[str, Any]) -> dict[str, int]:
-    usage = entry.get("usage")
-    counts = {}
-    for kind, names in _TOKENS.items():
-        value = first_of(entry, names)
-        if value is None and isinstance(usage, dict):
-            value = first_of(usage, names)
-        if (count := _whole(value)) is not None:
-            counts[kind] = count
-    return counts
+    found = {
+        kind: _whole(first_of(entry, f"ai_{kind}_tokens", f"{kind}_tokens"))
+        for kind in ("prompt", "completion", "total")
+    }
+    return {kind: count for kind, count in found.items() if count is not None}
 
 
 def _whole(value: Any) -> int | None:
-    """A count as int, also from text; None for what is none or absurd."""
+    """Read a count, also from text; None if there is none, or an absurd one."""
     if value is None or isinstance(value, bool | dict | list):
         return None
     try:

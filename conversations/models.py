@@ -132,12 +132,12 @@ class ChannelMethodIndex(LocalSecondaryIndex["Conversation"]):
 
 
 def waiting_in(company_id: str) -> str:
-    """The queue's partition of those who wait for a human in a company (`gsi_hand_off_queue`)."""
+    """Return the partition of those who wait for a human in a company (`gsi_hand_off_queue`)."""
     return f"waiting#{company_id}"
 
 
 def held_in(company_id: str) -> str:
-    """The queue's partition of what people hold in a company (`gsi_hand_off_queue`)."""
+    """Return the partition of what people hold in a company (`gsi_hand_off_queue`)."""
     return f"held#{company_id}"
 
 

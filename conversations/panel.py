@@ -1,19 +1,28 @@
-"""The hand-off panel: who has the conversation, since when, and what this person may do about it."""
+"""The hand-off panel: who has the conversation, what this person may do and how they answer, and what has changed."""
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
+from urllib.parse import quote
 
 from console import clock
+from console.bidi import isolated
 from console.permissions import Permission, Staff
+from console.redaction import redact
+from console.refs import is_digest_of, keyed_digest
 from console.trail.recording import read_only_reason
+from console.trees import text_of
 from conversations.handoff import HandOffAction, allowed_actions, intent_for, seal_intent
+from conversations.messages import StoredMessages
 from conversations.models import Conversation
+from conversations.queries import load_row
+from conversations.reading import OWN_ADDRESSES, hand_off_of, identifier_for, own_address
 from conversations.records import HandOff, HandOffState
 
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """One action of the panel: `token` is the sealed intent of its form. `key` is its letter on the keyboard."""
+    """One action of the panel: `token` is the sealed intent of its form, `key` its keyboard shortcut."""
 
     action: str
     label: str
@@ -27,13 +36,13 @@ class Button:
 
     @property
     def asks_first(self) -> bool:
-        """Whether its key asks before it acts: a key is easily hit, and what was given up may go to another."""
+        """Whether its shortcut asks first: keys are easily hit, and a conversation given up may go to somebody else."""
         return self.action == HandOffAction.HAND_BACK
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """What the panel says and actions. `holds`: the person has it, and is shown how to answer."""
+    """What the panel says, and its buttons. `holds`: the person has the conversation and sees how to answer."""
 
     title: str
     state: HandOffState
@@ -48,7 +57,7 @@ class Panel:
 
     @property
     def asks_note(self) -> bool:
-        """Whether a note may be left with one of the buttons."""
+        """Whether a note can be left with one of the buttons."""
         return any(button.asks_note for button in self.buttons)
 
 
@@ -77,7 +86,7 @@ _KEYS = {
 
 
 def panel_for(item: Conversation, hand_off: HandOff, staff: Staff, now: datetime) -> Panel:
-    """The panel of one conversation for one person. Each button carries a fresh action id in its sealed intent."""
+    """Build the panel of one conversation for one person. Each button seals a fresh action id."""
     is_mine = hand_off.agent == staff.username
     actions = () if read_only_reason() else allowed_actions(hand_off, staff)
     return Panel(
@@ -96,12 +105,12 @@ def panel_for(item: Conversation, hand_off: HandOff, staff: Staff, now: datetime
 
 
 def holds(hand_off: HandOff, staff: Staff) -> bool:
-    """Whether a person has a conversation now: no longer once the platform overrode that."""
+    """Whether a person has a conversation now; no longer once the platform overrode them."""
     return hand_off.state is HandOffState.HELD and hand_off.agent == staff.username
 
 
 def primary_button(item: Conversation, hand_off: HandOff, staff: Staff) -> Button | None:
-    """The usual action, for a row of a list; None where there is none, or one that asks for words."""
+    """Return the usual action for a row of a list, or None if there is none or it needs a reason."""
     if read_only_reason():
         return None
     for action in allowed_actions(hand_off, staff):
@@ -117,7 +126,7 @@ def _is_primary(action: HandOffAction, hand_off: HandOff, staff: Staff) -> bool:
 
 
 def is_forgotten(hand_off: HandOff, now: datetime) -> bool:
-    """Whether somebody has held it for longer than a working day (12 hours): most likely forgotten overnight."""
+    """Whether somebody has held it for more than 12 hours: most likely forgotten overnight."""
     return bool(hand_off.agent) and hand_off.taken_at is not None and (now - hand_off.taken_at).total_seconds() > 43_200
 
 
@@ -162,3 +171,162 @@ def _button(action: HandOffAction, item: Conversation, hand_off: HandOff, staff:
         asks_note=action in (HandOffAction.RELEASE, HandOffAction.HAND_BACK),
         hint=_HINTS.get(action, ""),
     )
+
+
+_NUMBER = re.compile(r"\+?\d{7,15}", re.ASCII)
+_EMAIL = re.compile(r"[^\s@<>\"']{1,64}@[^\s@<>\"']{1,255}")
+_CHANNEL_WORDS = {"whatsapp": "WhatsApp", "sms": "SMS", "email": "email"}
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelLink:
+    """A link that opens the channel's own application with the recipient."""
+
+    label: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerChannel:
+    """How the holder answers: the channel, the company's own number or address, and the recipient masked."""
+
+    channel: str
+    ours: str
+    masked: str
+
+
+@dataclass(frozen=True, slots=True)
+class Revealed:
+    """The recipient in full. Only for the answer to a recorded reveal: never stored, cached or put into a URL."""
+
+    number: str = ""
+    email: str = ""
+    name: str = ""
+    links: tuple[ChannelLink, ...] = ()
+
+
+def answer_of(item: Conversation, staff: Staff) -> AnswerChannel:
+    """Return how this person answers in this conversation."""
+    channel = channel_of(item)
+    return AnswerChannel(
+        channel=_CHANNEL_WORDS.get(channel, redact(text_of(item.plain("channel_method") or ""))[:40]),
+        ours=_ours(item, channel),
+        masked=identifier_for(item.primary_channel, staff),
+    )
+
+
+def revealed(item: Conversation) -> Revealed:
+    """Return number, email and name as stored, whatever their type, with links to write to them."""
+    number = _stored(item, "recipient_tel") or (item.primary_channel if _number(item.primary_channel) else "")
+    email = _stored(item, "recipient_email") or (item.primary_channel if _EMAIL.fullmatch(item.primary_channel) else "")
+    names = (_stored(item, "recipient_first_name"), _stored(item, "recipient_last_name"))
+    if not number and not email:
+        number = item.primary_channel
+    name = " ".join(isolated(each) for each in names if each)
+    return Revealed(number, email, name, tuple(_links(number, email, channel_of(item))))
+
+
+def channel_of(item: Conversation) -> str:
+    """Return the channel in lower case; "" if it is not text."""
+    value = item.plain("channel_method")
+    return value.strip().lower() if isinstance(value, str) else ""
+
+
+def _links(number: str, email: str, channel: str) -> list[ChannelLink]:
+    links = []
+    digits = _number(number)
+    # Without its country code, WhatsApp opens nobody or somebody else.
+    if digits and not digits.startswith("0"):
+        links.append(ChannelLink("Open in WhatsApp", f"https://wa.me/{digits}"))
+    if digits:
+        links.append(ChannelLink("Write an SMS", f"sms:{digits}" if digits.startswith("0") else f"sms:+{digits}"))
+    if channel == "sms":
+        links.reverse()
+    if _EMAIL.fullmatch(email):
+        links.insert(
+            0 if channel == "email" else len(links), ChannelLink("Write an email", f"mailto:{quote(email, safe='@')}")
+        )
+    return links
+
+
+def _number(text: str) -> str:
+    """The digits of a phone number; "" for anything else."""
+    compact = re.sub(r"[\s().-]", "", text)
+    return compact.lstrip("+") if _NUMBER.fullmatch(compact) else ""
+
+
+def _stored(item: Conversation, name: str) -> str:
+    value = item.plain(name)
+    return "" if value is None or isinstance(value, bool | dict | list) else text_of(value).strip()
+
+
+def _ours(item: Conversation, channel: str) -> str:
+    name = OWN_ADDRESSES.get(channel)
+    return "" if name is None else _stored(item, f"gsi_{name}") or own_address(item.plain("channel_config"), channel)
+
+
+# How often an open page asks for updates. Each answer costs one read of the item, which may be large.
+POLL_SECONDS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Updates:
+    """What is new. `since` is what the page then knows; `messages` is how many came; `hand_off` says what happened.
+
+    `panel` and `answer` come with a change of the hand-off.
+    """
+
+    since: str
+    messages: int = 0
+    hand_off: str = ""
+    panel: Panel | None = None
+    answer: AnswerChannel | None = None
+
+
+def since_of(item: Conversation, hand_off: HandOff) -> str:
+    """Digest what a page knows of a conversation: the hand-off, and the item's last change."""
+    return "-".join(keyed_digest(each)[:16] for each in _known(item, hand_off))
+
+
+def _known(item: Conversation, hand_off: HandOff) -> tuple[str, str]:
+    return "\0".join((hand_off.state, hand_off.agent, hand_off.action_id)), str(item.plain("updated_at"))
+
+
+def updates_of(reference: str, staff: Staff, since: str, shown: int | None) -> Updates | None:
+    """Return what came after `since` for a page that shows `shown` messages, or None if nothing did.
+
+    Without `shown`, messages are not counted. One GetItem without the messages, and one with them if the item changed.
+    Raises as `load_row`.
+    """
+    item = load_row(reference, staff, "hand_off_note", "channel_config")
+    hand_off = hand_off_of(item)
+    (known_hand_off, _, known_change), (state, change) = since.partition("-"), _known(item, hand_off)
+    is_changed, has_come = not is_digest_of(known_hand_off, state), not is_digest_of(known_change, change)
+    if not is_changed and not has_come:
+        return None
+    return Updates(
+        since=since_of(item, hand_off),
+        messages=_came(reference, staff, shown) if shown is not None and has_come else 0,
+        hand_off=_news(hand_off, staff) if is_changed and known_hand_off else "",
+        panel=panel_for(item, hand_off, staff, clock.now()) if is_changed else None,
+        answer=answer_of(item, staff) if is_changed else None,
+    )
+
+
+def _came(reference: str, staff: Staff, shown: int) -> int:
+    stored = load_row(reference, staff, "messages").raw.get("messages")
+    return max(0, len(StoredMessages.of(stored)) - shown)
+
+
+def _news(hand_off: HandOff, staff: Staff) -> str:
+    is_mine = hand_off.agent == staff.username
+    match hand_off.state:
+        case HandOffState.HELD:
+            return "You took this conversation" if is_mine else f"{hand_off.agent_shown} took this conversation"
+        case HandOffState.WAITING:
+            return "This conversation waits for a human"
+        case HandOffState.AI:
+            return "The AI has this conversation again"
+        case HandOffState.OVERRIDDEN:
+            whose = "your" if is_mine else f"{hand_off.agent_shown}'s"
+            return f"The platform overrode {whose} take-over"

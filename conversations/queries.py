@@ -1,4 +1,4 @@
-"""Lists of conversations: which index serves each, what the reader may see of it, and one page of it.
+"""Lists of conversations: their filters, which index serves each, what the reader may see of it, and one page of it.
 
 Every list is one partition: of the company/project index, of a recipient (the base table, or the local index that
 serves the first filter), or of a reply index (our number or address, and the recipient). Scope is checked on every
@@ -16,7 +16,6 @@ from console.permissions import Staff
 from console.refs import unseal
 from console.store.paging import PAGE_SIZE, RESTARTED, PageRead, PageSource, read_neighbour, read_page
 from console.store.presence import index_absent
-from conversations.filters import FAILED, ConversationFilters
 from conversations.models import (
     SUMMARY_ATTRIBUTES,
     ChannelMethodIndex,
@@ -30,16 +29,90 @@ from conversations.models import (
     TaskCompleteIndex,
     WhatsAppReplyIndex,
 )
-from conversations.reading import is_gone, summary_of
-from conversations.records import ConversationSummary, Page
+from conversations.reading import hand_off_of, is_gone, is_true, summary_of
+from conversations.records import ConversationSummary, HandOffState, Page
+
+# The choice of the form → the states it means. Overridden is still held: its holder has to act on it.
+HAND_OFF_STATES = {
+    "waiting": frozenset({HandOffState.WAITING}),
+    "held": frozenset({HandOffState.HELD, HandOffState.OVERRIDDEN}),
+    "ai": frozenset({HandOffState.AI}),
+}
+
+
+# The schema's word for statuses that services write as `failed_…`, with what failed.
+FAILED = "failed"
+
+
+def is_of_status(stored: Any, status: str) -> bool:
+    """Return whether a stored status is the one asked for; `failed` covers every status that begins with `failed_`."""
+    if stored == status:
+        return True
+    return status == FAILED and isinstance(stored, str) and stored.startswith(f"{FAILED}_")
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationFilters:
+    """What a list is narrowed to; the defaults let everything through.
+
+    `status` (see `is_of_status`) and `channel` are compared as stored; `hand_off` is a key of HAND_OFF_STATES; `since`
+    (included) and `until` (not included) are instants of creation.
+    """
+
+    status: str = ""
+    channel: str = ""
+    hand_off: str = ""
+    task: bool | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is filtered."""
+        return self == ConversationFilters()
+
+    @property
+    def has_dates(self) -> bool:
+        """Whether dates of creation are filtered."""
+        return self.since is not None or self.until is not None
+
+    def without(self, *names: str) -> "ConversationFilters":
+        """Drop the filters that an index serves."""
+        return replace(self, **{name: getattr(_NONE, name) for name in names})
+
+    def matches(self, item: Conversation) -> bool:
+        """Whether an item passes. Timestamps are compared as instants; an unreadable one matches no range."""
+        return (
+            (not self.status or is_of_status(item.plain("conversation_status"), self.status))
+            and (not self.channel or item.plain("channel_method") == self.channel)
+            and (not self.hand_off or hand_off_of(item).state in HAND_OFF_STATES[self.hand_off])
+            and (self.task is None or self.task == is_true(item.plain("task_complete")))
+            and (not self.has_dates or self._created_within(item.plain("created_at")))
+        )
+
+    def _created_within(self, value: Any) -> bool:
+        created = clock.parse_instant(value)
+        return (
+            created is not None
+            and (self.since is None or created >= self.since)
+            and (self.until is None or created < self.until)
+        )
+
+    def binding(self) -> str:
+        """Return the filters as text, to bind cursors to."""
+        return repr(self)
+
+
+_NONE = ConversationFilters()
+
 
 REPLY_INDEXES = {
     "whatsapp": WhatsAppReplyIndex.Meta.index_name,
     "sms": SmsReplyIndex.Meta.index_name,
     "email": EmailReplyIndex.Meta.index_name,
 }
-# Other spellings of an instant: up to a day apart by their offset, or epoch seconds and finer, as text. Of ten or more
-# digits, epochs sort as they lie in time from 2001 to 2033.
+# Other spellings of an instant: with another offset, up to a day apart, or epoch seconds and finer, as text. Epochs of
+# ten or more digits sort by time from 2001 to 2033.
 _OTHER_OFFSETS = timedelta(days=1)
 _FIRST_EPOCH, _LAST_EPOCH = 1_000_000_000, 1_999_999_999
 _AFTER = "~"
@@ -50,9 +123,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ConversationList:
-    """A list and how it is read. `fallback` is read where the index of `source` is absent; `notice` is said then.
+    """A list and how to read it. `fallback` is read where the index of `source` is missing, and `notice` is shown then.
 
-    `tail` is what the index cannot hold (items that lack its key), read after the last page.
+    `tail` holds the items that lack the index's key; it is read after the last page.
     """
 
     source: PageSource[Conversation]
@@ -62,17 +135,17 @@ class ConversationList:
 
     @property
     def whole(self) -> "ConversationList":
-        """The same conversations as one list, in whatever order."""
+        """The same conversations as one list, in any order."""
         return self.fallback if self.tail is not None and self.fallback is not None else self
 
 
 def of_company(
     company_id: str, filters: ConversationFilters, staff: Staff, project_id: str = "", *, in_time: bool = True
 ) -> ConversationList:
-    """A company's conversations, or a project's, latest activity first; one that says nothing of its last is not in it.
+    """List the conversations of a company or project, latest activity first; items without `updated_at` are not in it.
 
-    A project is looked for among its company's, within the budget of reads. Not `in_time`, or without the index: in
-    the order of the company/project index (none of time), which holds each project in one piece.
+    A project is filtered out of its company, within the budget of reads. Not `in_time`, or without the index, the list
+    follows the company/project index, which holds each project in one piece but in no order of time.
     """
     ranges = ((project_id, project_id),) if project_id else ()
     in_one_piece = ConversationList(_source(company_id, filters, staff, CompanyProjectIndex.Meta.index_name, ranges))
@@ -91,16 +164,16 @@ def of_company(
 
 
 def of_reply(channel: str, ours: str, recipient: str, staff: Staff) -> ConversationList:
-    """The conversations between our number or address and a recipient's, as the platform finds them for a reply."""
+    """List the conversations between our number or address and a recipient, as the platform finds them for a reply."""
     return ConversationList(
         _source(ours, ConversationFilters(), staff, REPLY_INDEXES[channel], ((recipient, recipient),))
     )
 
 
 def of_recipient(primary_channel: str, filters: ConversationFilters, staff: Staff) -> ConversationList:
-    """A recipient's conversations. The first filter among dates, status, channel and task is served by its index.
+    """List a recipient's conversations. An index serves the first filter among dates, status, channel and task.
 
-    Without one of these: newest first, and last those that say nothing of when they were created.
+    Without one of these filters: newest first, then those without `created_at`.
     """
     everything = ConversationList(_source(primary_channel, filters, staff))
     chosen = _local_index(filters)
@@ -122,12 +195,12 @@ def of_recipient(primary_channel: str, filters: ConversationFilters, staff: Staf
 
 
 def _local_index(filters: ConversationFilters) -> tuple[str, Ranges, tuple[str, ...]] | None:
-    """The index of the first filter, the ranges to read of it, and the filters that need no second look."""
+    """The index of the first filter, the ranges to read of it, and the filters that it serves completely."""
     if filters.has_dates:
-        # Dates are looked at again as instants: the index compares them as text.
+        # Dates are compared again as instants: the index compares text.
         return CreatedAtIndex.Meta.index_name, created_ranges(filters), ()
     if filters.status:
-        # Looked at again: the range of a family of statuses holds others too.
+        # Compared again: the range of `failed_…` holds other statuses too.
         family: Ranges = ((f"{FAILED}_", f"{FAILED}_{_AFTER}"),) if filters.status == FAILED else ()
         return StatusIndex.Meta.index_name, ((filters.status, filters.status), *family), ()
     if filters.channel:
@@ -138,7 +211,7 @@ def _local_index(filters: ConversationFilters) -> tuple[str, Ranges, tuple[str, 
 
 
 def created_ranges(filters: ConversationFilters) -> Ranges:
-    """The ranges of text that hold every spelling of the instants between the filters' dates, newest first."""
+    """Return the ranges of text that hold every spelling of the instants between two dates, newest first."""
     low = "0" if filters.since is None else f"{_utc(filters.since - _OTHER_OFFSETS):%Y-%m-%d}"
     high = "9" if filters.until is None else f"{_utc(filters.until + _OTHER_OFFSETS):%Y-%m-%d}"
     iso = (low, high + _AFTER)
@@ -150,7 +223,7 @@ def created_ranges(filters: ConversationFilters) -> Ranges:
 
 
 def read_list(listed: ConversationList, staff: Staff, cursor: str = "") -> Page:
-    """One page of a list as records, with a notice of what it could not do. Raises the store's errors."""
+    """Read one page of a list as records, with a notice of what could not be done. Raises the store's errors."""
     read, notice = _with_fallback(listed, lambda source: read_page(source, staff.username, cursor))
     items = list(read.items)
     if listed.tail is not None and not read.next and not notice:
@@ -164,26 +237,26 @@ def read_list(listed: ConversationList, staff: Staff, cursor: str = "") -> Page:
 
 
 def any_of(listed: ConversationList, staff: Staff) -> ConversationSummary | None:
-    """One row of a list, or None where it has none for this person (or none within the budget of reads)."""
+    """Return one row of a list, or None when this person sees none within the budget of reads."""
     read = first_page(listed.whole, staff, PAGE_SIZE)
     return summary_of(read.items[0]) if read.items else None
 
 
 def first_page(listed: ConversationList, staff: Staff, size: int) -> PageRead[Conversation]:
-    """The first rows of a list. Raises the store's errors, in words where the list's index is absent."""
+    """Read the first rows of a list. Raises the store's errors, and `StoreUnavailable` where its index is missing."""
     return _with_fallback(listed, lambda source: read_page(source, staff.username, size=size))[0]
 
 
 def step(listed: ConversationList, item: Conversation, *, back: bool) -> ConversationSummary | None:
-    """The row after an item of a list, or before it; None at its end. One small Query, a few where it is filtered."""
+    """Return the row after (or before) an item of a list; None at its end. One small Query, a few with filters."""
     found, _ = _with_fallback(listed, lambda source: read_neighbour(source, item, back=back))
     return None if found is None else summary_of(found)
 
 
 def load_row(reference: str, staff: Staff, *more: str) -> Conversation:
-    """A conversation with the attributes of a list row, and `more`. Raises `NotFound` when absent, gone or not theirs.
+    """Load the attributes of a list row, and `more`, with one strongly consistent GetItem.
 
-    One strongly consistent GetItem.
+    Raises `NotFound` when the conversation is absent, past its TTL or out of scope.
     """
     primary_channel, conversation_id = unseal("conversation", reference, 2)
     item = load_key(primary_channel, conversation_id, staff, *more)
@@ -193,7 +266,7 @@ def load_row(reference: str, staff: Staff, *more: str) -> Conversation:
 
 
 def load_key(primary_channel: str, conversation_id: str, staff: Staff, *more: str) -> Conversation | None:
-    """As `load_row`, by the key; None where there is nothing for this person."""
+    """Load as `load_row` does, by the key; None instead of `NotFound`."""
     try:
         item = Conversation.get(
             primary_channel,
@@ -206,7 +279,7 @@ def load_key(primary_channel: str, conversation_id: str, staff: Staff, *more: st
     return item if is_visible(item, staff) and not is_gone(item, clock.now()) else None
 
 
-# What a row shows, and the keys of every index that a list may come from.
+# What a row shows, and the keys of every index that may serve its list.
 ROW_ATTRIBUTES = (
     *SUMMARY_ATTRIBUTES,
     "gsi_company_whatsapp_number",
@@ -218,7 +291,7 @@ ROW_ATTRIBUTES = (
 
 
 def is_visible(item: Conversation, staff: Staff) -> bool:
-    """Whether an item lies in a person's scope; without a company it is for scope "all" only."""
+    """Whether an item is in scope; without a company it is in scope "all" only."""
     return staff.scope.covers_company(item.company_id)
 
 
@@ -245,11 +318,11 @@ def _source(
 
 
 def _with_fallback(listed: ConversationList, read: Callable[[PageSource[Conversation]], T]) -> tuple[T, str]:
-    """What `read` gives for the list, and a notice where its index is absent and another way was taken."""
+    """Return what `read` gives for the list, and the notice if its index is missing and the fallback was read."""
     try:
         return read(listed.source), ""
     except (NotAccepted, TableMissing) as error:
-        # An absent index is refused by the call itself; asking only now keeps the usual page at one call.
+        # The call itself refuses a missing index. Checking only now keeps the usual page at one call.
         index = listed.source.index
         if not index or not index_absent("CONVERSATIONS", index):
             raise

@@ -15,27 +15,35 @@ from console.store.connection import known_absent
 from conversations.models import SUMMARY_ATTRIBUTES, Conversation
 from conversations.records import ConversationSummary, HandOff, HandOffState
 
-# Names, statuses and reasons are the same in many rows, and rows the same in many pages: to redact them anew takes a
-# fifth of a page's time. Only digests and redacted texts are kept.
+CHANNELS = {"whatsapp": "WhatsApp", "sms": "SMS", "email": "Email"}
+# The company's own number or address, as `channel_config` names it; its copy for the reply index begins with `gsi_`.
+OWN_ADDRESSES = {"whatsapp": "company_whatsapp_number", "sms": "company_sms_number", "email": "company_email"}
+# Names, statuses and reasons repeat in many rows. Redacting them again takes a fifth of a page's time, so results are
+# cached: only digests and redacted texts.
 _line = RedactedMemo(redact, capacity=8192, shortest=1, longest=127)
 
 
 def text_of(value: Any, limit: int = 200) -> str:
-    """Any stored value as one short line of text, redacted; "" for nothing."""
+    """Return any stored value as one short line of text, redacted; "" for nothing."""
     if value is None or value == "":
         return ""
     return cut(_line(value if isinstance(value, str) else str(value)), limit)
 
 
+def words(value: str) -> str:
+    """Write a stored word as people read it: `initial_message_sent` → `initial message sent`."""
+    return value.replace("_", " ")
+
+
 def is_true(value: Any) -> bool:
-    """A flag of a drifting writer: only true, 1 and "true" count; absent, NULL and anything else are false."""
+    """Read a flag of a drifting writer: only true, 1 and "true" count as true."""
     if isinstance(value, str):
         return value.strip().lower() in ("true", "1")
     return value is True or (not isinstance(value, bool) and value == 1)
 
 
 def reference_of(primary_channel: str, conversation_id: str) -> str:
-    """The sealed reference of a conversation."""
+    """Seal the reference of a conversation."""
     return seal("conversation", primary_channel, conversation_id)
 
 
@@ -44,28 +52,31 @@ def is_gone(item: Conversation, now: datetime) -> bool:
     return clock.is_expired(item.plain("ttl"), now)
 
 
-def recipients_of(item: Conversation) -> frozenset[str]:
-    """The recipient's identifiers as writers may name the sender of a message."""
-    values = (item.primary_channel, item.plain("recipient_tel"), item.plain("recipient_email"))
-    return frozenset(value for value in values if isinstance(value, str) and value)
-
-
 LONGEST_NAME = 40
 _ADDRESS = re.compile(r"([^\W_])[^\s@<>,]{0,63}@([\w-]{1,63}(?:\.[\w-]{1,63}){1,8})")
 
 
-def names_of(item: Conversation) -> tuple[str, ...]:
-    """The recipient's first and last name, which are masked in what is shown redacted; () where none is known.
+def own_address(config: Any, channel: str) -> str:
+    """Return the company's own number or address from `channel_config`: in the channel's own map, or beside it."""
+    name = OWN_ADDRESSES.get(channel)
+    if name is None or not isinstance(config, dict):
+        return ""
+    inner = config.get(channel)
+    found = (inner.get(name) if isinstance(inner, dict) else None) or config.get(name)
+    return found.strip() if isinstance(found, str) else ""
 
-    Of what a form let in as a name only what looks like one: else somebody's "name" could mask whatever they like.
+
+def names_of(item: Conversation) -> tuple[str, ...]:
+    """Return the recipient's first and last name, to mask them in what is shown redacted; () where none is known.
+
+    Only what looks like a name counts: otherwise a form could mask any word by calling it a name.
     """
     known = map(item.plain, RECIPIENT_NAMES)
     return tuple(value for value in known if isinstance(value, str) and _is_name(value.strip()))
 
 
 def customer_of(item: Conversation, staff: Staff | None = None) -> str:
-    """Who the customer is, in a line: masked, and for who may read the transcript as `identifier_for` has it, with the
-    first name where the item tells one and that was read."""
+    """Name the customer in one line: masked, or for people who read transcripts with the hint and the first name."""
     shown = identifier_for(item.primary_channel, staff)
     name = item.plain("recipient_first_name")
     if not _sees_hints(staff) or not isinstance(name, str) or not _is_name(name.strip()):
@@ -74,37 +85,36 @@ def customer_of(item: Conversation, staff: Staff | None = None) -> str:
 
 
 def identifier_for(identifier: str, staff: Staff | None) -> str:
-    """A recipient's number or address: masked, but for who may read transcripts `r…@uni.example`, as addresses have no
-    last four digits to be told apart by."""
+    """Mask a recipient's number or address; people who read transcripts see addresses as `r…@uni.example`."""
     return hint_of(identifier) if _sees_hints(staff) else mask_identifier(identifier)
 
 
 def hint_of(identifier: str) -> str:
-    """A recipient's number masked, but of an address its first letter and where it is: for who reads transcripts."""
+    """Mask a number; shorten an address to its first letter and its domain."""
     found = _ADDRESS.fullmatch(identifier)
     return f"{found[1]}…@{found[2]}" if found else mask_identifier(identifier)
 
 
 def _sees_hints(staff: Staff | None) -> bool:
-    """Without a trail everybody reads redacted."""
+    """Whether this person reads transcripts. Without a trail everybody reads redacted."""
     return staff is not None and staff.can(Permission.TRANSCRIPT_RAW) and not known_absent("AUDIT")
 
 
 def _is_name(text: str) -> bool:
-    """Whether a text looks like a first name, in whatever script: a form may have let in anything."""
+    """Whether a text looks like a first name in any script: a form may have let in anything."""
     kinds = {unicodedata.category(each)[0] for each in text if each not in " -'’."}
     return 0 < len(text) <= LONGEST_NAME and "L" in kinds and kinds <= {"L", "M"}
 
 
 def hand_off_of(item: Conversation) -> HandOff:
-    """The hand-off of an item (data model, section 4), with the reason redacted."""
+    """Read the hand-off of an item (data model, section 4), with the reason redacted."""
     flag = is_true(item.plain("hand_off_to_human"))
     agent = item.hand_off_agent or ""
     wanted = item.hand_off_wanted
     requested = clock.parse_instant(item.plain("hand_off_requested_at"))
     at_least = False
     if flag and requested is None:
-        # The platform sets the flag without a time of its own; its last update is when the wait began at the latest.
+        # The platform sets the flag without a time, so the wait began at its last update or earlier.
         requested = clock.parse_instant(item.plain("updated_at")) or clock.parse_instant(item.plain("created_at"))
         at_least = requested is not None
     return HandOff(
@@ -124,10 +134,9 @@ def hand_off_of(item: Conversation) -> HandOff:
 
 
 def _state(flag: bool, agent: str, wanted: bool | None) -> HandOffState:
-    """Overridden: the platform wrote back another flag than our last action wanted, the last action unchanged.
+    """Overridden: somebody holds it, but the platform wrote the flag back to false.
 
-    Held by someone while the flag is false, or handed back and yet true again with the old last action: the first is
-    told to its holder; the second cannot be told from a new request here, so it waits for a human like any other.
+    Handed back and true again with the old last action cannot be told from a new request, so it waits for a human.
     """
     if agent and not flag:
         return HandOffState.OVERRIDDEN
@@ -137,11 +146,10 @@ def _state(flag: bool, agent: str, wanted: bool | None) -> HandOffState:
 
 
 def summary_of(item: Conversation, staff: Staff | None = None) -> ConversationSummary:
-    """One list row, its customer as `staff` may see them (see `customer_of`).
+    """Build one list row, its customer as `staff` may see them (see `customer_of`).
 
     Never raises: what is missing or drifted is empty and named in `drift`.
     """
-    task = item.plain("task_complete")
     drift = tuple(f"{name}: {what}" for name, what in sorted(item.drift.items()) if name in SUMMARY_ATTRIBUTES)
     return ConversationSummary(
         reference=reference_of(item.primary_channel, item.conversation_id),
@@ -152,7 +160,6 @@ def summary_of(item: Conversation, staff: Staff | None = None) -> ConversationSu
         project_name=text_of(item.project_name) or (item.project_id or ""),
         channel=text_of(item.plain("channel_method"), 40),
         status=text_of(item.plain("conversation_status"), 60),
-        task_complete=None if task is None else is_true(task),
         created_at=clock.parse_instant(item.plain("created_at")),
         updated_at=clock.parse_instant(item.plain("updated_at")),
         hand_off=hand_off_of(item),
@@ -162,32 +169,21 @@ def summary_of(item: Conversation, staff: Staff | None = None) -> ConversationSu
 
 
 def short_id(conversation_id: str) -> str:
-    """A conversation's id as people tell it apart: without company, project and recipient, redacted."""
+    """Shorten a conversation's id for people: without company, project and recipient, redacted."""
     segments = conversation_id.split("#")
     return _line("#".join(segments[2:-1]) if len(segments) >= 4 else conversation_id)
 
 
 def id_to_copy(conversation_id: str) -> str:
-    """A conversation's id without its recipient, by which the search finds it; "" where that tells of a person."""
+    """Return a conversation's id without its recipient, for the search box; "" if it would tell of a person."""
     segments = conversation_id.split("#")
     text = "#".join(segments[:-1] if len(segments) >= 4 else segments)
     return text if redact(text) == text else ""
 
 
 # Required by the schema, except `messages`, which no list reads.
-_REQUIRED = (
-    "channel_method",
-    "comms_consent",
-    "company_id",
-    "conversation_status",
-    "created_at",
-    "function_call",
-    "hand_off_to_human",
-    "project_id",
-    "request_id",
-    "task_complete",
-    "updated_at",
-)
+_REQUIRED = sorted(each.attr_name for each in Conversation.get_attributes().values() if not each.null)
+_REQUIRED.remove("messages")
 
 
 def _missing(item: Conversation) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ class HandOffState(StrEnum):
 
 
 def agent_shown(agent: str) -> str:
-    """A stored holder: an account by its name; whatever else another writer put there, a name or an address, masked."""
+    """Show a stored holder: a username as it is; a name or address that another writer put there, masked."""
     return redact(agent) if USERNAME.fullmatch(agent) else mask_identifier(agent)
 
 
@@ -28,9 +28,9 @@ def agent_shown(agent: str) -> str:
 class HandOff:
     """The hand-off of one conversation as stored (data model, section 4).
 
-    `flag` counts absent, NULL and every drifted value but true as false. `requested_at` and `taken_at` are instants;
-    `wait_at_least` is true where only `updated_at` tells since when (the platform sets no time of its own).
-    `reason` is redacted. `action_id` is the last action that the next action must still find ("" when absent).
+    `flag` is false for everything but true. `requested_at` and `taken_at` are instants; `wait_at_least`: the platform
+    noted no time, so the wait is counted from its last update. `reason` is redacted. `action_id` is the last action,
+    which the next one must still find ("" for none).
     """
 
     state: HandOffState
@@ -46,19 +46,19 @@ class HandOff:
 
     @property
     def agent_shown(self) -> str:
-        """`agent` as it may be shown and put on record."""
+        """`agent` as pages and the trail may have it."""
         return agent_shown(self.agent)
 
     def waited(self, now: datetime) -> timedelta | None:
-        """How long the customer has waited, or None where unknown."""
+        """Return how long the customer has waited, or None if unknown."""
         return None if self.requested_at is None else max(timedelta(0), now - self.requested_at)
 
 
 @dataclass(frozen=True, slots=True)
 class ConversationSummary:
-    """One row of a list. `who` is the customer as the reader may see them: `***-***-4821`, or more (`customer_of`).
+    """One row of a list. `who` is the customer as the reader may see them (`customer_of`): `***-***-4821`, or more.
 
-    `reference` is sealed; `drift` names what was wrong.
+    `reference` is sealed; `drift` says what was wrong.
     """
 
     reference: str
@@ -69,7 +69,6 @@ class ConversationSummary:
     project_name: str
     channel: str
     status: str
-    task_complete: bool | None
     created_at: datetime | None
     updated_at: datetime | None
     hand_off: HandOff
@@ -91,8 +90,8 @@ class Speaker(StrEnum):
 class Block:
     """A part of a message. `kind`: text, code, image, tool_use, tool_result, function_call, data (unknown: a tree).
 
-    `text` is what is shown (already redacted where the reader must not see it raw); `data` is a tree of the rest, or
-    the `Picture` of an image that can be loaded.
+    `text` is already redacted for readers who must not see it raw; `data` is a tree, or the `Picture` of an image that
+    can be loaded.
     """
 
     kind: str
@@ -103,10 +102,10 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An image that lies elsewhere: the browser loads it only when a person asks for it.
+    """An image stored elsewhere. The browser loads it only when a person asks for it.
 
-    `reference` is what the address then names, `uri` its https address, `host` where that is, `text` what it shows.
-    `shown`: the person has asked for it.
+    `reference` names it in the address, `uri` is its https address on `host`, `text` what it shows. `shown`: the person
+    has asked.
     """
 
     reference: str
@@ -118,7 +117,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What an answer was made from. `url` is an http(s) address, "" for what is none; `text` is an excerpt."""
+    """What an answer was made from. `url` is an http(s) address or ""; `text` is an excerpt."""
 
     title: str
     url: str = ""
@@ -127,7 +126,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What its reader thought of an answer. `verdict` is up, down, another word that was stored, or ""."""
+    """What the reader thought of an answer. `verdict` is up, down, another stored word, or ""."""
 
     verdict: str = ""
     comment: str = ""
@@ -135,10 +134,10 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """What some stores keep of a message besides what it says.
+    """What some stores keep of a message besides its content.
 
-    `note` is a line in place of, or below, its text; `more` its other members, under `more_title`; `act` the name and
-    the parts of an action on this message, which `act_label` names.
+    `note` is a line below, or instead of, its text; `more` holds its other members, under `more_title`; `act` is the
+    name and the parts of an action on this message, labelled `act_label`.
     """
 
     note: str = ""
@@ -153,9 +152,8 @@ class Extra:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message. `number` counts from 1 in stored order; `anchor` is stable for permalinks.
-
-    Stores that are read in pieces do not know a message's number: 0.
+    """One message. `number` counts from 1 in stored order, 0 in stores that are read in pieces; `anchor` is for
+    permalinks.
     """
 
     number: int
@@ -173,10 +171,15 @@ class Message:
     extra: Extra | None = None
     is_message = True
 
+    @property
+    def line(self) -> str:
+        """The text of all blocks in one line."""
+        return " ".join(" ".join(block.text or block.label for block in self.blocks).split())
+
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """Something between messages: `kind` is day, gap or event (hand-off start, take-over, end …)."""
+    """A line between messages: `kind` is day, gap or event (hand-off start, take-over, end …)."""
 
     kind: str
     text: str
@@ -188,10 +191,7 @@ class Marker:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A window of a conversation's messages with the markers between them, oldest first.
-
-    `earlier` is how many messages lie before the window, `later` how many after it.
-    """
+    """A window of a conversation's messages with the markers between them, oldest first."""
 
     items: tuple[Message | Marker, ...]
     total: int
@@ -201,18 +201,18 @@ class Transcript:
 
     @property
     def earlier(self) -> int:
-        """Messages before this window."""
+        """How many messages come before this window."""
         return max(0, self.first_number - 1)
 
     @property
     def later(self) -> int:
-        """Messages after this window."""
+        """How many messages come after this window."""
         return self.total - self.last_number
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page of a list. `next` and `back` are sealed cursors ("" for none); `notice` says how far it looked."""
+    """One page of a list. `next` and `back` are sealed cursors ("" for none); `notice` says how far the search went."""
 
     rows: tuple[ConversationSummary, ...]
     next: str = ""

@@ -14,7 +14,7 @@ from conversations.records import ConversationSummary
 
 
 def _found(finding: LookupFinding) -> SearchFound:
-    """Lists under their recipient, single conversations by themselves."""
+    """Group lists under their recipient; single conversations stand by themselves."""
     hits = []
     for hit in finding.hits:
         if hit.kind and (hit.more or len(hit.rows) > 1):
@@ -30,7 +30,7 @@ def _hit(row: ConversationSummary) -> SearchHit:
 
 
 def _recipient(value: str, staff: Staff) -> SearchFound:
-    """Which country codes were tried with a national number the search says itself."""
+    """The search itself says which country codes it tried with a national number."""
     found = find_recipient(value, staff)
     return _found(replace(found, notice="") if is_national(value) else found)
 
@@ -46,7 +46,7 @@ def _company(value: str, staff: Staff) -> SearchFound:
 
 
 def _named(value: str, staff: Staff) -> SearchFound:
-    """Companies in scope by a name. No read, as a worker remembers the registry; else one."""
+    """Companies in scope by name. No read while the worker remembers the registry; else one."""
     known = [each for each in companies.companies_for(staff) if named_so(each.name, value)]
     return SearchFound(
         tuple(SearchHit(each.name, url_of("company", each.company_id), each.company_id) for each in known[:HITS])

@@ -1,9 +1,9 @@
-"""Opening a conversation for a person: loaded and authorised in one step, and on record before anything is shown."""
+"""Opening a conversation or looking a person up: loaded and authorised in one step, on record before it is shown."""
 
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -15,35 +15,38 @@ from console.audit.switches import read_switches
 from console.bidi import spelled_out
 from console.errors import ConsoleError, NotFound, TableMissing
 from console.permissions import Permission, Staff
-from console.personal_searches import count_reveal
-from console.redaction import without_names
+from console.personal_searches import count_reveal, pseudonym_of
+from console.redaction import cut, excerpt, without_names
 from console.refs import unseal
 from console.schema.tables import table_name
+from console.search.meanings import Meaning, MeaningKind
+from console.search.service import Results, search
 from console.store.calls import parallel
 from console.store.connection import call
 from console.store.values import plain
-from console.trail.actions import Action, conversation_trail
-from console.trail.recording import Actor, NoTrail, TrailEntry, record, record_once_an_hour
-from conversations.events import Story, story_of
+from console.trail.actions import Action, conversation_trail, staff_trail
+from console.trail.recording import Actor, NoTrail, TrailEntry, record, record_once, record_once_an_hour
 from conversations.facts import protected
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
+from conversations.panel import Revealed, revealed
+from conversations.queries import ConversationFilters, any_of, load_row, of_recipient
 from conversations.queue.unread import note_seen
-from conversations.reading import hand_off_of, is_gone, names_of, recipients_of
-from conversations.recipient import Revealed, revealed
+from conversations.reading import hand_off_of, identifier_for, is_gone, names_of
 from conversations.records import HandOff, agent_shown
 from conversations.timeline.lines import LineKind
 from conversations.timeline.reading import Timeline, read_timeline
+from conversations.transcript import Story, story_of
 
-# Of what is revealed where there is no trail.
+# For `NoTrail`: why nothing is revealed without a trail.
 REVEALED = "Personal data can be shown", "you cannot reveal anything"
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedConversation:
-    """A conversation opened by one person. `is_raw`: on record, and the role may see it as it is; else redacted.
+    """A conversation opened by one person. `is_raw`: recorded, and the role may read it without redaction.
 
-    `trail_notice` is a line on what the trail could not tell.
+    `trail_notice` says what the trail could not tell.
     """
 
     reference: str
@@ -59,7 +62,7 @@ class OpenedConversation:
 
 
 def load_conversation(reference: str, staff: Staff) -> Conversation:
-    """The conversation of a sealed reference, without its messages, if it is in the person's scope.
+    """Load the conversation of a sealed reference without its messages, if it is in scope.
 
     One strongly consistent GetItem. Raises `Forbidden` (role), `NotFound` (bad reference, no such item, past its TTL,
     out of scope: all the same), and the store's errors.
@@ -80,7 +83,7 @@ def _load(reference: str, staff: Staff) -> tuple[Conversation, dict[str, Any] | 
     raw = dict(answer.get("Item") or {})
     if not raw:
         raise NotFound
-    # Thousands of messages cost more than all else together: they stay as they came until one is shown.
+    # Thousands of messages cost more than everything else, so they stay unread until one is shown.
     messages = raw.pop("messages", None)
     item = Conversation.from_raw_data(raw)
     if is_gone(item, clock.now()) or not staff.scope.covers_company(item.company_id):
@@ -89,10 +92,11 @@ def _load(reference: str, staff: Staff) -> tuple[Conversation, dict[str, Any] | 
 
 
 def open_conversation(reference: str, staff: Staff, *, with_state: bool = True) -> OpenedConversation:
-    """Open a conversation to read it: one GetItem, then in parallel the entry in the trail, the trail, state, switches.
+    """Open a conversation to read it: one GetItem, then the new entry, the trail, the state and the switches in
+    parallel.
 
-    The entry (once per person, conversation and hour) is written before anything is returned; where it cannot be
-    written, nothing is; where there is no trail at all, everything is redacted. Raises as `load_conversation`.
+    The entry (one for each person, conversation and hour) is written before anything is returned. If it cannot be
+    written, this raises; if there is no trail at all, everything is redacted. Raises as `load_conversation`.
     """
     item, messages = _load(reference, staff)
     now = clock.now()
@@ -108,7 +112,7 @@ def open_conversation(reference: str, staff: Staff, *, with_state: bool = True) 
     return OpenedConversation(
         reference=reference,
         item=item,
-        stored=StoredMessages.of(messages, recipients_of(item), names_of(item)),
+        stored=StoredMessages.of(messages, names_of(item)),
         hand_off=hand_off,
         story=story_of(entries, hand_off, staff.username),
         state=with_switches(*results[2:4]) if with_state else StatePanel(),
@@ -120,7 +124,7 @@ def open_conversation(reference: str, staff: Staff, *, with_state: bool = True) 
 
 
 def _record_opened(item: Conversation, staff: Staff, *, raw: bool) -> bool:
-    """Put on record that it is opened; False where this environment has no trail, and then nothing is shown raw."""
+    """Record that it was opened; False where there is no trail, and then nothing may be shown raw."""
     payload = {"shown": "raw" if raw else "redacted"}
     try:
         record_once_an_hour(_entry(item, staff, Action.TRANSCRIPT_OPENED, payload))
@@ -140,7 +144,7 @@ def _entry(item: Conversation, staff: Staff, action: Action, payload: dict[str, 
 
 
 def _hand_offs(item: Conversation) -> tuple[tuple[HandOffEntry, ...], str]:
-    """Hand-off entries, and one line where some or all could not be read."""
+    """Hand-off entries, and a notice if some or all could not be read."""
     try:
         entries, complete = hand_off_entries(item.conversation_id, item.company_id or "")
     except ConsoleError:
@@ -151,9 +155,9 @@ def _hand_offs(item: Conversation) -> tuple[tuple[HandOffEntry, ...], str]:
 
 
 def reveal(reference: str, staff: Staff) -> tuple[Conversation, Revealed]:
-    """The recipient in full, counted and on record first.
+    """Return the recipient in full, counted and recorded first.
 
-    Raises as `open_conversation`; `Forbidden` without the permission, `TooManyAttempts` after too many of a day.
+    Raises as `open_conversation`; `Forbidden` without the permission, `TooManyAttempts` after too many in a day.
     """
     staff.require(Permission.PII_REVEAL)
     item = load_conversation(reference, staff)
@@ -169,7 +173,7 @@ def reveal(reference: str, staff: Staff) -> tuple[Conversation, Revealed]:
 
 
 def open_raw(reference: str, staff: Staff) -> tuple[Conversation, str]:
-    """The whole item as JSON text for admins, without personal data and credentials; on record as opened redacted."""
+    """Return the whole item as JSON text without personal data and credentials, recorded as opened redacted."""
     staff.require(Permission.SYSTEM_READ)
     item, messages = _load(reference, staff)
     _record_opened(item, staff, raw=False)
@@ -186,12 +190,80 @@ def open_raw(reference: str, staff: Staff) -> tuple[Conversation, str]:
 def timeline(
     reference: str, staff: Staff, kinds: Sequence[LineKind], cursor: str = "", at: str = ""
 ) -> tuple[Conversation, Timeline]:
-    """One page of a conversation's timeline, as `read_timeline`. Messages in it are on record as a transcript opened.
+    """Read one page of a conversation's timeline as `read_timeline` does; messages in it count as a transcript opened.
 
     Raises as `load_conversation`; `Forbidden` without `audit:read`.
     """
     staff.require(Permission.AUDIT_READ)
     item, messages = _load(reference, staff)
-    stored = StoredMessages.of(messages, recipients_of(item), names_of(item))
+    stored = StoredMessages.of(messages, names_of(item))
     record_opened = partial(_record_opened, item, staff, raw=staff.can(Permission.TRANSCRIPT_RAW))
     return item, read_timeline(item, stored, staff, kinds, record_opened=record_opened, cursor=cursor, at=at)
+
+
+# Letters in a row; the conversation's page has the whole message.
+RAW_LENGTH = 280
+
+
+@dataclass(frozen=True, slots=True)
+class LastMessage:
+    """The last message as a row shows it: redacted unless the role may read transcripts. "" for none."""
+
+    text: str
+    speaker: str = ""
+    at: datetime | None = None
+
+
+def last_message(reference: str, staff: Staff) -> LastMessage:
+    """Load the last message for a list row: one GetItem, and an entry for roles that read transcripts.
+
+    The entry is written before the text is returned; without a trail everyone gets the redacted excerpt. Raises
+    `NotFound` (absent, past its TTL or out of scope) and the store's errors.
+    """
+    item = load_row(reference, staff, "messages")
+    stored = StoredMessages.of(item.raw.get("messages"))
+    if not len(stored):
+        return LastMessage("")
+    message = stored.message(len(stored), raw=True)
+    if staff.can(Permission.TRANSCRIPT_RAW) and _record_opened(item, staff, raw=True):
+        return LastMessage(cut(message.line, RAW_LENGTH), message.speaker_name, message.at)
+    return LastMessage(excerpt(message.line, names=names_of(item)), message.speaker_name, message.at)
+
+
+HOUR = timedelta(hours=1)
+# Where a person was looked up, in the words of the trail.
+ALL_STORES, CONVERSATIONS = "all stores", "conversations"
+
+
+def note_look(recipient: str, staff: Staff, stores: str) -> None:
+    """Record that somebody looked a person up in `stores`, once an hour, under a keyed pseudonym.
+
+    In all stores it counts as a reveal. Raises `TooManyAttempts`, `NoTrail`, and the store's errors.
+    """
+    person = pseudonym_of(recipient)
+    payload = {"person": person, "stores": stores}
+    entry = TrailEntry(staff_trail(staff.username), Action.PERSON_LOOKED_UP, Actor.of(staff), payload=payload)
+    if stores == ALL_STORES:
+        count_reveal(staff, entry)
+    try:
+        record_once(entry, person if stores == ALL_STORES else f"{stores}.{person}", HOUR)
+    except TableMissing as missing:
+        raise NoTrail(*REVEALED) from missing
+
+
+def look_up(reference: str, staff: Staff) -> tuple[str, Results]:
+    """Search every store that the person may read for a recipient; return the recipient as `identifier_for` shows it,
+    too.
+
+    The entry (one for each person, recipient and hour, in the person's own trail, under a keyed pseudonym) is written
+    first and counts as a reveal. Raises `Forbidden` without `pii:reveal`, `NotFound` for a recipient without a
+    conversation in scope, `TooManyAttempts`, `NoTrail`, and the store's errors before the search.
+    """
+    staff.require(Permission.CONVERSATION_READ)
+    staff.require(Permission.PII_REVEAL)
+    (recipient,) = unseal("recipient", reference, 1)
+    if any_of(of_recipient(recipient, ConversationFilters(), staff), staff) is None:
+        raise NotFound
+    note_look(recipient, staff, ALL_STORES)
+    kind = MeaningKind.EMAIL if "@" in recipient else MeaningKind.PHONE
+    return identifier_for(recipient, staff), search([Meaning(kind, recipient)], staff)

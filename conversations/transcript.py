@@ -1,18 +1,165 @@
-"""A conversation as one reads it: a window of messages with day breaks, gaps and hand-offs between them."""
+"""A conversation as a person reads it: a window of messages with day breaks, gaps and hand-offs between them.
 
-from collections.abc import Iterable
-from dataclasses import replace
+Hand-offs are those of the trail that succeeded, and what only the item tells: the platform sets flags without entries,
+and entries expire.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from console import clock
+from console.audit.records import HandOffEntry
 from console.permissions import Staff
 from console.templatetags.console import day, zone_of
-from conversations.events import HandOffChange, Story
+from console.trail.actions import Action, Result
 from conversations.messages import StoredMessages
-from conversations.records import Marker, Message, Speaker, Transcript
+from conversations.records import HandOff, HandOffState, Marker, Message, Speaker, Transcript
+
+# An entry and the item's own time of the same action are moments apart.
+_SAME_ACTION = timedelta(minutes=2)
+# The AI may still say "I have asked a colleague" this long after the request.
+ANNOUNCEMENT = timedelta(minutes=1)
+
+_LEADS_TO = {
+    Action.HAND_OFF_REQUEST: HandOffState.WAITING,
+    Action.HAND_OFF_TAKE_OVER: HandOffState.HELD,
+    Action.HAND_OFF_TAKE: HandOffState.HELD,
+    Action.HAND_OFF_TAKE_FROM_COLLEAGUE: HandOffState.HELD,
+    Action.HAND_OFF_RELEASE: HandOffState.WAITING,
+    Action.HAND_OFF_HAND_BACK: HandOffState.AI,
+    Action.HAND_OFF_ACKNOWLEDGE: HandOffState.AI,
+}
+_WORDS = {
+    Action.HAND_OFF_REQUEST: "asked for a human",
+    Action.HAND_OFF_TAKE_OVER: "took over",
+    Action.HAND_OFF_TAKE: "took over",
+    Action.HAND_OFF_TAKE_FROM_COLLEAGUE: "took it from a colleague",
+    Action.HAND_OFF_RELEASE: "released it: waiting for a human again",
+    Action.HAND_OFF_HAND_BACK: "handed back to the AI",
+    Action.HAND_OFF_ACKNOWLEDGE: "left it with the AI",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class HandOffChange:
+    """A change of who has the conversation: in `state` from `at` on. `actor` is "" for the platform."""
+
+    at: datetime
+    state: HandOffState
+    text: str
+    actor: str = ""
+    detail: str = ""
+
+    def marker(self) -> Marker:
+        """Return the marker that stands between messages."""
+        tone = "ai" if self.state is HandOffState.AI else "human"
+        return Marker("event", self.text, self.at, self.detail, tone)
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """All known changes, oldest first. `open_end` is False if the platform ended the last one at an unknown time.
+
+    Then nothing is said of messages that came after it.
+    """
+
+    events: tuple[HandOffChange, ...] = ()
+    open_end: bool = True
+
+    def during(self, at: datetime) -> str:
+        """Return which hand-off a message of the AI at that instant broke into: "held", "waiting", or "" for none.
+
+        Strictly after the hand-off began and before it ended. A message at the very instant of a take-over counts as
+        before it, and the AI may announce that it has asked for a human.
+        """
+        before = [event for event in self.events if event.at < at]
+        if not before or before[-1].state is HandOffState.AI:
+            return ""
+        if len(before) == len(self.events) and not self.open_end:
+            return ""
+        if any(event.at == at and event.state is HandOffState.AI for event in self.events):
+            return ""
+        if before[-1].state is HandOffState.HELD:
+            return "held"
+        asked_now = len(before) == 1 or before[-2].state is HandOffState.AI
+        return "" if asked_now and at - before[-1].at <= ANNOUNCEMENT else "waiting"
+
+
+def story_of(entries: Iterable[HandOffEntry], hand_off: HandOff, viewer: str) -> Story:
+    """Collect the changes of a conversation as `viewer` (a username) reads them ("You took over")."""
+    events = [
+        event for entry in sorted(entries, key=lambda each: each.at) if (event := _of_entry(entry, hand_off, viewer))
+    ]
+    events = sorted([*events, *_of_item(events, hand_off, viewer)], key=lambda event: event.at)
+    has_ended = hand_off.state is HandOffState.AI
+    open_end = not (has_ended and events and events[-1].state is not HandOffState.AI)
+    return Story(tuple(_with_waits(events)), open_end)
+
+
+def events_of_item(entries: Iterable[HandOffEntry], hand_off: HandOff, viewer: str) -> tuple[HandOffChange, ...]:
+    """Return the changes that the item tells and no entry does: the platform hands off without entries."""
+    events = [event for entry in entries if (event := _of_entry(entry, hand_off, viewer))]
+    return tuple(_of_item(events, hand_off, viewer))
+
+
+def _of_entry(entry: HandOffEntry, hand_off: HandOff, viewer: str) -> HandOffChange | None:
+    """The change of an entry that succeeded, or that the item proves while its outcome is still pending."""
+    applied = entry.outcome == Result.SUCCESS or (
+        entry.outcome == Result.PENDING and bool(entry.action_id) and entry.action_id == hand_off.action_id
+    )
+    try:
+        action = Action(entry.action)
+        state = _LEADS_TO[action]
+    except (ValueError, KeyError):
+        return None
+    if not applied:
+        return None
+    if action is Action.HAND_OFF_REQUEST and not entry.is_staff:
+        return HandOffChange(entry.at, state, "A human was asked for", detail=entry.reason)
+    who = "You" if entry.actor == viewer else entry.actor or "The platform"
+    return HandOffChange(entry.at, state, f"{who} {_WORDS[action]}", entry.actor, entry.reason)
+
+
+def _of_item(events: Sequence[HandOffChange], hand_off: HandOff, viewer: str) -> list[HandOffChange]:
+    """The changes that the item tells and no entry does."""
+    if hand_off.state is HandOffState.AI:
+        return []
+    found = []
+    asked, taken = hand_off.requested_at, hand_off.taken_at
+    if asked is not None and not _tells(events, asked, HandOffState.WAITING, HandOffState.HELD):
+        detail = hand_off.reason
+        if hand_off.wait_at_least:
+            detail = f"{detail} (at this time at the latest: the platform notes none)".strip()
+        found.append(HandOffChange(asked, HandOffState.WAITING, "A human was asked for", detail=detail))
+    if hand_off.agent and taken is not None and not _tells(events, taken, HandOffState.HELD):
+        who = "You" if hand_off.agent == viewer else hand_off.agent_shown
+        found.append(HandOffChange(taken, HandOffState.HELD, f"{who} took over", hand_off.agent_shown))
+    return found
+
+
+def _tells(events: Sequence[HandOffChange], at: datetime, *states: HandOffState) -> bool:
+    return any(event.state in states and abs(event.at - at) <= _SAME_ACTION for event in events)
+
+
+def _with_waits(events: Sequence[HandOffChange]) -> Iterable[HandOffChange]:
+    """Add how long the customer had waited to each take-over; a release does not end the wait."""
+    asked: datetime | None = None
+    for event in events:
+        if event.state is HandOffState.AI:
+            asked = None
+        elif asked is None:
+            asked = event.at
+        elif event.state is HandOffState.HELD and not event.detail:
+            yield HandOffChange(
+                event.at, event.state, event.text, event.actor, f"after {clock.format_span(event.at - asked)}"
+            )
+            continue
+        yield event
+
 
 WINDOW = 100
-# Shorter silences are how people write; longer ones are worth a line.
+# Longer silences get a line of their own.
 GAP = timedelta(hours=4)
 
 
@@ -25,10 +172,10 @@ def transcript(
     before: int | None = None,
     around: str = "",
 ) -> Transcript:
-    """The latest messages; or those before the message of number `before`; or those around the anchor `around`.
+    """Return the latest messages, those before number `before`, or those around the anchor `around`.
 
-    Redacted unless `raw`. Days are those of the reader's time zone. An unknown
-    anchor or number gives the latest messages.
+    Redacted unless `raw`. Days are those of the reader's time zone. An unknown anchor or number gives the latest
+    messages.
     """
     first, last = _bounds(stored, before, around)
     page = _TranscriptPage(staff, stored.last_time_before(first))
@@ -45,7 +192,7 @@ def transcript(
 
 
 def with_breaks(messages: Iterable[Message | Marker], staff: Staff) -> tuple[Message | Marker, ...]:
-    """Messages and markers, which are in order, with the day breaks and gaps between them that a reader sees."""
+    """Put day breaks and gaps between messages and markers, which come in order."""
     page = _TranscriptPage(staff, None)
     for each in messages:
         if isinstance(each, Message):
@@ -56,7 +203,7 @@ def with_breaks(messages: Iterable[Message | Marker], staff: Staff) -> tuple[Mes
 
 
 class _TranscriptPage:
-    """Collects messages and events in order, with the breaks between them in the reader's time zone."""
+    """Collects messages and changes in order, with day breaks and gaps in the reader's time zone."""
 
     def __init__(self, staff: Staff, previous: datetime | None) -> None:
         self.items: list[Message | Marker] = []
@@ -66,17 +213,17 @@ class _TranscriptPage:
         self.last_message = previous
 
     def add_event(self, event: HandOffChange) -> None:
-        """A change of the hand-off."""
+        """Add a change of the hand-off."""
         self.add_marker(event.marker())
 
     def add_marker(self, marker: Marker) -> None:
-        """What stands between messages, after a day marker where it is the first of its day."""
+        """Add a marker, after a day break if it is the first of its day."""
         if marker.at is not None:
             self._pass_to(marker.at)
         self.items.append(marker)
 
     def add_message(self, message: Message) -> None:
-        """A message, after a gap marker where a long silence went before it."""
+        """Add a message, after a gap if there was a long silence before it."""
         if message.at is not None:
             if self.last_message is not None and message.at - self.last_message >= GAP:
                 text = f"{silence(message.at - self.last_message)} without a message"
@@ -104,7 +251,7 @@ def _bounds(stored: StoredMessages, before: int | None, around: str) -> tuple[in
 
 
 def _events_of_window(stored: StoredMessages, story: Story, first: int, last: int) -> list[HandOffChange]:
-    """The events that stand between this window's messages: after those before it, and before those after it."""
+    """The changes between this window's messages: after those before it, and before those after it."""
     since = stored.last_time_before(first)
     until = stored.last_time_before(last + 1) if last < len(stored) else None
     return [
@@ -120,10 +267,10 @@ def _marked(message: Message, story: Story) -> Message:
 
 
 def earlier_text(earlier: int) -> str:
-    """What the link to earlier messages says, of which there are so many."""
+    """Label the link to the earlier messages."""
     return f"Show {min(WINDOW, earlier)} earlier of {earlier}"
 
 
 def silence(span: timedelta) -> str:
-    """A long silence in words: whole hours, then whole days."""
+    """Put a long silence in words: whole hours, then whole days."""
     return clock.format_span(timedelta(seconds=span.total_seconds() // 3600 * 3600))

@@ -19,7 +19,7 @@ Record = tuple[str, Item]
 # As long as the chatbot keeps a session and what was said in it.
 LIFE = timedelta(hours=3)
 CONFIG = {"model": "gpt-4", "language": "en", "temperature": 0.4, "image_model": "dall-e-3", "image_size": "1024x1024"}
-HEADERS = {"begun", "quota", "finished", "removed", "messages", "drift"}
+HEADERS = {"begun", "quota", "finished", "removed", "messages", "set"}
 _ROLES = {"customer": "user", "assistant": "assistant"}
 
 
@@ -44,16 +44,19 @@ def _session(dialogue: Dialogue, now: datetime) -> Iterator[Record]:
     [phone] = dialogue.words
     begun = now - dialogue.span("begun")
     created, ttl, user = to_epoch(begun), to_epoch(begun + LIFE), user_id(phone)
-    session: Item = {"UserId": user, "SessionId": f"{user}:{created}", "TimestampCreated": created, "SessionTTL": ttl}
-    session |= {"MessagesQuota": int(dialogue.get("quota", "40")), "SessionConfig": json.dumps(CONFIG)}
+    session: Item = {
+        "UserId": user,
+        "SessionId": f"{user}:{created}",
+        "TimestampCreated": created,
+        "SessionTTL": ttl,
+        "MessagesQuota": int(dialogue.get("quota", "40")),
+        "SessionConfig": json.dumps(CONFIG),
+    }
     if "finished" in dialogue.headers:
         session["TimestampFinished"] = to_epoch(now - dialogue.span("finished"))
-    if dialogue.get("drift"):
-        session |= _drifted(session)
-        yield "CHATS", _of_zeros(user, now)
     is_there = begun + LIFE > now or dialogue.get("removed") == "no"
     if is_there:
-        yield "SESSIONS", session
+        yield "SESSIONS", dialogue.as_written(session)
     rng = Random(session["SessionId"])  # nosec B311
     turns = dialogue.turns or [Turn("customer", "", dialogue.place)] * int(dialogue.get("messages", "0"))
     at = Decimal(created)
@@ -62,40 +65,15 @@ def _session(dialogue: Dialogue, now: datetime) -> Iterator[Record]:
         key = {"SessionId": session["SessionId"], "TimestampCreated": at}
         event = {**key, "UserId": user, "ChatAgent": _ROLES[turn.kind], **turn.more.get("event", {})}
         if prompt := turn.more.get("image"):
-            event["ImageId"] = image_id(prompt, phone)
-            yield "IMAGE_RESPONSES", _image(prompt, phone, at) | turn.more.get("picture", {})
+            event["ImageId"] = made = image_id(prompt, phone)
+            image = {
+                "ImageId": made,
+                "UserId": user,
+                "Prompt": prompt,
+                "ImageURI": f"https://images.example/generated/{made[:16]}.png",
+                "TimestampCreated": at,
+            }
+            yield "IMAGE_RESPONSES", image | turn.more.get("picture", {})
         yield "CHATS", event
         if is_there:
-            said = turn.more.get("message", {"Message": turn.text})
-            yield "CHAT_MESSAGES", {**key, **said, "SessionTTL": str(ttl) if dialogue.get("drift") else ttl}
-
-
-def _image(prompt: str, phone: str, at: Decimal) -> Item:
-    made = image_id(prompt, phone)
-    return {
-        "ImageId": made,
-        "UserId": user_id(phone),
-        "Prompt": prompt,
-        "ImageURI": f"https://images.example/generated/{made[:16]}.png",
-        "TimestampCreated": at,
-    }
-
-
-def _drifted(session: Item) -> Item:
-    """What a writer of its own makes of a session: times as text or with fractions, NULLs, JSON that is cut off."""
-    return {
-        "SessionId": f"{session['SessionId']}.250",
-        "TimestampCreated": f"{session['TimestampCreated']}.250",
-        "TimestampFinished": None,
-        "MessagesQuota": "12",
-        "SessionConfig": '{"model": "gpt-4", "language": "hr", "tempera',
-        "SessionTTL": Decimal(session["SessionTTL"]) + Decimal("0.75"),
-        "ClientVersion": "0.9.1-beta",
-    }
-
-
-def _of_zeros(user: str, now: datetime) -> Item:
-    """A message of a session of which only zero-padded digits tell when it began."""
-    created = to_epoch(now - timedelta(days=5))
-    at = Decimal(created) + 3
-    return {"SessionId": f"{user}:000{created}", "TimestampCreated": at, "UserId": user, "ChatAgent": "Bot"}
+            yield "CHAT_MESSAGES", {**key, **turn.more.get("message", {"Message": turn.text}), "SessionTTL": ttl}

@@ -1,8 +1,8 @@
 """From dialogues to items of the platform's conversations table, with the records of what colleagues did about them."""
 
+import json
 import tomllib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -10,23 +10,24 @@ from typing import Any
 
 from console.clock import to_epoch, to_iso
 from demo.dialogues import Dialogue, DialogueError, Turn, read, span
-from demo.drift import KINDS
-from demo.hand_offs import EVENTS, HandOffs
+from demo.hand_offs import EVENTS, TIMED, WAITING, HandOffs
 from demo.middleware import new_id, records
 
 Item = dict[str, Any]
 Record = tuple[str, Item]
+# A turn and when it was.
+Timed = tuple[Turn, datetime]
 
 FILES = (
     "waiting", "held", "handed-back", "drift", "long",
     "cucumber", "northwind", "lumen", "harbour", "europe", "right-to-left", "asia",
 )  # fmt: skip
-DRIFT = {"set", "unset", "drift"}
+DRIFT = {"set", "unset", "messages"}
 HEADERS = DRIFT | {
     "id", "name", "phone", "email", "channel", "status", "updated", "call", "consent", "expires", "data",
 }  # fmt: skip
-PROMPT, CUSTOMER, ASSISTANT = "prompt", "customer", "assistant"
-_ROLES = {PROMPT: "user", CUSTOMER: "user", ASSISTANT: "assistant"}
+PROMPT, CUSTOMER, ASSISTANT, RAW = "prompt", "customer", "assistant", "raw"
+_ROLES = {PROMPT: "user", CUSTOMER: "user", ASSISTANT: "assistant", RAW: ""}
 _LIFETIME = timedelta(days=180)
 # Of those whose dialogue says nothing else.
 _WITH_MIDDLEWARE = 0.6
@@ -36,14 +37,6 @@ COMPANIES: list[Item] = tomllib.loads(Path(__file__).with_name("companies.toml")
 PROJECTS: dict[str, tuple[Item, Item]] = {
     project["id"]: (company, project) for company in COMPANIES for project in company["project"]
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Timed:
-    """A turn and when it was."""
-
-    turn: Turn
-    at: datetime
 
 
 def items(now: datetime) -> Iterator[Record]:
@@ -59,31 +52,17 @@ def _story(dialogue: Dialogue, now: datetime) -> Iterator[Record]:
     timed = _timed(dialogue, now, rng)
     item = _item(dialogue, timed, now, rng)
     acted = HandOffs(item, rng)
-    for each in timed:
-        if each.turn.kind in EVENTS:
-            acted.apply(each.turn, each.at)
-    if DRIFT & set(dialogue.headers):
-        yield "CONVERSATIONS", _drifted(dialogue, item)
+    for turn, at in timed:
+        if turn.kind in EVENTS:
+            acted.apply(turn, at)
+    if DRIFT & set(dialogue.headers) or any(turn.kind == RAW or turn.more for turn in dialogue.turns):
+        yield "CONVERSATIONS", dialogue.as_written(item)
         return
     yield "CONVERSATIONS", item
     yield from acted.records
     if acted.asked or rng.random() < _WITH_MIDDLEWARE:
         _, project = PROJECTS[item["project_id"]]
         yield from records(item, project, acted.asked, now, rng)
-
-
-def _drifted(dialogue: Dialogue, item: Item) -> Item:
-    """The item as a writer stored it that keeps to the schema less than it should.
-
-    Attributes that are keys of an index may only be left out: DynamoDB refuses them with another type.
-    """
-    if kind := dialogue.get("drift"):
-        if kind not in KINDS:
-            raise DialogueError(dialogue.place, f"no drift “{kind}”; there are {', '.join(KINDS)}")
-        KINDS[kind](item)
-    left_out = dialogue.get("unset").split()
-    changed = item | (dialogue.json("set") if "set" in dialogue.headers else {})
-    return {name: value for name, value in changed.items() if name not in left_out}
 
 
 # --- When what was said
@@ -99,41 +78,30 @@ def _timed(dialogue: Dialogue, now: datetime, rng: Random) -> list[Timed]:
         if turn.kind not in EVENTS:
             messages.append(turn)
             continue
-        at = now - turn.ago if EVENTS[turn.kind].has_time else last
+        at = now - turn.ago if turn.kind in TIMED else last
         if at is None:
             raise DialogueError(turn.place, f"“{turn.kind}” needs something with a time before it")
         if last and at < last:
             raise DialogueError(turn.place, f"“{turn.kind}” is longer ago than what comes before it")
-        end = at - timedelta(seconds=2)
-        timed += _forward(messages, last, end, email, rng) if last else _backward(messages, end, email, rng)
-        timed.append(Timed(turn, at))
+        timed += [*_spread(messages, last, at - timedelta(seconds=2), email, rng), (turn, at)]
         messages, last = [], at
     if last is None:
-        return _backward(messages, now - dialogue.span("updated"), email, rng)
+        return _spread(messages, None, now - dialogue.span("updated"), email, rng)
     # Later messages come early in a wait: where nobody set a time, the last update is all that tells how long it is.
-    room = 0.15 if EVENTS[timed[-1].turn.kind].waits else 0.9
-    return timed + _forward(messages, last, last + room * (now - last), email, rng)
+    room = 0.15 if timed[-1][0].kind in WAITING else 0.9
+    return timed + _spread(messages, last, last + room * (now - last), email, rng)
 
 
-def _backward(turns: Sequence[Turn], end: datetime, email: bool, rng: Random) -> list[Timed]:
-    """Messages of which the last was written at `end`."""
+def _spread(turns: Sequence[Turn], begin: datetime | None, end: datetime, email: bool, rng: Random) -> list[Timed]:
+    """Messages after `begin`, with shorter gaps where they would not end before `end`; without it, so that they do."""
+    gaps = [_gap(before, turn, email, rng) for before, turn in zip([None, *turns], turns, strict=False)]
+    total = sum(gaps, timedelta())
+    at = begin or end - total
+    scale = min(1.0, (end - at) / total) if total else 1.0
     timed: list[Timed] = []
-    at = end
-    for turn, before in reversed(list(zip(turns, [None, *turns], strict=False))):
-        timed.append(Timed(turn, at))
-        at -= _gap(before, turn, email, rng)
-    return timed[::-1]
-
-
-def _forward(turns: Sequence[Turn], begin: datetime, end: datetime, email: bool, rng: Random) -> list[Timed]:
-    """Messages after `begin`; their gaps are shortened where they would not end before `end`."""
-    gaps = [_gap(before, turn, email, rng) for turn, before in zip(turns, [None, *turns], strict=False)]
-    scale = min(1.0, (end - begin) / sum(gaps, timedelta())) if gaps else 1.0
-    timed: list[Timed] = []
-    at = begin
     for turn, gap in zip(turns, gaps, strict=True):
         at += scale * gap
-        timed.append(Timed(turn, at))
+        timed.append((turn, at))
     return timed
 
 
@@ -142,15 +110,12 @@ def _gap(before: Turn | None, turn: Turn, email: bool, rng: Random) -> timedelta
     kind = before.kind if before else ""
     if kind == PROMPT:
         return timedelta(seconds=4)
-    if turn.kind == ASSISTANT:
-        if kind == ASSISTANT:  # it comes back with news
-            return timedelta(hours=rng.uniform(2, 26))
+    if turn.kind == ASSISTANT and kind != ASSISTANT:
         return timedelta(seconds=rng.uniform(25, 110) if email else rng.uniform(3, 16))
-    if email:
-        return timedelta(hours=rng.uniform(1, 22))
-    if kind == turn.kind:
+    if turn.kind != ASSISTANT and kind == turn.kind:
         return timedelta(seconds=rng.uniform(6, 140))
-    if rng.random() < 0.1:
+    # The assistant comes back with news, and now and then a person takes hours.
+    if turn.kind == ASSISTANT or rng.random() < 0.1:
         return timedelta(hours=rng.uniform(2, 20))
     return timedelta(seconds=min(3600.0, 15 + rng.expovariate(1 / 150)))
 
@@ -160,7 +125,7 @@ def _gap(before: Turn | None, turn: Turn, email: bool, rng: Random) -> timedelta
 
 def _item(dialogue: Dialogue, timed: Sequence[Timed], now: datetime, rng: Random) -> Item:
     """The item, every attribute as the platform's schema says."""
-    said = [each for each in timed if each.turn.kind in _ROLES]
+    said = [(turn, at) for turn, at in timed if turn.kind in _ROLES]
     project_id, request_id = dialogue.words
     if project_id not in PROJECTS:
         raise DialogueError(dialogue.place, f"no project “{project_id}” in companies.toml")
@@ -169,9 +134,10 @@ def _item(dialogue: Dialogue, timed: Sequence[Timed], now: datetime, rng: Random
     if channel not in project["channels"]:
         raise DialogueError(dialogue.place, f"project “{project_id}” has no channel “{channel}” in companies.toml")
     recipient = dialogue.needed("email" if channel == "email" else "phone")
-    begun = (timed[0].at - timedelta(seconds=1) if timed else now - dialogue.span("updated")).replace(microsecond=0)
-    updated = said[-1].at if said else begun
-    done = status not in ("processing", "failed") or any(each.turn.kind == ASSISTANT for each in said)
+    begun = (timed[0][1] - timedelta(seconds=1) if timed else now - dialogue.span("updated")).replace(microsecond=0)
+    updated = said[-1][1] if said else begun
+    expires = dialogue.get("expires")
+    done = status not in ("processing", "failed") or any(turn.kind == ASSISTANT for turn, _ in said)
     call = dialogue.get("call") or None
     item: Item = {
         "primary_channel": recipient,
@@ -181,7 +147,6 @@ def _item(dialogue: Dialogue, timed: Sequence[Timed], now: datetime, rng: Random
         "channel_method": channel,
         "conversation_status": status,
         "request_id": request_id,
-        "messages": _messages(said, rng),
         "created_at": to_iso(begun, "seconds"),
         "updated_at": to_iso(updated, "seconds"),
         "initial_request_timestamp": to_iso(begun - timedelta(seconds=rng.uniform(0.3, 9))),
@@ -192,7 +157,7 @@ def _item(dialogue: Dialogue, timed: Sequence[Timed], now: datetime, rng: Random
         else None,
         "task_complete": int(done),
         "comms_consent": dialogue.get("consent") != "no",
-        "project_data": dialogue.json("data") if "data" in dialogue.headers else {},
+        "project_data": dialogue.json("data"),
         "function_call": call is not None,
         "function_call_type": call,
         "hand_off_to_human": False,
@@ -200,22 +165,31 @@ def _item(dialogue: Dialogue, timed: Sequence[Timed], now: datetime, rng: Random
     }
     if done:
         item |= {"thread_id": f"thread_{rng.getrandbits(120):030x}", "processing_time_ms": rng.randint(1400, 7800)}
-    return item | _recipient(dialogue) | _configuration(company, project, channel) | _end(dialogue, updated, now)
+    if expires != "never":
+        item["ttl"] = to_epoch(now + span(expires, dialogue.place) if expires else updated + _LIFETIME)
+    # The messages last: moto measures what an item has already for each attribute that it gets.
+    messages: Any = _messages(said, rng)
+    if dialogue.get("messages") == "json":
+        messages = json.dumps(messages, ensure_ascii=False)
+    return item | _recipient(dialogue) | _configuration(company, project, channel) | {"messages": messages}
 
 
-def _messages(said: Sequence[Timed], rng: Random) -> list[Item]:
+def _messages(said: Sequence[Timed], rng: Random) -> list[Any]:
     """The `messages` list: entries of the schema, with token counts and processing time on the assistant's."""
     context = 180
-    made: list[Item] = []
-    for each in said:
+    made: list[Any] = []
+    for turn, at in said:
+        if turn.kind == RAW:
+            made.append(turn.json())
+            continue
         entry: Item = {
             "entry_id": new_id(rng),
-            "message_timestamp": to_iso(each.at, "seconds"),
-            "role": _ROLES[each.turn.kind],
-            "content": each.turn.text,
+            "message_timestamp": to_iso(at, "seconds"),
+            "role": _ROLES[turn.kind],
+            "content": turn.text,
         }
-        tokens = len(each.turn.text.encode()) // 4 + 3
-        if each.turn.kind == ASSISTANT:
+        tokens = len(turn.text.encode()) // 4 + 3
+        if turn.kind == ASSISTANT:
             entry |= {
                 "ai_prompt_tokens": context,
                 "ai_completion_tokens": tokens,
@@ -223,7 +197,7 @@ def _messages(said: Sequence[Timed], rng: Random) -> list[Item]:
                 "processing_time_ms": rng.randint(420, 2600) + tokens * 9,
             }
         context = min(context + tokens, 16_000)
-        made.append(entry | each.turn.more)
+        made.append(entry | turn.more)
     return made
 
 
@@ -247,18 +221,18 @@ def _configuration(company: Item, project: Item, channel: str) -> Item:
         "sms": {"company_sms_number": sms} if sms else {"sender_id": company["slug"].split("-")[0].upper()},
         "email": {"company_email": company["email"], "sender_name": f"{company['assistant']} at {company['name']}"},
     }
-    ours = {"whatsapp": "company_whatsapp_number", "sms": "company_sms_number", "email": "company_email"}
     config = {
         each: channels[each] | {f"{each}_credentials_id": f"{path}/{project['id']}/{each}/dev-Wq7xKp"}
         for each in project["channels"]
     }
-    reply_key = config[channel].get(ours[channel])
-    people = company["representatives"]
+    reply_keys = {f"gsi_{name}": value for name, value in channels[channel].items() if name.startswith("company_")}
     return {
         "company_name": company["name"],
         "project_name": project["name"],
         "project_status": project.get("status", "active"),
-        "company_rep": {f"company_rep_{place}": name for place, name in enumerate([*people, None], 1)},
+        "company_rep": {
+            f"company_rep_{place}": name for place, name in enumerate([*company["representatives"], None], 1)
+        },
         "allowed_channels": list(project["channels"]),
         "channel_config": config,
         "ai_config": {
@@ -278,13 +252,5 @@ def _configuration(company: Item, project: Item, channel: str) -> Item:
         "auto_queue_reply_message": project.get("replies", True),
         "auto_queue_reply_message_from_number": [company["whatsapp"], *([sms] if sms else [])],
         "auto_queue_reply_message_from_email": [company["email"]],
-        **({f"gsi_{ours[channel]}": reply_key} if reply_key else {}),
+        **reply_keys,
     }
-
-
-def _end(dialogue: Dialogue, updated: datetime, now: datetime) -> Item:
-    """When the item ends: half a year after its last message, or as its dialogue says."""
-    expires = dialogue.get("expires")
-    if expires == "never":
-        return {}
-    return {"ttl": to_epoch(now + span(expires, dialogue.place) if expires else updated + _LIFETIME)}

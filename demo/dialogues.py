@@ -42,6 +42,10 @@ class Turn:
             raise DialogueError(self.place, f"“{self.kind}” needs {count} words, such as “{self.kind}: 2h amira”")
         return words if len(words) > count else [*words, ""]
 
+    def json(self) -> Any:
+        """The text as JSON. Raises `DialogueError`."""
+        return _json(self.text, self.place, object)
+
 
 @dataclass(slots=True)
 class Dialogue:
@@ -67,8 +71,16 @@ class Dialogue:
         return span(self.needed(name), self.place)
 
     def json(self, name: str) -> Any:
-        """A header that is JSON. Raises `DialogueError`."""
-        return _json(self.needed(name), self.place, object)
+        """A header that is JSON, {} where it is left out. Raises `DialogueError`."""
+        return _json(self.get(name, "{}"), self.place, object)
+
+    def as_written(self, item: dict[str, Any]) -> dict[str, Any]:
+        """The item as its writer stored it, which may keep to the schema less than it should: `set` and `unset`.
+
+        Attributes that are keys of an index may only be left out: DynamoDB refuses them with another type.
+        """
+        left_out = self.get("unset").split()
+        return {name: value for name, value in (item | self.json("set")).items() if name not in left_out}
 
 
 def span(text: str, place: str) -> timedelta:
@@ -144,9 +156,14 @@ def _whole(dialogue: Dialogue) -> Dialogue:
 
 def _json(text: str, place: str, kind: type) -> Any:
     try:
-        value = json.loads(text, parse_float=Decimal)
-    except ValueError as error:
+        value = json.loads(text, parse_float=Decimal, object_hook=_set_or_map)
+    except (ValueError, TypeError) as error:
         raise DialogueError(place, f"not JSON: {error}") from None
     if not isinstance(value, kind):
         raise DialogueError(place, "“with:” takes a JSON object")
     return value
+
+
+def _set_or_map(pairs: dict[str, Any]) -> Any:
+    """DynamoDB has sets, which JSON has not: `{"SS": ["a", "b"]}`, or `NS` for numbers, is one."""
+    return set(*pairs.values()) if pairs.keys() in ({"SS"}, {"NS"}) else pairs

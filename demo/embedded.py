@@ -8,15 +8,12 @@ DynamoDB or DynamoDB Streams, and requests that a browser sends for a page (they
 
 import io
 import json
-import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
-from http.server import BaseHTTPRequestHandler
-from socketserver import TCPServer, ThreadingMixIn
-from typing import IO, Any, Self, cast
-from wsgiref.handlers import SimpleHandler
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
+from typing import Any, Self
+
+from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
 
 HOST = "127.0.0.1"
 # The service named by `X-Amz-Target: DynamoDB_20120810.Query`, and moto's name for it.
@@ -27,6 +24,10 @@ TOKENS_KEPT = 1000
 
 StartResponse = Callable[..., Any]
 WSGIApplication = Callable[[dict[str, Any], StartResponse], Iterable[bytes]]
+# Content, status line and headers.
+WSGIAnswer = tuple[Iterable[bytes], str, Iterable[tuple[str, str]]]
+
+NO_CALL = b'{"__type":"com.amazon.coral.service#UnknownOperationException","message":"Not a DynamoDB call."}'
 
 
 class EmbeddedDynamoDB:
@@ -35,27 +36,23 @@ class EmbeddedDynamoDB:
     moto keeps its tables per process, so at most one can run at a time; `stop` forgets what was stored.
     """
 
-    def __init__(self, port: int = 0) -> None:
-        self.port = port
+    def __init__(self) -> None:
         self.endpoint = ""
         # What answers the requests, for callers of this process that need no socket; None while it does not run.
         self.application: WSGIApplication | None = None
         self._server: _Server | None = None
-        self._thread: threading.Thread | None = None
 
     def start(self, port: int = 0) -> str:
         """Serve on `port` (0: any free one) and return the endpoint URL. Raises `OSError` if the port is taken."""
         if self._server is not None:
             raise RuntimeError("The embedded DynamoDB is running already.")
-        application = _one_at_a_time(_once_per_token(_dispatcher()))
-        self._server = _Server((HOST, port or self.port), _Handler)
+        application = _Calls()
+        self._server = _Server((HOST, port), _Handler)
         self._server.set_app(application)
         self.application = application
         # A short poll only makes stop() quick; requests do not wait for it.
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, name="embedded-dynamodb", daemon=True
-        )
-        self._thread.start()
+        serve = threading.Thread(target=self._server.serve_forever, args=(0.05,), name="embedded-dynamodb", daemon=True)
+        serve.start()
         self.endpoint = f"http://{HOST}:{self._server.server_address[1]}"
         return self.endpoint
 
@@ -63,12 +60,13 @@ class EmbeddedDynamoDB:
         """Stop serving and drop all tables. Does nothing if it is not running."""
         if self._server is None:
             return
+        from moto.backends import get_backend
+
         self._server.shutdown()
         self._server.server_close()
-        if self._thread is not None:
-            self._thread.join()
-        self._server, self._thread, self.application, self.endpoint = None, None, None, ""
-        _forget()
+        self._server, self.application, self.endpoint = None, None, ""
+        for service in SERVICES.values():
+            get_backend(service).reset()  # type: ignore[call-overload]
 
     def __enter__(self) -> Self:
         self.start()
@@ -78,123 +76,63 @@ class EmbeddedDynamoDB:
         self.stop()
 
 
-def _dispatcher() -> WSGIApplication:
-    """A WSGI application that gives each call to moto's application of its service and refuses everything else."""
-    from moto.moto_server.werkzeug_app import create_backend_app
+class _Calls:
+    """A WSGI application that gives each call to moto's application of its service, and refuses everything else."""
 
-    from demo import embedded_speed
+    def __init__(self) -> None:
+        from moto.moto_server.werkzeug_app import create_backend_app
 
-    embedded_speed.apply()
-    applications = {prefix: create_backend_app(service) for prefix, service in SERVICES.items()}  # type: ignore[arg-type]
+        from demo import embedded_speed
 
-    def application(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-        target = str(environ.get("HTTP_X_AMZ_TARGET", "")).partition(".")[0]
-        chosen = applications.get(target)
-        if chosen is None or "HTTP_ORIGIN" in environ:
-            body = b'{"__type":"com.amazon.coral.service#UnknownOperationException","message":"Not a DynamoDB call."}'
-            start_response(
-                "400 Bad Request", [("Content-Type", "application/x-amz-json-1.0"), ("Content-Length", str(len(body)))]
-            )
-            return [body]
-        answer: Iterable[bytes] = chosen(environ, start_response)
-        return answer
+        embedded_speed.apply()
+        self._services = {prefix: create_backend_app(service) for prefix, service in SERVICES.items()}  # type: ignore[arg-type]
+        self._answers: OrderedDict[tuple[str, bytes], WSGIAnswer] = OrderedDict()
+        self._lock = threading.Lock()
 
-    return application
-
-
-def _once_per_token(application: WSGIApplication) -> WSGIApplication:
-    """The application, but a transaction sent again with its `ClientRequestToken` gets the answer that it had."""
-    answers: OrderedDict[tuple[str, bytes], tuple[tuple[Any, ...], list[bytes]]] = OrderedDict()
-
-    def tokened(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-        if not str(environ.get("HTTP_X_AMZ_TARGET", "")).endswith(".TransactWriteItems"):
-            return application(environ, start_response)
-        body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
-        environ["wsgi.input"] = io.BytesIO(body)
-        token = str(json.loads(body).get("ClientRequestToken", ""))
-        if (token, body) not in answers:
-            started: list[tuple[Any, ...]] = []
-            content = list(application(environ, lambda *told: started.append(told)))
-            if not token or not started[0][0].startswith("200"):
-                start_response(*started[0])
-                return content
-            answers[token, body] = started[0], content
-            if len(answers) > TOKENS_KEPT:
-                answers.popitem(last=False)
-        told, content = answers[token, body]
-        start_response(*told)
+    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+        with self._lock:
+            content, status, headers = self._answer(environ)
+        start_response(status, list(headers))
         return content
 
-    return tokened
+    def _answer(self, environ: dict[str, Any]) -> WSGIAnswer:
+        from werkzeug.test import run_wsgi_app
 
-
-def _one_at_a_time(application: WSGIApplication) -> WSGIApplication:
-    """The application behind one lock, held until the answer is complete."""
-    lock = threading.Lock()
-
-    def locked(environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-        with lock:
-            answer = application(environ, start_response)
-            try:
-                return list(answer)
-            finally:
-                close = getattr(answer, "close", None)
-                if close is not None:
-                    close()
-
-    return locked
+        prefix, _, operation = str(environ.get("HTTP_X_AMZ_TARGET", "")).partition(".")
+        service, length = self._services.get(prefix), str(environ.get("CONTENT_LENGTH") or 0)
+        has_length = length.isascii() and length.isdigit() and "HTTP_TRANSFER_ENCODING" not in environ
+        if service is None or not has_length or "HTTP_ORIGIN" in environ:
+            # Of no length that is told: the server closes the connection, as it cannot tell where the next call begins.
+            return iter([NO_CALL]), "400 Bad Request", [("Content-Type", "application/x-amz-json-1.0")]
+        if operation != "TransactWriteItems":
+            return run_wsgi_app(service, environ, buffered=True)
+        # A transaction that is sent again with its token gets the answer that it had.
+        body = environ["wsgi.input"].read(int(length))
+        environ["wsgi.input"] = io.BytesIO(body)
+        key = str(json.loads(body).get("ClientRequestToken", "")), body
+        if answer := self._answers.get(key):
+            return answer
+        content, status, headers = run_wsgi_app(service, environ, buffered=True)
+        answer = list(content), status, headers
+        if key[0] and status.startswith("200"):
+            self._answers[key] = answer
+            if len(self._answers) > TOKENS_KEPT:
+                self._answers.popitem(last=False)
+        return answer
 
 
 class _Handler(WSGIRequestHandler):
-    """The library's handler, with connections kept open (clients pool them) and without a line per request."""
+    """Django's, which keeps connections open (clients pool them), without a line per request."""
 
-    protocol_version = "HTTP/1.1"
     # Header and body are written apart; without this, Nagle and delayed ACK add 40 ms to each answer.
     disable_nagle_algorithm = True
     # Of a connection that nobody uses; who pools it opens another.
     timeout = 60
 
-    # One request after the other, which WSGIRequestHandler leaves out.
-    handle = BaseHTTPRequestHandler.handle
-
-    def do_POST(self) -> None:
-        """A call; other methods are refused by the library."""
-        length = self.headers.get("Content-Length", "0")
-        if not (length.isascii() and length.isdigit()) or "Transfer-Encoding" in self.headers:
-            self.send_error(411)
-            return
-        environ = self.get_environ()
-        body = io.BytesIO(self.rfile.read(int(length)))
-        answer = _Answer(body, cast(IO[bytes], self.wfile), sys.stderr, environ)
-        answer.run(self.server.get_app())  # type: ignore[attr-defined]
-        self.close_connection = self.close_connection or answer.failed
-
     def log_message(self, *_: Any) -> None:
         """Nothing: a line per call would drown the console's own log."""
 
 
-class _Answer(SimpleHandler):
-    http_version = "1.1"
-    failed = False
-
-    def handle_error(self) -> None:
-        self.failed = True
-        super().handle_error()
-
-
-class _Server(ThreadingMixIn, WSGIServer):
-    daemon_threads = True
+class _Server(ThreadedWSGIServer):
+    # So many may connect at once.
     request_queue_size = 128
-
-    def server_bind(self) -> None:
-        """Without the library's look-up of the machine's name, which can take long."""
-        TCPServer.server_bind(self)
-        self.server_name, self.server_port = HOST, self.server_address[1]
-        self.setup_environ()
-
-
-def _forget() -> None:
-    from moto.backends import get_backend
-
-    for service in SERVICES.values():
-        get_backend(service).reset()  # type: ignore[call-overload]

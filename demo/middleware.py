@@ -1,10 +1,15 @@
-"""The middleware's records of a conversation (schema middleware, tables A to C): events, state and audit."""
+"""The middleware's records of a conversation (schema middleware, tables A to C): events, state and audit.
+
+What it tells is drawn from `middleware.toml`.
+"""
 
 import base64
 import json
+import tomllib
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from random import Random
 from typing import Any
 from uuid import UUID
@@ -17,28 +22,11 @@ from console.trail.actions import Action, Result
 Item = dict[str, Any]
 Record = tuple[str, Item]
 
-IDEMPOTENCY_DAYS, STATE_DAYS = 30, 90
+STATE_DAYS = 90
 _LATEST_EVENTS = 3
 # DynamoDB removes an item some time after its TTL; what is longer past is not there any more.
 _REMOVED_AFTER = timedelta(days=2)
-_RISKS = ("chargeback", "fraud_suspected", "vulnerable_customer", "medical", "legal_threat", "repeat_contact")
-_TAGS = ("vip", "repeat-contact", "language-ar", "language-pl", "order-status", "complaint")
-_TEMPLATES = ("order_status", "opening_hours", "next_steps", "received")
-_PENDING = ("need_order_number", "need_meter_photo", "confirm_identity", "choose_date")
-_FAILURES = (
-    "fail: 429 from messaging provider after 3 tries",
-    "failure: template not approved",
-    "fail: conversation locked by processor",
-    "failure: timeout after 10 s",
-)
-_EXCERPTS = (
-    "you can also ring me ***-***-{}",
-    "please write to ***@*** instead, thanks",
-    "order ***{} still hasn't arrived",
-    "the parcel with tracking *** was sent back",
-    "thanks, that works for me",
-    "can I speak to somebody please",
-)
+_WORDS: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("middleware.toml").read_text(encoding="utf-8"))
 
 
 def new_id(rng: Random) -> str:
@@ -48,21 +36,20 @@ def new_id(rng: Random) -> str:
 
 def records(item: Item, project: Item, asked: datetime | None, now: datetime, rng: Random) -> Iterator[Record]:
     """All records of one conversation of that project of `companies.toml`; `asked` is when a human was asked for."""
-    writer = _Writer(item, project, rng)
-    replies = [entry for entry in item["messages"][1:] if entry["role"] == "user"][-_LATEST_EVENTS:]
-    moments = [parse_instant(entry["message_timestamp"]) for entry in replies] or [parse_instant(item["created_at"])]
-    for at in moments:
-        if at is not None:
+    writer = _MiddlewareRecords(item, project, rng)
+    replies = [entry["message_timestamp"] for entry in item["messages"][1:] if entry["role"] == "user"]
+    for text in replies[-_LATEST_EVENTS:] or [item["created_at"]]:
+        if at := parse_instant(text):
             writer.message_came_in(at)
     if asked is not None:
         writer.human_asked_for(asked)
-    for table, record in writer.all_records():
+    for table, record in [*writer.made, ("CONVERSATION_STATE", writer.state)]:
         if record["expires_at"] > to_epoch(now - _REMOVED_AFTER):
             yield table, record
 
 
-class _Writer:
-    """What the middleware writes as messages come in. The state repeats what the latest entries say."""
+class _MiddlewareRecords:
+    """What is `made` as messages come in. The `state` repeats what the latest entries say."""
 
     def __init__(self, item: Item, project: Item, rng: Random) -> None:
         self.item, self.project, self.rng = item, project, rng
@@ -72,11 +59,10 @@ class _Writer:
 
     def message_came_in(self, at: datetime) -> None:
         """The event, where it was routed, and what else was done about it."""
-        rng, conversation_id = self.rng, self.item["conversation_id"]
-        message_id = self._message_id()
+        rng, message_id = self.rng, self._message_id()
         self.received.append((at, message_id))
-        key = f"evt:rp:{conversation_id}:{message_id}"
-        event = self._event(at, message_id, key)
+        key = f"evt:rp:{self.item['conversation_id']}:{message_id}"
+        processed_at = self._event(at, message_id, key)
         route = {
             "team": self.project["team"],
             "intent": self.project["intent"],
@@ -85,106 +71,102 @@ class _Writer:
         }
         self._entry(at + timedelta(seconds=1), "route", route, key)
         self.state |= {
-            "updated_at": max(to_iso(at + timedelta(seconds=2)), event["last_processed_at"]),
+            "updated_at": max(to_iso(at + timedelta(seconds=2)), processed_at),
             "expires_at": to_epoch(at + timedelta(days=STATE_DAYS)),
-            "last_processed_at": event["last_processed_at"],
+            "last_processed_at": processed_at,
             "last_processed_message_id": message_id,
             "last_routed_team": route["team"],
             "last_routing_confidence": Decimal(str(route["confidence"])),
             "last_intent": route["intent"],
         }
         if rng.random() < 0.35:
-            tag = rng.choice(_TAGS)
-            self._act(at, 1.2, "tag", {"tag": tag}, f"act:rp_tag:{conversation_id}:{tag}:{message_id}", message_id)
+            tag = rng.choice(_WORDS["tags"])
+            self._act(at, 1.2, "tag", {"tag": tag}, self._key("rp_tag", tag, message_id), message_id)
         if rng.random() < 0.4:
             self._reply(at, message_id)
         if self.project["id"] == "pi-lum-aft" and rng.random() < 0.5:
             order = rng.randint(1000, 9999)
-            payload = {"order": f"***{order}", "found": True}
-            key = f"act:shopify_lookup:{conversation_id}:{order}"
+            payload, key = {"order": f"***{order}", "found": True}, self._key("shopify_lookup", f"{order}")
             self._act(at, 1.4, "shopify_lookup", payload, key, message_id)
         if rng.random() < 0.25:
-            flow = {"type": rng.choice(_PENDING), "requested_at": to_iso(at), "attempts": rng.randint(1, 3)}
+            flow = {"type": rng.choice(_WORDS["pending"]), "requested_at": to_iso(at), "attempts": rng.randint(1, 3)}
             self.state["pending_flow"] = flow
         if rng.random() < 0.1:
-            self.state["risk_flags"] = set(rng.sample(_RISKS, rng.randint(1, 3)))
+            self.state["risk_flags"] = set(rng.sample(_WORDS["risks"], rng.randint(1, 3)))
 
     def human_asked_for(self, at: datetime) -> None:
         """The escalation, after the latest message until then."""
-        before = [message_id for received, message_id in self.received if received <= at]
-        message_id = before[-1] if before else self._message_id()
-        flags = self.rng.sample(_RISKS, self.rng.randint(0, 2))
+        message_id = [self._message_id(), *(each for received, each in self.received if received <= at)][-1]
+        flags = self.rng.sample(_WORDS["risks"], self.rng.randint(0, 2))
         payload = {"team": "human", "flags": flags, "priority": self.rng.choice(("normal", "high"))}
-        key = f"act:rp_assign:{self.item['conversation_id']}:human:{message_id}"
-        self._act(at, 1.0, Action.ESCALATE, payload, key, message_id)
+        self._act(at, 1.0, Action.ESCALATE, payload, self._key("rp_assign", "human", message_id), message_id)
         self.state["updated_at"] = max(self.state["updated_at"], to_iso(at + timedelta(seconds=1)))
         self.state.pop("risk_flags", None)
         if flags:
             self.state["risk_flags"] = set(flags)
 
-    def all_records(self) -> list[Record]:
-        """Everything written, the state among it."""
-        return [*self.made, ("CONVERSATION_STATE", self.state)]
-
     def _reply(self, at: datetime, message_id: str) -> None:
         """An automatic reply: the state tells of the last one that was sent."""
-        excerpt = self.rng.choice(_EXCERPTS).format(self.rng.randint(1000, 9999))
-        payload = {"template": self.rng.choice(_TEMPLATES), "excerpt": excerpt}
-        key = f"act:rp_reply:{self.item['conversation_id']}:{message_id}"
-        sent = at + timedelta(seconds=1.6)
-        if self._act(at, 1.6, Action.AUTO_REPLY, payload, key, message_id)["result"] == Result.SUCCESS:
-            told = {"type": payload["template"], "sent_at": to_iso(sent), "source_message_id": message_id}
+        excerpt = self.rng.choice(_WORDS["excerpts"]).format(self.rng.randint(1000, 9999))
+        payload = {"template": self.rng.choice(_WORDS["templates"]), "excerpt": excerpt}
+        key = self._key("rp_reply", message_id)
+        if self._act(at, 1.6, Action.AUTO_REPLY, payload, key, message_id) == Result.SUCCESS:
+            sent_at = to_iso(at + timedelta(seconds=1.6))
+            told = {"type": payload["template"], "sent_at": sent_at, "source_message_id": message_id}
             self.state["last_auto_reply"] = told
 
-    def _act(
-        self, at: datetime, seconds: float, action: str, payload: dict[str, Any], key: str, message_id: str
-    ) -> Item:
-        """An action: its entry, and its own idempotency record."""
+    def _key(self, kind: str, *about: str) -> str:
+        return ":".join(("act", kind, self.item["conversation_id"], *about))
+
+    def _act(self, at: datetime, seconds: float, action: str, payload: Item, key: str, message_id: str) -> str:
+        """An action: its own idempotency record, and its entry, whose result is returned."""
         self._event(at, message_id, key)
         return self._entry(at + timedelta(seconds=seconds), action, payload, key)
 
-    def _event(self, at: datetime, message_id: str, key: str) -> Item:
-        """A record of table A: of an inbound event, or of an action."""
+    def _event(self, at: datetime, message_id: str, key: str) -> str:
+        """A record of table A: of an inbound event, or of an action. Returns when it was processed."""
         rng = self.rng
-        automatic = rng.random() < 0.45
+        automatic, has_id = rng.random() < 0.45, len(message_id) < 64
+        # After all that was done about it
+        processed_at = to_iso(at + timedelta(milliseconds=rng.randint(1650, 3100)))
         record: Item = {
             "event_id": key,
             "created_at": to_iso(at + timedelta(milliseconds=rng.randint(80, 900))),
-            # After all that was done about it
-            "last_processed_at": to_iso(at + timedelta(milliseconds=700 + rng.randint(950, 2400))),
+            "last_processed_at": processed_at,
             "received_at": to_iso(at),
-            "expires_at": to_epoch(at + timedelta(days=IDEMPOTENCY_DAYS)),
+            "expires_at": to_epoch(at + timedelta(days=settings.IDEMPOTENCY_RETENTION_DAYS)),
             "status": "processed",
             "mode": "automation_candidate" if automatic else "route_only",
             "conversation_id": self.item["conversation_id"],
             "safe_mode": rng.random() < 0.06,
             "automation_enabled": automatic,
             # Where the provider has no ids, an older version of the middleware runs, which names the digest otherwise.
-            "payload_sha256" if len(message_id) < 64 else "payload_hash": f"{rng.getrandbits(256):064x}",
+            "payload_sha256" if has_id else "payload_hash": f"{rng.getrandbits(256):064x}",
             "payload_bytes": rng.randint(310, 2900),
         }
-        if len(message_id) < 64:
+        if has_id:
             record["source_message_id"] = message_id
         if rng.random() < 0.7:
             record["intent"] = self.project["intent"]
         self.made.append(("IDEMPOTENCY", record))
-        return record
+        return processed_at
 
-    def _entry(self, at: datetime, action: str, payload: dict[str, Any], key: str) -> Item:
-        """An entry of table C. Some of the middleware's versions begin the sort key with an epoch."""
+    def _entry(self, at: datetime, action: str, payload: Item, key: str) -> str:
+        """An entry of table C; its result. Some of the middleware's versions begin the sort key with an epoch."""
         early = self.rng.random() < 0.08
         moment = str(int(at.timestamp() * 1000)) if early else at.isoformat(timespec="milliseconds")
+        result = self.rng.choice(_WORDS["failures"]) if self.rng.random() < 0.05 else Result.SUCCESS.value
         entry = {
             "conversation_id": self.item["conversation_id"],
             "ts_action_id": f"{moment}#{new_id(self.rng)}",
             "action_type": str(action),
             "action_payload_redacted": json.dumps(payload, ensure_ascii=False),
             "idempotency_key": key,
-            "result": self.rng.choice(_FAILURES) if self.rng.random() < 0.05 else "success",
+            "result": result,
             "expires_at": to_epoch(at + timedelta(days=settings.AUDIT_RETENTION_DAYS)),
         }
         self.made.append(("AUDIT", entry))
-        return entry
+        return result
 
     def _message_id(self) -> str:
         """A provider's id of a message, or a hash of its text where it has none."""

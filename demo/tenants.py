@@ -10,7 +10,7 @@ from typing import Any
 
 from console import clock
 from console.trail.actions import Action, tenant_trail
-from console.trail.recording import Actor, TrailEntry
+from console.trail.recording import Actor, TrailEntry, build
 from demo.hand_offs import plain
 from demo.staff import ROLES, SIGN_INS
 from tenants.keys import META, OWNER, USERS, Channel, company_key, partition_of, user_key
@@ -31,7 +31,7 @@ def items(now: datetime) -> Iterator[tuple[str, Item]]:
         trail, actor = tenant_trail(tenant_id), Actor(who, ROLES[who])
         action_id = f"{Random(repr(told)).getrandbits(128):032x}"  # nosec B311
         entry = TrailEntry(trail, Action(told["action"]), actor, tenant_id, payload=payload, action_id=action_id)
-        yield "AUDIT", plain(entry, now - timedelta(days=told["days"]))
+        yield "AUDIT", plain(build(entry, now - timedelta(days=told["days"])))
 
 
 def _tenant(tenant: Item, now: datetime) -> Iterator[Item]:

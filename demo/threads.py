@@ -2,26 +2,22 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from typing import Any
 
 from console.clock import to_epoch
-from demo.dialogues import Dialogue, Turn, read
+from demo.dialogues import Dialogue, DialogueError, Turn, read
 
 Item = dict[str, Any]
 # As long as the assistant keeps a thread after its last message; temporary ones go within a day.
 KEPT, KEPT_FOR_NOW = timedelta(days=90), timedelta(hours=24)
-BETWEEN = timedelta(seconds=70)
-HEADERS = {"title", "last", "origin", "temporary", "under", "between", "drift"}
+HEADERS = {"title", "last", "origin", "temporary", "under", "between", "stamp", "set"}
 _ROLES = {"customer": "user", "assistant": "assistant"}
 
 
 def items(now: datetime) -> Iterator[tuple[str, Item]]:
     """Every item of the threads. Raises `DialogueError`."""
     for dialogue in read("threads", 2, HEADERS, _ROLES):
-        metadata, *messages = _thread(dialogue, now)
-        found = _drifted(metadata, messages) if dialogue.get("drift") else [metadata, *messages]
-        yield from (("THREADS", item) for item in found)
+        yield from (("THREADS", item) for item in _thread(dialogue, now))
 
 
 def _thread(dialogue: Dialogue, now: datetime) -> Iterator[Item]:
@@ -29,14 +25,14 @@ def _thread(dialogue: Dialogue, now: datetime) -> Iterator[Item]:
     under its user's."""
     thread_id, base = dialogue.words
     temporary = dialogue.get("temporary") == "yes"
-    between = dialogue.span("between") if dialogue.get("between") else BETWEEN
+    between = dialogue.span("between") if dialogue.get("between") else timedelta(seconds=70)
     last = (now - dialogue.span("last")).replace(microsecond=0)
     first = last - between * (len(dialogue.turns) - 1)
     expiry = to_epoch(last + (KEPT_FOR_NOW if temporary else KEPT))
-    yield {
+    metadata = {
         "PK": base if dialogue.get("under") == "user" else f"{base}#{thread_id}",
         "SK": f"THREAD#{thread_id}",
-        "SKTimestampThread": f"THREAD#{_milliseconds(first):019d}#{thread_id}",
+        "SKTimestampThread": f"THREAD#{_stamp(first, dialogue.get('stamp'), dialogue.place)}#{thread_id}",
         "ExpiryTime": expiry,
         "org_id": base.split("#")[0],
         "user_id": base.split("#")[-1],
@@ -47,6 +43,7 @@ def _thread(dialogue: Dialogue, now: datetime) -> Iterator[Item]:
         "updated_at": _written(last),
         "user_message_count": sum(turn.kind == "customer" for turn in dialogue.turns),
     }
+    yield dialogue.as_written(metadata)
     for number, turn in enumerate(dialogue.turns):
         message_id = f"{thread_id.removeprefix('thr-').replace('-', '')}{number:03d}"
         yield _message(f"{base}#{thread_id}", thread_id, message_id, turn, first + between * number, expiry)
@@ -55,50 +52,38 @@ def _thread(dialogue: Dialogue, now: datetime) -> Iterator[Item]:
 def _message(partition: str, thread_id: str, number: str, turn: Turn, at: datetime, expiry: int) -> Item:
     kind = "LLM" if turn.kind == "assistant" else "MSG"
     message_id = f"{kind.lower()}_{number}"
+    more = dict(turn.more)
     return {
         "PK": partition,
-        "SK": f"{kind}#{_milliseconds(at):019d}#{message_id}",
+        "SK": f"{kind}#{_stamp(at, more.pop('stamp', ''), turn.place)}#{message_id}",
         "SKMessage": f"{kind}#{message_id}",
         "ExpiryTime": expiry,
         "thread_id": thread_id,
         "message_id": message_id,
-        "timestamp": _milliseconds(at),
+        "timestamp": int(at.timestamp() * 1000),
         "content": turn.text,
         "role": _ROLES[turn.kind],
         "created_at": _written(at),
         "updated_at": _written(at),
         **({"stop_reason": "end_turn"} if kind == "LLM" else {}),
-        **turn.more,
+        **more,
     }
 
 
-def _milliseconds(at: datetime) -> int:
-    return int(at.timestamp() * 1000)
+def _stamp(at: datetime, spelling: str, place: str) -> str:
+    """A time as keys have it, or as an older writer spelled it. Raises `DialogueError`."""
+    milliseconds = int(at.timestamp() * 1000)
+    spellings = {
+        "": f"{milliseconds:019d}",
+        "seconds": f"{milliseconds // 1000:019d}",
+        "decimal": f"{milliseconds / 1000:.3f}",
+        "short": f"{milliseconds}",
+        "none": "",
+    }
+    if spelling not in spellings:
+        raise DialogueError(place, f"no stamp “{spelling}”; there are {', '.join(filter(None, spellings))}")
+    return spellings[spelling]
 
 
 def _written(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%S}"
-
-
-def _drifted(metadata: Item, messages: list[Item]) -> Iterator[Item]:
-    """A thread that an older writer began and a newer one went on with: other times, NULLs, words of its own."""
-    _, stamp, thread_id = metadata["SKTimestampThread"].split("#")
-    yield metadata | {
-        "PK": metadata["PK"].removesuffix(f"#{thread_id}"),
-        "SKTimestampThread": f"THREAD#{Decimal(stamp) / 1000:.3f}#{thread_id}",
-        "ExpiryTime": Decimal(metadata["ExpiryTime"]) + Decimal("0.25"),
-        "is_temporary": None,
-        "user_message_count": str(metadata["user_message_count"]),
-        "origin": None,
-        "locale": "en-GB",
-    }
-    for number, item in enumerate(messages):
-        kind, stamp, message_id = item["SK"].split("#")
-        seconds = Decimal(int(stamp)) / 1000
-        older: list[Item] = [
-            {"SK": f"{kind}#{int(seconds):019d}#{message_id}", "timestamp": str(item["timestamp"]), "verso": None},
-            {"SK": f"{kind}#{seconds:.3f}#{message_id}", "timestamp": seconds, "feedback": ""},
-            {"SK": f"{kind}#{int(stamp)}#{message_id}", "role": "model", "sources": "a.pdf", "verso": "sideways"},
-            {"SK": f"{kind}##{message_id}", "role": None, "region": "eu-west-2"},
-        ]
-        yield item | older[number % len(older)]

@@ -202,8 +202,6 @@ class Store:
         BaseClient._make_api_call = noting  # type: ignore[attr-defined]
 
     def _scan(self, name: str) -> list[dict[str, Any]]:
-        if not self.local and (held := _in_memory(name)) is not None:
-            return held
         pages = self.client.get_paginator("scan").paginate(TableName=name, ConsistentRead=True)
         return [item for page in pages for item in page["Items"]]
 
@@ -224,28 +222,6 @@ def _table_names(request: dict[str, Any]) -> tuple[str, ...]:
 def _seen(operation: str, request: dict[str, Any]) -> SeenCall:
     keys = tuple(dict.fromkeys(key_of(name) or name for name in _table_names(request)))
     return SeenCall(operation, keys, str(request.get("IndexName") or ""), dict(request))
-
-
-def _in_memory(name: str) -> list[dict[str, Any]] | None:
-    """All items of a table as DynamoDB JSON, straight from moto's memory; None where only an answer has them right."""
-    from moto.backends import get_backend
-
-    from demo import embedded_speed
-
-    backends = [backend for account in get_backend("dynamodb").values() for backend in account.values()]
-    found = [table for backend in backends for table_name, table in backend.tables.items() if table_name == name]
-    try:
-        return (
-            [
-                {attribute: embedded_speed.wire(value) for attribute, value in item.attrs.items()}
-                for table in found
-                for item in table.all_items()
-            ]
-            if len(found) == 1
-            else None
-        )
-    except embedded_speed.Unusual:
-        return None
 
 
 _moto_lock = threading.Lock()

@@ -1,10 +1,12 @@
 """Items as the platform writes them."""
 
+import json
 import uuid
 from datetime import datetime, timedelta
 from typing import Any
 
 from console import clock
+from tests.dynamodb import Store
 
 
 def conversation(**overrides: Any) -> dict[str, Any]:
@@ -52,6 +54,13 @@ def conversation(**overrides: Any) -> dict[str, Any]:
     return {name: value for name, value in item.items() if value is not ...}
 
 
+def put_conversation(store: Store, **overrides: Any) -> dict[str, Any]:
+    """Write a conversation as the platform would, and return its item."""
+    item = conversation(**overrides)
+    store.put("CONVERSATIONS", item)
+    return item
+
+
 def event(now: datetime, **more: Any) -> dict[str, Any]:
     """An idempotency record as the middleware writes it, three hours before; `...` leaves an attribute out."""
     item = {
@@ -67,5 +76,30 @@ def event(now: datetime, **more: Any) -> dict[str, Any]:
         "payload_sha256": "ab" * 32,
         "payload_bytes": 1234,
         "intent": "order_status",
+    } | more
+    return {name: value for name, value in item.items() if value is not ...}
+
+
+def entry(
+    at: datetime,
+    action: str = "route",
+    trail: str = "c1",
+    *,
+    tie: object = "a1",
+    actor: str = "",
+    role: str = "agent",
+    company: str = "",
+    payload: Any = None,
+    **more: Any,
+) -> dict[str, Any]:
+    """An entry of the audit trail. With `actor` or `company` it is in their index; `...` leaves an attribute out."""
+    item = {
+        "conversation_id": trail,
+        "ts_action_id": f"{clock.to_iso(at)}#{tie}",
+        "action_type": action,
+        "result": "success",
+        **({"actor": actor, "gsi_actor": actor, "actor_role": role} if actor else {}),
+        **({"company_id": company, "gsi_company_id": company} if company else {}),
+        **({} if payload is None else {"action_payload_redacted": json.dumps(payload)}),
     } | more
     return {name: value for name, value in item.items() if value is not ...}

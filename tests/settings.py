@@ -30,3 +30,7 @@ PERSONAL_SEARCHES_PER_HOUR = REVEALS_PER_DAY = 100_000
 
 # Argon2 takes a quarter of a second on purpose; one test checks that the console's own settings ask for it.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+# Each browser of a test has middlewares of its own, and WhiteNoise would look for all static files when it is made:
+# a tenth of the suite's processor time (34.4 s instead of 30.8 for a ninth of it). So it looks when one is asked for.
+WHITENOISE_AUTOREFRESH = True

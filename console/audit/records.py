@@ -8,12 +8,11 @@ from console.trees import Node
 
 @dataclass(frozen=True, slots=True)
 class TrailRow:
-    """One line of a trail: what was done (an audit entry) or noted (an idempotency record).
+    """One line of a trail: an audit entry or an idempotency record, in words (`sentence`).
 
-    `sentence` says it in words; `who` and `role` are those of the actor (no role: a service without a name). `outcome`
-    is pending, success, conflict, failed, refused (a denial) or unknown; `note` is why. `key` is the idempotency key
-    and `record` what its record says, both masked. `payload` is a tree. `drift` names what could not be read.
-    `reference` is the sealed one of the entry's own page, "" for a record.
+    `outcome` is pending, success, conflict, failed, refused (a denial) or unknown; `note` is why. `key` is the
+    idempotency key and `record` what its record says, both masked. `drift` names what could not be read. `reference`
+    is the sealed one of the entry's own page, "" for a record.
     """
 
     at: datetime | None
@@ -40,7 +39,7 @@ class TrailRow:
 class TrailPage:
     """One page of a trail, newest first. `next` is a sealed cursor ("" at the end); `notices` say what is missing.
 
-    `recipient`: of a conversation's trail, the names of its recipient; for masking, never for showing.
+    `recipient` are the names of a conversation's recipient, to be masked and never shown.
     """
 
     rows: tuple[TrailRow, ...]

@@ -1,21 +1,34 @@
 """From stored trail entries and idempotency records to rows: parsed tolerantly, redacted again, said in words."""
 
 import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from console import clock
 from console.audit.events.keys import decode, shown_key
 from console.audit.records import TrailRow
 from console.audit.sentences import COLLEAGUES, sentence, tone
 from console.bidi import isolated
-from console.redaction import redact, redact_value
+from console.errors import ConsoleError, TableMissing
+from console.permissions import Role
+from console.redaction import redact, redact_value, without_names
 from console.refs import seal
-from console.trail.actions import STAFF_TRAIL, Action, outcome, staff_trail
+from console.staff.models import StaffAccount
+from console.store.batches import batch_get
+from console.store.calls import parallel
+from console.store.keys import fits
+from console.trail.actions import REFUSED, STAFF_TRAIL, Action, outcome, outcome_of, reason_of, staff_trail
 from console.trail.models import AuditEntry, IdempotencyRecord
-from console.trail.results import REFUSED, outcome_of, reason_of
-from console.trees import text_of, tree_of, well_formed
+from console.trees import clean, text_of, tree_of, well_formed
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Row = TypeVar("Row", bound="DataclassInstance")
+STAFF_ROLES = frozenset(role.value for role in Role)
 PLATFORM_NAMES = {"platform": "The platform", "command-line": "An operator", "unknown": "Somebody"}
 # Who acted where an entry names nobody.
 NO_ACTOR = "Middleware"
@@ -32,130 +45,24 @@ _MADE_ONCE = (
     Action.PERSON_SEARCHED,
     Action.RECIPIENT_REVEALED,
 )
+_RECORD_FACTS = (
+    "status",
+    "mode",
+    "intent",
+    "safe_mode",
+    "automation_enabled",
+    "source_message_id",
+    "payload_bytes",
+)
 
 
-def row_of_entry(
-    entry: AuditEntry, at: datetime | None, names: dict[str, str], record: IdempotencyRecord | None
-) -> TrailRow:
-    """One audit entry. `names` are display names by username; `record` is that of its key, if any."""
-    action = redact(_text(entry.plain("action_type"))) or "unknown"
-    state = outcome_of(entry)
-    payload = as_payload(entry.plain("action_payload_redacted"))
-    actor = _text(entry.plain("actor"))
-    who = PLATFORM_NAMES.get(actor) or redact(names.get(actor) or actor)
-    key = _text(entry.plain("idempotency_key"))
-    drift = [f"{name}: {what}" for name, what in sorted(entry.drift.items())]
-    if at is None:
-        drift.append("its time cannot be read")
-    return TrailRow(
-        at=moment_of(action, at, payload),
-        sentence=sentence(action, isolated(who), state, _with_people(payload, entry, actor, names)) + _times(entry),
-        who=who or NO_ACTOR,
-        role=redact(_text(entry.plain("actor_role"))),
-        action=action,
-        outcome=REFUSED if action == Action.ACCESS_DENIED else state,
-        note=reason_of(entry.plain("result"))[:300],
-        tone=tone(action, state),
-        key=shown_key(key),
-        record=_record_words(record) if key else "",
-        payload=tree_of(payload) if payload not in (None, "", {}, []) else None,
-        drift=tuple(drift),
-        reference=reference_of(entry),
-    )
+# --- What an entry says -----------------------------------------------------------------------------------------------
 
 
-def times_of(entry: AuditEntry) -> int:
-    """How often it happened: entries of refusals count those of their minute."""
-    times = entry.plain("times")
-    return times if isinstance(times, int) and times > 1 else 1
-
-
-def _times(entry: AuditEntry) -> str:
-    return f", {times:,} times" if (times := times_of(entry)) > 1 else ""
-
-
-def reference_of(entry: AuditEntry) -> str:
-    """The sealed reference of an entry's page."""
-    return seal("entry", _text(entry.plain("conversation_id")), _text(entry.plain("ts_action_id")))
-
-
-def _with_people(payload: Any, entry: AuditEntry, actor: str, names: dict[str, str]) -> Any:
-    """The payload with the account that it is about, and with the name of the colleague whose username it holds."""
-    if entry.plain("action_type") == Action.HAND_OFF_TAKE_FROM_COLLEAGUE and isinstance(payload, dict):
-        named = {field: redact(names[who]) for field, who in _colleagues(payload) if who in names}
-        return payload | named
-    return _with_account(payload, entry, actor)
-
-
-def _colleagues(payload: dict[str, Any]) -> list[tuple[str, str]]:
-    return [(field, who) for field in COLLEAGUES if isinstance(who := payload.get(field), str) and who]
-
-
-def colleagues_in(entry: AuditEntry) -> list[str]:
-    """The usernames of those that an entry says something was taken from."""
-    if entry.plain("action_type") != Action.HAND_OFF_TAKE_FROM_COLLEAGUE:
-        return []
-    payload = as_payload(entry.plain("action_payload_redacted"))
-    return [who for _, who in _colleagues(payload)] if isinstance(payload, dict) else []
-
-
-def _with_account(payload: Any, entry: AuditEntry, actor: str) -> Any:
-    """The payload with the account that an entry is about, which its trail tells, where it is somebody else's."""
-    trail = _text(entry.plain("conversation_id"))
-    if not trail.startswith(STAFF_TRAIL) or trail == staff_trail(actor) or not isinstance(payload, dict | None):
-        return payload
-    return {"account": redact(trail.removeprefix(STAFF_TRAIL))} | (payload or {})
-
-
-def moment_of(action: Any, at: datetime | None, payload: Any) -> datetime | None:
-    """When it was: the instant of the key, or that of the payload where the key holds the beginning of its period."""
-    if at is None or not may_be_later(action, at) or not isinstance(payload, dict):
-        return at
-    stated = clock.parse_instant(payload.get("at"))
-    return stated if stated and at <= stated < at + LONGEST_PERIOD else at
-
-
-def may_be_later(action: Any, at: datetime) -> bool:
-    """Whether an entry is one made once in a period, so that its payload may tell a later time than its key."""
-    return action in _MADE_ONCE and not at.second and not at.microsecond
-
-
-def row_of_record(record: IdempotencyRecord) -> TrailRow | None:
-    """An idempotency record as a line of its own: when an event came in. None for our own: its entry tells."""
-    if record.plain("mode") == "console":
-        return None
-    key = _text(record.plain("event_id"))
-    at = clock.parse_instant(record.plain("received_at")) or clock.parse_instant(record.plain("created_at"))
-    status = _text(record.plain("status")) or "unknown"
-    facts = {
-        name: record.plain(name)
-        for name in (
-            "status",
-            "mode",
-            "intent",
-            "safe_mode",
-            "automation_enabled",
-            "source_message_id",
-            "payload_bytes",
-        )
-        if record.plain(name) is not None
-    }
-    facts |= record.unknown()
-    decoded = decode(key, _text(record.plain("conversation_id")))
-    drift = [f"{name}: {what}" for name, what in sorted(record.drift.items())]
-    return TrailRow(
-        at=at,
-        sentence=decoded.meaning,
-        who=NO_ACTOR,
-        role="",
-        action="idempotency record",
-        outcome=status if status in ("pending", "processed") else outcome(status),
-        tone="pending" if status == "pending" else "",
-        note=decoded.between,
-        key=decoded.shown,
-        payload=tree_of(redact_value(well_formed(facts))),
-        drift=tuple(drift),
-    )
+def text_in(entry: AuditEntry, name: str) -> str:
+    """An attribute of an entry as text, as stored; "" where it is absent, empty or no plain value."""
+    value = entry.plain(name)
+    return text_of(value) if value not in (None, "") and not isinstance(value, dict | list) else ""
 
 
 def as_payload(stored: Any) -> Any:
@@ -168,6 +75,115 @@ def as_payload(stored: Any) -> Any:
     return redact_value(well_formed(stored))
 
 
+def payload_of(entry: AuditEntry) -> dict[str, Any]:
+    """The payload of an entry, redacted; empty where it is no map."""
+    payload = as_payload(entry.plain("action_payload_redacted"))
+    return payload if isinstance(payload, dict) else {}
+
+
+def instant_of(entry: AuditEntry) -> datetime | None:
+    """When an entry was made: the timestamp that its sort key begins with, in whichever spelling."""
+    return clock.parse_instant(str(entry.plain("ts_action_id") or "").split("#", 1)[0])
+
+
+def happened_at(entry: AuditEntry) -> datetime | None:
+    """When it was, as its row shows it: the instant of its key, or a later one in that period that its payload says."""
+    at = instant_of(entry)
+    if at is None or at.second or at.microsecond or entry.plain("action_type") not in _MADE_ONCE:
+        return at
+    stated = clock.parse_instant(payload_of(entry).get("at"))
+    return stated if stated and at <= stated < at + LONGEST_PERIOD else at
+
+
+def times_of(entry: AuditEntry) -> int:
+    """How often it happened: one entry may count what was repeated within its minute."""
+    times = entry.plain("times")
+    return times if isinstance(times, int) and times > 1 else 1
+
+
+def is_live(entry: AuditEntry, now: datetime) -> bool:
+    """Whether an entry is not past its TTL."""
+    return not clock.is_expired(entry.plain("expires_at"), now)
+
+
+def key_of(entry: AuditEntry) -> str:
+    """The idempotency key that an entry names; "" where it names none that could be one."""
+    key = entry.plain("idempotency_key")
+    # Longer ones cannot be keys of the table, and one would fail the whole batch.
+    return key if isinstance(key, str) and fits(key) else ""
+
+
+def reference_of(entry: AuditEntry) -> str:
+    """The sealed reference of an entry's page."""
+    return seal("entry", _text(entry.plain("conversation_id")), _text(entry.plain("ts_action_id")))
+
+
+# --- One row ----------------------------------------------------------------------------------------------------------
+
+
+def row_of_entry(entry: AuditEntry, names: dict[str, str], record: IdempotencyRecord | None) -> TrailRow:
+    """One audit entry. `names` are display names by username; `record` is that of its key, if any."""
+    action, state = redact(_text(entry.plain("action_type"))) or "unknown", outcome_of(entry)
+    key = _text(entry.plain("idempotency_key"))
+    payload = as_payload(entry.plain("action_payload_redacted"))
+    actor = _text(entry.plain("actor"))
+    who = PLATFORM_NAMES.get(actor) or redact(names.get(actor) or actor)
+    at, times = happened_at(entry), times_of(entry)
+    drift = [f"{name}: {what}" for name, what in sorted(entry.drift.items())]
+    words = sentence(action, isolated(who), state, _with_people(payload, entry, actor, names))
+    return TrailRow(
+        at=at,
+        sentence=words + (f", {times:,} times" if times > 1 else ""),
+        who=who or NO_ACTOR,
+        role=redact(_text(entry.plain("actor_role"))),
+        action=action,
+        outcome=REFUSED if action == Action.ACCESS_DENIED else state,
+        note=reason_of(entry.plain("result"))[:300],
+        tone=tone(action, state),
+        key=shown_key(key),
+        record=_record_words(record) if key else "",
+        payload=tree_of(payload) if payload not in (None, "", {}, []) else None,
+        drift=(*drift, *(("its time cannot be read",) if at is None else ())),
+        reference=reference_of(entry),
+    )
+
+
+def row_of_record(record: IdempotencyRecord) -> TrailRow | None:
+    """An idempotency record as a line of its own: when an event came in. None for our own: its entry tells."""
+    if record.plain("mode") == "console":
+        return None
+    status = _text(record.plain("status")) or "unknown"
+    facts = {name: record.plain(name) for name in _RECORD_FACTS if record.plain(name) is not None}
+    decoded = decode(_text(record.plain("event_id")), _text(record.plain("conversation_id")))
+    return TrailRow(
+        at=clock.parse_instant(record.plain("received_at")) or clock.parse_instant(record.plain("created_at")),
+        sentence=decoded.meaning,
+        who=NO_ACTOR,
+        role="",
+        action="idempotency record",
+        outcome=status if status in ("pending", "processed") else outcome(status),
+        tone="pending" if status == "pending" else "",
+        note=decoded.between,
+        key=decoded.shown,
+        payload=tree_of(redact_value(well_formed(facts | record.unknown()))),
+        drift=tuple(f"{name}: {what}" for name, what in sorted(record.drift.items())),
+    )
+
+
+def _with_people(payload: Any, entry: AuditEntry, actor: str, names: dict[str, str]) -> Any:
+    """The payload with the account that the entry is about, or the name of the colleague whose username it holds."""
+    if entry.plain("action_type") == Action.HAND_OFF_TAKE_FROM_COLLEAGUE and isinstance(payload, dict):
+        return payload | {field: redact(names[who]) for field, who in _colleagues(payload) if who in names}
+    trail = _text(entry.plain("conversation_id"))
+    if not trail.startswith(STAFF_TRAIL) or trail == staff_trail(actor) or not isinstance(payload, dict | None):
+        return payload
+    return {"account": redact(trail.removeprefix(STAFF_TRAIL))} | (payload or {})
+
+
+def _colleagues(payload: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(field, who) for field in COLLEAGUES if isinstance(who := payload.get(field), str) and who]
+
+
 def _record_words(record: IdempotencyRecord | None) -> str:
     if record is None:
         return "no idempotency record, or it has expired"
@@ -175,15 +191,69 @@ def _record_words(record: IdempotencyRecord | None) -> str:
     return redact(f"{status}, {mode}" if mode else status)[:120]
 
 
-def text_in(entry: AuditEntry, name: str) -> str:
-    """An attribute of an entry as text, as it is stored; "" where it is absent, empty or no plain value."""
-    value = entry.plain(name)
-    return text_of(value) if value not in (None, "") and not isinstance(value, dict | list) else ""
-
-
 def _text(value: Any) -> str:
-    return (
-        ""
-        if value is None
-        else text_of(value if not isinstance(value, dict | list) else json.dumps(value, default=str))
-    )
+    if value is None:
+        return ""
+    return text_of(json.dumps(value, default=str) if isinstance(value, dict | list) else value)
+
+
+# --- Several rows -----------------------------------------------------------------------------------------------------
+
+
+def rows_and_records(entries: Sequence[AuditEntry]) -> tuple[list[TrailRow], Iterable[IdempotencyRecord], str]:
+    """A row of each entry, in their order; the records that they name; and a line on why those could not be read.
+
+    Two BatchGetItems in parallel for up to 100 entries: the records, and the names of staff.
+    """
+    found: list[Any] = parallel(partial(_records_by_key, entries), partial(display_names, entries))
+    (records, missing), names = found
+    rows = [row_of_entry(entry, names, records.get(key_of(entry))) for entry in entries]
+    if missing:
+        # What could not be read is not said to be absent.
+        rows = [replace(row, record="") for row in rows]
+    return rows, records.values(), missing
+
+
+def records_named_by(entries: Iterable[AuditEntry]) -> list[IdempotencyRecord]:
+    """The idempotency records of the keys in these entries: a BatchGetItem. Raises the store's errors."""
+    keys = dict.fromkeys(key for entry in entries if (key := key_of(entry)))
+    return [
+        IdempotencyRecord.from_raw_data(raw) for raw in batch_get("IDEMPOTENCY", [{"event_id": key} for key in keys])
+    ]
+
+
+def _records_by_key(entries: Sequence[AuditEntry]) -> tuple[dict[str, IdempotencyRecord], str]:
+    try:
+        found = records_named_by(entries)
+    except TableMissing:
+        return {}, "This environment has no idempotency table, so the trail is shown without records."
+    except ConsoleError:
+        return {}, "The idempotency records could not be read. Try again in a moment."
+    now = clock.now()
+    kept = (each for each in found if not clock.is_expired(each.plain("expires_at"), now))
+    return {str(each.plain("event_id")): each for each in kept}, ""
+
+
+def display_names(entries: Iterable[AuditEntry]) -> dict[str, str]:
+    """Names of the staff in these entries by username; a trail reads without them too."""
+    wanted: set[str] = set()
+    for entry in entries:
+        if entry.plain("actor_role") in STAFF_ROLES:
+            wanted.add(clean(str(entry.plain("actor"))))
+            if entry.plain("action_type") == Action.HAND_OFF_TAKE_FROM_COLLEAGUE:
+                wanted.update(who for _, who in _colleagues(payload_of(entry)))
+    keys = [{"username": name} for name in sorted(wanted) if fits(name)]
+    try:
+        accounts = map(StaffAccount.from_raw_data, batch_get("STAFF", keys, ("username", "display_name")))
+    except ConsoleError:
+        return {}
+    return {account.username: account.display_name for account in accounts if account.display_name}
+
+
+def without_names_in(rows: Iterable[Row], names: tuple[str, ...]) -> tuple[Row, ...]:
+    """Rows of one conversation's trail with its recipient's names masked in what somebody wrote: `sentence`, `note` and
+    `payload`."""
+    if not names:
+        return tuple(rows)
+    fields = ("sentence", "note", "payload")
+    return tuple(replace(row, **{name: without_names(getattr(row, name), names) for name in fields}) for row in rows)

@@ -1,54 +1,93 @@
-"""Whose trail it is, and who may read it.
+"""Whose trail it is, who may read it, and what it is called.
 
-The base knows nothing of conversations: the app that does registers a resolver, which says to which company a
-conversation belongs when the trail's own entries do not, and who its recipient is, whom the trail never names.
+The base knows nothing of conversations: the app that does registers where to ask about them (`ConversationSource`).
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from django.urls import reverse
 
 from console.errors import NotFound
 from console.permissions import Permission, Staff
+from console.redaction import redact
+from console.refs import seal
 from console.trail.actions import CHAT_TRAIL, STAFF_TRAIL, SYSTEM_TRAIL, TENANT_TRAIL, THREAD_TRAIL, staff_trail
 
-# From a conversation's id to the companies that have one of that id (most often one; none if unknown).
-Resolver = Callable[[str], frozenset[str]]
-# From a conversation's id to the first and last name of its recipient, as far as they are known.
-NamesOf = Callable[[str], tuple[str, ...]]
-
-_resolvers: list[Resolver] = []
-_names_of: list[NamesOf] = []
 # ci-aaa-001#pi-aaa-001#req123#447123456789 (schema of the platform's conversations)
 _ID_OF_PLATFORM = re.compile(r"(ci-[0-9A-Za-z\-]{1,64})#pi-")
+_NAMES = {STAFF_TRAIL: "Staff account", TENANT_TRAIL: "Tenant", THREAD_TRAIL: "Thread", CHAT_TRAIL: "Chat"}
 
 
-def register(resolver: Resolver) -> None:
-    """Called once at start-up by an app that knows conversations."""
-    if resolver not in _resolvers:
-        _resolvers.append(resolver)
+@dataclass(frozen=True, slots=True)
+class KnownConversation:
+    """What is known of an id: the companies that have a conversation of it (usually one), and its recipient's names."""
+
+    companies: frozenset[str] = frozenset()
+    names: tuple[str, ...] = field(default=(), repr=False)
 
 
-def register_names(names: NamesOf) -> None:
-    """Called once at start-up by an app that knows conversations."""
-    if names not in _names_of:
-        _names_of.append(names)
+@dataclass(frozen=True, slots=True)
+class ConversationSource:
+    """What the app that knows conversations can answer, in bounded reads. All but `url` raise the store's errors.
+
+    `known` tells of one conversation's id; `url` is the address that leads to it, with nothing of the id in it.
+    `project_names` names projects by company and project id. `of_recipient` gives id and company of each conversation
+    of a typed number or address in the reader's scope, and whether there are more.
+    """
+
+    known: Callable[[str], KnownConversation]
+    url: Callable[[str], str]
+    project_names: Callable[[Collection[tuple[str, str]]], Mapping[tuple[str, str], str]]
+    of_recipient: Callable[[str, Staff], tuple[tuple[tuple[str, str], ...], bool]]
+
+
+_source: ConversationSource | None = None
+
+
+def register(source: ConversationSource) -> None:
+    """Called once at start-up by the app that knows conversations."""
+    global _source
+    _source = source
+
+
+def conversation_source() -> ConversationSource | None:
+    """What to ask about conversations; None in a build without them."""
+    return _source
+
+
+def known_conversation(trail: str) -> KnownConversation:
+    """What is known of a trail's conversation; nothing for other trails. One Query; raises the store's errors."""
+    return _source.known(trail) if _source and is_conversation_trail(trail) else KnownConversation()
+
+
+def companies_of(trail: str) -> frozenset[str]:
+    """The companies of a conversation, as `known_conversation`."""
+    return known_conversation(trail).companies
 
 
 def recipient_names(trail: str) -> tuple[str, ...]:
-    """The names of a conversation's recipient, which nobody reads in its trail; () for other trails, and where none is
-    known. Raises the store's errors.
-    """
-    return tuple(name for names in _names_of for name in names(trail)) if is_conversation_trail(trail) else ()
-
-
-def companies_of(conversation_id: str) -> frozenset[str]:
-    """The companies of a conversation; empty where nobody knows it. Raises the store's errors."""
-    return frozenset(company for resolver in _resolvers for company in resolver(conversation_id))
+    """The names of a conversation's recipient, to be masked in its trail, as `known_conversation`."""
+    return known_conversation(trail).names
 
 
 def is_conversation_trail(trail: str) -> bool:
     """Whether a partition is of the platform's conversation, not of a tenant, a member of staff or another store."""
-    return trail != SYSTEM_TRAIL and not trail.startswith((STAFF_TRAIL, TENANT_TRAIL, THREAD_TRAIL, CHAT_TRAIL))
+    return trail != SYSTEM_TRAIL and not trail.startswith(tuple(_NAMES))
+
+
+def name_of(trail: str) -> str:
+    """A trail's name without personal data: conversations by their redacted id, the others by what they are of."""
+    if trail == SYSTEM_TRAIL:
+        return "System"
+    for prefix, words in _NAMES.items():
+        if trail.startswith(prefix):
+            return f"{words} {redact(trail.removeprefix(prefix))}"
+    return f"Conversation {redact(trail)}"
+
+
+# --- Who may read it --------------------------------------------------------------------------------------------------
 
 
 def check_role(trail: str, staff: Staff) -> None:
@@ -64,40 +103,42 @@ def check_role(trail: str, staff: Staff) -> None:
         staff.require(Permission.CONVERSATION_READ)
 
 
-def check_scope(trail: str, staff: Staff, named_by_entries: Iterable[str]) -> frozenset[str]:
-    """Raise `NotFound` unless the trail lies in the person's scope; the role was checked before.
+def check_scope(
+    trail: str, staff: Staff, named_by_entries: Iterable[str], known: KnownConversation | None = None
+) -> frozenset[str]:
+    """Raise `NotFound` unless the trail is in the person's scope, and return its owners as far as they were needed.
 
-    `named_by_entries` are the company ids in the entries read. Trails of unknown owners, of staff and of the system
-    are for scope "all" only; one's own trail is for oneself. Gives the owners as far as they had to be known.
+    `named_by_entries` are the company ids in the entries read; `known` is `known_conversation`, if it was read already.
+    Trails of unknown owners, of staff and of the system are for scope "all" only; your own trail is for you alone.
+    The role was checked before.
     """
     owners = owners_of_trail(trail, named_by_entries)
     if staff.scope.everything or trail == staff_trail(staff.username):
         return owners
     if is_conversation_trail(trail) and not covers_all(trail, owners, staff):
-        # Asked where the entries have answered too: a trail out of scope costs what one that is not there costs.
-        known = companies_of(trail)
-        owners = owners or known
+        # Asked even if the entries have answered: a trail out of scope must cost what an absent one costs.
+        companies = known.companies if known else companies_of(trail)
+        owners = owners or companies
     if not covers_all(trail, owners, staff):
         raise NotFound
     return owners
 
 
 def companies_in(conversation_id: str) -> frozenset[str]:
-    """The company that a conversation's id begins with, as the platform makes ids; none of another form."""
+    """The company that an id begins with, as the platform makes ids; none for ids of another form."""
     found = _ID_OF_PLATFORM.match(conversation_id)
     return frozenset(found.groups()) if found else frozenset()
 
 
 def describe_owners(owners: Iterable[str]) -> str:
-    """Owners as a company is shown: most often one."""
+    """Owners as a company is shown: usually one."""
     return ", ".join(sorted(owners))
 
 
 def owners_of_trail(trail: str, named: Iterable[str] = ()) -> frozenset[str]:
-    """Whose a trail is: the tenant's or organisation's in its key, a conversation's companies as its entries name them.
+    """Whose a trail is: the tenant or organisation in its key, or the companies that a conversation's entries name.
 
-    None for trails of staff, the system and chats, whoever their entries name. A conversation whose entries name nobody
-    may still be known to `companies_of`.
+    Trails of staff, the system and chats have no owner, whoever their entries name.
     """
     if trail.startswith(TENANT_TRAIL):
         return frozenset(filter(None, (trail.removeprefix(TENANT_TRAIL),)))
@@ -108,9 +149,26 @@ def owners_of_trail(trail: str, named: Iterable[str] = ()) -> frozenset[str]:
 
 
 def covers_all(trail: str, owners: frozenset[str], staff: Staff) -> bool:
-    """Whether a person may see a trail that belongs to these; what belongs to nobody is out of scope.
+    """Whether a person's scope covers every owner of a trail; False for a trail without one.
 
-    The owner of a tenant's trail is a tenant, of every other one a company: an id tells nothing of that.
+    A tenant's trail is owned by a tenant, every other one by companies: the id alone does not tell.
     """
     covers = staff.scope.covers_tenant if trail.startswith(TENANT_TRAIL) else staff.scope.covers_company
     return bool(owners) and all(map(covers, owners))
+
+
+# --- Where a trail leads ----------------------------------------------------------------------------------------------
+
+
+def conversation_url(trail: str, staff: Staff) -> str:
+    """The address of a trail's conversation; "" for other trails and for people who may not read conversations."""
+    if not (_source and trail and is_conversation_trail(trail) and staff.can(Permission.CONVERSATION_READ)):
+        return ""
+    return _source.url(trail)
+
+
+def review_url(route: str, trail: str, staff: Staff) -> str:
+    """The address of a reviewer's page about a trail's conversation; "" for other trails and other people."""
+    if not (trail and is_conversation_trail(trail) and staff.can(Permission.AUDIT_REVIEW)):
+        return ""
+    return reverse(route, args=[seal("trail", trail)])

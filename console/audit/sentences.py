@@ -1,12 +1,18 @@
-"""The trail in words: one sentence for each entry, in the tense that its outcome allows."""
+"""The trail in words: one sentence for each entry, in the tense that its outcome allows, with why it was done.
 
+The schema leaves a payload's names to its writers: a cause that is missing or of another type is left out.
+"""
+
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from console.audit.causes import MAX_WORDS, causes_of
 from console.bidi import isolated
+from console.redaction import redact
 from console.trail.actions import HAND_OFF_PREFIX, Action, Result
 from console.trees import text_of
 
+MAX_WORDS = 80
+MAX_FLAGS = 5
 # What was done, what was tried. {…} is filled from the payload; a part in [] falls away when its value is missing.
 _PHRASES: dict[str, tuple[str, str]] = {
     Action.ROUTE: ("routed[ to {team}]", "route[ to {team}]"),
@@ -28,10 +34,7 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.HAND_OFF_REASSERT: ("restored what a person had decided", "restore what a person had decided"),
     Action.TRANSCRIPT_OPENED: ("opened the transcript[ of {conversation}]", "open the transcript[ of {conversation}]"),
     Action.RECIPIENT_REVEALED: ("looked at the recipient in full", "look at the recipient in full"),
-    Action.PERSON_LOOKED_UP: (
-        "looked up one person[ in {stores}]",
-        "look up one person[ in {stores}]",
-    ),
+    Action.PERSON_LOOKED_UP: ("looked up one person[ in {stores}]", "look up one person[ in {stores}]"),
     Action.PERSON_SEARCHED: ("searched for personal data[: {why}]", "search for personal data"),
     Action.AUDIT_EXPORTED: ("exported the trail", "export the trail"),
     Action.AUDIT_ARCHIVED: ("archived the trail", "archive the trail"),
@@ -106,6 +109,31 @@ _TONES = {
     Action.ACCESS_DENIED: "bad",
     Action.TENANT_SUSPENDED: "bad",
 }
+_ROUTING = ("reason", "intent", "confidence", "priority", "flags")
+_REPLY = ("type", "reason", "intent", "confidence")
+_TAGGING = ("reason", "intent", "confidence")
+# The causes that are told of an action, in that order.
+_CAUSES_OF: dict[str, tuple[str, ...]] = {
+    Action.ROUTE: _ROUTING,
+    Action.ESCALATE: _ROUTING,
+    Action.RP_ASSIGN: _ROUTING,
+    Action.AUTO_REPLY: _REPLY,
+    Action.RP_REPLY: _REPLY,
+    Action.TAG: _TAGGING,
+    Action.RP_TAG: _TAGGING,
+    Action.SHOPIFY_LOOKUP: ("order", "found", "reason"),
+}
+# The payload's names for each cause.
+_CAUSES = {
+    "reason": ("reason", "escalation_reason", "routing_reason", "cause"),
+    "intent": ("intent", "primary_intent", "detected_intent"),
+    "confidence": ("confidence", "routing_confidence"),
+    "priority": ("priority",),
+    "flags": ("flags", "risk_flags", "risks"),
+    "type": ("type", "reply_type", "template", "template_id"),
+    "order": ("order", "order_id", "order_number"),
+    "found": ("found",),
+}
 
 
 def sentence(action: str, who: str, outcome: str, payload: Any) -> str:
@@ -124,8 +152,8 @@ def sentence(action: str, who: str, outcome: str, payload: Any) -> str:
         words = f"is about to {_fill(attempted, fields)}" if who else f"about to {_fill(attempted, fields)}"
     else:
         words = _fill(done, fields)
-    if causes := causes_of(action, fields):
-        words += f"{', ' if ': ' in words else ': '}{causes}"
+    if causes := dict.fromkeys(cause for kind in _CAUSES_OF.get(action, ()) for cause in _causes(kind, fields)):
+        words += f"{', ' if ': ' in words else ': '}{', '.join(causes)}"
     return f"{who} {words}" if who else _capital(words)
 
 
@@ -170,3 +198,57 @@ def _words(value: Any) -> str:
     if value is None or isinstance(value, bool | dict):
         return ""
     return isolated(text_of(value)[:MAX_WORDS])
+
+
+def _causes(kind: str, payload: dict[str, Any]) -> list[str]:
+    value = next((payload[name] for name in _CAUSES[kind] if payload.get(name) not in (None, "", [])), None)
+    match kind:
+        case "confidence":
+            share = share_of(value)
+            words = [per_cent(share)] if share is not None else []
+        case "priority":
+            text = _plain_words(value)
+            words = [text if not text or "priority" in text.lower() else f"{text} priority"]
+        case "flags":
+            words = [_plain_words(each) for each in (value if isinstance(value, list) else [value])[:MAX_FLAGS]]
+        case "found":
+            words = [{True: "found", False: "not found"}[value]] if isinstance(value, bool) else []
+        case "order" | "type" if isinstance(value, int) and not isinstance(value, bool):
+            words = [redact(text_of(value))]
+        case _:
+            words = [_plain_words(value)]
+    return [each for each in words if each]
+
+
+def _plain_words(value: Any) -> str:
+    return isolated(format_code_name(text_of(value).strip())[:MAX_WORDS]) if isinstance(value, str) else ""
+
+
+# --- Values as services write them ------------------------------------------------------------------------------------
+
+
+def is_code_name(text: str) -> bool:
+    """Whether text is one word of letters, digits, dashes and underscores: `need_order_number`."""
+    return text.replace("_", "").replace("-", "").isalnum()
+
+
+def format_code_name(text: str) -> str:
+    """A name in code without its underscores, and other text as it is, redacted.
+
+    Redacted even if it was before: with blanks, what was a name in code may be a number.
+    """
+    return redact(text.replace("_", " ").strip() if is_code_name(text) else text)
+
+
+def share_of(value: Any) -> Decimal | None:
+    """A confidence between 0 and 1; None for anything else."""
+    try:
+        share = Decimal(str(value)) if not isinstance(value, bool | dict | list) else None
+    except (InvalidOperation, ValueError):
+        return None
+    return share if share is not None and share.is_finite() and 0 <= share <= 1 else None
+
+
+def per_cent(share: Decimal) -> str:
+    """A share of one in per cent, with at most one decimal: `87 %`, `99.5 %`."""
+    return f"{round(float(share) * 100, 1):g} %"

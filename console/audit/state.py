@@ -1,4 +1,4 @@
-"""What the middleware keeps about a conversation (schema middleware, table B), as a panel of words."""
+"""What the middleware keeps about a conversation (schema middleware, table B), as a panel in words."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -8,9 +8,8 @@ from typing import Any
 
 from console import clock
 from console.audit import scoping
-from console.audit.code_names import format_code_name, is_code_name
 from console.audit.events.keys import shown_message
-from console.audit.shares import per_cent, share_of
+from console.audit.sentences import format_code_name, is_code_name, per_cent, share_of
 from console.audit.switches import Switches, read_switches
 from console.bidi import isolated
 from console.errors import ConsoleError, NotFound, TableMissing
@@ -28,10 +27,9 @@ _REQUIRED = ("updated_at", "expires_at")
 
 @dataclass(frozen=True, slots=True)
 class StatePanel:
-    """The panel. `notice` is one line where there is nothing to show, or it could not be read; `flags` are risks.
+    """The panel; `notice` is one line where there is nothing to show. `flags` are risks, `drift` breaks the schema.
 
-    `facts` say what the customer wants and who is to see to it, `technical` how that came to be. `drift` says what is
-    not as the schema says. `moments` are what it dates.
+    `facts` say what the customer wants and who takes care of it, `technical` how that was decided.
     """
 
     facts: tuple[Fact, ...] = ()
@@ -45,7 +43,7 @@ class StatePanel:
 
 @dataclass(frozen=True, slots=True)
 class StateMoment:
-    """Something that the state dates, in words. `at` is None where its time cannot be read; `name` tells it apart."""
+    """Something that the state dates. `at` is None where its time cannot be read."""
 
     name: str
     at: datetime | None
@@ -54,9 +52,7 @@ class StateMoment:
 
 
 def panel_beside(trail: str, now: datetime, recipient: tuple[str, ...]) -> StatePanel | None:
-    """The panel with the kill switches, for the trail of a conversation; None for other trails.
-
-    `recipient`: the names of its recipient, which are masked.
+    """The panel with the kill switches for a conversation's trail, with `recipient`'s names masked; else None.
 
     The caller has checked role and scope. A GetItem and a Query in parallel; never raises the store's errors.
     """
@@ -67,12 +63,12 @@ def panel_beside(trail: str, now: datetime, recipient: tuple[str, ...]) -> State
 
 
 def with_switches(panel: StatePanel, switches: Switches) -> StatePanel:
-    """The panel and the kill switches seen for the conversation, which are read apart."""
+    """The panel with the kill switches, which are read separately."""
     return replace(panel, switches=switches)
 
 
 def read_state(conversation_id: str, now: datetime) -> StatePanel:
-    """One GetItem. Never raises the store's errors: a panel that cannot be read says so, the page goes on."""
+    """One GetItem. Never raises the store's errors: a panel that cannot be read says so."""
     try:
         item = ConversationState.get(conversation_id)
     except NotFound:
@@ -87,7 +83,7 @@ def read_state(conversation_id: str, now: datetime) -> StatePanel:
 
 
 def panel_of(item: ConversationState, now: datetime) -> StatePanel:
-    """The panel of a state item; whatever drifted is shown as it is, and flagged."""
+    """The panel of a state item; what drifted is shown as it is and flagged."""
     flags = _flags(item.plain("risk_flags"))
     facts = (
         Fact("Intent", words_of(item.plain("last_intent"))),
@@ -130,14 +126,14 @@ def _type(value: dict[str, Any]) -> str:
 
 
 def words_of(value: Any) -> str:
-    """A name in code as words, redacted: `need_order_number` is "Need order number"."""
+    """A code name in words, redacted: `need_order_number` is "Need order number"."""
     text = _line(value)
     words = format_code_name(text)
     return words[:1].upper() + words[1:] if is_code_name(text) else words
 
 
 def _confidence(value: Any) -> tuple[Fact, ...]:
-    """In per cent, and as stored; only as stored where it is no share of one."""
+    """In per cent and as stored, or only as stored if it is not between 0 and 1."""
     if value is None:
         return ()
     share = share_of(value)
@@ -147,7 +143,6 @@ def _confidence(value: Any) -> tuple[Fact, ...]:
 
 
 def _pending(value: Any, now: datetime) -> tuple[Fact, ...]:
-    """A flow that waits for the customer's answer: what for, since when, how often it was asked, and what else."""
     if not isinstance(value, dict) or not value:
         return (Fact("Pending flow", _line(value)),)
     return (
@@ -170,7 +165,7 @@ def _auto_reply(value: Any, now: datetime) -> tuple[Fact, ...]:
 
 
 def _others(of: str, value: dict[str, Any], *known: str) -> list[Fact]:
-    """What else an object holds: its names decide what is masked, such as an order number."""
+    """Everything else in an object: names decide what is masked, such as an order number."""
     return [
         replace(fact, label=f"{of}: {fact.label}")
         for name, each in value.items()
@@ -179,7 +174,7 @@ def _others(of: str, value: dict[str, Any], *known: str) -> list[Fact]:
 
 
 def _unknown(name: str, value: Any) -> Fact:
-    """An attribute that no schema knows: its name decides what of its value is masked."""
+    """An attribute outside the schema: its name decides what of its value is masked."""
     shown: Any = redact_value({name: well_formed(value)})
     return Fact(redact(text_of(name))[:80].replace("_", " "), _line(next(iter(shown.values()), "")))
 
@@ -189,7 +184,7 @@ def _if_set(fact: Fact) -> tuple[Fact, ...]:
 
 
 def _flags(value: Any) -> tuple[str, ...]:
-    """A set of texts as the schema says; a list, a single text or text with commas from writers that drift."""
+    """A set of texts as the schema says, or what drifting writers store: a list, one text, or text with commas."""
     if value is None or value == "":
         return ()
     if isinstance(value, str):
@@ -201,7 +196,7 @@ def _flags(value: Any) -> tuple[str, ...]:
 
 
 def _drift(item: ConversationState) -> tuple[str, ...]:
-    """What is not as the schema says, attribute by attribute."""
+    """What breaks the schema, attribute by attribute."""
     found = dict(item.drift)
     found |= {name: "missing" for name in _REQUIRED if item.plain(name) is None}
     confidence = item.plain("last_routing_confidence")
@@ -224,7 +219,7 @@ def _check_instant(found: dict[str, str], name: str, value: Any) -> None:
 
 
 def _message(value: Any) -> str:
-    """A message's id as idempotency keys show it, so that the two can be compared."""
+    """A message's id as idempotency keys show it, so that people can compare the two."""
     return shown_message(value)[:300] if isinstance(value, str) else _line(value)
 
 

@@ -1,25 +1,22 @@
 """The kill switches as the middleware last saw them for a conversation (schema middleware, table A).
 
-The middleware loads `safe_mode` and `automation_enabled` with each event and writes them into its record. The newest
-record that is the middleware's own tells; nothing is inferred from older ones.
+The middleware loads `safe_mode` and `automation_enabled` with each event and writes them into its record. Only its
+newest record counts.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from console import clock
 from console.audit.history import has_record_index, read_records
-from console.audit.queries import key_of
+from console.audit.rows import records_named_by
 from console.errors import ConsoleError, TableMissing
 from console.facts import distance
-from console.schema.tables import table_name
-from console.store.batches import batch_get
-from console.store.connection import call
+from console.store.streams import query
 from console.trail.models import AuditEntry, IdempotencyRecord
 
-# The console's own records hold the attributes because the schema requires them: no switch was looked at.
+# The console's own records have the attributes only because the schema requires them.
 CONSOLE_MODE = "console"
 LOOKED_AT = 20
 # Without the index: entries whose records are looked up.
@@ -37,7 +34,7 @@ _NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """One switch in words. `tone` is "human" where it holds automation back, "bad" where it cannot be read."""
+    """One switch in words. `tone` is "human" if it holds automation back, "bad" if it cannot be read."""
 
     words: str
     tone: str = ""
@@ -45,7 +42,7 @@ class Switch:
 
 @dataclass(frozen=True, slots=True)
 class Switches:
-    """Both switches as of one record, seen at `seen` (None: unreadable; `ago`: in words); or a line on why not."""
+    """Both switches as of one record, seen at `seen` (None: unreadable; `ago`: in words); or a notice why not."""
 
     switches: tuple[Switch, ...] = ()
     seen: datetime | None = None
@@ -56,11 +53,14 @@ class Switches:
 def read_switches(conversation_id: str, now: datetime) -> Switches:
     """One Query of the index by conversation; without it, a Query of the trail and a BatchGetItem of what it names.
 
-    Never raises the store's errors: what cannot be told is said in a line.
+    Never raises the store's errors: a notice says what is unknown.
     """
     try:
-        by_index = has_record_index()
-        records = _latest(conversation_id) if by_index else _named_by_trail(conversation_id)
+        if by_index := has_record_index():
+            # Those of writers that date them by epochs come only where there are no others.
+            records, _ = read_records(conversation_id, limit=LOOKED_AT)
+        else:
+            records = _named_by_trail(conversation_id)
     except TableMissing as missing:
         if missing.table_key == "AUDIT":
             return Switches(notice=NOT_TOLD)
@@ -74,15 +74,15 @@ def read_switches(conversation_id: str, now: datetime) -> Switches:
 
 
 def switches_of(records: Iterable[IdempotencyRecord], now: datetime) -> Switches:
-    """The switches of the newest of these records that is the middleware's; nothing where there is none."""
-    ours = [
+    """The switches of the newest of these records that the middleware wrote; empty without one."""
+    theirs = [
         record
         for record in records
         if record.plain("mode") != CONSOLE_MODE
         and not clock.is_expired(record.plain("expires_at"), now)
         and any(record.plain(name) is not None for name in _NAMES)
     ]
-    newest = max(ours, key=lambda record: seen_at(record) or datetime.min.replace(tzinfo=now.tzinfo), default=None)
+    newest = max(theirs, key=lambda record: seen_at(record) or datetime.min.replace(tzinfo=now.tzinfo), default=None)
     if newest is None:
         return Switches()
     at = seen_at(newest)
@@ -91,7 +91,7 @@ def switches_of(records: Iterable[IdempotencyRecord], now: datetime) -> Switches
 
 
 def seen_at(record: IdempotencyRecord) -> datetime | None:
-    """When an event was processed first: its record was written then."""
+    """When an event was first processed: its record was written then."""
     return clock.parse_instant(record.plain("created_at")) or clock.parse_instant(record.plain("received_at"))
 
 
@@ -104,24 +104,7 @@ def _switch(name: str, record: IdempotencyRecord) -> Switch:
     return Switch(f"{label} unknown: {found}", "bad")
 
 
-def _latest(conversation_id: str) -> list[IdempotencyRecord]:
-    """The newest of the index; of those of writers that date them by epochs only where there are no others."""
-    return read_records(conversation_id, limit=LOOKED_AT)[0]
-
-
 def _named_by_trail(conversation_id: str) -> list[IdempotencyRecord]:
-    """The records that the latest entries name. Raises the store's errors."""
-    answer = call(
-        "Query",
-        TableName=table_name("AUDIT"),
-        KeyConditionExpression="conversation_id = :id",
-        ExpressionAttributeValues={":id": {"S": conversation_id}},
-        ScanIndexForward=False,
-        Limit=ENTRIES_LOOKED_AT,
-        ReturnConsumedCapacity="TOTAL",
-    )
-    entries = [AuditEntry.from_raw_data(raw) for raw in answer.get("Items", [])]
-    keys = list(dict.fromkeys(key for entry in entries if (key := key_of(entry))))
-    found: list[dict[str, Any]] = batch_get("IDEMPOTENCY", [{"event_id": key} for key in keys])
-    records = [IdempotencyRecord.from_raw_data(raw) for raw in found]
+    items, _ = query(AuditEntry, conversation_id, limit=ENTRIES_LOOKED_AT, forward=False)
+    records = records_named_by(map(AuditEntry.from_raw_data, items))
     return [record for record in records if record.plain("conversation_id") in (None, "", conversation_id)]

@@ -2,20 +2,20 @@
 
 from django.urls import path
 
-from console.audit.views import access_log, chart, entry, events, export, review, trails
+from console.audit.views import access_log, events, reports, review, trails
 
 urlpatterns = [
     path("", review.index, name="audit"),
     path("find/", review.find, name="audit-find"),
-    path("entries/<str:ref>/", entry.entry, name="audit-entry"),
+    path("entries/<str:ref>/", trails.entry, name="audit-entry"),
     path("events/", events.events, name="events"),
     path("events/conversations/<str:ref>/", events.events_of_conversation, name="events-of-conversation"),
     path("events/<str:ref>/", events.event, name="event"),
-    path("export/", export.export, name="audit-export"),
+    path("export/", reports.export, name="audit-export"),
     path("looks/", access_log.access_log, name="audit-looks"),
     path("looks/people/<str:username>/", access_log.person, name="audit-looks-person"),
     path("looks/recipients/<str:ref>/", access_log.recipient, name="audit-looks-recipient"),
     path("looks/conversations/<str:ref>/", access_log.conversation, name="audit-looks-conversation"),
-    path("picture/", chart.chart, name="audit-picture"),
+    path("picture/", reports.chart, name="audit-picture"),
     path("trails/<str:ref>/", trails.trail, name="trail"),
 ]

@@ -1,7 +1,7 @@
-"""Who is asked for what: each app registers its finders at start-up, as the base knows none of the stores."""
+"""Finders: what the search box asks. Each app registers its own at start-up, because the base knows no stores."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from console.permissions import Permission, Staff
 from console.search.meanings import MeaningKind
@@ -12,7 +12,7 @@ HITS = 20
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """Something found: what it is called, without personal data, and its page. `note` are muted words after it."""
+    """Something found: its label without personal data, its page, and a muted `note` after it."""
 
     label: str
     url: str
@@ -21,44 +21,41 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class SearchFound:
-    """What one store has of it within the person's scope. `notices` say how far it looked, where not to the end."""
+    """What one store has within the person's scope. `notices` say where it did not look to the end."""
 
     hits: tuple[SearchHit, ...] = ()
     notices: tuple[str, ...] = ()
 
 
-# From the value as it was recognised and who asks: bounded reads within the person's scope. Raises the store's errors.
+# Looks for a recognised value in bounded reads within the person's scope. Raises the store's errors.
 Find = Callable[[str, Staff], SearchFound]
 
 
 @dataclass(frozen=True, slots=True)
 class Finder:
-    """A store, or a part of one. `title` heads what it finds; `find` says of each kind how it is looked for.
+    """A store, or a part of one. `title` heads its hits; `find` says how to look for each kind.
 
-    Only people with the permission are shown anything of it.
+    Only people with `permission` see its hits.
     """
 
     title: str
     permission: Permission
-    find: Mapping[MeaningKind, Find] = field(default_factory=dict)
+    find: Mapping[MeaningKind, Find]
 
-
-# From who asks to the country codes with which a national number may be meant, such as "+44": likeliest first.
-Codes = Callable[[Staff], tuple[str, ...]]
 
 _finders: dict[str, Finder] = {}
-_codes: list[Codes] = []
+_codes: Callable[[Staff], tuple[str, ...]] | None = None
 
 
-def register_codes(codes: Codes) -> None:
-    """Called once at start-up by an app that knows where people's numbers are."""
-    if codes not in _codes:
-        _codes.append(codes)
+def register_codes(codes: Callable[[Staff], tuple[str, ...]]) -> None:
+    """Called once at start-up by the app that knows people's numbers: which country codes a reader's numbers have."""
+    global _codes
+    _codes = codes
 
 
 def country_codes(staff: Staff) -> tuple[str, ...]:
-    """The country codes to try. Raises the store's errors."""
-    return tuple(dict.fromkeys(code for codes in _codes for code in codes(staff)))
+    """The country codes to try a national number with, such as "+44", likeliest first. Raises the store's errors."""
+    return _codes(staff) if _codes else ()
 
 
 def register(finder: Finder) -> None:

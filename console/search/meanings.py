@@ -1,6 +1,6 @@
-"""What a typed text can be: recognised by its form alone, without a read.
+"""What a typed text can be, recognised by its form alone, without a read.
 
-A text can be several things (a word is the id of a tenant, of a company, or somebody's username); each is asked for.
+A text can be several things: a word may be the id of a tenant or a company, or a username. Each is looked for.
 """
 
 import re
@@ -34,7 +34,7 @@ class MeaningKind(StrEnum):
     NAME = "the name of a company or tenant"
 
 
-# Why what was recognised is not looked for.
+# Kinds that are recognised and not looked for, and why.
 UNSEARCHED = {
     MeaningKind.MESSAGE: "You can only find a message within its thread. Open the thread, or look it up under Threads.",
     MeaningKind.THREAD_ID: (
@@ -45,7 +45,7 @@ UNSEARCHED = {
 
 @dataclass(frozen=True, slots=True)
 class Meaning:
-    """One thing that the typed text can be. `value` is it without what people type around it."""
+    """One thing that the typed text can be. `value` leaves out what people type around it."""
 
     kind: MeaningKind
     value: str
@@ -61,7 +61,7 @@ _EVENT = re.compile(r"(?:evt|act):[a-z_]+:.+", re.DOTALL)
 _MESSAGE = re.compile(r"(?:MSG|LLM)#.+|(?:msg|wamid|mid|chatcmpl|run)[_.-].+", re.DOTALL)
 _CHANNEL = re.compile(r"(?:CHANNEL#)?([a-z0-9]+(?:[_-][a-z0-9]+)*)[#:]\s*([^#\s].*)", re.DOTALL)
 _CHANNEL_TYPES = frozenset({"whatsapp", "sms", "email", "teams", "slack", "telegram", "dashboard"})
-# Of a bot's token: so the tenant platform names channels of WhatsApp and Telegram.
+# The tenant platform names WhatsApp and Telegram channels by a digest of the bot's token.
 _TOKEN_DIGEST = re.compile(r"[0-9a-f]{16}", re.ASCII)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE | re.ASCII)
 _SLACK = re.compile(r"[TCDGEAB][A-Z0-9]{6,20}", re.ASCII)
@@ -71,12 +71,12 @@ _NAME = re.compile(r"(?=.*[^\W\d_])\w[\w '’&.,()/+-]{1,79}")
 _REQUEST, _THREAD = re.compile(r"req(?:[_-].+|\d.*)", re.IGNORECASE), re.compile(r"(?:thread|thr)[_-].+", re.IGNORECASE)
 _HANDLE = re.compile(r"@[A-Za-z][A-Za-z0-9_]{3,31}", re.ASCII)
 _DIGITS = (7, 15)
-# Two ids of the platform have at least that many parts: company, project, request, and most often the recipient.
+# The platform's ids have at least this many parts: company, project, request and usually the recipient.
 _PARTS = 3
 
 
 def recognise(typed: str) -> tuple[Meaning, ...]:
-    """What a text can be, the likeliest first; nothing for what is no identifier. Never raises."""
+    """Everything that a text can be, the likeliest first; empty for what is no identifier. Never raises."""
     text = tidied(typed)
     if not text or len(text.encode("utf-8", "replace")) > MAX_LENGTH:
         return ()
@@ -90,12 +90,12 @@ def is_national(number: str) -> bool:
 
 
 def with_code(national: str, code: str) -> str:
-    """A national number with a country code, without the zero that it begins with."""
+    """A national number with a country code in place of its first zero."""
     return code + "".join(char for char in national if char.isdigit()).removeprefix("0")
 
 
 def tried_with(codes: Sequence[str]) -> str:
-    """Which country codes a national number was tried with, in words."""
+    """Say which country codes a national number was tried with."""
     if not codes:
         return NATIONAL
     several = len(codes) > 1
@@ -114,13 +114,13 @@ def named_so(name: str, typed: str) -> bool:
 
 
 def tidied(typed: str) -> str:
-    """A typed text without what cannot be seen, which comes along when it is copied from a page or a chat."""
+    """A typed text without the invisible characters that come along when it is copied from a page or a chat."""
     text = unicodedata.normalize("NFKC", typed.encode("utf-8", "replace").decode())
     return "".join(char for char in text if unicodedata.category(char) not in ("Cf", "Cc", "Co", "Cs")).strip()
 
 
 def _meanings(text: str) -> Iterator[Meaning]:
-    """The forms that are certain come first, and leave nothing to ask of what they cannot be."""
+    """Forms that are certain come first and rule out all others."""
     if _EVENT.fullmatch(text):
         yield Meaning(MeaningKind.EVENT, text)
     elif _SESSION.fullmatch(text):
@@ -155,7 +155,7 @@ _PREFIXES = {
 
 
 def _prefixed(text: str) -> Meaning | None:
-    """A key of the stores with one part behind its prefix."""
+    """A key with a prefix of the stores and one part behind it."""
     for prefix, kind in _PREFIXES.items():
         rest = text.removeprefix(prefix)
         if rest != text and rest and "#" not in rest:
@@ -184,7 +184,7 @@ def _address(text: str) -> str | None:
 
 
 def _number(text: str) -> str | None:
-    """A phone number as typed, without what names the channel before it."""
+    """A phone number as typed, without a channel's name before it."""
     text = text.removeprefix(found[0]) if (found := _SCHEME.match(text)) else text
     digits = sum(char.isdigit() for char in text)
     plain = "".join(str(unicodedata.digit(char)) if char.isdigit() else char for char in text)
@@ -192,7 +192,7 @@ def _number(text: str) -> str | None:
 
 
 def _words(text: str) -> Iterator[Meaning]:
-    """What only the stores can tell: ids are words of whoever made them."""
+    """Words that may be ids: only the stores can tell."""
     if _UUID.fullmatch(text):
         yield Meaning(MeaningKind.CHANNEL_ID, text.lower())
     elif _HANDLE.fullmatch(text) or _SLACK.fullmatch(text):
@@ -210,7 +210,7 @@ def _words(text: str) -> Iterator[Meaning]:
 
 
 def _ids(text: str) -> Iterator[Meaning]:
-    """A word is the id of whatever has one. Ids of tenants are in lower case, and typed as they are in a sentence."""
+    """A word may be any kind of id. Tenants' ids are in lower case, but people capitalise them in sentences."""
     if text == text.lower() and not _UUID.fullmatch(text):
         yield Meaning(MeaningKind.STAFF, text)
     yield Meaning(MeaningKind.TENANT, text)

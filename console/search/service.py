@@ -1,4 +1,4 @@
-"""Asking every store at once for what was typed, within a deadline; one that fails or is late is one line."""
+"""Searching every store at once within a deadline; a store that fails or is late becomes one line."""
 
 import contextvars
 import logging
@@ -13,16 +13,15 @@ from console.search.meanings import UNSEARCHED, Meaning, MeaningKind, is_nationa
 
 logger = logging.getLogger(__name__)
 
-# What has not answered by then is said to be late: people wait for the rest no longer.
+# A store that takes longer is reported as late, so that people see the rest.
 DEADLINE_SECONDS = 3.0
-# Of its own, because a look-up makes calls on the shared one and would wait there for itself. It bounds what one
-# worker looks up at once; a search asks some ten stores.
+# Apart from the shared pool, on which look-ups make calls and would wait for themselves. A search asks some ten stores.
 _pool = ThreadPoolExecutor(max_workers=24, thread_name_prefix="search")
 
 
 @dataclass(frozen=True, slots=True)
 class HitGroup:
-    """What one store has."""
+    """The hits of one store."""
 
     title: str
     hits: tuple[SearchHit, ...] = ()
@@ -31,8 +30,10 @@ class HitGroup:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """What was found. `groups` have hits; `quiet` are the stores that were asked and have nothing, `lines` what was not
-    searched and why. `complete`: every store that is there has answered."""
+    """What was found: `groups` have hits, `quiet` names stores without any, `lines` say what was not searched and why.
+
+    `complete`: every store answered.
+    """
 
     groups: tuple[HitGroup, ...] = ()
     quiet: tuple[str, ...] = ()
@@ -41,7 +42,7 @@ class Results:
 
     @property
     def hits(self) -> tuple[SearchHit, ...]:
-        """All of them, each page once."""
+        """All hits, each page once."""
         return tuple({hit.url: hit for group in self.groups for hit in group.hits}.values())
 
 
@@ -77,7 +78,7 @@ def search(meanings: Sequence[Meaning], staff: Staff, deadline: float = DEADLINE
 
 
 def _with_codes(meanings: Sequence[Meaning], staff: Staff) -> tuple[tuple[str, ...], Sequence[Meaning]]:
-    """The country codes that a national number is tried with, and the meanings with those that this adds."""
+    """The country codes to try a national number with, and all meanings, those added by the codes among them."""
     national = [each for each in meanings if each.kind is MeaningKind.PHONE and is_national(each.value)]
     try:
         codes = country_codes(staff) if national else ()
@@ -105,7 +106,7 @@ def _asked(find: Find, value: str, staff: Staff) -> SearchFound:
 
 
 def _gathered(title: str, futures: Sequence[Future[SearchFound]]) -> tuple[list[SearchFound], list[str], bool]:
-    """What the look-ups of one store found in time, a line on those that did not, and whether all have answered."""
+    """What one store found in time, a line for each look-up that failed or was late, and whether all answered."""
     found, problems, answered = [], [], True
     for future in futures:
         error = future.exception() if future.done() else TimeoutError()
@@ -131,16 +132,13 @@ def _describe(title: str, error: BaseException) -> str:
 
 
 def _refused(meanings: Sequence[Meaning], staff: Staff) -> list[str]:
-    """What the role does not allow, where the typed text may be such a thing."""
+    """Name the stores that the role may not read and that could hold the typed text."""
     kinds = {meaning.kind for meaning in meanings}
     titles = [each.title for each in finders() if not staff.can(each.permission) and kinds & each.find.keys()]
     return [f"Not searched, because your role cannot read them: {', '.join(titles)}."] if titles else []
 
 
 def taken_for(meanings: Sequence[Meaning]) -> str:
-    """What the typed text was taken for, in words; "" for nothing."""
-    kinds: list[MeaningKind] = list(dict.fromkeys(meaning.kind for meaning in meanings))
-    if not kinds:
-        return ""
-    words = [kind.value for kind in kinds]
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+    """What the typed text was recognised as, in words; "" for nothing."""
+    *others, last = dict.fromkeys([meaning.kind.value for meaning in meanings]) or [""]
+    return f"{', '.join(others)} or {last}" if others else last

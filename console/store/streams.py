@@ -77,6 +77,7 @@ def query(
     partition: str,
     condition: Condition | None = None,
     *,
+    only: Condition | None = None,
     limit: int,
     index: str = "",
     forward: bool = True,
@@ -84,10 +85,14 @@ def query(
     attributes: Iterable[str] = (),
     consistent: bool = False,
 ) -> tuple[list[Key], Key | None]:
-    """One Query that looks at `limit` items at most: those, and where DynamoDB stopped (None at the end)."""
+    """One Query that looks at `limit` items at most: those, and where DynamoDB stopped (None at the end).
+
+    `condition` is on the sort key; `only` filters what was looked at.
+    """
     pages = model.query(
         partition,
         condition,
+        only,
         consistent_read=consistent,
         index_name=index or None,
         scan_index_forward=forward,

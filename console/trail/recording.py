@@ -1,4 +1,4 @@
-"""Writing the trail. Nothing in the console writes domain data, or shows personal data, without an entry."""
+"""Writing the trail. The console never writes domain data or shows personal data without an entry."""
 
 import json
 import logging
@@ -28,7 +28,7 @@ MINUTE = timedelta(minutes=1)
 
 
 class NoTrail(TableMissing):
-    """The trail's table is not there, so that what has to be on record cannot be done."""
+    """The trail's table is not there, so nothing that must be recorded can be done."""
 
     def __init__(self, what: str, so: str) -> None:
         super().__init__("AUDIT")
@@ -46,7 +46,7 @@ class Actor:
 
     @classmethod
     def of(cls, staff: Staff) -> "Actor":
-        """The actor that a signed-in member of staff is."""
+        """The actor for a signed-in member of staff."""
         return cls(staff.username, staff.role.value)
 
 
@@ -56,7 +56,7 @@ COMMAND_LINE = Actor("command-line", "operator")
 
 @dataclass(frozen=True, slots=True)
 class TrailEntry:
-    """What is to be recorded. `payload` is redacted before it is written; it should hold no free text of customers."""
+    """What to record. `payload` is redacted before it is written, but should hold no free text of customers."""
 
     trail: str
     action: Action
@@ -70,7 +70,7 @@ class TrailEntry:
 
 
 def new_action_id() -> str:
-    """A fresh id of an action: 32 hex digits."""
+    """Make a new action id: 32 hex digits."""
     return uuid.uuid4().hex
 
 
@@ -80,7 +80,7 @@ def sort_key(at: datetime, action_id: str) -> str:
 
 
 def build(entry: TrailEntry, at: datetime) -> AuditEntry:
-    """The item of an entry, not yet written: for transactions that hold it."""
+    """Build the item of an entry without writing it, for transactions."""
     action_id = entry.action_id or new_action_id()
     return AuditEntry(
         conversation_id=entry.trail,
@@ -103,13 +103,13 @@ def build(entry: TrailEntry, at: datetime) -> AuditEntry:
 def record(entry: TrailEntry, at: datetime | None = None) -> str:
     """Write one entry and return its `ts_action_id`. Raises the store's errors: no entry, no action."""
     item = build(entry, at or clock.now())
-    # The key holds a fresh id, so that a put repeated after a lost answer only writes the same again.
+    # The key holds a new id, so repeating the put after a lost answer writes the same item again.
     item.save()
     return str(item.ts_action_id)
 
 
 def record_where_possible(entry: TrailEntry) -> None:
-    """Write one entry, if this environment has a trail at all: for what must go on without one, such as signing in."""
+    """Write one entry if this environment has a trail: for what must work without one, such as signing in."""
     try:
         record(entry)
     except TableMissing:
@@ -117,10 +117,9 @@ def record_where_possible(entry: TrailEntry) -> None:
 
 
 def write_with_entry(entry: AuditEntry, add: Callable[[TransactWrite], None]) -> None:
-    """Writes of the console's own tables together with their trail entry, in one transaction.
+    """Write to the console's own tables together with the trail entry, in one transaction.
 
-    The middleware's schema may be absent. Accounts and sessions are ours and go on without it (otherwise nobody could
-    sign in to read); everything else is refused then.
+    Without a trail table the writes go on alone: otherwise nobody could sign in to read.
     """
     try:
         with transaction() as writes:
@@ -136,7 +135,7 @@ def write_with_entry(entry: AuditEntry, add: Callable[[TransactWrite], None]) ->
 
 
 def read_only_reason() -> str:
-    """Why nothing can be changed in this environment, as far as is known without asking; "" where nothing is amiss."""
+    """Why nothing can be changed in this environment, as far as is known without a read; "" if nothing is wrong."""
     if known_absent("AUDIT"):
         return (
             "Read-only: this environment has no audit trail tables. Conversations are redacted, and you cannot "
@@ -148,35 +147,32 @@ def read_only_reason() -> str:
 
 
 def record_once(entry: TrailEntry, about: str, period: timedelta, at: datetime | None = None) -> bool:
-    """Write an entry unless its trail has one of its action about the same in this period; False if it has.
+    """Write an entry unless its trail has one of that action and `about` in this period; False if it has.
 
-    The key is deterministic (where the period began, the action and `about`), so that two requests at once make one
-    entry; when it was is in the payload. `period` divides a day.
+    The key is made of the period's beginning, the action and `about`, so two requests at once make one entry; the
+    payload has the exact time. `period` divides a day.
     """
-    moment = at or clock.now()
-    current = _of_period(entry, about, moment)
     try:
-        build(current, clock.floored(moment, period)).save(condition=AuditEntry.conversation_id.does_not_exist())
+        _build_for_period(entry, about, period, at).save(condition=AuditEntry.conversation_id.does_not_exist())
     except ConditionFailed:
         return False
     return True
 
 
-def _of_period(entry: TrailEntry, about: str, at: datetime) -> TrailEntry:
-    """The entry as the only one about that in its period."""
-    action_id = f"{entry.action.value}.{about}"
-    return replace(entry, action_id=action_id, payload={**entry.payload, "at": clock.to_iso(at)})
+def _build_for_period(entry: TrailEntry, about: str, period: timedelta, at: datetime | None = None) -> AuditEntry:
+    moment = at or clock.now()
+    payload = entry.payload | {"at": clock.to_iso(moment)}
+    unique = replace(entry, action_id=f"{entry.action.value}.{about}", payload=payload)
+    return build(unique, clock.floored(moment, period))
 
 
 def record_counted(entry: TrailEntry, about: str) -> None:
-    """Write an entry, or count it on the one that its trail has of its action about the same in this minute.
+    """Write an entry, or add one to `times` of the entry with that action and `about` in this minute.
 
-    So that whoever repeats something leaves one entry a minute and a number (`times`), not a trail full of it. One
-    write whether it is the first or not, so that its cost tells nothing; one that is repeated after a lost answer may
-    count twice. Raises the store's errors.
+    Somebody who repeats something fills no trail. It is one write, first or not, so its cost reveals nothing; a write
+    repeated after a lost answer may count twice. Raises the store's errors.
     """
-    at = clock.now()
-    counted = build(_of_period(entry, about, at), clock.floored(at, MINUTE))
+    counted = _build_for_period(entry, about, MINUTE)
     stored = [
         (each, value)
         for name, each in AuditEntry.get_attributes().items()
@@ -187,7 +183,7 @@ def record_counted(entry: TrailEntry, about: str) -> None:
 
 
 def record_once_an_hour(entry: TrailEntry, at: datetime | None = None) -> bool:
-    """As `record_once`, for each actor and hour. What was `shown` redacted does not stand for what is shown raw."""
+    """Write one entry per actor and hour, as `record_once`; text shown redacted and text shown raw count apart."""
     shown = entry.payload.get("shown", "raw")
     about = entry.actor.name if shown == "raw" else f"{shown}:{entry.actor.name}"
     return record_once(entry, about, timedelta(hours=1), at)

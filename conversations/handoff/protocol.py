@@ -59,6 +59,21 @@ class HandOffAct:
         """Key of its idempotency record."""
         return event_key(self.conversation_id, self.action_id)
 
+    def entry(self, at: datetime, result: str) -> AuditEntry:
+        """Its entry in the trail, not yet written."""
+        told = TrailEntry(
+            trail=conversation_trail(self.conversation_id),
+            action=self.action,
+            actor=self.actor,
+            company_id=self.company_id,
+            result=result,
+            payload=self.payload,
+            action_id=self.action_id,
+            idempotency_key=self.event_id,
+            previous_action_id=self.previous,
+        )
+        return build(told, at)
+
 
 @dataclass(frozen=True, slots=True)
 class RecordedAction:
@@ -88,21 +103,8 @@ def begin(act: HandOffAct, at: datetime) -> tuple[RecordedAction, bool]:
     Raises `TableMissing` before anything is written where a table of the trail is absent, `Throttled`,
     `StoreUnavailable`.
     """
-    entry = build(
-        TrailEntry(
-            trail=conversation_trail(act.conversation_id),
-            action=act.action,
-            actor=act.actor,
-            company_id=act.company_id,
-            result=Result.PENDING,
-            payload=act.payload,
-            action_id=act.action_id,
-            idempotency_key=act.event_id,
-            previous_action_id=act.previous,
-        ),
-        at,
-    )
-    record = _record_of(act, entry, at)
+    entry = act.entry(at, Result.PENDING)
+    record = record_of(act, entry, at)
     puts = [
         _put("IDEMPOTENCY", record.serialize(), "event_id", ReturnValuesOnConditionCheckFailure="ALL_OLD"),
         _put("AUDIT", entry.serialize(), "conversation_id"),
@@ -119,8 +121,8 @@ def begin(act: HandOffAct, at: datetime) -> tuple[RecordedAction, bool]:
     return recorded_of(record.serialize()), True
 
 
-def _record_of(act: HandOffAct, entry: AuditEntry, at: datetime) -> IdempotencyRecord:
-    """Table A of the middleware's schema: every required attribute, the hash in place of the content."""
+def record_of(act: HandOffAct, entry: AuditEntry, at: datetime) -> IdempotencyRecord:
+    """Its idempotency record, pending, as table A of the middleware's schema: the hash in place of the content."""
     seen = json.dumps([act.action, act.actor.name, act.conversation_id, act.action_id, act.seen], sort_keys=True)
     normalised = seen.encode("utf-8", "surrogatepass")
     now = clock.to_iso(at)

@@ -1,56 +1,61 @@
-"""How many wait and are held, cached by each worker for seconds: shown in the navigation, the title and the tabs.
+"""How many wait and are held, and how long people wait now. Each worker caches the answers for seconds.
 
 A count costs one Query per company, whatever waits there: it ends at `COUNTED`.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import partial
+from statistics import median
 
 from console import clock
 from console.caching import cached_for
 from console.store.calls import parallel
-from console.store.connection import call
-from console.store.values import plain_item
-from conversations.models import held_in, waiting_in
-from conversations.queue.counts import COUNTED, Count, Held
-from conversations.queue.entries import COLLEAGUES, MINE, OVERRIDDEN, WAITING, entry_of
-from conversations.queue.filtered import read_queue
-from conversations.queue.indexed import index_query
-from conversations.queue.pages import at_once
-from conversations.queue.reading import is_indexed
-from conversations.reading import is_true
+from conversations.models import Conversation, held_in, waiting_in
+from conversations.queue.pages import (
+    COLLEAGUES,
+    COUNTED,
+    MINE,
+    OVERRIDDEN,
+    WAITING,
+    Count,
+    Held,
+    QueueEntry,
+    at_once,
+    entry_of,
+)
+from conversations.queue.reading import is_indexed, read_index, read_queue
+from conversations.reading import is_gone, is_true
 
 HELD_COUNTED = 200
 SECONDS = 5
-# Without the index a count looks through a company as the queue's page does: not for every page of every person.
+# Without the index a count searches a whole company, so it is cached for longer.
 THIN_SECONDS = 60
 _ATTRIBUTES = ("primary_channel", "conversation_id", "company_id", "hand_off_to_human", "hand_off_agent", "ttl")
 
 
 @cached_for(SECONDS)
 def waiting_in_company(company_id: str) -> Count:
-    """How many wait for a human in a company. Raises the store's errors."""
+    """Count who waits for a human in a company. Raises the store's errors."""
     if not is_indexed():
         return _looked_through(company_id)[0]
-    answer = call("Query", **index_query(waiting_in(company_id), ("hand_off_to_human", "ttl"), COUNTED))
+    items, more = read_index(waiting_in(company_id), ("hand_off_to_human", "ttl"), COUNTED)
     now = clock.now()
-    # Neither what the platform has cleared meanwhile, nor what has expired.
-    items = map(plain_item, answer["Items"])
-    number = sum(
-        is_true(each.get("hand_off_to_human")) and not clock.is_expired(each.get("ttl"), now) for each in items
-    )
-    return Count(number, bool(answer.get("LastEvaluatedKey")))
+    # Leave out what the platform has cleared since, and what has expired.
+    found = map(Conversation.from_raw_data, items)
+    return Count(sum(is_true(each.plain("hand_off_to_human")) and not is_gone(each, now) for each in found), more)
 
 
 @cached_for(SECONDS)
 def held_in_company(company_id: str) -> Held:
-    """What people hold in a company. Raises the store's errors."""
+    """Count what people hold in a company. Raises the store's errors."""
     if not is_indexed():
         return _looked_through(company_id)[1]
-    answer = call("Query", **index_query(held_in(company_id), _ATTRIBUTES, HELD_COUNTED))
+    items, more = read_index(held_in(company_id), _ATTRIBUTES, HELD_COUNTED)
     now = clock.now()
-    entries = [entry for raw in answer["Items"] if (entry := entry_of(raw, now)) is not None]
-    return Held.among(entries, more=bool(answer.get("LastEvaluatedKey")))
+    return Held.among([entry for raw in items if (entry := entry_of(raw, now)) is not None], more=more)
 
 
 @cached_for(THIN_SECONDS)
@@ -61,14 +66,14 @@ def _looked_through(company_id: str) -> tuple[Count, Held]:
 
 
 def waiting(company_ids: Iterable[str]) -> Count:
-    """How many wait in all these companies; beyond `COMPANIES_AT_ONCE` of them it is "so many and more"."""
+    """Count who waits in all these companies; with more than `COMPANIES_AT_ONCE` of them the count is "at least"."""
     asked, left_out = at_once(company_ids)
     counts = parallel(*(partial(waiting_in_company, company_id) for company_id in asked))
     return sum(counts, Count(more=bool(left_out)))
 
 
 def held(company_ids: Iterable[str], username: str, *, read: bool) -> dict[str, Count]:
-    """How many the tabs of held conversations list for a person; empty unless cached where it may not `read`."""
+    """Count what the tabs of held conversations list for a person; {} unless cached where it may not `read`."""
     asked, left_out = at_once(company_ids)
     if read:
         found = parallel(*(partial(held_in_company, company_id) for company_id in asked))
@@ -84,3 +89,75 @@ def forget(company_id: str) -> None:
     """Count a company anew: this worker has just changed something there."""
     for each in (waiting_in_company, held_in_company, _looked_through):
         each.forget(company_id)
+
+
+# Rows of one company, longest wait first.
+LOOKED_AT = 1000
+WAITS_SECONDS = 15
+_WAIT_ATTRIBUTES = (
+    *("primary_channel", "conversation_id", "company_id", "company_name", "project_id", "project_name", "ttl"),
+    *("hand_off_to_human", "hand_off_agent", "hand_off_requested_at"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """How many wait now, and the median, the 90th percentile and the longest of their waits."""
+
+    count: int
+    median: timedelta | None
+    ninetieth: timedelta | None
+    longest: timedelta | None
+
+    @classmethod
+    def of(cls, entries: Iterable[QueueEntry], now: datetime) -> "Waits":
+        """Summarize rows; a row without a known wait is only counted."""
+        rows = list(entries)
+        waits = sorted(wait for entry in rows if (wait := entry.hand_off.waited(now)) is not None)
+        if not waits:
+            return cls(len(rows), None, None, None)
+        # The nearest rank: a wait that somebody really has, even if few wait.
+        ninetieth = waits[-(-len(waits) * 9 // 10) - 1]
+        return cls(len(rows), timedelta(seconds=median(each.total_seconds() for each in waits)), ninetieth, waits[-1])
+
+
+@dataclass(frozen=True, slots=True)
+class CompanyWaits:
+    """The waits in one company, in all and by project (id and name). `complete`: everybody who waits was read."""
+
+    company_id: str
+    total: Waits
+    projects: tuple[tuple[str, str, Waits], ...]
+    complete: bool
+
+    def waiting_in(self, project_id: str) -> int:
+        """Return how many wait in a project."""
+        return next((waits.count for each, _, waits in self.projects if each == project_id), 0)
+
+
+@cached_for(WAITS_SECONDS)
+def waits_in(company_id: str) -> CompanyWaits:
+    """Return the waits in a company now. One Query of the index, for the `LOOKED_AT` who have waited longest."""
+    now = clock.now()
+    if is_indexed():
+        items, more = read_index(waiting_in(company_id), _WAIT_ATTRIBUTES, LOOKED_AT)
+        entries = [entry for raw in items if (entry := entry_of(raw, now)) is not None and entry.is_of(WAITING, "")]
+    else:
+        found = read_queue([company_id])
+        entries, more = found.of_tab(WAITING), bool(found.incomplete)
+    by_project: dict[str, list[QueueEntry]] = defaultdict(list)
+    for entry in entries:
+        by_project[entry.summary.project_id].append(entry)
+    projects = [
+        (project_id, rows[0].summary.project_name, Waits.of(rows, now)) for project_id, rows in by_project.items()
+    ]
+    projects.sort(key=lambda each: each[2].longest or timedelta.max, reverse=True)
+    return CompanyWaits(company_id, Waits.of(entries, now), tuple(projects), not more)
+
+
+def waits_of(company_ids: Iterable[str]) -> tuple[CompanyWaits, ...]:
+    """Return the waits in these companies (at most `COMPANIES_AT_ONCE`), the longest first."""
+    asked, _ = at_once(company_ids)
+    found = parallel(*(partial(waits_in, company_id) for company_id in asked))
+    found.sort(key=lambda each: each.total.longest or timedelta(-1), reverse=True)
+    return tuple(found)

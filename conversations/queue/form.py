@@ -11,9 +11,8 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from console.redaction import cut
-from conversations.forms import CHANNELS
-from conversations.queue.entries import TABS, QueueEntry
-from conversations.queue.filters import NO_REASON, QueueFilters, mark_of_reason
+from conversations.queue.pages import NO_REASON, TABS, QueueEntry, QueueFilters, mark_of_reason
+from conversations.reading import CHANNELS
 
 COMPANIES_OFFERED = 500
 REASON_LENGTH = 60
@@ -27,7 +26,7 @@ _NAMES = ("company", "project", "channel", "reason", "waited")
 
 
 class QueueForm(forms.Form):
-    """GET filters of the queue. Junk is dropped: an unknown company or project simply finds nothing."""
+    """GET filters of the queue. Junk is dropped: an unknown company or project finds nothing."""
 
     tab = forms.CharField(required=False, widget=forms.HiddenInput)
     company = forms.CharField(required=False, max_length=200, widget=forms.Select)
@@ -44,20 +43,20 @@ class QueueForm(forms.Form):
         self.chosen_tab = wanted if wanted in TABS else TABS[0]
 
     def values(self) -> dict[str, str]:
-        """The filters that are set."""
+        """Return the filters that are set."""
         values = {name: value for name in _NAMES if (value := self.cleaned_data.get(name, ""))}
         if values.get("waited") not in WAITS:
             values.pop("waited", None)
         return values
 
     def filters(self) -> QueueFilters:
-        """The filters as the queue's read takes them."""
+        """Return the filters for the queue's read."""
         values = self.values()
         waited = WAITS[values["waited"]][1] if "waited" in values else None
         return QueueFilters(**{name: values.get(name, "") for name in _NAMES if name != "waited"}, waited=waited)
 
     def offer(self, entries: Iterable[QueueEntry], companies: Mapping[str, str]) -> None:
-        """Fill the selects: companies (names by id), what occurs among these rows, and what is chosen."""
+        """Fill the selects with companies (names by id), the values of these rows, and the chosen ones."""
         rows = list(entries)
         self._choices("company", "All companies", dict(islice(companies.items(), COMPANIES_OFFERED)))
         company = self.values().get("company")
@@ -90,5 +89,5 @@ class QueueForm(forms.Form):
         return f"{self._address}?tab={self.chosen_tab}" if self.values() else ""
 
     def url_of(self, tab: str, **more: str) -> str:
-        """The queue's URL for a tab, filters kept."""
+        """Return the queue's URL for a tab, filters kept."""
         return f"{self._address}?{urlencode({'tab': tab, **self.values(), **more})}"

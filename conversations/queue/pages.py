@@ -1,27 +1,190 @@
-"""What is asked of the queue, and the page that a read found."""
+"""Rows of the queue, what narrows them, how many there are, and one page of them."""
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any
 
+from console import clock
+from console.refs import as_letters
 from console.store.streams import Keyset, Stream, merge
-from conversations.queue.counts import Count
-from conversations.queue.entries import WAITING, QueueEntry
-from conversations.queue.filters import QueueFilters
+from conversations.models import Conversation
+from conversations.reading import is_gone, summary_of
+from conversations.records import ConversationSummary, HandOff, HandOffState
 
-# So many companies are read for one page, count or table, all at the same time.
+WAITING, MINE, COLLEAGUES, OVERRIDDEN = "waiting", "mine", "colleagues", "overridden"
+TABS = (WAITING, MINE, COLLEAGUES, OVERRIDDEN)
+# Letters of a sealed reference that tell rows apart: it begins with 16 bytes of a keyed digest.
+_MARK = 12
+
+
+@dataclass(frozen=True, slots=True)
+class QueueEntry:
+    """One conversation that waits for a human or is held. `item` is for the forms of its row; templates see `summary`.
+
+    `since` is its place in the queue: when the wait began, as text that sorts by time. If unknown it is "" and comes
+    first, so that nobody is forgotten.
+    """
+
+    summary: ConversationSummary
+    item: Conversation
+    since: str
+
+    @classmethod
+    def of(cls, item: Conversation) -> "QueueEntry":
+        """Build the row of an item, whoever has it."""
+        summary = summary_of(item)
+        requested = summary.hand_off.requested_at
+        return cls(summary, item, item.hand_off_requested_at or ("" if requested is None else clock.to_iso(requested)))
+
+    @property
+    def hand_off(self) -> HandOff:
+        """Who has it, and since when."""
+        return self.summary.hand_off
+
+    @property
+    def order(self) -> tuple[str, str]:
+        """Longest wait first."""
+        return self.since, self.mark
+
+    @property
+    def mark(self) -> str:
+        """Tells this row from others of the same instant."""
+        return self.summary.reference[:_MARK]
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Primary channel and conversation id."""
+        return self.item.primary_channel, self.item.conversation_id
+
+    def is_of(self, tab: str, username: str) -> bool:
+        """Whether a tab of the queue lists it for a person."""
+        state, agent = self.hand_off.state, self.hand_off.agent
+        match tab:
+            case "waiting":
+                return state is HandOffState.WAITING
+            case "mine":
+                return bool(agent) and agent == username
+            case "colleagues":
+                return agent not in ("", username)
+            case "overridden":
+                return state is HandOffState.OVERRIDDEN
+        return False
+
+
+def entry_of(raw: dict[str, dict[str, Any]], now: datetime) -> QueueEntry | None:
+    """Return the row of a stored item; None if the AI has it or it is past its TTL."""
+    item = Conversation.from_raw_data(raw)
+    if is_gone(item, now):
+        return None
+    entry = QueueEntry.of(item)
+    return None if entry.hand_off.state is HandOffState.AI else entry
+
+
+NO_REASON = "none"
+
+
+def mark_of_reason(reason: str) -> str:
+    """Return a reason as URLs carry it: a digest, because reasons are free text."""
+    return as_letters(hashlib.sha256(reason.encode("utf-8", "surrogatepass")).digest()[:8]) if reason else NO_REASON
+
+
+@dataclass(frozen=True, slots=True)
+class QueueFilters:
+    """Which rows pass; the defaults let everything through.
+
+    `company` says which company is read. `reason` is a `mark_of_reason`; `waited` the shortest wait shown.
+    """
+
+    company: str = ""
+    project: str = ""
+    channel: str = ""
+    reason: str = ""
+    waited: timedelta | None = None
+
+    @property
+    def narrows_rows(self) -> bool:
+        """Whether rows must be checked one by one; the index serves company and wait."""
+        return bool(self.project or self.channel or self.reason)
+
+    def matches(self, entry: QueueEntry, now: datetime) -> bool:
+        """Whether a row passes."""
+        row = entry.summary
+        return (
+            (not self.company or row.company_id == self.company)
+            and (not self.project or row.project_id == self.project)
+            and (not self.channel or row.channel == self.channel)
+            and (not self.reason or mark_of_reason(entry.hand_off.reason) == self.reason)
+            and (self.waited is None or entry.since <= self.latest_since(now))
+        )
+
+    def latest_since(self, now: datetime) -> str:
+        """Return the latest `since` that `waited` lets through; "" for no limit."""
+        return "" if self.waited is None else clock.to_iso(now - self.waited)
+
+
+COUNTED = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """A number of conversations; `more`: at least so many, because counting stopped there."""
+
+    number: int = 0
+    more: bool = False
+
+    def __str__(self) -> str:
+        if self.number >= COUNTED:
+            return f"{COUNTED - 1}+"
+        return f"{self.number}+" if self.more else str(self.number)
+
+    def __add__(self, other: "Count") -> "Count":
+        return Count(self.number + other.number, self.more or other.more)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What people hold in one company: the agent of each conversation, and how many are overridden."""
+
+    agents: tuple[str, ...] = ()
+    overridden: int = 0
+    more: bool = False
+
+    def of_tab(self, tab: str, username: str) -> Count:
+        """Return how many a tab lists for a person."""
+        mine = self.agents.count(username)
+        return Count({MINE: mine, COLLEAGUES: len(self.agents) - mine}.get(tab, self.overridden), self.more)
+
+    @classmethod
+    def among(cls, entries: Iterable[QueueEntry], *, more: bool) -> "Held":
+        """Count rows; `more`: there are others."""
+        held = [entry for entry in entries if entry.hand_off.agent]
+        agents = tuple(entry.hand_off.agent for entry in held)
+        return cls(agents, sum(entry.is_of(OVERRIDDEN, "") for entry in held), more)
+
+
+def totals(entries: Iterable[QueueEntry], username: str, *, more: bool) -> dict[str, Count]:
+    """Count what each tab lists for a person; `more`: there may be other rows."""
+    rows = list(entries)
+    held = Held.among(rows, more=more)
+    waiting = Count(sum(entry.is_of(WAITING, username) for entry in rows), more)
+    return {WAITING: waiting} | {tab: held.of_tab(tab, username) for tab in (MINE, COLLEAGUES, OVERRIDDEN)}
+
+
+# Companies that one page, count or table reads, all in parallel.
 COMPANIES_AT_ONCE = 20
 
 
 def at_once(company_ids: Iterable[str]) -> tuple[list[str], tuple[str, ...]]:
-    """The companies that are read at the same time, each once, and those that are left out."""
+    """Split companies, each once, into those read in parallel and those left out."""
     wanted = list(dict.fromkeys(company_ids))
     return wanted[:COMPANIES_AT_ONCE], tuple(wanted[COMPANIES_AT_ONCE:])
 
 
 @dataclass(frozen=True, slots=True)
 class QueueParameters:
-    """What is asked of each company: rows of a tab, from a place on (or back from it)."""
+    """What is asked of each company: rows of a tab, from a place on or, `back`, before it."""
 
     tab: str
     username: str
@@ -33,11 +196,11 @@ class QueueParameters:
 
     @property
     def looks_at_rows(self) -> bool:
-        """Whether the partition holds rows that are not asked for."""
+        """Whether the partition also holds rows that were not asked for."""
         return self.tab != WAITING or self.filters.narrows_rows
 
     def wants(self, entry: QueueEntry) -> bool:
-        """Whether a row belongs to what was asked."""
+        """Whether a row was asked for."""
         if self.place is not None and self.place.has_seen(*entry.order):
             return False
         return entry.is_of(self.tab, self.username) and self.filters.matches(entry, self.now)
@@ -45,12 +208,12 @@ class QueueParameters:
 
 @dataclass(frozen=True, slots=True)
 class QueuePage:
-    """Rows in the order of waiting, and how far the read looked.
+    """Rows by waiting time, and how far the read went.
 
-    `following` is where the next page begins (None at the end). `thin`: the budget of reads ended before the page was
-    full. `indexed`: read from the queue's index. Without it, `incomplete` names the companies that hold more
-    conversations than one page may read, so that someone may wait there unseen, and `totals` says how many each tab
-    lists. `left_out` were not looked at at all.
+    `following` is where the next page begins (None at the end). `thin`: the budget ended before the page was full.
+    `indexed`: read from the queue's index. Without the index, `incomplete` names the companies that hold more than one
+    page may read, so that somebody may wait there unseen, and `totals` counts each tab. `left_out` were not read at
+    all.
     """
 
     entries: tuple[QueueEntry, ...]
@@ -64,12 +227,12 @@ class QueuePage:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing follows and everything was looked at."""
+        """Whether nothing follows and everything was read."""
         return self.following is None and not self.incomplete and not self.left_out
 
 
 def page_of(streams: Sequence[Stream[QueueEntry]], parameters: QueueParameters) -> QueuePage:
-    """The first rows of all streams, whose orders are those of rows."""
+    """Merge the first rows of all streams into a page."""
     page = merge(streams, parameters.size, descending=parameters.back)
     shown = tuple(entry for entry, _ in page.items)
     following = None

@@ -1,33 +1,205 @@
-"""What pages call: one page of the queue, from its index where that can be relied on, else by looking through."""
+"""One page of the queue, longest wait first: from its sparse index, or without it by looking through each company.
+
+The index costs one Query per company, whatever its size. Without it, or before a sweep has filled it, at most
+`READS_PER_COMPANY` Queries go through each company's conversations; what was not looked at is said.
+"""
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
+from operator import attrgetter
+from typing import Any
+
+from pynamodb.expressions.condition import Condition
 
 from console import clock
 from console.caching import cached_for
+from console.schema.tables import table_name
+from console.store.calls import parallel
+from console.store.connection import call
 from console.store.presence import index_ready
-from console.store.streams import Keyset
+from console.store.streams import BEGINNING, Candidate, Keyset, Place, Stream, Stretch, query, read_on
 from conversations.indexer.health import IndexerHealth, read_health
-from conversations.models import Conversation
-from conversations.queue.entries import QueueEntry
-from conversations.queue.filtered import read_filtered
-from conversations.queue.filters import QueueFilters
-from conversations.queue.indexed import INDEX, read_indexed
-from conversations.queue.pages import QueuePage, QueueParameters, at_once
+from conversations.models import (
+    SUMMARY_ATTRIBUTES,
+    CompanyProjectIndex,
+    Conversation,
+    HandOffQueueIndex,
+    held_in,
+    waiting_in,
+)
+from conversations.queue.pages import (
+    WAITING,
+    QueueEntry,
+    QueueFilters,
+    QueuePage,
+    QueueParameters,
+    at_once,
+    entry_of,
+    page_of,
+    totals,
+)
+
+# For one company and page. Without filters one is enough, unless rows have to be dropped.
+READS_PER_COMPANY = 4
+# Rows of one read when they must be checked one by one.
+FILTERED_LIMIT = 200
+INDEX = HandOffQueueIndex.Meta.index_name
+
+
+def read_indexed(company_ids: Iterable[str], parameters: QueueParameters) -> QueuePage:
+    """Read one page over all these companies from the index. Raises the store's errors."""
+    reads = parallel(*(partial(_read_company, company_id, parameters) for company_id in company_ids))
+    page = page_of([Stream(stretch=read) for read in reads], parameters)
+    return replace(page, looked_at=sum(len(read.candidates) for read in reads), indexed=True)
+
+
+def _read_company(company_id: str, parameters: QueueParameters) -> Stretch[QueueEntry]:
+    low = parameters.place.at if parameters.place and not parameters.back else ""
+    high = parameters.filters.latest_since(parameters.now)
+    if parameters.place and parameters.back:
+        high = min(high, parameters.place.at) if high else parameters.place.at
+    if low and high and low > high:
+        return Stretch()
+    partition = waiting_in(company_id) if parameters.tab == WAITING else held_in(company_id)
+    seen = len(parameters.place.seen) if parameters.place else 0
+    limit = FILTERED_LIMIT if parameters.looks_at_rows else parameters.size + 1 + seen
+
+    def read(start: Place) -> Stretch[QueueEntry]:
+        items, end = query(
+            Conversation,
+            partition,
+            _between(low, high),
+            limit=limit,
+            index=INDEX,
+            forward=not parameters.back,
+            start=start or None,
+            attributes=SUMMARY_ATTRIBUTES,
+        )
+        return Stretch([_candidate(raw, parameters) for raw in items], end)
+
+    return read_on(read, BEGINNING, parameters.size + 1, READS_PER_COMPANY)
+
+
+def _between(low: str, high: str) -> Condition | None:
+    since = Conversation.hand_off_requested_at
+    if low and high:
+        return since.between(low, high)
+    return since >= low if low else since <= high if high else None
+
+
+def _candidate(raw: dict[str, dict[str, Any]], parameters: QueueParameters) -> Candidate[QueueEntry]:
+    """A row of the index; one that was not asked for still says how far the company was read."""
+    entry = entry_of(raw, parameters.now)
+    if entry is None:
+        return Candidate((raw["hand_off_requested_at"]["S"], ""), BEGINNING, None)
+    return Candidate(entry.order, BEGINNING, entry if parameters.wants(entry) else None)
+
+
+def read_index(partition: str, attributes: Iterable[str], limit: int) -> tuple[list[dict[str, Any]], bool]:
+    """Read the `limit` longest waits of a partition (`waiting_in`, `held_in`) as stored; True if there are more."""
+    items, end = query(Conversation, partition, limit=limit, index=INDEX, attributes=attributes)
+    return items, end is not None
+
+
+# DynamoDB leaves out only what is certainly false. Rows judge drifted flags as everywhere (`is_true`), so that none
+# hides a waiting customer.
+_FILTER = "(attribute_exists(#flag) AND NOT #flag IN (:false, :null, :zero)) OR attribute_type(#agent, :string)"
+_FALSE = {":false": {"BOOL": False}, ":null": {"NULL": True}, ":zero": {"N": "0"}}
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """All hand-offs that were found, longest wait first, and how far the read went."""
+
+    entries: tuple[QueueEntry, ...]
+    looked_at: int
+    incomplete: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+    def of_tab(self, tab: str, username: str = "") -> list[QueueEntry]:
+        """Return what a tab lists for a person."""
+        return [entry for entry in self.entries if entry.is_of(tab, username)]
+
+
+def read_queue(company_ids: Iterable[str], reads_per_company: int = READS_PER_COMPANY) -> Queue:
+    """Search these companies for hand-offs within the budget. Raises the store's errors."""
+    companies, left_out = at_once(company_ids)
+    reads = parallel(*(partial(_look_through, company_id, reads_per_company) for company_id in companies))
+    return Queue(
+        entries=tuple(sorted((entry for entries, _, _ in reads for entry in entries), key=attrgetter("order"))),
+        looked_at=sum(looked_at for _, looked_at, _ in reads),
+        incomplete=tuple(each for each, (_, _, complete) in zip(companies, reads, strict=True) if not complete),
+        left_out=left_out,
+    )
+
+
+def read_filtered(company_ids: Iterable[str], parameters: QueueParameters) -> QueuePage:
+    """Read one page over all these companies without the index. Raises the store's errors."""
+    found = read_queue(company_ids)
+    rows = [
+        Candidate(entry.order, BEGINNING, entry)
+        for entry in (reversed(found.entries) if parameters.back else found.entries)
+        if parameters.wants(entry) and _is_beyond(entry, parameters)
+    ]
+    return replace(
+        page_of([Stream(stretch=Stretch(rows))], parameters),
+        looked_at=found.looked_at,
+        incomplete=found.incomplete,
+        left_out=found.left_out,
+        totals=totals(
+            (entry for entry in found.entries if parameters.filters.matches(entry, parameters.now)),
+            parameters.username,
+            more=bool(found.incomplete or found.left_out),
+        ),
+    )
+
+
+def _is_beyond(entry: QueueEntry, parameters: QueueParameters) -> bool:
+    """Whether a row lies on the wanted side of the place; rows of the same instant are told apart by their marks."""
+    if parameters.place is None:
+        return True
+    return entry.since <= parameters.place.at if parameters.back else entry.since >= parameters.place.at
+
+
+def _look_through(company_id: str, reads: int) -> tuple[list[QueueEntry], int, bool]:
+    """The hand-offs of one company, how many conversations were read, and whether that was all of them."""
+    now, entries, looked_at = clock.now(), [], 0
+    names = {f"#s{number}": name for number, name in enumerate(SUMMARY_ATTRIBUTES)}
+    query: dict[str, Any] = {
+        "TableName": table_name("CONVERSATIONS"),
+        "IndexName": CompanyProjectIndex.Meta.index_name,
+        "KeyConditionExpression": "#company = :company",
+        "FilterExpression": _FILTER,
+        "ProjectionExpression": ", ".join(names),
+        "ExpressionAttributeNames": names
+        | {"#flag": "hand_off_to_human", "#agent": "hand_off_agent", "#company": "company_id"},
+        "ExpressionAttributeValues": {**_FALSE, ":string": {"S": "S"}, ":company": {"S": company_id}},
+        "ReturnConsumedCapacity": "TOTAL",
+    }
+    for _ in range(reads):
+        answer = call("Query", **query)
+        looked_at += answer.get("ScannedCount", 0)
+        entries += [entry for raw in answer.get("Items", []) if (entry := entry_of(raw, now)) is not None]
+        if not (last := answer.get("LastEvaluatedKey")):
+            return entries, looked_at, True
+        query["ExclusiveStartKey"] = last
+    return entries, looked_at, False
+
 
 PAGE_SIZE = 25
-# How old what is said of the indexer may be.
+# How old the state of the indexer may be on a page.
 HEALTH_SECONDS = 10
 
 
 @cached_for(HEALTH_SECONDS)
 def indexer_health() -> IndexerHealth:
-    """How the indexer is doing; read at most every `HEALTH_SECONDS` of each worker."""
+    """Return how the indexer is doing; each worker reads it at most every `HEALTH_SECONDS`."""
     return read_health()
 
 
 def is_indexed() -> bool:
-    """Whether the queue's index is there and holds what waits: a sweep of the indexer has filled it."""
+    """Whether the queue's index exists and a sweep of the indexer has filled it."""
     return index_ready("CONVERSATIONS", INDEX) and indexer_health().backfilled
 
 
@@ -41,10 +213,10 @@ def read_tab(
     back: bool = False,
     size: int = PAGE_SIZE,
 ) -> QueuePage:
-    """Rows of a tab of the queue from a place on (or, `back`, before it), longest wait first (last first).
+    """Read rows of a tab from a place on, longest wait first; `back`: before it, shortest first.
 
-    One Query per company from the index, at most `COMPANIES_AT_ONCE` companies, the chosen one of the filters first.
-    Raises the store's errors.
+    One Query of the index for each of at most `COMPANIES_AT_ONCE` companies, the filtered one first. Raises the store's
+    errors.
     """
     wanted = sorted(company_ids, key=lambda company_id: company_id != filters.company)
     if filters.company:
@@ -60,9 +232,9 @@ def read_tab(
 def beside(
     tab: str, company_ids: Iterable[str], username: str, filters: QueueFilters, item: Conversation | None, *, back: bool
 ) -> QueueEntry | None:
-    """The row after a conversation in a tab, or before it; one that has left the tab keeps its place by its wait.
+    """Return the row after (or before) a conversation in a tab; one that has left the tab keeps its place by its wait.
 
-    After one that says nothing of a wait (handed back meanwhile), or is gone (None), comes the first.
+    After one that is gone (None) or was handed back comes the first row.
     """
     row = QueueEntry.of(item) if item else None
     place = Keyset(row.since, (row.mark,)) if row and row.since else None

@@ -17,18 +17,16 @@ from console.store.batches import batch_get
 from console.store.connection import call
 from console.store.values import plain
 from conversations.messages import StoredMessages
-from conversations.models import Conversation
-from conversations.queue.entries import QueueEntry
-from conversations.reading import recipients_of
+from conversations.queue.pages import QueueEntry
 
 logger = logging.getLogger(__name__)
 
 KEPT = timedelta(days=30)
-_MESSAGES = ("primary_channel", "conversation_id", "messages", "recipient_tel", "recipient_email")
+_MESSAGES = ("primary_channel", "conversation_id", "messages")
 
 
 def note_seen(username: str, reference: str) -> None:
-    """Note that a person looks at a conversation now. What fails here costs a mark, not the page."""
+    """Note that a person looks at a conversation now. A failure costs a mark, not the page."""
     now = clock.now()
     try:
         call(
@@ -46,9 +44,9 @@ def note_seen(username: str, reference: str) -> None:
 
 
 def unread_of(entries: Sequence[QueueEntry], username: str) -> frozenset[str]:
-    """References of those conversations in which the customer wrote since the person last looked (or took them).
+    """Return references of the conversations in which the customer wrote since the person last looked or took them.
 
-    One BatchGetItem, and one more for those that were changed since. What fails costs the marks, not the page.
+    One BatchGetItem, and another for those that changed since. A failure costs the marks, not the page.
     """
     held = [entry for entry in entries if entry.hand_off.agent == username]
     if not held:
@@ -63,7 +61,7 @@ def unread_of(entries: Sequence[QueueEntry], username: str) -> frozenset[str]:
 
 
 def _seen(entries: Sequence[QueueEntry], username: str) -> dict[str, datetime]:
-    """When the person last looked at each, by reference; where that is not known, when they took it."""
+    """When the person last looked at each, by reference; if unknown, when they took it."""
     names = {_name_of(entry.summary.reference): entry for entry in entries}
     found = batch_get("CONSOLE", [{"pk": f"SEEN#{username}", "sk": name} for name in names], ("sk", "seen_at"))
     noted = {plain(raw["sk"]): clock.parse_instant(plain(raw.get("seen_at", {"NULL": True}))) for raw in found}
@@ -72,7 +70,7 @@ def _seen(entries: Sequence[QueueEntry], username: str) -> dict[str, datetime]:
 
 
 def _may_have_updates(entry: QueueEntry, seen: dict[str, datetime]) -> bool:
-    """Writers change `updated_at` with every message; a row that does not say when it was changed is looked at."""
+    """Writers change `updated_at` with every message; a row without it is read to be sure."""
     since, updated = seen.get(entry.summary.reference), entry.summary.updated_at
     return since is not None and (updated is None or updated > since)
 
@@ -82,10 +80,8 @@ def _with_updates(entries: Sequence[QueueEntry], seen: dict[str, datetime]) -> l
     wanted = [{"primary_channel": channel, "conversation_id": each} for channel, each in keys]
     updates = []
     for raw in batch_get("CONVERSATIONS", wanted, _MESSAGES):
-        item = Conversation.from_raw_data(raw)
-        reference = keys[item.primary_channel, item.conversation_id]
-        stored = StoredMessages.of(raw.get("messages"), recipients_of(item))
-        at = stored.last_by_customer
+        reference = keys[raw["primary_channel"]["S"], raw["conversation_id"]["S"]]
+        at = StoredMessages.of(raw.get("messages")).last_by_customer
         if at is not None and at > seen[reference]:
             updates.append(reference)
     return updates

@@ -1,12 +1,8 @@
 """One line of a timeline: from a message, an entry of the trail, an idempotency record or a dated fact. Redacted."""
 
-import hashlib
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from functools import lru_cache
-
-from django.conf import settings
 
 from console import clock
 from console.audit.events.keys import decode
@@ -15,20 +11,20 @@ from console.audit.state import StateMoment, words_of
 from console.audit.switches import seen_at
 from console.redaction import excerpt, redact, redact_value
 from console.redaction.masks import cut
-from console.refs import as_letters, seal
+from console.refs import keyed_digest, seal
 from console.trail.actions import HAND_OFF_PREFIX, outcome
 from console.trail.models import AuditEntry, IdempotencyRecord
 from console.trees import Node, clean, text_of, tree_of, well_formed
-from conversations.events import HandOffChange
 from conversations.messages import StoredMessages
 from conversations.records import HandOffState, Speaker
+from conversations.transcript import HandOffChange
 
 EXCERPT = 160
 _SPEAKER_TONES = {Speaker.AI: "ai", Speaker.HUMAN: "human"}
 
 
 class LineKind(StrEnum):
-    """What a line is of; the values stand in addresses."""
+    """What a line shows; the values stand in addresses."""
 
     MESSAGE = "message"
     HAND_OFF = "hand-off"
@@ -48,10 +44,11 @@ KIND_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line. `at` is None where its time cannot be read; `anchor` names it for good, in letters.
+    """One line. `at` is None if its time cannot be read; `anchor` is its permanent name, in letters.
 
-    `words` say it; `who` is muted beside them; `text` is one line of a message or a note. `message`, `entry` and
-    `record` are where it stands itself: the anchor of a message, the sealed references of an entry and a record.
+    `words` say what happened, `who` stands muted beside them, `text` is one line of a message or a note. `message`,
+    `entry` and `record` lead to the original: the anchor of a message, the sealed references of an entry and a record.
+    `place` is the sealed place from which a page begins with this line.
     """
 
     kind: LineKind
@@ -70,10 +67,11 @@ class Line:
     message: str = ""
     entry: str = ""
     record: str = ""
+    place: str = ""
 
     @property
     def kind_word(self) -> str:
-        """The kind, of one."""
+        """The kind in the singular."""
         return _ONE[self.kind]
 
 
@@ -87,10 +85,10 @@ _ONE = {
 
 
 def of_message(stored: StoredMessages, number: int, *, raw: bool) -> Line:
-    """A message as one line; redacted unless `raw`."""
-    # As it is first: a number broken over lines or parts is only masked as a whole in the one line that it becomes.
+    """Show a message as one line, redacted unless `raw`."""
+    # Raw first: a number that is broken over lines or parts can only be masked once it stands in one line.
     message = stored.message(number, raw=True)
-    text = " ".join(" ".join(block.text or block.label for block in message.blocks).split())
+    text = message.line
     return Line(
         kind=LineKind.MESSAGE,
         at=message.at,
@@ -105,7 +103,7 @@ def of_message(stored: StoredMessages, number: int, *, raw: bool) -> Line:
 
 
 def of_entry(entry: AuditEntry, row: TrailRow) -> Line:
-    """An entry of the trail; `row` is what the trail shows of it."""
+    """Show an entry of the trail; `row` is its row in the trail."""
     return Line(
         kind=LineKind.HAND_OFF if is_hand_off(entry) else LineKind.ACTION,
         at=row.at,
@@ -131,7 +129,7 @@ def is_hand_off(entry: AuditEntry) -> bool:
 
 
 def of_record(record: IdempotencyRecord) -> Line:
-    """An idempotency record: what its key says, and all of its attributes."""
+    """Show an idempotency record: what its key says, and all of its attributes."""
     key, conversation = text_of(record.plain("event_id")), record.plain("conversation_id")
     decoded = decode(key, conversation if isinstance(conversation, str) else "")
     status, mode = _text(record, "status") or "unknown", _text(record, "mode")
@@ -145,7 +143,7 @@ def of_record(record: IdempotencyRecord) -> Line:
         anchor=_anchor("r", key),
         words=decoded.meaning,
         who=words_of(mode),
-        # The conversation and the message are told elsewhere; which tag, team or the like, only here.
+        # Which tag or team; the conversation and the message stand elsewhere.
         text=decoded.between,
         tone={"failed": "bad", "pending": "pending", "conflict": "bad"}.get(outcome(status), ""),
         outcome="" if status == "processed" else status[:40],
@@ -157,7 +155,7 @@ def of_record(record: IdempotencyRecord) -> Line:
 
 
 def of_state(moment: StateMoment) -> Line:
-    """Something that the middleware's state dates."""
+    """Show a dated fact of the middleware's state."""
     return Line(
         kind=LineKind.STATE,
         at=moment.at,
@@ -170,7 +168,7 @@ def of_state(moment: StateMoment) -> Line:
 
 
 def of_event(event: HandOffChange) -> Line:
-    """A hand-off that the conversation tells and no entry of the trail."""
+    """Show a hand-off that the conversation tells and no entry does."""
     return Line(
         kind=LineKind.HAND_OFF,
         at=event.at,
@@ -188,11 +186,5 @@ def _text(record: IdempotencyRecord, name: str) -> str:
 
 
 def _anchor(prefix: str, identity: str) -> str:
-    digest = hashlib.blake2b(clean(identity).encode(), key=_anchor_key(settings.SECRET_KEY), digest_size=8).digest()
-    return f"{prefix}-{as_letters(digest)}"
-
-
-@lru_cache(maxsize=4)
-def _anchor_key(secret: str) -> bytes:
-    """Keyed, because keys of records hold telephone numbers."""
-    return hashlib.sha256(b"timeline anchor\0" + secret.encode()).digest()
+    """Keyed, because keys of records hold phone numbers."""
+    return f"{prefix}-{keyed_digest(clean(identity))[:16]}"

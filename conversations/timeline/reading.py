@@ -4,21 +4,19 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from itertools import groupby
 from typing import Any
 
 from console import clock, refs
-from console.audit.queries import hand_off_entries, rows_and_records
+from console.audit.queries import hand_off_entries
 from console.audit.records import TrailRow
+from console.audit.rows import rows_and_records
 from console.audit.state import NOTHING, StateMoment, StatePanel, read_state
 from console.errors import ConsoleError, TableMissing
 from console.permissions import Permission, Staff
 from console.redaction import without_names
 from console.store.calls import parallel
 from console.store.streams import BEGINNING, END, Merged, Places, Stream, merge
-from console.templatetags.console import day
 from console.trail.models import AuditEntry, IdempotencyRecord
-from conversations.events import HandOffChange, events_of_item
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.reading import hand_off_of, reference_of
@@ -26,46 +24,32 @@ from conversations.records import HandOff, HandOffState
 from conversations.timeline import lines, sources
 from conversations.timeline.lines import Line, LineKind
 from conversations.timeline.sources import Item, MessageAt
+from conversations.transcript import HandOffChange, events_of_item
 
 PAGE_SIZE = 50
-# Records that were told beside an entry and are not told again beside an older one: so many are remembered.
+# How many records shown beside an entry are remembered, so that older entries do not show them again.
 REMEMBERED = 100
 _MARK_LENGTH = 14
 
-NO_TRAIL = "The trail's table is not there in this environment: hand-off and actions are missing here."
-NO_RECORDS = "The idempotency table is not there in this environment: its records are missing here."
-HAND_OFFS_UNREAD = "The hand-offs that the conversation itself tells could not be read just now."
+NO_TRAIL = "This environment has no trail table, so hand-offs and actions are missing here."
+NO_RECORDS = "This environment has no idempotency table, so its records are missing here."
+HAND_OFFS_UNREAD = "Hand-offs that only the conversation tells could not be read. Try again in a moment."
 RECORDS_UNREAD = "The idempotency records could not be read. Try again in a moment."
 NO_INDEX = (
-    "The idempotency table has no index by conversation here: only records that the trail names are told, each beside "
-    "its entry."
+    "The idempotency table has no index by conversation, so only records that the trail names are shown, beside their "
+    "entries."
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """A line, and the sealed place at which a page begins with it: for a link to it."""
-
-    line: Line
-    place: str
-
-
-@dataclass(frozen=True, slots=True)
-class Day:
-    """The lines of one day in the reader's zone, newest first. Those without a time come under a title of their own."""
-
-    title: str
-    lines: tuple[Placed, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Timeline:
-    """One page. `next` is a sealed cursor ("" at the end); `from_start`: it begins with the newest there is.
+    """One page, newest line first; lines without a readable time come last.
 
-    `notices` say what is missing; `is_masked`: messages are shown without personal data.
+    `next` is a sealed cursor ("" at the end); `from_start`: it begins with the newest. `notices` say what is missing;
+    `is_masked`: messages are redacted.
     """
 
-    days: tuple[Day, ...]
+    lines: tuple[Line, ...]
     next: str = ""
     from_start: bool = True
     notices: tuple[str, ...] = ()
@@ -82,13 +66,14 @@ def read_timeline(
     cursor: str = "",
     at: str = "",
 ) -> Timeline:
-    """One page of these kinds. The caller has checked role and scope.
+    """Read one page of these kinds. The caller has checked role and scope.
 
-    `record_opened` puts on record that messages are shown, before anything is returned: False where there is no trail,
-    and then they are redacted. `cursor` is of a page before, `at` of a link to a line; one that is foreign or stale
-    gives the newest, and a link says so. One round of at most a PutItem, a GetItem and five Queries in parallel, then
-    at most two BatchGetItems in parallel; without the index of records and without entries one round of two Queries
-    more. Raises the store's errors; what is absent is said.
+    `record_opened` records that messages are shown, before anything is returned; it returns False where there is no
+    trail, and then they are redacted. `cursor` continues a page, `at` is a link to a line; a foreign or stale one gives
+    the newest lines, with a notice for a link.
+
+    In parallel at most a PutItem, a GetItem and five Queries, then at most two BatchGetItems. Without the index of
+    records and without entries two more Queries. Raises the store's errors; a missing table costs a notice.
     """
     places = _places_of(item, staff, kinds, cursor, at)
     reader = _TimelineReader(item, stored, staff, kinds, places or {})
@@ -98,7 +83,7 @@ def read_timeline(
 
 
 def _bindings(item: Conversation, staff: Staff, kinds: Sequence[LineKind]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What a cursor belongs to, and what a link to a line: not to one person, so that it can be handed on."""
+    """What cursors and links to a line are bound to. Links are not bound to one person: people share them."""
     own = (item.primary_channel, item.conversation_id, *kinds)
     return ("timeline", *own, staff.username), ("timeline line", *own)
 
@@ -134,12 +119,7 @@ class _TimelineReader:
         for_pages, for_links = _bindings(self.item, self.staff, self.kinds)
         after = page.after and {**page.after, **({"told": marks} if marks else {})}
         return Timeline(
-            days=tuple(
-                _days(
-                    [(line, refs.seal_cursor(place, *for_links)) for line, place in _in_order(placed)],
-                    self.staff,
-                )
-            ),
+            lines=tuple(replace(line, place=refs.seal_cursor(place, *for_links)) for line, place in _in_order(placed)),
             next=refs.seal_cursor(after, *for_pages) if after else "",
             from_start=not self.places,
             notices=tuple(self.notices),
@@ -149,7 +129,7 @@ class _TimelineReader:
     # --- Reading ------------------------------------------------------------------------------------------------------
 
     def _at_once(self, record_opened: Callable[[], bool]) -> dict[str, Any]:
-        """All reads, and the entry that messages are opened, in parallel."""
+        """All reads, and the entry for opening messages, in parallel."""
         work: dict[str, Callable[[], Any]] = {}
         if LineKind.MESSAGE in self.kinds:
             work["opened"] = record_opened
@@ -211,7 +191,7 @@ class _TimelineReader:
         return self.places.get(name, BEGINNING)
 
     def _sources(self, found: dict[str, Any]) -> tuple[list[Stream[Item]], bool]:
-        """The streams, of the same instant the latest step first; and whether records are told beside their entries."""
+        """The streams, those of the latest step first; and whether records come with their entries."""
         by_index = [found.get(name) for name in _RECORDS]
         named = LineKind.RECORD in self.kinds and None in by_index
         if named:
@@ -223,7 +203,7 @@ class _TimelineReader:
         panel: StatePanel = found.get("state", StatePanel())
         if panel.notice and panel.notice != NOTHING:
             self.notices[panel.notice] = None
-        # What was told to its end stays in the places, or the page after next would begin it anew.
+        # A finished stream stays in the places, or the page after next would start it again.
         merged: list[Stream[Item] | None] = [
             sources.moments(self._start("state"), panel.moments, size),
             found.get("hand-off", Stream("hand-off", self._start("hand-off"))),
@@ -237,7 +217,7 @@ class _TimelineReader:
     # --- Lines --------------------------------------------------------------------------------------------------------
 
     def _lines(self, page: Merged[Item], *, raw: bool, named: bool) -> tuple[list[tuple[Line, Places]], list[str]]:
-        """A line of each item with its place; and the marks of the records told beside entries, for the next page."""
+        """The line of each item with its place, and the marks of records shown beside entries, for the next page."""
         entries = [(item, place) for item, place in page.items if isinstance(item, AuditEntry)]
         rows, records, missing = rows_and_records([entry for entry, _ in entries]) if entries else ([], (), "")
         if missing and not self.notices.keys() & {NO_RECORDS, RECORDS_UNREAD}:
@@ -261,7 +241,7 @@ class _TimelineReader:
     def _beside(
         self, entries: Sequence[tuple[AuditEntry, Places]], records: Iterable[IdempotencyRecord], *, named: bool
     ) -> Iterable[tuple[IdempotencyRecord, Places]]:
-        """Records that these entries name and the index does not hold, each with the place of the newest entry."""
+        """Records that these entries name and the index lacks, each at the place of its newest entry."""
         place_of: dict[Any, Places] = {}
         for entry, place in entries:
             place_of.setdefault(entry.plain("idempotency_key"), place)
@@ -288,7 +268,7 @@ class _TimelineReader:
         return lines.of_event(item)
 
     def _without_names(self, line: Line) -> Line:
-        """Without the recipient's names; in its words stand those of staff."""
+        """Mask the recipient's names; those in `words` are of staff."""
         text, payload = without_names((line.text, line.payload), self.stored.names)
         return replace(line, text=text, payload=payload)
 
@@ -298,7 +278,7 @@ _RECORDS = ("records", "old records")
 
 
 def hand_off_events_of(item: Conversation, hand_off: HandOff, staff: Staff) -> tuple[HandOffChange, ...]:
-    """Hand-offs that the item tells and no entry of its trail. Raises the store's errors."""
+    """Return hand-offs that the item tells and no entry does. Raises the store's errors."""
     if hand_off.state is HandOffState.AI:
         return ()
     try:
@@ -309,12 +289,7 @@ def hand_off_events_of(item: Conversation, hand_off: HandOff, staff: Staff) -> t
 
 
 def _in_order(placed: Sequence[tuple[Line, Places]]) -> list[tuple[Line, Places]]:
-    """Newest first; what has no readable time comes last."""
+    """Newest first; lines without a readable time last."""
     timed = [each for each in placed if each[0].at is not None]
     timed.sort(key=lambda each: each[0].at or datetime.min, reverse=True)
     return timed + [each for each in placed if each[0].at is None]
-
-
-def _days(placed: Sequence[tuple[Line, str]], staff: Staff) -> Iterable[Day]:
-    for title, group in groupby(placed, key=lambda each: day(each[0].at, staff) or "Without a readable time"):
-        yield Day(title, tuple(Placed(line, place) for line, place in group))

@@ -10,18 +10,19 @@ from typing import Any, TypeVar
 
 from console import clock
 from console.audit.history import has_record_index, read_entries, read_records
-from console.audit.queries import instant_of, is_of
+from console.audit.queries import is_of
+from console.audit.rows import instant_of
 from console.audit.state import StateMoment
 from console.store.streams import BEGINNING, END, Candidate, Place, Stream, Stretch
 from console.trail.models import AuditEntry, IdempotencyRecord
-from conversations.events import HandOffChange
 from conversations.messages import StoredMessages
+from conversations.transcript import HandOffChange
 
 T = TypeVar("T")
 
 AT_ONCE = datetime.max.replace(tzinfo=UTC)
 AT_LAST = datetime.min.replace(tzinfo=UTC)
-# A filter on the kind of action is applied by DynamoDB after it has looked at so many.
+# Entries that DynamoDB reads before it filters them by kind.
 FILTERED_LIMIT = 200
 
 
@@ -36,7 +37,7 @@ Item = MessageAt | AuditEntry | IdempotencyRecord | StateMoment | HandOffChange
 
 
 def messages(start: Place, stored: StoredMessages, size: int) -> Stream[Item]:
-    """The messages, of which only the times are looked at. Those without one stand with their neighbours."""
+    """The messages, by their times alone. One without a time stands next to its neighbour."""
     if start is END:
         return Stream("messages", END)
     moments = [stored.at(number) for number in range(1, len(stored) + 1)]
@@ -45,7 +46,7 @@ def messages(start: Place, stored: StoredMessages, size: int) -> Stream[Item]:
 
 
 def moments(start: Place, found: Iterable[StateMoment], size: int) -> Stream[Item]:
-    """What the state dates. What has no readable time is as of now, as the state is."""
+    """The dated facts of the state. One without a readable time counts as of now."""
     items: dict[Dated, Item] = {Dated(each.at or AT_ONCE, tie): each for tie, each in enumerate(found)}
     return held_whole("state", start, items, size)
 
@@ -59,7 +60,7 @@ def hand_off_stream(start: Place, events: Iterable[HandOffChange], size: int) ->
 def entries(
     name: str, start: Place, trail: str, company_id: str, *, epochs: bool, hand_off: bool | None, size: int
 ) -> Stream[Item]:
-    """Entries of the trail: those with timestamps, or those of services that write epochs. Raises the store's errors.
+    """Entries of the trail with timestamps, or of services that write epochs. Raises the store's errors.
 
     `hand_off` as of `read_entries`.
     """
@@ -82,7 +83,7 @@ def entries(
 def records(
     name: str, start: Place, conversation_id: str, reference: str, *, epochs: bool, size: int
 ) -> Stream[Item] | None:
-    """Idempotency records by the index of conversations; None where that is not there. Raises the store's errors."""
+    """Idempotency records by their index of conversations; None without the index. Raises the store's errors."""
     if start is END:
         return Stream(name, END)
     after = (str(start[0]), str(start[1])) if isinstance(start, list) and len(start) == 2 else None
@@ -102,7 +103,7 @@ def records(
 
 
 def is_shown(record: IdempotencyRecord, reference: str, now: datetime) -> bool:
-    """Whether a record is there and of this conversation: the console's say to which one of that id they belong."""
+    """Whether a record is not expired and belongs to this conversation, not to another one of the same id."""
     return record.plain("reference") in (None, "", reference) and not clock.is_expired(record.plain("expires_at"), now)
 
 
@@ -110,24 +111,24 @@ def _text(place: Any) -> str:
     return place if isinstance(place, str) else BEGINNING
 
 
-# --- Lists at hand ----------------------------------------------------------------------------------------------------
+# --- Lists held whole ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Dated:
-    """Where an item of a list that is held whole stands: its instant, and what tells it from others of the same."""
+    """The place of an item in a list that is held whole: its instant, and a number among those of the same instant."""
 
     order: datetime
     tie: int
 
     @property
     def place(self) -> Place:
-        """As JSON."""
+        """Return the place as JSON."""
         return [self.order.isoformat(), self.tie]
 
     @classmethod
     def of(cls, place: Place) -> "Dated | None":
-        """Back from JSON; None for what is none."""
+        """Read a place from JSON; None if it is none."""
         match place:
             case [str() as order, int() as tie]:
                 return cls(datetime.fromisoformat(order), tie)
@@ -135,7 +136,7 @@ class Dated:
 
 
 def held_whole(name: str, start: Place, items: Mapping[Dated, T], size: int) -> Stream[T]:
-    """A stream of items that are all at hand: the next `size` of them from `start` on."""
+    """Stream items that are all at hand: the next `size` of them from `start` on."""
     if start is END:
         return Stream(name, END)
     behind = Dated.of(start)
@@ -145,7 +146,7 @@ def held_whole(name: str, start: Place, items: Mapping[Dated, T], size: int) -> 
 
 
 def with_neighbours(moments: Sequence[datetime | None]) -> Iterator[Dated]:
-    """Places for a list in its own order: what has no time stands with what goes before it, else with what follows."""
+    """Give each item a time: its own, else that of the item before it, else that of the first with a time."""
     known = next((moment for moment in moments if moment is not None), AT_LAST)
     for number, moment in enumerate(moments, 1):
         known = moment or known

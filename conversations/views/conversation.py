@@ -1,42 +1,44 @@
-"""`/conversations/<ref>/`: the conversation, its earlier messages, what is new in it, the recipient, the raw item."""
+"""`/conversations/<ref>/`: the page, what is new, the last message, the recipient, the raw item and neighbours."""
 
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 from urllib.parse import urlencode
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_safe
 
 from console.access import StaffRequest, requires
 from console.answers import form_on
+from console.errors import NotFound
 from console.permissions import Permission
 from console.refs import seal, unseal
 from console.trail.actions import conversation_trail
 from console.trail.recording import read_only_reason
 from conversations import services
 from conversations.facts import facts_of
-from conversations.listing import known_list_context, list_link, open_list_context
-from conversations.panel import holds, panel_for
+from conversations.listing import conversation_url, known_list_context, list_link, open_list_context
+from conversations.neighbours import neighbour
+from conversations.panel import POLL_SECONDS, answer_of, holds, panel_for, since_of, updates_of
 from conversations.reading import id_to_copy, summary_of
-from conversations.recipient import answer_of
 from conversations.records import ConversationSummary, Transcript
+from conversations.services import last_message
 from conversations.transcript import WINDOW, earlier_text, transcript
-from conversations.updates import POLL_SECONDS, since_of, updates_of
 
 View = Callable[..., HttpResponse]
 
 
 def not_for_prefetch(view: View) -> View:
-    """Refuse what a browser fetches on suspicion: opening a conversation is put on record, so a person must ask."""
+    """Refuse prefetches: opening a conversation is recorded, so a person must have asked for it."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         purpose = request.headers.get("Sec-Purpose", "") + request.headers.get("Purpose", "")
         if "prefetch" in purpose.lower() or "prerender" in purpose.lower():
-            # Not a success: a browser would show an empty success when the person then follows the link.
+            # An error, because a browser would show an empty success once the person follows the link.
             return HttpResponse(status=503)
         return view(request, *args, **kwargs)
 
@@ -47,8 +49,10 @@ def not_for_prefetch(view: View) -> View:
 @require_safe
 @not_for_prefetch
 def conversation(request: StaffRequest, ref: str) -> HttpResponse:
-    """The page; `?at=<anchor>`: with the messages around one. For htmx the messages alone: those before `?before=N`, or
-    with `?latest=1` the latest."""
+    """The page; `?at=<anchor>` shows the messages around one.
+
+    For htmx the messages alone: those before `?before=N`, or with `?latest=1` the latest.
+    """
     before, around = message_number(request.GET.get("before", "")), request.GET.get("at", "")[:40]
     template = _fragment(request, before)
     as_fragment = bool(template)
@@ -95,7 +99,7 @@ def _fragment(request: HttpRequest, before: int | None) -> str:
 @requires(Permission.CONVERSATION_READ)
 @require_safe
 def conversation_updates(request: StaffRequest, ref: str) -> HttpResponse:
-    """What is new since the page knew `?since=` and `?shown=` messages, as a fragment; 204 for nothing."""
+    """What is new since the page knew `?since=` and `?shown=` messages, as a fragment; 204 if nothing is."""
     shown = message_number(request.GET.get("shown", ""))
     updates = updates_of(ref, request.staff, request.GET.get("since", ""), shown)
     if updates is None:
@@ -116,7 +120,7 @@ def conversation_updates(request: StaffRequest, ref: str) -> HttpResponse:
 @requires(Permission.PII_REVEAL)
 @form_on("conversation", "ref")
 def reveal(request: StaffRequest, ref: str) -> HttpResponse:
-    """The recipient in full, on record: as a fragment for htmx, as a page of its own without. Never cached."""
+    """The recipient in full, recorded: a fragment for htmx, else a page of its own. Never cached."""
     item, revealed = services.reveal(ref, request.staff)
     summary = summary_of(item, request.staff)
     context = {
@@ -147,12 +151,12 @@ def raw(request: StaffRequest, ref: str) -> HttpResponse:
 
 
 def message_number(text: str) -> int | None:
-    """A message's number out of a query; None for anything else."""
+    """Read a message's number from a query; None for anything else."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 7 else None
 
 
 def _window_links(ref: str, shown: Transcript, list_context: str) -> dict[str, Any]:
-    """Where earlier and later messages are; the list that one came from stays known."""
+    """Addresses of earlier and later messages; they keep the list that the person came from."""
     kept = {"in": list_context} if list_context else {}
     url = reverse("conversation", args=[ref])
     earlier = f"{url}?{urlencode({'before': shown.first_number, **kept})}" if shown.earlier else ""
@@ -181,12 +185,12 @@ def _crumbs(summary: ConversationSummary) -> list[dict[str, str]]:
 
 
 def crumbs_below(summary: ConversationSummary, ref: str, label: str) -> list[dict[str, str]]:
-    """Of a page that belongs to the conversation's."""
+    """Return the breadcrumbs of a page below the conversation's."""
     return [*_crumbs(summary)[:-1], {"label": summary.who, "url": link("conversation", ref)}, {"label": label}]
 
 
 def link(name: str, *args: str) -> str:
-    """A URL, or "" for ids that no URL can carry (foreign writers may use any character)."""
+    """Return a URL, or "" for ids that no URL can carry (foreign writers may use any character)."""
     try:
         return reverse(name, args=args)
     except NoReverseMatch:
@@ -194,11 +198,40 @@ def link(name: str, *args: str) -> str:
 
 
 def recipient_url(ref: str) -> str:
-    """Where all conversations of the same recipient are. Raises `BadReference`."""
+    """Return the list of all conversations of the same recipient. Raises `BadReference`."""
     primary_channel, _ = unseal("conversation", ref, 2)
     return reverse("recipient", args=[seal("recipient", primary_channel)])
 
 
 def trail_url(conversation_id: str) -> str:
-    """Where the conversation's trail is."""
+    """Return the page of the conversation's trail."""
     return link("trail", seal("trail", conversation_trail(conversation_id)))
+
+
+DIRECTIONS = ("next", "previous")
+
+
+@requires(Permission.CONVERSATION_READ)
+@require_safe
+def conversation_last_message(request: StaffRequest, ref: str) -> HttpResponse:
+    """The last message as a fragment; without scripts the link opens the conversation."""
+    if not request.htmx:  # type: ignore[attr-defined]
+        return redirect(conversation_url(ref, request.GET.get("in", "")))
+    return render(request, "conversations/_last_message.html", {"last": last_message(ref, request.staff)})
+
+
+@requires(Permission.CONVERSATION_READ)
+@require_safe
+def conversation_step(request: StaffRequest, ref: str, direction: str) -> HttpResponse:
+    """Go to the next or previous conversation of the list that `in` names, or at its end back to the list."""
+    if direction not in DIRECTIONS:
+        raise NotFound
+    token = request.GET.get("in", "")
+    context = open_list_context(token)
+    found = neighbour(context, ref, request.staff, back=direction == "previous")
+    if found is not None:
+        return redirect(conversation_url(found.reference, token))
+    if context is not None:
+        end = "the end" if direction == "next" else "the beginning"
+        messages.info(request, f"That was {end} of the list.")
+    return redirect(list_link(context).url)

@@ -20,10 +20,10 @@ from conversations.views.lists import rows_of
 @requires(Permission.CONVERSATION_READ)
 @require_http_methods(["GET", "HEAD", "POST"])
 def find(request: StaffRequest) -> HttpResponse:
-    """GET: the look-ups, or the results that a sealed `found` names; with `open`, one found opens. POST `look`: one.
+    """GET: the look-ups, or the results that a sealed `found` names; `open` opens the only one. POST `look`: run one.
 
-    One conversation found opens at once; several in one list open that list; several lists make a results page;
-    none, the same form with a message that does not tell "none" from "not in your scope".
+    One conversation opens at once; several in one list open that list; several lists make a page of results. If nothing
+    is found, the message does not tell "none" from "not in your scope".
     """
     if request.method != "POST" and "found" in request.GET:
         return _results(request)
@@ -31,7 +31,7 @@ def find(request: StaffRequest) -> HttpResponse:
 
 
 class NothingFound(NotFound):
-    """By a look-up; `notice` says how far it looked."""
+    """A look-up found nothing; `notice` says how far it searched."""
 
     def __init__(self, notice: str) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class NothingFound(NotFound):
 
 
 def _found(staff: Staff, form: ConversationLookupForm) -> str:
-    """Where what was found stands. Raises `NothingFound`."""
+    """The address of what was found. Raises `NothingFound`."""
     finding = form.find(staff)
     if not finding.rows:
         raise NothingFound(finding.notice)
@@ -63,13 +63,13 @@ def _page(
 
 
 def _results(request: StaffRequest) -> HttpResponse:
-    """The results of a sealed look-up, made again: what is gone since, or not in this person's scope, is not there."""
+    """Run a sealed look-up again, so that the results are those of now and of this person's scope."""
     context = open_list_context(request.GET["found"])
     form = bound_lookup(context)
     if context is None or form is None:
         raise NotFound
     finding = form.find(request.staff)
-    # Without what was typed: the link may be somebody else's, and a seal is not opened for whoever holds it.
+    # Without what was typed: the link may come from somebody else.
     if not finding.rows:
         return _page(request, None, nothing=NothingFound(finding.notice))
     if "open" in request.GET and len(finding.rows) == 1:

@@ -26,7 +26,7 @@ _DONE = {
     HandOffAction.HAND_BACK: "Handed back to the AI.",
     HandOffAction.ACKNOWLEDGE: "Left with the AI.",
 }
-# Who gives up a conversation from a row of a list (`stay`) goes on with the list, not with what is no longer theirs.
+# After giving up a conversation from a row of a list (`stay`), people return to the list.
 _GIVEN_UP = frozenset({HandOffAction.RELEASE, HandOffAction.HAND_BACK, HandOffAction.ACKNOWLEDGE})
 
 
@@ -45,10 +45,10 @@ def hand_off(request: StaffRequest, ref: str) -> HttpResponse:
     except Invalid as error:
         return _again(request, ref, "conversations/hand_off_refused.html", 400, error)
     except (TableMissing, NotAccepted):
-        # Nothing was written, and sending it again would not change that.
+        # Nothing was written, and sending it again would not help.
         raise
     except (StoreUnavailable, Throttled) as error:
-        # The intent's id makes sending it again safe, so what was typed is offered again instead of being lost.
+        # The intent's id makes sending it again safe, so the page offers what was typed once more.
         context = {
             "reference": ref,
             "detail": str(error),
@@ -69,7 +69,7 @@ def hand_off(request: StaffRequest, ref: str) -> HttpResponse:
 
 
 def _typed(request: StaffRequest, name: str) -> str:
-    """A text field, its line ends counted as the browser's `maxlength` counts them: one character each."""
+    """Read a text field with single line feeds, as `maxlength` in the browser counts them."""
     return request.POST.get(name, "").replace("\r\n", "\n").strip()
 
 
@@ -78,7 +78,7 @@ def _back(request: StaffRequest, reference: str) -> str:
 
 
 def _again(request: StaffRequest, reference: str, template: str, status: int, error: Exception) -> HttpResponse:
-    """The fresh state with fresh forms, and what was typed kept in them."""
+    """Show the present state with fresh forms that keep what was typed."""
     item = load_conversation(reference, request.staff)
     state = hand_off_of(item)
     context = {

@@ -1,8 +1,7 @@
 """Lists of conversations: companies and projects, a company's or project's, a recipient's, and those of a reply."""
 
 from contextlib import suppress
-from datetime import datetime
-from typing import Any, TypedDict
+from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpResponse
@@ -21,89 +20,71 @@ from console.store.keys import SORT_KEY_BYTES, fits
 from console.templatetags.console import zone_of
 from console.trail.recording import NoTrail
 from conversations.companies import Company, companies_for, company_named, projects_of
-from conversations.filters import FAILED, ConversationFilters, is_of_status
 from conversations.forms import (
-    CHANNELS,
     LOOKUPS,
     CompanyFilter,
     CompanyListFilter,
     ConversationFilter,
     RecipientFilter,
-    words,
 )
-from conversations.listing import Paths, seal_list_context, url_of
-from conversations.person import CONVERSATIONS, note_look
-from conversations.queries import any_of, of_company, of_recipient, of_reply, read_list
-from conversations.queue.times import waits_in
-from conversations.reading import identifier_for
+from conversations.listing import seal_list_context, url_of
+from conversations.queries import (
+    FAILED,
+    ConversationFilters,
+    any_of,
+    is_of_status,
+    of_company,
+    of_recipient,
+    of_reply,
+    read_list,
+)
+from conversations.queue.counting import waits_in
+from conversations.reading import CHANNELS, identifier_for, words
 from conversations.records import ConversationSummary, HandOffState, Page
+from conversations.services import CONVERSATIONS, look_up, note_look
 from conversations.views.conversation import not_for_prefetch
 
 COMPANIES_SHOWN = 100
 _CHANNEL_ICONS = {"whatsapp": "whatsapp", "sms": "sms", "email": "mail", "web": "web", "teams": "team", "slack": "team"}
 
 
-class ConversationRow(TypedDict):
-    """One row of a list; a dict, because that is what templates look into first. An address that is "" has no page.
+def rows_of(summaries: tuple[ConversationSummary, ...], context: dict[str, Any], staff: Staff) -> list[dict[str, Any]]:
+    """Build the rows of conversations/_rows.html, each linked with the list's context.
 
-    The customer is `name`, which may need two lines, and `identifier`, which stays in one.
+    The customer is `name`, which may wrap, and `identifier`, which does not. An address that is "" has no page.
     """
-
-    url: str
-    last_message_url: str
-    name: str
-    identifier: str
-    short_id: str
-    channel: str
-    channel_icon: str
-    project_name: str
-    project_url: str
-    status: str
-    status_tone: str
-    state: str
-    state_tone: str
-    state_icon: str
-    reason: str
-    updated_at: datetime | None
-    flaws: str
-
-
-def rows_of(summaries: tuple[ConversationSummary, ...], context: dict[str, Any], staff: Staff) -> list[ConversationRow]:
-    """The rows of a list for conversations/_rows.html, each linked with the list's context."""
     query = "?" + urlencode({"in": seal_list_context(context)})
-    pages, last_messages = Paths("conversation"), Paths("conversation-last-message")
-    places = {(summary.company_id, summary.project_id) for summary in summaries}
-    projects = {place: url_of("project", *place) if place[1] else "" for place in places}
     rows = []
     for summary in summaries:
         name, dot, identifier = summary.who.rpartition(" · ")
-        status = summary.status
+        status, project = summary.status, summary.project_id
         state, tone, icon = _state(summary, staff)
-        row = ConversationRow(
-            url=pages.of(summary.reference) + query,
-            last_message_url=last_messages.of(summary.reference) + query,
-            name=name + dot,
-            identifier=identifier,
-            short_id=summary.short_id,
-            channel=CHANNELS.get(summary.channel, summary.channel),
-            channel_icon=_CHANNEL_ICONS.get(summary.channel.lower(), "conversations"),
-            project_name=summary.project_name,
-            project_url=projects[summary.company_id, summary.project_id],
-            status=words(status),
-            status_tone="bad" if is_of_status(status, FAILED) else "good" if status == "completed" else "",
-            state=state,
-            state_tone=tone,
-            state_icon=icon,
-            reason=summary.hand_off.reason if summary.hand_off.flag else "",
-            updated_at=summary.updated_at,
-            flaws="; ".join(summary.drift),
+        rows.append(
+            {
+                "url": reverse("conversation", args=[summary.reference]) + query,
+                "last_message_url": reverse("conversation-last-message", args=[summary.reference]) + query,
+                "name": name + dot,
+                "identifier": identifier,
+                "short_id": summary.short_id,
+                "channel": CHANNELS.get(summary.channel, summary.channel),
+                "channel_icon": _CHANNEL_ICONS.get(summary.channel.lower(), "conversations"),
+                "project_name": summary.project_name,
+                "project_url": url_of("project", summary.company_id, project) if project else "",
+                "status": words(status),
+                "status_tone": "bad" if is_of_status(status, FAILED) else "good" if status == "completed" else "",
+                "state": state,
+                "state_tone": tone,
+                "state_icon": icon,
+                "reason": summary.hand_off.reason if summary.hand_off.flag else "",
+                "updated_at": summary.updated_at,
+                "flaws": "; ".join(summary.drift),
+            }
         )
-        rows.append(row)
     return rows
 
 
 def _state(summary: ConversationSummary, staff: Staff) -> tuple[str, str, str]:
-    """Who has the conversation: words, tone and icon."""
+    """Say who has the conversation: words, tone and icon."""
     agent = summary.hand_off.agent
     whose = "you" if agent == staff.username else summary.hand_off.agent_shown
     match summary.hand_off.state:
@@ -122,8 +103,8 @@ def _state(summary: ConversationSummary, staff: Staff) -> tuple[str, str, str]:
 def index(request: StaffRequest) -> HttpResponse:
     """`/conversations/`: companies in scope, the projects of the opened one (GET `company`), and the look-ups.
 
-    One Query for the companies. Projects are read only for the company that is opened, or for a person's only one;
-    with scripts each company's come as a fragment of this URL once they scroll into view.
+    One Query for the companies. Projects are read for the opened company, or for a person's only one; with scripts,
+    each company's come as a fragment once they scroll into view.
     """
     companies = companies_for(request.staff)
     opened = request.GET.get("company", companies[0].company_id if len(companies) == 1 else "")
@@ -149,7 +130,7 @@ def index(request: StaffRequest) -> HttpResponse:
 
 
 def _projects(company: Company) -> dict[str, Any]:
-    """A company's projects, with how many wait in each: skip-reads and the queue's bounded read, at once."""
+    """A company's projects with how many wait in each, read in parallel."""
     reading, counting = submit(projects_of, company.company_id), submit(waits_in, company.company_id)
     read, waiting = reading.result(), counting.result()
     links = [
@@ -176,8 +157,8 @@ def company(request: StaffRequest, company_id: str, project_id: str = "") -> Htt
     shown = unfiltered.rows[0] if unfiltered.rows else None
     named = None
     if shown is None and not unfiltered.next:
-        # A project exists through its conversations; a company too, unless somebody has named it. Where there is more
-        # to search it exists: what was looked at may all be past its TTL.
+        # A project exists through its conversations; so does a company, unless the registry names it. If there is
+        # more to search it exists: everything searched so far may be past its TTL.
         named = None if project_id else company_named(company_id)
         if project_id or (named is None and company_id not in staff.scope.company_ids):
             raise NotFound
@@ -198,7 +179,9 @@ def company(request: StaffRequest, company_id: str, project_id: str = "") -> Htt
 @require_safe
 @not_for_prefetch
 def recipient(request: StaffRequest, ref: str) -> HttpResponse:
-    """A recipient's conversations, on record. GET: since, until, status, channel, hand_off, task; `page`, a cursor."""
+    """A recipient's conversations; looking is recorded. GET: since, until, status, channel, hand_off, task; `page` is a
+    cursor.
+    """
     staff = request.staff
     (primary_channel,) = unseal("recipient", ref, 1)
     form = RecipientFilter(request.GET)
@@ -206,7 +189,7 @@ def recipient(request: StaffRequest, ref: str) -> HttpResponse:
     page = read_list(of_recipient(primary_channel, filters, staff), staff, request.GET.get("page", ""))
     if not page.rows and any_of(of_recipient(primary_channel, ConversationFilters(), staff), staff) is None:
         raise NotFound
-    # Without a trail people read masked lists as they do everywhere.
+    # Without a trail people still read the list, masked.
     with suppress(NoTrail):
         note_look(primary_channel, staff, CONVERSATIONS)
     context = {
@@ -219,7 +202,7 @@ def recipient(request: StaffRequest, ref: str) -> HttpResponse:
 
 
 def looks_url(ref: str, staff: Staff) -> str:
-    """Where it stands who looked at the person of a sealed recipient; "" for who does not review."""
+    """Return the page of who looked this recipient up; "" for people who do not review."""
     return reverse("audit-looks-recipient", args=[ref]) if staff.can(Permission.AUDIT_REVIEW) else ""
 
 
@@ -251,7 +234,7 @@ def _list(
     place: dict[str, Any],
     context: dict[str, Any],
 ) -> HttpResponse:
-    """The page of a list, or for htmx the list alone."""
+    """Render the page of a list, or the list alone for htmx."""
     values = form.values() if form else {}
     if form:
         form.offer(page.rows)
@@ -275,3 +258,22 @@ def _list(
 def _url(path: str, values: dict[str, str], cursor: str = "") -> str:
     query = values | ({"page": cursor} if cursor else {})
     return f"{path}?{urlencode(query)}" if query else path
+
+
+@requires(Permission.PII_REVEAL)
+@require_safe
+@not_for_prefetch
+def elsewhere(request: StaffRequest, ref: str) -> HttpResponse:
+    """Ask every store that the person may read, and put the search on record."""
+    who, results = look_up(ref, request.staff)
+    context = {
+        "who": who,
+        "results": results,
+        "looks_url": looks_url(ref, request.staff),
+        "crumbs": [
+            {"label": "Conversations", "url": reverse("conversations")},
+            {"label": f"Recipient {who}", "url": reverse("recipient", args=[ref])},
+            {"label": "Elsewhere"},
+        ],
+    }
+    return render(request, "conversations/elsewhere.html", context)

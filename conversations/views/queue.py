@@ -1,12 +1,16 @@
 """`/queue/`: who waits for a human, longest wait first; what I hold; what colleagues hold; what was overridden."""
 
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, TypedDict
+from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.cache import get_conditional_response
 from django.utils.http import quote_etag
 from django.views.decorators.http import require_safe
@@ -16,73 +20,26 @@ from console.access import StaffRequest, requires
 from console.middleware import POLL_HEADER
 from console.permissions import Permission, Staff
 from console.refs import seal
+from console.store.presence import index_ready
 from console.store.streams import Keyset
 from console.trail.recording import new_action_id, read_only_reason
 from conversations.companies import companies_for
-from conversations.forms import CHANNELS
-from conversations.listing import Paths, seal_list_context
-from conversations.panel import Button, is_forgotten, primary_button
-from conversations.queue import counting, notices
-from conversations.queue.counts import Count
-from conversations.queue.entries import COLLEAGUES, MINE, OVERRIDDEN, WAITING
+from conversations.listing import seal_list_context
+from conversations.panel import is_forgotten, primary_button
+from conversations.queue import counting
 from conversations.queue.form import QueueForm
-from conversations.queue.live import tag_of
-from conversations.queue.pages import QueuePage
-from conversations.queue.reading import is_indexed, read_tab
-from conversations.queue.times import waits_of
+from conversations.queue.pages import COLLEAGUES, MINE, OVERRIDDEN, WAITING, Count, QueueEntry, QueuePage
+from conversations.queue.reading import INDEX, indexer_health, is_indexed, read_tab
 from conversations.queue.unread import unread_of
-from conversations.reading import customer_of
-from conversations.records import ConversationSummary, HandOff, HandOffState
+from conversations.reading import CHANNELS, customer_of
+from conversations.records import HandOff, HandOffState
 
 TABS = ((WAITING, "Waiting"), (MINE, "Mine"), (COLLEAGUES, "With colleagues"), (OVERRIDDEN, "Overridden"))
-# How often an open page asks whether something changed. Without the index each answer costs a look through everything.
+# How often an open page asks for changes. Without the index each answer searches every company.
 POLL_SECONDS, THIN_POLL_SECONDS = 8, 60
 LONG_WAIT, MIDDLE_WAIT = timedelta(hours=2), timedelta(minutes=15)
-# So much of a tag tells the versions of one row apart.
+# Letters of a tag that tell the versions of one row apart.
 _VERSION = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Tab:
-    """One tab with its count, None where that is not known."""
-
-    name: str
-    label: str
-    count: Count | None
-    url: str
-    current: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Wait:
-    """How long a customer has waited: `since` as ISO 8601 text, in words that console.js keeps fresh, and how it is
-    coloured (long, mid or not at all). `at_least` where the platform notes no time of its own."""
-
-    since: str
-    words: str
-    at_least: bool
-    tone: str
-
-
-class QueueRow(TypedDict):
-    """One row; a dict, because that is what templates look into first.
-
-    `wait` is None where nothing tells how long; `who` is the customer and `holder` the colleague as this person may see
-    them; `button` the usual action, if there is one; `version` tells whether the row has changed.
-    """
-
-    summary: ConversationSummary
-    url: str
-    action_url: str
-    version: str
-    wait: Wait | None
-    who: str
-    channel: str
-    holder: str
-    is_unread: bool
-    is_forgotten: bool
-    is_overridden: bool
-    button: Button | None
 
 
 @requires(Permission.HAND_OFF)
@@ -90,7 +47,7 @@ class QueueRow(TypedDict):
 def queue(request: StaffRequest) -> HttpResponseBase:
     """The queue of the companies in scope. GET filters: tab, company, project, channel, reason, waited; `page`.
 
-    With htmx or polling the list alone; an open page that polls with the tag of what it shows is answered 304.
+    With htmx or polling the list alone. A poll with the tag of what the page shows is answered 304.
     """
     staff = request.staff
     names = {company.company_id: company.name for company in companies_for(staff)}
@@ -104,8 +61,8 @@ def queue(request: StaffRequest) -> HttpResponseBase:
         "is_first": place is None,
         "numbers": _numbers(page, form, list(names), staff, first=place is None, polls=polls),
         "unread": unread_of(page.entries, staff.username) if form.chosen_tab == MINE else frozenset(),
-        "notice": notices.of_page(page, names),
-        "indexer": notices.of_indexer(indexed=page.indexed, now=clock.now()) if names else None,
+        "notice": page_notice(page, names),
+        "indexer": indexer_notice(indexed=page.indexed, now=clock.now()) if names else None,
     }
     tag = quote_etag(_tag(page, shown))
     if polls and (unchanged := get_conditional_response(request, etag=tag)) is not None:
@@ -124,7 +81,7 @@ def queue(request: StaffRequest) -> HttpResponseBase:
 
 
 def _tag(page: QueuePage, shown: dict[str, Any]) -> str:
-    """Of this address alone: what the filters are is no part of it."""
+    """The tag of what this address shows."""
     now = clock.now()
     tones = [_tone(entry.hand_off.waited(now)) for entry in page.entries]
     numbers = {tab: str(count) for tab, count in shown["numbers"].items()}
@@ -138,10 +95,13 @@ def _context(request: StaffRequest, page: QueuePage, form: QueueForm, shown: dic
     longest = page.entries[0].hand_off if page.entries and tab == WAITING and shown["is_first"] else None
     return shown | {
         "tab": tab,
-        "tabs": [Tab(name, label, numbers.get(name), form.url_of(name), name == tab) for name, label in TABS],
+        "tabs": [
+            {"name": name, "label": label, "count": numbers.get(name), "url": form.url_of(name), "current": name == tab}
+            for name, label in TABS
+        ],
         "rows": _rows(page, list_context, staff, now, shown["unread"]),
         "list_context": list_context,
-        "heading": notices.heading(
+        "heading": heading(
             tab,
             numbers.get(tab, Count() if tab == WAITING else None),
             partial=bool(shown["notice"] or page.incomplete),
@@ -156,36 +116,45 @@ def _context(request: StaffRequest, page: QueuePage, form: QueueForm, shown: dic
     }
 
 
-def _rows(page: QueuePage, list_context: str, staff: Staff, now: datetime, unread: frozenset[str]) -> list[QueueRow]:
+def _rows(
+    page: QueuePage, list_context: str, staff: Staff, now: datetime, unread: frozenset[str]
+) -> list[dict[str, Any]]:
+    """Build the rows of conversations/_queue_list.html; `version` tells whether a row has changed."""
     query = "?" + urlencode({"in": list_context})
-    pages, actions = Paths("conversation"), Paths("conversation-hand-off")
     rows = []
     for entry in page.entries:
         summary, hand_off = entry.summary, entry.hand_off
         is_unread = summary.reference in unread
-        row = QueueRow(
-            summary=summary,
-            url=pages.of(summary.reference) + query,
-            action_url=actions.of(summary.reference),
-            version=tag_of([entry], is_unread)[:_VERSION],
-            wait=_wait(hand_off, now),
-            who=customer_of(entry.item, staff),
-            channel=CHANNELS.get(summary.channel, summary.channel),
-            holder="you" if hand_off.agent == staff.username else hand_off.agent_shown,
-            is_unread=is_unread,
-            is_forgotten=is_forgotten(hand_off, now),
-            is_overridden=hand_off.state is HandOffState.OVERRIDDEN,
-            button=primary_button(entry.item, hand_off, staff),
+        rows.append(
+            {
+                "summary": summary,
+                "url": reverse("conversation", args=[summary.reference]) + query,
+                "action_url": reverse("conversation-hand-off", args=[summary.reference]),
+                "version": tag_of([entry], is_unread)[:_VERSION],
+                "wait": _wait(hand_off, now),
+                "who": customer_of(entry.item, staff),
+                "channel": CHANNELS.get(summary.channel, summary.channel),
+                "holder": "you" if hand_off.agent == staff.username else hand_off.agent_shown,
+                "is_unread": is_unread,
+                "is_forgotten": is_forgotten(hand_off, now),
+                "is_overridden": hand_off.state is HandOffState.OVERRIDDEN,
+                "button": primary_button(entry.item, hand_off, staff),
+            }
         )
-        rows.append(row)
     return rows
 
 
-def _wait(hand_off: HandOff, now: datetime) -> Wait | None:
+def _wait(hand_off: HandOff, now: datetime) -> dict[str, Any] | None:
+    """How long a customer has waited, for conversations/_wait.html; None if unknown."""
     waited, since = hand_off.waited(now), hand_off.requested_at
     if waited is None or since is None:
         return None
-    return Wait(clock.to_iso(since, "seconds"), clock.format_span(waited), hand_off.wait_at_least, _tone(waited))
+    return {
+        "since": clock.to_iso(since, "seconds"),
+        "words": clock.format_span(waited),
+        "at_least": hand_off.wait_at_least,
+        "tone": _tone(waited),
+    }
 
 
 def _tone(waited: timedelta | None) -> str:
@@ -197,7 +166,7 @@ def _tone(waited: timedelta | None) -> str:
 @requires(Permission.HAND_OFF)
 @require_safe
 def queue_count(request: StaffRequest) -> HttpResponseBase:
-    """How many wait, for the navigation of every open page; cached for seconds by each worker."""
+    """How many wait, for the navigation of every open page; each worker caches it for seconds."""
     count = counting.waiting(company.company_id for company in companies_for(request.staff))
     tag = quote_etag(str(count))
     unchanged = get_conditional_response(request, etag=tag)
@@ -212,13 +181,13 @@ def waiting_times(request: StaffRequest) -> HttpResponse:
     """How long people wait now in each company and project in scope."""
     names = {company.company_id: company.name for company in companies_for(request.staff)}
     form = QueueForm(request.GET)
-    found = waits_of(names)
+    found = counting.waits_of(names)
     context = {
         "companies": [
             (names[waits.company_id], form.url_of(WAITING, company=waits.company_id), waits) for waits in found
         ],
         "left_out": max(0, len(names) - len(found)),
-        "indexer": notices.of_indexer(indexed=is_indexed(), now=clock.now()) if names else None,
+        "indexer": indexer_notice(indexed=is_indexed(), now=clock.now()) if names else None,
     }
     return render(request, "conversations/waiting_times.html", context)
 
@@ -226,9 +195,9 @@ def waiting_times(request: StaffRequest) -> HttpResponse:
 def _numbers(
     page: QueuePage, form: QueueForm, company_ids: list[str], staff: Staff, *, first: bool, polls: bool
 ) -> dict[str, Count]:
-    """How many each tab lists. A page that holds all of its tab needs no count, and one read of counts at most is made.
+    """Count what each tab lists. A page that holds all of its tab needs no read.
 
-    With filters only what was read is counted. What people hold is counted when an open page asks for updates.
+    With filters only what was read counts. What people hold is counted when an open page asks for updates.
     """
     tab, filtered = form.chosen_tab, bool(form.values())
     if page.totals is not None:
@@ -241,3 +210,87 @@ def _numbers(
     if first and (page.is_whole or filtered):
         numbers[tab] = Count(len(page.entries), more=not page.is_whole)
     return numbers
+
+
+def tag_of(entries: Iterable[QueueEntry], *shown: Any) -> str:
+    """Digest rows and whatever else is shown (any JSON values), without ages: the browser keeps them fresh."""
+    rows = [
+        (
+            *(entry.mark, entry.since, entry.summary.company_name, entry.summary.project_name),
+            *(entry.hand_off.state, entry.hand_off.agent, entry.hand_off.action_id, entry.hand_off.reason),
+        )
+        for entry in entries
+    ]
+    text = json.dumps([rows, shown], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One line; `tone` as components/_notice.html has it."""
+
+    text: str
+    tone: str = "human"
+
+
+def page_notice(page: QueuePage, names: Mapping[str, str]) -> Notice | None:
+    """Say what was not searched. `names` are those of the companies in scope, by id."""
+    parts = []
+    if not names:
+        parts.append(
+            "No companies are known yet. The indexer adds them, or an administrator runs manage.py companies discover."
+        )
+    if page.incomplete:
+        listed = ", ".join(names.get(company_id, company_id) for company_id in page.incomplete)
+        parts.append(
+            f"Looked at {page.looked_at} conversations. There are more in {listed} than one page can read, so "
+            "somebody waiting there may not be listed."
+        )
+    if page.thin:
+        found = len(page.entries)
+        words = {0: "none of them matches", 1: "1 of them matches"}.get(found, f"{found} of them match")
+        parts.append(f"Searched the {page.looked_at} who have waited longest: {words}. There are more to search.")
+    if page.left_out:
+        parts.append(f"{len(page.left_out)} more companies were not searched. Choose one in the filter.")
+    return Notice(" ".join(parts)) if parts else None
+
+
+# For none, one and several conversations in a tab.
+_HEADINGS = {
+    WAITING: ("Nobody is waiting", "1 person is waiting", "{} people are waiting"),
+    MINE: ("You hold no conversation", "You hold 1 conversation", "You hold {} conversations"),
+    COLLEAGUES: (
+        "Colleagues hold no conversation",
+        "Colleagues hold 1 conversation",
+        "Colleagues hold {} conversations",
+    ),
+    OVERRIDDEN: ("Nothing was overridden", "1 take-over was overridden", "{} take-overs were overridden"),
+}
+_UNCOUNTED = {
+    WAITING: "Who is waiting",
+    MINE: "What you hold",
+    COLLEAGUES: "What colleagues hold",
+    OVERRIDDEN: "What was overridden",
+}
+
+
+def heading(tab: str, count: Count | None, *, partial: bool) -> str:
+    """Say how many a tab lists. `partial`: not everything was searched, so "nobody" would be too much to say."""
+    if count is None:
+        return _UNCOUNTED[tab]
+    none, one, several = _HEADINGS[tab]
+    if count.number == 0 and not count.more:
+        return ("Nobody found waiting" if tab == WAITING else "Nothing found") if partial else none
+    return one if count.number == 1 and not count.more else several.format(count)
+
+
+def indexer_notice(*, indexed: bool, now: datetime) -> Notice | None:
+    """Say what is wrong with the index behind the page; None when all is well."""
+    if not indexed:
+        if not index_ready("CONVERSATIONS", INDEX):
+            return Notice(f"The index {INDEX} is missing, so the console searches conversations one by one.", "")
+        return Notice("The queue's index is not filled yet, so the console searches conversations one by one.", "")
+    health = indexer_health()
+    if health.is_stale:
+        return Notice(health.describe(now), "bad")
+    return Notice(health.describe(now)) if health.is_behind else None

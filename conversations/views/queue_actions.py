@@ -11,16 +11,16 @@ from console.permissions import Permission
 from console.refs import unseal
 from conversations.companies import companies_for
 from conversations.listing import conversation_url, seal_list_context
-from conversations.queue.entries import WAITING
+from conversations.queue.actions import release_mine as release_held
+from conversations.queue.actions import take_longest
 from conversations.queue.form import QueueForm
-from conversations.queue.taking import take_longest
-from conversations.release import release_mine as release_held
+from conversations.queue.pages import WAITING
 
 
 @requires(Permission.HAND_OFF)
 @form_on("queue")
 def take(request: StaffRequest) -> HttpResponse:
-    """Take whoever has waited longest among those that the filters let through. A form sent twice takes once."""
+    """Take whoever has waited longest among those that pass the filters. A form sent twice takes once."""
     username, action_id = unseal("take", request.POST.get("token", ""), 2)
     if username != request.staff.username:
         raise BadReference
@@ -38,7 +38,7 @@ def take(request: StaffRequest) -> HttpResponse:
 @requires(Permission.HAND_OFF)
 @form_on("queue")
 def release_mine(request: StaffRequest) -> HttpResponse:
-    """Release everything that I hold, and say where there may be more."""
+    """Release everything that the person holds, and say where there may be more."""
     report = release_held(request.staff)
     released, failed = len(report.released), len(report.failed)
     if failed:

@@ -28,7 +28,7 @@ from tenants.queries import load_tenant, row_for
 from tenants.records import Tenant, TenantRow
 from tenants.views.frame import ASKING, frame
 
-# The item's type stays out of the views: they only hand it on.
+# Views only pass the item on, so they need not know its type.
 Item = Any
 CHANGED = "This conversation changed in the meantime, so nothing was cleared. This is how it is now."
 UNKNOWN = "The console does not know whether it was cleared. Send it again. It cannot be cleared twice."
@@ -79,7 +79,7 @@ def conversation(request: StaffRequest, tenant_id: str, ref: str) -> HttpRespons
 @requires(Permission.TENANT_CONVERSATION_CLEAR)
 @require_http_methods(ASKING)
 def clear(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
-    """Ask for the conversation's id, then remove the conversation as it was shown. A form sent twice acts once."""
+    """Ask for the conversation's id, then clear the conversation as it was shown. A form sent twice acts once."""
     try:
         item = services.load_to_clear(tenant_id, ref, request.staff)
         return _clear(request, item, ref) if request.method == "POST" else _ask(request, item, ref)
@@ -102,7 +102,7 @@ def _clear(request: StaffRequest, item: Item, ref: str) -> HttpResponse:
         fresh = services.load_to_clear(item.pk, ref, request.staff)
         return _ask(request, fresh, ref, error=error, problem=CHANGED)
     except (TableMissing, NotAccepted):
-        # Nothing was written, and sending it again would not change that.
+        # Nothing was written, and sending it again would not help.
         raise
     except (StoreUnavailable, Throttled) as error:
         problem = f"{error} {BUSY if isinstance(error, Throttled) else UNKNOWN}"
@@ -122,7 +122,7 @@ def _ask(
     problem: str = "",
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
-    """The page that asks. `seen` is what the person saw; without it, what is shown now."""
+    """Render the page that asks. `seen` is what the person saw; by default what is shown now."""
     tenant_id, summary = item.pk, summary_of(item, StoredTenantConversation.of(item), clock.now())
     url, name = reverse("tenant-conversation", args=[tenant_id, ref]), _name(tenant_id, request.staff)
     context = {
@@ -139,7 +139,7 @@ def _ask(
 
 
 def _tenant(tenant_id: str, staff: Staff) -> Tenant | TenantRow:
-    """The tenant, or its id alone: conversations outlive their tenant, and are shown where it cannot be read."""
+    """The tenant, or its id alone if it cannot be read: conversations outlive their tenant."""
     try:
         return load_tenant(tenant_id, staff)
     except (NotFound, StoreUnavailable, Throttled):
@@ -147,7 +147,7 @@ def _tenant(tenant_id: str, staff: Staff) -> Tenant | TenantRow:
 
 
 def _name(tenant_id: str, staff: Staff) -> str:
-    """What the tenant is called; its id where that cannot be read. All of it would be far more than a name."""
+    """The name of a tenant, or its id if it cannot be read."""
     try:
         row = row_for(tenant_id, staff)
     except (StoreUnavailable, Throttled):
@@ -164,7 +164,7 @@ def _crumbs(tenant_id: str, name: str) -> list[dict[str, str]]:
 
 
 def _window_links(url: str, shown: Talk) -> dict[str, Any]:
-    """Where earlier and later messages are."""
+    """Addresses of earlier and later messages."""
     return {
         "page_url": url,
         "earlier_url": f"{url}?{urlencode({'before': shown.earlier})}" if shown.earlier else "",

@@ -1,20 +1,50 @@
 """`/conversations/<ref>/timeline/`: everything about a conversation in one order of time."""
 
+from itertools import groupby
 from typing import Any
+from urllib.parse import urlencode
 
-from django.http import HttpResponse
+from django import forms
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from console.access import StaffRequest, requires
 from console.permissions import Permission, Staff
+from console.templatetags.console import day
 from conversations import services
 from conversations.reading import summary_of
-from conversations.timeline.form import KindsForm
-from conversations.timeline.lines import Line
+from conversations.timeline.lines import KIND_WORDS, Line, LineKind
 from conversations.timeline.reading import Timeline
 from conversations.views.conversation import crumbs_below, link, not_for_prefetch, trail_url
+
+
+class KindsForm(forms.Form):
+    """The kinds that are shown: all of them while none is chosen. Junk is dropped."""
+
+    kind = forms.MultipleChoiceField(
+        required=False,
+        label="Show",
+        choices=[(kind.value, words) for kind, words in KIND_WORDS.items()],
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+    def __init__(self, data: QueryDict) -> None:
+        chosen = [kind for kind in LineKind if kind.value in data.getlist("kind")]
+        self.kinds: tuple[LineKind, ...] = tuple(chosen) or tuple(LineKind)
+        super().__init__(initial={"kind": [kind.value for kind in self.kinds]}, auto_id="timeline-%s")
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether some kinds are left out."""
+        return len(self.kinds) < len(LineKind)
+
+    def query(self, **more: str) -> str:
+        """Return the filter, and what else is given, as a query with its question mark; "" for nothing."""
+        pairs = [("kind", kind.value) for kind in self.kinds] if self.is_filtered else []
+        pairs += [(name, value) for name, value in more.items() if value]
+        return f"?{urlencode(pairs)}" if pairs else ""
 
 
 @requires(Permission.CONVERSATION_READ)
@@ -47,21 +77,21 @@ def timeline(request: StaffRequest, ref: str) -> HttpResponse:
 
 
 def _days(found: Timeline, ref: str, form: KindsForm, staff: Staff) -> list[dict[str, Any]]:
-    """The lines with their addresses: to the line in the timeline, and to where it stands itself."""
+    """Group the lines by day in the reader's zone, each with its own address and that of what it shows."""
     own = reverse("conversation-timeline", args=[ref])
     return [
         {
-            "title": day.title,
+            "title": title,
             "lines": [
                 {
-                    "line": placed.line,
-                    "here": f"{own}{form.query(at=placed.place)}#{placed.line.anchor}",
-                    **_target(placed.line, ref, staff),
+                    "line": line,
+                    "here": f"{own}{form.query(at=line.place)}#{line.anchor}",
+                    **_target(line, ref, staff),
                 }
-                for placed in day.lines
+                for line in lines
             ],
         }
-        for day in found.days
+        for title, lines in groupby(found.lines, lambda line: day(line.at, staff) or "Without a readable time")
     ]
 
 

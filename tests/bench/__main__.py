@@ -179,10 +179,8 @@ def measure(browser: Browser, pages: dict[str, Page], repeats: int) -> None:
 def by_filter_and_by_index(size: int, repeats: int) -> dict[str, Any]:
     """The queue's head of one company by looking through all of it, and by its index; both find the same."""
     from console import clock
-    from conversations.queue.filtered import read_queue
-    from conversations.queue.filters import QueueFilters
-    from conversations.queue.indexed import read_indexed
-    from conversations.queue.pages import QueueParameters
+    from conversations.queue.pages import QueueFilters, QueueParameters
+    from conversations.queue.reading import read_indexed, read_queue
 
     def timed(read: Callable[[], Any]) -> tuple[float, list[str]]:
         started = time.perf_counter()

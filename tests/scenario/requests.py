@@ -15,16 +15,15 @@ from console.refs import seal
 from console.staff.models import StaffAccount
 from console.store.paging import read_page
 from console.trail.actions import SYSTEM_TRAIL, staff_trail
-from conversations.filters import ConversationFilters
 from conversations.handoff import HandOffAction, allowed_actions, intent_for, seal_intent
 from conversations.listing import seal_list_context
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
-from conversations.queries import ConversationList, of_company, of_recipient, of_reply
+from conversations.panel import since_of
+from conversations.queries import ConversationFilters, ConversationList, of_company, of_recipient, of_reply
 from conversations.reading import hand_off_of, reference_of
 from conversations.timeline.lines import LineKind
 from conversations.timeline.reading import read_timeline
-from conversations.updates import since_of
 from tests.scenario import audit, stores, tenant_conversations, tenants
 from tests.scenario import staff as staff_pages
 
@@ -227,7 +226,7 @@ def _timelines(side: Side, staff: Staff) -> list[str]:
         timeline,
         _with(timeline, kind="message"),
         _with(timeline, page=found.next),
-        _with(timeline, at=found.days[0].lines[-1].place),
+        _with(timeline, at=found.lines[-1].place),
         f"{timeline}?kind=record&kind=hand-off&kind=state",
         _with(timeline, kind="junk", at="junk"),
     ]

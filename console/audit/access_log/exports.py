@@ -1,33 +1,30 @@
-"""Exports across conversations that may hold one of them: they stand in the trails of those who exported.
+"""Exports across conversations that may contain one of them. Their entries are in the trails of those who exported.
 
-Such an entry tells its filters in words (`console.audit.review.words`) and not which conversations were in the file.
+Such an entry has its filters in words (`console.audit.review.page`), not the conversations in the file.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
 
 from console.audit import scoping
-from console.audit.queries import happened_at, instant_of
 from console.audit.review.filters import Review
-from console.audit.review.gathering import PIECE, gather, look_ahead
-from console.audit.review.streams import RANGES
-from console.audit.rows import as_payload, text_in
+from console.audit.review.plan import RANGES
+from console.audit.review.reading import PIECE, gather, look_ahead
+from console.audit.rows import happened_at, instant_of, payload_of, text_in
 from console.clock import parse_instant
 from console.permissions import Staff
 from console.redaction import redact
-from console.schema.tables import table_name
 from console.store.calls import parallel
-from console.store.connection import call
+from console.store.streams import query
 from console.trail.actions import Action
 from console.trail.models import AuditEntry
 
-# With the one that tells that there are more it is a piece: one Query, but for expired entries.
+# One less than a piece, so that one Query also tells whether there are more.
 EXPORTS_READ = PIECE - 1
 PIECES = 2
-# Days are those of the zone of whoever exported, which the entry does not tell.
+# Days are in the time zone of the person who exported, which the entry does not say.
 DAY = timedelta(days=1)
 NOT_HERE = "Exports across conversations are not counted here"
 NO_INDEX = (
@@ -38,10 +35,9 @@ NOT_IN_SCOPE = f"{NOT_HERE}: only people with all companies in scope can see the
 
 @dataclass(frozen=True, slots=True)
 class Across:
-    """The exports that may hold the conversation, newest first. `why_not` says why they were not read, if so.
+    """The exports that may contain the conversation, newest first. `why_not` says why they were not read, if so.
 
-    `read` exports were looked through; `is_all`: none lies behind them that could hold it, else `reaches` is the
-    instant back to which.
+    `read` exports were searched; `is_all`: no older one could contain it, else `reaches` says how far back they go.
     """
 
     entries: tuple[AuditEntry, ...] = field(default=(), repr=False)
@@ -52,7 +48,7 @@ class Across:
 
     @property
     def is_counted(self) -> bool:
-        """Whether every export was looked at that could hold it."""
+        """Whether every export that could contain it was searched."""
         return not self.why_not and self.is_all
 
 
@@ -60,11 +56,10 @@ NOWHERE = Across()
 
 
 def exports_across(conversation_id: str, staff: Staff, looks: Iterable[AuditEntry]) -> Across:
-    """The exports across conversations whose filters let through anything that is in its trail today.
+    """The exports across conversations whose filters let through anything in its trail today.
 
-    `looks` are entries of its trail, whose companies are known by them. At most five Queries in the usual case: four of
-    one entry side by side, and the exports. One more where only the conversation itself tells its company. Raises the
-    store's errors.
+    `looks` are entries of its trail, which may name its company. Usually at most five Queries: four of one entry side
+    by side, and the exports; one more if only the conversation itself tells its company. Raises the store's errors.
     """
     if not staff.scope.everything:
         return Across(why_not=NOT_IN_SCOPE)
@@ -89,28 +84,22 @@ def exports_across(conversation_id: str, staff: Staff, looks: Iterable[AuditEntr
 
 def _ends(trail: str) -> list[AuditEntry]:
     """The first and the last entry of both ranges of a trail's keys, timestamps and epochs."""
-    asked = (partial(_end, trail, *each, newest=newest) for each in RANGES for newest in (False, True))
+
+    def end(low: str, high: str, *, newest: bool) -> list[AuditEntry]:
+        keys = AuditEntry.ts_action_id.between(low, high)
+        items, _ = query(AuditEntry, trail, keys, limit=1, forward=not newest, consistent=True)
+        return [AuditEntry.from_raw_data(raw) for raw in items]
+
+    asked = (partial(end, *each, newest=newest) for each in RANGES for newest in (False, True))
     return [entry for entries in parallel(*asked) for entry in entries]
 
 
-def _end(trail: str, low: str, high: str, *, newest: bool) -> list[AuditEntry]:
-    request: dict[str, Any] = {
-        "TableName": table_name("AUDIT"),
-        "KeyConditionExpression": "conversation_id = :trail AND ts_action_id BETWEEN :low AND :high",
-        "ExpressionAttributeValues": {":trail": {"S": trail}, ":low": {"S": low}, ":high": {"S": high}},
-        "ScanIndexForward": not newest,
-        "ConsistentRead": True,
-        "Limit": 1,
-        "ReturnConsumedCapacity": "TOTAL",
-    }
-    return [AuditEntry.from_raw_data(raw) for raw in call("Query", **request).get("Items", [])]
-
-
 def _may_hold(export: AuditEntry, conversation_id: str, first: datetime, last: datetime) -> bool:
-    """Whether an export is one across conversations, and its time and dates let anything from first to last through."""
+    """Whether an export across conversations lets anything between first and last through."""
     if scoping.is_conversation_trail(text_in(export, "conversation_id")):
         return False
-    lines = _filters(export)
+    filters = payload_of(export).get("filters")
+    lines = [each for each in filters if isinstance(each, str)] if isinstance(filters, list) else []
     chosen = _after("Conversation ", lines)
     if chosen and chosen != redact(conversation_id):
         return False
@@ -126,17 +115,11 @@ def _may_hold(export: AuditEntry, conversation_id: str, first: datetime, last: d
 def _of_its_company(
     exports: list[AuditEntry], conversation_id: str, entries: Iterable[AuditEntry]
 ) -> tuple[AuditEntry, ...]:
-    """Those of no company or of the conversation's; all of them where nobody knows whose it is."""
+    """Those of no company or of the conversation's; all of them if its company is unknown."""
     known = {company for each in entries if (company := text_in(each, "company_id"))}
     if {text_in(each, "company_id") for each in exports} - known - {""}:
         known |= scoping.companies_of(conversation_id)
     return tuple(each for each in exports if not known or text_in(each, "company_id") in {"", *known})
-
-
-def _filters(export: AuditEntry) -> list[str]:
-    payload = as_payload(export.plain("action_payload_redacted"))
-    lines = payload.get("filters") if isinstance(payload, dict) else None
-    return [each for each in lines if isinstance(each, str)] if isinstance(lines, list) else []
 
 
 def _after(word: str, lines: list[str]) -> str:
@@ -144,5 +127,5 @@ def _after(word: str, lines: list[str]) -> str:
 
 
 def _day(value: str) -> datetime | None:
-    """Midnight of a day in UTC, None for what is none."""
+    """Midnight of a day in UTC; None for anything else."""
     return parse_instant(f"{value}T00:00:00Z")

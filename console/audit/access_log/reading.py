@@ -1,44 +1,52 @@
-"""Who looked: opened transcripts, reveals and exports, by the person who looked and by the conversation looked at."""
+"""Who looked: opened transcripts, reveals, searches and exports, by person, by conversation and by customer."""
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any, TypeVar
 
 from django.urls import reverse
 
+from console import clock
 from console.audit import scoping
 from console.audit.access_log.exports import NOWHERE, Across, exports_across
-from console.audit.names import name_of
-from console.audit.queries import display_names, happened_at
+from console.audit.history import read_entries
+from console.audit.queries import is_of
 from console.audit.review.filters import LOOKS, NOBODY, Review
-from console.audit.review.gathering import Gathered, gather, look_ahead
 from console.audit.review.plan import TRAIL_BY_TRAIL
-from console.audit.rows import PLATFORM_NAMES, as_payload, text_in, times_of
-from console.audit.scoping import is_conversation_trail
+from console.audit.review.reading import Gathered, gather, look_ahead
+from console.audit.rows import PLATFORM_NAMES, display_names, happened_at, is_live, payload_of, text_in, times_of
+from console.audit.scoping import is_conversation_trail, name_of
 from console.errors import NotFound
-from console.permissions import Staff
+from console.permissions import Permission, Staff
+from console.personal_searches import pseudonym_of
 from console.redaction import redact
 from console.refs import seal
 from console.staff.accounts import normal_username
-from console.trail.actions import CHAT_TRAIL, STAFF_TRAIL, TENANT_TRAIL, THREAD_TRAIL, Action
+from console.store.calls import parallel
+from console.trail.actions import CHAT_TRAIL, STAFF_TRAIL, TENANT_TRAIL, THREAD_TRAIL, Action, outcome_of
 from console.trail.models import AuditEntry
-from console.trail.results import outcome_of
 from console.trees import text_of
 
 K = TypeVar("K", bound=Hashable)
-# Recorded in the trail of who looked, under a pseudonym of who was looked for.
+# Recorded in the trail of the person who looked, under a pseudonym of the person looked for.
 OF_PERSONS = (Action.PERSON_LOOKED_UP, Action.PERSON_SEARCHED)
 ENTRIES_READ = 400
 PIECES = 8
+# Of each conversation of a customer, and of searches for them.
+ENTRIES_EACH = 200
+SEARCHES_READ, SEARCH_PIECES = 400, 4
+NO_EXPORTS = "Exports across conversations are not counted here. See each conversation instead."
+ONLY_OWN = "Only people with all companies in scope can see searches for this person."
 
 
 @dataclass(frozen=True, slots=True)
 class AccessLogRead:
-    """Who, or what was looked at: `name` is redacted and leads to `url` ("" for nowhere); `note` says more of it.
+    """A person who looked, or what was looked at: `name` is redacted and links to `url` ("" for no link).
 
-    `times` in all, `what` was done how often ("opened redacted", 3), most often first; `last` is when last.
+    `what` says what was done how often, such as ("opened redacted", 3), most often first; `last` is the latest time.
     """
 
     name: str
@@ -51,10 +59,10 @@ class AccessLogRead:
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """Latest first. `read` entries were read; `reaches` is the instant back to which, None where that is all.
+    """Rows, latest first. `read` entries were read, back to `reaches` (None: all of them).
 
-    `why_not`: nothing could be read, and why. `across`: at one conversation, the exports that are in other trails, and
-    in `rows` too. `is_unknown`: nothing at all is recorded under that id.
+    `why_not` says why nothing could be read. `across`: for one conversation, the exports recorded in other trails, also
+    in `rows`. `is_unknown`: nothing at all is recorded under that id.
     """
 
     rows: tuple[AccessLogRead, ...]
@@ -68,16 +76,16 @@ class Looks:
 
     @property
     def times(self) -> int:
-        """Of all rows."""
+        """How often in all rows."""
         return sum(row.times for row in self.rows)
 
 
 def looks_of_person(username: str, staff: Staff) -> Looks:
     """What one member of staff looked at, conversation by conversation, within the reader's scope.
 
-    Nobody of that name, nobody in scope, and nobody who looked are one answer. Raises as `read_review`.
+    An unknown name, a person out of scope and one who never looked get the same answer. Raises as `read_review`.
     """
-    # The word for entries that name nobody is no person's.
+    # The word for entries that name nobody is not a username.
     review = Review(LOOKS, actor="" if username == NOBODY else username)
     if not review.actor:
         return Looks((), 0, is_all=True, reaches=None)
@@ -94,7 +102,7 @@ def looks_of_person(username: str, staff: Staff) -> Looks:
         if trail.startswith((THREAD_TRAIL, CHAT_TRAIL)):
             return name_of(trail), "", url
         if entries[0].plain("action_type") in OF_PERSONS:
-            kind = _word(_payload(entries[0]).get("looked_for"))
+            kind = _word(payload_of(entries[0]).get("looked_for"))
             return (f"A person, by {kind}" if kind else "A person"), "recorded in their own trail", url
         note = f"recorded in the trail of {_whose(trail)}"
         if entries[0].plain("action_type") == Action.AUDIT_EXPORTED:
@@ -106,7 +114,7 @@ def looks_of_person(username: str, staff: Staff) -> Looks:
 
 
 def _whose(trail: str) -> str:
-    """Of whom a trail is, within a sentence: people by their username alone."""
+    """Whose trail it is, within a sentence: people by their username alone."""
     if trail.startswith(STAFF_TRAIL):
         return redact(trail.removeprefix(STAFF_TRAIL))
     name = name_of(trail)
@@ -114,27 +122,27 @@ def _whose(trail: str) -> str:
 
 
 def _about(entry: AuditEntry) -> str:
-    """What of a trail of several things an entry is about: a person that was looked up, a tenant's conversation."""
+    """What an entry is about in a trail of several things: a person looked up, or a tenant's conversation."""
     if entry.plain("action_type") in OF_PERSONS:
         return f"person {person_in(entry)}"
     return _in_tenant(entry)
 
 
 def person_in(entry: AuditEntry) -> str:
-    """The pseudonym of whom a look-up or search was for; "" where an entry tells none."""
-    return _word(_payload(entry).get("person"))
+    """The pseudonym of the person a look-up or search was for; "" if the entry has none."""
+    return _word(payload_of(entry).get("person"))
 
 
 def _in_tenant(entry: AuditEntry) -> str:
-    """The conversation of a tenant that an entry in the tenant's trail is about; "" for others."""
+    """The conversation that an entry in a tenant's trail is about; "" for other entries."""
     if not text_in(entry, "conversation_id").startswith(TENANT_TRAIL):
         return ""
-    value = _payload(entry).get("tenant_conversation")
+    value = payload_of(entry).get("tenant_conversation")
     return text_of(value)[:200] if isinstance(value, str) else ""
 
 
 def looks_of_conversation(conversation_id: str, staff: Staff) -> Looks:
-    """Who looked at one conversation, person by person, and who exported what may hold it.
+    """Who looked at one conversation, person by person, and who exported what may contain it.
 
     Raises `NotFound` out of scope, and as `read_review`.
     """
@@ -152,15 +160,13 @@ def looks_of_conversation(conversation_id: str, staff: Staff) -> Looks:
 
 
 def _is_unknown(conversation_id: str, staff: Staff) -> bool:
-    """Whether nothing stands in its trail and nobody knows a conversation of that id: most often it was mistyped."""
+    """Whether its trail is empty and no conversation has that id: usually it was mistyped."""
     is_there = gather(Review(conversation=conversation_id), staff, 1, 1).entries
     return not is_there and not scoping.companies_of(conversation_id)
 
 
-def rows_by_person(
-    entries: Sequence[AuditEntry], what: Callable[[AuditEntry], str] | None = None
-) -> tuple[AccessLogRead, ...]:
-    """A row for each person who looked, with what they did; `what` says that of one entry, else `what_of`."""
+def rows_by_person(entries: Sequence[AuditEntry], what: Callable[[AuditEntry], str]) -> tuple[AccessLogRead, ...]:
+    """A row for each person who looked; `what` says what they did by one entry."""
     names = display_names(entries)
 
     def words(actor: str, entries: list[AuditEntry]) -> tuple[str, str, str]:
@@ -170,11 +176,11 @@ def rows_by_person(
         note = " · ".join(part for part in (username if username != shown else "", ", ".join(roles)) if part)
         return shown, note, person_url(actor)
 
-    return _rows(entries, lambda entry: text_in(entry, "actor"), words, what or what_of)
+    return _rows(entries, lambda entry: text_in(entry, "actor"), words, what)
 
 
 def check_conversation(conversation_id: str, staff: Staff) -> None:
-    """Raise `NotFound` for what is no conversation's trail, and unless it can hold anything for that person."""
+    """Raise `NotFound` for anything but a conversation's trail that can have something for that person."""
     if not is_conversation_trail(conversation_id):
         raise NotFound
     scoping.check_role(conversation_id, staff)
@@ -185,16 +191,59 @@ def check_conversation(conversation_id: str, staff: Staff) -> None:
 
 
 def person_url(username: str) -> str:
-    """Where one person's looks are; "" for a name that no address can hold."""
+    """The address of what one person looked at; "" for a name that an address must not contain."""
     return reverse("audit-looks-person", args=[username]) if is_a_name(username) else ""
 
 
 def is_a_name(username: str) -> bool:
-    """Whether it may stand in an address: spelled as usernames are, and not like a number of a customer."""
+    """Whether a name may stand in an address: spelled like a username, and not like a customer's number."""
     return normal_username(username) == username != "" and username.strip(".") != "" and redact(username) == username
 
 
-# From what the entries of a row share, and these entries: the row's name, its note and where it leads.
+def conversations_of(recipient: str, staff: Staff) -> tuple[tuple[tuple[str, str], ...], bool]:
+    """Id and company of each conversation of a typed number or address in the person's scope; whether there are more.
+
+    Raises `Forbidden`, `NotFound` for none, and the store's errors.
+    """
+    staff.require(Permission.AUDIT_REVIEW)
+    staff.require(Permission.CONVERSATION_READ)
+    source = scoping.conversation_source()
+    conversations, more = source.of_recipient(recipient, staff) if source else ((), False)
+    if not conversations:
+        raise NotFound
+    return conversations, more
+
+
+def looks_of_recipient(recipient: str, staff: Staff) -> tuple[Looks, tuple[str, ...]]:
+    """Who looked at a person, and the ids of the conversations whose trails were read. Raises as `conversations_of`.
+
+    One Query of each trail, side by side. For people with all companies in scope, searches and look-ups in all stores
+    are read in the index by action type.
+    """
+    conversations, more = conversations_of(recipient, staff)
+    read = parallel(*(partial(_looks_in, *each) for each in conversations))
+    entries = [entry for looks, _ in read for entry in looks]
+    is_all = not more and all(whole for _, whole in read)
+    notices: tuple[str, ...] = (ONLY_OWN,)
+    if staff.scope.everything:
+        gathered = gather(Review(OF_PERSONS), staff, SEARCHES_READ, SEARCH_PIECES)
+        person = pseudonym_of(recipient)
+        entries += [entry for entry in gathered.entries if person_in(entry) == person]
+        is_all, notices = is_all and gathered.is_all, ()
+    rows = rows_by_person(entries, what_of)
+    looks = Looks(rows, len(entries), is_all, None, notices, across=Across(why_not=NO_EXPORTS))
+    return looks, tuple(conversation_id for conversation_id, _ in conversations)
+
+
+def _looks_in(conversation_id: str, company_id: str) -> tuple[list[AuditEntry], bool]:
+    """The looks among the newest entries of a conversation's trail, and whether that was all of it."""
+    entries, end = read_entries(conversation_id, epochs=False, limit=ENTRIES_EACH)
+    now = clock.now()
+    looks = (each for each in entries if each.plain("action_type") in LOOKS and is_of(each, company_id))
+    return [each for each in looks if is_live(each, now)], end is None
+
+
+# From what the entries of a row share, and these entries, to the row's name, note and address.
 Words = Callable[[K, list[AuditEntry]], tuple[str, str, str]]
 
 
@@ -205,35 +254,23 @@ def _looks(rows: tuple[AccessLogRead, ...], gathered: Gathered, **more: Any) -> 
 def _rows(
     entries: Iterable[AuditEntry], by: Callable[[AuditEntry], K], words: Words[K], what: Callable[[AuditEntry], str]
 ) -> tuple[AccessLogRead, ...]:
-    groups: dict[K, _Group] = {}
+    groups: dict[K, list[AuditEntry]] = {}
     for entry in entries:
-        groups.setdefault(by(entry), _Group()).add(entry, what(entry))
-    rows = (
-        AccessLogRead(*words(name, group.entries), group.what.total(), tuple(group.what.most_common()), group.last)
-        for name, group in groups.items()
-    )
-    # By when last, for entries that are kept once an hour have their time within, and exports are read apart.
+        groups.setdefault(by(entry), []).append(entry)
+    rows = []
+    for name, group in groups.items():
+        done = Counter[str]()
+        for entry in group:
+            done[what(entry)] += times_of(entry)
+        last = max((at for each in group if (at := happened_at(each))), default=None)
+        rows.append(AccessLogRead(*words(name, group), done.total(), tuple(done.most_common()), last))
+    # By the latest time: hourly entries have theirs in the payload, and exports are read apart.
     return tuple(sorted(rows, key=lambda row: row.last.timestamp() if row.last else 0.0, reverse=True))
 
 
-@dataclass(slots=True)
-class _Group:
-    entries: list[AuditEntry] = field(default_factory=list)
-    what: Counter[str] = field(default_factory=Counter)
-    last: datetime | None = None
-
-    def add(self, entry: AuditEntry, what: str) -> None:
-        """One look more."""
-        self.entries.append(entry)
-        self.what[what] += times_of(entry)
-        at = happened_at(entry)
-        if at and (self.last is None or at > self.last):
-            self.last = at
-
-
 def what_of(entry: AuditEntry) -> str:
-    """What a look was: "opened, shown redacted", "revealed: number, email", "exported as csv"."""
-    payload = _payload(entry)
+    """What was done: "opened, shown redacted", "revealed: number, email", "exported as csv"."""
+    payload = payload_of(entry)
     result = outcome_of(entry)
     failed = f" ({result})" if result in ("failed", "conflict", "pending") else ""
     match entry.plain("action_type"):
@@ -245,7 +282,9 @@ def what_of(entry: AuditEntry) -> str:
             reason = text_of(payload.get("reason") or "")[:80]
             return f"searched for, {payload.get('hits', '?')} found: {reason}{failed}"
         case Action.RECIPIENT_REVEALED:
-            fields = ", ".join(_listed(payload.get("fields")))
+            listed = payload.get("fields")
+            words = map(_word, listed[:9] if isinstance(listed, list) else ())
+            fields = ", ".join(filter(None, words))
             return (f"revealed: {fields}" if fields else "revealed") + failed
         case Action.PERSON_LOOKED_UP:
             stores = _word(payload.get("stores"))
@@ -255,16 +294,6 @@ def what_of(entry: AuditEntry) -> str:
             return (f"exported as {made}" if made else "exported") + failed
     shown = _word(payload.get("shown"))
     return (f"opened, shown {shown}" if shown else "opened") + failed
-
-
-def _payload(entry: AuditEntry) -> dict[str, Any]:
-    payload = as_payload(entry.plain("action_payload_redacted"))
-    return payload if isinstance(payload, dict) else {}
-
-
-def _listed(value: Any) -> Iterator[str]:
-    members: Iterable[Any] = value if isinstance(value, list) else ()
-    return (word for each in list(members)[:9] if (word := _word(each)))
 
 
 def _word(value: Any) -> str:

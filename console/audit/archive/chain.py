@@ -1,18 +1,26 @@
 """The chain: each line bears a keyed digest of itself and of all lines before it, in this file and the ones before.
 
-A line is `{"line":17,"trail":"…","entry":{…},"chain":"…"}`: JSON, whose last member covers every byte before it.
+A line is `{"line":17,"trail":"…","entry":{…},"chain":"…"}`: JSON, whose last member covers every byte before it. The
+key is AUDIT_ARCHIVE_KEY where it is set, else derived from SECRET_KEY, for one environment.
 """
 
+import hashlib
 import hmac
 import json
 import re
-from dataclasses import dataclass
-from enum import Enum, auto
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
-from console.audit.archive.keys import ArchiveKey
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from django.conf import settings
+
+from console.errors import Invalid
 from console.refs import as_letters
 from console.trees import text_of
+
+SHORTEST = 32
 
 # DynamoDB's items have 400 KB, of which JSON's escapes make at most six times as much.
 MAX_LINE_BYTES = 4 << 20
@@ -20,8 +28,57 @@ _NUMBER = re.compile(rb'\{"line":(\d{1,15}),"trail":"[a-p]{16}","entry":\{')
 _SEAL = re.compile(rb'(?P<body>.*),"chain":"(?P<value>[a-p]{64})"\}\n', re.DOTALL)
 
 
+@dataclass(frozen=True, slots=True)
+class ArchiveKey:
+    """A key for the chain of archives and their pseudonyms."""
+
+    secret: bytes = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """Sixteen letters that tell keys apart and reveal nothing."""
+        return as_letters(self.mac(b"name"))[:16]
+
+    def mac(self, *parts: bytes) -> bytes:
+        """HMAC-SHA-256 over parts, each with its length, so that no two lists of parts are equal."""
+        made = hmac.new(self.secret, digestmod=hashlib.sha256)
+        for part in parts:
+            made.update(len(part).to_bytes(8, "big"))
+            made.update(part)
+        return made.digest()
+
+    def pseudonym(self, text: str) -> str:
+        """Sixteen letters, the same for the same text, so that masked values can be told apart but not guessed."""
+        return as_letters(self.mac(b"pseudonym", text.encode("utf-8", "surrogatepass")))[:16]
+
+
+def signing_key() -> ArchiveKey:
+    """The key for new archives. Raises `Invalid` for a setting that is too short."""
+    return known_keys()[0]
+
+
+def known_keys() -> tuple[ArchiveKey, ...]:
+    """The key that signs, then earlier ones. With AUDIT_ARCHIVE_KEY none from SECRET_KEY, which web servers have.
+
+    Raises `Invalid`.
+    """
+    own = [secret for secret in (settings.AUDIT_ARCHIVE_KEY, *settings.AUDIT_ARCHIVE_KEY_FALLBACKS) if secret]
+    if any(len(secret) < SHORTEST for secret in own):
+        raise Invalid(f"AUDIT_ARCHIVE_KEY and its fallbacks need at least {SHORTEST} characters.")
+    if settings.AUDIT_ARCHIVE_KEY:
+        return tuple(_derived(secret, settings.CONSOLE_ENV) for secret in own)
+    secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS, *own)
+    return tuple(_derived(secret, settings.CONSOLE_ENV) for secret in secrets)
+
+
+@lru_cache(maxsize=8)
+def _derived(secret: str, environment: str) -> ArchiveKey:
+    made = HKDF(SHA256(), length=32, salt=None, info=f"console audit archive {environment}".encode())
+    return ArchiveKey(made.derive(secret.encode()))
+
+
 class Chain:
-    """Where a chain stands: `value` after `lines` lines. The header of its archive is what it begins with."""
+    """A chain that begins with its archive's header and stands at `value` after `lines` lines."""
 
     def __init__(self, key: ArchiveKey, header: bytes) -> None:
         self._key = key
@@ -29,68 +86,39 @@ class Chain:
         self.lines = 0
 
     def seal(self, trail: str, entry: dict[str, Any]) -> bytes:
-        """The next line, with its line feed. `trail` is the pseudonym of the entry's trail."""
+        """Make the next line, with its line feed. `trail` is the pseudonym of the entry's trail."""
         text = json.dumps(entry, separators=(",", ":"), sort_keys=True, default=text_of)
         body = f'{{"line":{self.lines + 1},"trail":"{trail}","entry":{text}'.encode()
         self.value, self.lines = self._next(body), self.lines + 1
         return body + f',"chain":"{self.value}"}}\n'.encode()
 
-    def check(self, line: bytes) -> "Broken | None":
-        """Whether that is the next line; None if it is. Goes on after what the line says of itself."""
+    def check(self, line: bytes) -> str:
+        """Say what is wrong with the next line; "" if nothing. Goes on after what the line says of itself."""
         sealed, number = _SEAL.fullmatch(line), _NUMBER.match(line)
         if sealed is None or number is None:
             self.lines += 1
-            return Broken(How.UNREADABLE, self.lines)
+            return "this is not a line of an archive"
         said, expected = int(number[1]), self.lines + 1
         value = sealed["value"].decode()
         is_whole = hmac.compare_digest(self._next(sealed["body"]), value)
-        # After a break what follows is judged by what the line says, so that one edit is one finding.
+        # After a break, go on from what the line says, so that one edit is one finding.
         self.value, self.lines = value, said
         if is_whole and said == expected:
-            return None
-        how = How.CHANGED if said == expected else How.MISSING if said > expected else How.MISPLACED
-        return Broken(how, expected, said)
+            return ""
+        if said == expected:
+            return f"entry {expected} was changed, or the key is different"
+        if said < expected:
+            return f"entry {said} stands where entry {expected} should be: moved, or twice"
+        which = f"entry {expected} is" if said == expected + 1 else f"entries {expected} to {said - 1} are"
+        return f"{which} missing before this line"
 
     def stand_at(self, value: str, lines: int) -> None:
-        """Go on from a known place, after a file that is not whole."""
+        """Go on from a known place, after a damaged file."""
         self.value, self.lines = value, lines
 
     def head(self, rest: bytes) -> str:
-        """The value that closes the chain over everything else that an archive says of itself."""
+        """The value that closes the chain over the rest of the manifest."""
         return as_letters(self._key.mac(b"head", self.value.encode(), rest))
 
     def _next(self, body: bytes) -> str:
         return as_letters(self._key.mac(b"line", self.value.encode(), body))
-
-
-class How(Enum):
-    """What is wrong with a line."""
-
-    UNREADABLE = auto()
-    CHANGED = auto()
-    MISSING = auto()
-    MISPLACED = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """A line that does not follow on the one before. `expected` is its number in the archive, `said` what it says."""
-
-    how: How
-    expected: int
-    said: int = 0
-
-    @property
-    def words(self) -> str:
-        """What that means."""
-        match self.how:
-            case How.UNREADABLE:
-                return "this is not a line of an archive"
-            case How.MISSING:
-                last = self.said - 1
-                which = f"entry {last} is" if last == self.expected else f"entries {self.expected} to {last} are"
-                return f"{which} missing before this line"
-            case How.MISPLACED:
-                return f"entry {self.said} stands where entry {self.expected} should be: moved, or twice"
-            case _:
-                return f"entry {self.expected} was changed, or the key is different"

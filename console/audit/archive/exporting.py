@@ -1,45 +1,45 @@
 """Making an archive: pending in the trail, then files, then the manifest, then its head in the trail."""
 
 import gzip
-import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from itertools import count
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from django.conf import settings
 
 from console import clock
 from console.audit.archive import manifest as manifests
-from console.audit.archive.chain import Chain
-from console.audit.archive.keys import ArchiveKey, signing_key
-from console.audit.archive.lines import line_of
-from console.audit.archive.manifest import FileRecord, Header, Manifest
+from console.audit.archive.chain import ArchiveKey, Chain, signing_key
+from console.audit.archive.manifest import FileRecord, Hashed, Header, Manifest
 from console.audit.archive.places import ArchivePlace
-from console.audit.archive.walk import Pace, walk
+from console.audit.archive.walk import walk
 from console.audit.runs import audited_run
 from console.errors import Invalid
-from console.redaction import RULESET_VERSION
+from console.redaction import RULESET_VERSION, redact_value
+from console.store.values import plain_item
 from console.trail.actions import Action
 from console.trail.models import AuditEntry
+from console.trees import well_formed
 
 # Of lines before they are compressed.
 FILE_BYTES = 64 << 20
-# Told as it goes on: how many items were read by one round, and how many lines there are.
+# Called after each round with the items that it read and the lines so far.
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Days:
-    """Whole days in UTC that have ended, both included: what is still to come for a day would be in no archive."""
+    """Whole days in UTC, both included, that have ended: later entries of a day would be in no archive."""
 
     first: date
     last: date
 
     @classmethod
     def checked(cls, first: date, last: date | None) -> "Days":
-        """Until yesterday where no last day is named. Raises `Invalid`."""
+        """Check the days; the last is yesterday if none is named. Raises `Invalid`."""
         yesterday = clock.now().astimezone(UTC).date() - timedelta(days=1)
         last = last or yesterday
         for name, day in (("first", first), ("last", last)):
@@ -61,12 +61,12 @@ class Days:
 
 
 def export(
-    place: ArchivePlace, days: Days, segments: int, pace: Pace, progress: Progress, size: int = FILE_BYTES
+    place: ArchivePlace, days: Days, segments: int, units: float, progress: Progress, size: int = FILE_BYTES
 ) -> Manifest:
     """Write the archive of these days. Raises `PlaceError`, `Invalid` (the key), and the store's errors.
 
-    Where the trail cannot be written nothing is. The manifest comes last: what is interrupted has none. Of two errors
-    of the trail the second leaves a whole archive, which `verify` refuses for its open entry.
+    If the trail cannot be written, nothing is. The manifest comes last, so an interrupted export has none. If the
+    entry's result cannot be written, the archive is whole, but `verify` refuses it for its open entry.
     """
     key = signing_key()
     place.prepare()
@@ -80,17 +80,17 @@ def export(
             key=key.name,
             **span,
         )
-        manifest = write(place, header, key, _counted(walk(days.since, days.until, segments, pace), progress), size)
+        manifest = write(place, header, key, _counted(walk(days.since, days.until, segments, units), progress), size)
         run.payload |= {"files": len(manifest.files), "lines": manifest.lines, "head": manifest.head}
     return manifest
 
 
-def _counted(reads: Iterable[Any], progress: Progress) -> Iterator[AuditEntry]:
+def _counted(reads: Iterable[tuple[int, list[AuditEntry]]], progress: Progress) -> Iterator[AuditEntry]:
     lines = 0
-    for read in reads:
-        yield from read.entries
-        lines += len(read.entries)
-        progress(read.items, lines)
+    for items, entries in reads:
+        yield from entries
+        lines += len(entries)
+        progress(items, lines)
 
 
 def write(place: ArchivePlace, header: Header, key: ArchiveKey, entries: Iterable[AuditEntry], size: int) -> Manifest:
@@ -115,32 +115,33 @@ def write(place: ArchivePlace, header: Header, key: ArchiveKey, entries: Iterabl
 def _write_file(
     name: str, file: BinaryIO, first: bytes, lines: Iterator[bytes], chain: Chain, size: int
 ) -> tuple[FileRecord, bytes | None]:
-    """Fill one file; its record, and the line that did not fit any more (None at the end)."""
-    hashed = _HashedWriter(file)
+    """Fill one file. Returns its record and the line that no longer fitted (None at the end)."""
+    hashed = Hashed(file)
     written, number, end = 0, 0, ""
     following: bytes | None = first
-    # Neither a name nor a time in it: the same lines make the same bytes.
+    # Without name and time, so that the same lines make the same bytes.
     with gzip.GzipFile(filename="", mode="wb", fileobj=hashed, mtime=0) as packed:
         while following is not None and (number == 0 or written + len(following) <= size):
             packed.write(following)
-            # The chain stands behind the line that was made last: this one.
+            # This line was made last, so the chain stands behind it.
             written, number, end = written + len(following), number + 1, chain.value
             following = next(lines, None)
     return FileRecord(name, number, hashed.size, hashed.digest.hexdigest(), end), following
 
 
-class _HashedWriter:
-    """A file that is digested as it is written."""
+def line_of(entry: AuditEntry, chain: Chain, key: ArchiveKey) -> bytes:
+    """The entry as the chain's next line: everything stored, redacted again by today's rules."""
+    stored = plain_item(entry.raw)
+    pseudonym = key.pseudonym(str(stored.get("conversation_id") or ""))
+    return chain.seal(pseudonym, cast(dict[str, Any], _numbers(redact_value(well_formed(stored)))))
 
-    def __init__(self, file: BinaryIO) -> None:
-        self._file, self.digest, self.size = file, hashlib.sha256(), 0
 
-    def write(self, data: bytes) -> int:
-        """Write all of it."""
-        self._file.write(data)
-        self.digest.update(data)
-        self.size += len(data)
-        return len(data)
-
-    def flush(self) -> None:
-        """Nothing is held back here."""
+def _numbers(value: Any) -> Any:
+    """Decimals as JSON numbers, if that loses no digits."""
+    if isinstance(value, dict):
+        return {name: _numbers(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_numbers(each) for each in value]
+    if isinstance(value, Decimal):
+        return float(value) if value.is_finite() and Decimal(repr(float(value))) == value else str(value)
+    return value

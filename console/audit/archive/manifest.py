@@ -1,9 +1,10 @@
 """The manifest of an archive: what it covers, its files, and the head of its chain."""
 
+import hashlib
 import json
 import re
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from dataclasses import asdict, dataclass, fields, replace
+from typing import IO, Any
 
 from console.audit.archive.chain import Chain
 
@@ -15,7 +16,7 @@ _CHAIN, _SHA256 = re.compile(r"[a-p]{64}"), re.compile(r"[0-9a-f]{64}")
 
 
 class NoManifest(ValueError):
-    """What was read is not a manifest as it is written here; the message says why, for people."""
+    """What was read is not a manifest; the message says why, for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +52,39 @@ class FileRecord:
     chain: str
 
 
+class Hashed:
+    """A file that is digested as it is written or read, as a `FileRecord` says."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self.digest, self.size = file, hashlib.sha256(), 0
+
+    def write(self, data: bytes) -> int:
+        """Write all of it."""
+        self._file.write(data)
+        self._count(data)
+        return len(data)
+
+    def read(self, size: int = -1) -> bytes:
+        """Read what comes next."""
+        data = self._file.read(size)
+        self._count(data)
+        return data
+
+    def flush(self) -> None:
+        """Do nothing, for `gzip`: nothing is held back here."""
+
+    def _count(self, data: bytes) -> None:
+        self.digest.update(data)
+        self.size += len(data)
+
+
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """Everything that an archive says of itself. `head` covers all of it, by the key."""
+    """Everything that an archive says of itself. `head` covers all of it with the key."""
 
     header: Header
     files: tuple[FileRecord, ...] = ()
-    head: str = field(default="")
+    head: str = ""
 
     @property
     def lines(self) -> int:
@@ -65,7 +92,7 @@ class Manifest:
         return sum(each.lines for each in self.files)
 
     def closed_by(self, chain: Chain) -> "Manifest":
-        """The same with its head. The chain stands behind the last line."""
+        """The manifest with its head. The chain stands behind the last line."""
         return replace(self, head=chain.head(_compact(asdict(replace(self, head="")))))
 
     def written(self) -> bytes:
@@ -74,7 +101,7 @@ class Manifest:
 
 
 def read_manifest(stored: bytes) -> Manifest:
-    """A manifest from what is stored, which has to be written exactly as it is written here. Raises `NoManifest`."""
+    """Read a manifest, which must be written exactly as `written` does. Raises `NoManifest`."""
     try:
         data = json.loads(stored)
         files = tuple(_made(FileRecord, each) for each in data["files"])
@@ -96,7 +123,7 @@ def _is_possible(file: FileRecord) -> bool:
 
 
 def _made(kind: type[Any], values: Any) -> Any:
-    """A record of exactly these fields, with values of their types."""
+    """Make a record of exactly these fields, with values of their types."""
     made = kind(**values)
     for each in fields(kind):
         if type(getattr(made, each.name)) is not each.type:

@@ -1,16 +1,16 @@
-"""Where archives lie: a directory that only its owner reads, or a prefix of an S3 bucket, encrypted by KMS.
+"""Where archives are kept: a directory that only its owner reads, or a prefix of an S3 bucket, encrypted by KMS.
 
-Nothing that is there is ever written over, and a file has its name only once it is whole.
+Nothing is ever overwritten, and a file gets its name only once it is whole.
 """
 
 import os
 import re
 import stat
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, TypeVar
+from typing import IO, Any, BinaryIO, Protocol
 
 import botocore.session
 from botocore.config import Config
@@ -19,7 +19,6 @@ from django.conf import settings
 
 from console.errors import ConsoleError
 
-T = TypeVar("T")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{0,30}://")
 
 
@@ -27,30 +26,19 @@ class PlaceError(ConsoleError):
     """A directory or bucket cannot be read or written; the message says why, for the operator."""
 
 
-class Readable(Protocol):
-    """A file opened for reading."""
-
-    def read(self, size: int = ..., /) -> bytes:
-        """At most so many bytes; none at the end."""
-
-    def close(self) -> None:
-        """Let go of it."""
-
-
 class ArchivePlace(Protocol):
-    """What an archive needs of where it lies. Everything raises `PlaceError`."""
+    """What an archive needs of its place. Every method raises `PlaceError`."""
 
     def prepare(self) -> None:
-        """Make it, if it is not there; what is there has to be empty."""
+        """Make the place; one that exists must be empty."""
 
     def names(self) -> list[str]:
-        """What is in it, in order."""
+        """The names of everything in it, sorted."""
 
-    @contextmanager
-    def writing(self, name: str) -> Iterator[BinaryIO]:
-        """A new file, which has its name once the block ends well; otherwise nothing is there."""
+    def writing(self, name: str) -> AbstractContextManager[BinaryIO]:
+        """A new file, which gets its name when the block ends well; otherwise nothing is left."""
 
-    def reading(self, name: str) -> Readable:
+    def reading(self, name: str) -> AbstractContextManager[IO[bytes]]:
         """A file's bytes."""
 
 
@@ -58,7 +46,7 @@ def place_of(target: str, kms_key: str = "") -> ArchivePlace:
     """The place that an operator named: `s3://bucket/prefix`, else a directory. Raises `PlaceError`."""
     if not target.startswith("s3://"):
         if scheme := _SCHEME.match(target):
-            # A directory of such a name would keep what was meant to go elsewhere.
+            # A directory of that name would keep what was meant to go elsewhere.
             raise PlaceError(f"Write an archive to a directory or to s3://bucket/prefix, not to {scheme.group()}.")
         if kms_key:
             raise PlaceError("A KMS key works with s3:// only.")
@@ -84,13 +72,13 @@ class Directory:
             self._path.chmod(0o700)
 
     def names(self) -> list[str]:
-        """Of everything in it."""
+        """The names of everything in it."""
         with _system_errors():
             return sorted(each.name for each in self._path.iterdir())
 
     @contextmanager
     def writing(self, name: str) -> Iterator[BinaryIO]:
-        """Under another name until it is whole and on the disk."""
+        """Write under another name until the file is whole and on the disk."""
         part = self._path / f"{name}.part"
         with _system_errors():
             try:
@@ -106,14 +94,15 @@ class Directory:
                 part.unlink(missing_ok=True)
             self._sync()
 
-    def reading(self, name: str) -> Readable:
-        """Only of a regular file: reading anything else might never end."""
+    @contextmanager
+    def reading(self, name: str) -> Iterator[IO[bytes]]:
+        """Read a regular file only: reading anything else might never end."""
         with _system_errors():
             descriptor = os.open(self._path / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                os.close(descriptor)
-                raise PlaceError(f"{name} is not a regular file.")
-            return os.fdopen(descriptor, "rb")
+            with os.fdopen(descriptor, "rb") as file:
+                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                    raise PlaceError(f"{name} is not a regular file.")
+                yield file
 
     def _sync(self) -> None:
         descriptor = os.open(self._path, os.O_RDONLY)
@@ -146,56 +135,41 @@ class Bucket:
         )
 
     def prepare(self) -> None:
-        """There is nothing to make: the bucket is the operator's."""
+        """Make nothing: the bucket is the operator's."""
         if self.names():
             raise PlaceError("There are already objects under that prefix. An archive needs its own.")
 
     def names(self) -> list[str]:
-        """Below the prefix."""
+        """The names of all objects below the prefix."""
         start = f"{self._prefix}/"
-        pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=start)
-        found = _told_by_s3(lambda: [each["Key"] for page in pages for each in page.get("Contents", ())])
-        return sorted(key.removeprefix(start) for key in found)
+        with _s3_errors():
+            pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=start)
+            return sorted(each["Key"].removeprefix(start) for page in pages for each in page.get("Contents", ()))
 
     @contextmanager
     def writing(self, name: str) -> Iterator[BinaryIO]:
-        """In a nameless file of this machine until it is whole, then put at once."""
+        """Write a temporary file on this machine, then put it in one request."""
         with tempfile.TemporaryFile() as file:
             yield file
             file.seek(0)
-            _told_by_s3(
-                lambda: self._client.put_object(
-                    Bucket=self._bucket, Key=self._key(name), Body=file, IfNoneMatch="*", **self._encryption
+            with _s3_errors():
+                self._client.put_object(
+                    Bucket=self._bucket, Key=f"{self._prefix}/{name}", Body=file, IfNoneMatch="*", **self._encryption
                 )
-            )
 
-    def reading(self, name: str) -> Readable:
-        """Read as it comes."""
-        body: Readable = _told_by_s3(lambda: self._client.get_object(Bucket=self._bucket, Key=self._key(name)))["Body"]
-        return _Streamed(body)
-
-    def _key(self, name: str) -> str:
-        return f"{self._prefix}/{name}"
-
-
-class _Streamed:
-    """An object's body, whose errors in the middle are told as the others are."""
-
-    def __init__(self, body: Readable) -> None:
-        self._body = body
-
-    def read(self, size: int = -1, /) -> bytes:
-        """All of it without a size."""
-        return _told_by_s3(lambda: self._body.read() if size < 0 else self._body.read(size))
-
-    def close(self) -> None:
-        """Let go of the connection."""
-        self._body.close()
+    @contextmanager
+    def reading(self, name: str) -> Iterator[IO[bytes]]:
+        """Read the object as it arrives."""
+        with _s3_errors():
+            found = self._client.get_object(Bucket=self._bucket, Key=f"{self._prefix}/{name}")
+            with closing(found["Body"]) as body:
+                yield body
 
 
-def _told_by_s3(work: Callable[[], T]) -> T:
+@contextmanager
+def _s3_errors() -> Iterator[None]:
     try:
-        return work()
+        yield
     except ClientError as error:
         raise PlaceError(f"S3 refused: {error.response.get('Error', {}).get('Code', 'no code')}.") from error
     except BotoCoreError as error:

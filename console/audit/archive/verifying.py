@@ -1,7 +1,6 @@
-"""Verifying an archive: every line, every file, the manifest, and the head that the trail or the operator holds."""
+"""Verifying an archive: every line, every file, the manifest, and the head that the trail or the operator has."""
 
 import gzip
-import hashlib
 import hmac
 import zlib
 from dataclasses import dataclass, field
@@ -11,11 +10,10 @@ from django.conf import settings
 
 from console import clock
 from console.audit.archive import manifest as manifests
-from console.audit.archive.chain import MAX_LINE_BYTES, Chain
-from console.audit.archive.keys import known_keys
-from console.audit.archive.manifest import FileRecord, Manifest, NoManifest, read_manifest
-from console.audit.archive.places import ArchivePlace, PlaceError, Readable
-from console.audit.rows import as_payload
+from console.audit.archive.chain import MAX_LINE_BYTES, Chain, known_keys
+from console.audit.archive.manifest import FileRecord, Hashed, Manifest, NoManifest, read_manifest
+from console.audit.archive.places import ArchivePlace, PlaceError
+from console.audit.rows import payload_of
 from console.errors import ConsoleError, NotFound
 from console.trail.actions import SYSTEM_TRAIL, Result
 from console.trail.models import AuditEntry
@@ -33,7 +31,7 @@ class ArchiveFinding:
     words: str
 
     def __str__(self) -> str:
-        # Names of files are whatever somebody called them.
+        # Anybody may have named the file.
         file = self.file if self.file.isprintable() else repr(self.file)
         place = f"{file}, line {self.line}" if self.line else file
         return f"{place}: {self.words}" if place else self.words
@@ -41,7 +39,7 @@ class ArchiveFinding:
 
 @dataclass(slots=True)
 class Report:
-    """Whether an archive is as it was made: `findings` say what is not, `notes` what could not be looked at."""
+    """Whether an archive is as it was made: `findings` say what is not, `notes` what could not be checked."""
 
     findings: list[ArchiveFinding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -54,7 +52,7 @@ class Report:
 
 
 def verify(place: ArchivePlace, head: str = "") -> Report:
-    """Look at everything. `head` is what the operator kept, if anything. Raises `PlaceError` and `Invalid`."""
+    """Check everything. `head` is the one that the operator noted, if any. Raises `PlaceError` and `Invalid`."""
     report = Report()
     names = place.names()
     manifest = _manifest(place, names, report)
@@ -69,8 +67,10 @@ def verify(place: ArchivePlace, head: str = "") -> Report:
     chain = Chain(key, manifest.header.canonical())
     for record in manifest.files:
         if record.name in names:
-            _FileCheck(record, chain, report).run(place)
-        chain.stand_at(record.chain, chain.lines if record.name in names else chain.lines + record.lines)
+            with place.reading(record.name) as file:
+                _check_file(Hashed(file), record, chain, report)
+        else:
+            chain.stand_at(record.chain, chain.lines + record.lines)
     if head and not hmac.compare_digest(head.encode(), manifest.head.encode()):
         report.find(manifests.NAME, 0, "its head is not the one that was given: another archive, or made anew")
     if hmac.compare_digest(manifest.closed_by(chain).head, manifest.head):
@@ -84,11 +84,8 @@ def _manifest(place: ArchivePlace, names: list[str], report: Report) -> Manifest
     if manifests.NAME not in names:
         report.find(manifests.NAME, 0, "missing: this is no archive, or its export was interrupted")
         return None
-    file = place.reading(manifests.NAME)
-    try:
+    with place.reading(manifests.NAME) as file:
         stored = file.read(manifests.MAX_BYTES)
-    finally:
-        file.close()
     try:
         return read_manifest(stored)
     except NoManifest as reason:
@@ -108,74 +105,34 @@ def _check_names(manifest: Manifest, names: list[str], report: Report) -> None:
             report.find(name, 0, "not part of this archive")
 
 
-class _FileCheck:
-    """One file against its record and the chain, which stands where the file before it ends."""
-
-    def __init__(self, record: FileRecord, chain: Chain, report: Report) -> None:
-        self._record, self._chain, self._report = record, chain, report
-        self._line = 0
-        self._found = 0
-        self._first = chain.lines
-
-    def run(self, place: ArchivePlace) -> None:
-        """Read it to its end, line by line."""
-        hashed = _HashedReader(place.reading(self._record.name))
-        try:
-            with gzip.GzipFile(fileobj=hashed, mode="rb") as lines:  # type: ignore[call-overload]
-                while self._found < FINDINGS_PER_FILE and (line := lines.readline(MAX_LINE_BYTES + 1)):
-                    self._check(line)
-        except (OSError, EOFError, zlib.error):
-            self._find("what follows cannot be unpacked: cut off, or damaged", self._line)
-        finally:
-            hashed.drain()
-        self._check_end(hashed.digest.hexdigest(), hashed.size)
-
-    def _check(self, line: bytes) -> None:
-        self._line += 1
-        if broken := self._chain.check(line):
-            self._find(broken.words, self._line)
-
-    def _check_end(self, sha256: str, size: int) -> None:
-        record, chain = self._record, self._chain
-        if not self._found and self._line != record.lines:
-            self._find(f"it has {self._line} lines instead of {record.lines}: cut off, or added to", self._line)
-        elif not self._found and not hmac.compare_digest(chain.value, record.chain):
-            self._find("its last line is not the one that the manifest tells of", self._line)
-        elif not self._found and (sha256 != record.sha256 or size != record.bytes):
-            self._find("its lines are whole, but the file is not the one that was written", 0)
-        self._report.lines += self._line
-        # The next file is judged by what should stand here.
-        chain.stand_at(record.chain, self._first + record.lines)
-
-    def _find(self, words: str, line: int) -> None:
-        self._found += 1
-        self._report.find(self._record.name, line, words)
-
-
-class _HashedReader:
-    """A file that is digested as it is read."""
-
-    def __init__(self, file: Readable) -> None:
-        self._file, self.digest, self.size = file, hashlib.sha256(), 0
-
-    def read(self, size: int = -1) -> bytes:
-        """What comes next."""
-        data = self._file.read(size)
-        self.digest.update(data)
-        self.size += len(data)
-        return data
-
-    def drain(self) -> None:
-        """Read what is left, and close."""
-        try:
-            while self.read(1 << 20):
-                pass
-        finally:
-            self._file.close()
+def _check_file(file: Hashed, record: FileRecord, chain: Chain, report: Report) -> None:
+    """Check one file against its record and the chain, which stands where the previous file ends."""
+    known, number, first = len(report.findings), 0, chain.lines
+    try:
+        with gzip.GzipFile(fileobj=file, mode="rb") as lines:
+            while len(report.findings) < known + FINDINGS_PER_FILE and (line := lines.readline(MAX_LINE_BYTES + 1)):
+                number += 1
+                if broken := chain.check(line):
+                    report.find(record.name, number, broken)
+    except (OSError, EOFError, zlib.error):
+        report.find(record.name, number, "what follows cannot be unpacked: cut off, or damaged")
+    while file.read(1 << 20):
+        pass
+    if len(report.findings) == known:
+        if number != record.lines:
+            words = f"it has {number} lines instead of {record.lines}: cut off, or added to"
+            report.find(record.name, number, words)
+        elif not hmac.compare_digest(chain.value, record.chain):
+            report.find(record.name, number, "its last line is not the one that the manifest tells of")
+        elif (file.digest.hexdigest(), file.size) != (record.sha256, record.bytes):
+            report.find(record.name, 0, "its lines are whole, but the file is not the one that was written")
+    report.lines += number
+    # The next file is checked against what should stand here.
+    chain.stand_at(record.chain, first + record.lines)
 
 
 def _compare_with_trail(manifest: Manifest, report: Report) -> None:
-    """The head that the trail of the system holds is out of reach of whoever has the files and even the key."""
+    """Compare with the head in the trail of the system, out of reach even of somebody with the files and the key."""
     header = manifest.header
     if header.environment != settings.CONSOLE_ENV:
         report.notes.append(f"Not compared with the trail: that is the one of {header.environment}.")
@@ -190,8 +147,7 @@ def _compare_with_trail(manifest: Manifest, report: Report) -> None:
     except ConsoleError:
         report.notes.append("Not compared with the trail, which could not be read.")
         return
-    payload = as_payload(entry.plain("action_payload_redacted"))
-    logged_head = payload.get("head") if isinstance(payload, dict) else None
+    logged_head = payload_of(entry).get("head")
     if entry.plain("result") != Result.SUCCESS or not isinstance(logged_head, str):
         report.find("", 0, "By the trail, the export of this archive never ended well.")
     elif not hmac.compare_digest(logged_head.encode(), manifest.head.encode()):

@@ -1,4 +1,4 @@
-"""Idempotency records as pages see them: frozen, redacted, every attribute of the schema, drift flagged (table A)."""
+"""Idempotency records for pages: frozen, redacted, with every attribute of the schema (table A) and drift flagged."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -6,8 +6,8 @@ from typing import Any
 
 from console import clock, refs
 from console.audit.events.keys import DecodedKey, decode, shown_message
-from console.audit.names import name_of
 from console.audit.records import TrailPage
+from console.audit.scoping import name_of
 from console.audit.switches import CONSOLE_MODE, seen_at
 from console.bidi import isolated
 from console.errors import BadReference
@@ -30,7 +30,6 @@ REQUIRED = (
     "payload_bytes",
 )
 DIGESTS = ("payload_sha256", "payload_hash")
-# More than any writer should store in one; an item has room for a hundred times as much.
 _LONGEST = 4000
 _MODES = {
     "route_only": "route only",
@@ -42,12 +41,10 @@ _TONES: dict[str, str] = {Result.PENDING: "human", Result.CONFLICT: "bad", Resul
 
 @dataclass(frozen=True, slots=True)
 class EventRecord:
-    """One idempotency record. Texts are redacted, but for `trail`, its conversation's, which only goes into seals.
+    """One idempotency record. Texts are redacted, except `trail`, its conversation's, which only goes into seals.
 
-    `reference` names it in addresses. `key` is masked, `words` say what it is about (`brief`: without the conversation)
-    and `parts` are its parts.
-    `is_certain`: the key can be read in one way. `switches` and `facts` are all other attributes of the schema; `other`
-    are those that no schema knows, and `flaws` what does not fit it, in words.
+    `words` say what the key is about (`brief`: without the conversation); `is_certain`: it can be read in one way only.
+    `switches` and `facts` are all other attributes of the schema, `other` those outside it, and `flaws` its breaches.
     """
 
     reference: str
@@ -72,7 +69,7 @@ class EventRecord:
 
 @dataclass(frozen=True, slots=True)
 class ProcessedEvent:
-    """A record, and the entries of the trail that bear its key; `note` is why there are none."""
+    """A record and the trail entries that bear its key; `note` says why there are none."""
 
     record: EventRecord
     entries: TrailPage
@@ -81,7 +78,7 @@ class ProcessedEvent:
 
 @dataclass(frozen=True, slots=True)
 class UnrecordedKey:
-    """What a key without a record says, and the entries of the trail of its conversation that bear it; as `Event`."""
+    """What a key without a record says, and the trail entries that bear it; fields as above."""
 
     key: str
     words: str
@@ -104,7 +101,7 @@ class EventPage:
 
 
 def record_of(item: IdempotencyRecord, now: datetime) -> EventRecord:
-    """A stored item as a record, whoever wrote it. Never raises."""
+    """Make a record of a stored item, whoever wrote it. Never raises."""
     conversation = item.plain("conversation_id")
     conversation = conversation if isinstance(conversation, str) else ""
     key = str(item.plain("event_id"))
@@ -140,25 +137,24 @@ def parts_of(decoded: DecodedKey) -> tuple[Fact, ...]:
 
 def _switches(item: IdempotencyRecord) -> tuple[Fact, ...]:
     """The kill switches as they stood; amber where one holds the automation back."""
-    note = "(a person acted: no switch applies)" if _is_ours(item) else ""
-    return (
-        _switch(item, "Safe mode", "safe_mode", {True: ("on", "human"), False: ("off", "plain")}, note),
-        _switch(
-            item,
-            "Automation",
-            "automation_enabled",
-            {True: ("enabled", "plain"), False: ("disabled", "" if note else "human")},
-            note,
-        ),
-    )
-
-
-def _switch(item: IdempotencyRecord, label: str, name: str, words: dict[bool, tuple[str, str]], note: str) -> Fact:
-    value = item.plain(name)
-    if not isinstance(value, bool):
-        return Fact(label, _line(item, name))
-    word, tone = words[value]
-    return Fact(label, word, tone=tone, note=note)
+    ours = _is_ours(item)
+    words = {
+        ("Safe mode", "safe_mode"): {True: ("on", "human"), False: ("off", "plain")},
+        ("Automation", "automation_enabled"): {
+            True: ("enabled", "plain"),
+            False: ("disabled", "" if ours else "human"),
+        },
+    }
+    facts = []
+    for (label, name), tones in words.items():
+        value = item.plain(name)
+        if isinstance(value, bool):
+            word, tone = tones[value]
+            note = "(a person acted: no switch applies)" if ours else ""
+            facts.append(Fact(label, word, tone=tone, note=note))
+        else:
+            facts.append(Fact(label, _line(item, name)))
+    return tuple(facts)
 
 
 def _is_ours(item: IdempotencyRecord) -> bool:
@@ -188,13 +184,13 @@ def _facts(item: IdempotencyRecord, now: datetime) -> tuple[Fact, ...]:
 
 
 def _digests(item: IdempotencyRecord) -> list[Fact]:
-    """The digest of the payload by the name that it is stored under: the schema has two."""
+    """The payload's digest under the name it is stored by: the schema has two."""
     there = [name for name in DIGESTS if item.plain(name) is not None]
     return [Fact("Payload digest", _line(item, name), mono=True, note=name) for name in there or DIGESTS[:1]]
 
 
 def _moment(item: IdempotencyRecord, label: str, name: str, now: datetime) -> Fact:
-    """A time with how long ago it was, or how long until; one that cannot be read as its redacted text."""
+    """A time with its distance from now; an unreadable one as its redacted text."""
     value = item.plain(name)
     at = clock.parse_instant(value)
     if at is None:
@@ -239,7 +235,7 @@ def _shown(name: str, value: Any) -> Any:
 
 
 def _is_sealed(item: IdempotencyRecord) -> bool:
-    """Whether `reference` is what this console stores there: a sealed text says nothing to people."""
+    """Whether `reference` is one that this console sealed: people are not shown the text itself."""
     reference = item.plain("reference")
     try:
         refs.unseal("conversation", reference if isinstance(reference, str) else "", 2)
@@ -249,7 +245,7 @@ def _is_sealed(item: IdempotencyRecord) -> bool:
 
 
 def _flaws(item: IdempotencyRecord, decoded: DecodedKey, conversation: str) -> tuple[str, ...]:
-    """What does not fit the schema."""
+    """What breaks the schema."""
     flaws = [f"{name}: {what}" for name, what in sorted(item.drift.items())]
     missing = [name for name in REQUIRED if item.plain(name) is None]
     if all(item.plain(name) is None for name in DIGESTS):

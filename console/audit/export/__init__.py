@@ -1,1 +1,1 @@
-"""What a review finds as a file: cells that no spreadsheet runs (`cells`), formats, and the stream (`streaming`)."""
+"""What a review finds as a file: rows and formats (`formats`), and the stream (`streaming`)."""

@@ -1,17 +1,137 @@
-"""The two formats of an export: CSV for spreadsheets, JSON lines for programs."""
+"""The rows of an export, redacted again, and its two formats: CSV for spreadsheets, JSON Lines for programs.
+
+A spreadsheet runs a cell that begins like a formula. Some skip blanks, quotes and invisible characters before that, or
+read full-width signs as plain ones. Where the list separator is a semicolon (most of Europe), they cut lines at the
+semicolons, tabs and line ends *inside* our cells, so that what follows one of these begins a cell too.
+"""
 
 import csv
 import io
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
 from typing import Any, ClassVar, Protocol
 
-from console.audit.export.cells import cell
-from console.audit.export.rows import COLUMNS, ExportRow
+from console import clock
+from console.audit.rows import NO_ACTOR, as_payload, display_names, row_of_entry, without_names_in
+from console.audit.scoping import is_conversation_trail, name_of
 from console.bidi import spelled_out
+from console.redaction import redact
+from console.trail.models import AuditEntry
 from console.trees import clean, text_of
+
+# What keeps a name in a sentence from reordering the words around it; a cell holds nothing else.
+_ISOLATES = re.compile("[\u2066-\u2069]")
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRow:
+    """The columns, in their order. Texts are redacted; times are ISO 8601 in UTC, "" where there is none."""
+
+    time: str
+    action: str
+    sentence: str
+    actor: str
+    role: str
+    result: str
+    note: str
+    company: str
+    trail: str
+    idempotency_key: str
+    payload: Any
+    action_id: str
+    expires: str
+
+    def texts(self) -> list[str]:
+        """Every column as text; the payload as JSON, "" for none."""
+        values = (getattr(self, name) for name in COLUMNS)
+        return [each if isinstance(each, str) else "" if each is None else as_json(each) for each in values]
+
+
+COLUMNS = tuple(each.name for each in fields(ExportRow))
+
+
+def rows_of_piece(entries: Sequence[AuditEntry], recipient: tuple[str, ...] = ()) -> tuple[ExportRow, ...]:
+    """The rows of some entries, in their order. Reads the names of staff: a BatchGetItem for each 100 of them.
+
+    `recipient` are the names of one conversation's recipient, which are masked.
+    """
+    names = display_names(entries)
+    return without_names_in([row_of(entry, names) for entry in entries], recipient)
+
+
+def row_of(entry: AuditEntry, names: dict[str, str]) -> ExportRow:
+    """One row. `names` are display names by username."""
+    row = row_of_entry(entry, names, None)
+    payload = as_payload(entry.plain("action_payload_redacted"))
+    trail, sort_key = _text(entry, "conversation_id"), _text(entry, "ts_action_id")
+    return ExportRow(
+        time=_iso(row.at),
+        action=row.action,
+        sentence=_ISOLATES.sub("", row.sentence),
+        actor=redact(_text(entry, "actor")) or NO_ACTOR,
+        role=row.role,
+        result=row.outcome,
+        note=row.note,
+        company=redact(_text(entry, "company_id") or entry.owner),
+        trail=redact(trail) if is_conversation_trail(trail) else name_of(trail),
+        idempotency_key=row.key,
+        payload=payload if payload not in (None, "", {}, []) else None,
+        action_id=redact(_text(entry, "action_id") or sort_key.partition("#")[2]),
+        expires=_iso(clock.parse_instant(entry.plain("expires_at"))),
+    )
+
+
+def as_json(value: Any) -> str:
+    """A payload as JSON on one line, or a note that it is nested too deep."""
+    try:
+        return json.dumps(value, ensure_ascii=False, default=text_of)
+    except (ValueError, RecursionError):
+        return '"(nested too deep)"'
+
+
+def _text(entry: AuditEntry, name: str) -> str:
+    value = entry.plain(name)
+    return "" if value is None else value if isinstance(value, str) else as_json(value)
+
+
+def _iso(moment: datetime | None) -> str:
+    return clock.to_iso(moment) if moment else ""
+
+
+# --- Cells that no spreadsheet runs -----------------------------------------------------------------------------------
+
+# What begins a formula; `|` and `%` do in some. Then what full-width, small and superscript forms stand for them.
+_SIGNS = "=+\\-@|%" + "＝＋－＠｜％" + "﹦﹢﹣﹫﹪" + "⁼⁺⁻₌₊₋" + "−‐‑‒–—"
+# Skipped before a sign: blanks of every kind, quotes, and characters that are not seen.
+_SKIPPED = (
+    r"\s\x00-\x1f\x7f-\x9f\xad"
+    "'\"`´‘’‚‛“”„‟«»‹›＇＂｀"
+    "\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f"
+    "\ufeff\uffa0\ufff9-\ufffc"
+)
+_SEPARATORS = ";\t\r\n\u2028\u2029"
+_AT_START = re.compile(rf"[{_SKIPPED}]*(?:[{_SIGNS}]|(?<=[\t\r\n\u2028\u2029]))")
+# Before a sign everything that may be skipped, once and whole: tried from its beginning only, it is linear.
+_BEFORE_SIGN = re.compile(rf"(?<![{_SKIPPED};])[{_SKIPPED};]++(?=[{_SIGNS}])")
+_SEPARATOR = re.compile(f"[{_SEPARATORS}]")
+# NUL ends a cell for some readers; the others are not seen. Line ends and tabs stay.
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
+
+def cell(text: str) -> str:
+    """The text as a cell, with an apostrophe wherever a formula could begin. Linear in time.
+
+    Control characters, those of direction too, are spelled out as in JSON.
+    """
+    text = _CONTROLS.sub(lambda control: f"\\u{ord(control.group()):04x}", spelled_out(text))
+    text = _BEFORE_SIGN.sub(lambda before: _SEPARATOR.sub(r"\g<0>'", before.group()), text)
+    return f"'{text}" if _AT_START.match(text) else text
+
+
+# --- Formats ----------------------------------------------------------------------------------------------------------
 
 # JSON allows them in texts, and some readers take them for the end of a line.
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
@@ -26,13 +146,13 @@ class ExportFormat(Protocol):
     extension: ClassVar[str]
 
     def head(self) -> bytes:
-        """What stands before all rows."""
+        """What comes before all rows."""
 
     def rows(self, rows: Sequence[ExportRow]) -> bytes:
         """Some rows."""
 
     def incomplete(self, why: str) -> bytes:
-        """The last row of a file that does not hold everything that was asked for."""
+        """The last row of an incomplete file."""
 
 
 class Csv:

@@ -1,4 +1,4 @@
-"""An export: put on record, then sent piece by piece, so that no more than a piece is ever in memory."""
+"""An export: recorded first, then sent in pieces, so that no more than one piece is in memory."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -10,11 +10,9 @@ from typing import Any, Protocol
 from django.conf import settings
 
 from console import clock
-from console.audit.export.formats import FORMATS, ExportFormat
-from console.audit.export.rows import rows_of_piece
+from console.audit.export.formats import FORMATS, ExportFormat, rows_of_piece
 from console.audit.review.filters import Review
-from console.audit.review.gathering import gather
-from console.audit.review.reading import every_page
+from console.audit.review.reading import every_page, gather
 from console.audit.scoping import is_conversation_trail, recipient_names
 from console.errors import ConsoleError
 from console.permissions import Permission, Staff
@@ -26,9 +24,9 @@ from console.trail.recording import Actor, TrailEntry, record
 logger = logging.getLogger(__name__)
 
 PIECE = 200
-# Filters can leave a piece empty: so many times what the limit would take is looked through, and no further.
+# Filters can leave a piece empty: stop after so many times the pieces that the limit needs.
 PIECES_PER_FULL_ONE = 5
-# What is read to see whether the one conversation or key is there at all.
+# Read to see whether the one conversation or key exists at all.
 ENTRIES_OF_IT, PIECES_OF_IT = 20, 3
 
 
@@ -41,7 +39,7 @@ class Words(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """A file that can be sent: on record already. `content` gives its bytes once."""
+    """A file to send, which is recorded already. `content` gives its bytes once."""
 
     content: Iterator[bytes] = field(repr=False)
     media_type: str
@@ -49,14 +47,14 @@ class Export:
 
 
 def export(review: Review, filters: Words, format_name: str, staff: Staff) -> Export:
-    """Read the first piece, write the one entry, and give what is to be sent.
+    """Read the first piece, write the entry, and return what to send.
 
-    `filters` gives those of the review in words without personal data. Raises `Forbidden`, the store's errors, and
-    `TableMissing`: then nothing is exported. Later failures are told at the end of the file.
+    `filters` gives the review's filters in words without personal data. Raises `Forbidden`, `TableMissing` and the
+    store's other errors: then nothing is exported. The end of the file tells of later failures.
     """
     staff.require(Permission.AUDIT_EXPORT)
     limit = settings.AUDIT_EXPORT_LIMIT
-    # One entry more than may be sent tells that there are more.
+    # One entry more than the limit tells that there are more.
     pieces = every_page(review, staff, limit + 1, PIECE)
     first = next(pieces, ())
     now = clock.now()
@@ -74,22 +72,19 @@ def export(review: Review, filters: Words, format_name: str, staff: Staff) -> Ex
 
 
 def file_name(made: ExportFormat, at: datetime) -> str:
-    """Environment and time: nothing of what was looked for, for names of files go far."""
+    """Environment and time, but nothing of the search: file names get around."""
     return f"audit-{settings.CONSOLE_ENV}-{at:%Y%m%dT%H%M%SZ}.{made.extension}"
 
 
 def _entries_of_it(review: Review, staff: Staff) -> tuple[AuditEntry, ...]:
-    """Something of the one conversation or key that a review is of, whatever the filters: none where it is not there.
-
-    What is out of scope is not there either.
-    """
+    """Some entries of the one conversation or key that a review is about, whatever the filters; none out of scope."""
     if not (review.conversation or review.key):
         return ()
     return gather(Review(conversation=review.conversation, key=review.key), staff, ENTRIES_OF_IT, PIECES_OF_IT).entries
 
 
 def _entry(review: Review, payload: dict[str, Any], of_it: Sequence[AuditEntry], staff: Staff) -> TrailEntry:
-    """In the trail of the one conversation that is exported; else, and where nothing of it is there, in one's own."""
+    """Record it in the trail of the one conversation exported, else (or if that has no entries) in the person's own."""
     trail, company = staff_trail(staff.username), review.company
     if of_it and review.conversation and is_conversation_trail(review.conversation):
         trail = conversation_trail(review.conversation)
@@ -111,7 +106,7 @@ def _content(
     limit: int,
     recipient: tuple[str, ...],
 ) -> Iterator[bytes]:
-    """The file. Each piece has a budget of its own: the request's ended with the view."""
+    """The file. Each piece has its own budget, because the request's ended with the view."""
     sent, left = 0, PIECES_PER_FULL_ONE * (limit // PIECE + 1)
     pieces = chain((first,), others)
     try:
@@ -134,6 +129,6 @@ def _content(
             f"The export stopped early: {str(error) or type(error).__name__} Older entries are missing."
         )
     except Exception:
-        # The answer is under way, and no error page can follow: what was sent must not pass for all there is.
+        # An error page can no longer follow, and the part that was sent must not pass for the whole.
         logger.exception("An export broke off")
         yield made.incomplete("Reading stopped early because of an error in the console. Older entries are missing.")

@@ -1,35 +1,57 @@
-"""One entry of a trail with everything that it says."""
+"""One entry of a trail with everything it says, and which settings it changed."""
 
+import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from console import clock
 from console.audit import scoping
-from console.audit.queries import instant_of, rows_and_records, without_names_in
 from console.audit.records import TrailRow
-from console.audit.review.changes import SettingChange, changes_of
-from console.audit.rows import as_payload, reference_of, text_in
-from console.errors import ConsoleError, NotFound
+from console.audit.rows import as_payload, is_live, reference_of, rows_and_records, text_in, without_names_in
+from console.errors import NotFound
 from console.permissions import Staff
 from console.redaction import redact, without_names
-from console.schema.tables import table_name
-from console.store.calls import beside
-from console.store.connection import call
+from console.store.calls import parallel
+from console.store.streams import query
 from console.trail.models import AuditEntry
+from console.trees import tail, text_of
 
 # How far back in its trail an entry's previous action is looked for.
 PREVIOUS_READ = 200
+# The names that writers give the two.
+PAIRS = (("from", "to"), ("before", "after"), ("old", "new"))
+# The payload's tree has the rest.
+MAX_CHANGES = 100
+MAX_DEPTH = 6
+MAX_TEXT = 600
+_ABSENT = object()
+
+
+@dataclass(frozen=True, slots=True)
+class SettingChange:
+    """One setting. `word`: changed, set or removed; `before` or `after` is None if there was or is none."""
+
+    key: str
+    word: str
+    before: str | None
+    after: str | None
+
+    @property
+    def tone(self) -> str:
+        """The tone of its word."""
+        return {"set": "good", "removed": "bad"}.get(self.word, "human")
 
 
 @dataclass(frozen=True, slots=True)
 class EntryRecord:
-    """One entry. Texts are redacted, but for `trail` and `key`, which only go into sealed references.
+    """One entry. Texts are redacted, except `trail` and `key`, which only go into sealed references.
 
-    `written_at` is the instant of its sort key, `row.at` when it happened, if that is told. `previous` is the sealed
-    reference of the action before it, "" where it names none or it is gone. `changes`: before and after of settings.
-    `has_record`: the idempotency record of its key was found. `names_company`: the entry says so itself, otherwise
-    `company` is whose conversation it is, if that is known.
+    `previous` is the sealed reference of the action before it, "" if it names none or that is gone. `has_record`: the
+    idempotency record of its key was found. `names_company`: the entry itself names `company`; otherwise that is the
+    conversation's, if known.
     """
 
     row: TrailRow
@@ -43,7 +65,6 @@ class EntryRecord:
     action_id: str
     previous_id: str
     previous: str
-    written_at: datetime | None
     expires_at: datetime | None
     changes: tuple[SettingChange, ...]
     notices: tuple[str, ...]
@@ -52,21 +73,19 @@ class EntryRecord:
 def load_entry(trail: str, sort_key: str, staff: Staff) -> EntryRecord:
     """The entry of that key: one strongly consistent GetItem, then in parallel its record and its actor's name.
 
-    Beside these one Query for the recipient's names of a conversation, which are masked. A previous action costs one
-    Query more, and so does a conversation whose company it does not name. Raises
-    `Forbidden` for a role that may not read trails of that kind, `NotFound` where it is not there, past its TTL or out
-    of scope, and the store's errors.
+    Beside the GetItem one Query for a conversation's companies and its recipient's names; a previous action costs one
+    more. Raises `Forbidden` for a role that may not read trails of that kind, `NotFound` where it is not there, past
+    its TTL or out of scope, and the store's errors.
     """
     scoping.check_role(trail, staff)
-    entry = _read(trail, sort_key)
+    found: list[Any] = parallel(partial(_read, trail, sort_key), partial(scoping.known_conversation, trail))
+    entry, known = found
     company = text_in(entry, "company_id") if entry else ""
-    owners = scoping.check_scope(trail, staff, [company] if company else [])
+    owners = scoping.check_scope(trail, staff, [company] if company else [], known)
     if entry is None:
         raise NotFound
-    with beside(scoping.recipient_names, trail) as reading:
-        rows, records, missing = rows_and_records([entry])
-    names = reading.result()
-    [row] = without_names_in(rows, names)
+    rows, records, missing = rows_and_records([entry])
+    [row] = without_names_in(rows, known.names)
     previous_id = text_in(entry, "previous_action_id")
     return EntryRecord(
         row=row,
@@ -75,14 +94,13 @@ def load_entry(trail: str, sort_key: str, staff: Staff) -> EntryRecord:
         has_record=any(True for _ in records),
         action_type=redact(text_in(entry, "action_type")),
         actor=redact(text_in(entry, "actor")),
-        company=redact(company or scoping.describe_owners(owners or _owners(trail))),
+        company=redact(company or scoping.describe_owners(owners or known.companies)),
         names_company=bool(company),
         action_id=redact(text_in(entry, "action_id") or sort_key.partition("#")[2]),
         previous_id=redact(previous_id),
         previous=_previous(trail, sort_key, previous_id) if previous_id else "",
-        written_at=instant_of(entry),
         expires_at=clock.parse_instant(entry.plain("expires_at")),
-        changes=changes_of(without_names(as_payload(entry.plain("action_payload_redacted")), names)),
+        changes=changes_of(without_names(as_payload(entry.plain("action_payload_redacted")), known.names)),
         notices=(missing,) if missing else (),
     )
 
@@ -92,29 +110,61 @@ def _read(trail: str, sort_key: str) -> AuditEntry | None:
         entry = AuditEntry.get(trail, sort_key, consistent_read=True)
     except NotFound:
         return None
-    return None if clock.is_expired(entry.plain("expires_at"), clock.now()) else entry
-
-
-def _owners(trail: str) -> frozenset[str]:
-    """Of a conversation whose entry names none. The entry stands without them."""
-    try:
-        return scoping.companies_of(trail) if scoping.is_conversation_trail(trail) else frozenset()
-    except ConsoleError:
-        return frozenset()
+    return entry if is_live(entry, clock.now()) else None
 
 
 def _previous(trail: str, sort_key: str, action_id: str) -> str:
     """The reference of the latest entry before this one that bears that action id. One Query."""
-    request: dict[str, Any] = {
-        "TableName": table_name("AUDIT"),
-        "KeyConditionExpression": "conversation_id = :trail AND ts_action_id < :key",
-        "FilterExpression": "action_id = :id",
-        "ProjectionExpression": "conversation_id, ts_action_id",
-        "ExpressionAttributeValues": {":trail": {"S": trail}, ":key": {"S": sort_key}, ":id": {"S": action_id}},
-        "ScanIndexForward": False,
-        "ConsistentRead": True,
-        "Limit": PREVIOUS_READ,
-        "ReturnConsumedCapacity": "TOTAL",
-    }
-    items = call("Query", **request).get("Items", [])
+    items, _ = query(
+        AuditEntry,
+        trail,
+        AuditEntry.ts_action_id < sort_key,
+        only=AuditEntry.action_id == action_id,
+        attributes=("conversation_id", "ts_action_id"),
+        limit=PREVIOUS_READ,
+        forward=False,
+        consistent=True,
+    )
     return reference_of(AuditEntry.from_raw_data(items[0])) if items else ""
+
+
+# --- Before and after of settings -------------------------------------------------------------------------------------
+
+
+def changes_of(payload: Any) -> tuple[SettingChange, ...]:
+    """The changed settings in a redacted payload that has them as two maps; nested ones by dotted key.
+
+    Empty for any other payload. Never raises; at most `MAX_CHANGES`.
+    """
+    if not isinstance(payload, dict):
+        return ()
+    found: list[SettingChange] = []
+    for one, other in PAIRS:
+        before, after = payload.get(one), payload.get(other)
+        if all(each is None or isinstance(each, dict) for each in (before, after)):
+            found += _changes(before or {}, after or {}, "", 0)
+    return tuple(found[:MAX_CHANGES])
+
+
+def _changes(before: dict[str, Any], after: dict[str, Any], prefix: str, depth: int) -> Iterator[SettingChange]:
+    for name in dict.fromkeys([*before, *after]):
+        old, new = before.get(name, _ABSENT), after.get(name, _ABSENT)
+        key = f"{prefix}{text_of(name)}"
+        if isinstance(old, dict) and isinstance(new, dict) and depth < MAX_DEPTH:
+            yield from _changes(old, new, f"{key}.", depth + 1)
+        elif old is _ABSENT or new is _ABSENT or old != new or type(old) is not type(new):
+            word = "set" if old is _ABSENT else "removed" if new is _ABSENT else "changed"
+            yield SettingChange(key, word, _words(old), _words(new))
+
+
+def _words(value: Any) -> str | None:
+    if value is _ABSENT:
+        return None
+    if isinstance(value, list) and not any(isinstance(each, dict | list) for each in value):
+        return ", ".join(text_of(each) for each in value[:50])[:MAX_TEXT] or "an empty list"
+    if isinstance(value, dict | list):
+        try:
+            return json.dumps(value, ensure_ascii=False, sort_keys=True, default=text_of)[:MAX_TEXT]
+        except (TypeError, ValueError, RecursionError):
+            return tail(value)
+    return text_of(value)[:MAX_TEXT] or "empty text"

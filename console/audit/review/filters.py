@@ -1,4 +1,4 @@
-"""What a review looks for, and the action types that it covers."""
+"""The filters of a review, and the action types that it covers."""
 
 import re
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from django.conf import settings
 from console.redaction import redact
 from console.trail.actions import HAND_OFF_PREFIX, Action
 
-# For `Review.actor`: entries that name nobody, which is how the middleware writes.
+# For `Review.actor`: entries that name nobody, as the middleware writes them.
 NOBODY = "middleware"
 
 MIDDLEWARE = (
@@ -54,7 +54,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Chats and threads": (Action.CHAT_ENDED, Action.FEEDBACK_CHANGED),
     "Operations": (Action.COMPANIES_DISCOVERED, Action.CONVERSATIONS_LOADED, Action.AUDIT_ARCHIVED),
 }
-# What a review begins with: what happened in conversations, and who looked.
+# What a review shows without filters: what happened in conversations, and who looked.
 BEGINNING: tuple[str, ...] = (*MIDDLEWARE, *HAND_OFF, *LOOKS)
 
 
@@ -64,36 +64,35 @@ _WELL_FORMED = re.compile(r"[a-z][a-z0-9_.:-]{0,79}", re.IGNORECASE | re.ASCII)
 
 
 def is_action_type(name: str) -> bool:
-    """Whether a name can be an action type: spelled as services write them, and nothing of a customer's."""
+    """Whether a name can be an action type: spelled as services write them, without personal data."""
     return _WELL_FORMED.fullmatch(name) is not None and redact(name) == name
 
 
 def action_groups() -> dict[str, tuple[str, ...]]:
-    """The action types that a review offers, by group: the schema's, the console's and `AUDIT_ACTION_TYPES`."""
+    """The action types to choose from, by group: the schema's, the console's and `AUDIT_ACTION_TYPES`."""
     known = {action for actions in GROUPS.values() for action in actions}
     others = tuple(dict.fromkeys(name for name in settings.AUDIT_ACTION_TYPES if name and name not in known))
     return GROUPS | ({"Other services": others} if others else {})
 
 
 def known_actions() -> tuple[str, ...]:
-    """The same as one list."""
+    """The action types to choose from."""
     return tuple(action for actions in action_groups().values() for action in actions)
 
 
 def is_ours(action: str) -> bool:
-    """Whether only the console (or the platform's indexer) writes entries of that type: they name actor and company."""
+    """Whether only the console or the indexer writes entries of that type, which name actor and company."""
     return action not in MIDDLEWARE and action in set(Action)
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What is looked for. Empty strings and None: anything.
+    """The filters. Empty strings and None: anything.
 
-    `actions` are action types; none of them means any where one trail or one person is looked at, and `BEGINNING`
-    elsewhere. `actor` is a username, a service's name or `NOBODY`; `result` one of
-    `console.trail.actions.outcome`. `since` is included, `until` is not; both aware. `conversation` is a trail's
-    partition, beside a key the trail where that is; `key` an idempotency key: both may hold personal data, and stay out
-    of addresses.
+    Without `actions`, a review of one trail or person covers all action types, any other one `BEGINNING`. `actor` is a
+    username, a service's name or `NOBODY`; `result` is one of `console.trail.actions.outcome`. `since` is included,
+    `until` is not; both are aware. `conversation` is a partition (with `key`, the one to search for that idempotency
+    key); both may hold personal data and stay out of addresses.
     """
 
     actions: tuple[str, ...] = ()
@@ -107,11 +106,11 @@ class Review:
 
     @property
     def actors(self) -> tuple[str, ...]:
-        """The actor as typed and, as usernames are, in small letters."""
+        """The actor as typed and, like usernames, in lower case."""
         return tuple(dict.fromkeys((self.actor, self.actor.lower())))
 
     @property
     def binding(self) -> tuple[str, ...]:
-        """What a cursor of this review belongs to."""
+        """What binds a cursor to this review."""
         dates = tuple(moment.isoformat() if moment else "" for moment in (self.since, self.until))
         return ("review", *self.actions, self.actor, self.result, self.company, *dates, self.conversation, self.key)

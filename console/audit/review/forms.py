@@ -1,7 +1,8 @@
-"""The filters of a review, which an address may hold; and what may not stand in one, which is POSTed and sealed."""
+"""The filters of a review, which an address may hold, and what it may not: that is POSTed and sealed."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
@@ -42,9 +43,9 @@ _RESULTS = {
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """The one conversation or idempotency key that a review is of. `value` may hold personal data, `shown` not.
+    """The one conversation or idempotency key that a review is about. `value` may hold personal data.
 
-    `trail` is where the key was seen, "" where nobody knows: its record, which tells otherwise, expires before entries.
+    `trail` is where the key was seen, "" if unknown: the key's record would tell, but expires before the entries do.
     """
 
     what: str
@@ -63,13 +64,13 @@ class About:
 
     @property
     def hint(self) -> str:
-        """What explains that nothing is found under it; "" for nothing special."""
-        if self.what == KEY and not self.trail and not decode(self.value).conversation:
-            return (
-                "A key of this form does not name a conversation. Find its entries from its record, or from an "
-                "entry's page."
-            )
-        return ""
+        """Why nothing may be found under it, if there is a reason."""
+        if self.what != KEY or self.trail or decode(self.value).conversation:
+            return ""
+        return (
+            "A key of this form does not name a conversation. Find its entries from its record, or from an "
+            "entry's page."
+        )
 
     @classmethod
     def opened(cls, reference: str) -> "About":
@@ -79,28 +80,6 @@ class About:
             if isinstance(data, dict) and isinstance(value := data.get(what), str) and value:
                 return cls(what, value, str(data.get(_TRAIL, "")))
         raise BadReference
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One checkbox: an action type, or all of a group."""
-
-    value: str
-    label: str
-    checked: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ActionGroup:
-    """The checkboxes of a group of action types."""
-
-    whole: Choice
-    single: tuple[Choice, ...]
-
-    @property
-    def is_open(self) -> bool:
-        """Whether single ones are ticked."""
-        return any(each.checked for each in self.single)
 
 
 def group_slugs() -> dict[str, str]:
@@ -136,6 +115,13 @@ class ReviewForm(DaysForm):
     company = forms.CharField(
         required=False, max_length=200, label="Company", widget=forms.TextInput(attrs={**PLAIN_TEXT, **_COMPANY})
     )
+    # Whom to suggest who is no person.
+    actors = (
+        (NOBODY, "names nobody"),
+        ("platform", "the platform"),
+        ("command-line", "an operator"),
+        ("visitor", "nobody signed in"),
+    )
     field_order = ("group", "action", "other", "actor", "nobody", "result", "company", "since", "until")
 
     def __init__(self, data: QueryDict, staff: Staff) -> None:
@@ -153,7 +139,7 @@ class ReviewForm(DaysForm):
         self.fields[name].choices = list(choices.items())  # type: ignore[attr-defined]
 
     def clean_actor(self) -> str:
-        """A username or a service's name, as stored, also of a person's name; nothing that could be a customer's."""
+        """Accept a username, a service's name or a person's name, but nothing that could be a customer's."""
         actor: str = self.cleaned_data["actor"]
         if redact(actor) != actor:
             raise forms.ValidationError("Enter a username or a service's name, not a number or an address.")
@@ -162,7 +148,7 @@ class ReviewForm(DaysForm):
         return cleaned_by(username_of, actor) if is_a_persons_name(actor) else actor
 
     def clean_company(self) -> str:
-        """A company or tenant in scope by id or name; whether there is one of that id is not told."""
+        """Find a company or tenant in scope by id or name; does not say whether an id exists."""
         typed: str = self.cleaned_data["company"]
         scope = self.staff.scope
         if not typed or typed in scope.company_ids | scope.tenant_ids or typed in self._names:
@@ -181,7 +167,7 @@ class ReviewForm(DaysForm):
         return found[0] if found else typed
 
     def clean_other(self) -> list[str]:
-        """Action types that are not offered: those of services are an open set. Each costs a Query."""
+        """Accept action types that are not listed: services may write any. Each costs a Query."""
         typed = list(dict.fromkeys(_typed(self.cleaned_data["other"])))
         if not all(map(is_action_type, typed)):
             raise forms.ValidationError("This is not an action type.")
@@ -190,7 +176,7 @@ class ReviewForm(DaysForm):
         return typed
 
     def clean(self) -> None:
-        """One does not look for somebody and for nobody."""
+        """Refuse a person together with "nobody"."""
         super().clean()
         if self.cleaned_data.get("nobody") and self.cleaned_data.get("actor") not in (None, "", NOBODY):
             self.add_error("nobody", "Choose either a person or entries that name nobody.")
@@ -198,12 +184,18 @@ class ReviewForm(DaysForm):
     # --- For pages ----------------------------------------------------------------------------------------------------
 
     @property
-    def groups(self) -> Iterator[ActionGroup]:
-        """The checkboxes of action types."""
+    def groups(self) -> Iterator[dict[str, Any]]:
+        """The checkboxes of action types: for each group one for all of it, and its single types."""
         whole, single = self.chosen("group", []), self.chosen("action", [])
-        for (slug, name), actions in zip(group_slugs().items(), action_groups().values(), strict=True):
-            choices = tuple(Choice(each, label_of(each), each in single) for each in actions)
-            yield ActionGroup(Choice(slug, name, slug in whole), choices)
+        for slug, name in group_slugs().items():
+            actions = action_groups()[name]
+            yield {
+                "value": slug,
+                "label": name,
+                "checked": slug in whole,
+                "single": [{"value": each, "label": label_of(each), "checked": each in single} for each in actions],
+                "is_open": not set(actions).isdisjoint(single),
+            }
 
     @property
     def companies(self) -> list[tuple[str, str]]:
@@ -213,23 +205,13 @@ class ReviewForm(DaysForm):
         return [(value, name if value == each else each) for value, (each, name) in zip(values, pairs, strict=True)]
 
     def _value_of(self, company: str, name: str) -> str:
-        """What names a company in the field: its name, or its id where others are called so."""
+        """A company's name, or its id if others have the same name."""
         return company if list(self._names.values()).count(name) > 1 else name
 
     @cached_property
     def _names(self) -> Mapping[str, str]:
-        """Of companies, which a worker remembers: reading those of tenants costs each time."""
+        """Names of companies only, which are cached: reading those of tenants costs each time."""
         return known_companies.known_to(self.staff, COMPANY).of_kind(COMPANY)
-
-    @property
-    def actors(self) -> tuple[tuple[str, str], ...]:
-        """Those to suggest who are no people."""
-        return (
-            (NOBODY, "names nobody"),
-            ("platform", "the platform"),
-            ("command-line", "an operator"),
-            ("visitor", "nobody signed in"),
-        )
 
     def actions(self) -> tuple[str, ...]:
         """The action types chosen one by one or as groups, each once; none for none."""
@@ -253,7 +235,7 @@ class ReviewForm(DaysForm):
         return found + [(name, str(self.chosen(name))) for name in names if self.chosen(name)]
 
     def review(self, about: About | None = None) -> Review:
-        """What is looked for, with days as instants from midnight to midnight in the person's time zone."""
+        """The filters as a `Review`, with days from midnight to midnight in the person's time zone."""
         since, until = self.instants(zone_of(self.staff))
         return Review(
             actions=self.actions(),
@@ -268,13 +250,13 @@ class ReviewForm(DaysForm):
 
 
 def _called(typed: str, names: Mapping[str, str]) -> list[str]:
-    """The ids of what is called so, or else of what has a word beginning with each that was typed."""
+    """The ids of those with that name, or else of those whose words begin with the words typed."""
     whole = [each for each, name in names.items() if name.casefold() == typed.casefold()]
     return whole or [each for each, name in names.items() if named_so(name, typed)]
 
 
 def _with_others_apart(data: QueryDict) -> QueryDict:
-    """Action types that are offered are ticked, others stand where they are typed, wherever an address has them."""
+    """Sort the action types of an address: listed ones are ticked, others stand in the text field."""
     apart, known = data.copy(), known_actions()
     named = [*data.getlist("action"), *_typed(data.get("other", ""))]
     apart.setlist("action", [each for each in named if each in known])

@@ -1,21 +1,27 @@
-"""One page of a review as its template shows it: entries as sentences, with what they belong to and where that is."""
+"""One page of a review as its template shows it: entries as sentences, whose they are, and the filters in words."""
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from django.urls import reverse
 
-from console.audit.links import conversation_url, project_names
-from console.audit.names import name_of
-from console.audit.queries import rows_of, without_names_in
+from console.audit.events.keys import shown_key
 from console.audit.records import TrailRow
-from console.audit.review.filters import BEGINNING, Review
+from console.audit.review.filters import BEGINNING, NOBODY, Review, action_groups, known_actions
+from console.audit.review.forms import ReviewForm
 from console.audit.review.plan import TRAIL_BY_TRAIL
 from console.audit.review.reading import ReviewFound, read_review
-from console.audit.review.words import describe_actions
-from console.audit.scoping import is_conversation_trail, recipient_names
-from console.errors import TableMissing
+from console.audit.rows import rows_and_records, without_names_in
+from console.audit.scoping import (
+    conversation_source,
+    conversation_url,
+    is_conversation_trail,
+    name_of,
+    recipient_names,
+)
+from console.errors import ConsoleError, TableMissing
 from console.permissions import COMPANY, Staff
 from console.redaction import mask_identifier, redact
 from console.refs import seal
@@ -24,6 +30,8 @@ from console.store.presence import table_ready
 from console.trail.models import AuditEntry
 from console.trees import text_of
 
+logger = logging.getLogger(__name__)
+
 # How far the order of pages and exports can be relied on.
 READ_LAST = "Entries keyed by epoch seconds are at the end."
 _NO_TIME = datetime.min.replace(tzinfo=UTC)
@@ -31,9 +39,9 @@ _NO_TIME = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class ReviewRow:
-    """One entry. `place` names its trail, redacted, and `place_url` leads to the conversation or else to the trail.
+    """One entry. `place` names its trail, redacted, and `place_url` leads to the conversation, else to the trail.
 
-    `company_name` is the company's name, else its id; `about` says project and recipient, "" where neither is known.
+    `company_name` is the company's name, else its id; `about` says project and recipient, if they are known.
     """
 
     entry: TrailRow
@@ -47,103 +55,134 @@ class ReviewRow:
 
 @dataclass(frozen=True, slots=True)
 class ReviewPage:
-    """One page, newest first. `covered` says in one line which action types were looked at; the rest as in `Found`.
+    """One page, newest first. `covered` says in one line which action types were looked at.
 
-    `trail_by_trail`: there is no index for it here, so that only single trails can be looked at.
+    `trail_by_trail`: without an index for it, only single trails can be looked at here.
     """
 
+    found: ReviewFound
     rows: tuple[ReviewRow, ...]
-    next: str
-    thin: bool
-    looked_at: int
-    reaches: datetime | None
     covered: str
     notices: tuple[str, ...]
     trail_by_trail: bool
 
 
 def review_page(review: Review, staff: Staff, cursor: str = "") -> ReviewPage:
-    """One page of a review with the words for it. Raises as `read_review`, and `TableMissing`.
+    """One page of a review in words. Raises as `read_review`, and `TableMissing`.
 
-    Beside the Queries of the review, two BatchGetItems: idempotency records, and names of staff. Names of companies and
-    projects are cached; of a project that is not, one item is read. Of one conversation, one Query for
-    its recipient's names.
+    Besides the Queries of the review, two BatchGetItems: idempotency records, and names of staff. Names of companies
+    and projects are cached; a project that is not costs one item. A review of one conversation costs one Query more,
+    for its recipient's names.
     """
     found = read_review(review, staff, cursor)
     trail_by_trail = TRAIL_BY_TRAIL in found.notices
     if trail_by_trail and not table_ready("AUDIT"):
         raise TableMissing("AUDIT")
-    trail = rows_of(found.entries)
-    names = _Names.of(found.entries, staff)
-    shown = without_names_in(trail.rows, recipient_names(review.conversation) if review.conversation else ())
-    rows = [_row(entry, row, staff, names) for entry, row in zip(found.entries, shown, strict=True)]
-    # They were read by their keys, which for some hold another time than is shown; the cursor goes on by the keys.
+    rows_read, _, missing = rows_and_records(found.entries)
+    companies, projects = known_to(staff, COMPANY).of_kind(COMPANY), _project_names(found.entries, staff)
+    shown = without_names_in(rows_read, recipient_names(review.conversation) if review.conversation else ())
+    rows = [_row(entry, row, staff, companies, projects) for entry, row in zip(found.entries, shown, strict=True)]
+    # Some keys have an earlier time than the one that is shown. The cursor goes on by the keys.
     rows.sort(key=lambda row: row.entry.at or _NO_TIME, reverse=True)
     return ReviewPage(
+        found=found,
         rows=tuple(rows),
-        next=found.next,
-        thin=found.thin,
-        looked_at=found.looked_at,
-        reaches=found.reaches,
-        covered=covered_words(found, review),
-        notices=(*found.notices, *trail.notices),
+        covered=describe_covered(found.covered, found.notices, review),
+        notices=(*found.notices, *((missing,) if missing else ())),
         trail_by_trail=trail_by_trail,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Names:
-    """Names of companies by id, and of projects by company and project."""
-
-    companies: Mapping[str, str]
-    projects: Mapping[tuple[str, str], str]
-
-    @classmethod
-    def of(cls, entries: Iterable[AuditEntry], staff: Staff) -> "_Names":
-        pairs = (_project_in(text_of(each.plain("conversation_id"))) for each in entries)
-        wanted = {pair for pair in pairs if pair and staff.scope.covers_company(pair[0])}
-        return cls(known_to(staff, COMPANY).of_kind(COMPANY), project_names(sorted(wanted)))
-
-
 def _project_in(trail: str) -> tuple[str, str] | None:
-    """Company and project that a conversation's id begins with, as the platform makes ids; None for other trails."""
+    """Company and project in a conversation's id, as the platform makes ids; None for other trails."""
     segments = trail.split("#")
     return (segments[0], segments[1]) if len(segments) >= 4 and is_conversation_trail(trail) else None
 
 
-def _about(trail: str, names: _Names) -> str:
-    pair = _project_in(trail)
-    if pair is None:
-        return ""
-    project, recipient = names.projects.get(pair) or pair[1], mask_identifier(trail.rpartition("#")[2])
-    return f"{redact(project)} · {recipient}"
+def _project_names(entries: Iterable[AuditEntry], staff: Staff) -> Mapping[tuple[str, str], str]:
+    """Names of projects by company and project; the page works without those that could not be read."""
+    pairs = (_project_in(text_of(each.plain("conversation_id"))) for each in entries)
+    wanted = {pair for pair in pairs if pair and staff.scope.covers_company(pair[0])}
+    source = conversation_source()
+    try:
+        return source.project_names(sorted(wanted)) if source else {}
+    except ConsoleError as error:
+        logger.warning("Names of projects could not be read: %s", type(error).__name__)
+        return {}
 
 
-def _row(entry: AuditEntry, row: TrailRow, staff: Staff, names: _Names) -> ReviewRow:
-    trail, named = text_of(entry.plain("conversation_id")), entry.plain("company_id")
-    company = text_of(named) if named else entry.owner
+def _row(
+    entry: AuditEntry,
+    row: TrailRow,
+    staff: Staff,
+    companies: Mapping[str, str],
+    projects: Mapping[tuple[str, str], str],
+) -> ReviewRow:
+    trail = text_of(entry.plain("conversation_id"))
+    company = text_of(entry.plain("company_id") or entry.owner)
+    about, pair = "", _project_in(trail)
+    if pair:
+        about = f"{redact(projects.get(pair) or pair[1])} · {mask_identifier(trail.rpartition('#')[2])}"
     return ReviewRow(
         entry=row,
         url=reverse("audit-entry", args=[row.reference]),
         place=redact(trail) if is_conversation_trail(trail) else name_of(trail),
         place_url=conversation_url(trail, staff) or reverse("trail", args=[seal("trail", trail)]),
         company=redact(company),
-        company_name=redact(names.companies.get(company, company)),
-        about=_about(trail, names),
+        company_name=redact(companies.get(company, company)),
+        about=about,
     )
 
 
-def covered_words(found: ReviewFound, review: Review) -> str:
-    """Which action types a page looked at: whole groups by their name, others one by one."""
+# --- In words ---------------------------------------------------------------------------------------------------------
+
+
+def describe_covered(covered: tuple[str, ...], notices: tuple[str, ...], review: Review) -> str:
+    """Which action types were looked at: whole groups by their name, others one by one."""
+    only = f"; shown: {describe_actions(review.actions)}" if review.actions else ""
     if review.conversation or review.key:
-        return _and_only(review.actions, "Action types: all in the trail")
-    if not found.covered:
-        return "" if TRAIL_BY_TRAIL in found.notices else _and_only(review.actions, "Action types: all")
-    words = describe_actions(found.covered)
-    if not review.actions and set(found.covered) == set(BEGINNING):
+        return f"Action types: all in the trail{only}."
+    if not covered:
+        return "" if TRAIL_BY_TRAIL in notices else f"Action types: all{only}."
+    words = describe_actions(covered)
+    if not review.actions and set(covered) == set(BEGINNING):
         return f"Action types: {words}. Choose other types to see their entries."
     return f"Action types: {words}."
 
 
-def _and_only(actions: tuple[str, ...], words: str) -> str:
-    return f"{words}; shown: {describe_actions(actions)}." if actions else f"{words}."
+def describe_filters(form: ReviewForm, review: Review, *, opened: bool = True) -> tuple[str, ...]:
+    """One line for each filter that is set, with days as the person chose them.
+
+    `opened`: False leaves out what is sealed in the address, for a page that anybody with the link can open.
+    """
+    lines = []
+    if review.key:
+        lines.append(f"Idempotency key {shown_key(review.key)}" if opened else "One idempotency key")
+    elif review.conversation:
+        lines.append(f"Conversation {redact(review.conversation)}" if opened else "One conversation")
+    if review.actions:
+        lines.append(f"Action types: {describe_actions(review.actions)}")
+    if review.actor:
+        lines.append("Who: nobody named" if review.actor == NOBODY else f"Who: {redact(review.actor)}")
+    if review.result:
+        lines.append(f"Result: {review.result}")
+    if review.company:
+        lines.append(f"Company: {redact(review.company)}")
+    since, until = form.chosen("since", None), form.chosen("until", None)
+    if since:
+        lines.append(f"From {since}")
+    if until:
+        lines.append(f"To {until}")
+    return tuple(lines)
+
+
+def describe_actions(actions: tuple[str, ...]) -> str:
+    """Name whole groups, then other types one by one, those of no group last."""
+    wanted, words = set(actions), []
+    for name, group in action_groups().items():
+        if wanted.issuperset(group):
+            words.append(f"{name[:1].lower()}{name[1:]}")
+        else:
+            words += [each for each in group if each in wanted]
+    known = known_actions()
+    return ", ".join([*words, *(redact(each) for each in actions if each not in known)])

@@ -1,21 +1,31 @@
-"""Where a review looks: the partitions that serve it best here, and what it cannot do."""
+"""Which partitions a review reads, what it cannot do here, and how a partition is read.
+
+Sort keys begin with a UTC timestamp (`2026-…`), those of some services with an epoch (`17…`). Each kind is in order of
+time; a review reads all timestamps first, then the epochs, in one order of text.
+"""
 
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 
+from console import clock
 from console.audit import scoping
 from console.audit.events.keys import decode
-from console.audit.history import read_entries
-from console.audit.review import streams
+from console.audit.history import SPLIT, read_entries
 from console.audit.review.filters import BEGINNING, NOBODY, Review, is_ours
+from console.audit.rows import LONGEST_PERIOD
 from console.errors import NotFound
 from console.permissions import Staff
 from console.store.calls import parallel
 from console.store.presence import index_ready
+from console.store.streams import BEGINNING as START
+from console.store.streams import Candidate, Keyset, Place, Stream, Stretch, query
 from console.trail.actions import staff_trail
-from console.trail.models import IdempotencyRecord
+from console.trail.models import ActionTypeIndex, ActorIndex, AuditEntry, CompanyIndex, IdempotencyRecord
 
-# Entries of one trail that are looked at to see whose it is.
+TABLE = ""
+ACTION_TYPE, ACTOR, COMPANY = (index.Meta.index_name for index in (ActionTypeIndex, ActorIndex, CompanyIndex))
+# Entries of one trail that are read to learn whose it is.
 LOOKED_AT = 50
 # For one actor, the trails of so many companies are read side by side.
 COMPANIES_AT_ONCE = 20
@@ -30,7 +40,7 @@ NO_COMPANY_INDEX = "The audit table has no index by company, so only the newest 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Which partitions a review reads, what they cover, and what cannot be done here."""
+    """The partitions that a review reads (index and key), the action types they cover, and what cannot be done here."""
 
     partitions: tuple[tuple[str, str], ...]
     covered: tuple[str, ...] = ()
@@ -38,9 +48,9 @@ class Plan:
 
 
 def plan_for(review: Review, staff: Staff) -> Plan:
-    """Which partitions that person's review reads. Asks which indexes there are; raises the store's errors."""
+    """Choose the partitions by the indexes that exist here. Raises the store's errors."""
     if trail := review.conversation or (_trail_of_key(review.key) if review.key else ""):
-        return Plan(((streams.TABLE, trail),) if _is_in_scope(trail, staff) else ())
+        return Plan(((TABLE, trail),) if _is_in_scope(trail, staff) else ())
     notices = []
     if review.actor and review.actor != NOBODY:
         if partitions := _partitions_of_actor(review, staff):
@@ -51,23 +61,22 @@ def plan_for(review: Review, staff: Staff) -> Plan:
     by_type = actions
     by_company: list[tuple[str, str]] = []
     if review.company and ours:
-        if index_ready("AUDIT", streams.COMPANY):
-            by_company.append((streams.COMPANY, review.company))
+        if index_ready("AUDIT", COMPANY):
+            by_company.append((COMPANY, review.company))
             by_type = tuple(action for action in actions if action not in ours)
         else:
             notices.append(NO_COMPANY_INDEX)
-    if by_type and not index_ready("AUDIT", streams.ACTION_TYPE):
+    if by_type and not index_ready("AUDIT", ACTION_TYPE):
         covered = tuple(ours) if by_company else ()
-        # What is said of the newest entries holds only where there are some to look through.
+        # Notices about the newest entries hold only if there are some to search.
         return Plan(tuple(by_company), covered, (*(notices if by_company else ()), TRAIL_BY_TRAIL))
-    return Plan((*by_company, *((streams.ACTION_TYPE, each) for each in by_type)), actions, tuple(notices))
+    return Plan((*by_company, *((ACTION_TYPE, each) for each in by_type)), actions, tuple(notices))
 
 
 def _is_in_scope(trail: str, staff: Staff) -> bool:
-    """Whether a trail can hold anything for that person.
+    """Whether a trail can have anything for that person.
 
-    For one out of scope the answer costs what it costs for one that is not there, and nothing more is read: how much
-    there is would show otherwise.
+    A trail out of scope costs what an absent one costs, and nothing more is read: its size would show otherwise.
     """
     if staff.scope.everything or trail == staff_trail(staff.username):
         return True
@@ -79,31 +88,118 @@ def _is_in_scope(trail: str, staff: Staff) -> bool:
     )
     named = (entry.plain("company_id") for entry in (*recent, *epochs))
     owners = scoping.owners_of_trail(trail, (each for each in named if isinstance(each, str) and each))
-    # Of conversations with one id in two companies, reading leaves out the other's entries.
+    # If two companies have conversations of this id, reading leaves out the other's entries.
     return any(map(staff.scope.covers_company, owners)) or scoping.covers_all(trail, scoping.companies_of(trail), staff)
 
 
 def _partitions_of_actor(review: Review, staff: Staff) -> tuple[tuple[str, str], ...]:
-    """What to read for one actor; nothing where no index serves.
+    """What to read for one actor; nothing without an index for it.
 
-    Who sees some companies only looks through these: how much somebody did elsewhere is not theirs to know.
+    People with some companies in scope read only these: how much somebody did elsewhere must not show.
     """
     if staff.scope.everything or staff.username in review.actors:
-        return tuple((streams.ACTOR, each) for each in review.actors) if index_ready("AUDIT", streams.ACTOR) else ()
-    # Entries of a company and of a tenant of the same id share a partition: reading leaves out what is not theirs.
+        return tuple((ACTOR, each) for each in review.actors) if index_ready("AUDIT", ACTOR) else ()
+    # A company and a tenant of the same id share a partition: reading leaves out what is not in scope.
     companies = [review.company] if review.company else sorted(staff.scope.company_ids | staff.scope.tenant_ids)
-    if not 0 < len(companies) <= COMPANIES_AT_ONCE or not index_ready("AUDIT", streams.COMPANY):
+    if not 0 < len(companies) <= COMPANIES_AT_ONCE or not index_ready("AUDIT", COMPANY):
         return ()
-    return tuple((streams.COMPANY, company) for company in companies)
+    return tuple((COMPANY, company) for company in companies)
 
 
 def _trail_of_key(key: str) -> str:
-    """The conversation that an idempotency key is about, as its record says or, for entries outlive records, the key.
+    """The conversation of an idempotency key, from its record or, since records expire before entries, from the key.
 
-    Else the key itself, whose trail is empty: a key of another company costs and shows what one that is not there does.
+    Otherwise the key itself, whose trail is empty, so that another company's key looks like an absent one.
     """
     try:
         conversation = IdempotencyRecord.get(key).plain("conversation_id")
     except NotFound:
         conversation = None
     return conversation if isinstance(conversation, str) and conversation else decode(key).conversation or key
+
+
+# --- Reading a partition ----------------------------------------------------------------------------------------------
+
+TIMESTAMPS, EPOCHS = 0, 1
+# The first characters of each, and the first after those.
+RANGES = ((SPLIT, ":"), ("0", SPLIT))
+# Where a review goes on when nothing but epochs is left.
+EPOCHS_BEGIN = Keyset(SPLIT)
+# Without dates, also what begins with no time at all: such entries have drifted, and are none the less there.
+_ANYTHING = (" ", "\U0010ffff")
+
+
+def identity_of(entry: AuditEntry) -> tuple[str, str]:
+    """The entry's key in the table: its trail and its `ts_action_id`, which every stored entry has."""
+    return str(entry.raw["conversation_id"].get("S", "")), str(entry.raw["ts_action_id"].get("S", ""))
+
+
+def bounds(number: int, since: datetime | None, until: datetime | None) -> tuple[str, str]:
+    """The sort keys between which a range lies; `until` itself is not in it."""
+    if since is None and until is None:
+        # Without dates the two are one: in descending order the epochs come after the timestamps.
+        return _ANYTHING[0], _ANYTHING[1] if number == TIMESTAMPS else SPLIT
+    low, high = RANGES[number]
+    # Seconds are the beginning of anything finer, so that one text bounds all of it.
+    text = _iso if number == TIMESTAMPS else lambda moment: str(clock.to_epoch(moment))
+    return text(since) if since else low, text(until) if until else high
+
+
+def _iso(moment: datetime) -> str:
+    return clock.to_iso(moment, "seconds").removesuffix("Z")
+
+
+@dataclass(frozen=True, slots=True)
+class TrailPartition:
+    """One partition of the table or an index, from a place on; nothing after `until`, or before `since`."""
+
+    index: str
+    key: str
+    start: Keyset
+    since: datetime | None = None
+    until: datetime | None = None
+
+    @property
+    def stream(self) -> Stream[AuditEntry]:
+        """The partition as a stream to be merged with others, not read yet."""
+        return Stream(place=[self._first_range, START], read=self.read)
+
+    @property
+    def _has_dates(self) -> bool:
+        """Whether timestamps and epochs are two ranges."""
+        return self.since is not None or self.until is not None
+
+    @property
+    def _first_range(self) -> int:
+        return EPOCHS if self._has_dates and "" < self.start.at <= SPLIT else TIMESTAMPS
+
+    def read(self, place: Place, limit: int) -> Stretch[AuditEntry]:
+        """One Query of at most `limit` further entries. Raises the store's errors."""
+        number, start = place
+        since = self.since
+        if since and number == TIMESTAMPS:
+            # What is recorded once an hour has the hour's beginning in its key, and may have happened later.
+            since = clock.floored(since, LONGEST_PERIOD)
+        low, high = bounds(number, since, self.until)
+        resumed = number == self._first_range and self.start.at not in ("", SPLIT)
+        items, last = query(
+            AuditEntry,
+            self.key,
+            AuditEntry.ts_action_id.between(low, self.start.at if resumed else high),
+            # Those that were passed come again at the beginning, and do not count.
+            limit=limit + (len(self.start.seen) if resumed and start == START else 0),
+            index=self.index,
+            consistent=not self.index,
+            forward=False,
+            start=start or None,
+        )
+        found = []
+        for entry in map(AuditEntry.from_raw_data, items):
+            trail, key = identity_of(entry)
+            if key != high and not self.start.has_seen(key, trail):
+                found.append(Candidate((key, trail), START, entry))
+        if last:
+            return Stretch(found, [number, last])
+        if number == TIMESTAMPS and self._has_dates:
+            return Stretch(found, [EPOCHS, START], below=(SPLIT, ""))
+        return Stretch(found)

@@ -1,27 +1,35 @@
-"""Reading a review: the partitions that it needs, merged newest first, page by page, within a budget of reads."""
+"""Reading a review: the partitions that it needs, merged newest first, within a budget of reads.
+
+A page at a time (`read_review`), in pieces for exports (`every_page`), or as one bounded list for pages that count
+(`gather`).
+"""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 
+from django.conf import settings
+
 from console import clock
 from console.audit import scoping
-from console.audit.queries import happened_at, instant_of
 from console.audit.review.filters import NOBODY, Review
-from console.audit.review.plan import Plan, plan_for
-from console.audit.review.streams import EPOCHS_BEGIN, TrailPartition, identity_of
+from console.audit.review.plan import EPOCHS_BEGIN, TRAIL_BY_TRAIL, Plan, TrailPartition, identity_of, plan_for
+from console.audit.rows import happened_at, instant_of, is_live
+from console.errors import TableMissing
 from console.permissions import Permission, Staff
-from console.store.calls import parallel
+from console.store.calls import current_budget, parallel
+from console.store.presence import table_ready
 from console.store.streams import END, Keyset, dry, next_of, read_dry
-from console.trail.actions import staff_trail
+from console.trail.actions import outcome_of, staff_trail
 from console.trail.models import AuditEntry
-from console.trail.results import outcome_of
 
 PAGE_SIZE = 50
-# A page with filters goes on reading as often as this before it is shown thin.
+# Of exports, and of what is gathered.
+PIECE = 200
+# Rounds of reads for a page with filters before it is shown thin.
 READS_PER_PAGE = 4
-# Owners of conversations that entries do not name: so many are looked up at once, and for one page.
+# Owners that entries do not name: how many are looked up at once, and for one page.
 OWNERS_AT_ONCE = 10
 OWNERS_PER_PAGE = 40
 
@@ -30,9 +38,9 @@ OWNERS_PER_PAGE = 40
 class ReviewFound:
     """One page of a review, newest first.
 
-    `next` is a sealed cursor ("" at the end), `looked_at` how many entries were read for it and `reaches` when
-    the last of them was; `thin`: the budget ended before the page was full. `covered` are the action types that it
-    looked at; empty: whatever is in the trail. `notices` say what the review could not do.
+    `next` is a sealed cursor ("" at the end), `looked_at` how many entries were read and `reaches` the time of the last
+    one; `thin`: the budget ended before the page was full. `covered` are the action types it read; empty: all in the
+    trail. `notices` say what the review could not do.
     """
 
     entries: tuple[AuditEntry, ...]
@@ -45,10 +53,10 @@ class ReviewFound:
 
 
 def read_review(review: Review, staff: Staff, cursor: str = "", size: int = PAGE_SIZE) -> ReviewFound:
-    """One page. The first costs one Query for each action type at most; all of a page's run in parallel.
+    """One page. The first costs at most one Query for each action type, in parallel.
 
     A cursor of another review or person gives the first page. Raises `Forbidden` without `audit:review`, and the
-    store's errors; where there is no index for it, an empty page says so.
+    store's errors; without an index for it, an empty page says so.
     """
     staff.require(Permission.AUDIT_REVIEW)
     place = Keyset.unsealed(cursor, *review.binding, staff.username) or Keyset()
@@ -67,8 +75,8 @@ def read_review(review: Review, staff: Staff, cursor: str = "", size: int = PAGE
     )
 
 
-def every_page(review: Review, staff: Staff, limit: int, size: int = 200) -> Iterator[Sequence[AuditEntry]]:
-    """The newest `limit` entries of a review in pieces, for exports and pictures: no more than a piece is kept.
+def every_page(review: Review, staff: Staff, limit: int, size: int = PIECE) -> Iterator[Sequence[AuditEntry]]:
+    """The newest `limit` entries of a review in pieces, which filters can leave empty: no more than one is kept.
 
     Raises as `read_review`, also in the middle.
     """
@@ -82,8 +90,50 @@ def every_page(review: Review, staff: Staff, limit: int, size: int = 200) -> Ite
         yield piece
 
 
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """`entries`, newest first; `is_all`: nothing lies behind them, else reading reached its bounds."""
+
+    entries: tuple[AuditEntry, ...] = field(repr=False)
+    is_all: bool
+
+    @property
+    def reaches(self) -> datetime | None:
+        """Back to when they were read, where that is not all; None where nothing tells."""
+        return instant_of(self.entries[-1]) if self.entries and not self.is_all else None
+
+
+def gather(review: Review, staff: Staff, limit: int, pieces: int) -> Gathered:
+    """At most `limit` entries in at most so many pieces and half of the request's time. Raises as `read_review`."""
+    found: list[AuditEntry] = []
+    pages = every_page(review, staff, limit + 1)
+    budget = current_budget()
+    for _ in range(pieces):
+        page = next(pages, None)
+        if page is None:
+            return Gathered(tuple(found[:limit]), len(found) <= limit)
+        found += page
+        if budget is not None and budget.remaining() < settings.REQUEST_DEADLINE_SECONDS / 2:
+            break
+    return Gathered(tuple(found[:limit]), is_all=False)
+
+
+def look_ahead(review: Review, staff: Staff) -> Plan:
+    """What a review will look at and what it cannot do here, before it is read: nothing to say of a single trail.
+
+    Raises `Forbidden`, `TableMissing` and the store's errors.
+    """
+    staff.require(Permission.AUDIT_REVIEW)
+    if review.conversation or review.key:
+        return Plan(())
+    plan = plan_for(review, staff)
+    if TRAIL_BY_TRAIL in plan.notices and not table_ready("AUDIT"):
+        raise TableMissing("AUDIT")
+    return plan
+
+
 class _ReviewWalk:
-    """A review's partitions, merged: the newest entry of all comes next. `place` lies behind what was looked at."""
+    """A review's partitions, merged newest first. `place` lies behind what was read."""
 
     def __init__(self, plan: Plan, review: Review, staff: Staff, place: Keyset) -> None:
         self.place = place
@@ -97,13 +147,13 @@ class _ReviewWalk:
         self._owners_left = OWNERS_PER_PAGE
 
     def forget_budget(self) -> None:
-        """A next piece may look up owners anew."""
+        """Let the next piece look up owners again."""
         self._owners_left = OWNERS_PER_PAGE
         if len(self._owners) > 1000:
             self._owners.clear()
 
     def take(self, size: int, reads: int) -> list[AuditEntry]:
-        """At most `size` entries that are looked for; fewer at the end, or when so many rounds of reads are spent."""
+        """At most `size` matching entries; fewer at the end, or after so many rounds of reads."""
         found: list[AuditEntry] = []
         while len(found) < size:
             stream = next_of(self._streams)
@@ -125,7 +175,7 @@ class _ReviewWalk:
         return found
 
     def has_more(self) -> bool:
-        """Whether anything lies behind what was taken; asks for the epochs if only those could."""
+        """Whether anything lies behind what was taken; reads the epochs if only they are left."""
         if not any(each.waiting for each in self._streams) and self._only_epochs_are_left():
             self._read(PAGE_SIZE)
         return any(each.onward is not END for each in self._streams)
@@ -143,7 +193,7 @@ class _ReviewWalk:
         review = self._review
         actor, action = entry.plain("actor"), entry.plain("action_type")
         return (
-            not clock.is_expired(entry.plain("expires_at"), self._now)
+            is_live(entry, self._now)
             and self._may_see(entry, owners)
             and (not review.actions or action in review.actions)
             and (not review.result or outcome_of(entry) == review.result)
@@ -169,20 +219,20 @@ class _ReviewWalk:
         return trail == staff_trail(self._staff.username) or scoping.covers_all(trail, owners, self._staff)
 
     def _owners_of(self, entry: AuditEntry) -> frozenset[str] | None:
-        """The companies that an entry belongs to; None where it is not known yet and the budget for asking is spent."""
+        """The companies that an entry belongs to; None if that is unknown and the budget for asking is spent."""
         trail, named = identity_of(entry)[0], entry.plain("company_id")
         owners = scoping.owners_of_trail(trail, (named,) if isinstance(named, str) and named else ())
         if owners or not scoping.is_conversation_trail(trail):
             return owners
         if self._staff.scope.everything and not self._review.company:
-            # Only to be shown: nothing is decided by it.
+            # Only shown: nothing is decided by it.
             return scoping.companies_in(trail)
         if trail not in self._owners:
             self._ask_owners(trail)
         return self._owners.get(trail)
 
     def _ask_owners(self, trail: str) -> None:
-        """Of this trail and of the next ones that will be asked for."""
+        """Look up the owners of this trail and of the next ones in line."""
         coming = [each.order[1] for stream in self._streams for each in list(stream.waiting)[:OWNERS_AT_ONCE]]
         unknown = [each for each in coming if each not in self._owners and scoping.is_conversation_trail(each)]
         asked = list(dict.fromkeys((trail, *unknown)))[: min(OWNERS_AT_ONCE, self._owners_left)]

@@ -4,30 +4,74 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
+from django import forms
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
-from console.audit.access_log.forms import LOOKUPS, PersonLooks, RecipientLooks
 from console.audit.access_log.reading import (
     check_conversation,
+    conversations_of,
     is_a_name,
     looks_of_conversation,
     looks_of_person,
+    looks_of_recipient,
     person_url,
 )
-from console.audit.access_log.recipients import conversations_of, looks_of_recipient
-from console.audit.links import conversation_url
 from console.audit.review.filters import LOOKS
 from console.audit.review.forms import CONVERSATION, About
+from console.audit.scoping import conversation_url
 from console.errors import NotFound
-from console.forms import LookupForm, lookup_forms
+from console.forms import PLAIN_TEXT, KeyField, LookupForm, by_look, lookup_forms
 from console.lookup_page import answer_lookup
 from console.permissions import Permission, Staff
 from console.redaction import mask_identifier, redact
 from console.refs import seal, unseal
+from console.staff.accounts import normal_username
+
+
+class PersonLooks(LookupForm):
+    """A member of staff."""
+
+    look = "person"
+    of_person = ()
+    username = forms.CharField(
+        max_length=200,
+        widget=forms.TextInput(attrs=dict(PLAIN_TEXT)),
+        error_messages={"required": "Enter a username."},
+    )
+
+    def clean_username(self) -> str:
+        """As stored."""
+        username = normal_username(self.cleaned_data["username"])
+        if not is_a_name(username):
+            raise forms.ValidationError("Enter a username, not a number or an address.")
+        return username
+
+
+class ConversationLooks(LookupForm):
+    """A conversation."""
+
+    look = "conversation"
+    conversation_id = KeyField(label="Conversation id", error_messages={"required": "Enter a conversation id."})
+
+
+class RecipientLooks(LookupForm):
+    """A customer, by their number or address."""
+
+    look = "recipient"
+    of_person = ("recipient",)
+    recipient = KeyField(
+        label="Phone number or email address",
+        most=320,
+        help_text="With the country code, such as +44 7700 900123",
+        error_messages={"required": "Enter a phone number or an email address."},
+    )
+
+
+LOOKUPS: dict[str, type[LookupForm]] = by_look(PersonLooks, ConversationLooks, RecipientLooks)
 
 
 @requires(Permission.AUDIT_REVIEW)

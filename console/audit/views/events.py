@@ -9,7 +9,6 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
-from console.audit.events.forms import LOOKUPS, EventLookup
 from console.audit.events.keys import FORMATS
 from console.audit.events.queries import (
     NO_INDEX,
@@ -20,13 +19,32 @@ from console.audit.events.queries import (
     read_event,
 )
 from console.audit.events.records import UnrecordedKey
-from console.audit.links import conversation_url, review_url
 from console.audit.review.forms import KEY, About
+from console.audit.scoping import conversation_url, review_url
 from console.errors import NotFound
-from console.forms import LookupForm, lookup_forms
+from console.forms import KeyField, LookupForm, by_look, lookup_forms
 from console.lookup_page import answer_lookup
 from console.permissions import Permission, Staff
 from console.refs import seal, unseal
+
+# Only ever POSTed: keys and conversation ids hold phone numbers.
+
+
+class EventLookup(LookupForm):
+    """By event id: the key of a record."""
+
+    look = "event"
+    event_id = KeyField(label="Event id", help_text="The idempotency key, such as evt:rp:conv123:msg456")
+
+
+class ConversationLookup(LookupForm):
+    """By conversation id."""
+
+    look = "conversation"
+    conversation_id = KeyField(label="Conversation id", help_text="As the middleware stores it")
+
+
+LOOKUPS: dict[str, type[LookupForm]] = by_look(EventLookup, ConversationLookup)
 
 
 @requires(Permission.AUDIT_REVIEW)

@@ -11,8 +11,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
 from console.audit.review.forms import About, AboutForm, ReviewForm, about_of, query_of, review_of
-from console.audit.review.gathering import gather
 from console.audit.review.page import READ_LAST, review_page
+from console.audit.review.reading import gather
 from console.audit.views.trails import overview
 from console.permissions import Permission, Staff, id_of
 from console.personal_searches import has_reason, must_say_why, on_record
@@ -48,7 +48,7 @@ def index(request: StaffRequest) -> HttpResponse:
         "query": query,
         "may_export": staff.can(Permission.AUDIT_EXPORT),
         "first_url": _url(query) if cursor else "",
-        "next_url": _url(query, page=page.next) if page.next else "",
+        "next_url": _url(query, page=page.found.next) if page.found.next else "",
         **_trails(staff),
     }
     is_fragment = request.htmx  # type: ignore[attr-defined]

@@ -12,7 +12,7 @@ from console.audit.archive.exporting import Days, export
 from console.audit.archive.manifest import Manifest
 from console.audit.archive.places import place_of
 from console.audit.archive.verifying import Report, verify
-from console.audit.archive.walk import Pace, size_of_table
+from console.audit.archive.walk import size_of_table
 from console.errors import ConsoleError
 
 
@@ -64,7 +64,7 @@ class Command(BaseCommand):
                 bar.update(read)
                 bar.set_postfix_str(f"{lines} entries")
 
-            manifest = export(place, days, options["segments"], Pace(options["units"]), progress)
+            manifest = export(place, days, options["segments"], options["units"], progress)
         self.stdout.write(
             f"{_entries(manifest.lines)} from {days.first} to {days.last} (UTC) in {_files(manifest)}.\n"
             f"head {manifest.head}\n"

@@ -18,8 +18,7 @@ from console.store.models import ForeignModel
 from console.store.paging import PAGE_SIZE, RESTARTED, PageRead, PageSource, read_page
 from console.store.presence import index_absent, table_ready
 from console.trees import text_of
-from conversations.filters import ConversationFilters
-from conversations.queries import created_ranges
+from conversations.queries import ConversationFilters, created_ranges
 from conversations.stores.threads import merging
 from conversations.stores.threads.cursors import packed, unpacked
 from conversations.stores.threads.key_formats import instant_of

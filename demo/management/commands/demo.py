@@ -144,23 +144,21 @@ def _database(local: bool, folder: Path | None) -> Iterator[str]:
         return
     database = EmbeddedDynamoDB()
     try:
-        yield _started(database)
-    finally:
-        database.stop()
-
-
-def _started(database: EmbeddedDynamoDB) -> str:
-    try:
-        return database.start()
+        endpoint = database.start()
     except ImportError as error:
         raise CommandError("The demo needs the packages of requirements.txt.") from error
+    try:
+        yield endpoint
+    finally:
+        database.stop()
 
 
 def _fill() -> None:
     try:
         create_tables()
-        fill_tables(clock.now())
+        # Before the trails are long: moto copies the tables of every transaction.
         create_staff()
+        fill_tables(clock.now())
     except DialogueError as error:
         raise CommandError(f"demo/dialogues/{error}") from error
 

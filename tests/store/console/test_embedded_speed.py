@@ -6,7 +6,6 @@ import pytest
 
 from console.schema.tables import table_name
 from conversations.models import CompanyProjectIndex
-from demo.dynamodb_local import plain_client
 from tests.dynamodb import Store
 
 pytestmark = pytest.mark.store
@@ -193,23 +192,3 @@ def test_a_refused_transaction_leaves_every_item_as_it_was(client: Any) -> None:
     assert len(stored()[0]) == len(before[0])
     assert len(stored()[1]) == 2
     assert stored() != before
-
-
-def test_a_refused_transaction_leaves_nothing_in_the_stream_and_readers_go_on(client: Any, store: Store) -> None:
-    table, streams = table_name("CONVERSATIONS"), plain_client(store.endpoint, "dynamodbstreams")
-    arn = client.describe_table(TableName=table)["Table"]["LatestStreamArn"]
-    [shard] = streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"][-1:]
-    where = {"StreamArn": arn, "ShardId": shard["ShardId"], "ShardIteratorType": "LATEST"}
-    iterator = streams.get_shard_iterator(**where)["ShardIterator"]
-
-    def written(key: str) -> list[dict[str, Any]]:
-        put: dict[str, Any] = {"TableName": table, "Item": {**KEY, "conversation_id": {"S": key}}}
-        never = {**put, "Item": KEY, "ConditionExpression": "attribute_exists(primary_channel)"}
-        with pytest.raises(client.exceptions.TransactionCanceledException):
-            client.transact_write_items(TransactItems=[{"Put": put}, {"Put": never}])
-        client.put_item(**put)
-        return [put["Item"]]
-
-    wanted = written("c#p#r#2") + written("c#p#r#3")
-    records = streams.get_records(ShardIterator=iterator)["Records"]
-    assert [record["dynamodb"]["NewImage"] for record in records] == wanted

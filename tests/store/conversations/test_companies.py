@@ -12,7 +12,7 @@ from conversations import companies
 from conversations.companies import companies_for, projects_of, register
 from conversations.search import COMPANIES
 from tests import faults
-from tests.items import conversation
+from tests.items import put_conversation
 
 COMPANY, OTHER = "ci-aaa-001", "ci-bbb-002"
 
@@ -44,7 +44,7 @@ def test_companies_in_scope_by_name_take_one_query_and_unknown_ones_are_shown_by
 
 def test_a_company_is_found_by_its_id_in_two_reads_at_most(store):
     register(COMPANY, "Zebra", "demo", "2026-01-01T00:00:00Z")
-    store.put("CONVERSATIONS", conversation(company_id=OTHER))
+    put_conversation(store, company_id=OTHER)
     told = []
     for company_id in (COMPANY, OTHER, "ci-unknown"):
         with store.calls() as seen:
@@ -72,8 +72,8 @@ def test_without_the_registry_the_scope_alone_names_companies(bare_store):
 def test_projects_take_one_query_each_and_one_more_whatever_their_size(store):
     for project in ("pi-a", "pi-b", "pi-c"):
         for _ in range(4):
-            store.put("CONVERSATIONS", conversation(project_id=project, project_name=f"Name of {project}"))
-    store.put("CONVERSATIONS", conversation(company_id=OTHER, project_id="pi-z"))
+            put_conversation(store, project_id=project, project_name=f"Name of {project}")
+    put_conversation(store, company_id=OTHER, project_id="pi-z")
     with store.calls() as seen:
         found = projects_of(COMPANY)
     assert [(each.project_id, each.name) for each in found.projects] == [
@@ -87,7 +87,7 @@ def test_projects_take_one_query_each_and_one_more_whatever_their_size(store):
 
 def test_more_projects_than_are_shown_is_said(store):
     for number in range(4):
-        store.put("CONVERSATIONS", conversation(project_id=f"pi-{number}", project_name=...))
+        put_conversation(store, project_id=f"pi-{number}", project_name=...)
     found = projects_of(COMPANY, limit=3)
     assert [each.name for each in found.projects] == ["pi-0", "pi-1", "pi-2"]
     assert found.more
@@ -96,16 +96,16 @@ def test_more_projects_than_are_shown_is_said(store):
 
 def test_a_project_of_which_all_conversations_are_past_their_ttl_is_gone(store):
     past = clock.to_epoch(clock.now()) - 5
-    store.put("CONVERSATIONS", conversation(project_id="pi-dead", ttl=past))
-    store.put("CONVERSATIONS", conversation(project_id="pi-half", ttl=past, primary_channel="+10000000"))
-    store.put("CONVERSATIONS", conversation(project_id="pi-half"))
+    put_conversation(store, project_id="pi-dead", ttl=past)
+    put_conversation(store, project_id="pi-half", ttl=past, primary_channel="+10000000")
+    put_conversation(store, project_id="pi-half")
     assert [each.project_id for each in projects_of(COMPANY).projects] == ["pi-half"]
 
 
 def test_discover_notes_companies_and_is_in_the_trail(store):
-    store.put("CONVERSATIONS", conversation(company_name=...))
-    store.put("CONVERSATIONS", conversation(request_id="2"))
-    store.put("CONVERSATIONS", conversation(company_id=OTHER, company_name="Northwind"))
+    put_conversation(store, company_name=...)
+    put_conversation(store, request_id="2")
+    put_conversation(store, company_id=OTHER, company_name="Northwind")
     out, err = run("discover")
     assert "2 companies among 3 conversations." in out
     assert "Stopped" not in err
@@ -130,7 +130,7 @@ def test_discover_notes_companies_and_is_in_the_trail(store):
 
 def test_discover_stops_at_its_bound_and_says_so(store):
     for number in range(5):
-        store.put("CONVERSATIONS", conversation(request_id=str(number)))
+        put_conversation(store, request_id=str(number))
     with store.calls() as seen:
         out, err = run("discover", "--max-items", "3")
     assert "1 companies among 3 conversations." in out
@@ -149,7 +149,7 @@ def test_an_older_sighting_does_not_overwrite_a_later_one_and_the_first_source_s
 
 
 def test_without_a_trail_nothing_is_noted(store):
-    store.put("CONVERSATIONS", conversation())
+    put_conversation(store)
     with faults.refuse("PutItem", code="ResourceNotFoundException", table_key="AUDIT"), pytest.raises(CommandError):
         run("discover")
     assert not store.all("CONSOLE")

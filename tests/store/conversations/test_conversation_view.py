@@ -13,7 +13,7 @@ from console.refs import seal, seal_data
 from console.store.presence import index_ready
 from conversations.reading import reference_of
 from tests import faults
-from tests.items import conversation
+from tests.items import put_conversation
 from tests.people import OTHER_COMPANY, admin, auditor, member, signed_in
 
 pytestmark = pytest.mark.pages
@@ -32,9 +32,7 @@ def message(number: int, text: str, role: str = "assistant", minutes_ago: float 
 
 @pytest.fixture
 def item(store):
-    stored = conversation(messages=[message(1, "Hello there"), message(2, "call me on +447700900999", "user")])
-    store.put("CONVERSATIONS", stored)
-    return stored
+    return put_conversation(store, messages=[message(1, "Hello there"), message(2, "call me on +447700900999", "user")])
 
 
 def opened(store) -> list[dict]:
@@ -70,8 +68,7 @@ def test_an_auditor_reads_it_masked(item):
 
 def test_project_data_is_for_who_answers_and_is_on_record_like_the_transcript(store):
     data = {"candidate": "Zebedee Quackenbush", "call": "+447700900777", "api_key": "sk-abcdefghijklmnop"}
-    item = conversation(project_data=data)
-    store.put("CONVERSATIONS", item)
+    item = put_conversation(store, project_data=data)
     for who in (member(), admin()):
         text = signed_in(who).get(url_of(item)).content.decode()
         assert "+447700900777" in text
@@ -84,12 +81,12 @@ def test_project_data_is_for_who_answers_and_is_on_record_like_the_transcript(st
 
 
 def test_agents_see_what_helps_to_answer_and_others_how_it_is_stored_too(store):
-    item = conversation(
+    item = put_conversation(
+        store,
         gsi_company_email="desk@us.example",
         project_data={"start_date": "1 March", "language": "Polish", "ok": False},
         odd_one=1,
     )
-    store.put("CONVERSATIONS", item)
     technical = (
         "Technical details",
         "Hand-off as stored",
@@ -111,10 +108,10 @@ def test_agents_see_what_helps_to_answer_and_others_how_it_is_stored_too(store):
 
 
 def test_the_instruction_to_the_ai_is_folded_and_said_to_be_one(store):
-    item = conversation(
-        messages=[message(1, "Be brief. Ask for the visa.", "user"), message(2, "Hello"), message(3, "hi", "user")]
+    item = put_conversation(
+        store,
+        messages=[message(1, "Be brief. Ask for the visa.", "user"), message(2, "Hello"), message(3, "hi", "user")],
     )
-    store.put("CONVERSATIONS", item)
     page = signed_in(member()).get(url_of(item)).content.decode()
     folded = re.search(
         r"<b [^>]*>Instruction to the AI</b>.*?<details><summary>Show.*?Be brief.*?</details>", page, re.DOTALL
@@ -128,21 +125,18 @@ def test_the_instruction_to_the_ai_is_folded_and_said_to_be_one(store):
 
 def test_without_a_trail_project_data_is_redacted_too(bare_store):
     bare_store.create_tables("CONVERSATIONS", "STAFF", "STAFF_SESSIONS", "CONSOLE")
-    item = conversation(project_data={"call": "+447700900777"})
-    bare_store.put("CONVERSATIONS", item)
+    item = put_conversation(bare_store, project_data={"call": "+447700900777"})
     assert "7700900777" not in signed_in(member()).get(url_of(item)).content.decode()
 
 
 def test_the_note_between_colleagues_is_for_those_who_hand_off(store):
-    item = conversation(hand_off_note="her sister Bettina called", hand_off_to_human=True)
-    store.put("CONVERSATIONS", item)
+    item = put_conversation(store, hand_off_note="her sister Bettina called", hand_off_to_human=True)
     assert "Bettina" in signed_in(member()).get(url_of(item)).content.decode()
     assert "Bettina" not in signed_in(auditor()).get(url_of(item)).content.decode()
 
 
 def test_out_of_scope_is_answered_like_a_random_reference(store):
-    foreign = conversation(company_id=OTHER_COMPANY)
-    store.put("CONVERSATIONS", foreign)
+    foreign = put_conversation(store, company_id=OTHER_COMPANY)
     client = signed_in(member())
     random = f"/conversations/{seal('conversation', '+447000000000', 'x#y#z#1')}/"
     for part in ("", "timeline/"):
@@ -156,15 +150,13 @@ def test_out_of_scope_is_answered_like_a_random_reference(store):
 
 
 def test_a_conversation_of_no_known_company_is_for_scope_all_only(store):
-    item = conversation(conversation_id="odd", company_id=...)
-    store.put("CONVERSATIONS", item)
+    item = put_conversation(store, conversation_id="odd", company_id=...)
     assert signed_in(member()).get(url_of(item)).status_code == 404
     assert signed_in(admin()).get(url_of(item)).status_code == 200
 
 
 def test_a_conversation_past_its_ttl_is_gone(store):
-    item = conversation(ttl=clock.to_epoch(clock.now()) - 5)
-    store.put("CONVERSATIONS", item)
+    item = put_conversation(store, ttl=clock.to_epoch(clock.now()) - 5)
     assert signed_in(admin()).get(url_of(item)).status_code == 404
 
 
@@ -249,8 +241,7 @@ def test_ten_thousand_messages_open_with_the_same_requests(store):
     entries = [{"role": "user", "text": f"text {n}"} for n in range(1, 10_001)]
     # An item counts once more for each local index that holds it; without their keys it may have the full 400 KB.
     keys = dict.fromkeys(("created_at", "task_complete", "conversation_status", "channel_method"), ...)
-    item = conversation(messages=json.dumps(entries, separators=(",", ":")), **keys)
-    store.put("CONVERSATIONS", item)
+    item = put_conversation(store, messages=json.dumps(entries, separators=(",", ":")), **keys)
     client = signed_in(member())
     assert index_ready("IDEMPOTENCY", "conversation-id-index")
     with store.calls() as seen:
@@ -266,8 +257,7 @@ def test_ten_thousand_messages_open_with_the_same_requests(store):
 
 def test_missing_state_is_one_line_in_its_panel(bare_store):
     bare_store.create_tables("CONVERSATIONS", "STAFF", "STAFF_SESSIONS", "AUDIT")
-    item = conversation()
-    bare_store.put("CONVERSATIONS", item)
+    item = put_conversation(bare_store)
     answer = signed_in(admin()).get(url_of(item))
     assert answer.status_code == 200
     assert "This environment has no middleware state table" in html.unescape(answer.content.decode())
@@ -292,7 +282,8 @@ def test_what_fails_beside_the_transcript_is_one_line(store, item, operation, ta
 
 def test_the_hand_off_is_told_between_the_messages(store):
     now = clock.now()
-    item = conversation(
+    item = put_conversation(
+        store,
         messages=[message(1, "early", "user", 60), message(2, "late answer", "assistant", 5)],
         hand_off_to_human=True,
         hand_off_agent="amira.haddad",
@@ -300,7 +291,6 @@ def test_the_hand_off_is_told_between_the_messages(store):
         hand_off_taken_at=clock.to_iso(now - timedelta(minutes=20)),
         hand_off_to_human_reason="User requested agent",
     )
-    store.put("CONVERSATIONS", item)
     text = signed_in(member()).get(url_of(item)).content.decode()
     order = [text.index(words) for words in ("early", "A human was asked for", "You took over", "late answer")]
     assert order == sorted(order)
@@ -308,14 +298,14 @@ def test_the_hand_off_is_told_between_the_messages(store):
 
 
 def test_text_is_text(store):
-    item = conversation(
+    item = put_conversation(
+        store,
         messages=[message(1, "<script>alert(1)</script><img src=x onerror=alert(1)>")],
         company_name="<b>Bold</b>",
         project_data={"<i>key</i>": "<u>value</u>"},
         hand_off_to_human=True,
         hand_off_to_human_reason="<s>why</s>",
     )
-    store.put("CONVERSATIONS", item)
     text = signed_in(member()).get(url_of(item)).content.decode()
     for tag in ("<script>alert", "<img", "<b>Bold", "<i>key", "<u>value", "<s>why"):
         assert tag not in text
@@ -341,8 +331,7 @@ DRIFTED = [
 
 @pytest.mark.parametrize("overrides", DRIFTED, ids=lambda overrides: f"{overrides}"[:40])
 def test_a_drifted_item_is_a_page_all_the_same(store, overrides):
-    item = conversation(**overrides)
-    store.put("CONVERSATIONS", item)
+    item = put_conversation(store, **overrides)
     client = signed_in(admin())
     for part in ("", "raw/", "timeline/"):
         assert client.get(url_of(item, part)).status_code == 200
@@ -364,9 +353,7 @@ def test_next_and_previous_only_within_a_list_that_the_console_sealed(item):
 
 @pytest.fixture
 def long_item(store):
-    stored = conversation(messages=[message(n, f"number {n}.", minutes_ago=300 - n) for n in range(1, 251)])
-    store.put("CONVERSATIONS", stored)
-    return stored
+    return put_conversation(store, messages=[message(n, f"number {n}.", minutes_ago=300 - n) for n in range(1, 251)])
 
 
 def test_earlier_messages_come_as_fragment_and_as_page_under_one_url(long_item):
@@ -407,12 +394,12 @@ def test_a_made_up_place_is_the_latest_messages(long_item, query):
 
 
 def test_the_raw_item_is_for_admins_redacted_and_on_record(store):
-    item = conversation(
+    item = put_conversation(
+        store,
         messages=[message(1, "mail jo@doe.example", "user")],
         ai_config={"api_key": "sk-abcdefghijklmnop", "model": "gpt-4o"},
         recipient_first_name="Zebedee",
     )
-    store.put("CONVERSATIONS", item)
     text = html.unescape(signed_in(admin()).get(url_of(item, "raw/")).content.decode())
     shown = json.loads(re.search(r"<pre[^>]*>(.*)</pre>", text, re.DOTALL).group(1))
     assert shown["ai_config"]["model"] == "gpt-4o"
@@ -467,16 +454,16 @@ def test_the_timeline_joins_trail_and_records_in_one_order_of_time(store, item):
     ("zone", "instant"), [("Europe/London", "0001-01-01T00:00:00Z"), ("Asia/Tokyo", "9999-12-31T23:59:59Z")]
 )
 def test_a_time_that_no_zone_can_show_does_not_break_the_page(store, zone, instant):
-    stored = conversation(created_at=instant, messages=[message(1, "Hello there") | {"message_timestamp": instant}])
-    store.put("CONVERSATIONS", stored)
+    stored = put_conversation(
+        store, created_at=instant, messages=[message(1, "Hello there") | {"message_timestamp": instant}]
+    )
     answer = signed_in(member(time_zone=zone)).get(url_of(stored))
     assert answer.status_code == 200
     assert "Hello there" in answer.content.decode()
 
 
 def test_another_companys_entries_under_the_same_id_stay_out(store):
-    stored = conversation()
-    store.put("CONVERSATIONS", stored)
+    stored = put_conversation(store)
     entry = {
         "conversation_id": stored["conversation_id"],
         "ts_action_id": f"{clock.to_iso(clock.now())}#a1",
@@ -496,6 +483,5 @@ def test_another_companys_entries_under_the_same_id_stay_out(store):
 
 def test_drifted_flags_and_channels_are_masked_too(store):
     drifted = dict.fromkeys(("channel_method", "hand_off_to_human", "hand_off_wanted"), "call +447700900999")
-    stored = conversation(**drifted)
-    store.put("CONVERSATIONS", stored)
+    stored = put_conversation(store, **drifted)
     assert "447700900999" not in signed_in(auditor()).get(url_of(stored)).content.decode()

@@ -15,7 +15,7 @@ from console.store.keys import SORT_KEY_BYTES, fits
 from conversations.listing import seal_list_context, url_by_id
 from conversations.lookups import find_by_id, spellings
 from conversations.reading import reference_of
-from tests.items import conversation
+from tests.items import conversation, put_conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, member, signed_in
 
 pytestmark = pytest.mark.pages
@@ -108,8 +108,7 @@ def test_any_text_gives_a_few_keys_that_dynamodb_takes(typed):
 
 @pytest.mark.parametrize("stored", [TEL, TEL[1:]])
 def test_one_conversation_found_opens_at_once(store, agent, stored):
-    item = conversation(primary_channel=stored)
-    store.put("CONVERSATIONS", item)
+    item = put_conversation(store, primary_channel=stored)
     with store.calls() as seen:
         response = by_recipient(agent, "+44 7700 900123")
     assert (response.status_code, response["Location"]) == (302, page_of(item))
@@ -118,7 +117,7 @@ def test_one_conversation_found_opens_at_once(store, agent, stored):
 
 def test_several_of_one_recipient_open_the_recipients_list(store, agent):
     for number in range(3):
-        store.put("CONVERSATIONS", conversation(request_id=str(number)))
+        put_conversation(store, request_id=str(number))
     response = by_recipient(agent, "0044 7700 900123")
     assert response["Location"].startswith("/conversations/recipients/")
     assert len(rows_in(agent.get(response["Location"]))) == 3
@@ -142,8 +141,8 @@ def test_several_spellings_found_make_a_sealed_results_page_that_can_be_walked(s
 
 
 def test_none_and_out_of_scope_are_told_with_the_same_words(store, agent):
-    store.put("CONVERSATIONS", conversation(company_id=OTHER_COMPANY))
-    store.put("CONVERSATIONS", conversation(primary_channel="+10001", ttl=clock.to_epoch(clock.now()) - 1))
+    put_conversation(store, company_id=OTHER_COMPANY)
+    put_conversation(store, primary_channel="+10001", ttl=clock.to_epoch(clock.now()) - 1)
     answers = [by_recipient(agent, typed) for typed in (TEL, "+10001", "+15550000000")]
     assert {answer.status_code for answer in answers} == {200}
     texts = {re.sub(r'value="\+\d+"', "", told(answer)) for answer in answers}
@@ -184,7 +183,7 @@ def test_each_channel_is_found_through_its_reply_index(store, agent, channel, at
             "email": "company-email-recipient-email-index",
         }[channel]
     }
-    store.put("CONVERSATIONS", conversation(primary_channel=theirs, request_id="2", channel_method=channel, **keys))
+    put_conversation(store, primary_channel=theirs, request_id="2", channel_method=channel, **keys)
     several = by_reply(agent, channel, ours, theirs)
     assert several["Location"].startswith("/conversations/replies/")
     assert len(rows_in(agent.get(several["Location"]))) == 2
@@ -198,9 +197,8 @@ def test_each_channel_is_found_through_its_reply_index(store, agent, channel, at
     "conversation_id", [f"{COMPANY}#pi-aaa-001#req1#447700900123", "some-uuid", "a#b", f"{COMPANY}#x#y#z#w"]
 )
 def test_an_id_of_any_shape_is_found_through_its_index(store, agent, conversation_id):
-    item = conversation(conversation_id=conversation_id)
-    store.put("CONVERSATIONS", item)
-    store.put("CONVERSATIONS", conversation())
+    item = put_conversation(store, conversation_id=conversation_id)
+    put_conversation(store)
     with store.calls() as seen:
         response = by_id(agent, f"  {conversation_id} ")
     assert response["Location"] == page_of(item)
@@ -224,8 +222,7 @@ def test_an_id_out_of_scope_or_past_its_ttl_is_as_unknown(store, agent):
 
 
 def test_an_address_made_from_an_id_alone_leads_to_its_conversation(store, agent):
-    item = conversation(conversation_id="once#447700900123")
-    store.put("CONVERSATIONS", item)
+    item = put_conversation(store, conversation_id="once#447700900123")
     url = url_by_id("once#447700900123")
     assert "7700900123" not in url
     assert agent.get(url)["Location"] == page_of(item)

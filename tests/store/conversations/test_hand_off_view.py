@@ -8,7 +8,7 @@ import pytest
 from console import clock
 from conversations.reading import reference_of
 from tests import faults
-from tests.items import conversation
+from tests.items import conversation, put_conversation
 from tests.people import OTHER_COMPANY, auditor, member, signed_in
 from tests.store.conversations.test_queue import held, waiting
 
@@ -33,8 +33,7 @@ def form(client, item, label: str) -> dict[str, str]:
 
 
 def test_take_over_redirects_to_the_conversation_which_then_is_mine(store):
-    item = conversation()
-    store.put("CONVERSATIONS", item)
+    item = put_conversation(store)
     client = signed_in(member())
     answer = client.post(page_of(item) + "hand-off/", form(client, item, "Take over"), follow=True)
     text = answer.content.decode()
@@ -47,8 +46,7 @@ def test_take_over_redirects_to_the_conversation_which_then_is_mine(store):
 
 
 def test_a_form_sent_twice_acts_once(store):
-    item = conversation()
-    store.put("CONVERSATIONS", item)
+    item = put_conversation(store)
     client = signed_in(member())
     fields = form(client, item, "Take over")
     for _ in range(2):
@@ -111,8 +109,7 @@ def test_when_the_answer_is_unknown_the_typed_note_is_offered_again(store):
 
 
 def test_another_persons_form_and_junk_are_not_found(store):
-    item = conversation()
-    store.put("CONVERSATIONS", item)
+    item = put_conversation(store)
     fields = form(signed_in(member()), item, "Take over")
     other = signed_in(member("tom.becker"))
     for sent in (fields, {"intent": "junk"}, {}):
@@ -130,14 +127,12 @@ def test_a_form_of_another_conversation_is_not_accepted_here(store):
 
 @pytest.mark.parametrize("person", [lambda: auditor(), lambda: member("ola", "onboarding")])
 def test_roles_without_the_permission_are_refused(store, person):
-    item = conversation()
-    store.put("CONVERSATIONS", item)
+    item = put_conversation(store)
     assert signed_in(person()).post(page_of(item) + "hand-off/", {"intent": "x"}).status_code == 403
 
 
 def test_a_conversation_that_left_the_scope_is_not_found(store):
-    item = conversation()
-    store.put("CONVERSATIONS", item)
+    item = put_conversation(store)
     client = signed_in(member())
     fields = form(client, item, "Take over")
     store.update("CONVERSATIONS", key(item), company_id=OTHER_COMPANY)
@@ -179,8 +174,7 @@ def test_a_busy_database_keeps_the_typed_note(store):
 
 def test_without_its_tables_nobody_is_asked_to_send_an_action_again(bare_store):
     bare_store.create_tables()
-    item = conversation()
-    bare_store.put("CONVERSATIONS", item)
+    item = put_conversation(bare_store)
     client = signed_in(member())
     sent = form(client, item, "Take over")
     bare_store.drop_table("IDEMPOTENCY")

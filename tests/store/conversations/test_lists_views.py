@@ -12,7 +12,7 @@ from conversations.companies import register
 from conversations.listing import list_link, open_list_context, seal_list_context
 from conversations.reading import reference_of
 from tests import faults
-from tests.items import conversation
+from tests.items import conversation, put_conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 
 pytestmark = pytest.mark.pages
@@ -78,8 +78,8 @@ def test_the_company_list_is_one_query_beside_the_sign_in_read(store):
 
 def test_projects_come_as_fragment_and_as_plain_link(store):
     client = signed_in(member(scope=[COMPANY, OTHER_COMPANY]))
-    store.put("CONVERSATIONS", conversation(project_id="pi-a", project_name="Clarify CV"))
-    store.put("CONVERSATIONS", conversation(project_id="pi-b", project_name="Interviews"))
+    put_conversation(store, project_id="pi-a", project_name="Clarify CV")
+    put_conversation(store, project_id="pi-b", project_name="Interviews")
     page = client.get("/conversations/", {"company": COMPANY})
     fragment = client.get("/conversations/", {"company": COMPANY}, **HTMX)
     for response in (page, fragment):
@@ -91,7 +91,7 @@ def test_projects_come_as_fragment_and_as_plain_link(store):
 
 
 def test_a_persons_only_company_has_its_projects_opened(store, agent):
-    store.put("CONVERSATIONS", conversation(project_name="Clarify CV"))
+    put_conversation(store, project_name="Clarify CV")
     assert "Clarify CV" in text_of(agent.get("/conversations/"))
 
 
@@ -106,9 +106,7 @@ def test_an_empty_scope_is_told_kindly_and_no_role_but_readers_comes_in(store):
 
 
 def test_a_company_page_is_one_query_and_shows_rows_that_open_with_their_list(store, agent):
-    store.put(
-        "CONVERSATIONS", conversation(hand_off_to_human=True, hand_off_to_human_reason="Call me on +447700900555")
-    )
+    put_conversation(store, hand_off_to_human=True, hand_off_to_human_reason="Call me on +447700900555")
     with store.calls() as seen:
         response = agent.get(company_url())
     assert signed_in_reads(seen)[1:] == ["Query company-id-updated-at-index"]
@@ -130,7 +128,7 @@ def test_a_company_page_is_one_query_and_shows_rows_that_open_with_their_list(st
 
 @pytest.mark.parametrize("name", ["company", "project"])
 def test_out_of_scope_answers_exactly_as_a_random_id(store, agent, name):
-    store.put("CONVERSATIONS", conversation(company_id=OTHER_COMPANY))
+    put_conversation(store, company_id=OTHER_COMPANY)
     project = "pi-aaa-001" if name == "project" else ""
     theirs, random = (agent.get(company_url(one, project)) for one in (OTHER_COMPANY, "ci-random-9"))
     assert theirs.status_code == random.status_code == 404
@@ -181,8 +179,8 @@ def test_a_foreign_or_damaged_cursor_shows_the_first_page_and_says_so(store, age
 
 def test_filters_narrow_live_in_the_url_and_stay_over_pages(store, agent):
     for number in range(60):
-        store.put("CONVERSATIONS", conversation(project_id=f"pi-{number:03d}", conversation_status="failed"))
-    store.put("CONVERSATIONS", conversation(conversation_status="completed"))
+        put_conversation(store, project_id=f"pi-{number:03d}", conversation_status="failed")
+    put_conversation(store, conversation_status="completed")
     response = agent.get(company_url(), {"status": "failed"})
     assert len(rows_in(response)) == 50
     assert "status=failed" in link(response, "Next")
@@ -193,7 +191,7 @@ def test_filters_narrow_live_in_the_url_and_stay_over_pages(store, agent):
 
 
 def test_junk_in_a_filter_costs_a_message_and_never_reaches_the_store(store, agent):
-    store.put("CONVERSATIONS", conversation())
+    put_conversation(store)
     junk = {"status": "<script>", "channel": "x" * 5000, "hand_off": "perhaps", "task": "2", "page": "\x00"}
     with store.calls() as seen:
         response = agent.get(company_url(), junk)
@@ -208,7 +206,7 @@ def test_junk_in_a_filter_costs_a_message_and_never_reaches_the_store(store, age
 
 
 def test_the_same_url_gives_the_list_alone_to_htmx(store, agent):
-    store.put("CONVERSATIONS", conversation())
+    put_conversation(store)
     for url in (company_url(), company_url(COMPANY, "pi-aaa-001"), recipient_url(), replies_url()):
         page, fragment = agent.get(url), agent.get(url, **HTMX)
         assert rows_in(page) == rows_in(fragment)
@@ -216,8 +214,8 @@ def test_the_same_url_gives_the_list_alone_to_htmx(store, agent):
 
 
 def test_drifted_rows_are_flagged_and_the_others_render(store, agent):
-    store.put("CONVERSATIONS", conversation(request_id="ok"))
-    store.put("CONVERSATIONS", conversation(request_id="bad", task_complete=..., company_name={"a": 1}))
+    put_conversation(store, request_id="ok")
+    put_conversation(store, request_id="bad", task_complete=..., company_name={"a": 1})
     response = agent.get(company_url())
     shown = text_of(response)
     assert len(rows_in(response)) == 2
@@ -226,8 +224,8 @@ def test_drifted_rows_are_flagged_and_the_others_render(store, agent):
 
 
 def test_foreign_ids_that_no_url_can_hold_are_rows_without_a_broken_page(store, agent):
-    store.put("CONVERSATIONS", conversation(project_id="a/b", project_name="<b>&amp;</b>"))
-    store.put("CONVERSATIONS", conversation(project_id=".."))
+    put_conversation(store, project_id="a/b", project_name="<b>&amp;</b>")
+    put_conversation(store, project_id="..")
     response = agent.get(company_url())
     assert response.status_code == 200
     assert len(rows_in(response)) == 2
@@ -239,8 +237,8 @@ def test_a_thin_page_offers_to_search_on(store, agent, monkeypatch):
     monkeypatch.setattr("console.store.paging._limit", lambda *_: 2)
     for number in range(9):
         at = f"2026-01-02T00:00:0{number}Z"
-        store.put("CONVERSATIONS", conversation(project_id=f"pi-{number}", conversation_status="other", updated_at=at))
-    store.put("CONVERSATIONS", conversation(project_id="pi-9", conversation_status="failed", updated_at="2026-01-01"))
+        put_conversation(store, project_id=f"pi-{number}", conversation_status="other", updated_at=at)
+    put_conversation(store, project_id="pi-9", conversation_status="failed", updated_at="2026-01-01")
     response = agent.get(company_url(), {"status": "failed"})
     assert "Searched the newest 8 conversations: none of them matches." in text_of(response)
     onward = link(response, "Search on")
@@ -252,8 +250,8 @@ def test_a_thin_page_offers_to_search_on(store, agent, monkeypatch):
 
 def test_a_recipients_page_masks_who_it_is_and_filters_by_days_of_the_persons_zone(store):
     client = signed_in(member(time_zone="Asia/Tokyo"))
-    store.put("CONVERSATIONS", conversation(conversation_status="in", created_at="2026-02-28T15:00:00Z"))
-    store.put("CONVERSATIONS", conversation(conversation_status="out", created_at="2026-03-01T15:00:00Z"))
+    put_conversation(store, conversation_status="in", created_at="2026-02-28T15:00:00Z")
+    put_conversation(store, conversation_status="out", created_at="2026-03-01T15:00:00Z")
     with store.calls() as seen:
         response = client.get(recipient_url(), {"since": "2026-03-01", "until": "2026-03-01"})
     assert "created-at-index" in {call.index for call in seen}
@@ -276,7 +274,7 @@ def test_a_recipients_page_masks_who_it_is_and_filters_by_days_of_the_persons_zo
     ],
 )
 def test_a_recipients_filters_use_their_local_index(store, agent, query, index):
-    store.put("CONVERSATIONS", conversation())
+    put_conversation(store)
     with store.calls() as seen:
         assert agent.get(recipient_url(), query).status_code == 200
     assert index in [call.index for call in seen]
@@ -286,7 +284,7 @@ def test_a_recipients_filters_use_their_local_index(store, agent, query, index):
 
 @pytest.mark.parametrize("url", [recipient_url, replies_url])
 def test_a_recipient_with_nothing_in_scope_answers_as_an_unknown_one_filtered_or_not(store, agent, url):
-    store.put("CONVERSATIONS", conversation(company_id=OTHER_COMPANY))
+    put_conversation(store, company_id=OTHER_COMPANY)
     out_of_scope = agent.get(url(recipient=TEL))
     unknown = agent.get(url(recipient="+15550000000"))
     filtered = agent.get(url(recipient=TEL), {"status": "failed"})
@@ -296,15 +294,14 @@ def test_a_recipient_with_nothing_in_scope_answers_as_an_unknown_one_filtered_or
 
 
 def test_a_recipients_filters_that_leave_nothing_show_an_empty_state(store, agent):
-    store.put("CONVERSATIONS", conversation())
+    put_conversation(store)
     response = agent.get(recipient_url(), {"status": "failed"})
     assert response.status_code == 200
     assert "No conversation matches" in text_of(response)
 
 
 def test_a_reference_of_another_kind_is_not_a_recipient(store, agent):
-    item = conversation()
-    store.put("CONVERSATIONS", item)
+    item = put_conversation(store)
     reference = reference_of(TEL, item["conversation_id"])
     assert agent.get(reverse("recipient", args=[reference])).status_code == 404
     assert agent.get(reverse("replies", args=[seal("replies", "fax", "a", "b")])).status_code == 404
@@ -325,8 +322,9 @@ def last_message_url(item) -> str:
 
 
 def test_the_last_message_is_escaped_text_for_agents_on_record_and_a_redacted_excerpt_for_auditors(store, agent):
-    item = conversation(messages=[{"role": "assistant", "content": "first"}, {"role": "user", "content": SAID}])
-    store.put("CONVERSATIONS", item)
+    item = put_conversation(
+        store, messages=[{"role": "assistant", "content": "first"}, {"role": "user", "content": SAID}]
+    )
     raw = agent.get(last_message_url(item), **HTMX)
     assert "jo@example.com &lt;script&gt;" in raw.content.decode()
     trail = [entry for entry in store.all("AUDIT") if entry["conversation_id"] == item["conversation_id"]]
@@ -338,8 +336,7 @@ def test_the_last_message_is_escaped_text_for_agents_on_record_and_a_redacted_ex
 
 
 def test_without_a_trail_the_last_message_is_redacted_for_everyone(store, agent):
-    item = conversation(messages=[{"role": "user", "content": SAID}])
-    store.put("CONVERSATIONS", item)
+    item = put_conversation(store, messages=[{"role": "user", "content": SAID}])
     with faults.refuse("PutItem", code="ResourceNotFoundException", table_key="AUDIT"):
         response = agent.get(last_message_url(item), **HTMX)
     assert response.status_code == 200
@@ -350,8 +347,7 @@ def test_without_a_trail_the_last_message_is_redacted_for_everyone(store, agent)
     "messages", [[], ..., None, "[]", "text", 7, [{"content": [{"type": "text", "text": "part"}]}]]
 )
 def test_the_last_message_of_a_drifted_conversation_never_breaks(store, agent, messages):
-    item = conversation(messages=messages)
-    store.put("CONVERSATIONS", item)
+    item = put_conversation(store, messages=messages)
     assert agent.get(last_message_url(item), **HTMX).status_code == 200
 
 
@@ -376,7 +372,7 @@ def step(client, row: str, direction: str):
 def test_next_and_previous_walk_the_filtered_list_and_end_at_it(store, agent):
     for number in range(4):
         status = "failed" if number != 2 else "completed"
-        store.put("CONVERSATIONS", conversation(project_id=f"pi-{number}", conversation_status=status))
+        put_conversation(store, project_id=f"pi-{number}", conversation_status=status)
     first, second, third = rows_in(agent.get(company_url(), {"status": "failed"}))
     with store.calls() as seen:
         onward = step(agent, first, "next")
@@ -393,7 +389,7 @@ def test_next_and_previous_walk_the_filtered_list_and_end_at_it(store, agent):
 @pytest.mark.parametrize("url", [recipient_url(), replies_url(), company_url(COMPANY, "pi-aaa-001")])
 def test_every_list_has_its_steps(store, agent, url):
     for number in range(2):
-        store.put("CONVERSATIONS", conversation(request_id=f"r{number}"))
+        put_conversation(store, request_id=f"r{number}")
     first, second = rows_in(agent.get(url))
     assert step(agent, first, "next")["Location"] == second
     assert step(agent, second, "next")["Location"] == url
@@ -402,9 +398,7 @@ def test_every_list_has_its_steps(store, agent, url):
 def test_a_step_from_the_queue_goes_to_who_waits_next(store, agent):
     for number in range(3):
         moment = f"2026-01-0{number + 1}T00:00:00Z"
-        store.put(
-            "CONVERSATIONS", conversation(hand_off_to_human=True, hand_off_requested_at=moment, request_id=f"r{number}")
-        )
+        put_conversation(store, hand_off_to_human=True, hand_off_requested_at=moment, request_id=f"r{number}")
     token = seal_list_context({"list": "queue", "tab": "waiting", "filters": {}})
     references = [reference_of(TEL, f"{COMPANY}#pi-aaa-001#r{number}#447700900123") for number in range(3)]
     urls = [f"{reverse('conversation', args=[reference])}?in={token}" for reference in references]
@@ -416,8 +410,7 @@ def test_a_step_from_the_queue_goes_to_who_waits_next(store, agent):
 
 
 def test_a_step_with_a_foreign_context_or_direction_goes_nowhere(store, agent):
-    item = conversation()
-    store.put("CONVERSATIONS", item)
+    item = put_conversation(store)
     row = reverse("conversation", args=[reference_of(TEL, item["conversation_id"])])
     assert step(agent, f"{row}?in=junk", "next")["Location"] == reverse("conversations")
     theirs = seal_list_context({"list": "company", "company": OTHER_COMPANY, "filters": {}})
@@ -430,7 +423,7 @@ def test_a_step_with_a_foreign_context_or_direction_goes_nowhere(store, agent):
 
 
 def test_items_past_their_ttl_are_on_no_list(store, agent):
-    store.put("CONVERSATIONS", conversation(ttl=clock.to_epoch(clock.now()) - 1))
+    put_conversation(store, ttl=clock.to_epoch(clock.now()) - 1)
     assert not rows_in(agent.get(company_url()))
     assert agent.get(recipient_url()).status_code == 404
 
@@ -455,7 +448,7 @@ WRITTEN = (
 @pytest.mark.parametrize("url", [company_url, recipient_url])
 def test_failed_finds_every_failure_that_is_really_written(store, agent, url, more):
     for number, status in enumerate((*WRITTEN, "failed-over", "failedx", "unfailed_x")):
-        store.put("CONVERSATIONS", conversation(conversation_status=status, request_id=f"req-{number}"))
+        put_conversation(store, conversation_status=status, request_id=f"req-{number}")
     response = agent.get(url(), {"status": "failed", **more})
     failed = [status for status in WRITTEN if status.startswith("failed")]
     assert sorted(statuses_in(response)) == sorted(("bad", status.replace("_", " ")) for status in failed)

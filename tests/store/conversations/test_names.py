@@ -12,7 +12,7 @@ from console.audit.review.forms import CONVERSATION, About
 from console.refs import seal
 from console.store import calls
 from conversations.records import HandOff, HandOffState, agent_shown
-from tests.items import conversation
+from tests.items import put_conversation
 from tests.people import admin, auditor, member, signed_in
 from tests.store.conversations.test_conversation_view import HTMX, message, url_of
 from tests.store.conversations.test_lists_views import last_message_url
@@ -24,7 +24,8 @@ NAME = re.compile(r"zeb[eé]d[eé]e|quack|brien", re.IGNORECASE)
 @pytest.fixture
 def item(store):
     """One whose recipient's name stands wherever a text can."""
-    stored = conversation(
+    stored = put_conversation(
+        store,
         recipient_first_name="Zébedée",
         recipient_last_name="Quack-O'Brien",
         hand_off_to_human=True,
@@ -36,7 +37,6 @@ def item(store):
             message(2, "i am zebedee quack obrien and the invoice is wrong", "user", minutes_ago=4),
         ],
     )
-    store.put("CONVERSATIONS", stored)
     store.put(
         "AUDIT",
         entry(
@@ -126,12 +126,12 @@ def test_an_agent_reads_the_transcript_as_it_is(item):
 
 
 def test_a_name_that_drifted_or_names_nobody_breaks_and_masks_nothing(store):
-    item = conversation(
+    item = put_conversation(
+        store,
         recipient_first_name=["Dana"],
         recipient_last_name="Customer",
         messages=[message(1, "the customer and Dana")],
     )
-    store.put("CONVERSATIONS", item)
     assert "the customer and Dana" in text_of(signed_in(auditor()).get(url_of(item)))
 
 
@@ -141,10 +141,13 @@ FOREIGN = ["Jane Smith", "jane@doe.example", "+447700900999", "447700900999", "J
 @pytest.mark.parametrize("agent", FOREIGN)
 @pytest.mark.parametrize("flag", [True, False])
 def test_a_holder_that_is_no_account_is_masked_wherever_it_is_shown(store, agent, flag):
-    item = conversation(
-        hand_off_to_human=flag, hand_off_agent=agent, hand_off_taken_at="2026-01-01T10:00:00Z", conversation_status="x"
+    item = put_conversation(
+        store,
+        hand_off_to_human=flag,
+        hand_off_agent=agent,
+        hand_off_taken_at="2026-01-01T10:00:00Z",
+        conversation_status="x",
     )
-    store.put("CONVERSATIONS", item)
     for client in (signed_in(auditor()), signed_in(member()), signed_in(admin())):
         answers = [
             client.get(url_of(item)),

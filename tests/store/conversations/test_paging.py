@@ -10,7 +10,7 @@ from console.store import paging
 from console.store.paging import READS_PER_PAGE, PageSource, read_neighbour, read_page
 from conversations.models import SUMMARY_ATTRIBUTES, Conversation
 from tests.dynamodb import to_dynamodb
-from tests.items import conversation
+from tests.items import conversation, put_conversation
 
 companies = (f"ci-{number:04d}" for number in itertools.count())
 quick = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -200,7 +200,7 @@ def test_back_where_everything_before_is_gone_shows_the_first_page(store):
 
 def test_ranges_are_read_one_after_the_other_in_both_directions(store):
     for number, created in enumerate(("2026-01-01T10:00:00Z", "2026-01-02T10:00:00Z", "1767434400", "1767520800000")):
-        store.put("CONVERSATIONS", conversation(request_id=f"r{number}", created_at=created))
+        put_conversation(store, request_id=f"r{number}", created_at=created)
     listed = source(
         partition="+447700900123",
         index="created-at-index",

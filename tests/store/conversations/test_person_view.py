@@ -8,7 +8,7 @@ from console.refs import seal
 from console.store import presence
 from conversations.reading import reference_of
 from tests import faults
-from tests.items import conversation
+from tests.items import conversation, put_conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 
 pytestmark = pytest.mark.pages
@@ -21,7 +21,7 @@ URL = f"/conversations/recipients/{seal('recipient', NUMBER)}/elsewhere/"
 def person(store):
     """A recipient of two companies, who is a user of the other one's tenant."""
     for company in (COMPANY, OTHER_COMPANY):
-        store.put("CONVERSATIONS", conversation(company_id=company, project_id="p", request_id="r"))
+        put_conversation(store, company_id=company, project_id="p", request_id="r")
         store.put("TENANTS", {"pk": f"TENANT#{company}", "sk": "META", "name": company, "status": "active"})
     user = {"display_name": "Ana Lee", "channel_identities": '{"whatsapp": "447700900123"}'}
     store.put("TENANTS", {"pk": f"TENANT#{OTHER_COMPANY}", "sk": "USER#u-1", **user})

@@ -9,10 +9,9 @@ from console.errors import NotFound, StoreUnavailable
 from console.permissions import Role, Scope, Staff
 from console.schema.definition import create_table_request
 from console.store import presence
-from conversations.filters import ConversationFilters
-from conversations.queries import load_row, of_company, of_recipient, of_reply, read_list, step
+from conversations.queries import ConversationFilters, load_row, of_company, of_recipient, of_reply, read_list, step
 from conversations.reading import reference_of
-from tests.items import conversation
+from tests.items import conversation, put_conversation
 from tests.tables import create_without_some_indexes
 
 COMPANY, OTHER = "ci-aaa-001", "ci-bbb-002"
@@ -60,7 +59,7 @@ def test_a_recipients_first_filter_chooses_the_local_index(store, filters, index
 @pytest.mark.parametrize("filters", [ConversationFilters(), ConversationFilters(hand_off="ai")])
 def test_without_such_a_filter_a_recipients_list_is_newest_first_and_leaves_nothing_out(store, filters):
     for status, created in (("old", "2026-01-01T10:00:00Z"), ("undated", ...), ("new", "2026-03-01T10:00:00Z")):
-        store.put("CONVERSATIONS", conversation(conversation_status=status, created_at=created))
+        put_conversation(store, conversation_status=status, created_at=created)
     with store.calls() as seen:
         page = read(of_recipient(TEL, filters, AGENT))
     assert [row.status for row in page.rows] == ["new", "old", "undated"]
@@ -70,10 +69,10 @@ def test_without_such_a_filter_a_recipients_list_is_newest_first_and_leaves_noth
 
 def test_the_filters_that_no_index_serves_are_applied_after_reading(store):
     wanted = {"conversation_status": "failed", "channel_method": "sms", "task_complete": 1}
-    store.put("CONVERSATIONS", conversation(**wanted))
+    put_conversation(store, **wanted)
     for name, other in (("conversation_status", "completed"), ("channel_method", "whatsapp"), ("task_complete", 0)):
-        store.put("CONVERSATIONS", conversation(**wanted | {name: other}))
-    store.put("CONVERSATIONS", conversation(**wanted, hand_off_to_human=True))
+        put_conversation(store, **wanted | {name: other})
+    put_conversation(store, **wanted, hand_off_to_human=True)
     found = read(of_recipient(TEL, ConversationFilters("failed", "sms", "ai", task=True), AGENT))
     assert len(found.rows) == 1
     assert len(read(of_recipient(TEL, ConversationFilters(channel="sms"), AGENT)).rows) == 4
@@ -99,7 +98,7 @@ def test_dates_compare_as_instants_in_every_spelling_newest_first(store):
         "words": "2026-03-01 at noon",
     }
     for status, created in (inside | outside).items():
-        store.put("CONVERSATIONS", conversation(conversation_status=status, created_at=created))
+        put_conversation(store, conversation_status=status, created_at=created)
     filters = ConversationFilters(since=instant("2026-03-01"), until=instant("2026-03-02"))
     with store.calls() as seen:
         page = read(of_recipient(TEL, filters, AGENT))
@@ -114,11 +113,11 @@ def test_dates_compare_as_instants_in_every_spelling_newest_first(store):
 
 
 def test_a_row_is_shown_only_within_scope_and_without_company_only_to_scope_all(store):
-    store.put("CONVERSATIONS", conversation(conversation_status="mine"))
-    store.put("CONVERSATIONS", conversation(company_id=OTHER, conversation_status="other"))
-    store.put("CONVERSATIONS", conversation(company_id=..., conversation_status="nobody", request_id="n"))
-    store.put("CONVERSATIONS", conversation(conversation_status="gone", ttl=clock.to_epoch(clock.now()) - 1))
-    store.put("CONVERSATIONS", conversation(conversation_status="lives", ttl=clock.to_epoch(clock.now()) + 900))
+    put_conversation(store, conversation_status="mine")
+    put_conversation(store, company_id=OTHER, conversation_status="other")
+    put_conversation(store, company_id=..., conversation_status="nobody", request_id="n")
+    put_conversation(store, conversation_status="gone", ttl=clock.to_epoch(clock.now()) - 1)
+    put_conversation(store, conversation_status="lives", ttl=clock.to_epoch(clock.now()) + 900)
     assert statuses(read(of_recipient(TEL, ConversationFilters(), AGENT))) == ["lives", "mine"]
     assert statuses(read(of_recipient(TEL, ConversationFilters(), ADMIN), ADMIN)) == [
         "lives",
@@ -133,9 +132,8 @@ def test_a_row_is_shown_only_within_scope_and_without_company_only_to_scope_all(
 def test_companies_and_projects_are_read_through_their_index(store):
     days = {"pi-1": "2026-01-01", "pi-2": "2026-01-03", "pi-20": "2026-01-02"}
     for project_id, day in days.items():
-        item = conversation(project_id=project_id, conversation_status=project_id, updated_at=f"{day}T08:00:00Z")
-        store.put("CONVERSATIONS", item)
-    store.put("CONVERSATIONS", conversation(project_id="pi-1", conversation_status="untimed", updated_at=...))
+        put_conversation(store, project_id=project_id, conversation_status=project_id, updated_at=f"{day}T08:00:00Z")
+    put_conversation(store, project_id="pi-1", conversation_status="untimed", updated_at=...)
     with store.calls() as seen:
         everything = read_list(of_company(COMPANY, ConversationFilters(), AGENT), AGENT)
         project = read_list(of_company(COMPANY, ConversationFilters(), AGENT, "pi-2"), AGENT)
@@ -151,8 +149,8 @@ def test_companies_and_projects_are_read_through_their_index(store):
 def test_a_project_is_looked_for_among_the_latest_of_its_company(store, monkeypatch):
     monkeypatch.setattr("console.store.paging._limit", lambda *_: 2)
     for number in range(11):
-        store.put("CONVERSATIONS", conversation(project_id="pi-1", updated_at=f"2026-01-02T00:00:{number:02}Z"))
-    store.put("CONVERSATIONS", conversation(project_id="pi-2", updated_at="2026-01-01", conversation_status="rare"))
+        put_conversation(store, project_id="pi-1", updated_at=f"2026-01-02T00:00:{number:02}Z")
+    put_conversation(store, project_id="pi-2", updated_at="2026-01-01", conversation_status="rare")
     page = read_list(of_company(COMPANY, ConversationFilters(), AGENT, "pi-2"), AGENT)
     assert not page.rows
     assert page.notice == "Searched the newest 8 conversations: none of them matches. There are more to search."
@@ -161,7 +159,7 @@ def test_a_project_is_looked_for_among_the_latest_of_its_company(store, monkeypa
 
 def test_without_the_index_of_activity_a_company_is_listed_in_no_order_of_time(bare_store):
     create_without_some_indexes(bare_store, kept=("company-id-project-id-index",))
-    bare_store.put("CONVERSATIONS", conversation(conversation_status="there"))
+    put_conversation(bare_store, conversation_status="there")
     page = read_list(of_company(COMPANY, ConversationFilters(), AGENT), AGENT)
     assert statuses(page) == ["there"]
     assert page.notice == (
@@ -186,8 +184,7 @@ def test_the_hand_off_filter_takes_absent_and_null_for_false(store, hand_off, fo
     }
     for status, flag in flags.items():
         agent = "jon" if status in ("held", "overridden") else ...
-        item = conversation(conversation_status=status, hand_off_to_human=flag, hand_off_agent=agent)
-        store.put("CONVERSATIONS", item)
+        put_conversation(store, conversation_status=status, hand_off_to_human=flag, hand_off_agent=agent)
     assert statuses(read(of_company(COMPANY, ConversationFilters(hand_off=hand_off), AGENT))) == found
 
 
@@ -203,10 +200,10 @@ def test_each_reply_index_finds_our_side_and_the_recipient(store, channel, ours,
     theirs = "jo@example.com" if channel == "email" else TEL
     keys = {"gsi_company_whatsapp_number": ..., attribute: ours}
     keys |= {"gsi_recipient_email": theirs} if channel == "email" else {}
-    store.put("CONVERSATIONS", conversation(primary_channel=theirs, channel_method=channel, **keys))
-    store.put("CONVERSATIONS", conversation(primary_channel=theirs, company_id=OTHER, **keys))
+    put_conversation(store, primary_channel=theirs, channel_method=channel, **keys)
+    put_conversation(store, primary_channel=theirs, company_id=OTHER, **keys)
     other = {"gsi_recipient_email": "other@example.com", "gsi_recipient_tel": "+447700900999"}
-    store.put("CONVERSATIONS", conversation(primary_channel="+447700900999", **keys | other))
+    put_conversation(store, primary_channel="+447700900999", **keys | other)
     with store.calls() as seen:
         page = read(of_reply(channel, ours, theirs, AGENT))
     assert [(call.operation, call.index) for call in seen] == [("Query", index)]
@@ -215,7 +212,7 @@ def test_each_reply_index_finds_our_side_and_the_recipient(store, channel, ours,
 
 
 def test_drifted_items_are_flagged_rows_and_the_others_render(store):
-    store.put("CONVERSATIONS", conversation(request_id="sound"))
+    put_conversation(store, request_id="sound")
     bad = {
         "created_at": ...,
         "hand_off_to_human": "maybe",
@@ -226,7 +223,7 @@ def test_drifted_items_are_flagged_rows_and_the_others_render(store):
         "surprise": ["x"],
     }
     for name, value in bad.items():
-        store.put("CONVERSATIONS", conversation(request_id=f"bad-{name}", **{name: value}))
+        put_conversation(store, request_id=f"bad-{name}", **{name: value})
     page = read(of_company(COMPANY, ConversationFilters(), AGENT))
     assert len(page.rows) == len(bad) + 1
     flagged = {row.short_id for row in page.rows if row.drift}
@@ -236,8 +233,8 @@ def test_drifted_items_are_flagged_rows_and_the_others_render(store):
 def test_a_thin_page_says_how_far_it_looked_and_goes_on(store, monkeypatch):
     monkeypatch.setattr("console.store.paging._limit", lambda *_: 2)
     for number in range(11):
-        store.put("CONVERSATIONS", conversation(request_id=f"r{number}", conversation_status="other"))
-    store.put("CONVERSATIONS", conversation(updated_at="2020-01-01", conversation_status="wanted"))
+        put_conversation(store, request_id=f"r{number}", conversation_status="other")
+    put_conversation(store, updated_at="2020-01-01", conversation_status="wanted")
     filters = ConversationFilters(status="wanted")
     page = read(of_company(COMPANY, filters, AGENT))
     assert not page.rows
@@ -283,7 +280,7 @@ def test_without_the_index_that_a_list_needs_it_says_which(without_indexes):
 
 def test_stepping_takes_one_small_query(store):
     for number in range(3):
-        store.put("CONVERSATIONS", conversation(request_id=f"r{number}"))
+        put_conversation(store, request_id=f"r{number}")
     listed = of_company(COMPANY, ConversationFilters(), AGENT)
     first, second, third = read(listed).rows
     item = load_row(second.reference, AGENT)
@@ -296,8 +293,8 @@ def test_stepping_takes_one_small_query(store):
 
 def test_stepping_keeps_to_filters_and_scope(store):
     for number, status in enumerate(("a", "b", "a")):
-        store.put("CONVERSATIONS", conversation(request_id=f"r{number}", conversation_status=status))
-    store.put("CONVERSATIONS", conversation(company_id=OTHER, conversation_status="a"))
+        put_conversation(store, request_id=f"r{number}", conversation_status=status)
+    put_conversation(store, company_id=OTHER, conversation_status="a")
     listed = of_recipient(TEL, ConversationFilters(status="a"), AGENT)
     first, last = read(listed).rows
     assert step(listed, load_row(first.reference, AGENT), back=False) == last

@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from console import clock
-from conversations.queue import filtered as queue
 from conversations.queue import pages
+from conversations.queue import reading as queue
 from conversations.records import HandOffState
 from tests.items import conversation
 

@@ -9,11 +9,18 @@ from hypothesis import strategies as st
 from console import caching, clock
 from console.store.streams import Keyset
 from conversations.models import held_in, waiting_in
-from conversations.queue import counting, reading, times
-from conversations.queue.entries import COLLEAGUES, MINE, OVERRIDDEN, TABS, WAITING
-from conversations.queue.filtered import read_queue
-from conversations.queue.filters import NO_REASON, QueueFilters, mark_of_reason
-from conversations.queue.indexed import READS_PER_COMPANY
+from conversations.queue import counting, reading
+from conversations.queue.pages import (
+    COLLEAGUES,
+    MINE,
+    NO_REASON,
+    OVERRIDDEN,
+    TABS,
+    WAITING,
+    QueueFilters,
+    mark_of_reason,
+)
+from conversations.queue.reading import READS_PER_COMPANY, read_queue
 from tests.items import conversation
 from tests.queue import filled
 from tests.store.conversations.test_queue import COMPANY, OTHER, short
@@ -189,7 +196,7 @@ def test_a_wait_is_served_by_the_index(queue):
 
 
 def test_a_filtered_page_that_spent_its_reads_says_how_far_it_looked_and_goes_on(queue, monkeypatch):
-    monkeypatch.setattr("conversations.queue.indexed.FILTERED_LIMIT", 2)
+    monkeypatch.setattr("conversations.queue.reading.FILTERED_LIMIT", 2)
     items = [waiting(100 - n, request_id=f"r{n}") for n in range(20)]
     items += [
         waiting(1, request_id="wanted", channel_method="sms"),
@@ -252,7 +259,7 @@ def test_waiting_times_are_of_those_who_wait_now(queue):
         [waiting(10 * n, request_id=f"r{n}", project_id="pi-1") for n in range(1, 11)]
         + [waiting(7, request_id="alone", project_id="pi-2"), held("tom", 999)],
     )
-    found = times.waits_in(COMPANY)
+    found = counting.waits_in(COMPANY)
     [(project, _, waits), (other, _, alone)] = found.projects
     assert (project, other, waits.count, alone.count) == ("pi-1", "pi-2", 10, 1)
     minutes = [round(each.total_seconds() / 60) for each in (waits.median, waits.ninetieth, waits.longest)]

@@ -8,7 +8,7 @@ import pytest
 from console import clock
 from console.staff import services
 from console.trail.recording import COMMAND_LINE, Actor
-from conversations.queue import filtered
+from conversations.queue import reading
 from tests import faults
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 from tests.store.conversations.test_queue import held, waiting
@@ -168,7 +168,7 @@ def test_release_all_of_mine_reaches_every_company(store):
 
 
 def test_release_all_of_mine_says_what_was_not_looked_through(store, monkeypatch):
-    monkeypatch.setattr("conversations.release.COMPANIES_OF_PAGE", 1)
+    monkeypatch.setattr("conversations.queue.actions.COMPANIES_OF_PAGE", 1)
     client = signed_in(member(scope=[COMPANY, OTHER_COMPANY, "ci-000"]))
     text = html(client.post("/queue/release-mine/", follow=True))
     assert "2 companies were not searched to the end" in text
@@ -176,7 +176,7 @@ def test_release_all_of_mine_says_what_was_not_looked_through(store, monkeypatch
 
 
 def test_release_all_of_mine_says_where_the_reads_ended_early(store, monkeypatch):
-    monkeypatch.setattr(filtered, "call", lambda *_, **__: {"Items": [], "LastEvaluatedKey": {"any": {"S": "key"}}})
+    monkeypatch.setattr(reading, "call", lambda *_, **__: {"Items": [], "LastEvaluatedKey": {"any": {"S": "key"}}})
     text = html(signed_in(member()).post("/queue/release-mine/", follow=True))
     assert "1 company was not searched to the end" in text
 

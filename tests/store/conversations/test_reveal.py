@@ -8,10 +8,10 @@ from console.audit.access_log.reading import looks_of_conversation
 from console.permissions import Role, Scope, Staff
 from console.refs import seal
 from conversations.models import Conversation
-from conversations.recipient import answer_of, revealed
+from conversations.panel import answer_of, revealed
 from tests import faults
 from tests.dynamodb import to_dynamodb
-from tests.items import conversation
+from tests.items import conversation, put_conversation
 from tests.people import admin, as_staff, auditor, member, signed_in
 from tests.store.conversations.test_conversation_view import HTMX, url_of
 
@@ -20,9 +20,9 @@ STAFF = Staff("amira.haddad", "Amira Haddad", Role.AGENT, Scope(everything=True)
 
 @pytest.fixture
 def item(store):
-    stored = conversation(recipient_email="jo@doe.example", recipient_first_name="Jo", recipient_last_name="Doe")
-    store.put("CONVERSATIONS", stored)
-    return stored
+    return put_conversation(
+        store, recipient_email="jo@doe.example", recipient_first_name="Jo", recipient_last_name="Doe"
+    )
 
 
 def reveals(store) -> list[dict]:
@@ -90,8 +90,7 @@ def test_it_is_not_in_the_url_and_gone_with_the_next_page(item):
 
 
 def test_the_holder_is_told_how_to_answer(store):
-    item = conversation(hand_off_to_human=True, hand_off_agent="amira.haddad")
-    store.put("CONVERSATIONS", item)
+    item = put_conversation(store, hand_off_to_human=True, hand_off_agent="amira.haddad")
     mine = signed_in(member()).get(url_of(item)).content.decode()
     assert "How to answer" in mine
     assert "+447588713814" in mine

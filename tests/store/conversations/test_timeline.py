@@ -15,7 +15,7 @@ from conversations.reading import reference_of
 from conversations.timeline.lines import LineKind
 from conversations.timeline.reading import NO_INDEX, NO_RECORDS, NO_TRAIL, RECORDS_UNREAD
 from tests import faults
-from tests.items import conversation
+from tests.items import put_conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, auditor, member, signed_in
 from tests.store.conversations.test_conversation_view import HTMX, message, opened, url_of
 
@@ -59,7 +59,7 @@ def whole(item, staff, kinds=ALL) -> list:
     found, cursor = [], ""
     for _ in range(60):
         _, page = services.timeline(reference(item), staff, kinds, cursor)
-        found += [placed.line for day in page.days for placed in day.lines]
+        found += page.lines
         cursor = page.next
         if not cursor:
             return found
@@ -79,8 +79,9 @@ def item(store):
 
 
 def stored_in(store) -> dict:
-    stored = conversation(messages=[message(1, "Hello", minutes_ago=9), message(2, f"I am on {PHONE}", "user", 8)])
-    store.put("CONVERSATIONS", stored)
+    stored = put_conversation(
+        store, messages=[message(1, "Hello", minutes_ago=9), message(2, f"I am on {PHONE}", "user", 8)]
+    )
     store.put("IDEMPOTENCY", record(stored, 6, "m1"))
     store.put("AUDIT", entry(stored, 5, "route", idempotency_key=f"evt:rp:{stored['conversation_id']}:m1"))
     who = {"actor": "tom.becker", "actor_role": "agent"}
@@ -124,12 +125,12 @@ def test_anchors_are_letters_and_the_same_each_time(item):
 def test_nothing_is_lost_or_told_twice_over_pages(store):
     """Of all kinds, interleaved, some at the same instant, epochs and timestamps, expired ones among them."""
     now = clock.now()
-    item = conversation(
+    item = put_conversation(
+        store,
         messages=[message(n, f"text {n}", "user", minutes_ago=2 * (80 - n)) for n in range(80)],
         hand_off_to_human=True,
         hand_off_requested_at=ago(31),
     )
-    store.put("CONVERSATIONS", item)
     past = {"expires_at": clock.to_epoch(now) - 9}
     entries = [entry(item, n, **(past if n % 7 == 0 else {})) for n in range(1, 100)]
     for n, each in enumerate(entries):
@@ -157,17 +158,18 @@ def test_what_has_no_readable_time_comes_last_in_its_page_and_is_flagged(store):
     timed = [message(n, f"text {n}", minutes_ago=100 - n) for n in range(1, 61)]
     timed[1] = {"role": "user", "content": "old and dateless", "message_timestamp": "last week"}
     timed[58] = {"role": "user", "content": "new and dateless"}
-    item = conversation(messages=timed)
-    store.put("CONVERSATIONS", item)
+    item = put_conversation(store, messages=timed)
     store.put("AUDIT", entry(item, 5, ts_action_id="zzz"))
     staff = as_staff(member())
     _, first = services.timeline(reference(item), staff, (LineKind.MESSAGE, LineKind.ACTION))
-    assert first.days[-1].title == "Without a readable time"
-    last = {placed.line.words: placed.line for placed in first.days[-1].lines}
-    assert sorted(line.text for line in last.values()) == ["", "new and dateless"]
-    assert all(line.drift for line in last.values())
+    last = [line for line in first.lines if line.at is None]
+    assert last == [*first.lines[-2:]]
+    assert sorted(line.text for line in last) == ["", "new and dateless"]
+    assert all(line.drift for line in last)
+    page = signed_in(member()).get(f"/conversations/{reference(item)}/timeline/").content.decode()
+    assert "Without a readable time</h3>" in page
     _, second = services.timeline(reference(item), staff, (LineKind.MESSAGE, LineKind.ACTION), first.next)
-    assert [placed.line.text for placed in second.days[-1].lines] == ["old and dateless"]
+    assert [line.text for line in second.lines if line.at is None] == ["old and dateless"]
     assert not second.next
 
 
@@ -182,10 +184,9 @@ def test_state_with_an_unreadable_time_is_told_on_the_first_page(store, item):
 
 
 def test_a_hand_off_that_only_the_item_tells_is_told(store):
-    item = conversation(
-        hand_off_to_human=True, hand_off_requested_at=ago(5), hand_off_to_human_reason=f"angry, {PHONE}"
+    item = put_conversation(
+        store, hand_off_to_human=True, hand_off_requested_at=ago(5), hand_off_to_human_reason=f"angry, {PHONE}"
     )
-    store.put("CONVERSATIONS", item)
     lines = whole(item, as_staff(member()), (LineKind.HAND_OFF,))
     assert [(line.words, line.text) for line in lines] == [("A human was asked for", "angry, ***-***-0999")]
     store.put("AUDIT", entry(item, 5, "hand_off.request"))
@@ -339,8 +340,7 @@ def test_a_prefetch_is_refused_and_not_recorded(store, item):
     ids=str,
 )
 def test_a_number_in_a_message_never_reaches_an_auditor(store, content):
-    item = conversation(messages=[message(1, "") | {"content": content}, {"role": PHONE, "content": "x"}])
-    store.put("CONVERSATIONS", item)
+    item = put_conversation(store, messages=[message(1, "") | {"content": content}, {"role": PHONE, "content": "x"}])
     text = html.unescape(signed_in(auditor()).get(url_of(item, "timeline/")).content.decode())
     assert "900999" not in re.sub(r"\s", "", text)
     assert "message 1" in text
@@ -348,8 +348,7 @@ def test_a_number_in_a_message_never_reaches_an_auditor(store, content):
 
 
 def test_an_excerpt_is_one_short_line(store):
-    item = conversation(messages=[message(1, "first\n\n  second\t" + "long " * 100)])
-    store.put("CONVERSATIONS", item)
+    item = put_conversation(store, messages=[message(1, "first\n\n  second\t" + "long " * 100)])
     for staff in (as_staff(member()), as_staff(auditor())):
         (line,) = whole(item, staff, (LineKind.MESSAGE,))
         assert line.text.startswith("first second long")
@@ -358,8 +357,7 @@ def test_an_excerpt_is_one_short_line(store):
 
 def test_without_a_trail_messages_are_masked_for_everybody(bare_store):
     bare_store.create_tables("STAFF", "STAFF_SESSIONS", "CONVERSATIONS", "AUDIT")
-    item = conversation(messages=[message(1, f"I am on {PHONE}")])
-    bare_store.put("CONVERSATIONS", item)
+    item = put_conversation(bare_store, messages=[message(1, f"I am on {PHONE}")])
     client = signed_in(member())
     bare_store.client.update_table(TableName=bare_store.name("AUDIT"), DeletionProtectionEnabled=False)
     bare_store.client.delete_table(TableName=bare_store.name("AUDIT"))
@@ -371,8 +369,7 @@ def test_without_a_trail_messages_are_masked_for_everybody(bare_store):
 
 
 def test_hostile_text_is_text(store):
-    item = conversation(messages=[message(1, "<script>alert(1)</script>")])
-    store.put("CONVERSATIONS", item)
+    item = put_conversation(store, messages=[message(1, "<script>alert(1)</script>")])
     store.put("AUDIT", entry(item, 1, "<b>x</b>", result="failed: <i>y</i>", idempotency_key="<u>z</u>"))
     store.put("IDEMPOTENCY", record(item, 1, "<s>q</s>", status="<em>s</em>", mode="<q>m</q>"))
     text = signed_in(admin()).get(url_of(item, "timeline/")).content.decode()
@@ -390,8 +387,7 @@ def test_what_belongs_to_another_conversation_of_that_id_stays_out(store, item):
 
 
 def test_no_text_of_a_writer_holds_a_number(store):
-    item = conversation()
-    store.put("CONVERSATIONS", item)
+    item = put_conversation(store)
     store.put("AUDIT", entry(item, 1, PHONE, result=f"failed: {PHONE}", actor=PHONE, idempotency_key=f"act:{PHONE}"))
     odd = {"status": PHONE, "mode": PHONE, "intent": PHONE, "source_message_id": PHONE, PHONE: PHONE}
     store.put("IDEMPOTENCY", record(item, 1, PHONE, **odd))
@@ -484,8 +480,7 @@ def test_what_cannot_be_read_beside_the_rest_is_one_line(item, table, operation,
 
 
 def test_an_empty_timeline_says_so(store):
-    item = conversation(messages=[])
-    store.put("CONVERSATIONS", item)
+    item = put_conversation(store, messages=[])
     text = signed_in(member()).get(url_of(item, "timeline/?kind=record")).content.decode()
     assert "Nothing here" in text
 
@@ -493,12 +488,11 @@ def test_an_empty_timeline_says_so(store):
 def test_thousands_of_messages_are_paged(store):
     entries = [{"role": "user", "text": f"t{n}", "ts": 1_760_000_000 + n // 3} for n in range(8_000)]
     keys = dict.fromkeys(("created_at", "task_complete", "conversation_status", "channel_method"), ...)
-    item = conversation(messages=json.dumps(entries, separators=(",", ":")), **keys)
-    store.put("CONVERSATIONS", item)
+    item = put_conversation(store, messages=json.dumps(entries, separators=(",", ":")), **keys)
     staff = as_staff(member())
     _, first = services.timeline(reference(item), staff, (LineKind.MESSAGE,))
     _, second = services.timeline(reference(item), staff, (LineKind.MESSAGE,), first.next)
-    texts = [placed.line.text for page in (first, second) for day in page.days for placed in day.lines]
+    texts = [line.text for page in (first, second) for line in page.lines]
     assert texts == [f"t{n}" for n in range(7_999, 7_899, -1)]
 
 

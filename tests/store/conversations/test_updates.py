@@ -7,7 +7,7 @@ import pytest
 
 from console import clock
 from conversations.reading import reference_of
-from tests.items import conversation
+from tests.items import put_conversation
 from tests.people import OTHER_COMPANY, auditor, member, signed_in
 
 POLL, HTMX = {"HTTP_X_POLL": "1"}, {"HTTP_HX_REQUEST": "true"}
@@ -28,9 +28,7 @@ def message(number: int, text: str) -> dict:
 
 @pytest.fixture
 def item(store):
-    stored = conversation(messages=[message(1, "Hello there"), message(2, "Anybody?")])
-    store.put("CONVERSATIONS", stored)
-    return stored
+    return put_conversation(store, messages=[message(1, "Hello there"), message(2, "Anybody?")])
 
 
 def known(client, item) -> dict[str, str]:
@@ -158,16 +156,14 @@ def test_made_up_words_of_a_page_are_no_harm(item):
 
 
 def test_it_is_for_those_who_may_open_the_page(store, item):
-    foreign = conversation(company_id=OTHER_COMPANY)
-    store.put("CONVERSATIONS", foreign)
+    foreign = put_conversation(store, company_id=OTHER_COMPANY)
     assert ask(signed_in(member()), foreign, {}).status_code == 404
     assert ask(signed_in(member("olga.onboarding", "onboarding")), item, {}).status_code == 403
     assert ask(signed_in(auditor()), item, {}).status_code == 200
 
 
 def test_the_note_between_colleagues_is_for_those_who_hand_off(store):
-    item = conversation(hand_off_note="her sister Bettina called", hand_off_to_human=True)
-    store.put("CONVERSATIONS", item)
+    item = put_conversation(store, hand_off_note="her sister Bettina called", hand_off_to_human=True)
     assert "Bettina" in ask(signed_in(member()), item, {}).content.decode()
     assert "Bettina" not in ask(signed_in(auditor()), item, {}).content.decode()
 

@@ -8,7 +8,6 @@ from decimal import Decimal
 from zoneinfo import ZoneInfo
 
 import pytest
-from boto3.dynamodb.types import TypeSerializer
 
 from console import clock
 from console.audit.events.keys import FORMATS, decode
@@ -352,12 +351,6 @@ def test_credentials_are_references_in_the_configuration(regular):
         assert f"{item['channel_method']}_credentials_id" in item["channel_config"][item["channel_method"]]
 
 
-def test_no_slot_is_left_in_a_text(tables):
-    for items in tables.values():
-        for item in items:
-            assert not re.search(r"\{[a-z_0-9]+\}|<<|>>", json.dumps(item, default=str)), item
-
-
 # --- hand-offs
 
 
@@ -450,7 +443,7 @@ def test_every_stamp_has_its_trail_and_the_chain_is_unbroken(tables, regular):
             record = records[entry["idempotency_key"]]
             assert (record["mode"], record["ts_action_id"]) == ("console", entry["ts_action_id"])
     assert [entry["result"] for trail in entries.values() for entry in trail if entry["result"] != "success"] == [
-        "conflict: taken by tom"
+        "conflict: tom was first"
     ]
 
 
@@ -520,10 +513,11 @@ def test_idempotency_records_have_the_required_attributes(tables):
         "safe_mode", "automation_enabled", "payload_bytes",
     }  # fmt: skip
     digests = {"payload_sha256", "payload_hash"}
+    of_console = {"ts_action_id", "attempts", "reference", "during_status", "during_reason"}
     kinds = Counter()
     for record in tables["IDEMPOTENCY"]:
         assert required <= set(record)
-        assert set(record) <= required | digests | {"source_message_id", "intent", "ts_action_id", "attempts"}
+        assert set(record) <= required | digests | of_console | {"source_message_id", "intent"}
         decoded = decode(record["event_id"])
         assert (decoded.complete, decoded.certain, decoded.conversation) == (True, True, record["conversation_id"])
         kinds[decoded.format] += 1
@@ -663,15 +657,18 @@ def test_whoever_acts_has_the_company_in_scope_at_that_time(tables):
 
 def test_whoever_is_named_by_an_item_has_its_company_in_scope(tables, regular):
     scopes = {each["username"]: Scope.of(each["scope"]) for each in staff.PEOPLE}
+    mentioned: set[str] = set()
     for item in regular:
         if holder := item.get("hand_off_agent"):
             assert scopes[holder].covers_company(item["company_id"]), item["conversation_id"]
     for entry in tables["AUDIT"]:
-        # From whom it went to whom, and who was faster.
-        told = json.loads(entry["action_payload_redacted"]) if entry["action_type"].startswith(HAND_OFF_PREFIX) else {}
-        named = {told.get("from"), told.get("to"), entry["result"].rpartition(" ")[2]} if "from" in told else set()
-        for name in scopes.keys() & {each for each in named if isinstance(each, str)}:
-            assert scopes[name].covers_company(entry["company_id"]), (name, entry["conversation_id"])
+        # From whom it was taken, and who was faster.
+        if entry["action_type"].startswith(HAND_OFF_PREFIX):
+            told = json.loads(entry["action_payload_redacted"])
+            named = scopes.keys() & {told.get("held by"), *entry["result"].split(" ")}
+            mentioned |= named
+            assert all(scopes[name].covers_company(entry["company_id"]) for name in named), entry["conversation_id"]
+    assert mentioned == {"ada", "tom"}
 
 
 def test_administrators_change_only_accounts_within_their_scope():
@@ -692,13 +689,6 @@ def test_every_item_is_below_the_limit(tables):
     sizes = [size_of(item) for items in tables.values() for item in items]
     assert max(sizes) < LIMIT
     assert max(sizes) > LIMIT / 2
-
-
-def test_every_item_can_be_serialized(tables):
-    serializer = TypeSerializer()
-    for items in tables.values():
-        for item in items:
-            assert all(serializer.serialize(value) for value in item.values())
 
 
 def test_the_tables_take_every_item(store, tables, conversations):

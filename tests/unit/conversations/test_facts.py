@@ -32,7 +32,7 @@ def words_of(facts) -> str:
 
 
 def lines(facts) -> dict[str, str]:
-    groups = (facts.main, *facts.groups)
+    groups = (facts.main, *facts.helpful, *facts.technical)
     return {
         fact.label: fact.value or (fact.at and clock.to_iso(fact.at, "seconds")) for g in groups for fact in g.facts
     }
@@ -245,14 +245,15 @@ def test_project_data_is_as_it_is_for_who_answers_and_redacted_for_everybody_els
     item, stored = loaded(project_data=data, other={"phone": "+447700900123"})
 
     def project_data(facts) -> str:
-        return repr(next(group for group in facts.groups if group.title == "Project data"))
+        return repr(facts.helpful[0])
 
     shown = project_data(facts_of(item, stored, raw=True))
     assert "+447700900123" in shown
     assert "Zebedee Quackenbush" in shown
     assert SECRET not in shown
     assert "+447700900123" not in project_data(facts_of(item, stored))
-    rest = [group for group in facts_of(item, stored, raw=True).groups if group.title != "Project data"]
+    facts = facts_of(item, stored, raw=True)
+    rest = [*facts.helpful[1:], *facts.technical]
     assert "7700900123" not in repr(rest), "only what the project sent is for who answers"
 
 
@@ -277,4 +278,4 @@ def test_what_the_sender_writes_beside_the_schema_is_known_and_in_words():
     assert shown["Why it failed"].startswith("63016: ")
     assert "7700900123" not in words_of(facts)
     assert not [flaw for flaw in facts.drift if "unknown" in flaw]
-    assert "Unknown attributes" not in [group.title for group in facts.groups]
+    assert "Unknown attributes" not in [group.title for group in facts.technical]

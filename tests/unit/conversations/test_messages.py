@@ -11,10 +11,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from console.permissions import Role, Scope, Staff
-from conversations.events import Story
 from conversations.messages import StoredMessages
 from conversations.records import Message, Speaker
-from conversations.transcript import transcript
+from conversations.transcript import Story, transcript
 from tests.dynamodb import to_dynamodb
 
 AGENT = Staff("amira.haddad", "Amira Haddad", Role.AGENT, Scope(everything=True))
@@ -74,32 +73,31 @@ def test_a_message_as_the_schema_says():
 @pytest.mark.parametrize(
     ("entry", "speaker", "text"),
     [
-        ({"timestamp": 1700000000, "sender": "user", "text": "a"}, Speaker.CUSTOMER, "a"),
-        ({"created_at": "1700000000123", "author": {"role": "assistant"}, "body": "b"}, Speaker.AI, "b"),
-        ({"ts": Decimal("1700000000.5"), "from": "bot", "message": "c"}, Speaker.AI, "c"),
-        ({"time": "2023-11-01T12:05:00+00:00Z", "type": "ai", "content": 12}, Speaker.AI, "12"),
-        ({"at": "2023-11-01 12:05:00", "role": "Human Agent", "content": True}, Speaker.HUMAN, "true"),
-        ({"date": "2023-11-01", "role": "tool", "parts": ["d"]}, Speaker.SYSTEM, "d"),
+        ({"timestamp": 1700000000, "role": "user", "text": "a"}, Speaker.CUSTOMER, "a"),
+        ({"timestamp": "1700000000123", "role": "Assistant ", "body": "b"}, Speaker.AI, "b"),
+        ({"timestamp": Decimal("1700000000.5"), "role": "agent", "content": True}, Speaker.HUMAN, "true"),
+        ({"message_timestamp": "2023-11-01T12:05:00+00:00Z", "role": "tool", "content": 12}, Speaker.SYSTEM, "12"),
     ],
 )
-def test_other_names_inside_a_message_are_understood(entry, speaker, text):
+def test_other_spellings_inside_a_message_are_understood(entry, speaker, text):
     message = only(entry)
     assert (message.speaker, message.blocks[0].text) == (speaker, text)
     assert message.at is not None
     assert message.drift == ()
 
 
-def test_a_sender_given_as_the_recipients_number_is_the_customer():
-    messages = stored([{"from": "+447700900123", "text": "hi"}], recipients=frozenset({"+447700900123"}))
-    message = messages.message(1, raw=True)
-    assert (message.speaker, message.speaker_name) == (Speaker.CUSTOMER, "Customer")
-
-
-def test_an_unknown_sender_is_never_shown_in_full():
-    message = only({"from": "+447700900999", "text": "hi"})
-    assert message.speaker is Speaker.UNKNOWN
+@pytest.mark.parametrize(
+    ("entry", "flaws"),
+    [
+        ({"role": "+447700900999", "timestamp": 1, "text": "hi"}, ("its sender is of no known kind",)),
+        ({"from": "+447700900999", "ts": 1, "text": "hi"}, ("it does not say who wrote it", "it has no time")),
+    ],
+)
+def test_an_unknown_sender_is_flagged_and_never_shown_in_full(entry, flaws):
+    message = only(entry)
+    assert (message.speaker, message.drift, message.blocks[0].text) == (Speaker.UNKNOWN, flaws, "hi")
+    assert message.speaker_name
     assert "7700900" not in message.speaker_name
-    assert message.drift
 
 
 @pytest.mark.parametrize("entry", [None, 3, "just text", True, [], {}, ["a"], {"role": None}, {"content": None}])
@@ -181,7 +179,6 @@ def test_what_the_platform_begins_with_is_an_instruction_and_what_a_customer_wro
     assert messages.message(1, raw=True).speaker_name == "Instruction to the AI"
     for first in (
         {"role": "user", "content": "hello?", "message_id": "SM1"},  # it came over a channel
-        {"role": "customer", "content": "hello?"},
         {"role": "assistant", "content": "Hello"},
         "hello?",
     ):

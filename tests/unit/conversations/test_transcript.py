@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from console import clock
 from console.audit.records import HandOffEntry
-from conversations.events import ANNOUNCEMENT, HandOffChange, Story, story_of
 from conversations.messages import StoredMessages
 from conversations.records import HandOff, HandOffState, Marker, Message
-from conversations.transcript import WINDOW, transcript
+from conversations.transcript import ANNOUNCEMENT, WINDOW, HandOffChange, Story, story_of, transcript
 from tests.unit.conversations.test_messages import AGENT
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)

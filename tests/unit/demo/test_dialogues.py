@@ -66,6 +66,16 @@ def test_what_is_missing_or_no_time_is_told_with_its_place():
         dialogue.turns[1].words(2)
 
 
+def test_what_a_writer_set_otherwise_left_out_or_keeps_as_a_set():
+    [dialogue] = read('=== a b\nset: {"ttl": "1", "channels": {"SS": ["x", "y"]}, "n": {"NS": [1, 2]}}\nunset: gone\n')
+    assert dialogue.as_written({"pk": "p", "ttl": 1, "gone": 2}) == {
+        "pk": "p",
+        "ttl": "1",
+        "channels": {"x", "y"},
+        "n": {1, 2},
+    }
+
+
 def test_time_spans():
     assert span("90m", "") == timedelta(minutes=90)
     assert span("-1h30m", "") == timedelta(hours=-1.5)

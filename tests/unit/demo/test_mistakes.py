@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from demo import conversations, dialogues
+from demo import conversations, dialogues, threads
 from demo.dialogues import DialogueError
 
 NOW = datetime(2025, 11, 20, 12, 0, tzinfo=UTC)
@@ -22,7 +22,8 @@ HEAD = "=== pi-cuc-cv req-1\nphone: +447700900001\nchannel: sms\nstatus: awaitin
         (HEAD + "human: 2h\ntaken: 1h nobody\n", "waiting.txt:6: nobody named “nobody” in staff.toml"),
         (HEAD + "human: 2h\ntaken: 3h tom\n", "waiting.txt:6: “taken” is longer ago than what comes before it"),
         (HEAD + "noted: Call back.\n", "waiting.txt:5: “noted” needs something with a time before it"),
-        (HEAD + "updated: 1h\ndrift: much\n", "waiting.txt:1: no drift “much”"),
+        (HEAD + "updated: 1h\nset: much\n", "waiting.txt:1: not JSON"),
+        (HEAD + "updated: 1h\nraw: much\n", "waiting.txt:6: not JSON"),
         (HEAD + "updated: 1h\ndata: {\n", "waiting.txt:1: not JSON"),
     ],
 )
@@ -32,3 +33,11 @@ def test_it_is_told_with_file_and_line(text, told, tmp_path, monkeypatch):
     with pytest.raises(DialogueError) as refused:
         list(conversations.items(NOW))
     assert str(refused.value).startswith(told)
+
+
+def test_a_stamp_that_no_writer_has_is_told_with_file_and_line(tmp_path, monkeypatch):
+    text = '=== thr-1 ci-cuc-001#ann\nlast: 1h\n\ncustomer: hi\nwith: {"stamp": "roman"}\n'
+    (tmp_path / "threads.txt").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(dialogues, "FOLDER", tmp_path)
+    with pytest.raises(DialogueError, match=r"^threads\.txt:4: no stamp “roman”; there are seconds, "):
+        list(threads.items(NOW))

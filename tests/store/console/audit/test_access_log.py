@@ -1,7 +1,6 @@
 """Who looked at whose conversation: by person and by conversation, within one's scope, and saying how far."""
 
 import html
-import json
 import re
 from datetime import timedelta
 
@@ -14,7 +13,7 @@ from console.audit.access_log import reading as looks
 from console.audit.access_log.reading import looks_of_conversation, looks_of_person
 from console.clock import to_iso
 from console.errors import NotFound
-from tests.items import conversation
+from tests.items import conversation, entry
 from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, auditor, member, signed_in
 
 ID = f"{COMPANY}#pi-aaa-001#req1#447700900123"
@@ -25,18 +24,8 @@ URL = "/audit/looks/"
 def look(
     minutes: int, action: str, who: str = "amira.haddad", trail: str = ID, company: str = COMPANY, **payload
 ) -> dict:
-    at = clock.now() - timedelta(minutes=minutes)
-    return {
-        "conversation_id": trail,
-        "ts_action_id": f"{to_iso(at)}#{minutes:05}{who}",
-        "action_type": action,
-        "action_payload_redacted": json.dumps(payload),
-        "result": "success",
-        "actor": who,
-        "gsi_actor": who,
-        "actor_role": "agent",
-        **({"company_id": company, "gsi_company_id": company} if company else {}),
-    }
+    at, tie = clock.now() - timedelta(minutes=minutes), f"{minutes:05}{who}"
+    return entry(at, action, trail, tie=tie, actor=who, company=company, payload=payload)
 
 
 @pytest.fixture

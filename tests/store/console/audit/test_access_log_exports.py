@@ -1,6 +1,5 @@
 """Exports across conversations at one of them: which may hold it, how far they were read, and what is unknown."""
 
-import json
 from datetime import datetime, timedelta
 
 import pytest
@@ -11,7 +10,7 @@ from console.audit.access_log import exports as looks_exports
 from console.audit.access_log.exports import NO_INDEX, NOT_IN_SCOPE
 from console.audit.access_log.reading import looks_of_conversation
 from console.clock import to_epoch, to_iso
-from tests.items import conversation
+from tests.items import conversation, entry
 from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, auditor, signed_in
 
 ID = f"{COMPANY}#pi-aaa-001#req1#447700900123"
@@ -22,21 +21,8 @@ REASSURING = "Nobody opened it"
 
 
 def put(store, at: datetime, action: str, trail: str = ID, company: str = "", key: str = "", **payload) -> None:
-    names = {"company_id": company, "gsi_company_id": company} if company else {}
-    store.put(
-        "AUDIT",
-        {
-            "conversation_id": trail,
-            "ts_action_id": f"{key or to_iso(at)}#{action}",
-            "action_type": action,
-            "action_payload_redacted": json.dumps(payload),
-            "result": "success",
-            "actor": "aiko.mori",
-            "gsi_actor": "aiko.mori",
-            "actor_role": "auditor",
-            **names,
-        },
-    )
+    item = entry(at, action, trail, actor="aiko.mori", role="auditor", company=company, payload=payload)
+    store.put("AUDIT", item | {"ts_action_id": f"{key or to_iso(at)}#{action}"})
 
 
 def exported(store, at: datetime, *filters: str, company: str = "", trail: str = "STAFF#aiko.mori") -> None:

@@ -17,9 +17,10 @@ from console import clock
 from console.audit.archive import walk as walking
 from console.audit.archive.exporting import Days
 from console.audit.archive.places import Bucket, Directory, PlaceError, place_of
-from console.audit.archive.walk import Pace, walk
+from console.audit.archive.walk import walk
 from console.clock import to_epoch, to_iso
 from console.errors import Invalid
+from console.store.calls import budget
 from console.trail.actions import Action
 from tests import faults
 
@@ -247,28 +248,28 @@ def test_all_pages_of_all_segments_are_read_once(store, tmp_path, monkeypatch, s
     )
 
 
-def test_a_throttled_page_is_asked_for_again(store):
+def test_a_throttled_page_is_asked_for_again(store, monkeypatch):
     put(store)
     pauses = []
-    pace = Pace(1000, sleep=pauses.append)
+    monkeypatch.setattr(walking.time, "sleep", pauses.append)
     with faults.refuse("Scan", code="ProvisionedThroughputExceededException", times=2, whole_calls=True):
-        reads = list(walk(NOW - timedelta(days=9), NOW, 1, pace))
-    assert [len(read.entries) for read in reads] == [5]
-    assert pauses == [1, 2]
+        reads = list(walk(NOW - timedelta(days=9), NOW, 1, 1000))
+    assert [(items, len(entries)) for items, entries in reads] == [(5, 5)]
+    assert [each for each in pauses if each] == [1, 2]
 
 
-def test_pace_spends_no_more_than_so_many_units_a_second():
-    moment, pauses = [0.0], []
-
-    def sleep(seconds: float) -> None:
-        pauses.append(seconds)
-        moment[0] += seconds
-
-    pace = Pace(100, sleep=sleep, now=lambda: moment[0])
-    for _ in range(10):
-        pace.spend(50)
-    # The first second is free.
-    assert (moment[0], len(pauses)) == (4.0, 8)
+def test_the_pace_is_kept_to(store, monkeypatch):
+    monkeypatch.setattr(walking, "PAGE_ITEMS", 4)
+    put(store, 12)
+    pauses = []
+    monkeypatch.setattr(walking.time, "sleep", pauses.append)
+    with budget(None) as opened:
+        list(walk(NOW - timedelta(days=9), NOW, 1, 0.01))
+    spent = [each.units for each in opened.calls]
+    # Before each page, the seconds that the units of the one before it stand for.
+    assert len(spent) > 2
+    assert sum(spent) > 0
+    assert [round(each) for each in pauses] == [0, *(round(units / 0.01) for units in spent[:-1])]
 
 
 @pytest.mark.parametrize("options", [["--segments", "0"], ["--segments", "99"], ["--units", "0"], ["--units", "-1"]])

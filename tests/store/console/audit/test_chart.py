@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console import clock
-from console.audit.chart import counting
-from console.audit.chart.counting import DAYS_SHOWN, DayCount, counted
-from console.audit.chart.rendering import HEIGHT, Rect, render_chart, scale
+from console.audit import chart as counting
+from console.audit.chart import DAYS_SHOWN, HEIGHT, DayCount, Rect, counted, render_chart, scale
 from console.audit.review.filters import Review
 from console.audit.review.forms import CONVERSATION, About
-from console.audit.review.gathering import Gathered
+from console.audit.review.reading import Gathered
 from console.clock import to_iso
 from console.trail.models import AuditEntry
 from tests.dynamodb import to_dynamodb
+from tests.items import entry as item
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 
 pytestmark = pytest.mark.pages
@@ -27,10 +27,6 @@ pytestmark = pytest.mark.pages
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 LONDON, KOLKATA = ZoneInfo("Europe/London"), ZoneInfo("Asia/Kolkata")
 DAY = timedelta(days=1)
-
-
-def item(at: datetime, action: str = "route", **more) -> dict:
-    return {"conversation_id": "c1", "ts_action_id": f"{to_iso(at)}#1", "action_type": action, **more}
 
 
 def entries(*items: dict) -> tuple[AuditEntry, ...]:

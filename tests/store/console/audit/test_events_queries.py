@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from console import clock
-from console.audit import scoping
+from console.audit import history, scoping
 from console.audit.events import queries
 from console.audit.events.queries import check_conversation, events_of, find_event, read_event
 from console.audit.events.records import UnrecordedKey
@@ -30,16 +30,8 @@ def event(key: str = KEY, **more):
 
 
 def entry(at, key: str = KEY, **more):
-    item = {
-        "conversation_id": CONVERSATION,
-        "ts_action_id": f"{to_iso(at)}#e1",
-        "action_type": "route",
-        "action_payload_redacted": '{"team": "Returns"}',
-        "idempotency_key": key,
-        "result": "success",
-        "expires_at": to_epoch(NOW + timedelta(days=60)),
-    }
-    return item | more
+    more = {"expires_at": to_epoch(NOW + timedelta(days=60))} | more
+    return items.entry(at, trail=CONVERSATION, tie="e1", payload={"team": "Returns"}, idempotency_key=key, **more)
 
 
 # --- One record -----------------------------------------------------------------------------------------------------
@@ -209,7 +201,7 @@ def test_a_cursor_of_another_conversation_or_person_begins_anew(store):
 def test_without_the_index_it_says_so_and_records_are_found_by_key_only(store, monkeypatch):
     store.put("IDEMPOTENCY", event())
     assert queries.has_index()
-    monkeypatch.setattr(queries, "index_ready", lambda table, name: False)
+    monkeypatch.setattr(history, "index_ready", lambda table, name: False)
     page = events_of(CONVERSATION, AUDITOR)
     assert (page.rows, page.notice, queries.has_index()) == ((), queries.NO_INDEX, False)
     assert read_event(KEY, AUDITOR).record.words

@@ -8,17 +8,14 @@ from datetime import timedelta
 
 import pytest
 from django.test import Client
-from django.urls import reverse
 
 from console import clock
 from console.audit.export import streaming
 from console.audit.review.forms import CONVERSATION, KEY, About
 from console.audit.review.page import READ_LAST
-from console.clock import to_iso
-from console.refs import seal
 from console.staff.models import StaffAccount
 from console.trail.actions import Action
-from tests import faults
+from tests import faults, items
 from tests.items import conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, signed_in
 
@@ -30,18 +27,9 @@ URL = "/audit/export/"
 
 
 def entry(number: int, trail: str = ID, action: str = "route", company: str = COMPANY, **more) -> dict:
-    at = clock.now() - timedelta(minutes=number)
-    return {
-        "conversation_id": trail,
-        "ts_action_id": f"{to_iso(at)}#{number:05}",
-        "action_type": action,
-        "action_payload_redacted": json.dumps({"team": "returns", "note": f"ring {PHONE}"}),
-        "idempotency_key": f"act:rp_tag:{trail}:m{number}",
-        "result": "success",
-        "company_id": company,
-        "gsi_company_id": company,
-        **more,
-    }
+    told = {"payload": {"team": "returns", "note": f"ring {PHONE}"}, "idempotency_key": f"act:rp_tag:{trail}:m{number}"}
+    at, tie = clock.now() - timedelta(minutes=number), f"{number:05}"
+    return items.entry(at, action, trail, tie=tie, company=company, **told | more)
 
 
 def exports(store) -> list[dict]:
@@ -301,11 +289,3 @@ def test_names_that_reorder_and_run_are_neither_in_a_cell(store, client):
     text = body(post(client, actor="eve.evil"))
     (row,) = csv.DictReader(io.StringIO(text, newline=""))
     assert row["sentence"].startswith("'=cmd|' /C calc'!A0 \u05d0\\u202e took it")
-
-
-def test_an_about_that_was_not_sealed_here_is_nothing(client):
-    assert client.get(f"{URL}?about={seal('trail', ID)}").status_code == 404
-
-
-def test_the_route_has_its_name():
-    assert reverse("audit-export") == URL

@@ -7,7 +7,7 @@ import pytest
 from console import clock
 from console.audit.queries import hand_off_entries, trail_page
 from console.errors import Forbidden, NotFound
-from tests.items import conversation
+from tests.items import conversation, entry
 from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, auditor, member
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -16,13 +16,8 @@ START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 def put(store, number: int, *, trail: str = "c1", epoch: bool = False, **attributes) -> None:
     at = START + timedelta(seconds=number)
     stamp = str(clock.to_epoch(at)) if epoch else clock.to_iso(at)
-    values = {
-        "action_type": "tag",
-        "result": "success",
-        "company_id": COMPANY,
-        "action_payload_redacted": f'{{"tag": "t{number}"}}',
-    }
-    store.put("AUDIT", {"conversation_id": trail, "ts_action_id": f"{stamp}#{number}", **values, **attributes})
+    item = entry(at, "tag", trail, company=COMPANY, payload={"tag": f"t{number}"})
+    store.put("AUDIT", item | {"ts_action_id": f"{stamp}#{number}"} | attributes)
 
 
 def whole_trail(staff, trail: str = "c1") -> list[str]:

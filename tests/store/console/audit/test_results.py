@@ -10,11 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console import clock
-from console.audit.queries import instant_of
 from console.audit.rows import row_of_entry
-from console.trail.actions import Action, outcome
+from console.trail.actions import Action, outcome, outcome_of, reason_of
 from console.trail.models import AuditEntry
-from console.trail.results import outcome_of, reason_of
+from tests import items
 from tests.dynamodb import to_dynamodb
 from tests.people import auditor, member, signed_in
 
@@ -25,8 +24,7 @@ def entry(**attributes) -> AuditEntry:
 
 
 def row(**attributes):
-    item = entry(**attributes)
-    return row_of_entry(item, instant_of(item), {}, None)
+    return row_of_entry(entry(**attributes), {}, None)
 
 
 @pytest.mark.parametrize(
@@ -131,10 +129,8 @@ def test_a_denial_is_refused_whatever_is_stored(result):
 
 
 def put(store, minutes: int, action: str, trail: str = "c1", **attributes) -> None:
-    at = clock.to_iso(clock.now() - timedelta(minutes=minutes))
-    store.put(
-        "AUDIT", {"conversation_id": trail, "ts_action_id": f"{at}#{minutes}", "action_type": action} | attributes
-    )
+    at = clock.now() - timedelta(minutes=minutes)
+    store.put("AUDIT", items.entry(at, action, trail, tie=minutes, **attributes))
 
 
 def listed(client, query: str) -> list[str]:

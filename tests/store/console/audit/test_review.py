@@ -15,7 +15,7 @@ from console.permissions import Role, Scope, Staff
 from console.refs import seal_cursor
 from console.store import calls
 from console.trail.actions import Action
-from tests import faults
+from tests import faults, items
 
 pytestmark = pytest.mark.pages
 
@@ -26,14 +26,11 @@ OURS, THEIRS = "ci-cuc-001", "ci-nwe-002"
 
 def entry(number: int, action: str = "route", trail: str = "c1", **more) -> dict:
     """One entry, `number` minutes old; those of the console name actor and company."""
-    at = NOW - timedelta(minutes=number)
-    item = {"conversation_id": trail, "ts_action_id": f"{to_iso(at)}#{number:05}", "action_type": action}
-    return item | {"result": "success"} | more
+    return items.entry(NOW - timedelta(minutes=number), action, trail, tie=f"{number:05}", **more)
 
 
 def ours(number: int, action: Action, trail: str = "c1", actor: str = "amira.haddad", company: str = OURS) -> dict:
-    names = {"actor": actor, "gsi_actor": actor, "company_id": company, "gsi_company_id": company}
-    return entry(number, action, trail, **names)
+    return entry(number, action, trail, actor=actor, company=company)
 
 
 def numbers(entries) -> list[str]:

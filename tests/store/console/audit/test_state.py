@@ -6,7 +6,7 @@ import pytest
 
 from console import clock
 from console.audit.history import has_record_index
-from console.audit.shares import per_cent, share_of
+from console.audit.sentences import per_cent, share_of
 from console.audit.state import NOTHING, panel_beside, panel_of, read_state
 from console.trail.models import ConversationState
 from tests import faults

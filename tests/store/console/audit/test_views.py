@@ -52,11 +52,6 @@ def test_pages_follow_each_other(store):
     assert 'rel="next"' not in second
 
 
-@pytest.mark.parametrize("ref", ["nonsense", seal("conversation", "c1"), "x" * 300])
-def test_what_is_no_reference_of_a_trail_is_nothing(store, ref):
-    assert signed_in(admin()).get(f"/audit/trails/{ref}/").status_code == 404
-
-
 def test_out_of_scope_is_nothing_and_another_role_is_refused(store):
     store.put("AUDIT", {"conversation_id": "c1", "ts_action_id": "2026-03-02T09:00:00Z#1", "company_id": OTHER_COMPANY})
     assert signed_in(member()).get(trail_url("c1")).status_code == 404
@@ -89,3 +84,16 @@ def test_without_its_table_the_overview_says_so(bare_store):
     trail = client.get(trail_url("STAFF#amira.haddad"))
     assert trail.status_code == 200
     assert "is not available in this environment" in trail.content.decode()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(f"trails/{ref}/" for ref in ("nonsense", seal("conversation", "c1"), "x" * 300)),
+        *(f"entries/{ref}/" for ref in ("nonsense", seal("trail", "c1"), seal("entry", "c1"))),
+        *(f"events/{ref}/" for ref in ("nonsense", seal("trail", "k"), seal("event", "k", "k"), "x" * 300)),
+        *(f"{page}?about={ref}" for page in ("", "export/", "picture/") for ref in ("junk", seal("trail", "c1"))),
+    ],
+)
+def test_what_was_not_sealed_for_that_page_is_nothing(store, path):
+    assert signed_in(admin()).get(f"/audit/{path}").status_code == 404

@@ -61,7 +61,7 @@ def test_scope_is_empty_unless_given(store):
 
 @pytest.mark.parametrize("username", ["platform", "Command-Line", "unknown", "visitor", "system", "middleware"])
 def test_nobody_bears_the_name_that_the_trail_has_for_what_is_no_person(store, username):
-    with pytest.raises(Invalid, match="no person"):
+    with pytest.raises(Invalid, match="is reserved"):
         services.invite(username, role=Role.AGENT, scope=["tenant:a"], actor=ADMIN)
     assert store.all("STAFF") == []
 

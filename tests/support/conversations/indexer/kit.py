@@ -9,7 +9,7 @@ from conversations.indexer.handling import handle
 from conversations.indexer.streams.records import StreamChange, change_of
 from conversations.indexer.streams.shards import Shards, stream_of_table
 from conversations.indexer.sweep import Sweep
-from conversations.queue import filtered as queue
+from conversations.queue import reading as queue
 from conversations.records import HandOffState
 from tests.dynamodb import Store
 from tests.support.conversations.handoff.kit import COMPANY, KEY, conversation

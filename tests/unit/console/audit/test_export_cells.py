@@ -11,9 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from console.audit.export.cells import cell
-from console.audit.export.formats import Csv, JsonLines
-from console.audit.export.rows import COLUMNS, ExportRow
+from console.audit.export.formats import COLUMNS, Csv, ExportRow, JsonLines, cell
 
 SIGNS = "=+-@|%＝＋－＠﹢﹣﹦﹫−"
 BEFORE = [

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from console.audit.review.changes import MAX_CHANGES, changes_of
+from console.audit.review.entry import MAX_CHANGES, changes_of
 
 
 def told(payload) -> list[tuple[str, str, str | None, str | None]]:

@@ -9,7 +9,7 @@ from django.http import QueryDict
 from console.audit.events.keys import FORMATS
 from console.audit.review.filters import BEGINNING, HAND_OFF, MIDDLEWARE, NOBODY, Review, action_groups
 from console.audit.review.forms import CONVERSATION, KEY, About, AboutForm, group_slugs, review_of
-from console.audit.review.words import describe_filters
+from console.audit.review.page import describe_filters
 from console.errors import BadReference
 from console.permissions import Role, Scope, Staff
 from console.refs import seal, seal_data
@@ -57,7 +57,7 @@ def test_the_middleware_s_types_are_those_that_the_schema_and_its_keys_name():
 def test_a_type_that_is_offered_can_be_typed_as_well_and_is_then_ticked():
     form, review, query = read("action=tag&other=route,+crm_sync")
     assert review.actions == ("route", "tag", "crm_sync")
-    assert [each.value for group in form.groups for each in group.single if each.checked] == ["route", "tag"]
+    assert [each["value"] for group in form.groups for each in group["single"] if each["checked"]] == ["route", "tag"]
     assert read(query)[1] == review
 
 
@@ -183,11 +183,11 @@ def test_the_page_is_no_part_of_the_query_nor_is_anything_unknown():
 
 def test_checkboxes_show_what_is_chosen():
     form = read("group=middleware&action=staff.changed")[0]
-    groups = {group.whole.label: group for group in form.groups}
-    assert [name for name, group in groups.items() if group.whole.checked] == ["Middleware"]
-    assert [name for name, group in groups.items() if group.is_open] == ["Accounts"]
-    assert {each.value for group in groups.values() for each in group.single} >= {*MIDDLEWARE, *HAND_OFF}
-    labels = {each.value: each.label for group in groups.values() for each in group.single}
+    groups = {group["label"]: group for group in form.groups}
+    assert [name for name, group in groups.items() if group["checked"]] == ["Middleware"]
+    assert [name for name, group in groups.items() if group["is_open"]] == ["Accounts"]
+    assert {each["value"] for group in groups.values() for each in group["single"]} >= {*MIDDLEWARE, *HAND_OFF}
+    labels = {each["value"]: each["label"] for group in groups.values() for each in group["single"]}
     assert labels["route"] == "Routed"
     assert labels["hand_off.take_from_colleague"] == "Took it from a colleague"
 

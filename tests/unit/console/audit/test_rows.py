@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from console.audit.queries import instant_of
 from console.audit.rows import row_of_entry, row_of_record
 from console.audit.sentences import sentence
 from console.trail.actions import Action
@@ -20,7 +19,7 @@ NAMES = {"amira.haddad": "Amira Haddad"}
 def row(**attributes):
     values = {"conversation_id": "c1", "ts_action_id": "2026-03-02T09:00:00Z#a1", "result": "success", **attributes}
     entry = AuditEntry.from_raw_data(to_dynamodb(values))
-    return row_of_entry(entry, instant_of(entry), NAMES, None)
+    return row_of_entry(entry, NAMES, None)
 
 
 @pytest.mark.parametrize(

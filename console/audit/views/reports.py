@@ -1,4 +1,4 @@
-"""`/audit/export/`: what a review finds as a file. GET says what it will be, POST sends it."""
+"""What is made of a review: `/audit/picture/`, a chart of actions per day, and `/audit/export/`, a file."""
 
 from functools import partial
 from typing import Any
@@ -8,20 +8,19 @@ from django.conf import settings
 from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
-from console.audit.export.formats import FORMATS
-from console.audit.export.rows import COLUMNS
+from console.audit.chart import DAYS_SHOWN, count_days, render_chart
+from console.audit.export.formats import COLUMNS, FORMATS
 from console.audit.export.streaming import export as export_entries
 from console.audit.review.filters import Review
 from console.audit.review.forms import ReviewForm, review_of
-from console.audit.review.gathering import look_ahead
-from console.audit.review.page import READ_LAST, covered_words
+from console.audit.review.page import READ_LAST, describe_covered, describe_filters
 from console.audit.review.plan import TRAIL_BY_TRAIL, Plan
-from console.audit.review.reading import ReviewFound
-from console.audit.review.words import describe_filters
+from console.audit.review.reading import look_ahead
 from console.permissions import Permission
+from console.templatetags.console import zone_of
 
 
 class ExportForm(forms.Form):
@@ -66,7 +65,6 @@ def _page(
     status: int = 200,
 ) -> HttpResponse:
     suffix = f"?{query}" if query else ""
-    found = ReviewFound((), covered=plan.covered, notices=plan.notices)
     context: dict[str, Any] = {
         "form": asked,
         "action": reverse("audit-export") + suffix,
@@ -74,7 +72,7 @@ def _page(
         "problems": form.problems,
         "filters": describe_filters(form, review, opened=form.staff.scope.everything),
         # Where action types are chosen, the filters name them.
-        "covered": "" if review.actions and not plan.notices else covered_words(found, review),
+        "covered": "" if review.actions and not plan.notices else describe_covered(plan.covered, plan.notices, review),
         "notices": plan.notices,
         "possible": TRAIL_BY_TRAIL not in plan.notices,
         "read_last": READ_LAST,
@@ -83,3 +81,29 @@ def _page(
         "crumbs": [{"label": "Audit", "url": reverse("audit")}, {"label": "Export"}],
     }
     return render(request, "audit/export.html", context, status=status)
+
+
+@requires(Permission.AUDIT_REVIEW)
+@require_safe
+def chart(request: StaffRequest) -> HttpResponse:
+    """The chart with its numbers: a page, or for htmx the part of it that a review can show. Filters as there."""
+    form, review, query = review_of(request.GET, request.staff)
+    zone = zone_of(request.staff)
+    plan = look_ahead(review, request.staff)
+    counted = count_days(review, request.staff, zone)
+    context = {
+        "problems": form.problems,
+        "filters": describe_filters(form, review, opened=form.staff.scope.everything),
+        "notices": plan.notices,
+        "covered": describe_covered(plan.covered, plan.notices, review),
+        "possible": bool(plan.partitions) or TRAIL_BY_TRAIL not in plan.notices,
+        "counted": counted,
+        "chart": render_chart(counted.days),
+        "days": tuple(reversed(counted.days)),
+        "days_shown": DAYS_SHOWN,
+        "zone": zone.key,
+        "review_url": f"{reverse('audit')}?{query}" if query else reverse("audit"),
+        "crumbs": [{"label": "Audit", "url": reverse("audit")}, {"label": "Chart"}],
+    }
+    is_fragment = request.htmx  # type: ignore[attr-defined]
+    return render(request, "audit/_chart.html" if is_fragment else "audit/chart.html", context)

@@ -11,7 +11,7 @@ View = TypeVar("View", bound=Callable[..., Any])
 
 
 class StaffRequest(HttpRequest):
-    """A request that passed the guard: `staff` is who asks."""
+    """A request that passed the guard: `staff` is the person who sent it."""
 
     staff: Staff
 
@@ -33,7 +33,7 @@ def signed_in(view: View) -> View:
 
 
 def sets_up_second_factor(view: View) -> View:
-    """Declare that a view is open while the second factor that a role needs is not set up: no other one is."""
+    """Declare that a view is open before a required second factor is set up; no other view is."""
     view.sets_up_second_factor = True  # type: ignore[attr-defined]
     return view
 

@@ -1,4 +1,4 @@
-"""Answers of forms that could not do what they were sent for, and to who opens the address of a form."""
+"""Responses to forms that failed, and to people who open the address of a form."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -16,10 +16,10 @@ View = Callable[..., HttpResponse]
 
 
 def form_on(page: str, *arguments: str) -> Callable[[View], View]:
-    """Declare that a view only takes a form, which stands on the route `page` with these of the view's arguments.
+    """Declare that a view takes only a form that stands on the route `page`, given these of the view's arguments.
 
-    Who opens the address of the form itself (from the address bar after a lost race, or by "back") is led to that
-    page, and nothing is done. Other methods are not allowed.
+    A GET of the form's own address (from the address bar after a lost race, or by "back") redirects to that page and
+    does nothing. Other methods are not allowed.
     """
 
     def declare(view: View) -> View:
@@ -39,7 +39,7 @@ def form_on(page: str, *arguments: str) -> Callable[[View], View]:
 def answer(
     request: HttpRequest, template: str, context: dict[str, Any], error: Exception | None, status: int = HTTPStatus.OK
 ) -> HttpResponse:
-    """A page that says what went wrong, with the status of it."""
+    """Render a page that says what went wrong, with the status of the error."""
     if isinstance(error, Invalid):
         status = HTTPStatus.UNPROCESSABLE_ENTITY
     elif error is not None:
@@ -51,9 +51,9 @@ def answer(
 
 
 def describe_error(error: Exception, about: str) -> str:
-    """What a form says of a failure; `about` is what it would change: "the account".
+    """Describe a failure in a form; `about` is what the form would change: "the account".
 
-    Raises the error itself where sending it again cannot help.
+    Raises the error itself if sending the form again cannot help.
     """
     if isinstance(error, TableMissing | NotAccepted):
         raise error

@@ -11,14 +11,15 @@ from django.core.exceptions import ImproperlyConfigured
 
 
 class ConsoleConfig(AppConfig):
-    """Base of the console: everything that the resource apps stand on."""
+    """The base that the resource apps build on."""
 
     name = "console"
 
     def ready(self) -> None:
-        """Refuse to start with another environment's tables, a key that can be guessed, switches of development where
-        they are unsafe, or settings of the company's sign-in that cannot work. Register what the search box finds
-        here, and that an id which the trail names is in use."""
+        """Refuse to start with unsafe settings, and register what this app adds to search and to the ids in use.
+
+        Unsafe are another environment's tables, a key that can be guessed, development switches outside development,
+        and single sign-on settings that cannot work."""
         from console.audit.queries import exists as is_in_trail
         from console.audit.search import FINDER as EVENTS
         from console.schema.environments import assert_environment
@@ -46,24 +47,24 @@ MAKE_A_KEY = 'Make one with: python -c "import secrets; print(secrets.token_urls
 
 
 def is_guessable(key: str) -> bool:
-    """Whether a key is too short, a placeholder, or too regular to be drawn at random.
+    """Tell whether a key is too short, a placeholder, or too regular to be random.
 
-    Whoever guesses it, with one sealed address to try guesses on, can make addresses and cookies.
+    Anybody who has one sealed address can test guesses on it, and with the key can forge addresses and cookies.
     """
     steps = [ord(after) - ord(before) for before, after in pairwise(key)]
     return (
         len(key) < SHORTEST_KEY
         or len(set(key)) < FEWEST_CHARACTERS
         or _PLACEHOLDER.search(key) is not None
-        # One piece again and again; characters in their own order, or each the same as the one before.
+        # One piece repeated; characters in alphabetical order, or each the same as the one before.
         or any(key[width:] == key[:-width] for width in range(1, len(key) // 2 + 1))
         or sum(abs(step) <= 1 for step in steps) > len(steps) / 2
     )
 
 
 def assert_secret_key() -> None:
-    """Raise `ImproperlyConfigured` without a SECRET_KEY that nobody can guess. The demo draws its own."""
-    # An empty one is refused by Django, in words, as soon as it is read.
+    """Raise `ImproperlyConfigured` if SECRET_KEY can be guessed. The demo generates its own."""
+    # Django itself refuses an empty key as soon as it is read.
     if is_guessable(settings.SECRET_KEY) and settings.CONSOLE_ENV != "demo":
         raise ImproperlyConfigured(
             f"SECRET_KEY can be guessed: it needs at least {SHORTEST_KEY} random characters. {MAKE_A_KEY}"
@@ -71,9 +72,9 @@ def assert_secret_key() -> None:
 
 
 def assert_safe_switches() -> None:
-    """Raise `ImproperlyConfigured` for DEBUG, PLAIN_HTTP and a host name of `*` but in the environments of development.
+    """Raise `ImproperlyConfigured` for DEBUG, PLAIN_HTTP or a host name of `*` outside development.
 
-    Each of them would give away sessions or show personal data on error pages.
+    Each of them could expose sessions, or personal data on error pages.
     """
     from console.schema.environments import DEVELOPMENT
 
@@ -89,13 +90,13 @@ def assert_safe_switches() -> None:
 
 
 def check_proxies(app_configs: Any, **_: Any) -> list[checks.CheckMessage]:
-    """Warn of a proxy that is told of to Django and not to what counts by network address."""
+    """Warn if Django knows of a proxy that the limits by network address do not know of."""
     if not settings.BEHIND_TLS_PROXY or settings.TRUSTED_PROXIES:
         return []
     return [
         checks.Warning(
             "BEHIND_TLS_PROXY is set, and TRUSTED_PROXIES is 0: everybody seems to come from the proxy's "
-            "address, so one person's wrong passwords can keep everybody from signing in.",
+            "address, so one person's wrong passwords can lock everybody out.",
             hint="Set TRUSTED_PROXIES to how many of your own proxies append to X-Forwarded-For.",
             id="console.W001",
         )
@@ -103,7 +104,7 @@ def check_proxies(app_configs: Any, **_: Any) -> list[checks.CheckMessage]:
 
 
 def check_fallback_keys(app_configs: Any, **_: Any) -> list[checks.CheckMessage]:
-    """Warn of a fallback key that can be guessed: what it sealed is still accepted."""
+    """Warn of a fallback key that can be guessed: anything sealed with it is still accepted."""
     if not any(map(is_guessable, settings.SECRET_KEY_FALLBACKS)):
         return []
     return [

@@ -1,4 +1,4 @@
-"""Text of others inside our sentences: what reorders it must not reorder the words around it."""
+"""Text from elsewhere inside our sentences: its direction must not reorder the words around it."""
 
 import re
 
@@ -7,12 +7,12 @@ _FIRST_STRONG_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
 _REORDERS = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\u200f\u202a-\u202e\u2066-\u2069]")
 _CONTROLS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _ISOLATES = re.compile("[\u2066-\u2069]")
-# They end a paragraph, and with it every isolate.
+# These end a paragraph, and with it every isolate.
 _PARAGRAPH_ENDS = re.compile("[\n\r\x1c-\x1e\x85\u2029]+")
 
 
 def isolated(text: str) -> str:
-    """A stored text as a part of a sentence: its own direction, and no end but its own.
+    """Isolate a stored text inside a sentence, so that it keeps its direction to itself.
 
     Text that cannot reorder anything is returned as it is. A template does the same with <bdi>.
     """
@@ -24,12 +24,12 @@ def isolated(text: str) -> str:
     for control in _ISOLATES.finditer(text):
         opens = control.group() != _POP_ISOLATE
         kept.append(text[end : control.start()])
-        # One that closes more than was opened would end the isolate around it.
+        # A surplus closing control would end our own isolate.
         kept.append(control.group() if opens or depth else "")
         depth, end = max(0, depth + (1 if opens else -1)), control.end()
     return f"{_FIRST_STRONG_ISOLATE}{''.join(kept)}{text[end:]}{_POP_ISOLATE * depth}{_POP_ISOLATE}"
 
 
 def spelled_out(json_text: str) -> str:
-    """JSON with its reordering controls as escapes, which mean the same: shown raw, they would reorder the JSON."""
+    """Escape the reordering controls in JSON text, which means the same: shown raw, they would reorder it."""
     return _CONTROLS.sub(lambda control: f"\\u{ord(control.group()):04x}", json_text)

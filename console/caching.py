@@ -1,6 +1,6 @@
 """What a worker caches for some seconds, so that what many requests ask is read once.
 
-Only what may be a little old: who may see what is never among it.
+Only what may be a few seconds old; never who may see what.
 """
 
 from collections.abc import Callable, Hashable
@@ -16,9 +16,9 @@ _all: "list[Cached[Any]]" = []
 
 
 class Cached(Generic[T]):
-    """A function whose answers are cached; of several threads that ask the same at once, one reads.
+    """A function whose results are cached; if several threads ask the same at once, one reads.
 
-    Errors are not cached: whoever asks next tries again.
+    Errors are not cached: the next call tries again.
     """
 
     def __init__(self, read: Callable[..., T], seconds: float, entries: int) -> None:
@@ -29,31 +29,31 @@ class Cached(Generic[T]):
         _all.append(self)
 
     def __call__(self, *asked: Hashable) -> T:
-        """The answer: a cached one, or a new one."""
+        """Return the cached result, or read it."""
         return self._read(*asked)
 
     def known(self, *asked: Hashable) -> T | None:
-        """The cached answer, or None: never reads."""
+        """Return the cached result or None; never reads."""
         with self._condition:
             return self._cache.get(asked)
 
     def forget(self, *asked: Hashable) -> None:
-        """Ask anew the next time: this worker has just changed it."""
+        """Drop one result, as this worker has just changed what it says."""
         with self._condition:
             self._cache.pop(asked, None)
 
     def forget_all(self) -> None:
-        """Ask everything anew."""
+        """Drop all results."""
         with self._condition:
             self._cache.clear()
 
 
 def cached_for(seconds: float, entries: int = 2048) -> Callable[[Callable[..., T]], Cached[T]]:
-    """Decorator for a function of hashable positional arguments; the latest `entries` answers are kept."""
+    """Decorate a function of hashable positional arguments; keeps the latest `entries` results."""
     return lambda read: Cached(read, seconds, entries)
 
 
 def forget_everything() -> None:
-    """As after a start: for tests, each of which has a database of its own."""
+    """Drop every cached result: for tests, each of which has a database of its own."""
     for each in _all:
         each.forget_all()

@@ -1,4 +1,4 @@
-"""Time: the one place that asks for it, and reading and writing the timestamps of several writers."""
+"""The current time, and reading and writing the timestamps of several writers."""
 
 import math
 import re
@@ -8,22 +8,22 @@ from typing import Any
 
 
 def now() -> datetime:
-    """The current instant, aware, in UTC."""
+    """Return the current instant, aware, in UTC."""
     return datetime.now(UTC)
 
 
 def to_iso(moment: datetime, timespec: str = "milliseconds") -> str:
-    """An instant as the platform writes it: `2026-01-31T12:00:00.000Z`."""
+    """Format an instant as the platform writes it: `2026-01-31T12:00:00.000Z`."""
     return moment.astimezone(UTC).isoformat(timespec=timespec).replace("+00:00", "Z")
 
 
 def to_epoch(moment: datetime) -> int:
-    """An instant as whole epoch seconds, as TTL attributes have it."""
+    """Return an instant in whole epoch seconds, as TTL attributes hold it."""
     return int(moment.timestamp())
 
 
 def floored(moment: datetime, period: timedelta) -> datetime:
-    """Where the period began that an instant is in: periods follow one another from midnight in UTC."""
+    """Return the start of the period an instant falls in; periods follow one another from midnight in UTC."""
     return moment.replace(microsecond=0) - timedelta(seconds=to_epoch(moment) % period.total_seconds())
 
 
@@ -33,12 +33,8 @@ _ISO = re.compile(
 )
 
 
-# `2026-01-31T12:00:00Z` and with milliseconds or microseconds: what nearly every writer uses.
-_USUAL_LENGTHS = frozenset({20, 24, 27})
-
-
 def parse_instant(value: Any) -> datetime | None:
-    """Read a timestamp in any of the spellings that real writers use; None if it is none.
+    """Parse a timestamp in any of the formats that real writers use; return None for anything else.
 
     ISO 8601 with `Z`, an offset, both (`+00:00Z`) or neither (taken as UTC); epoch seconds, milliseconds,
     microseconds or nanoseconds as number, decimal or text.
@@ -49,10 +45,6 @@ def parse_instant(value: Any) -> datetime | None:
         return _from_epoch(value)
     if not isinstance(value, str) or len(value) > 64:
         return None
-    if len(value) in _USUAL_LENGTHS and (value[7], value[10], value[-1]) == ("-", "T", "Z"):
-        usual = _usual(value)
-        if usual is not None:
-            return usual
     if re.fullmatch(r"\s*-?\d+(\.\d+)?\s*", value, re.ASCII):
         return _from_epoch(float(value))
     if not (match := _ISO.fullmatch(value)):
@@ -74,16 +66,7 @@ def parse_instant(value: Any) -> datetime | None:
             moment -= sign * timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
     except (ValueError, OverflowError):
         return None
-    # Writers mean "never" by the ends of the calendar, and no time zone can be applied there.
-    return moment if 1 < moment.year < 9999 else None
-
-
-def _usual(value: str) -> datetime | None:
-    """The instant of the usual spelling; None where the other ones have to be tried: a leap second, a year of 9999."""
-    try:
-        moment = datetime.fromisoformat(value)
-    except ValueError:
-        return None
+    # Writers use the ends of the calendar for "never", and no time zone can be applied there.
     return moment if 1 < moment.year < 9999 else None
 
 
@@ -103,7 +86,7 @@ def _from_epoch(value: float | Decimal) -> datetime | None:
 
 
 def is_expired(ttl: Any, at: datetime) -> bool:
-    """Whether an item's TTL attribute (epoch seconds, whole or decimal, or such a number as text) lies in the past.
+    """Tell whether an item's TTL attribute (epoch seconds, as a number or as text) lies in the past.
 
     DynamoDB removes expired items within days, not at once; every page treats them as gone.
     """
@@ -119,7 +102,7 @@ def is_expired(ttl: Any, at: datetime) -> bool:
 
 
 def format_span(span: timedelta) -> str:
-    """A length of time as people say it: `less than a minute`, `12 min`, `3 h 12 min`, `2 days`.
+    """Format a length of time as people say it: `less than a minute`, `12 min`, `3 h 12 min`, `2 days`.
 
     console.js keeps such texts fresh in the same words.
     """

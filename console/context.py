@@ -1,4 +1,4 @@
-"""What every page gets: environment banner, navigation by permission, who is signed in."""
+"""The context of every page: environment banner, navigation by permission, who is signed in."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -36,8 +36,8 @@ class Environment:
     is_production: bool
 
 
-# By route: label, icon, and the permission that shows it (None: for everybody). Sections whose pages are not there (in
-# a build without that app) are left out: no link leads nowhere.
+# Route, label, icon, and the permission that shows it (None: everybody). A section whose route does not exist (in a
+# build without that app) is left out.
 SECTIONS: tuple[tuple[str, str, str, Permission | None], ...] = (
     ("search", "Search", "search", None),
     ("queue", "Queue", "queue", Permission.HAND_OFF),
@@ -58,11 +58,11 @@ class NavSection:
     icon: str
     permission: Permission | None
     address: Callable[[], str]
-    # Whether only those have something to do there whose scope is all companies.
+    # Only for people whose scope is all companies.
     for_everything: bool = False
 
 
-# Sections that apps bring, by their labels, and after which of the others they stand.
+# Sections that apps register, by label; they follow this one of the console's own.
 _brought: dict[str, NavSection] = {}
 _BROUGHT_AFTER = "conversations"
 
@@ -70,29 +70,28 @@ _BROUGHT_AFTER = "conversations"
 def register_section(
     label: str, icon: str, permission: Permission, address: Callable[[], str], *, for_everything: bool
 ) -> None:
-    """Show a section of that label in the navigation to whose role has the permission, `for_everything` only to whose
-    scope is all companies."""
+    """Add a section to the navigation of roles with the permission; `for_everything`: only if their scope is all."""
     _brought[label] = NavSection(label, icon, permission, address, for_everything)
 
 
 def unregister_section(label: str) -> None:
-    """Take it away again."""
+    """Remove a registered section."""
     del _brought[label]
 
 
-# Where a page asks how many wait in a section of the navigation, by the section's name.
+# The route that counts who waits in a section, by the section's name.
 _counted: dict[str, str] = {}
 
 
 def register_count(section: str, route: str) -> None:
-    """Show a number beside a section of the navigation, which an open page asks for at that route."""
+    """Show a number beside a section; an open page fetches it from that route."""
     _counted[section] = route
 
 
 def page(request: HttpRequest) -> dict[str, Any]:
-    """Context of base.html; reads nothing from DynamoDB."""
+    """Return the context of base.html; reads nothing from DynamoDB."""
     staff: Staff | None = getattr(request, "staff", None)
-    # Who has to set up a second factor first is offered nothing that would only lead back.
+    # Until a required second factor is set up, every link would only lead back there: offer none.
     is_open = staff is not None and not staff.must_add_second_factor
     return {
         "environment": environment(),
@@ -105,7 +104,7 @@ def page(request: HttpRequest) -> dict[str, Any]:
 
 
 def address_of(route: str, *args: str) -> str:
-    """The URL of a route, of which every page names a dozen: each is looked up once."""
+    """Return the URL of a route, cached: every page names a dozen."""
     return _address(route, args, get_urlconf(), get_script_prefix())
 
 
@@ -115,7 +114,7 @@ def _address(route: str, args: tuple[str, ...], urlconf: str | None, prefix: str
 
 
 def environment() -> Environment:
-    """The environment of this deployment."""
+    """Return the environment of this deployment."""
     name = settings.CONSOLE_ENV
     is_production = name in PRODUCTION
     tone = "production" if is_production else "development" if name in DEVELOPMENT else "other"
@@ -124,7 +123,7 @@ def environment() -> Environment:
 
 
 def navigation(path: str, staff: Staff) -> list[NavItem]:
-    """The sections that the person's role allows."""
+    """Return the sections that the person's role allows."""
     items = []
     for name, section in _sections():
         if section.permission is not None and not staff.can(section.permission):
@@ -143,7 +142,7 @@ def navigation(path: str, staff: Staff) -> list[NavItem]:
 
 
 def _sections() -> Iterator[tuple[str, NavSection]]:
-    """Every section in order, by the name of its route where it is one of the console's own."""
+    """Yield every section in order, with the name of its route ("" for a registered one)."""
     for name, label, icon, permission in SECTIONS:
         yield name, NavSection(label, icon, permission, partial(address_of, name))
         if name == _BROUGHT_AFTER:

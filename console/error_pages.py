@@ -1,12 +1,15 @@
-"""One set of error pages and fragments: what happened, whether anything was lost, and what to do now."""
+"""Error pages and fragments: what happened, whether anything was lost, and what to do now. Error reports, redacted."""
 
 from dataclasses import dataclass
 from http import HTTPStatus
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.safestring import SafeString
+from django.views.debug import ExceptionReporter
 
 from console.errors import ConsoleError, TableMissing
+from console.logs import without_secrets
 from console.schema.tables import TABLES
 
 
@@ -67,7 +70,7 @@ MISSING_TABLE = "This section is not available in this environment"
 
 
 def render_error(request: HttpRequest, error: ConsoleError) -> HttpResponse:
-    """The designed answer of one of the console's errors."""
+    """Render the page or fragment of one of the console's errors."""
     missing = isinstance(error, TableMissing)
     is_state = request.method in ("GET", "HEAD") and not getattr(request, "htmx", False) and _is_optional(error)
     status = 200 if is_state else error.status
@@ -78,7 +81,7 @@ def render_error(request: HttpRequest, error: ConsoleError) -> HttpResponse:
 
 
 def _is_optional(error: ConsoleError) -> bool:
-    """A deployment may do without any of the five schemas; the pages of an absent one say so, which is no failure."""
+    """Tell whether the table is one that a deployment may do without: its pages say so, and that is not a failure."""
     spec = TABLES.get(error.table_key) if isinstance(error, TableMissing) else None
     return spec is not None and not spec.ours
 
@@ -86,7 +89,7 @@ def _is_optional(error: ConsoleError) -> bool:
 def render_status(
     request: HttpRequest, status: int, detail: str = "", *, title: str = "", missing_table: bool = False
 ) -> HttpResponse:
-    """The page (or, for htmx, the fragment) of a status. `detail` is a sentence for people, without PII."""
+    """Render the page (or, for htmx, the fragment) of a status. `detail` is a sentence for people, without PII."""
     page = PAGES.get(status) or ErrorPage(status, HTTPStatus(status).phrase, "")
     as_fragment = bool(getattr(request, "htmx", False))
     context = {
@@ -111,3 +114,15 @@ def _action(page: ErrorPage, missing_table: bool, title: str) -> str:
         return "The system page shows administrators what is missing."
     # Under a title of its own, the text says what to do.
     return "" if title else page.action
+
+
+class RedactingReporter(ExceptionReporter):
+    """Django's error report, for developers or mailed to administrators, masked as a whole."""
+
+    def get_traceback_text(self) -> SafeString:
+        """Return the report as plain text."""
+        return SafeString(without_secrets(super().get_traceback_text()))  # plain text  # nosec B308 B703
+
+    def get_traceback_html(self) -> SafeString:
+        """Return the report as a page."""
+        return SafeString(without_secrets(super().get_traceback_html()))  # escaped by Django  # nosec B308 B703

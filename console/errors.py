@@ -1,14 +1,15 @@
-"""The console's errors: what a service or a read may say went wrong, in the words of the pages that render them.
+"""The console's errors, raised by services and reads, with the words that pages show.
 
-`console.store.errors` turns the libraries' exceptions into these at one place; `console.middleware` renders
-them. Messages are shown to people, so they hold no keys, no PII and no table names.
+`console.store.errors` translates library exceptions into these; `console.middleware` renders them. Messages are shown
+to people, so they hold no keys, no personal data and no table names.
 """
 
 
 class ConsoleError(Exception):
-    """Root of the tree. `status` is the HTTP status of the page or fragment that tells it.
+    """Root of the tree. `status` is the HTTP status of the page or fragment.
 
-    `title` heads that page where the status's usual words would mislead; `retry_after` is in seconds, 0 for "no use".
+    `title` replaces the status's usual title where that would mislead; `retry_after` is in seconds, 0 if retrying is
+    useless.
     """
 
     status = 500
@@ -17,7 +18,7 @@ class ConsoleError(Exception):
 
 
 class NotFound(ConsoleError):
-    """Nothing there, or nothing in the person's scope: deliberately the same answer."""
+    """It does not exist, or is outside the person's scope: deliberately the same answer."""
 
     status = 404
 
@@ -33,19 +34,19 @@ class Forbidden(ConsoleError):
 
 
 class Invalid(ConsoleError):
-    """The request asked for something that cannot be: said as a message beside the form."""
+    """The request is not valid; the message is shown beside the form."""
 
     status = 400
 
 
 class Conflict(ConsoleError):
-    """A conditional write lost: the item is no longer as the person saw it."""
+    """A conditional write failed: the item is no longer as the person saw it."""
 
     status = 409
 
 
 class Throttled(ConsoleError):
-    """DynamoDB refused for its rate limits, after the retry budget."""
+    """DynamoDB refused because of its rate limits, after all retries."""
 
     status = 429
     retry_after = 5
@@ -59,9 +60,9 @@ class StoreUnavailable(ConsoleError):
 
 
 class NotConfigured(StoreUnavailable):
-    """The console's identity at AWS may not do this, or it has none: trying again changes nothing.
+    """The console lacks the AWS rights or credentials for this; trying again does not help.
 
-    `detail` says for administrators and logs what is missing.
+    `detail` names what is missing, for administrators and logs.
     """
 
     title = "The console is not set up for this"
@@ -76,7 +77,7 @@ class NotConfigured(StoreUnavailable):
 
 
 class TableMissing(StoreUnavailable):
-    """The table or index is not there in this environment. A designed state of its section."""
+    """The table or index does not exist in this environment. Its section has a page for that."""
 
     def __init__(self, table_key: str = "") -> None:
         self.table_key = table_key

@@ -11,7 +11,7 @@ from console.trees import text_of
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One line of a panel, in the words of the `_facts` component. An empty `value` is shown as a dash."""
+    """One line of a panel; the fields are those of the `_facts` component. An empty `value` is shown as a dash."""
 
     label: str
     value: str = ""
@@ -25,9 +25,9 @@ class Fact:
 
 
 def instant_fact(label: str, value: Any, relative: str = "", now: datetime | None = None) -> Fact:
-    """A time as a fact; one that cannot be read is shown as its redacted text.
+    """Return a time as a fact; one that cannot be parsed is shown as redacted text.
 
-    `relative` is "ago" or "in": with `now` given, the words are those of that distance without JavaScript too.
+    `relative` is "ago" or "in". With `now` given, the distance is written out without JavaScript too.
     """
     at = clock.parse_instant(value)
     if at is None:
@@ -36,7 +36,7 @@ def instant_fact(label: str, value: Any, relative: str = "", now: datetime | Non
 
 
 def distance(at: datetime, relative: str, now: datetime) -> str:
-    """How far off in words, as the browser keeps them fresh: "12 min ago", "in 26 days", "past"."""
+    """Describe how far off a time is: "12 min ago", "in 26 days", "past". The browser uses the same words."""
     if relative == "ago":
         return f"{clock.format_span(abs(now - at))} ago"
     return f"in {clock.format_span(at - now)}" if at >= now else "past"

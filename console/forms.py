@@ -1,4 +1,4 @@
-"""What forms of several pages have: fields for keys and days, filters of lists, and look-ups."""
+"""What forms of several pages share: fields for keys and days, filters of lists, and look-ups."""
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
@@ -11,12 +11,12 @@ from console.errors import Invalid
 from console.permissions import Permission, Staff
 from console.store.models import PARTITION_KEY_BYTES
 
-# Not kept by the browser, nor changed or sent anywhere for its spelling: it may be somebody's number or address.
+# The browser must not store, change or spell-check it: it may be somebody's number or address.
 PLAIN_TEXT = {"autocomplete": "off", "autocapitalize": "none", "autocorrect": "off", "spellcheck": "false"}
 
 
 def cleaned_by(check: Callable[..., str], *values: str) -> str:
-    """What a check makes of what was typed, for a form's `clean_…`: its `Invalid` is told at the field."""
+    """Run a check from a form's `clean_…` and report its `Invalid` at the field."""
     try:
         return check(*values)
     except Invalid as error:
@@ -24,14 +24,14 @@ def cleaned_by(check: Callable[..., str], *values: str) -> str:
 
 
 class KeyField(forms.CharField):
-    """A key of a table, or what is in one, as a person types it: no control characters, at most so many bytes."""
+    """A table key, or a part of one, as a person types it: no control characters, at most `most` bytes."""
 
     def __init__(self, *, most: int = PARTITION_KEY_BYTES, **options: Any) -> None:
         self.most = most
         super().__init__(**{"max_length": most, "widget": forms.TextInput(attrs=dict(PLAIN_TEXT)), **options})
 
     def validate(self, value: str) -> None:
-        """Raises `ValidationError` for what DynamoDB takes for no key."""
+        """Raise `ValidationError` for what DynamoDB does not accept as a key."""
         super().validate(value)
         if any(ord(char) < 32 or 0xD800 <= ord(char) <= 0xDFFF for char in value):
             raise forms.ValidationError("Remove the characters that are not allowed.")
@@ -40,7 +40,7 @@ class KeyField(forms.CharField):
 
 
 class ReasonField(KeyField):
-    """Why somebody looks for personal data. Not `required`: what is typed beside it tells whether it is needed."""
+    """Why somebody searches for personal data. If not `required`, what is typed beside it decides."""
 
     says_when = "Needed when you search for a phone number, an email address or a person's id."
 
@@ -51,15 +51,15 @@ class ReasonField(KeyField):
 
 
 class FilterForm(forms.Form):
-    """GET filters of a list. What is invalid is named and left out."""
+    """GET filters of a list. Invalid ones are named and ignored."""
 
     def chosen(self, name: str, default: Any = "") -> Any:
-        """The cleaned value of a field; the default where nothing valid was given."""
+        """Return the cleaned value of a field; the default if nothing valid was given."""
         return self.cleaned_data.get(name) or default
 
     @property
     def problems(self) -> list[str]:
-        """What was not understood, in words."""
+        """The invalid filters, one sentence each."""
         return [
             f"{self.fields[name].label or name.capitalize()}: {error} This filter was ignored."
             for name, errors in self.errors.items()
@@ -68,7 +68,7 @@ class FilterForm(forms.Form):
 
 
 class DaysForm(FilterForm):
-    """Filters with a stretch of days, both included, in the person's time zone."""
+    """Filters with a range of days, both included, in the person's time zone."""
 
     since = forms.DateField(
         required=False, label="From", widget=forms.DateInput(attrs={"type": "date"}), input_formats=["%Y-%m-%d"]
@@ -78,7 +78,7 @@ class DaysForm(FilterForm):
     )
 
     def clean_since(self) -> date | None:
-        """A day on which something can have happened."""
+        """Accept a year between 2000 and 2100."""
         return self._sensible("since")
 
     def clean_until(self) -> date | None:
@@ -92,14 +92,14 @@ class DaysForm(FilterForm):
         return day
 
     def clean(self) -> None:
-        """The last day is not before the first."""
+        """Refuse a last day before the first."""
         super().clean()
         since, until = self.cleaned_data.get("since"), self.cleaned_data.get("until")
         if since and until and until < since:
             self.add_error("until", "The last day is before the first.")
 
     def instants(self, zone: ZoneInfo) -> tuple[datetime | None, datetime | None]:
-        """From midnight, in UTC, and to the midnight before which the last day ends; None for an open end."""
+        """Return the midnights, in UTC, at which the first day begins and the last one ends; None for an open end."""
         since, until = self.chosen("since", None), self.chosen("until", None)
         return _midnight(since, zone), _midnight(until + timedelta(days=1) if until else None, zone)
 
@@ -109,9 +109,9 @@ def _midnight(day: date | None, zone: ZoneInfo) -> datetime | None:
 
 
 def ask_reason(form: forms.Form, staff: Staff, *, always: bool = False) -> None:
-    """Give a form the field `reason`, for a person whose role reveals nobody; `always`: whatever is typed is personal.
+    """Add the field `reason` for a person whose role cannot reveal people; `always`: whatever is typed is personal.
 
-    Where it is not always needed, `console.personal_searches` says when.
+    If it is not always needed, `console.personal_searches` decides when.
     """
     if not staff.can(Permission.PII_REVEAL):
         form.fields["reason"] = ReasonField(required=always)
@@ -121,9 +121,9 @@ NO_REASON = "Say why you are searching for personal data. The reason and a pseud
 
 
 class LookupForm(forms.Form):
-    """What a person types to find something: only ever POSTed, as `look` says which, so that no address holds it.
+    """What a person types to find something: always POSTed, so that no address holds it. `look` names the kind.
 
-    `of_person` are the fields that hold what is somebody's whatever is typed; None where what is typed tells.
+    `of_person` are the fields that always hold personal data; None if that depends on what is typed.
     """
 
     look: ClassVar[str]
@@ -134,12 +134,12 @@ F = TypeVar("F", bound=LookupForm)
 
 
 def by_look(*kinds: type[F]) -> dict[str, type[F]]:
-    """Kinds of look-ups by their names."""
+    """Return kinds of look-ups by name."""
     return {kind.look: kind for kind in kinds}
 
 
 def bind_lookup(kind: type[F], data: Mapping[str, Any] | None = None, staff: Staff | None = None) -> F:
-    """A look-up's form; ids of fields differ between the forms of a page. `staff` is who types, where somebody does."""
+    """Return a look-up's form, with field ids of its own on the page. `staff` is the person who types, if any."""
     form = kind(data, auto_id=f"id_{kind.look}_%s")
     if staff is not None and kind.of_person != ():
         ask_reason(form, staff, always=bool(kind.of_person))
@@ -147,7 +147,7 @@ def bind_lookup(kind: type[F], data: Mapping[str, Any] | None = None, staff: Sta
 
 
 def lookup_forms(kinds: Mapping[str, type[F]], staff: Staff, bound: F | None = None) -> dict[str, F]:
-    """One form of each kind, by its name; `bound` in place of its own kind."""
+    """Return one form of each kind, by name; `bound` replaces the one of its kind."""
     return {
         look: bound if bound is not None and bound.look == look else bind_lookup(kind, staff=staff)
         for look, kind in kinds.items()

@@ -16,12 +16,12 @@ NEEDED = ("STAFF", "STAFF_SESSIONS", "CONSOLE")
 
 
 def alive(request: HttpRequest) -> HttpResponse:
-    """Liveness: the process answers. No I/O."""
+    """Answer the liveness probe, without I/O."""
     return _plain("ok") if request.method in SAFE else _not_allowed()
 
 
 def ready(request: HttpRequest) -> HttpResponse:
-    """Readiness: DynamoDB answers one cheap read of our own tables, without which no page works."""
+    """Answer the readiness probe: one cheap read of our own tables, without which no page works."""
     if request.method not in SAFE:
         return _not_allowed()
     try:
@@ -34,7 +34,7 @@ def ready(request: HttpRequest) -> HttpResponse:
 
 
 def _nothing(table: TableSpec) -> dict[str, dict[str, str]]:
-    """The key of an item that is not there."""
+    """Return the key of an item that does not exist."""
     return {each.name: {"S": "readiness"} for each in (table.hash, table.range) if each is not None}
 
 

@@ -1,4 +1,4 @@
-"""Log lines: everything a record says, arguments and tracebacks included, is masked when it is formatted."""
+"""Log lines: a record is masked as a whole when it is formatted, arguments and tracebacks included."""
 
 import logging
 import os
@@ -20,21 +20,20 @@ _SHORTEST_SECRET = 8
 
 
 class RedactingFormatter(logging.Formatter):
-    """Masks personal data and credentials in whatever a log record turns into.
+    """Mask personal data and credentials in every log line.
 
-    The line is masked as a whole: message, arguments, fields given as `extra`, traceback, text of the exception and of
-    what caused it, and stack.
+    The line is masked as a whole: message, arguments, `extra` fields, traceback, the exception, its causes, and stack.
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """The redacted line. Nothing is raised, as `logging` would then print message and arguments as they are.
+        """Return the redacted line. Never raises: `logging` would then print message and arguments unmasked.
 
-        Of a record whose arguments do not fit its message both are told side by side, and where it was written.
+        If the arguments do not fit the message, both are written side by side, with the place of the call.
         """
         try:
             return without_secrets(self._formatted(record))
         except Exception as error:
-            # Without redaction nothing of it may be told but where it comes from.
+            # Without redaction only the origin of the record may be written.
             where = f"{record.module}:{record.lineno}"
             return f"{record.levelname} {record.name} (a line of {where} could not be redacted: {type(error).__name__})"
         finally:
@@ -57,8 +56,10 @@ class RedactingFormatter(logging.Formatter):
 
 
 class AFewAMinute(logging.Filter):
-    """Lets through a few lines a minute of each logger, without tracebacks and on one line: what anybody on the network
-    can cause must neither fill the log nor forge lines of it. The next one says how many were left out.
+    """Let through a few lines a minute of each logger, each on one line and without a traceback.
+
+    What anybody on the network can cause must neither fill the log nor forge lines. The next line says how many were
+    left out.
     """
 
     LINES, LENGTH = 10, 300
@@ -70,7 +71,7 @@ class AFewAMinute(logging.Filter):
         self._left_out: Counter[str] = Counter()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the record is told; it is then cut and on one line."""
+        """Tell whether the record is logged; cut it to one line if so."""
         with self._lock:
             minute = int(time.monotonic() // 60)
             if minute != self._minute:
@@ -99,18 +100,18 @@ def _describe(value: object) -> str:
 
 
 def without_secrets(text: str) -> str:
-    """Text for operators: without personal data and without credentials."""
+    """Mask personal data and credentials in a text for operators."""
     return redact(without_credentials(text))
 
 
 def without_credentials(line: str) -> str:
-    """A line without credentials, our own among them, and with the tables of this environment by their keys."""
+    """Mask credentials, our own included, and replace the names of this environment's tables by their keys."""
     for secret in _own_secrets():
         line = line.replace(secret, FULL_MASK)
     return _without_table_names(_LIKE_A_TOKEN.sub(_session, mask_text(line)))
 
 
-# Here and below imports are not above: logging is set up before the console's settings can be read.
+# From here on imports are local: logging is set up before the console's settings can be read.
 def _own_secrets() -> Iterator[str]:
     from django.conf import settings
 
@@ -144,6 +145,6 @@ def _without_table_names(line: str) -> str:
     for key in TABLES:
         name = table_name(key)
         if name in line:
-            # Not within a path or a dotted name: a table may be called like one of our packages.
+            # Not within a path or a dotted name: a table may have the name of one of our packages.
             line = re.sub(rf"(?<![\w./-]){re.escape(name)}(?![\w/-]|[.]\w)", f"<{key}>", line)
     return line

@@ -1,4 +1,4 @@
-"""The flow of a page of look-ups, which several views have."""
+"""The flow of a look-up page, which several views share."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeVar
@@ -17,11 +17,11 @@ F = TypeVar("F", bound=LookupForm)
 def answer_lookup(
     request: StaffRequest, kinds: Mapping[str, type[F]], lead: Callable[[F], str], show: Callable[..., HttpResponse]
 ) -> HttpResponse:
-    """A page of look-ups: GET shows them, POST leads to what was found.
+    """Answer a look-up page: GET shows the forms, POST redirects to what was found.
 
-    `lead` gives the address of what a valid form finds, and raises `NotFound` for nothing. `show` makes the page:
+    `lead` returns the address of what a valid form finds, or raises `NotFound`. `show` renders the page:
     `show(None)`; `show(form)` with what is wrong; `show(form, nothing=the error)`; `show(None, status=400)`.
-    Who may not reveal looks for personal data with a reason, and on record.
+    People who cannot reveal need a reason to search for personal data, and the search is recorded.
     """
     if request.method != "POST":
         return show(None)

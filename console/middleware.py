@@ -1,15 +1,18 @@
-"""Around every request: headers, a budget for DynamoDB, designed answers for the console's errors, and the guard of
-every route, by which nobody gets in unless the view says who may (see `console.access`)."""
+"""Around every request: headers, a budget for DynamoDB, pages for the console's errors, and the guard of every route.
+
+The guard lets nobody in unless the view declares who may call it (see `console.access`). Uploaded files are dropped."""
 
 import time
 from collections.abc import Callable
 from datetime import UTC, tzinfo
 from http import HTTPStatus
-from typing import Any, cast
+from typing import IO, Any, NoReturn, cast
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
+from django.core.files.uploadhandler import FileUploadHandler, SkipFile
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
@@ -29,7 +32,7 @@ from console.staff.destinations import safe_destination
 from console.store.calls import Budget, RequestCost, budget, recent_costs
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
-# What a page asks by itself carries this header, and does not keep a session alive.
+# Requests that a page sends by itself carry this header and do not keep a session alive.
 POLL_HEADER = "X-Poll"
 PERMISSIONS_POLICY = ", ".join(
     f"{feature}=()"
@@ -47,9 +50,9 @@ PERMISSIONS_POLICY = ", ".join(
 
 
 def probes(get_response: GetResponse) -> GetResponse:
-    """Liveness and readiness, for whoever asks: load balancers probe by address, over http, with any Host header.
+    """Answer liveness and readiness probes: load balancers probe by address, over http, with any Host header.
 
-    Stands before whatever looks at the Host; SECURE_REDIRECT_EXEMPT keeps the redirect to https from doing so.
+    This stands before everything that checks the Host; SECURE_REDIRECT_EXEMPT exempts it from the redirect to https.
     """
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
@@ -63,7 +66,7 @@ def probes(get_response: GetResponse) -> GetResponse:
 
 
 def response_headers(get_response: GetResponse) -> GetResponse:
-    """Headers that every answer carries: pages, refusals of the middlewares within, probes and static files."""
+    """Set the headers of every response: pages, refusals by the middlewares within, probes and static files."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)
@@ -82,8 +85,37 @@ def response_headers(get_response: GetResponse) -> GetResponse:
     return middleware
 
 
+class NoFiles(FileUploadHandler):
+    """Drop every file of a multipart form: no form of the console takes any.
+
+    Django's own handlers write files of any length to disk, before the CSRF check and for anybody who sends them.
+    """
+
+    def handle_raw_input(
+        self,
+        input_data: IO[bytes],
+        META: dict[str, Any],  # noqa: N803 Django passes it by this name
+        content_length: int,
+        boundary: str,
+        encoding: str | None = None,
+    ) -> None:
+        """Raise `RequestDataTooBig`, before reading anything, for a body longer than other forms may be."""
+        if content_length > (settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0):
+            raise RequestDataTooBig
+
+    def new_file(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Skip the file."""
+        raise SkipFile
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
+        """Keep nothing of a file."""
+
+    def file_complete(self, file_size: int) -> None:
+        """Return no file."""
+
+
 class RequestBudgetMiddleware:
-    """Gives each request its deadline over all DynamoDB calls, notes what it cost, and renders the console's errors."""
+    """Give each request one deadline for all its DynamoDB calls, note what it cost, and render the console's errors."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
@@ -104,7 +136,7 @@ class RequestBudgetMiddleware:
         return response
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """Errors of views; others go on to Django's own handling (a 500 page)."""
+        """Render the console's errors; Django handles all others (a 500 page)."""
         return render_error(request, error) if isinstance(error, ConsoleError) else None
 
 
@@ -124,13 +156,13 @@ def _note_cost(request: HttpRequest, spent: Budget, total_ms: float) -> None:
 
 
 class StaffMiddleware:
-    """Sets `request.staff` (None on public pages, which cost no read) and answers for whoever may not go on."""
+    """Set `request.staff` (None on public pages, which cost no read) and refuse those who may not go on."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        """Nobody is signed in until a guarded view asks; from then on times are in the person's zone."""
+        """Begin with nobody signed in; once a guarded view asks, times are in the person's zone."""
         cast(Any, request).staff = None
         try:
             return self.get_response(request)
@@ -140,7 +172,7 @@ class StaffMiddleware:
     def process_view(
         self, request: HttpRequest, view: Callable[..., Any], args: Any, kwargs: Any
     ) -> HttpResponseBase | None:
-        """Let the request through to the view, or answer it."""
+        """Let the request through to the view, or refuse it."""
         if getattr(view, "is_public", False):
             return None
         permissions = getattr(view, "required_permissions", None)
@@ -165,7 +197,7 @@ class StaffMiddleware:
         return None
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """Refusals that a view or service raised are in the trail too; the middleware outside renders them."""
+        """Record refusals raised by a view or service; the middleware outside renders them."""
         staff: Staff | None = getattr(request, "staff", None)
         if isinstance(error, Forbidden) and staff is not None:
             _note_denial(request, staff)
@@ -173,7 +205,7 @@ class StaffMiddleware:
 
 
 def _zone(staff: Staff) -> tzinfo:
-    """The person's time zone; UTC if this machine does not know it."""
+    """Return the person's time zone; UTC if this machine does not know it."""
     try:
         return ZoneInfo(staff.time_zone)
     except (ValueError, OSError, ZoneInfoNotFoundError):
@@ -183,13 +215,13 @@ def _zone(staff: Staff) -> tzinfo:
 def _note_denial(request: HttpRequest, staff: Staff) -> None:
     match = request.resolver_match
     needed = getattr(match.func, "required_permissions", ()) if match else ()
-    # A view that the role may open refuses for reasons of its own.
+    # If the role may open the view, the view refused for a reason of its own.
     lacking = () if any(staff.can(each) for each in needed) else needed
     record_denial(staff, match.route if match else "", request.method or "", lacking)
 
 
 def _ask_to_sign_in(request: HttpRequest) -> HttpResponseBase:
-    """To the sign-in page and back for what can be opened again; a page that says so for what was sent."""
+    """Redirect a GET to the sign-in page and back; answer anything else with a page that says you are signed out."""
     response: HttpResponse
     htmx: Any = getattr(request, "htmx", None)
     if htmx:
@@ -200,14 +232,14 @@ def _ask_to_sign_in(request: HttpRequest) -> HttpResponseBase:
     else:
         url = sign_in_url(request, _path_of_ours(request, request.headers.get("Referer", "")))
         response = render(request, "staff/signed_out.html", {"sign_in_url": url}, status=HTTPStatus.UNAUTHORIZED)
-    # What a page asked by itself may be answered after the browser got another session's cookie: it stays.
+    # A poll may be answered after the browser got the cookie of a new session: keep that cookie.
     if settings.SESSION_COOKIE_NAME in request.COOKIES and POLL_HEADER not in request.headers:
         delete_session_cookie(response)
     return response
 
 
 def _lead_to_set_up(request: HttpRequest) -> HttpResponseBase:
-    """To the page where the required second factor is set up; what was sent is not done."""
+    """Redirect to the page that sets up the required second factor; nothing else is done."""
     if getattr(request, "htmx", None):
         response = HttpResponse(status=HTTPStatus.FORBIDDEN)
         response.headers["HX-Redirect"] = reverse("account-second-factor")
@@ -216,12 +248,12 @@ def _lead_to_set_up(request: HttpRequest) -> HttpResponseBase:
 
 
 def sign_in_url(request: HttpRequest, destination: str) -> str:
-    """The sign-in page, which leads on to `destination` where that is a path of this console."""
+    """Return the URL of the sign-in page, which leads on to `destination` if that is a path of this console."""
     path = safe_destination(destination)
     return reverse("sign-in") + (f"?{urlencode({'next': path})}" if path else "")
 
 
 def _path_of_ours(request: HttpRequest, url: str) -> str:
-    """Path and query of the page that a header names, if it is one of ours; the header may be any junk."""
+    """Return path and query of the page a header names, or "" if it is not ours; the header may be junk."""
     own = f"{request.scheme}://{request.get_host()}"
     return url.removeprefix(own) if url.startswith(f"{own}/") else ""

@@ -1,4 +1,4 @@
-"""Roles and what they may do (`resource:action`), and the scope of companies and tenants within which they may."""
+"""Roles, their permissions (`resource:action`), and scopes of companies and tenants."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -8,7 +8,7 @@ from console.errors import Forbidden
 
 
 class Permission(StrEnum):
-    """One thing that a role allows."""
+    """A right that a role can include."""
 
     CONVERSATION_READ = "conversation:read"
     TRANSCRIPT_RAW = "conversation:read-raw"
@@ -29,7 +29,7 @@ class Permission(StrEnum):
 
 
 class Role(StrEnum):
-    """What a member of staff is."""
+    """The role of a member of staff."""
 
     AGENT = "agent"
     ONBOARDING = "onboarding"
@@ -48,17 +48,17 @@ ROLE_PERMISSIONS: dict[Role, frozenset[Permission]] = {
 }
 
 ALL = "*"
-# What an entry of a scope says of its id: `company:ci-abc-001`, `tenant:outlocks`.
+# Prefixes of scope entries: `company:ci-abc-001`, `tenant:outlocks`.
 COMPANY, TENANT = "company:", "tenant:"
 
 
 def id_of(entry: str) -> str:
-    """The id of an entry of a scope."""
+    """Return the id of a scope entry."""
     return entry.removeprefix(TENANT) if entry.startswith(TENANT) else entry.removeprefix(COMPANY)
 
 
 def is_reserved(owner_id: str) -> bool:
-    """Whether an id would read as something else in a scope: as everything, or as an entry with its kind."""
+    """Tell whether an id would mean something else in a scope: everything, or an entry with its kind."""
     lowered = owner_id.strip().casefold()
     return lowered in ("all", ALL) or lowered.startswith((COMPANY, TENANT))
 
@@ -67,8 +67,8 @@ def is_reserved(owner_id: str) -> bool:
 class Scope:
     """The companies and tenants that a person may see: some, or all. Empty means nothing.
 
-    A company and a tenant of one id are two things. `unconfirmed` are ids of entries from before entries said which
-    they mean: they stand for both until an administrator says.
+    A company and a tenant with the same id are different things. `unconfirmed` are ids of old entries that do not say
+    which they mean: they stand for both until an administrator chooses.
     """
 
     everything: bool = False
@@ -78,7 +78,7 @@ class Scope:
 
     @classmethod
     def of(cls, entries: Iterable[str]) -> "Scope":
-        """A scope from stored entries: `company:ID`, `tenant:ID`, `*` for all, or an old one, which is an id alone."""
+        """Parse stored entries: `company:ID`, `tenant:ID`, `*` for all, or a bare id from an old account."""
         entries = frozenset(filter(None, entries))
         companies = frozenset(each for each in entries if each.startswith(COMPANY))
         tenants = frozenset(each for each in entries if each.startswith(TENANT))
@@ -91,24 +91,24 @@ class Scope:
 
     @property
     def company_ids(self) -> frozenset[str]:
-        """The companies that are named, or may be meant."""
+        """Ids of the companies in scope, unconfirmed ones included."""
         return self.companies | self.unconfirmed
 
     @property
     def tenant_ids(self) -> frozenset[str]:
-        """The tenants that are named, or may be meant."""
+        """Ids of the tenants in scope, unconfirmed ones included."""
         return self.tenants | self.unconfirmed
 
     def covers_company(self, company_id: str | None) -> bool:
-        """Whether what belongs to that company is in scope. What has no known owner is for scope "all" only."""
+        """Tell whether that company is in scope. Without a known owner, only scope "all" covers it."""
         return self.everything or (bool(company_id) and company_id in self.company_ids)
 
     def covers_tenant(self, tenant_id: str | None) -> bool:
-        """Whether what belongs to that tenant is in scope. What has no known owner is for scope "all" only."""
+        """Tell whether that tenant is in scope. Without a known owner, only scope "all" covers it."""
         return self.everything or (bool(tenant_id) and tenant_id in self.tenant_ids)
 
     def beyond(self, other: "Scope") -> list[str]:
-        """Entries of this scope that show something which the other one does not."""
+        """Return the entries of this scope that the other one does not cover."""
         if other.everything:
             return []
         if self.everything:
@@ -121,8 +121,7 @@ class Scope:
         return beyond.stored()
 
     def confirmed(self, meant: Mapping[str, Iterable[str]]) -> "Scope":
-        """This scope where each of these unconfirmed ids has become what it was meant as: `COMPANY`, `TENANT`, both
-        or none of them."""
+        """Return this scope with these unconfirmed ids resolved, each to `COMPANY`, `TENANT`, both or neither."""
         named = {each: tuple(kinds) for each, kinds in meant.items() if each in self.unconfirmed}
         return replace(
             self,
@@ -151,7 +150,7 @@ class Scope:
         )
 
     def stored(self) -> list[str]:
-        """As stored: sorted entries, or `*`."""
+        """Return the stored form: sorted entries, or `*`."""
         if self.everything:
             return [ALL]
         return sorted(
@@ -169,7 +168,7 @@ class Staff:
     scope: Scope
     time_zone: str = "UTC"
     session_id: str = field(default="", repr=False)
-    # The session opens nothing but the page where the required second factor is set up.
+    # The session opens only the page that sets up the required second factor.
     must_add_second_factor: bool = False
 
     @property
@@ -183,7 +182,7 @@ class Staff:
         return self.scope.label
 
     def can(self, permission: Permission) -> bool:
-        """Whether the role includes the permission."""
+        """Tell whether the role includes the permission."""
         return permission in ROLE_PERMISSIONS[self.role]
 
     def require(self, permission: Permission) -> None:

@@ -2,8 +2,8 @@
 
 AES-SIV over the parts, base64url. Deterministic, so that links can be bookmarked and compared; authenticated, so
 that a tampered reference, or one of another environment or kind, is refused before any read. The key comes from
-SECRET_KEY and the environment's name; SECRET_KEY_FALLBACKS keep old links alive through a rotation. So a reference from
-outside is never compared with one made here, as that may have been made with another key: what it holds is.
+SECRET_KEY and the environment's name; SECRET_KEY_FALLBACKS keep old links alive through a rotation. So compare what
+two references hold, never the references: they may be sealed with different keys.
 """
 
 import base64
@@ -23,7 +23,7 @@ from django.conf import settings
 from console.errors import BadReference
 from console.redaction import pseudonym
 
-# A page of rows seals dozens of values; json.dumps would make an encoder for each.
+# A page of rows seals dozens of values; json.dumps would build an encoder for each.
 _written = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, sort_keys=True).encode
 # A conversation's reference is about 90 characters; keys of 3 KB (DynamoDB's 2 KB + 1 KB) make some 4,100.
 MAX_LENGTH = 8_400
@@ -39,12 +39,12 @@ def _cipher(secret: str, environment: str) -> AESSIV:
 
 
 def seal(kind: str, *parts: str) -> str:
-    """Seal parts as a reference of that kind, fit for a URL path segment or query value."""
+    """Seal parts as a reference of that kind, safe in a URL path segment or query value."""
     return seal_data(kind, list(parts))
 
 
 def unseal(kind: str, reference: str, count: int | None = None) -> tuple[str, ...]:
-    """The parts of a reference. Raises `BadReference` if it is not one of that kind (and of that many parts)."""
+    """Return the parts of a reference. Raises `BadReference` if it is not of that kind (and of `count` parts)."""
     data = unseal_data(kind, reference)
     if not isinstance(data, list) or not all(isinstance(part, str) for part in data):
         raise BadReference
@@ -61,14 +61,14 @@ def seal_data(kind: str, data: Any) -> str:
 
 
 def unseal_data(kind: str, reference: str) -> Any:
-    """The JSON value of a sealed reference of that kind. Raises `BadReference`."""
+    """Return the JSON value of a sealed reference of that kind. Raises `BadReference`."""
     if not reference or len(reference) > MAX_LENGTH or not reference.isascii():
         raise BadReference
     try:
         sealed = base64.b64decode(reference + "=" * (-len(reference) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError) as error:
         raise BadReference from error
-    # base64 has several spellings of the same bytes; only ours counts, so that one item has one URL.
+    # base64 can spell the same bytes in several ways; only ours counts, so that one item has one URL.
     if base64.urlsafe_b64encode(sealed).rstrip(b"=").decode() != reference:
         raise BadReference
     for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS):
@@ -84,18 +84,20 @@ _HEX_AS_LETTERS = str.maketrans("0123456789abcdef", "abcdefghijklmnop")
 
 
 def as_letters(digest: bytes) -> str:
-    """A digest in letters a to p, two for each byte: hex digits can look like a phone number to people and rules."""
+    """Write a digest in letters a to p, two for each byte: hex digits can look like a phone number."""
     return digest.hex().translate(_HEX_AS_LETTERS)
 
 
 def keyed_digest(text: str) -> str:
-    """A digest in 64 letters that only this console can make: for what forms keep of what was shown, and for ids that
-    hide what they are made of. Cut it to no fewer than `SHORTEST_DIGEST`, and compare it with `is_digest_of`."""
+    """Return a digest of 64 letters that only this console can make.
+
+    Forms carry it for what they showed, and ids to hide what they are made of. Cut it to no fewer than
+    `SHORTEST_DIGEST` letters, and compare it with `is_digest_of`."""
     return _digest(text, settings.SECRET_KEY)
 
 
 def is_digest_of(digest: str, text: str) -> bool:
-    """Whether that is a digest of the text, whole or cut, made with the key of today or one of its fallbacks."""
+    """Tell whether this is a digest of the text, whole or cut, made with the current key or a fallback."""
     return len(digest) >= SHORTEST_DIGEST and any(
         hmac.compare_digest(_digest(text, secret)[: len(digest)].encode(), digest.encode("utf-8", "replace"))
         for secret in (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
@@ -103,7 +105,7 @@ def is_digest_of(digest: str, text: str) -> bool:
 
 
 def keyed_pseudonym(text: str) -> str:
-    """The keyed pseudonym of a text in 16 letters: what is the same is matched, and nothing can be guessed from it."""
+    """Return the keyed pseudonym of a text, 16 letters: equal texts match, and nobody can guess the text."""
     return as_letters(bytes.fromhex(pseudonym(text, _mac_key(settings.SECRET_KEY, settings.CONSOLE_ENV, "pseudonym"))))
 
 
@@ -114,19 +116,19 @@ def _digest(text: str, secret: str) -> str:
 
 @lru_cache(maxsize=16)
 def _mac_key(secret: str, environment: str, purpose: Literal["digest", "pseudonym"]) -> bytes:
-    """A key for one purpose: what is made for one tells nothing of, and stands for nothing in, another."""
+    """Derive a key for one purpose, so that what is made with it tells nothing about another."""
     return HKDF(SHA256(), length=32, salt=None, info=f"console {purpose} {environment}".encode()).derive(
         secret.encode()
     )
 
 
 def seal_cursor(position: Any, *binding: str) -> str:
-    """Seal a page position, bound to what it belongs to: index, partition, filters, member of staff."""
+    """Seal a position in a list, bound to its index, partition, filters and member of staff."""
     return seal_data("cursor\0" + "\0".join(binding), position)
 
 
 def unseal_cursor(cursor: str, *binding: str) -> Any | None:
-    """The position, or None for a cursor that is foreign, stale or of other filters: the list starts anew."""
+    """Return the position, or None for a foreign or stale cursor: the list then starts again."""
     try:
         return unseal_data("cursor\0" + "\0".join(binding), cursor)
     except BadReference:

@@ -94,7 +94,7 @@ FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 # Conversation keys, notes and queries are short; nothing legitimate comes near these.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 1_048_576
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 500
-FILE_UPLOAD_HANDLERS = ["console.uploads.NoFiles"]
+FILE_UPLOAD_HANDLERS = ["console.middleware.NoFiles"]
 DEFAULT_CHARSET = "utf-8"
 LANGUAGE_CODE = "en-gb"
 USE_I18N = False
@@ -200,7 +200,7 @@ STORAGES = {
 }
 
 # --- Logging: one line per event on stderr; a filter masks what may be personal ---------------------------------------
-DEFAULT_EXCEPTION_REPORTER = "console.error_reports.RedactingReporter"
+DEFAULT_EXCEPTION_REPORTER = "console.error_pages.RedactingReporter"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

@@ -1,4 +1,4 @@
-"""What apps have to say on the system page. The base knows none of them: each registers its section at start-up."""
+"""Sections of the system page. Apps register them at start-up, so that the base need not know the apps."""
 
 import logging
 from collections.abc import Callable
@@ -13,7 +13,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SystemSection:
-    """One section: a word on how it is (`tone`: good, human for what needs a look, bad), a line, and facts."""
+    """One section: its state in a word (`tone`: good, bad, or human if it needs a look), a line, and facts."""
 
     title: str
     state: str
@@ -23,24 +23,24 @@ class SystemSection:
     hints: tuple[str, ...] = field(default=())
 
 
-# From the time of the page to the section: a bounded read. Raises the store's errors.
+# Takes the time of the page and returns the section, with a bounded read. Raises the store's errors.
 Source = Callable[[datetime], SystemSection]
 
 _sources: dict[str, Source] = {}
 
 
 def register(title: str, source: Source) -> None:
-    """Called once at start-up by an app that has something to say."""
+    """Register a section, once at start-up."""
     _sources[title] = source
 
 
 def unregister(title: str) -> None:
-    """Take it away again."""
+    """Remove a registered section."""
     del _sources[title]
 
 
 def sections(now: datetime) -> list[SystemSection]:
-    """All sections, in the order of registration. Never raises: one that cannot be read says so."""
+    """Return all sections, in the order of registration. Never raises: one that cannot be read says so."""
     found = []
     for title, source in _sources.items():
         try:

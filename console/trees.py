@@ -1,4 +1,4 @@
-"""Values of unknown shape as trees that a template can show, bounded in depth and size; and text that can be sent."""
+"""Values of unknown shape as bounded trees that a template can show, and text that UTF-8 can encode."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Node:
 
 
 def tree_of(value: Any) -> Node:
-    """The tree of any plain Python value. Total: never raises, never grows beyond `MAX_DEPTH` and `MAX_NODES`."""
+    """Return the tree of any plain Python value. Never raises, never exceeds `MAX_DEPTH` and `MAX_NODES`."""
     return _Builder().node(None, value, 0)
 
 
@@ -57,7 +57,7 @@ class _Builder:
 
 
 def kind_of(value: Any) -> str:
-    """The kind of a leaf."""
+    """Return the kind of a leaf."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -66,7 +66,7 @@ def kind_of(value: Any) -> str:
 
 
 def text_of(value: Any) -> str:
-    """A leaf as text: what can be encoded and sent."""
+    """Return a leaf as text that UTF-8 can encode."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -80,7 +80,7 @@ def text_of(value: Any) -> str:
 
 
 def tail(value: Any) -> str:
-    """The rest of a value below the shown depth, as one short line. Walks only as far as it shows."""
+    """Return what lies below the shown depth as one short line; reads only as much as it shows."""
     parts: list[str] = []
     room = MAX_TAIL
     stack = [value]
@@ -97,12 +97,12 @@ def tail(value: Any) -> str:
 
 
 def clean(text: str) -> str:
-    """Text that UTF-8 can encode: lone surrogates, which JSON's escapes can make, are replaced."""
+    """Replace lone surrogates, which JSON escapes can produce and UTF-8 cannot encode."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def well_formed(value: Any, depth: int = 0) -> Any:
-    """Any plain value with every text cleaned. What lies deeper than 64 levels becomes one line of text."""
+    """Return a plain value with every text cleaned. Levels below the 64th become one line of text."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, dict):

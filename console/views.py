@@ -26,18 +26,18 @@ HOMES = {Role.AGENT: "queue", Role.ONBOARDING: "tenants", Role.AUDITOR: "audit",
 @signed_in
 @require_safe
 def home(request: StaffRequest) -> HttpResponse:
-    """The role's home."""
+    """Redirect to the role's home."""
     return redirect(HOMES[request.staff.role])
 
 
 @requires(Permission.SYSTEM_READ)
 @require_safe
 def system(request: StaffRequest) -> HttpResponse:
-    """Tables of this environment against what the schemas ask, what apps say, and what the last requests cost."""
+    """Show this environment's tables against the schemas, the apps' sections, and the cost of the last requests."""
     costs = list(reversed(calls.recent_costs))[:COSTS_SHOWN]
     reports, failure = inspection.inspect_each(), ""
     if len(failures := {report.failure for report in reports}) == 1 and (failure := failures.pop()):
-        # What is wrong with all of them alike is said once.
+        # Show a failure that all tables share only once.
         reports = []
     sections = system_sections.sections(clock.now())
     context = {"reports": reports, "failure": failure, "costs": costs, "sections": sections}
@@ -45,7 +45,7 @@ def system(request: StaffRequest) -> HttpResponse:
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """A form without its token: most often a page that was open across a sign-in."""
+    """Refuse a form without a valid token: most often its page was opened before the last sign-in."""
     return render_status(
         request,
         403,
@@ -55,20 +55,20 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """400 of Django's own making."""
+    """Render Django's own 400."""
     return render_status(request, 400)
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """403 of Django's own making."""
+    """Render Django's own 403."""
     return render_status(request, 403)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """404 of Django's own making; never says which routes exist."""
+    """Render Django's own 404; never says which routes exist."""
     return render_status(request, 404)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """500: Django has logged the error (redacted) before it asks for this page."""
+    """Render the 500 page; Django has already logged the error (redacted)."""
     return render_status(request, 500)

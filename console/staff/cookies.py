@@ -12,7 +12,8 @@ class NoticeStorage(CookieStorage):
     """One-time notices ("You are signed out.") in Django's signed cookie, under a name that no other site of the domain
     and no plain http answer can set."""
 
-    cookie_name = settings.NOTICE_COOKIE_NAME
+    # Read when it is used: whoever imports this first may run under other settings.
+    cookie_name = property(lambda _: settings.NOTICE_COOKIE_NAME)
 
 
 def set_session_cookie(response: HttpResponseBase, token: str) -> None:

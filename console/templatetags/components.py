@@ -1,7 +1,7 @@
 """Template tags of what stands on every page: icons, states and fields of forms.
 
-Their HTML is in templates/components/. On the page of a refused form the focus is on what is to be corrected, and the
-title says so: without scripts too.
+Their HTML is in templates/components/. On the page of a refused form the first wrong field has the focus, and the
+title says that there is an error, without scripts too.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,27 +16,27 @@ from django.template.loader import render_to_string
 
 register = template.Library()
 
-# What a context names a refusal that is none of a form's.
+# Names in a context for a refusal that does not come from a form.
 _REFUSALS = ("problem", "stale")
 
 
 @register.simple_tag
 def icon(name: str, small: bool = False, alt: str = "") -> str:
-    """An icon of static/icons.svg. name: its id there; small: 14 px instead of 18; alt: its words, only when no text
+    """Render an icon of static/icons.svg. name: its id; small: 14 px instead of 18; alt: its words, only if no text
     stands beside it."""
     return _rendered(storages["staticfiles"], "components/_icon.html", name=str(name), small=small, alt=str(alt))
 
 
 @register.simple_tag
 def tag(text: object, tone: str = "", icon_name: str = "", title: object = "", most: int = 0) -> str:
-    """A state in a word. tone: human (amber), ai (violet), bad, good or nothing; title: more words on hover; most: so
-    many characters of the text are shown, and the whole of it on hover."""
+    """Render a state in a word. tone: human (amber), ai (violet), bad, good or nothing; title: more words on hover;
+    most: cut the text to so many characters, and show all of it on hover."""
     said = {"text": str(text), "tone": tone, "icon_name": icon_name, "title": str(title), "most": most}
     return _rendered(storages["staticfiles"], "components/_tag.html", **said)
 
 
-# A page has hundreds of few different ones. The storage, which says where the file of icons is, is another one where
-# settings change.
+# A page has hundreds of tags and icons, few of them different. The storage knows the address of the icons; settings
+# can change it.
 @lru_cache(maxsize=2048)
 def _rendered(storage: object, template_name: str, **said: str | int) -> str:
     return render_to_string(template_name, said)
@@ -44,7 +44,7 @@ def _rendered(storage: object, template_name: str, **said: str | int) -> str:
 
 @register.simple_tag
 def asset(path: str) -> str:
-    """The address of a file of ours, as `{% static %}` has it; a page names a dozen, and each is looked up once."""
+    """Return the URL of a static file like `{% static %}`, cached: a page names a dozen."""
     return _address(storages["staticfiles"], path)
 
 
@@ -55,9 +55,9 @@ def _address(storage: object, path: str) -> str:
 
 @register.inclusion_tag("components/_field.html", name="field", takes_context=True)
 def field_of_form(context: Context, field: BoundField, optional: object = True) -> dict[str, Any]:
-    """A field with its label, help and errors; `optional=False` hides the word "optional"."""
+    """Render a field with its label, help and errors; `optional=False` hides the word "optional"."""
     focused = bool(field.errors) and not field.is_hidden and _takes_focus(context)
-    # A field that is needed at times says itself when.
+    # A field that is sometimes required says when in its help.
     is_plain = field.field.required or optional is False or hasattr(field.field, "says_when")
     return {
         "field": field,
@@ -69,7 +69,7 @@ def field_of_form(context: Context, field: BoundField, optional: object = True) 
 
 @register.inclusion_tag("components/_form_errors.html", takes_context=True)
 def form_errors(context: Context, form: Any) -> dict[str, Any]:
-    """What is wrong with a form as a whole, and links to its fields where several are to be corrected."""
+    """Render the errors of a form as a whole, and links to its fields if several are wrong."""
     bad = list(_bad_fields(form))
     is_summed_up = len(bad) > 1 and _is_sent(context)
     return {
@@ -81,7 +81,7 @@ def form_errors(context: Context, form: Any) -> dict[str, Any]:
 
 @register.simple_tag(takes_context=True)
 def error_mark(context: Context) -> str:
-    """What a title begins with where what was sent is refused: it is what a screen reader says first."""
+    """Return "Error: " for the title of a refused form: screen readers say the title first."""
     if not _is_sent(context):
         return ""
     shown: Any = context.flatten()
@@ -90,7 +90,7 @@ def error_mark(context: Context) -> str:
 
 
 def _forms(values: Iterable[Any]) -> Iterator[Any]:
-    """The forms among values of a context, with those in a dict and in what asks a question."""
+    """Yield the forms in a context's values, in their dicts and in their `form` attributes."""
     for value in values:
         if isinstance(value, BaseForm | BaseFormSet):
             yield value
@@ -105,7 +105,7 @@ def _has_errors(form: Any) -> bool:
 
 
 def _bad_fields(form: Any, row: int = 0) -> Iterator[tuple[BoundField, int]]:
-    """The fields to be corrected, in order, each with the number of the row that it stands in (0 for none)."""
+    """Yield the fields with errors, in order, each with the number of its row (0 for none)."""
     if isinstance(form, BaseFormSet):
         for number, each in enumerate(form.forms, 1):
             yield from _bad_fields(each, number)
@@ -121,7 +121,7 @@ def _is_sent(context: Context) -> bool:
 
 
 def _takes_focus(context: Context) -> bool:
-    """Whether this is the first on the page of what was sent that is to be corrected."""
+    """Tell, once for each request, that the first wrong field takes the focus."""
     request = getattr(context, "request", None)
     if not _is_sent(context) or getattr(request, "has_focus", False):
         return False

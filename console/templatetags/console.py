@@ -1,4 +1,4 @@
-"""Template filters of times: in the person's zone, with the exact UTC instant on hover."""
+"""Template filters for times, in the person's zone, with the exact UTC on hover."""
 
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
@@ -14,7 +14,7 @@ register = template.Library()
 
 
 def zone_of(staff: Staff | None) -> ZoneInfo:
-    """The person's zone; UTC until they chose one."""
+    """Return the person's zone; UTC until they choose one."""
     try:
         return ZoneInfo(staff.time_zone if staff and isinstance(staff, Staff) else "UTC")
     except (KeyError, ValueError, OSError):
@@ -24,7 +24,6 @@ def zone_of(staff: Staff | None) -> ZoneInfo:
 def _time(moment: datetime, text: str, *, relative: bool = False) -> SafeString:
     iso = clock.to_iso(moment, "seconds")
     exact = f"{iso[:10]} {iso[11:19]} UTC"
-    # The element of a filter is the one thing that no template can say.
     if relative:
         return format_html('<time datetime="{}" title="{}" data-relative>{}</time>', iso, exact, text)
     return format_html('<time datetime="{}" title="{}">{}</time>', iso, exact, text)
@@ -32,25 +31,25 @@ def _time(moment: datetime, text: str, *, relative: bool = False) -> SafeString:
 
 @register.filter
 def moment(value: datetime | None, staff: Staff | None = None) -> SafeString | str:
-    """Date and time: `19 Nov 2026, 16:02`."""
+    """Show date and time: `19 Nov 2026, 16:02`."""
     return "unknown" if value is None else _time(value, dated(value, staff))
 
 
 def dated(value: datetime, staff: Staff | None) -> str:
-    """As `moment`, for a sentence or a name."""
+    """Format like `moment`, as plain text."""
     local = value.astimezone(zone_of(staff))
     return f"{local.day} {local:%b %Y, %H:%M}"
 
 
 @register.filter
 def brief(value: datetime | None, staff: Staff | None = None) -> SafeString | str:
-    """As `moment` where there is little room: `16:02` of today, `19 Nov, 16:02` of this year."""
+    """Show a short date and time: `16:02` today, `19 Nov, 16:02` this year."""
     return _brief(value, staff, "%H:%M")
 
 
 @register.filter
 def to_the_second(value: datetime | None, staff: Staff | None = None) -> SafeString | str:
-    """As `brief`, with seconds: where the order of things within a minute tells something."""
+    """Show like `brief`, with seconds, where the order within a minute matters."""
     return _brief(value, staff, "%H:%M:%S")
 
 
@@ -67,13 +66,13 @@ def _brief(value: datetime | None, staff: Staff | None, clock_time: str) -> Safe
 
 @register.filter(name="clock")
 def clock_time(value: datetime | None, staff: Staff | None = None) -> SafeString | str:
-    """Time of day: `16:02`."""
+    """Show the time of day: `16:02`."""
     return "" if value is None else _time(value, f"{value.astimezone(zone_of(staff)):%H:%M}")
 
 
 @register.filter
 def day(value: datetime | None, staff: Staff | None = None) -> str:
-    """A day: `Thursday 19 November`, with the year when it is not this one."""
+    """Show a day: `Today`, or `Thursday 19 November` with the year if it is not this one."""
     if value is None:
         return ""
     local = value.astimezone(zone_of(staff))
@@ -86,17 +85,17 @@ def day(value: datetime | None, staff: Staff | None = None) -> str:
 
 @register.filter
 def ago(value: datetime | None) -> SafeString | str:
-    """How long since: `12 min`, kept fresh by the browser."""
+    """Show the time since: `12 min`, kept fresh by the browser."""
     return "unknown" if value is None else _time(value, clock.format_span(clock.now() - value), relative=True)
 
 
 @register.filter
 def until(value: datetime | None) -> SafeString | str:
-    """How long until: `26 days`."""
+    """Show the time until: `26 days`."""
     return "unknown" if value is None else _time(value, clock.format_span(value - clock.now()))
 
 
 @register.filter
 def span(value: timedelta | None) -> str:
-    """A length of time in words: `3 h 12 min`; a dash for none."""
+    """Show a length of time: `3 h 12 min`; a dash for none."""
     return "–" if value is None else clock.format_span(value)

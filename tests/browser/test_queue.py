@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import sign_in
 from tests.items import conversation
 
 COMPANY = "ci-cuc-001"
@@ -96,13 +97,9 @@ def test_t_takes_whoever_has_waited_longest(open_page, asked):
     expect(page.get_by_text("Older than everybody").first).to_be_visible()
 
 
-def test_an_open_queue_stops_politely_when_one_is_signed_out(browser, demo, open_page):
+def test_an_open_queue_stops_politely_when_one_is_signed_out(demo, open_page):
     page = open_page(None)
-    page.goto("/sign-in/")
-    page.get_by_label("Username").fill(demo.staff["agent"]["username"])
-    page.get_by_label("Password", exact=True).fill(demo.staff["agent"]["password"])
-    page.locator("main .btn").first.click()
-    page.wait_for_url("**/queue/")
+    sign_in(page, demo, "agent")
     cookies = page.context.cookies()
     page.context.clear_cookies()
     expect(page.get_by_text("You are signed out")).to_be_visible(timeout=SOON)

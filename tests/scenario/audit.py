@@ -1,4 +1,4 @@
-"""Requests of the review and of entries, for `tests.scenario.requests`."""
+"""Requests of the review, of entries, of what is made of the trail (exports, charts, who looked) and of events."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from console.audit.events.queries import records_of
 from console.audit.review.filters import Review
 from console.audit.review.forms import CONVERSATION, KEY, About
 from console.audit.review.reading import read_review
 from console.audit.rows import reference_of
 from console.permissions import Role, Scope, Staff
+from console.refs import seal
+from console.store.paging import read_page
 from console.trail.actions import Action, staff_trail
+from tests.scenario.items import TAKEN
 
 if TYPE_CHECKING:
     from tests.scenario import Side
@@ -25,33 +29,69 @@ REVIEWER = Staff("reviewer", "Reviewer", Role.ADMIN, Scope(everything=True))
 
 
 def urls(side: Side, staff: Staff) -> dict[str, list[str]]:
-    """The review by everything that it can be filtered by, its second page, and entries of each kind of trail."""
+    """Every GET: with filters and without, second pages, entries of each kind of trail, records and lost ones."""
     reviewer = replace(staff, role=Role.ADMIN)
     of_conversation = read_review(Review(conversation=side.conversation_id), reviewer)
     assert of_conversation.next, "the review of a conversation has to have a second page"
+    records = read_page(records_of(side.conversation_id), staff.username, size=1).next
+    assert records, "the conversation has to have a second record"
     about, about_key = sealed(side)
     dated = {"since": "2020-01-01", "until": "2099-12-31"}
+    filters = {"group": "hand-off", "action": "route", "company": side.company_id, "until": "2099-12-31"}
+    event_keys = (
+        event_key(side),
+        f"act:hand_off:{side.conversation_id}:{TAKEN}",
+        f"evt:rp:{side.conversation_id}:gone",
+    )
     return {
         "audit": [
             reverse("audit"),
-            _audit(group="hand-off", action="route", result="failed", company=side.company_id, **dated),
-            _audit(actor=side.username),
-            _audit(about=about),
-            _audit(about=about, page=of_conversation.next),
-            _audit(about=about_key, nobody="on"),
+            _with("audit", group="hand-off", action="route", result="failed", company=side.company_id, **dated),
+            _with("audit", actor=side.username),
+            _with("audit", about=about),
+            _with("audit", about=about, page=of_conversation.next),
+            _with("audit", about=about_key, nobody="on"),
         ],
-        "audit-find": [reverse("audit-find"), f"{reverse('audit-find')}?{urlencode({'company': side.company_id})}"],
+        "audit-find": [reverse("audit-find"), _with("audit-find", company=side.company_id)],
         "audit-entry": [reverse("audit-entry", args=[each]) for each in entry_refs(side)],
+        **{
+            name: [reverse(name), _with(name, **filters), _with(name, about=about)]
+            for name in ("audit-export", "audit-picture")
+        },
+        "audit-looks": [reverse("audit-looks")],
+        "audit-looks-person": [reverse("audit-looks-person", args=[each]) for each in (side.username, staff.username)],
+        "audit-looks-conversation": [reverse("audit-looks-conversation", args=[side.trail_ref])],
+        "audit-looks-recipient": [reverse("audit-looks-recipient", args=[side.recipient_ref])],
+        "events": [reverse("events")],
+        "event": [reverse("event", args=[event_ref(key)]) for key in event_keys],
+        "events-of-conversation": [
+            reverse("events-of-conversation", args=[side.trail_ref]),
+            f"{reverse('events-of-conversation', args=[side.trail_ref])}?{urlencode({'page': records})}",
+        ],
     }
 
 
 def posts(side: Side) -> dict[str, list[Post]]:
-    """Looking at one conversation, and at one key."""
+    """Every POST: each look-up, and exports in both formats, of a company and of one conversation."""
+    looks, events, (about, _) = reverse("audit-looks"), reverse("events"), sealed(side)
     return {
         "audit-find": [
             (reverse("audit-find"), {"what": CONVERSATION, "value": side.conversation_id}),
             (reverse("audit-find"), {"what": KEY, "value": key_of(side)}),
-        ]
+        ],
+        "audit-export": [
+            (_with("audit-export", company=side.company_id), {"format": "csv"}),
+            (_with("audit-export", about=about), {"format": "jsonl"}),
+        ],
+        "audit-looks": [
+            (looks, {"look": "person", "username": side.username}),
+            (looks, {"look": "conversation", "conversation_id": side.conversation_id}),
+            (looks, {"look": "recipient", "recipient": side.recipient}),
+        ],
+        "events": [
+            (events, {"look": "event", "event_id": event_key(side)}),
+            (events, {"look": "conversation", "conversation_id": side.conversation_id}),
+        ],
     }
 
 
@@ -78,5 +118,15 @@ def entry_refs(side: Side) -> list[str]:
     return [reference_of(each) for each in (taken, routed, changed)]
 
 
-def _audit(**query: str) -> str:
-    return f"{reverse('audit')}?{urlencode(query)}"
+def event_key(side: Side) -> str:
+    """The event id of a message that came in."""
+    return f"evt:rp:{side.conversation_id}:m1"
+
+
+def event_ref(key: str) -> str:
+    """The sealed reference of a record."""
+    return seal("event", key)
+
+
+def _with(route: str, **query: str) -> str:
+    return f"{reverse(route)}?{urlencode(query)}"

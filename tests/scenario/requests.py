@@ -24,7 +24,7 @@ from conversations.queries import ConversationFilters, ConversationList, of_comp
 from conversations.reading import hand_off_of, reference_of
 from conversations.timeline.lines import LineKind
 from conversations.timeline.reading import read_timeline
-from tests.scenario import audit, events, reports, stores, tenant_conversations, tenants
+from tests.scenario import audit, stores, tenant_conversations, tenants
 from tests.scenario import staff as staff_pages
 
 if TYPE_CHECKING:
@@ -98,8 +98,6 @@ def urls(side: Side, scenario: Scenario, by: StaffAccount | None = None) -> dict
         "conversation-raw": [reverse("conversation-raw", args=[side.conversation_ref])],
         **_trails(side, staff),
         **audit.urls(side, staff),
-        **events.urls(side, staff),
-        **reports.urls(side, staff),
         **tenants.urls(side, staff),
         **tenant_conversations.urls(side, staff),
         **stores.urls(side, staff),
@@ -117,8 +115,6 @@ def posts(side: Side, scenario: Scenario, by: StaffAccount | None = None) -> dic
     found: dict[str, list[Post]] = {
         **staff_pages.posts(side, scenario, by),
         **audit.posts(side),
-        **events.posts(side),
-        **reports.posts(side),
         **tenants.posts(side, by),
         **tenant_conversations.posts(side),
         **stores.posts(side),

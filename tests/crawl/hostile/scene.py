@@ -22,8 +22,7 @@ from tests.dynamodb import Store
 from tests.items import conversation
 from tests.people import COMPANY, OTHER_COMPANY, member, signed_in
 from tests.scenario import Scenario, Side, both_of, build, tenant_conversations
-from tests.scenario.audit import sealed
-from tests.scenario.events import event_ref, key_of
+from tests.scenario.audit import event_key, event_ref, sealed
 from tests.scenario.requests import ref
 
 # Tokens against forgery and signatures differ from one rendering to the next; where a page goes on is sealed.
@@ -141,7 +140,7 @@ def known_pairs(side: Side) -> list[tuple[str, str]]:
     values = (
         *(side.company_id, side.project_id, side.recipient, side.email_recipient, side.our_number, side.username),
         *(side.conversation_id, side.conversation_ref, side.recipient_ref, side.replies_ref, side.trail_ref),
-        event_ref(key_of(side)),
+        event_ref(event_key(side)),
         *sealed(side),
         *tenant_conversations.refs(side),
         *(ref(side, purpose) for purpose in side.keys),

@@ -19,8 +19,7 @@ from tests.crawl.hostile.scene import SHARED, assert_same, is_theirs, known_pair
 from tests.crawl.hostile.twins import KEPT_NAMES, malformed, twin, twin_url
 from tests.people import OTHER_COMPANY, member, signed_in
 from tests.scenario import Side, posts, stores, tenant_conversations, tenants, urls
-from tests.scenario.audit import entry_refs
-from tests.scenario.events import event_ref, key_of
+from tests.scenario.audit import entry_refs, event_key, event_ref
 from tests.scenario.requests import hand_offs, ref
 
 ROLES = ("agent", "onboarding", "auditor", "admin")
@@ -166,7 +165,7 @@ def references(side: Side) -> dict[str, list[str]]:
         "conversation": [ref(side, "mine"), ref(side, "email")],
         "recipient": [side.recipient_ref, seal("recipient", side.email_recipient)],
         "replies": [side.replies_ref],
-        "event": [event_ref(key_of(side)), event_ref(f"act:hand_off:{side.conversation_id}:taken")],
+        "event": [event_ref(event_key(side)), event_ref(f"act:hand_off:{side.conversation_id}:taken")],
         "events": [side.trail_ref],
         "audit-looks-conversation": [side.trail_ref],
         "audit-looks-recipient": [side.recipient_ref],

@@ -9,7 +9,7 @@ import pytest
 from django.test import RequestFactory
 from django.views.debug import get_exception_reporter_class
 
-from console.error_reports import RedactingReporter
+from console.error_pages import RedactingReporter
 from console.logs import AFewAMinute, RedactingFormatter
 
 SECRETS = ("+447123454821", "447123454821", "jo.bloggs@example.com", "919177", "RX423739414214", "Ottilie")
@@ -147,7 +147,7 @@ def test_every_formatter_and_every_handler_that_writes_masks(settings):
 
 
 def test_error_reports_are_masked(settings):
-    assert settings.DEFAULT_EXCEPTION_REPORTER == "console.error_reports.RedactingReporter"
+    assert settings.DEFAULT_EXCEPTION_REPORTER == "console.error_pages.RedactingReporter"
     request = RequestFactory().post("/find/", {"phone": "+447123454821", "note": TEXT})
     reporter = get_exception_reporter_class(request)(request, *failure())
     assert isinstance(reporter, RedactingReporter)

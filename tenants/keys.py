@@ -9,7 +9,7 @@ from django.utils.text import slugify
 
 from console.errors import Invalid
 from console.permissions import is_reserved
-from console.store.models import PARTITION_KEY_BYTES, SORT_KEY_BYTES, fits
+from console.store.keys import PARTITION_KEY_BYTES, SORT_KEY_BYTES, fits
 
 META = "META"
 # The console's own: bumped by every change of a tenant's users, so that two changes at once cannot both hold.

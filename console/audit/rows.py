@@ -19,7 +19,7 @@ from console.refs import seal
 from console.staff.models import StaffAccount
 from console.store.batches import batch_get
 from console.store.calls import parallel
-from console.store.models import fits
+from console.store.keys import fits
 from console.trail.actions import REFUSED, STAFF_TRAIL, Action, outcome, outcome_of, reason_of, staff_trail
 from console.trail.models import AuditEntry, IdempotencyRecord
 from console.trees import clean, text_of, tree_of, well_formed

@@ -1,4 +1,4 @@
-"""PynamoDB on the shared client: calls are counted, timed and their errors translated."""
+"""The client that all calls share, and PynamoDB on it: calls are counted, timed and their errors translated."""
 
 import http.client
 import io
@@ -29,6 +29,27 @@ from console.schema.tables import table_name
 from console.store.calls import Call, check_deadline, current_budget
 from console.store.errors import TRANSLATED, reason_of, translate
 
+logger = logging.getLogger(__name__)
+
+# Outputs with timestamps, which botocore parses into datetimes.
+WALKED_SHAPES = {
+    "CreateTableOutput",
+    "DescribeTableOutput",
+    "UpdateTableOutput",
+    "DeleteTableOutput",
+    "DescribeContinuousBackupsOutput",
+    "UpdateContinuousBackupsOutput",
+}
+# What every answer of these has. An answer without it is broken: "no items" would be a claim that nobody made.
+ALWAYS_THERE = {
+    "Query": "Count",
+    "Scan": "Count",
+    "BatchGetItem": "Responses",
+    "DescribeTable": "Table",
+    "DescribeTimeToLive": "TimeToLiveDescription",
+    "DescribeContinuousBackups": "ContinuousBackupsDescription",
+}
+
 
 class StrictJSONParser(JSONParser):
     """Answers of DynamoDB as plain JSON; what is not a JSON object raises instead of passing for an empty answer.
@@ -47,17 +68,6 @@ class StrictJSONParser(JSONParser):
         if shape is not None and shape.name in WALKED_SHAPES:
             return self._parse_shape(shape, parsed)  # type: ignore[attr-defined]
         return parsed
-
-
-# Outputs with timestamps, which botocore parses into datetimes.
-WALKED_SHAPES = {
-    "CreateTableOutput",
-    "DescribeTableOutput",
-    "UpdateTableOutput",
-    "DeleteTableOutput",
-    "DescribeContinuousBackupsOutput",
-    "UpdateContinuousBackupsOutput",
-}
 
 
 class StrictParserFactory(ResponseParserFactory):
@@ -171,19 +181,6 @@ def _needs_retry(response: Any = None, caught_exception: Exception | None = None
     """No pause before a retry that would come too late: botocore would wait up to two seconds beyond the deadline."""
     if caught_exception is not None or (response is not None and response[0].status_code >= 500):
         check_deadline()
-
-
-logger = logging.getLogger(__name__)
-
-# What every answer of these has. An answer without it is broken: "no items" would be a claim that nobody made.
-ALWAYS_THERE = {
-    "Query": "Count",
-    "Scan": "Count",
-    "BatchGetItem": "Responses",
-    "DescribeTable": "Table",
-    "DescribeTimeToLive": "TimeToLiveDescription",
-    "DescribeContinuousBackups": "ContinuousBackupsDescription",
-}
 
 
 def call(operation: str, **kwargs: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The order of writes of one action (data model, section 4), so that no flip lacks its trail and no retry doubles it.
 
 1. `begin`: one transaction over our own records, the idempotency record and the trail entry, both pending;
-2. `writes.send`: the one conditional UpdateItem on the conversation, never in a transaction;
+2. `send`: the one conditional UpdateItem on the conversation, never in a transaction;
 3. `close`: the result on both records, once, on condition that they are pending.
 
 An action may send more than one write: a form submitted twice, or a retry after a lost answer. Each write beyond the
@@ -31,8 +31,12 @@ from conversations.handoff.effects import ATTRIBUTES, Raw, is_processing, reason
 from conversations.models import Conversation
 from conversations.reading import reference_of
 
+logger = logging.getLogger(__name__)
+
 T = TypeVar("T")
 TRIES = 3
+MODE = "console"
+READ_ONLY = "This environment has no trail tables, so nothing can be changed."
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +106,6 @@ def retried(work: Callable[[], T]) -> T:
             if not isinstance(cause, ClientError) or not cause.response["Error"]["Code"].startswith("Transaction"):
                 raise
     return work()
-
-
-logger = logging.getLogger(__name__)
-
-MODE = "console"
-READ_ONLY = "This environment has no trail tables, so nothing can be changed."
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from console.permissions import Permission, Staff
 from console.redaction import mask_identifier
 from console.refs import unseal
 from console.store.calls import submit
-from console.store.models import SORT_KEY_BYTES, fits
+from console.store.keys import SORT_KEY_BYTES, fits
 from console.templatetags.console import zone_of
 from console.trail.recording import NoTrail
 from conversations.companies import Company, companies_for, company_named, projects_of

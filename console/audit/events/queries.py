@@ -15,7 +15,7 @@ from console.audit.rows import display_names, is_live, row_of_entry
 from console.errors import ConsoleError, NotFound, TableMissing
 from console.permissions import Permission, Staff
 from console.store.calls import parallel
-from console.store.models import SORT_KEY_BYTES, fits
+from console.store.keys import SORT_KEY_BYTES, fits
 from console.store.paging import PageSource, read_page
 from console.trail.models import AuditEntry, IdempotencyRecord
 

@@ -16,7 +16,8 @@ from console.errors import TableMissing
 from console.schema.tables import table_name
 from console.store.batches import batch_get
 from console.store.connection import call
-from console.store.models import PARTITION_KEY_BYTES, SORT_KEY_BYTES, ForeignModel, fits
+from console.store.keys import PARTITION_KEY_BYTES, SORT_KEY_BYTES, fits
+from console.store.models import ForeignModel
 from console.store.presence import has_known_key, table_keys
 from console.store.streams import Key, query
 from conversations.stores.chats.keys import is_usable

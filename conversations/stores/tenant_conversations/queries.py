@@ -10,7 +10,7 @@ from console.refs import unseal
 from console.schema.tables import table_name
 from console.store.connection import call
 from console.store.existence import any_item
-from console.store.models import fits
+from console.store.keys import fits
 from console.store.paging import PageRead, PageSource, read_page
 from conversations.stores.tenant_conversations.models import TenantConversation
 from conversations.stores.tenant_conversations.reading import KIND, row_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from console.errors import NotFound
 from console.permissions import Permission, Staff
-from console.store.models import SORT_KEY_BYTES, fits
+from console.store.keys import SORT_KEY_BYTES, fits
 
 THREAD, MSG, LLM = "THREAD#", "MSG#", "LLM#"
 MESSAGES = (MSG, LLM)

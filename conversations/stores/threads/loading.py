@@ -13,7 +13,7 @@ from console.errors import NotAccepted, NotFound, TableMissing
 from console.permissions import Staff
 from console.store.batches import batch_get
 from console.store.calls import beside, parallel
-from console.store.models import SORT_KEY_BYTES, fits
+from console.store.keys import SORT_KEY_BYTES, fits
 from console.store.presence import index_absent
 from console.trees import text_of
 from conversations.stores.adapter import ListParameters

@@ -14,7 +14,8 @@ from console.redaction import redact
 from console.schema.tables import KeyAttribute, TableSpec, table_name
 from console.search.meanings import MeaningKind
 from console.store.connection import call
-from console.store.models import ForeignModel, TableMeta, fits
+from console.store.keys import fits
+from console.store.models import ForeignModel, TableMeta
 from console.store.paging import PageSource, read_page
 from console.trail.actions import Action as Did
 from conversations.content import blocks_of

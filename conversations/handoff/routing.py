@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from console.store.values import sendable
+from console.store.models import sendable
 
 SWITCH = "auto_queue_reply_message"
 BEFORE = "hand_off_routing_before"

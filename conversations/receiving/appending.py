@@ -10,9 +10,9 @@ from console import clock
 from console.schema.tables import table_name
 from console.store.connection import call
 from console.store.errors import ConditionFailed
-from console.store.values import plain
+from console.store.models import plain
 from conversations.handoff.effects import Conditions, Expression, Raw, text, update_item
-from conversations.handoff.writes import retried
+from conversations.handoff.protocol import retried
 from conversations.models import Conversation
 from conversations.receiving.models import MessageRow
 

@@ -28,7 +28,7 @@ from console.trail.actions import Action, Result, conversation_trail
 from console.trail.models import AuditEntry
 from console.trail.recording import Actor, TrailEntry, build, new_action_id
 from conversations.handoff.effects import text
-from conversations.handoff.writes import retried
+from conversations.handoff.protocol import retried
 from conversations.receiving.bodies import CHANNELS, FIRST_PARTS, NotUnderstood, parsed
 from conversations.receiving.models import MessageRow, approvals_of, decided_of, position_of
 from conversations.receiving.recording import expiry

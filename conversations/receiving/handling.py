@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from console import clock
-from console.store.values import plain
+from console.store.models import plain
 from console.trail.recording import Actor
 from conversations.handoff.effects import Raw
 from conversations.handoff.intents import HandOffAction, intent_for

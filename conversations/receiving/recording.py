@@ -14,7 +14,7 @@ from console.store.errors import ConditionFailed, TransactionRefused
 from console.trail.actions import Action, Result, conversation_trail
 from console.trail.models import AuditEntry, IdempotencyRecord
 from console.trail.recording import PLATFORM, TrailEntry, build
-from conversations.handoff.writes import retried
+from conversations.handoff.protocol import retried
 from conversations.models import Conversation
 from conversations.receiving.bodies import InboundMessage
 from conversations.receiving.models import NOT_PLACED, TO_APPEND, MessageRow, partition_of, position_of

@@ -16,7 +16,7 @@ from console.refs import is_digest_of, keyed_digest
 from console.schema.tables import table_name
 from console.store.connection import call
 from console.store.errors import ConditionFailed
-from console.store.values import sendable
+from console.store.models import sendable
 from console.trail import actions
 from conversations.stores.adapter import NothingToDo, RecordActionHandler
 from conversations.stores.chats import queries

@@ -14,8 +14,7 @@ from console.facts import Fact, instant_fact
 from console.redaction import redact, redact_value
 from console.redaction.credentials import mask_credentials
 from console.refs import seal
-from console.store.models import TYPE_WORDS
-from console.store.values import plain
+from console.store.models import TYPE_WORDS, plain
 from console.trees import Node, clean, text_of, tree_of, well_formed
 from conversations.content import CONTENT, blocks_of
 from conversations.facts import unknown_names, unknown_tree

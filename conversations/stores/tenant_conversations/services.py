@@ -14,8 +14,8 @@ from console.permissions import Permission, Staff
 from console.refs import is_digest_of, keyed_digest
 from console.store.connection import transaction
 from console.store.errors import TransactionRefused
+from console.store.models import sendable
 from console.store.presence import table_ready
-from console.store.values import sendable
 from console.trail.actions import Action, tenant_trail
 from console.trail.recording import Actor, NoTrail, TrailEntry, build, record_once
 from conversations.stores.tenant_conversations.models import TenantConversation

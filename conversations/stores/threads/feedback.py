@@ -18,7 +18,7 @@ from console.refs import is_digest_of, keyed_digest
 from console.schema.tables import table_name
 from console.store.connection import call
 from console.store.errors import ConditionFailed
-from console.store.values import sendable
+from console.store.models import sendable
 from console.trail.actions import Action as AuditAction
 from console.trail.actions import thread_trail
 from console.trail.recording import Actor, TrailEntry, record_once_an_hour

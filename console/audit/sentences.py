@@ -32,6 +32,18 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.HAND_OFF_ACKNOWLEDGE: ("left it with the AI", "leave it with the AI"),
     Action.HAND_OFF_FENCE: ("closed an action that never arrived", "close an action that never arrived"),
     Action.HAND_OFF_REASSERT: ("restored what a person had decided", "restore what a person had decided"),
+    Action.MESSAGE_RECEIVED: ("brought a message from the customer", "bring a message from the customer"),
+    Action.MESSAGE_NOT_PLACED: (
+        "brought a message that belongs to no conversation[: {why}]",
+        "bring a message that belongs to no conversation",
+    ),
+    Action.MESSAGE_PLACED: ("placed a message in its conversation", "place a message in its conversation"),
+    Action.MESSAGE_DISCARDED: (
+        "discarded a message that could not be placed[: {why}]",
+        "discard a message that could not be placed",
+    ),
+    Action.INITIAL_APPROVE: ("approved a first message", "approve a first message"),
+    Action.INITIAL_REJECT: ("rejected a first message[: {why}]", "reject a first message"),
     Action.TRANSCRIPT_OPENED: ("opened the transcript[ of {conversation}]", "open the transcript[ of {conversation}]"),
     Action.RECIPIENT_REVEALED: ("looked at the recipient in full", "look at the recipient in full"),
     Action.PERSON_LOOKED_UP: ("looked up one person[ in {stores}]", "look up one person[ in {stores}]"),
@@ -107,6 +119,7 @@ _TONES = {
     Action.SIGN_IN_FAILED: "bad",
     Action.SIGN_IN_THROTTLED: "bad",
     Action.ACCESS_DENIED: "bad",
+    Action.MESSAGE_NOT_PLACED: "bad",
     Action.TENANT_SUSPENDED: "bad",
 }
 _ROUTING = ("reason", "intent", "confidence", "priority", "flags")

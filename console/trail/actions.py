@@ -40,6 +40,8 @@ class Action(StrEnum):
     # What customers write to people
     MESSAGE_RECEIVED = "message.received"
     MESSAGE_NOT_PLACED = "message.not_placed"
+    MESSAGE_PLACED = "message.placed"
+    MESSAGE_DISCARDED = "message.discarded"
     INITIAL_APPROVE = "initial.approve"
     INITIAL_REJECT = "initial.reject"
     # Looking at personal data

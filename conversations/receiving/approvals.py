@@ -17,6 +17,7 @@ from pynamodb.expressions.condition import Condition
 from console import clock
 from console.errors import Conflict, Invalid, NotFound, StoreUnavailable
 from console.permissions import Permission, Staff
+from console.redaction import cut, redact
 from console.refs import seal, unseal
 from console.schema.tables import table_name
 from console.store import queues
@@ -36,6 +37,7 @@ from conversations.receiving.recording import expiry
 # The largest body that a row takes beside its other attributes.
 LONGEST_BODY = 300_000
 SHOWN_AT_MOST = 100
+LONGEST_NAME = 80
 # A decision that is not finished by then was lost with its process, or the queue did not answer.
 UNFINISHED_AFTER = timedelta(minutes=1)
 UNKNOWN = "The queue did not answer. The message may have been sent. Check before you approve it again."
@@ -63,13 +65,40 @@ class FirstMessage:
     content: Mapping[str, Any]
     is_unknown: bool
 
+    @property
+    def recipient(self) -> str:
+        """The recipient's number or address, "" where the body names none."""
+        names = (
+            ("recipient_email", "recipient_tel") if self.channel == "email" else ("recipient_tel", "recipient_email")
+        )
+        return next((found for name in names if (found := found_in(self.content, name))), "")
+
+    @property
+    def name(self) -> str:
+        """The recipient's first name."""
+        return cut(found_in(self.content, "recipient_first_name"), LONGEST_NAME)
+
+    @property
+    def project_name(self) -> str:
+        """The project's name, or its id."""
+        return redact(cut(found_in(self.content, "project_name") or self.project_id, LONGEST_NAME))
+
+    @property
+    def rule(self) -> str:
+        """Which rule holds it, in words."""
+        if _flag_in(self.content, "auto_queue_initial_message"):
+            return "All first messages of this project wait for approval."
+        if self.recipient:
+            return "First messages to this recipient wait for approval."
+        return "The platform holds it for approval."
+
 
 def hold(content: Mapping[str, Any], body: str, received_at: datetime, name: str) -> bool:
     """Keep a first message until somebody decides; whether it is new. Raises `NotUnderstood` and the store's errors."""
-    company_id = _text(content, "company_id")
+    company_id = found_in(content, "company_id")
     if not company_id:
         raise NotUnderstood("The first message names no company.")
-    channel = next((found for each in _CHANNEL if (found := _text(content, each).lower()) in CHANNELS), "")
+    channel = next((found for each in _CHANNEL if (found := found_in(content, each).lower()) in CHANNELS), "")
     if not channel:
         raise NotUnderstood("The first message names no channel that is known.")
     if len(body.encode("utf-8", "replace")) > LONGEST_BODY:
@@ -79,7 +108,7 @@ def hold(content: Mapping[str, Any], body: str, received_at: datetime, name: str
         approvals_of(company_id),
         position_of(at, name),
         company_id=company_id,
-        project_id=_text(content, "project_id") or None,
+        project_id=found_in(content, "project_id") or None,
         channel=channel,
         state=Approval.HELD.value,
         body=body,
@@ -230,11 +259,17 @@ def _close(entry: AuditEntry, result: str) -> None:
     entry.update(actions=[AuditEntry.result.set(str(result))], condition=AuditEntry.result == str(Result.PENDING))
 
 
-def _text(content: Mapping[str, Any], name: str) -> str:
-    """A text of the context object, wherever it stands: at its top, in one of its parts, or one level below."""
+def found_in(content: Mapping[str, Any], name: str) -> str:
+    """Return a text of the context object, wherever it stands; "" where it stands nowhere."""
+    values = (part.get(name) for part in _parts(content))
+    return next((value.strip() for value in values if isinstance(value, str) and value.strip()), "")
+
+
+def _flag_in(content: Mapping[str, Any], name: str) -> bool:
+    return any(part.get(name) is True for part in _parts(content))
+
+
+def _parts(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The context object, its parts, and what stands one level below them."""
     parts = [content, *(part for each in FIRST_PARTS if isinstance(part := content.get(each), dict))]
-    below = [each for part in parts for each in part.values() if isinstance(each, dict)]
-    for part in [*parts, *below]:
-        if isinstance(value := part.get(name), str) and value.strip():
-            return value.strip()
-    return ""
+    return [*parts, *(each for part in parts for each in part.values() if isinstance(each, dict))]

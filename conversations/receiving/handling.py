@@ -37,19 +37,25 @@ class Handled(StrEnum):
 
 
 def handle(body: str, sent_at: datetime, source: str, name: str) -> Handled:
-    """Take in one message. `sent_at` and `name` are the delivery's own time and id, the same each time it is brought.
+    """Take in one message, and keep one that cannot be placed as such.
 
-    Raises the store's errors: then it must be brought again.
+    `sent_at` and `name` are the delivery's own time and id, the same each time it is brought. Raises the store's
+    errors: then it must be brought again.
     """
     try:
-        content = bodies.parsed(body)
-        if bodies.is_first_message(content):
-            return Handled.HELD if approvals.hold(content, body, sent_at, name) else Handled.AGAIN
-        message = bodies.inbound_message(content)
-        item = placing.place(message)
+        return take_in(body, sent_at, source, name)
     except NotUnderstood as reason:
         recording.note_not_placed(body, str(reason), sent_at, source, name)
         return Handled.NOT_PLACED
+
+
+def take_in(body: str, sent_at: datetime, source: str, name: str) -> Handled:
+    """Take in one message as `handle` does; raises `NotUnderstood` for one that cannot be placed."""
+    content = bodies.parsed(body)
+    if bodies.is_first_message(content):
+        return Handled.HELD if approvals.hold(content, body, sent_at, name) else Handled.AGAIN
+    message = bodies.inbound_message(content)
+    item = placing.place(message)
     row, is_new = recording.record(message, item, received_at(message, sent_at), source)
     if row.gsi_due is not None:
         complete(row, item, message.sender)

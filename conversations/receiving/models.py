@@ -11,6 +11,10 @@ NOT_PLACED = "not placed"
 TO_APPEND = "append"
 
 
+# The row that says what a customer wrote last has a partition of its own, so that it can be read with those of others.
+LATEST = "latest"
+
+
 class DueIndex(GlobalSecondaryIndex["MessageRow"]):
     """Rows with work left, by when it is due."""
 
@@ -25,7 +29,7 @@ class DueIndex(GlobalSecondaryIndex["MessageRow"]):
 class MessageRow(StoreModel):
     """One message. `position` is `{instant}#{message id}`; `on_item`: the conversation's own item has it as well.
 
-    Of what could not be placed, `reason` says why and `body` is what stood in the queue.
+    Of what could not be placed, `reason` says why and `body` is what stood in the queue (`is_cut`: its beginning).
     """
 
     class Meta(TableMeta):
@@ -42,11 +46,15 @@ class MessageRow(StoreModel):
     source = UnicodeAttribute(null=True)
     reason = UnicodeAttribute(null=True)
     body = UnicodeAttribute(null=True)
+    is_cut = BooleanAttribute(null=True)
     on_item = BooleanAttribute(null=True)
     received_at = UnicodeAttribute(null=True)
     expires_at = NumberAttribute(null=True)
     gsi_due = UnicodeAttribute(null=True)
     due_at = UnicodeAttribute(null=True)
+
+    # Of the row `LATEST`: how many messages nobody has answered, as far as the console knows
+    unanswered = NumberAttribute(null=True)
 
     # Of a first message that waits for approval: who is at it, or decided, since when, and in which entry of the trail
     project_id = UnicodeAttribute(null=True)
@@ -70,6 +78,11 @@ def decided_of(company_id: str) -> str:
 def partition_of(primary_channel: str, conversation_id: str) -> str:
     """The partition of a conversation's messages: both halves of its key, which alone are not unique."""
     return f"{conversation_id}\n{primary_channel}"
+
+
+def latest_of(conversation: str) -> str:
+    """The partition of what the customer of a conversation wrote last, for the partition of its messages."""
+    return f"{LATEST}\n{conversation}"
 
 
 def position_of(received_at: str, message_id: str) -> str:

@@ -1,19 +1,30 @@
-"""Messages that a conversation's own item has no room for, as entries of its transcript."""
+"""What pages show of customers' messages besides the items: those that an item has no room for, and the last words."""
 
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from console.errors import TableMissing
+from console import clock
+from console.errors import ConsoleError, TableMissing
+from console.redaction import excerpt
+from console.store.batches import batch_get
+from console.store.models import plain_item
+from conversations.handoff.routing import has_inbound_source
 from conversations.models import Conversation
-from conversations.receiving.models import MessageRow, partition_of
+from conversations.receiving.models import LATEST, MessageRow, latest_of, partition_of
+
+logger = logging.getLogger(__name__)
 
 # As many of the latest are shown beside what the item holds.
 MOST = 500
 
 
 def kept_apart(item: Conversation) -> list[dict[str, Any]]:
-    """The messages of a conversation that only our own table holds, plain, latest first; one Query where there are any.
+    """Return the messages of a conversation that only our own table holds, plain, latest first.
 
-    Reads nothing where the item says that it holds them all. Raises the store's errors, but for an absent table.
+    One Query where the item says that there are any, else none. Raises the store's errors, but for an absent table.
     """
     if not item.hand_off_messages_apart:
         return []
@@ -34,3 +45,44 @@ def kept_apart(item: Conversation) -> list[dict[str, Any]]:
         {"message_id": row.message_id, "timestamp": row.received_at, "role": "user", "content": row.content or ""}
         for row in rows
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class LastWords:
+    """What a customer wrote last, redacted, and how many messages nobody has answered as far as the console knows."""
+
+    text: str
+    unanswered: int
+    at: datetime | None
+
+    @property
+    def label(self) -> str:
+        """How many messages wait for an answer, in words."""
+        return f"{self.unanswered} unanswered message{'' if self.unanswered == 1 else 's'}"
+
+
+def last_words(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], LastWords]:
+    """Return what the customers of conversations (primary_channel, conversation_id) wrote last to people.
+
+    One BatchGetItem, none without a source of such messages. A failure costs the words, not the page.
+    """
+    by_partition = {latest_of(partition_of(*key)): key for key in keys}
+    if not by_partition or not has_inbound_source():
+        return {}
+    wanted = [{"conversation": partition, "position": LATEST} for partition in by_partition]
+    try:
+        found = batch_get("MESSAGES", wanted)
+    except ConsoleError as error:
+        logger.warning("Could not read what customers wrote last: %s", type(error).__name__)
+        return {}
+    rows = map(plain_item, found)
+    return {by_partition[row["conversation"]]: _last_words(row) for row in rows}
+
+
+def _last_words(row: dict[str, Any]) -> LastWords:
+    count = row.get("unanswered")
+    return LastWords(
+        excerpt(" ".join(str(row.get("content") or "").split())),
+        count if isinstance(count, int) else 0,
+        clock.parse_instant(row.get("received_at")),
+    )

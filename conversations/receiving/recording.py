@@ -10,20 +10,33 @@ from console import clock
 from console.errors import NotFound, StoreUnavailable
 from console.schema.tables import table_name
 from console.store.connection import call
-from console.store.errors import ConditionFailed, TransactionRefused
-from console.trail.actions import Action, Result, conversation_trail
+from console.store.errors import TransactionRefused
+from console.trail.actions import SYSTEM_TRAIL, Action, Result, conversation_trail
 from console.trail.models import AuditEntry, IdempotencyRecord
 from console.trail.recording import PLATFORM, TrailEntry, build
+from conversations.handoff.effects import text
 from conversations.handoff.protocol import retried
 from conversations.models import Conversation
+from conversations.reading import hand_off_of
 from conversations.receiving.bodies import InboundMessage
-from conversations.receiving.models import NOT_PLACED, TO_APPEND, MessageRow, partition_of, position_of
+from conversations.receiving.models import (
+    LATEST,
+    NOT_PLACED,
+    TO_APPEND,
+    MessageRow,
+    latest_of,
+    partition_of,
+    position_of,
+)
+from conversations.records import HandOffState
 
 MODE = "console"
 RECEIVED = "received"
 INBOUND = "in"
 # Whoever brings a message puts it onto the item at once; the sweep does that where it died in between.
 APPEND_AFTER = timedelta(minutes=1)
+LONGEST_KEPT = 100_000
+LONGEST_EXCERPT = 400
 
 
 def event_key(conversation_id: str, message_id: str) -> str:
@@ -38,14 +51,15 @@ def record(message: InboundMessage, item: Conversation, received_at: datetime, s
     """
     now = clock.now()
     row = _row(message, item, received_at, now, source)
+    begins = hand_off_of(item).state is HandOffState.AI
     event_id = event_key(item.conversation_id, message.message_id)
-    written = _written(_record(event_id, row, message, now), row)
+    written = _recorded(_record(event_id, row, message, now), row, begins=begins)
     if not written:
         found = _earlier(event_id)
         if found is None:
             # A service of the platform has noted the same message, which says nothing of its row.
             event_id = f"{event_id}:console"
-            written = _written(_record(event_id, row, message, now), row)
+            written = _recorded(_record(event_id, row, message, now), row, begins=begins)
             found = None if written else _earlier(event_id)
         if not written:
             if found is None:
@@ -54,26 +68,45 @@ def record(message: InboundMessage, item: Conversation, received_at: datetime, s
     return row, True
 
 
+def _latest(row: MessageRow, *, begins: bool) -> dict[str, Any]:
+    """The write that keeps the customer's last words where lists find them, and counts what nobody has answered.
+
+    `begins`: the AI has the conversation, so what came before was answered or left.
+    """
+    count = "unanswered = :one" if begins else "unanswered = if_not_exists(unanswered, :none) + :one"
+    return {
+        "Update": {
+            "TableName": table_name("MESSAGES"),
+            "Key": {"conversation": text(latest_of(row.conversation)), "position": text(LATEST)},
+            "UpdateExpression": f"SET content = :content, received_at = :at, expires_at = :expiry, {count}",
+            "ExpressionAttributeValues": {
+                ":content": text((row.content or "")[:LONGEST_EXCERPT]),
+                ":at": text(row.received_at or ""),
+                ":expiry": {"N": str(row.expires_at)},
+                ":one": {"N": "1"},
+            }
+            | ({} if begins else {":none": {"N": "0"}}),
+        }
+    }
+
+
 def note_not_placed(body: str, reason: str, received_at: datetime, source: str, name: str) -> None:
     """Keep what could not be placed, once for each `name` (the delivery's id). Raises the store's errors."""
     now = clock.now()
     row = MessageRow(
         NOT_PLACED,
         position_of(clock.to_iso(received_at), name),
-        state="not placed",
+        state=NOT_PLACED,
         source=source,
         reason=reason,
         body=body[:LONGEST_KEPT],
+        is_cut=len(body) > LONGEST_KEPT or None,
         received_at=clock.to_iso(received_at),
         expires_at=expiry(now),
     )
-    try:
-        row.save(condition=MessageRow.conversation.does_not_exist())
-    except ConditionFailed:
-        return
-
-
-LONGEST_KEPT = 100_000
+    payload = {"reason": reason, "characters": len(body), "from": source}
+    entry = build(TrailEntry(SYSTEM_TRAIL, Action.MESSAGE_NOT_PLACED, PLATFORM, payload=payload), now)
+    _written(_put("MESSAGES", row.serialize(), "conversation"), _put("AUDIT", entry.serialize(), "conversation_id"))
 
 
 def _row(message: InboundMessage, item: Conversation, received_at: datetime, now: datetime, source: str) -> MessageRow:
@@ -118,14 +151,19 @@ def _record(event_id: str, row: MessageRow, message: InboundMessage, now: dateti
     )
 
 
-def _written(event: IdempotencyRecord, row: MessageRow) -> bool:
-    puts = [
+def _recorded(event: IdempotencyRecord, row: MessageRow, *, begins: bool) -> bool:
+    return _written(
         _put("IDEMPOTENCY", event.serialize(), "event_id"),
         _put("MESSAGES", row.serialize(), "conversation"),
         _put("AUDIT", _entry(event, row).serialize(), "conversation_id"),
-    ]
+        _latest(row, begins=begins),
+    )
+
+
+def _written(*writes: dict[str, Any]) -> bool:
+    """Write all of it, or nothing where one is there already; whether it was written."""
     try:
-        retried(lambda: call("TransactWriteItems", TransactItems=puts))
+        retried(lambda: call("TransactWriteItems", TransactItems=list(writes)))
     except TransactionRefused:
         return False
     return True

@@ -67,6 +67,16 @@ class Story:
     events: tuple[HandOffChange, ...] = ()
     open_end: bool = True
 
+    @property
+    def began(self) -> str:
+        """How people came to have the conversation that they have now, in words; "" if unknown."""
+        found = ""
+        for event in reversed(self.events):
+            if event.state is HandOffState.AI:
+                break
+            found = event.text
+        return found
+
     def during(self, at: datetime) -> str:
         """Return which hand-off a message of the AI at that instant broke into: "held", "waiting", or "" for none.
 

@@ -8,7 +8,15 @@ from typing import Literal
 
 from django.conf import settings
 
-Schema = Literal["platform-conversations", "middleware", "chatbot-sessions", "thread-history", "tenants", "console"]
+Schema = Literal[
+    "platform-conversations",
+    "platform-replies",
+    "middleware",
+    "chatbot-sessions",
+    "thread-history",
+    "tenants",
+    "console",
+]
 KeyType = Literal["S", "N"]
 
 
@@ -161,6 +169,18 @@ _SPECS = (
         # The indexer of the queue reads it.
         stream=True,
         purpose="platform conversations and the hand-off",
+    ),
+    TableSpec(
+        "CONVERSATIONS_STAGE",
+        "conversations-stage",
+        "platform-replies",
+        S("conversation_id"),
+        S("message_sid"),
+        ttl="expires_at",
+        stream=True,
+        # Of items that live for a minute.
+        protected=False,
+        purpose="customers’ messages before the platform has dealt with them",
     ),
     TableSpec(
         "IDEMPOTENCY",

@@ -14,11 +14,11 @@ from console.trail.recording import read_only_reason
 from console.trees import text_of
 from conversations.handoff import HandOffAction, allowed_actions, intent_for, seal_intent
 from conversations.handoff.routing import BEFORE, RULE, SWITCH, goes_to_people, has_inbound_source
-from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.queries import load_row
 from conversations.reading import OWN_ADDRESSES, hand_off_of, identifier_for, own_address, words
-from conversations.receiving.reading import kept_apart
+from conversations.receiving.leaving import can_leave
+from conversations.receiving.reading import MARKS, messages_of
 from conversations.records import HandOff, HandOffState
 
 
@@ -76,6 +76,7 @@ _LABELS = {
     HandOffAction.RELEASE: "Release",
     HandOffAction.HAND_BACK: "Hand back to the AI",
     HandOffAction.ACKNOWLEDGE: "Leave it with the AI",
+    HandOffAction.LEAVE_TO_AI: "Let the AI answer",
 }
 _HINTS = {
     HandOffAction.REQUEST: "Adds it to the queue for a human.",
@@ -83,6 +84,7 @@ _HINTS = {
     HandOffAction.TAKE_FROM_COLLEAGUE: "Say why. Your colleague will see it, and it is recorded.",
     HandOffAction.RELEASE: "Back to the queue. The waiting time continues.",
     HandOffAction.HAND_BACK: "The AI continues from here.",
+    HandOffAction.LEAVE_TO_AI: "The AI answers what the customer has written, and continues from there.",
     HandOffAction.ACKNOWLEDGE: "Accept that the platform gave it back to the AI.",
 }
 _KEYS = {
@@ -99,6 +101,8 @@ def panel_for(item: Conversation, hand_off: HandOff, staff: Staff, now: datetime
     """
     is_mine = hand_off.agent == staff.username
     actions = () if read_only_reason() else allowed_actions(hand_off, staff)
+    if not can_leave(item, hand_off):
+        actions = tuple(action for action in actions if action is not HandOffAction.LEAVE_TO_AI)
     return Panel(
         title=_title(hand_off, is_mine=is_mine),
         state=hand_off.state,
@@ -290,7 +294,7 @@ def _ours(item: Conversation, channel: str) -> str:
 
 
 # What the panel shows beside a row's attributes.
-_OF_PANEL = ("hand_off_note", "channel_config", "failure_reason", "hand_off_messages_apart", SWITCH, BEFORE)
+_OF_PANEL = ("hand_off_note", "channel_config", "failure_reason", *MARKS, SWITCH, BEFORE)
 FAILED = "failed"
 APART = "apart"
 # How often an open page asks for updates: the holder's, to whom customers write, more often. Each answer costs one read
@@ -356,8 +360,8 @@ def updates_of(reference: str, staff: Staff, since: str, shown: int | None) -> U
 
 
 def _came(reference: str, staff: Staff, shown: int, item: Conversation | None) -> int:
-    item = item or load_row(reference, staff, "messages", "hand_off_messages_apart")
-    return max(0, len(StoredMessages.of(item.raw.get("messages")).joined(kept_apart(item))) - shown)
+    item = item or load_row(reference, staff, "messages", *MARKS)
+    return max(0, len(messages_of(item, item.raw.get("messages"))) - shown)
 
 
 def _news(hand_off: HandOff, staff: Staff) -> str:

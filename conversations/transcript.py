@@ -29,6 +29,7 @@ _LEADS_TO = {
     Action.HAND_OFF_RELEASE: HandOffState.WAITING,
     Action.HAND_OFF_HAND_BACK: HandOffState.AI,
     Action.HAND_OFF_ACKNOWLEDGE: HandOffState.AI,
+    Action.HAND_OFF_LEAVE_TO_AI: HandOffState.AI,
 }
 _WORDS = {
     Action.HAND_OFF_REQUEST: "asked for a human",
@@ -38,6 +39,7 @@ _WORDS = {
     Action.HAND_OFF_RELEASE: "released it: waiting for a human again",
     Action.HAND_OFF_HAND_BACK: "handed back to the AI",
     Action.HAND_OFF_ACKNOWLEDGE: "left it with the AI",
+    Action.HAND_OFF_LEAVE_TO_AI: "left the reply to the AI",
 }
 
 

@@ -58,6 +58,11 @@ def is_set_by_console(stored: Stored) -> bool:
     return BEFORE in stored and not is_left(stored)
 
 
+def leads_back_to_ai() -> bool:
+    """Whether messages that came to people can be brought to the AI: by the stage table and a channel's queue."""
+    return bool(settings.TABLE_NAMES.get("CONVERSATIONS_STAGE") and any(settings.CHANNEL_QUEUE_URLS.values()))
+
+
 def is_for_people(*, flag: bool, agent: str) -> bool:
     """Whether the console routes a conversation in that state to people; False: the platform's own routing applies."""
     mode = settings.HAND_OFF_ROUTING

@@ -29,7 +29,8 @@ class DueIndex(GlobalSecondaryIndex["MessageRow"]):
 class MessageRow(StoreModel):
     """One message. `position` is `{instant}#{message id}`; `on_item`: the conversation's own item has it as well.
 
-    Of what could not be placed, `not_placed_because` says why, and `body` is what stood in the queue (`is_cut`: its beginning).
+    Of what could not be placed, `not_placed_because` says why, and `body` is what stood in the queue (`is_cut`: its
+    beginning).
     """
 
     class Meta(TableMeta):

@@ -6,7 +6,7 @@ role is read. Writers drift: a list or JSON text, structured content. What canno
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
@@ -33,6 +33,8 @@ _SPEAKERS = {
     **dict.fromkeys(("system", "developer", "tool"), Speaker.SYSTEM),
 }
 _LOOKED_BACK = 50
+# Of the messages that the console appended, as many of the latest are compared with what the platform wrote since.
+MOST_APPENDED = 100
 INSTRUCTION = "Instruction to the AI"
 _NAMES = {Speaker.CUSTOMER: "Customer", Speaker.AI: "AI", Speaker.HUMAN: "Human", Speaker.SYSTEM: "System"}
 
@@ -85,6 +87,25 @@ class StoredMessages:
                 place -= 1
             entries.insert(place, TypeSerializer().serialize(message) if self.typed else message)
         return replace(self, entries=entries)
+
+    def without_repeated(self, appended: Collection[str]) -> "StoredMessages":
+        """Leave out what the platform has written again, of the messages with these ids, which the console appended.
+
+        Its reply brings the customer's words with it, under the id of the first message, and merged with what followed.
+        """
+        ids = {each: str(self._peek(each, "message_id")) for each in range(1, len(self) + 1)} if appended else {}
+        ours = [number for number, message_id in ids.items() if message_id in appended][-MOST_APPENDED:]
+        merged = [number for number in ours if any(ids[number] == ids[earlier] for earlier in ours if earlier < number)]
+        dropped = {
+            earlier
+            for number in merged
+            for earlier in ours
+            if earlier < number
+            and (ids[earlier] == ids[number] or _says(self._peek(earlier, "content"), self._peek(number, "content")))
+        }
+        if not dropped:
+            return self
+        return replace(self, entries=[each for number, each in enumerate(self.entries, 1) if number not in dropped])
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -188,6 +209,11 @@ class StoredMessages:
             processing_ms=_whole(entry.get("processing_time_ms")),
             drift=("not a message but a bare value",) if is_bare else (*flaws, *content_flaws),
         )
+
+
+def _says(part: Any, whole: Any) -> bool:
+    """Whether a message repeats all of another one."""
+    return isinstance(part, str) and isinstance(whole, str) and part.strip() in whole
 
 
 def _speaker(role: Any) -> tuple[Speaker, str, tuple[str, ...]]:

@@ -33,7 +33,7 @@ from conversations.panel import Revealed, revealed
 from conversations.queries import ConversationFilters, any_of, load_row, of_recipient
 from conversations.queue.unread import note_seen
 from conversations.reading import hand_off_of, identifier_for, is_gone, names_of
-from conversations.receiving.reading import kept_apart
+from conversations.receiving.reading import MARKS, joined, kept_apart, messages_of
 from conversations.records import HandOff, agent_shown
 from conversations.timeline.lines import LineKind
 from conversations.timeline.reading import Timeline, read_timeline
@@ -115,7 +115,7 @@ def open_conversation(reference: str, staff: Staff, *, with_state: bool = True) 
     return OpenedConversation(
         reference=reference,
         item=item,
-        stored=StoredMessages.of(messages, names_of(item)).joined(apart),
+        stored=joined(item, StoredMessages.of(messages, names_of(item)), apart),
         hand_off=hand_off,
         story=story_of(entries, hand_off, staff.username),
         state=with_switches(*results[2:4]) if with_state else StatePanel(),
@@ -199,7 +199,7 @@ def timeline(
     """
     staff.require(Permission.AUDIT_READ)
     item, messages = _load(reference, staff)
-    stored = StoredMessages.of(messages, names_of(item)).joined(kept_apart(item))
+    stored = messages_of(item, messages, names_of(item))
     record_opened = partial(_record_opened, item, staff, raw=staff.can(Permission.TRANSCRIPT_RAW))
     return item, read_timeline(item, stored, staff, kinds, record_opened=record_opened, cursor=cursor, at=at)
 
@@ -223,8 +223,8 @@ def last_message(reference: str, staff: Staff) -> LastMessage:
     The entry is written before the text is returned; without a trail everyone gets the redacted excerpt. Raises
     `NotFound` (absent, past its TTL or out of scope) and the store's errors.
     """
-    item = load_row(reference, staff, "messages", "hand_off_messages_apart")
-    stored = StoredMessages.of(item.raw.get("messages")).joined(kept_apart(item))
+    item = load_row(reference, staff, "messages", *MARKS)
+    stored = messages_of(item, item.raw.get("messages"))
     if not len(stored):
         return LastMessage("")
     message = stored.message(len(stored), raw=True)

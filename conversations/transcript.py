@@ -29,6 +29,7 @@ _LEADS_TO = {
     Action.HAND_OFF_RELEASE: HandOffState.WAITING,
     Action.HAND_OFF_HAND_BACK: HandOffState.AI,
     Action.HAND_OFF_ACKNOWLEDGE: HandOffState.AI,
+    Action.HAND_OFF_LEAVE_TO_AI: HandOffState.AI,
 }
 _WORDS = {
     Action.HAND_OFF_REQUEST: "asked for a human",
@@ -38,6 +39,7 @@ _WORDS = {
     Action.HAND_OFF_RELEASE: "released it: waiting for a human again",
     Action.HAND_OFF_HAND_BACK: "handed back to the AI",
     Action.HAND_OFF_ACKNOWLEDGE: "left it with the AI",
+    Action.HAND_OFF_LEAVE_TO_AI: "left the reply to the AI",
 }
 
 
@@ -66,6 +68,16 @@ class Story:
 
     events: tuple[HandOffChange, ...] = ()
     open_end: bool = True
+
+    @property
+    def began(self) -> str:
+        """How people came to have the conversation that they have now, in words; "" if unknown."""
+        found = ""
+        for event in reversed(self.events):
+            if event.state is HandOffState.AI:
+                break
+            found = event.text
+        return found
 
     def during(self, at: datetime) -> str:
         """Return which hand-off a message of the AI at that instant broke into: "held", "waiting", or "" for none.

@@ -35,6 +35,7 @@ class Action(StrEnum):
     HAND_OFF_RELEASE = "hand_off.release"
     HAND_OFF_HAND_BACK = "hand_off.hand_back"
     HAND_OFF_ACKNOWLEDGE = "hand_off.acknowledge"
+    HAND_OFF_LEAVE_TO_AI = "hand_off.leave_to_ai"
     HAND_OFF_FENCE = "hand_off.fence"
     HAND_OFF_REASSERT = "hand_off.reassert"
     # What customers write to people

@@ -10,7 +10,7 @@ from django.utils.crypto import salted_hmac
 from console import clock
 from console.schema.tables import table_name
 from console.store.models import plain, sendable
-from conversations.handoff.intents import HandOffAction, Intent
+from conversations.handoff.intents import TO_AI, HandOffAction, Intent
 from conversations.handoff.routing import BEFORE, SWITCH, is_for_people, matters, routing_change
 from conversations.models import held_in, waiting_in
 from conversations.reading import is_true
@@ -84,7 +84,7 @@ def effect_of(
     """
     now = clock.to_iso(at)
     change = Expression({LAST_ACTION: text(intent.action_id), "updated_at": text(now)})
-    change.values[WANTED] = {"BOOL": intent.action is not HandOffAction.HAND_BACK}
+    change.values[WANTED] = {"BOOL": intent.action not in (HandOffAction.HAND_BACK, HandOffAction.LEAVE_TO_AI)}
     held, waiting = text(held_in(intent.company_id)), text(waiting_in(intent.company_id))
     if note:
         change.values[NOTE] = text(note)
@@ -103,7 +103,7 @@ def effect_of(
             change.values[QUEUE] = waiting
             change.removed = (AGENT, TAKEN_AT)
             _keep_timer(change, intent, now, stored)
-        case HandOffAction.HAND_BACK:
+        case HandOffAction.HAND_BACK | HandOffAction.LEAVE_TO_AI:
             change.values |= {FLAG: {"BOOL": False}, REASON: {"NULL": True}}
             change.removed = GONE_WITH_THE_AI
         case HandOffAction.ACKNOWLEDGE:
@@ -117,7 +117,7 @@ def effect_of(
 
 def ends_for_people(action: HandOffAction) -> bool:
     """Whether the state that an action leads to is routed to people."""
-    to_ai = action in (HandOffAction.HAND_BACK, HandOffAction.ACKNOWLEDGE)
+    to_ai = action in TO_AI
     waits = action in (HandOffAction.REQUEST, HandOffAction.RELEASE)
     return is_for_people(flag=not to_ai, agent="" if to_ai or waits else "somebody")
 

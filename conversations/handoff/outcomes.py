@@ -25,6 +25,7 @@ _DID: dict[str, str] = {
     Action.HAND_OFF_RELEASE: "released it",
     Action.HAND_OFF_HAND_BACK: "handed it back to the AI",
     Action.HAND_OFF_ACKNOWLEDGE: "left it with the AI",
+    Action.HAND_OFF_LEAVE_TO_AI: "left the reply to the AI",
     Action.HAND_OFF_REASSERT: "restored what a person had decided",
 }
 

@@ -13,7 +13,10 @@ from django.core.exceptions import ImproperlyConfigured
 from console.store.models import sendable
 
 SWITCH = "auto_queue_reply_message"
+FROM_NUMBERS, FROM_EMAILS = f"{SWITCH}_from_number", f"{SWITCH}_from_email"
 BEFORE = "hand_off_routing_before"
+# What the reason of a request begins with that a routing rule made.
+RULE = "Rule: "
 OFF, HELD, WAITING = "off", "held", "waiting"
 _ON = {"BOOL": True}
 
@@ -34,6 +37,21 @@ def assert_routing() -> None:
 def has_inbound_source() -> bool:
     """Whether messages that the platform routes to people arrive here."""
     return bool(settings.HANDOFF_QUEUE_URL or settings.TABLE_NAMES.get("CONVERSATIONS_STAGE"))
+
+
+def goes_to_people(stored: Stored) -> bool:
+    """Whether the platform sends whatever this conversation's customer writes next to people."""
+    return stored.get(SWITCH) == _ON
+
+
+def is_set_by_console(stored: Stored) -> bool:
+    """Whether the console set the switch when people took the conversation, and nobody has changed it since."""
+    return BEFORE in stored and not is_left(stored)
+
+
+def leads_back_to_ai() -> bool:
+    """Whether messages that came to people can be brought to the AI: by the stage table and a channel's queue."""
+    return bool(settings.TABLE_NAMES.get("CONVERSATIONS_STAGE") and any(settings.CHANNEL_QUEUE_URLS.values()))
 
 
 def is_for_people(*, flag: bool, agent: str) -> bool:

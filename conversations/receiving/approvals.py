@@ -68,10 +68,9 @@ class FirstMessage:
     @property
     def recipient(self) -> str:
         """The recipient's number or address, "" where the body names none."""
-        names = (
-            ("recipient_email", "recipient_tel") if self.channel == "email" else ("recipient_tel", "recipient_email")
-        )
-        return next((found for name in names if (found := found_in(self.content, name))), "")
+        names = ["recipient_tel", "recipient_email"]
+        ordered = names[::-1] if self.channel == "email" else names
+        return next((found for name in ordered if (found := found_in(self.content, name))), "")
 
     @property
     def name(self) -> str:
@@ -135,6 +134,12 @@ def waiting(company_ids: Iterable[str]) -> list[FirstMessage]:
     """
     found = parallel(*(partial(_waiting_in, company_id) for company_id in company_ids))
     return sorted((each for rows in found for each in rows), key=lambda each: str(each.received_at))
+
+
+def count(company_id: str) -> tuple[int, bool]:
+    """Count a company's first messages that wait, and whether there may be more than were counted. One Query."""
+    rows = list(MessageRow.query(approvals_of(company_id), limit=SHOWN_AT_MOST, attributes_to_get=["position"]))
+    return len(rows), len(rows) == SHOWN_AT_MOST
 
 
 def _waiting_in(company_id: str) -> list[FirstMessage]:

@@ -14,7 +14,7 @@ from console.trail.recording import Actor
 from conversations.handoff.effects import Raw
 from conversations.handoff.intents import HandOffAction, intent_for
 from conversations.handoff.outcomes import LostRace
-from conversations.handoff.routing import BEFORE, SWITCH
+from conversations.handoff.routing import FROM_EMAILS, FROM_NUMBERS, RULE, goes_to_people, is_set_by_console
 from conversations.handoff.service import perform_as
 from conversations.models import Conversation
 from conversations.reading import hand_off_of
@@ -23,7 +23,7 @@ from conversations.receiving.bodies import InboundMessage, NotUnderstood, addres
 from conversations.receiving.models import MessageRow
 from conversations.records import HandOffState
 
-RULE = Actor("rule", "service")
+BY_RULE = Actor("rule", "service")
 TRIES = 3
 
 
@@ -92,7 +92,7 @@ def ask_for_human(item: Conversation, row: MessageRow, sender: str) -> None:
         action_id = _request_id(row, hand_off.action_id)
         intent = intent_for(HandOffAction.REQUEST, item, hand_off, action_id)
         try:
-            perform_as(RULE, intent, item, reason=rule_of(item.raw, sender), since=since)
+            perform_as(BY_RULE, intent, item, reason=rule_of(item.raw, sender), since=since)
         except LostRace:
             if attempt == TRIES:
                 raise
@@ -103,12 +103,12 @@ def ask_for_human(item: Conversation, row: MessageRow, sender: str) -> None:
 
 def rule_of(stored: Raw, sender: str) -> str:
     """Which of the conversation's rules sends its customer's replies to people, in words."""
-    if stored.get(SWITCH) == {"BOOL": True} and BEFORE not in stored:
-        return "Rule: all replies in this conversation go to people."
-    for attribute in ("auto_queue_reply_message_from_number", "auto_queue_reply_message_from_email"):
+    if goes_to_people(stored) and not is_set_by_console(stored):
+        return f"{RULE}all replies in this conversation go to people."
+    for attribute in (FROM_NUMBERS, FROM_EMAILS):
         listed = plain(stored[attribute]) if attribute in stored else None
         if sender and isinstance(listed, list) and sender in {address(str(each)) for each in listed}:
-            return "Rule: replies from this sender go to people."
+            return f"{RULE}replies from this sender go to people."
     return "The platform routed a reply to people."
 
 

@@ -1,4 +1,4 @@
-"""Messages that could not be placed: who looks after all companies reads them redacted, tries again, or discards them."""
+"""Messages that could not be placed: administrators of all companies read them redacted, retry or discard them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

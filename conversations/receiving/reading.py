@@ -12,6 +12,7 @@ from console.redaction import excerpt
 from console.store.batches import batch_get
 from console.store.models import plain_item
 from conversations.handoff.routing import has_inbound_source
+from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.receiving.models import LATEST, MessageRow, latest_of, partition_of
 
@@ -19,6 +20,22 @@ logger = logging.getLogger(__name__)
 
 # As many of the latest are shown beside what the item holds.
 MOST = 500
+
+
+# What an item says of its customer's messages to people.
+MARKS = ("hand_off_messages_apart", "hand_off_message_ids")
+
+
+def messages_of(item: Conversation, stored: dict[str, Any] | None, names: tuple[str, ...] = ()) -> StoredMessages:
+    """Return all messages of a conversation: those of its item, which are `stored`, and those kept apart from it."""
+    return joined(item, StoredMessages.of(stored, names), kept_apart(item))
+
+
+def joined(item: Conversation, stored: StoredMessages, apart: list[dict[str, Any]]) -> StoredMessages:
+    """Return the messages of an item with those kept apart, each once."""
+    appended = item.plain("hand_off_message_ids")
+    ids = frozenset(map(str, appended)) if isinstance(appended, list) else frozenset()
+    return stored.without_repeated(ids).joined(apart)
 
 
 def kept_apart(item: Conversation) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from console.store import queues
 from console.store.calls import submit
 from console.store.queues import Delivery
 from conversations.models import Conversation
+from conversations.receiving import leaving
 from conversations.receiving.bodies import about
 from conversations.receiving.handling import Handled, complete, handle
 from conversations.receiving.models import TO_APPEND, MessageRow
@@ -111,7 +112,11 @@ def _handled(delivery: Delivery, source: str) -> Handled | None:
 
 
 def sweep(now: datetime) -> int:
-    """Finish what a receiver that died left undone; how many rows that were. Raises the store's errors."""
+    """Finish what a process that died left undone; how many rows that were. Raises the store's errors."""
+    return _sweep_received(now) + leaving.sweep(now)
+
+
+def _sweep_received(now: datetime) -> int:
     due = MessageRow.due_index.query(TO_APPEND, MessageRow.due_at <= clock.to_iso(now), limit=SWEPT_AT_ONCE)
     done = 0
     for found in due:

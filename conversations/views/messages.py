@@ -17,7 +17,7 @@ from console.trees import tree_of
 from conversations.companies import companies_for
 from conversations.facts import protected
 from conversations.queue import counting
-from conversations.queue.pages import APPROVE, at_once
+from conversations.queue.pages import APPROVE, Count, at_once
 from conversations.reading import CHANNELS, identifier_for
 from conversations.receiving import approvals, not_placed
 from conversations.receiving.approvals import FirstMessage
@@ -38,7 +38,7 @@ def to_approve(request: StaffRequest) -> HttpResponse:
     except TableMissing:
         found = []
     context = {
-        "tabs": queue_tabs({APPROVE: counting.Count(len(found), more=bool(left_out))}, APPROVE),
+        "tabs": queue_tabs({APPROVE: Count(len(found), more=bool(left_out))}, APPROVE),
         "rows": [_first_message(each, names, request.staff) for each in found],
         "left_out": len(left_out),
         "is_configured": bool(settings.HANDOFF_QUEUE_URL),
@@ -74,6 +74,8 @@ def decide(request: StaffRequest, ref: str) -> HttpResponse:
         messages.warning(request, DECIDED)
     except FAILURES as failure:
         messages.error(request, str(failure))
+    for company in companies_for(request.staff):
+        counting.forget(company.company_id)
     return redirect("queue-to-approve")
 
 

@@ -26,7 +26,7 @@ from console.store.streams import Keyset
 from console.trail.recording import new_action_id, read_only_reason
 from conversations.companies import companies_for
 from conversations.listing import seal_list_context
-from conversations.panel import is_forgotten, primary_button
+from conversations.panel import FAILED, is_forgotten, primary_button
 from conversations.queue import counting
 from conversations.queue.form import QueueForm
 from conversations.queue.pages import APPROVE, COLLEAGUES, MINE, OVERRIDDEN, WAITING, Count, QueueEntry, QueuePage
@@ -162,6 +162,7 @@ def _rows(
                 "holder": "you" if hand_off.agent == staff.username else hand_off.agent_shown,
                 "is_unread": is_unread,
                 "words": words,
+                "is_failed": summary.status.startswith(FAILED),
                 "is_forgotten": is_forgotten(hand_off, now),
                 "is_overridden": hand_off.state is HandOffState.OVERRIDDEN,
                 "button": primary_button(entry.item, hand_off, staff),
@@ -226,11 +227,12 @@ def _numbers(
     With filters only what was read counts. What people hold is counted when an open page asks for updates.
     """
     tab, filtered = form.chosen_tab, bool(form.values())
+    held_back = counting.to_approve(company_ids, read=polls) if settings.HANDOFF_QUEUE_URL else None
+    numbers = {} if held_back is None else {APPROVE: held_back}
     if page.totals is not None:
-        return page.totals
-    numbers: dict[str, Count] = {}
+        return page.totals | numbers
     if not filtered:
-        numbers = counting.held(company_ids, staff.username, read=polls)
+        numbers |= counting.held(company_ids, staff.username, read=polls)
         if tab != WAITING or not (first and page.is_whole):
             numbers[WAITING] = counting.waiting(company_ids)
     if first and (page.is_whole or filtered):

@@ -14,6 +14,7 @@ from console.permissions import Staff
 from console.templatetags.console import day, zone_of
 from console.trail.actions import Action, Result
 from conversations.messages import StoredMessages
+from conversations.receiving.handling import BY_RULE
 from conversations.records import HandOff, HandOffState, Marker, Message, Speaker, Transcript
 
 # An entry and the item's own time of the same action are moments apart.
@@ -128,7 +129,10 @@ def _of_entry(entry: HandOffEntry, hand_off: HandOff, viewer: str) -> HandOffCha
     if not applied:
         return None
     if action is Action.HAND_OFF_REQUEST and not entry.is_staff:
-        return HandOffChange(entry.at, state, "A human was asked for", detail=entry.reason)
+        # A rule asks when a message is received, which may be long after the customer wrote it.
+        since = hand_off.requested_at if entry.actor == BY_RULE.name else None
+        at = min(entry.at, since or entry.at)
+        return HandOffChange(at, state, "A human was asked for", detail=entry.reason)
     who = "You" if entry.actor == viewer else entry.actor or "The platform"
     return HandOffChange(entry.at, state, f"{who} {_WORDS[action]}", entry.actor, entry.reason)
 

@@ -20,6 +20,7 @@ from console.store.calls import budget
 from conversations.indexer.health import read_health
 from conversations.indexer.worker import Worker
 from conversations.receiving.worker import Receiver
+from conversations.work import all_parts
 from demo.dialogues import DialogueError
 from demo.dynamodb_local import DynamoDBLocal, Unavailable
 from demo.embedded import EmbeddedDynamoDB
@@ -164,7 +165,7 @@ def _fill() -> None:
 
 
 def _start_workers() -> Callable[[], None]:
-    """Fill the index of the queue, then let indexer, receiver and customers work in threads; returns what ends them."""
+    """Fill the index of the queue, then let all work and the customers run in threads; returns what ends them."""
     ended = threading.Event()
     indexer = Worker(wait=ended.wait)
     for _ in range(ROUNDS):
@@ -173,15 +174,15 @@ def _start_workers() -> Callable[[], None]:
             break
     # Making the demo's staff has asked for the index already, when it was not there.
     forget_everything()
-    work = (indexer.run, Receiver(wait=ended.wait).run, Customers(wait=ended.wait).run)
-    threads = [threading.Thread(target=each, daemon=True) for each in work]
-    for thread in threads:
+    parts = {**all_parts(wait=ended.wait), "the indexer": indexer, "customers": Customers(wait=ended.wait)}
+    threads = {name: threading.Thread(target=each.run, name=name, daemon=True) for name, each in parts.items()}
+    for thread in threads.values():
         thread.start()
 
     def stop() -> None:
         ended.set()
         # The indexer gives back its lease; the others may end anywhere.
-        threads[0].join(END_SECONDS)
+        threads["the indexer"].join(END_SECONDS)
 
     return stop
 

@@ -98,7 +98,7 @@ def test_two_conversations_one_first_message_and_one_without_a_conversation_wait
     assert (first.name, first.recipient, first.channel) == ("Beatriz", "+447700900873", "whatsapp")
     assert first.rule == "All first messages of this project wait for approval."
     [stray] = [row for row in demo.all("MESSAGES") if row["conversation"] == NOT_PLACED]
-    assert stray["reason"] == "No conversation has this sender."
+    assert stray["not_placed_because"] == "No conversation has this sender."
 
 
 def test_a_customer_writes_three_times_with_the_whole_item_around_it(demo, monkeypatch):

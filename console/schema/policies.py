@@ -5,7 +5,7 @@ IAM knows no transactions: it asks for the actions inside of them.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.conf import settings
@@ -46,6 +46,8 @@ WEB = (
     _of_web("CONVERSATION_STATE", "GetItem"),
     _of_web("SESSIONS", "GetItem", "Query", "UpdateItem"),
     _of_web("CHATS", "Query"),
+    # What is due is the receiver's to find.
+    replace(_of_web("MESSAGES", "GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"), indexes=()),
     _of_web("CHAT_MESSAGES", "Query"),
     _of_web("IMAGE_RESPONSES", "GetItem", "BatchGetItem"),
     _of_web("THREADS", "BatchGetItem", "Query", "UpdateItem"),

@@ -18,6 +18,7 @@ Schema = Literal[
     "console",
 ]
 KeyType = Literal["S", "N"]
+StreamView = Literal["NEW_IMAGE", "NEW_AND_OLD_IMAGES"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,8 @@ class TableSpec:
     other_range: KeyAttribute | None = None
     # Its schema leaves it to the environment whether items go by themselves.
     ttl_optional: bool = False
-    stream: bool = False
+    # The views with which its stream serves, the one asked for first; none where nobody follows it.
+    stream: tuple[StreamView, ...] = ()
     purpose: str = ""
     # Point-in-time recovery and deletion protection are off in development, as the schemas say, and on elsewhere.
     protected: bool = True
@@ -167,7 +169,7 @@ _SPECS = (
         ttl="ttl",
         ttl_optional=True,
         # The indexer of the queue reads it.
-        stream=True,
+        stream=("NEW_AND_OLD_IMAGES",),
         purpose="platform conversations and the hand-off",
     ),
     TableSpec(
@@ -177,7 +179,7 @@ _SPECS = (
         S("conversation_id"),
         S("message_sid"),
         ttl="expires_at",
-        stream=True,
+        stream=("NEW_IMAGE", "NEW_AND_OLD_IMAGES"),
         # Of items that live for a minute.
         protected=False,
         purpose="customers’ messages before the platform has dealt with them",

@@ -18,6 +18,8 @@ BEFORE = "hand_off_routing_before"
 # What the reason of a request begins with that a routing rule made.
 RULE = "Rule: "
 OFF, HELD, WAITING = "off", "held", "waiting"
+# What the trail says of an action that routed a conversation to people; of others it says what became of that.
+TO_PEOPLE = "to people"
 _ON = {"BOOL": True}
 
 Stored = dict[str, dict[str, Any]]
@@ -42,6 +44,13 @@ def has_inbound_source() -> bool:
 def goes_to_people(stored: Stored) -> bool:
     """Whether the platform sends whatever this conversation's customer writes next to people."""
     return stored.get(SWITCH) == _ON
+
+
+def went_to_people(stored: Stored) -> bool:
+    """Whether the platform's own routing sends it to people, whatever the console has set meanwhile."""
+    if BEFORE in stored:
+        return stored[BEFORE].get("L") == [_ON]
+    return goes_to_people(stored)
 
 
 def is_set_by_console(stored: Stored) -> bool:
@@ -76,7 +85,7 @@ def what_becomes_of_routing(stored: Stored, *, for_people: bool) -> str:
     if not values and not removed:
         return ""
     if for_people:
-        return "to people"
+        return TO_PEOPLE
     return "left as it was changed meanwhile" if is_left(stored) else "as before"
 
 

@@ -27,7 +27,7 @@ def append(row: MessageRow, item: Conversation) -> bool:
 
     `item` is the conversation as read just before, whole. Raises the store's errors; to be repeated then.
     """
-    if _has(item.raw, row.message_id or ""):
+    if has(item.raw, row.message_id or ""):
         return True
     if _fits(item.raw, row):
         return _appended(row, item)
@@ -35,7 +35,7 @@ def append(row: MessageRow, item: Conversation) -> bool:
     return False
 
 
-def _has(stored: Raw, message_id: str) -> bool:
+def has(stored: Raw, message_id: str) -> bool:
     """Whether the item holds that message already: by us, or by the platform, which names it by the same id."""
     if message_id in stored.get(IDS, {}).get("SS", ()):
         return True
@@ -89,7 +89,7 @@ def _appended(row: MessageRow, item: Conversation) -> bool:
     try:
         retried(lambda: call("UpdateItem", **update))
     except ConditionFailed as failed:
-        return _has(failed.item or {}, message_id)
+        return has(failed.item or {}, message_id)
     return True
 
 

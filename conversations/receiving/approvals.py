@@ -40,6 +40,7 @@ SHOWN_AT_MOST = 100
 LONGEST_NAME = 80
 # A decision that is not finished by then was lost with its process, or the queue did not answer.
 UNFINISHED_AFTER = timedelta(minutes=1)
+DECIDED = "Somebody else has already decided about this message."
 UNKNOWN = "The queue did not answer. The message may have been sent. Check before you approve it again."
 
 
@@ -166,8 +167,8 @@ def _read(rows: Iterable[MessageRow]) -> Iterator[FirstMessage]:
 def approve(reference: str, staff: Staff) -> None:
     """Send a first message on to its channel's queue, byte for byte, once.
 
-    Raises `NotFound`, `Invalid` (its channel has no queue here), `Conflict` (decided already), `NotSent` (it waits
-    again), and `StoreUnavailable` where nobody knows whether it was sent.
+    Raises `NotFound` (not in scope), `Invalid` (its channel has no queue here), `Conflict` (decided already), `NotSent`
+    (it waits again), and `StoreUnavailable` where nobody knows whether it was sent.
     """
     row = _load(reference, staff)
     url = settings.CHANNEL_QUEUE_URLS.get(row.channel or "")
@@ -196,10 +197,13 @@ def reject(reference: str, staff: Staff, reason: str) -> None:
 
 def _load(reference: str, staff: Staff) -> MessageRow:
     staff.require(Permission.HAND_OFF)
-    row = MessageRow.get(*unseal("first message", reference, 2), consistent_read=True)
-    if not staff.scope.covers_company(row.company_id):
+    partition, position = unseal("first message", reference, 2)
+    if not staff.scope.covers_company(partition.removeprefix(approvals_of(""))):
         raise NotFound
-    return row
+    try:
+        return MessageRow.get(partition, position, consistent_read=True)
+    except NotFound as gone:
+        raise Conflict(DECIDED) from gone
 
 
 def _begin(row: MessageRow, action: Action, staff: Staff, payload: dict[str, Any]) -> AuditEntry:
@@ -223,7 +227,7 @@ def _begin(row: MessageRow, action: Action, staff: Staff, payload: dict[str, Any
         )
     except ConditionFailed as lost:
         _close(entry, f"{Result.CONFLICT}: somebody else decided first")
-        raise Conflict("Somebody else has just decided about this message. Nothing was done.") from lost
+        raise Conflict(DECIDED) from lost
     return entry
 
 
@@ -256,7 +260,7 @@ def _end(row: MessageRow, entry: AuditEntry, state: Approval) -> None:
         retried(lambda: call("TransactWriteItems", TransactItems=writes))
     except TransactionRefused as lost:
         _close(entry, f"{Result.CONFLICT}: somebody else decided meanwhile")
-        raise Conflict("Somebody else has just decided about this message.") from lost
+        raise Conflict(DECIDED) from lost
     _close(entry, Result.SUCCESS)
 
 

@@ -105,11 +105,17 @@ def rule_of(stored: Raw, sender: str) -> str:
     """Which of the conversation's rules sends its customer's replies to people, in words."""
     if goes_to_people(stored) and not is_set_by_console(stored):
         return f"{RULE}all replies in this conversation go to people."
-    for attribute in (FROM_NUMBERS, FROM_EMAILS):
-        listed = plain(stored[attribute]) if attribute in stored else None
-        if sender and isinstance(listed, list) and sender in {address(str(each)) for each in listed}:
-            return f"{RULE}replies from this sender go to people."
+    if is_listed(stored, sender):
+        return f"{RULE}replies from this sender go to people."
     return "The platform routed a reply to people."
+
+
+def is_listed(stored: Raw, sender: str) -> bool:
+    """Whether the conversation's rules send replies of that sender, normalised, to people."""
+    lists = (plain(stored[attribute]) for attribute in (FROM_NUMBERS, FROM_EMAILS) if attribute in stored)
+    return bool(sender) and any(
+        sender in {address(str(each)) for each in listed} for listed in lists if isinstance(listed, list | set)
+    )
 
 
 def _request_id(row: MessageRow, previous: str) -> str:

@@ -29,7 +29,8 @@ class DueIndex(GlobalSecondaryIndex["MessageRow"]):
 class MessageRow(StoreModel):
     """One message. `position` is `{instant}#{message id}`; `on_item`: the conversation's own item has it as well.
 
-    Of what could not be placed, `reason` says why and `body` is what stood in the queue (`is_cut`: its beginning).
+    Of what could not be placed, `not_placed_because` says why, and `body` is what stood in the queue (`is_cut`: its
+    beginning).
     """
 
     class Meta(TableMeta):
@@ -44,7 +45,7 @@ class MessageRow(StoreModel):
     content = UnicodeAttribute(null=True)
     state = UnicodeAttribute(null=True)
     source = UnicodeAttribute(null=True)
-    reason = UnicodeAttribute(null=True)
+    not_placed_because = UnicodeAttribute(null=True)
     body = UnicodeAttribute(null=True)
     is_cut = BooleanAttribute(null=True)
     on_item = BooleanAttribute(null=True)

@@ -89,7 +89,7 @@ def _load(reference: str, staff: Staff) -> MessageRow:
 
 def _remove(row: MessageRow, action: Action, staff: Staff, reason: str = "") -> None:
     """Delete a row together with the entry that says why. Raises `NotFound` where somebody else has."""
-    payload = {"why it was not placed": row.reason or ""} | ({"reason": reason} if reason else {})
+    payload = {"why it was not placed": row.not_placed_because or ""} | ({"reason": reason} if reason else {})
     entry = build(TrailEntry(SYSTEM_TRAIL, action, Actor.of(staff), payload=payload), clock.now())
     try:
         write_with_entry(entry, lambda writes: writes.delete(row, condition=MessageRow.conversation.exists()))
@@ -100,7 +100,7 @@ def _remove(row: MessageRow, action: Action, staff: Staff, reason: str = "") -> 
 def _shown(row: MessageRow) -> NotPlacedMessage:
     return NotPlacedMessage(
         reference=seal(_KIND, row.position),
-        reason=row.reason or "",
+        reason=row.not_placed_because or "",
         source=row.source or "",
         received_at=clock.parse_instant(row.received_at),
         body=cut(redact(row.body or ""), SHOWN),

@@ -21,21 +21,26 @@ def place(message: InboundMessage) -> Conversation:
 
     By its key where the message names one, else by our number or address and the sender's, as the platform does.
     """
-    item = _by_key(message) if message.conversation_id else _by_numbers(message)
+    item = (
+        by_key(message.conversation_id, message.primary_channel, message.sender)
+        if message.conversation_id
+        else _by_numbers(message)
+    )
     if is_gone(item, clock.now()):
         raise NotUnderstood("The conversation has expired.")
-    if message.sender and message.sender not in _recipients(item):
+    if message.sender and message.sender not in recipients(item):
         raise NotUnderstood("The sender is not the recipient of the conversation that the message names.")
     if not item.company_id:
         raise NotUnderstood("The conversation names no company.")
     return item
 
 
-def _by_key(message: InboundMessage) -> Conversation:
-    tried = [message.primary_channel] if message.primary_channel else _spellings(message.sender)
-    for primary_channel in tried:
+def by_key(conversation_id: str, primary_channel: str, sender: str) -> Conversation:
+    """The conversation of that key, whole; without its `primary_channel`, the sender's. Raises `NotUnderstood`."""
+    tried = [primary_channel] if primary_channel else _spellings(sender)
+    for each in tried:
         try:
-            return Conversation.get(primary_channel, message.conversation_id, consistent_read=True)
+            return Conversation.get(each, conversation_id, consistent_read=True)
         except NotFound:
             continue
     raise NotUnderstood("There is no such conversation.")
@@ -65,7 +70,8 @@ def _by_numbers(message: InboundMessage) -> Conversation:
         raise NotUnderstood("There is no such conversation.") from error
 
 
-def _recipients(item: Conversation) -> set[str]:
+def recipients(item: Conversation) -> set[str]:
+    """The addresses of a conversation's customer, normalised."""
     values = (item.primary_channel, item.plain("recipient_tel"), item.plain("recipient_email"))
     return {address(str(value)) for value in values if value}
 

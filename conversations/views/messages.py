@@ -23,7 +23,6 @@ from conversations.receiving import approvals, not_placed
 from conversations.receiving.approvals import FirstMessage
 from conversations.views.queue import queue_tabs
 
-DECIDED = "Somebody else has already decided about this message."
 GONE = "Somebody else has already dealt with this message."
 
 
@@ -70,8 +69,6 @@ def decide(request: StaffRequest, ref: str) -> HttpResponse:
         else:
             approvals.reject(ref, request.staff, request.POST.get("reason", ""))
             messages.success(request, "Rejected. The message is not sent.")
-    except NotFound:
-        messages.warning(request, DECIDED)
     except FAILURES as failure:
         messages.error(request, str(failure))
     for company in companies_for(request.staff):

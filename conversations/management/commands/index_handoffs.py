@@ -15,8 +15,9 @@ from console.errors import ConsoleError
 from console.store.presence import missing_tables
 from conversations.indexer import lease
 from conversations.indexer.handling import Did
+from conversations.indexer.leased import LONGEST_PAUSE_SECONDS
 from conversations.indexer.sweep import Sweep
-from conversations.indexer.worker import LONGEST_PAUSE_SECONDS, Worker, format_counts
+from conversations.indexer.worker import Worker, format_counts
 
 # Without these nothing is written: what the indexer records goes there.
 NEEDED = frozenset({"CONVERSATIONS", "AUDIT", "IDEMPOTENCY", "CONSOLE"})

@@ -1,5 +1,6 @@
 """The IAM policies are sufficient and minimal: they are exactly what every page, every form and every job calls."""
 
+import json
 from collections.abc import Iterable, Iterator
 from datetime import timedelta
 
@@ -8,20 +9,26 @@ from django.core.management import call_command
 
 from console import caching, clock
 from console.errors import StoreUnavailable
+from console.refs import seal
 from console.schema.check import inspect
 from console.schema.policies import INDEXER, POLICIES, RECONCILE, WEB, Access, document
 from console.schema.tables import key_of, table_name
 from console.staff.models import StaffAccount
-from console.store import presence
+from console.store import presence, queues
 from console.trail.recording import PLATFORM
 from conversations.handoff import HandOffAction, perform, settle
+from conversations.receiving.approvals import approve
+from conversations.receiving.handling import handle
+from conversations.receiving.leaving import leave_to_ai
+from conversations.receiving.models import approvals_of
 from tests import faults
 from tests.answers import body_of
 from tests.crawl.access.routes import in_order
 from tests.dynamodb import SeenCall
 from tests.people import signed_in
 from tests.scenario import HTMX, build, posts, urls
-from tests.support.conversations.handoff.kit import ANA, CONVERSATION, WAITING, form, put
+from tests.scenario.messages import HELD_AT
+from tests.support.conversations.handoff.kit import ANA, CHANNEL, COMPANY, CONVERSATION, KEY, WAITING, form, put
 from tests.support.conversations.indexer import kit as indexing
 
 # What a transaction does, as IAM asks for it.
@@ -50,7 +57,20 @@ def fresh() -> None:
     caching.forget_everything()
 
 
-def test_the_web_servers_may_do_what_pages_and_forms_do_and_nothing_else(store, settings):
+def decided_and_left(store, settings, monkeypatch) -> None:
+    """A first message approved and a reply left to the AI, which need queues: what DynamoDB is asked for."""
+    settings.CHANNEL_QUEUE_URLS = {"whatsapp": "https://sqs.invalid/whatsapp"}
+    settings.TABLE_NAMES = settings.TABLE_NAMES | {"CONVERSATIONS_STAGE": table_name("CONVERSATIONS_STAGE")}
+    monkeypatch.setattr(queues, "send", lambda *_: None)
+    first = seal("first message", approvals_of(COMPANY), f"{HELD_AT}#to approve")
+    approve(first, ANA)
+    put(store, auto_queue_reply_message=True)
+    written = {"message_sid": "SM1", "from": CHANNEL, "body": "Where is it?", **KEY}
+    handle(json.dumps(written), clock.now(), "queue", "d1")
+    leave_to_ai(form(HandOffAction.LEAVE_TO_AI), ANA)
+
+
+def test_the_web_servers_may_do_what_pages_and_forms_do_and_nothing_else(store, settings, monkeypatch):
     found: set[Needed] = set()
     for role in ("agent", "onboarding", "auditor", "admin"):
         store.empty()
@@ -73,6 +93,9 @@ def test_the_web_servers_may_do_what_pages_and_forms_do_and_nothing_else(store, 
                 for url, form in forms[route.name]:
                     body_of(signed_in(StaffAccount.get(person.username, consistent_read=True)).post(url, form))
         found |= set(needed(seen))
+    with store.calls() as seen:
+        decided_and_left(store, settings, monkeypatch)
+    found |= set(needed(seen))
     # The system page of an environment that is not for development.
     settings.TABLE_NAMES = {access.table: table_name(access.table) for access in WEB}
     settings.CONSOLE_ENV = "staging"

@@ -58,7 +58,7 @@ def test_encryption_is_dynamodbs_own_key_or_a_usable_one(encryption, expected):
     ],
 )
 def test_a_stream_is_asked_for_where_the_registry_says_so(stream, expected):
-    assert _differences(replace(STAFF, stream=True), StreamSpecification=stream) == expected
+    assert _differences(replace(STAFF, stream=("NEW_AND_OLD_IMAGES",)), StreamSpecification=stream) == expected
     assert _differences(STAFF, StreamSpecification=stream) == []
 
 

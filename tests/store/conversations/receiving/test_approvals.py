@@ -72,7 +72,7 @@ def test_it_is_sent_once_however_often_it_is_approved_and_brought(store, channel
     assert hold(first_message()) is Handled.AGAIN
     [held] = waiting([COMPANY])
     approve(held.reference, ANA)
-    with pytest.raises(NotFound):
+    with pytest.raises(Conflict):
         approve(held.reference, BEN)
     assert hold(first_message()) is Handled.AGAIN
     assert waiting([COMPANY]) == []

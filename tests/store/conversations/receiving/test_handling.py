@@ -271,7 +271,7 @@ def test_what_cannot_be_placed_is_kept_with_its_reason(store, what):
     assert stored(store) == before
     [row] = store.all("MESSAGES")
     assert row["conversation"] == NOT_PLACED
-    assert row["reason"].endswith(".")
+    assert row["not_placed_because"].endswith(".")
     assert row["body"] == UNPLACED[what][:100_000]
 
 
@@ -287,7 +287,7 @@ def test_two_conversations_of_one_sender_are_not_guessed_between(store):
 def test_an_expired_conversation_gets_nothing(store):
     put(store, ttl=1)
     assert bring() is Handled.NOT_PLACED
-    assert "expired" in store.all("MESSAGES")[0]["reason"]
+    assert "expired" in store.all("MESSAGES")[0]["not_placed_because"]
 
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", "a\0b", "\ud800", "", "é" * 30_000, "=1+1"], ids=ascii)

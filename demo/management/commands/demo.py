@@ -100,7 +100,7 @@ def _text(told: dict[str, Any], kept: Path | None) -> str:
         "",
         f"  Conversation Console  {told['url']}",
         f"  DynamoDB              {told['dynamodb_endpoint']} (region {told['region']}, any credentials)",
-        f"  SQS                   {told['sqs_endpoint']} (queues of {', '.join(told['queues'])})",
+        f"  SQS                   {told['sqs_endpoint']} (queues {', '.join(told['queues'])})",
         "",
         f"  Everyone’s password is {PASSWORD}. Each link signs you in:",
         "",

@@ -17,10 +17,12 @@ def lambda_handler(event: Mapping[str, Any], context: object = None) -> dict[str
     """Handle the messages of an event; those that could not be are reported, and SQS brings them again."""
     _set_up()
     from console.store.queues import delivery_of
+    from conversations.indexer.streams.events import note_beat
     from conversations.receiving.worker import QUEUE, handle_all
 
     deliveries = [delivery_of(record) for record in event.get("Records", ())]
     finished = handle_all(deliveries, QUEUE, Counter())
+    note_beat(QUEUE)
     failed = [{"itemIdentifier": each.name} for each in deliveries if each not in finished]
     return {"batchItemFailures": failed}
 

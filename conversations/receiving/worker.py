@@ -1,4 +1,4 @@
-"""The receiver: brings messages from the hand-off queue to `handling`, and does what an earlier one left undone.
+"""The receiver: brings messages from the hand-off queue to `handling`. The sweep finishes what another left undone.
 
 Several may run: a message is handled once, whoever is brought it. A message leaves SQS only when all of it is done.
 """
@@ -7,7 +7,9 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 
@@ -15,7 +17,10 @@ from console import clock
 from console.errors import ConsoleError, NotFound
 from console.store import queues
 from console.store.calls import submit
+from console.store.errors import ConditionFailed
 from console.store.queues import Delivery
+from conversations.indexer.lease import note
+from conversations.indexer.leased import BEAT_EVERY, LONGEST_PAUSE_SECONDS
 from conversations.models import Conversation
 from conversations.receiving import leaving
 from conversations.receiving.bodies import about
@@ -25,11 +30,11 @@ from conversations.receiving.models import TO_APPEND, MessageRow
 logger = logging.getLogger(__name__)
 
 QUEUE = "queue"
-SWEEP_EVERY = timedelta(minutes=1)
 SWEPT_AT_ONCE = 100
+# A row that could not be finished is tried again after so long, so that it never keeps the others waiting.
+PUT_OFF = timedelta(minutes=5)
 # What could not be done now is brought again soon: the queue itself would wait for an hour.
 AGAIN_SECONDS = 15
-LONGEST_PAUSE_SECONDS = 30.0
 FAILED = "failed"
 
 
@@ -40,7 +45,7 @@ class Receiver:
         self.counts: Counter[str] = Counter()
         self._wait = wait or threading.Event().wait
         self._now = now
-        self._swept_at: datetime | None = None
+        self._told_at: datetime | None = None
         self._errors = 0
 
     def run(self, *, once: bool = False) -> None:
@@ -48,7 +53,6 @@ class Receiver:
         while True:
             done, pause = 0, 0.0
             try:
-                self._sweep_if_due()
                 done = self.step(wait=0 if once else queues.LONGEST_WAIT_SECONDS)
                 self._errors = 0
             except ConsoleError as error:
@@ -67,12 +71,23 @@ class Receiver:
         for each in deliveries:
             if each not in finished:
                 queues.bring_again(settings.HANDOFF_QUEUE_URL, each, seconds=AGAIN_SECONDS)
+        self._tell(deliveries)
         return len(deliveries)
 
-    def _sweep_if_due(self) -> None:
-        if self._swept_at is None or self._now() - self._swept_at >= SWEEP_EVERY:
-            sweep(self._now())
-            self._swept_at = self._now()
+    def _tell(self, deliveries: Sequence[Delivery]) -> None:
+        """Tell how it goes, every few seconds at most; that this fails is no reason not to go on."""
+        now = self._now()
+        if self._told_at is not None and now - self._told_at < BEAT_EVERY:
+            return
+        details: dict[str, Any] = {"beat_at": now, "mode": QUEUE}
+        if deliveries:
+            oldest = min(each.sent_at for each in deliveries)
+            details |= {"received_at": now, "waited": max(0.0, (now - oldest).total_seconds())}
+        try:
+            note(QUEUE, **details)
+        except ConsoleError as error:
+            logger.warning("The heartbeat could not be written: %s", type(error).__name__)
+        self._told_at = now
 
 
 def handle_all(deliveries: Sequence[Delivery], source: str, counts: Counter[str]) -> list[Delivery]:
@@ -118,20 +133,28 @@ def sweep(now: datetime) -> int:
 
 def _sweep_received(now: datetime) -> int:
     due = MessageRow.due_index.query(TO_APPEND, MessageRow.due_at <= clock.to_iso(now), limit=SWEPT_AT_ONCE)
-    done = 0
-    for found in due:
-        try:
-            row = MessageRow.get(found.conversation, found.position, consistent_read=True)
-        except NotFound:
-            continue
-        if row.gsi_due is None:
-            continue
-        conversation_id, _, primary_channel = row.conversation.partition("\n")
-        try:
-            item = Conversation.get(primary_channel, conversation_id, consistent_read=True)
-        except NotFound:
-            row.update(actions=[MessageRow.gsi_due.remove(), MessageRow.due_at.remove()])
-        else:
-            complete(row, item)
-        done += 1
-    return done
+    return sum(_finished(found, now) for found in list(due))
+
+
+def _finished(found: MessageRow, now: datetime) -> bool:
+    """Finish one row, if it is still due; one that cannot be finished is put off. Raises the store's errors."""
+    try:
+        row = MessageRow.get(found.conversation, found.position, consistent_read=True)
+    except NotFound:
+        return False
+    if row.gsi_due is None:
+        return False
+    conversation_id, _, primary_channel = row.conversation.partition("\n")
+    try:
+        complete(row, Conversation.get(primary_channel, conversation_id, consistent_read=True))
+    except NotFound:
+        row.update(actions=[MessageRow.gsi_due.remove(), MessageRow.due_at.remove()])
+    except Exception as error:
+        # No message: it may quote a key.
+        logger.warning("A message could not be finished: %s", type(error).__name__)
+        with suppress(ConditionFailed):
+            row.update(
+                actions=[MessageRow.due_at.set(clock.to_iso(now + PUT_OFF))], condition=MessageRow.gsi_due.exists()
+            )
+        return False
+    return True

@@ -108,13 +108,17 @@ def _tag(page: QueuePage, shown: dict[str, Any]) -> str:
 def _words_of(page: QueuePage) -> dict[str, LastWords]:
     """What customers wrote last, by reference, where that belongs to the request that is shown."""
     found = last_words(entry.key for entry in page.entries)
-    words = {entry.summary.reference: found[entry.key] for entry in page.entries if entry.key in found}
-    since = {entry.summary.reference: entry.hand_off.requested_at for entry in page.entries}
     return {
-        reference: each
-        for reference, each in words.items()
-        if each.at is not None and (since[reference] or each.at) <= each.at
+        entry.summary.reference: words
+        for entry in page.entries
+        if (words := found.get(entry.key)) is not None and _belongs(words, entry.hand_off)
     }
+
+
+def _belongs(words: LastWords, hand_off: HandOff) -> bool:
+    """Whether words came with this request, or nothing says when it was made."""
+    since = None if hand_off.wait_at_least else hand_off.requested_at
+    return words.at is not None and (since is None or since <= words.at)
 
 
 def _context(request: StaffRequest, page: QueuePage, form: QueueForm, shown: dict[str, Any]) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def handle_event(
             if is_passing(error) or not _is_kept(record, keep):
                 sequence = str(record["dynamodb"]["SequenceNumber"])
                 return {"batchItemFailures": [{"itemIdentifier": sequence}]}
-    _note(work, lag, {each.value: done[each] for each in Did})
+    note_beat(work, lag=lag, counts={each.value: done[each] for each in Did})
     return {"batchItemFailures": []}
 
 
@@ -55,12 +55,12 @@ def _is_kept(record: Raw, keep: Callable[[Raw], None]) -> bool:
     return True
 
 
-def _note(work: str, lag: float, counts: dict[str, int]) -> None:
-    """Tell how it goes, every few seconds at most; that this fails is no reason to send the records again."""
+def note_beat(work: str, **details: Any) -> None:
+    """Tell that a Lambda ran, every few seconds at most; that this fails is no reason to bring anything again."""
     if time.monotonic() - _beat.get(work, -BEAT_SECONDS) < BEAT_SECONDS:
         return
     _beat[work] = time.monotonic()
     try:
-        lease.note(work, beat_at=clock.now(), lag=lag, mode=lease.LAMBDA, counts=counts)
+        lease.note(work, beat_at=clock.now(), mode=lease.LAMBDA, **details)
     except ConsoleError as error:
         logger.warning("The heartbeat could not be written: %s", type(error).__name__)

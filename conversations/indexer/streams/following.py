@@ -64,7 +64,7 @@ class Following:
 
     def step(self) -> WorkCounts:
         """One read of each shard that is to be read. Raises the store's errors."""
-        now, done = self._now(), Counter[Did]()
+        now, done = self._now(), Counter[str]()
         if self._looked_at is None or now - self._looked_at >= LOOK_FOR_SHARDS:
             self._shards.refresh()
             self._looked_at = now
@@ -86,7 +86,7 @@ class Following:
 
     def _read(self, shard: Shard) -> tuple[WorkCounts, datetime | None]:
         """Handle what one read gives; what was done, and the time of the last record handled."""
-        done, last = Counter[Did](), None
+        done, last = Counter[str](), None
         records = self._shards.read(shard)
         for record, outcome in zip(records, _all_handled(records, self.handle), strict=True):
             counts = self._passed(shard, record, outcome)

@@ -15,10 +15,10 @@ from conversations.indexer.streams import events, following
 from conversations.indexer.streams.records import StreamChange
 from conversations.indexer.streams.shards import Shards, stream_of_table
 from conversations.receiving import handling, stage_lambda_handler
-from conversations.receiving.fragments import NOT_FOR_PEOPLE, take_fragment
+from conversations.receiving.fragments import NOT_FOR_PEOPLE, STAGE, take_fragment
 from conversations.receiving.handling import Handled
 from conversations.receiving.models import NOT_PLACED
-from conversations.receiving.stage import STAGE, StageReceiver
+from conversations.receiving.stage import StageReceiver
 from tests import faults
 from tests.dynamodb import Store, to_dynamodb
 from tests.store.conversations.receiving.test_handling import bring, rows, said

@@ -19,6 +19,7 @@ from console.schema.tables import TABLES, table_name
 from console.store.calls import budget
 from conversations.indexer.health import read_health
 from conversations.indexer.worker import Worker
+from conversations.receiving.stage import StageReceiver
 from conversations.receiving.worker import Receiver
 from demo.dialogues import DialogueError
 from demo.dynamodb_local import DynamoDBLocal, Unavailable
@@ -164,7 +165,7 @@ def _fill() -> None:
 
 
 def _start_workers() -> Callable[[], None]:
-    """Fill the index of the queue, then let indexer, receiver and customers work in threads; returns what ends them."""
+    """Fill the index of the queue, then let indexer, receivers and customers work in threads; return what ends it."""
     ended = threading.Event()
     indexer = Worker(wait=ended.wait)
     for _ in range(ROUNDS):
@@ -173,15 +174,16 @@ def _start_workers() -> Callable[[], None]:
             break
     # Making the demo's staff has asked for the index already, when it was not there.
     forget_everything()
-    work = (indexer.run, Receiver(wait=ended.wait).run, Customers(wait=ended.wait).run)
-    threads = [threading.Thread(target=each, daemon=True) for each in work]
+    work = (indexer, StageReceiver(wait=ended.wait), Receiver(wait=ended.wait), Customers(wait=ended.wait))
+    threads = [threading.Thread(target=each.run, daemon=True) for each in work]
     for thread in threads:
         thread.start()
 
     def stop() -> None:
         ended.set()
-        # The indexer gives back its lease; the others may end anywhere.
-        threads[0].join(END_SECONDS)
+        # The first two give back their leases; the others may end anywhere.
+        for thread in threads[:2]:
+            thread.join(END_SECONDS)
 
     return stop
 

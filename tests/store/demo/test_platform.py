@@ -98,7 +98,7 @@ def test_two_conversations_one_first_message_and_one_without_a_conversation_wait
     assert (first.name, first.recipient, first.channel) == ("Beatriz", "+447700900873", "whatsapp")
     assert first.rule == "All first messages of this project wait for approval."
     [stray] = [row for row in demo.all("MESSAGES") if row["conversation"] == NOT_PLACED]
-    assert stray["reason"] == "No conversation has this sender."
+    assert stray["not_placed_because"] == "No conversation has this sender."
 
 
 def test_a_customer_writes_three_times_with_the_whole_item_around_it(demo, monkeypatch):
@@ -121,6 +121,10 @@ def test_a_customer_writes_three_times_with_the_whole_item_around_it(demo, monke
     )
     assert set(item) < set(first)
     assert first["ttl"] == item["ttl"]
+    staged = demo.get("CONVERSATIONS_STAGE", conversation_id=STEPHEN[1], message_sid=first["message_sid"])
+    assert staged is not None
+    assert (staged["body"], staged["primary_channel"]) == (first["body"], STEPHEN[0])
+    assert f"{staged['received_at']}Z" == first["received_at"]
     assert first["messages"] == json.loads(json.dumps(item["messages"]))
 
 

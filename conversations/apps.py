@@ -20,7 +20,7 @@ class ConversationsConfig(AppConfig):
         from console.permissions import COMPANY, TENANT
         from console.search import finders
         from console.staff import known_companies, services
-        from conversations import stores
+        from conversations import background, stores
         from conversations.companies import exists as company_exists
         from conversations.companies import names_for, project_names
         from conversations.handoff.routing import assert_routing
@@ -38,6 +38,7 @@ class ConversationsConfig(AppConfig):
         finders.register_codes(country_codes)
         finders.register(COMPANIES)
         system_sections.register(TITLE, section)
+        system_sections.register(background.TITLE, background.section)
         scoping.register(
             scoping.ConversationSource(known_conversation, url_by_id, project_names, of_recipient=conversations_of)
         )

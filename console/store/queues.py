@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 BATCH = 10
 LONGEST_WAIT_SECONDS = 20
 _lock = threading.Lock()
-_made: list[tuple[tuple[str, str], Any]] = []
+_made: dict[bool, tuple[tuple[str, str], Any]] = {}
 
 
 class NotSent(StoreUnavailable):
@@ -88,9 +88,9 @@ def send(url: str, body: str) -> None:
 
 
 def depth(url: str) -> QueueDepth:
-    """How full a queue is. Raises `StoreUnavailable`."""
+    """How full a queue is, asked once and not for long: pages wait for it. Raises `StoreUnavailable`."""
     names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-    found = _call("get_queue_attributes", QueueUrl=url, AttributeNames=names).get("Attributes", {})
+    found = _call("get_queue_attributes", patient=False, QueueUrl=url, AttributeNames=names).get("Attributes", {})
     return QueueDepth(*(int(found.get(name, 0)) for name in names))
 
 
@@ -99,9 +99,9 @@ def _batches(deliveries: Sequence[Delivery]) -> Iterator[Sequence[Delivery]]:
         yield deliveries[start : start + BATCH]
 
 
-def _call(operation: str, **request: Any) -> dict[str, Any]:
+def _call(operation: str, *, patient: bool = True, **request: Any) -> dict[str, Any]:
     try:
-        answer: dict[str, Any] = getattr(client(), operation)(**request)
+        answer: dict[str, Any] = getattr(client(patient=patient), operation)(**request)
     except (ClientError, BotoCoreError) as error:
         # No message: it may quote a body.
         logger.warning("%s on a queue failed: %s", operation, type(error).__name__)
@@ -112,24 +112,31 @@ def _call(operation: str, **request: Any) -> dict[str, Any]:
     return answer
 
 
-def client() -> Any:
-    """The shared client, made anew when region or endpoint changed (tests, demo)."""
+def client(*, patient: bool = True) -> Any:
+    """The shared client, made anew when region or endpoint changed (tests, demo).
+
+    `patient`: it waits for as long as a queue's long poll takes, and tries again.
+    """
     wanted = (settings.AWS_REGION, settings.SQS_ENDPOINT)
     with _lock:
-        if not _made or _made[0][0] != wanted:
+        made = _made.get(patient)
+        if made is None or made[0] != wanted:
             session = botocore.session.get_session()
-            made = session.create_client(
+            new = session.create_client(
                 "sqs",
                 region_name=settings.AWS_REGION,
                 endpoint_url=settings.SQS_ENDPOINT or None,
                 config=Config(
                     connect_timeout=settings.DYNAMODB_CONNECT_TIMEOUT_SECONDS,
                     # SQS answers a long poll when its time is up.
-                    read_timeout=LONGEST_WAIT_SECONDS + settings.DYNAMODB_READ_TIMEOUT_SECONDS,
-                    retries={"mode": "standard", "total_max_attempts": settings.DYNAMODB_MAX_ATTEMPTS},
+                    read_timeout=settings.DYNAMODB_READ_TIMEOUT_SECONDS + (LONGEST_WAIT_SECONDS if patient else 0),
+                    retries={
+                        "mode": "standard",
+                        "total_max_attempts": settings.DYNAMODB_MAX_ATTEMPTS if patient else 1,
+                    },
                     max_pool_connections=settings.DYNAMODB_MAX_CONNECTIONS,
                     tcp_keepalive=True,
                 ),
             )
-            _made[:] = [(wanted, made)]
-        return _made[0][1]
+            made = _made[patient] = (wanted, new)
+        return made[1]

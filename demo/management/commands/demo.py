@@ -19,8 +19,8 @@ from console.schema.tables import TABLES, table_name
 from console.store.calls import budget
 from conversations.indexer.health import read_health
 from conversations.indexer.worker import Worker
-from conversations.receiving.stage import StageReceiver
 from conversations.receiving.worker import Receiver
+from conversations.work import all_parts
 from demo.dialogues import DialogueError
 from demo.dynamodb_local import DynamoDBLocal, Unavailable
 from demo.embedded import EmbeddedDynamoDB
@@ -165,7 +165,7 @@ def _fill() -> None:
 
 
 def _start_workers() -> Callable[[], None]:
-    """Fill the index of the queue, then let indexer, receivers and customers work in threads; return what ends it."""
+    """Fill the index of the queue, then let all work and the customers run in threads; returns what ends them."""
     ended = threading.Event()
     indexer = Worker(wait=ended.wait)
     for _ in range(ROUNDS):
@@ -174,16 +174,16 @@ def _start_workers() -> Callable[[], None]:
             break
     # Making the demo's staff has asked for the index already, when it was not there.
     forget_everything()
-    work = (indexer, StageReceiver(wait=ended.wait), Receiver(wait=ended.wait), Customers(wait=ended.wait))
-    threads = [threading.Thread(target=each.run, daemon=True) for each in work]
-    for thread in threads:
+    parts = {**all_parts(wait=ended.wait), "the indexer": indexer, "customers": Customers(wait=ended.wait)}
+    threads = {name: threading.Thread(target=each.run, name=name, daemon=True) for name, each in parts.items()}
+    for thread in threads.values():
         thread.start()
 
     def stop() -> None:
         ended.set()
-        # The first two give back their leases; the others may end anywhere.
-        for thread in threads[:2]:
-            thread.join(END_SECONDS)
+        # These give back their leases; the others may end anywhere.
+        for name in ("the indexer", "the receiver of the stage table"):
+            threads[name].join(END_SECONDS)
 
     return stop
 

@@ -152,7 +152,7 @@ def test_what_belongs_to_no_conversation_is_kept(store):
     assert take() == {"read": 1, Handled.NOT_PLACED: 1}
     assert take() == {"read": 1, Handled.NOT_PLACED: 1}
     [row] = rows(store, NOT_PLACED)
-    assert (row["source"], row["reason"]) == ("stage", "There is no such conversation.")
+    assert (row["source"], row["not_placed_because"]) == ("stage", "There is no such conversation.")
     assert "parcel" in row["body"]
 
 
@@ -274,7 +274,7 @@ def test_a_message_that_never_can_be_handled_is_kept_and_blocks_nobody(store, re
     assert received(store) == ["line good"]
     [row] = rows(store, NOT_PLACED)
     assert "line bad" in row["body"]
-    assert row["reason"] == "The console could not handle it."
+    assert row["not_placed_because"] == "The console could not handle it."
 
 
 def test_what_the_store_does_not_let_be_handled_is_kept_after_many_tries(store, receiver, monkeypatch):
@@ -360,7 +360,7 @@ def test_a_lambda_handles_in_order_and_reports_what_may_succeed_later(store):
 def test_a_lambda_keeps_what_it_can_never_handle(store):
     event = {"Records": [{"dynamodb": {"SequenceNumber": "1", "NewImage": {"body": {"S": "+44 7700"}}}}, {"x": 1}]}
     assert stage_lambda_handler(event) == {"batchItemFailures": []}
-    assert [row["reason"] for row in rows(store, NOT_PLACED)] == ["The console could not handle it."] * 2
+    assert [row["not_placed_because"] for row in rows(store, NOT_PLACED)] == ["The console could not handle it."] * 2
 
 
 def test_nothing_of_a_message_is_logged(store, caplog):

@@ -12,8 +12,10 @@ from typing import Any
 from django.conf import settings
 
 from console import clock
-from console.clock import to_iso
+from console.clock import to_epoch, to_iso
+from console.schema.tables import table_name
 from console.store import queues
+from console.store.connection import call
 from console.store.models import plain_item
 from conversations.models import Conversation, held_in
 from demo import conversations
@@ -32,6 +34,7 @@ _OUR_ADDRESS = {
 # How long customers take, in seconds, after somebody took their conversation, and after what they wrote before.
 PAUSES = ((4.5, 7.0), (20.0, 30.0), (40.0, 60.0))
 LOOK_EVERY_SECONDS = 1.5
+STAGED = timedelta(seconds=70)
 _LANGUAGE = re.compile(r"Language: (\w+)")
 
 Key = tuple[str, str]
@@ -60,10 +63,21 @@ def fill_queue(now: datetime) -> None:
         said = [turn for turn in dialogue.turns if turn.kind == QUEUED]
         for number, turn in enumerate(said):
             item = Conversation.get(*key_of(dialogue), consistent_read=True)
-            _send(_context(item, turn.words(1)[1], f"queued {number}", now - turn.ago))
+            _receive(_context(item, turn.words(1)[1], f"queued {number}", now - turn.ago))
     for dialogue in read("queue", 2, conversations.HEADERS, {RAW}):
         for content in [turn.json() for turn in dialogue.turns] or [_first_message(dialogue, now)]:
             _send(content)
+
+
+def _receive(content: dict[str, Any]) -> None:
+    """What the platform does with a customer's message for people: it is staged, then queued."""
+    fragment = {name: content[name] for name in ("conversation_id", "primary_channel", "body")}
+    fragment["message_sid"] = content["email_id" if content["channel_type"] == "email" else "message_sid"]
+    fragment["received_at"] = content["received_at"].removesuffix("Z")
+    item = {name: {"S": value} for name, value in fragment.items()}
+    item["expires_at"] = {"N": str(to_epoch(clock.now() + STAGED))}
+    call("PutItem", TableName=table_name("CONVERSATIONS_STAGE"), Item=item)
+    _send(content)
 
 
 def _send(content: dict[str, Any]) -> None:
@@ -142,7 +156,7 @@ class Customers:
         item = Conversation.get(*key, consistent_read=True)
         lines = self._lines.get(key) or self._in_language.get(_language(item), [])
         if number < len(lines) and _is_for_people(item):
-            _send(_context(item, lines[number], f"next {number}", now))
+            _receive(_context(item, lines[number], f"next {number}", now))
 
 
 def _is_for_people(item: Conversation) -> bool:

@@ -35,8 +35,8 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.HAND_OFF_REASSERT: ("restored what a person had decided", "restore what a person had decided"),
     Action.MESSAGE_RECEIVED: ("brought a message from the customer", "bring a message from the customer"),
     Action.MESSAGE_NOT_PLACED: (
-        "brought a message that belongs to no conversation[: {why}]",
-        "bring a message that belongs to no conversation",
+        "brought a message that could not be placed[: {why}]",
+        "bring a message that could not be placed",
     ),
     Action.MESSAGE_PLACED: ("placed a message in its conversation", "place a message in its conversation"),
     Action.MESSAGE_DISCARDED: (

@@ -4,7 +4,8 @@ A decision is taken once: the row says who is at it before anything is sent, and
 queue did not answer, nobody knows whether the message went out: the row says so, and a person decides again.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -13,26 +14,30 @@ from typing import Any
 
 from django.conf import settings
 from pynamodb.expressions.condition import Condition
+from pynamodb.expressions.update import Action as UpdateAction
+from pynamodb.transactions import TransactWrite
 
 from console import clock
-from console.errors import Conflict, Invalid, NotFound, StoreUnavailable
+from console.errors import Conflict, ConsoleError, Invalid, NotFound, StoreUnavailable
 from console.permissions import Permission, Staff
 from console.redaction import cut, redact
 from console.refs import seal, unseal
 from console.schema.tables import table_name
 from console.store import queues
 from console.store.calls import parallel
-from console.store.connection import call
-from console.store.errors import ConditionFailed, TransactionRefused
+from console.store.connection import call, transaction
+from console.store.errors import TransactionRefused
 from console.store.queues import NotSent
 from console.trail.actions import Action, Result, conversation_trail
 from console.trail.models import AuditEntry
-from console.trail.recording import Actor, TrailEntry, build, new_action_id
+from console.trail.recording import Actor, TrailEntry, build, sort_key
 from conversations.handoff.effects import text
 from conversations.handoff.protocol import retried
 from conversations.receiving.bodies import CHANNELS, FIRST_PARTS, NotUnderstood, parsed
 from conversations.receiving.models import MessageRow, approvals_of, decided_of, position_of
 from conversations.receiving.recording import expiry
+
+logger = logging.getLogger(__name__)
 
 # The largest body that a row takes beside its other attributes.
 LONGEST_BODY = 300_000
@@ -175,7 +180,7 @@ def approve(reference: str, staff: Staff) -> None:
     if not url:
         name = f"{(row.channel or 'channel').upper()}_QUEUE_URL"
         raise Invalid(f"Messages of this channel cannot be approved here: {name} is not set.")
-    entry = _begin(row, Action.INITIAL_APPROVE, staff, {})
+    entry = _begin(row, staff)
     try:
         queues.send(url, row.body or "")
     except NotSent:
@@ -183,16 +188,16 @@ def approve(reference: str, staff: Staff) -> None:
         raise
     except StoreUnavailable as error:
         raise StoreUnavailable(UNKNOWN) from error
-    _end(row, entry, Approval.APPROVED)
+    _finish(row, Approval.APPROVED, MessageRow.decision_id == entry.action_id, lambda writes: _close(writes, entry))
 
 
 def reject(reference: str, staff: Staff, reason: str) -> None:
     """Keep a first message from being sent. Raises `NotFound`, `Invalid` (no reason), `Conflict`, store errors."""
     if not reason.strip():
         raise Invalid("Say why you are rejecting it.")
-    row = _load(reference, staff)
-    entry = _begin(row, Action.INITIAL_REJECT, staff, {"reason": reason.strip()})
-    _end(row, entry, Approval.REJECTED)
+    row, now = _load(reference, staff), clock.now()
+    entry = _entry(row, Action.INITIAL_REJECT, staff, now, Result.SUCCESS, {"reason": reason.strip()})
+    _finish(row, Approval.REJECTED, _undecided(now), lambda writes: writes.save(entry))
 
 
 def _load(reference: str, staff: Staff) -> MessageRow:
@@ -206,29 +211,53 @@ def _load(reference: str, staff: Staff) -> MessageRow:
         raise Conflict(DECIDED) from gone
 
 
-def _begin(row: MessageRow, action: Action, staff: Staff, payload: dict[str, Any]) -> AuditEntry:
-    """Say in row and trail that somebody is at it, before anything is sent. Raises `Conflict`, store errors."""
-    now, decision_id = clock.now(), new_action_id()
+def _entry(
+    row: MessageRow, action: Action, staff: Staff, at: datetime, result: Result, payload: dict[str, Any]
+) -> AuditEntry:
     payload = {**payload, "channel": row.channel or "", "characters": len(row.body or "")}
-    about = conversation_trail(f"{row.company_id}#{row.project_id or ''}")
-    entry = build(
-        TrailEntry(about, action, Actor.of(staff), row.company_id or "", Result.PENDING, payload, decision_id), now
-    )
-    entry.save()
+    return build(TrailEntry(_trail_of(row), action, Actor.of(staff), row.company_id or "", result, payload), at)
+
+
+def _trail_of(row: MessageRow) -> str:
+    """There is no conversation yet: what is decided about its first message stands in the trail of its project."""
+    return conversation_trail(f"{row.company_id}#{row.project_id or ''}")
+
+
+def _begin(row: MessageRow, staff: Staff) -> AuditEntry:
+    """Say in row and trail that somebody approves it, before anything is sent. Raises `Conflict`, store errors."""
+    now = clock.now()
+    entry = _entry(row, Action.INITIAL_APPROVE, staff, now, Result.PENDING, {})
+    actions: list[UpdateAction] = [
+        MessageRow.state.set(Approval.APPROVING.value),
+        MessageRow.decided_by.set(staff.username),
+        MessageRow.decided_at.set(clock.to_iso(now)),
+        MessageRow.decision_id.set(entry.action_id),
+    ]
+    earlier_at, earlier_id = clock.parse_instant(row.decided_at), row.decision_id
     try:
-        row.update(
-            actions=[
-                MessageRow.state.set(Approval.APPROVING.value),
-                MessageRow.decided_by.set(staff.username),
-                MessageRow.decided_at.set(clock.to_iso(now)),
-                MessageRow.decision_id.set(decision_id),
-            ],
-            condition=_undecided(now),
-        )
-    except ConditionFailed as lost:
-        _close(entry, f"{Result.CONFLICT}: somebody else decided first")
+        with transaction() as writes:
+            writes.save(entry)
+            writes.update(row, actions, condition=_undecided(now))
+    except TransactionRefused as lost:
         raise Conflict(DECIDED) from lost
+    except StoreUnavailable:
+        # Without an answer it may be ours all the same.
+        if MessageRow.get(row.conversation, row.position, consistent_read=True).decision_id != entry.action_id:
+            raise
+    if earlier_at is not None and earlier_id:
+        _give_up(row, sort_key(earlier_at, earlier_id))
     return entry
+
+
+def _give_up(row: MessageRow, ts_action_id: str) -> None:
+    """Close the entry of an approval that never came to its end."""
+    try:
+        AuditEntry(_trail_of(row), ts_action_id).update(
+            actions=[AuditEntry.result.set(f"{Result.FAILED}: it did not finish, so the message may have been sent")],
+            condition=AuditEntry.result == str(Result.PENDING),
+        )
+    except ConsoleError as error:
+        logger.warning("An approval that did not finish could not be closed: %s", type(error).__name__)
 
 
 def _undecided(now: datetime) -> Condition:
@@ -241,31 +270,27 @@ def _undecided(now: datetime) -> Condition:
 
 def _wait_again(row: MessageRow, entry: AuditEntry) -> None:
     """What certainly was not sent waits as before."""
-    row.update(actions=[MessageRow.state.set(Approval.HELD.value)], condition=MessageRow.decision_id == entry.action_id)
-    _close(entry, f"{Result.FAILED}: the queue did not take it")
+    with transaction() as writes:
+        held: list[UpdateAction] = [MessageRow.state.set(Approval.HELD.value)]
+        writes.update(row, held, condition=MessageRow.decision_id == entry.action_id)
+        _close(writes, entry, f"{Result.FAILED}: the queue did not take it")
 
 
-def _end(row: MessageRow, entry: AuditEntry, state: Approval) -> None:
-    """Put the row where nobody decides about it again."""
-    decided = {**row.serialize(), "conversation": text(decided_of(row.company_id or "")), "state": text(state.value)}
-    table = {"TableName": table_name("MESSAGES")}
-    held = {
-        **table,
-        "Key": {"conversation": text(row.conversation), "position": text(row.position)},
-        "ConditionExpression": "decision_id = :mine",
-        "ExpressionAttributeValues": {":mine": text(entry.action_id or "")},
-    }
-    writes = [{"Delete": held}, {"Put": {**table, "Item": decided}}]
+def _finish(row: MessageRow, state: Approval, condition: Condition, add: Callable[[TransactWrite], None]) -> None:
+    """Put the row where nobody decides about it again, together with what `add` writes."""
+    decided = MessageRow(**row.attribute_values | {"conversation": decided_of(row.company_id or "")})
+    decided.state = state.value
     try:
-        retried(lambda: call("TransactWriteItems", TransactItems=writes))
+        with transaction() as writes:
+            writes.delete(row, condition=condition)
+            writes.save(decided)
+            add(writes)
     except TransactionRefused as lost:
-        _close(entry, f"{Result.CONFLICT}: somebody else decided meanwhile")
         raise Conflict(DECIDED) from lost
-    _close(entry, Result.SUCCESS)
 
 
-def _close(entry: AuditEntry, result: str) -> None:
-    entry.update(actions=[AuditEntry.result.set(str(result))], condition=AuditEntry.result == str(Result.PENDING))
+def _close(writes: TransactWrite, entry: AuditEntry, result: str = Result.SUCCESS) -> None:
+    writes.update(entry, [AuditEntry.result.set(str(result))], condition=AuditEntry.result == str(Result.PENDING))
 
 
 def found_in(content: Mapping[str, Any], name: str) -> str:

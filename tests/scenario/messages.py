@@ -100,6 +100,12 @@ def _not_placed(key: tuple[str, str], purpose: str, texts: Texts) -> Item:
     }
 
 
+def references(side: Side) -> dict[str, list[str]]:
+    """What stands in the addresses of the forms about them."""
+    found = posts(side)
+    return {name: [url.rstrip("/").rpartition("/")[2] for url, _ in found[name]] for name in found}
+
+
 def urls() -> dict[str, list[str]]:
     """The pages of these messages."""
     return {name: [reverse(name)] for name in ("queue-to-approve", "messages-not-placed")}

@@ -181,8 +181,9 @@ def _start_workers() -> Callable[[], None]:
 
     def stop() -> None:
         ended.set()
-        # The indexer gives back its lease; the others may end anywhere.
-        threads["the indexer"].join(END_SECONDS)
+        # These give back their leases; the others may end anywhere.
+        for name in ("the indexer", "the receiver of the stage table"):
+            threads[name].join(END_SECONDS)
 
     return stop
 

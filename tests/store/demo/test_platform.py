@@ -121,6 +121,10 @@ def test_a_customer_writes_three_times_with_the_whole_item_around_it(demo, monke
     )
     assert set(item) < set(first)
     assert first["ttl"] == item["ttl"]
+    staged = demo.get("CONVERSATIONS_STAGE", conversation_id=STEPHEN[1], message_sid=first["message_sid"])
+    assert staged is not None
+    assert (staged["body"], staged["primary_channel"]) == (first["body"], STEPHEN[0])
+    assert f"{staged['received_at']}Z" == first["received_at"]
     assert first["messages"] == json.loads(json.dumps(item["messages"]))
 
 

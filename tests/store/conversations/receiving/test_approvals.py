@@ -101,7 +101,7 @@ def test_of_two_who_decide_at_once_one_does(store, channel):
         approve(held.reference, ANA)
     assert len(refused) == 1
     assert len(sent(channel)) == 1
-    assert sorted(result.partition(":")[0] for _, _, result in entries(store)) == ["conflict", "success"]
+    assert sorted(result.partition(":")[0] for _, _, result in entries(store)) == ["success"]
 
 
 def test_a_rejected_message_is_never_sent_and_the_reason_is_on_record(store, channel):

@@ -37,11 +37,12 @@ HAND_OFF_ROUTING = env.str("HAND_OFF_ROUTING", default="off")
 SQS_ENDPOINT = env.str("SQS_ENDPOINT", default="")
 HANDOFF_QUEUE_URL = env.str("HANDOFF_QUEUE_URL", default="")
 # The queues from which the platform sends first messages and lets its AI reply, by channel.
-CHANNEL_QUEUE_URLS = {
-    channel: url
-    for channel in ("whatsapp", "sms", "email")
-    if (url := env.str(f"{channel.upper()}_QUEUE_URL", default=""))
+_CHANNEL_QUEUES = {
+    "whatsapp": env.str("WHATSAPP_QUEUE_URL", default=""),
+    "sms": env.str("SMS_QUEUE_URL", default=""),
+    "email": env.str("EMAIL_QUEUE_URL", default=""),
 }
+CHANNEL_QUEUE_URLS = {channel: url for channel, url in _CHANNEL_QUEUES.items() if url}
 # How long messages of customers live in the console's own table.
 MESSAGE_RETENTION_DAYS = env.int("MESSAGE_RETENTION_DAYS", default=180)
 AUDIT_RETENTION_DAYS = env.int("AUDIT_RETENTION_DAYS", default=60)

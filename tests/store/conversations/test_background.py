@@ -14,7 +14,6 @@ from conversations.receiving.worker import QUEUE
 from conversations.work import MESSAGE_SWEEP, RECONCILE
 from tests import faults
 from tests.people import admin, signed_in
-from tests.store.conversations.receiving.conftest import _sqs_endpoint, queue  # noqa: F401 (fixtures)
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +38,7 @@ def facts() -> dict[str, str]:
     return {fact.label: fact.value for fact in section(clock.now()).facts}
 
 
-def test_where_all_runs_it_says_so(store, queue):  # noqa: F811
+def test_where_all_runs_it_says_so(store, queue):
     all_well()
     found = section(clock.now())
     assert (found.state, found.tone, found.words) == ("ready", "good", "Everything that is configured runs.")
@@ -51,7 +50,7 @@ def test_where_all_runs_it_says_so(store, queue):  # noqa: F811
     }
 
 
-def test_before_the_first_run_it_says_what_to_run(store, queue):  # noqa: F811
+def test_before_the_first_run_it_says_what_to_run(store, queue):
     found = section(clock.now())
     assert (found.state, found.tone, found.hints) == ("not running", "human", ("manage.py work",))
     receivers = "the receiver of the hand-off queue, the receiver of the stage table"
@@ -60,7 +59,7 @@ def test_before_the_first_run_it_says_what_to_run(store, queue):  # noqa: F811
     assert facts()["Reconcile"] == "It has never run."
 
 
-def test_who_was_not_heard_of_is_named(store, queue):  # noqa: F811
+def test_who_was_not_heard_of_is_named(store, queue):
     all_well()
     before = clock.now() - timedelta(minutes=12)
     note(QUEUE, beat_at=before)
@@ -72,7 +71,7 @@ def test_who_was_not_heard_of_is_named(store, queue):  # noqa: F811
     assert facts()["Reconcile"] == "It last ran 1 h 12 min ago. It is due every 5 min."
 
 
-def test_what_waits_is_told_with_how_long_the_last_one_had_waited(store, queue):  # noqa: F811
+def test_what_waits_is_told_with_how_long_the_last_one_had_waited(store, queue):
     all_well()
     for _ in range(3):
         queues.send(queue, "{}")
@@ -83,14 +82,14 @@ def test_what_waits_is_told_with_how_long_the_last_one_had_waited(store, queue):
     )
 
 
-def test_a_queue_that_does_not_answer_costs_its_sentence_only(store, queue, settings):  # noqa: F811
+def test_a_queue_that_does_not_answer_costs_its_sentence_only(store, queue, settings):
     all_well()
     settings.HANDOFF_QUEUE_URL = f"{queue}-gone"
     assert facts()["Hand-off queue"] == "Its receiver runs. The queue could not be asked how many messages wait."
     assert facts()["Stage table"] == "Its receiver runs and is up to date."
 
 
-def test_a_lambda_that_is_silent_is_not_stale(store, queue):  # noqa: F811
+def test_a_lambda_that_is_silent_is_not_stale(store, queue):
     all_well()
     before = clock.now() - timedelta(hours=3)
     note(QUEUE, mode=LAMBDA, beat_at=before)
@@ -99,7 +98,7 @@ def test_a_lambda_that_is_silent_is_not_stale(store, queue):  # noqa: F811
     assert facts()["Hand-off queue"].startswith("A Lambda receives; it last ran 3 h ago.")
 
 
-def test_the_stage_tables_lag_and_what_it_missed(store, queue):  # noqa: F811
+def test_the_stage_tables_lag_and_what_it_missed(store, queue):
     all_well()
     note(STAGE, lag=200.0)
     assert facts()["Stage table"] == "Its receiver runs and is 3 min behind."
@@ -107,14 +106,14 @@ def test_the_stage_tables_lag_and_what_it_missed(store, queue):  # noqa: F811
     assert "Messages before 2026-02-01 10:00 UTC may be missing" in facts()["Stage table"]
 
 
-def test_a_stage_table_without_a_stream_is_said(store, queue):  # noqa: F811
+def test_a_stage_table_without_a_stream_is_said(store, queue):
     all_well()
     note(STAGE, mode="")
     assert facts()["Stage table"] == "The table or its stream is missing, so nothing is received from it."
     assert section(clock.now()).tone == "bad"
 
 
-def test_a_message_that_is_late_is_told(store, queue):  # noqa: F811
+def test_a_message_that_is_late_is_told(store, queue):
     all_well()
     due = clock.to_iso(clock.now() - timedelta(minutes=7))
     MessageRow("c\np", "1", gsi_due=TO_APPEND, due_at=due).save()
@@ -135,14 +134,14 @@ def test_what_is_not_configured_is_said_in_one_line(store, settings):
     assert section(clock.now()).state == "ready"
 
 
-def test_what_cannot_be_read_is_said(store, queue):  # noqa: F811
+def test_what_cannot_be_read_is_said(store, queue):
     with faults.fail_before("BatchGetItem", table_key="CONSOLE", times=faults.ALWAYS):
         text = signed_in(admin()).get("/system/").content.decode()
     assert "Background work" in text
     assert "It could not be read. Try again in a moment." in text
 
 
-def test_it_costs_a_read_and_a_query_of_each_kind(store, queue):  # noqa: F811
+def test_it_costs_a_read_and_a_query_of_each_kind(store, queue):
     with store.calls() as calls:
         section(clock.now())
     assert sorted(call.operation for call in calls) == ["BatchGetItem", "Query", "Query"]
@@ -153,6 +152,6 @@ def test_without_the_tables_it_has_never_run(bare_store, settings):
     assert section(clock.now()).state == "not running"
 
 
-def test_a_page_does_not_wait_long_for_a_queue(queue, settings):  # noqa: F811
+def test_a_page_does_not_wait_long_for_a_queue(queue, settings):
     assert queues.client(patient=False).meta.config.read_timeout <= settings.DYNAMODB_READ_TIMEOUT_SECONDS
     assert queues.client().meta.config.read_timeout > queues.LONGEST_WAIT_SECONDS

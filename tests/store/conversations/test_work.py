@@ -29,7 +29,6 @@ from conversations.receiving.worker import QUEUE, Receiver, sweep
 from conversations.work import MESSAGE_SWEEP, RECONCILE, Recurring, all_parts, message_sweep, reconciler, run_all
 from tests import faults
 from tests.dynamodb import to_dynamodb
-from tests.store.conversations.receiving.conftest import _sqs_endpoint, queue  # noqa: F401 (fixtures)
 from tests.store.conversations.receiving.test_handling import body, rows, said
 from tests.store.conversations.receiving.test_stage import receiver, stage  # noqa: F401 (a fixture)
 from tests.support.conversations.handoff.kit import ANA, WAITING, form, held_by, put, results, stored
@@ -254,7 +253,7 @@ def test_without_a_source_there_is_nothing_to_receive(settings):
         call_command("receive_messages", "--once")
 
 
-def test_the_receiver_of_the_queue_tells_how_it_goes(store, queue):  # noqa: F811
+def test_the_receiver_of_the_queue_tells_how_it_goes(store, queue):
     put(store, **held_by("ana"))
     queues.send(queue, body())
     Receiver().run(once=True)
@@ -264,7 +263,7 @@ def test_the_receiver_of_the_queue_tells_how_it_goes(store, queue):  # noqa: F81
     assert noted["waited"] >= 0
 
 
-def test_that_it_cannot_tell_is_no_reason_to_stop(store, queue):  # noqa: F811
+def test_that_it_cannot_tell_is_no_reason_to_stop(store, queue):
     put(store, **held_by("ana"))
     queues.send(queue, body())
     with faults.fail_before("UpdateItem", table_key="CONSOLE", times=faults.ALWAYS):

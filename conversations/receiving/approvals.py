@@ -169,8 +169,8 @@ def _read(rows: Iterable[MessageRow]) -> Iterator[FirstMessage]:
         )
 
 
-def approve(reference: str, staff: Staff) -> None:
-    """Send a first message on to its channel's queue, byte for byte, once.
+def approve(reference: str, staff: Staff) -> str:
+    """Send a first message on to its channel's queue, byte for byte, once; return its company's id.
 
     Raises `NotFound` (not in scope), `Invalid` (its channel has no queue here), `Conflict` (decided already), `NotSent`
     (it waits again), and `StoreUnavailable` where nobody knows whether it was sent.
@@ -189,15 +189,20 @@ def approve(reference: str, staff: Staff) -> None:
     except StoreUnavailable as error:
         raise StoreUnavailable(UNKNOWN) from error
     _finish(row, Approval.APPROVED, MessageRow.decision_id == entry.action_id, lambda writes: _close(writes, entry))
+    return row.company_id or ""
 
 
-def reject(reference: str, staff: Staff, reason: str) -> None:
-    """Keep a first message from being sent. Raises `NotFound`, `Invalid` (no reason), `Conflict`, store errors."""
+def reject(reference: str, staff: Staff, reason: str) -> str:
+    """Keep a first message from being sent; return its company's id.
+
+    Raises `NotFound`, `Invalid` (no reason), `Conflict`, and the store's errors.
+    """
+    row, now = _load(reference, staff), clock.now()
     if not reason.strip():
         raise Invalid("Say why you are rejecting it.")
-    row, now = _load(reference, staff), clock.now()
     entry = _entry(row, Action.INITIAL_REJECT, staff, now, Result.SUCCESS, {"reason": reason.strip()})
     _finish(row, Approval.REJECTED, _undecided(now), lambda writes: writes.save(entry))
+    return row.company_id or ""
 
 
 def _load(reference: str, staff: Staff) -> MessageRow:

@@ -64,15 +64,14 @@ def decide(request: StaffRequest, ref: str) -> HttpResponse:
     """Approve or reject one first message, as the pressed button says. A form sent twice acts once."""
     try:
         if request.POST.get("decision") == "approve":
-            approvals.approve(ref, request.staff)
+            company_id = approvals.approve(ref, request.staff)
             messages.success(request, "Approved. The message is on its way.")
         else:
-            approvals.reject(ref, request.staff, request.POST.get("reason", ""))
+            company_id = approvals.reject(ref, request.staff, request.POST.get("reason", ""))
             messages.success(request, "Rejected. The message is not sent.")
+        counting.forget(company_id)
     except FAILURES as failure:
         messages.error(request, str(failure))
-    for company in companies_for(request.staff):
-        counting.forget(company.company_id)
     return redirect("queue-to-approve")
 
 

@@ -28,6 +28,8 @@ from conversations.work import MESSAGE_SWEEP, RECONCILE, RECONCILE_EVERY, SWEEP_
 TITLE = "Background work"
 # What is due every so often is late after so many times that.
 LATE_AFTER = 3
+# For so long it is said that messages may be missing.
+MISSED_SHOWN = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,8 @@ def _stage(noted: dict[str, Any], now: datetime) -> WorkState:
         lag = timedelta(seconds=float(noted.get("lag") or 0))
         words += f" and is {clock.format_span(lag)} behind" if lag >= STALE_AFTER else " and is up to date"
     words += "."
-    if missed_at := clock.parse_instant(noted.get("missed_at")):
+    missed_at = clock.parse_instant(noted.get("missed_at"))
+    if missed_at is not None and now - missed_at < MISSED_SHOWN:
         words += f" Messages before {missed_at:%Y-%m-%d %H:%M} UTC may be missing: it was off for more than 24 hours."
     return WorkState("Stage table", "the receiver of the stage table", runs, words)
 

@@ -16,6 +16,7 @@ from console.permissions import Permission, Staff
 from console.trees import tree_of
 from conversations.companies import companies_for
 from conversations.facts import protected
+from conversations.handoff.routing import has_inbound_source
 from conversations.queue import counting
 from conversations.queue.pages import APPROVE, Count, at_once
 from conversations.reading import CHANNELS, identifier_for
@@ -91,7 +92,7 @@ def unplaced(request: StaffRequest) -> HttpResponse:
         "rows": rows,
         "first_url": url if cursor else "",
         "next_url": f"{url}?page={following}" if following else "",
-        "is_configured": bool(settings.HANDOFF_QUEUE_URL),
+        "is_configured": has_inbound_source(),
     }
     return render(request, "conversations/not_placed.html", context)
 

@@ -355,6 +355,9 @@ def test_a_message_of_which_only_the_beginning_was_kept_can_only_be_discarded(st
     )
 
 
-def test_no_hand_off_queue_is_said(store, settings):
+@pytest.mark.parametrize(("table", "is_said"), [("", True), ("conversations-stage-test", False)])
+def test_that_no_messages_arrive_is_said_only_without_any_source(store, settings, table, is_said):
     settings.HANDOFF_QUEUE_URL = ""
-    assert "No hand-off queue is configured" in text_of(signed_in(admin()).get("/system/messages/"))
+    settings.TABLE_NAMES = {"CONVERSATIONS_STAGE": table} if table else {}
+    page = text_of(signed_in(admin()).get("/system/messages/"))
+    assert ("HANDOFF_QUEUE_URL or TABLE_CONVERSATIONS_STAGE" in page) is is_said

@@ -27,7 +27,7 @@ def append(row: MessageRow, item: Conversation) -> bool:
 
     `item` is the conversation as read just before, whole. Raises the store's errors; to be repeated then.
     """
-    if has(item.raw, row.message_id or ""):
+    if _has(item.raw, row.message_id or ""):
         return True
     if _fits(item.raw, row):
         return _appended(row, item)
@@ -35,7 +35,7 @@ def append(row: MessageRow, item: Conversation) -> bool:
     return False
 
 
-def has(stored: Raw, message_id: str) -> bool:
+def _has(stored: Raw, message_id: str) -> bool:
     """Whether the item holds that message already: by us, or by the platform, which names it by the same id."""
     if message_id in stored.get(IDS, {}).get("SS", ()):
         return True
@@ -46,6 +46,11 @@ def has(stored: Raw, message_id: str) -> bool:
         for name in ("message_id", "entry_id")
         if (value := entry.get("M", {}).get(name)) is not None
     )
+
+
+def is_of_platform(stored: Raw, message_id: str) -> bool:
+    """Whether the platform itself put that message onto the item: its AI has dealt with it."""
+    return _has(stored, message_id) and message_id not in stored.get(IDS, {}).get("SS", ())
 
 
 def _fits(stored: Raw, row: MessageRow) -> bool:
@@ -89,7 +94,7 @@ def _appended(row: MessageRow, item: Conversation) -> bool:
     try:
         retried(lambda: call("UpdateItem", **update))
     except ConditionFailed as failed:
-        return has(failed.item or {}, message_id)
+        return _has(failed.item or {}, message_id)
     return True
 
 

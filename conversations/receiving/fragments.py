@@ -49,8 +49,8 @@ def take_fragment(change: StreamChange) -> WorkCounts:
     sender = next((each for each in sorted(placing.recipients(item)) if is_listed(item.raw, each)), "")
     stated = clock.parse_instant(fragment.get("received_at"))
     written_at = stated if stated is not None and stated <= staged_at else staged_at
-    is_dealt_with = appending.has(item.raw, str(fragment["message_sid"]))
-    if is_dealt_with or not (sender or _was_for_people(item, written_at)):
+    is_answered = appending.is_of_platform(item.raw, str(fragment["message_sid"]))
+    if is_answered or not (sender or _was_for_people(item, written_at)):
         return done + Counter({NOT_FOR_PEOPLE: 1})
     return done + Counter({handle(_body(fragment, item, sender), staged_at, STAGE, name): 1})
 

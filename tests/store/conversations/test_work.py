@@ -21,17 +21,15 @@ from console.store import queues
 from conversations.handoff import perform
 from conversations.handoff.reconciliation import reconcile
 from conversations.indexer.lease import LEASE
-from conversations.indexer.streams.records import StreamChange
 from conversations.management.commands.work import parts_line
-from conversations.receiving import fragments, handling
+from conversations.receiving import handling
 from conversations.receiving.fragments import STAGE
 from conversations.receiving.worker import QUEUE, Receiver, sweep
 from conversations.work import MESSAGE_SWEEP, RECONCILE, Recurring, all_parts, message_sweep, reconciler, run_all
 from tests import faults
-from tests.dynamodb import to_dynamodb
 from tests.store.conversations.receiving.test_handling import body, rows, said
 from tests.store.conversations.receiving.test_stage import receiver, stage  # noqa: F401 (a fixture)
-from tests.support.conversations.handoff.kit import ANA, WAITING, form, held_by, put, results, stored
+from tests.support.conversations.handoff.kit import ANA, WAITING, form, held_by, put, results
 from tests.support.conversations.indexer.kit import indexed
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -274,13 +272,3 @@ def test_that_it_cannot_tell_is_no_reason_to_stop(store, queue):
 def test_a_run_of_reconcile_by_a_timer_is_noted(store):
     call_command("reconcile", stdout=io.StringIO())
     assert clock.parse_instant(store.get("CONSOLE", pk=RECONCILE, sk=LEASE)["ran_at"])
-
-
-def test_what_is_left_to_the_ai_is_not_taken_in_again(store):
-    put(store, auto_queue_reply_message=True)
-    handling.handle(body(), clock.now(), "queue", "d1")
-    item, found = stored(store), rows(store)
-    fragment = {"conversation_id": item["conversation_id"], "message_sid": "SM1", "body": "Where is my parcel?"}
-    done = fragments.take_fragment(StreamChange("1", None, to_dynamodb(fragment), clock.now()))
-    assert dict(done) == {"read": 1, fragments.NOT_FOR_PEOPLE: 1}
-    assert (stored(store), rows(store)) == (item, found)

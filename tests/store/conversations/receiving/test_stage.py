@@ -9,7 +9,7 @@ import pytest
 
 from console import clock
 from console.errors import StoreUnavailable
-from conversations.handoff import perform
+from conversations.handoff import perform, settle
 from conversations.indexer.lease import LEASE
 from conversations.indexer.streams import events, following
 from conversations.indexer.streams.records import StreamChange
@@ -17,13 +17,16 @@ from conversations.indexer.streams.shards import Shards, stream_of_table
 from conversations.receiving import handling, stage_lambda_handler
 from conversations.receiving.fragments import NOT_FOR_PEOPLE, STAGE, take_fragment
 from conversations.receiving.handling import Handled
+from conversations.receiving.leaving import leave_to_ai
 from conversations.receiving.models import NOT_PLACED
 from conversations.receiving.stage import StageReceiver
+from conversations.receiving.worker import sweep
 from tests import faults
 from tests.dynamodb import Store, to_dynamodb
 from tests.store.conversations.receiving.test_handling import bring, rows, said
-from tests.support.conversations.handoff.kit import ANA, CHANNEL, CONVERSATION, form, held_by, put, stored
+from tests.support.conversations.handoff.kit import ANA, CHANNEL, CONVERSATION, form, held_by, put, stored, trail
 from tests.support.conversations.platform_routing import PEOPLE, route
+from tests.support.tenants.kit import Killed
 
 AT = datetime(2026, 2, 1, 10, tzinfo=UTC)
 _readers: dict[str, Shards] = {}
@@ -209,6 +212,19 @@ def test_what_a_rule_routed_before_people_took_it_was_theirs_already(store, sett
     assert take(at=written, received_at=clock.to_iso(written))[Handled.RECEIVED] == 1
 
 
+def test_what_people_left_to_the_ai_is_staged_anew_and_not_theirs_again(store, queue, settings):
+    settings.CHANNEL_QUEUE_URLS = {"whatsapp": queue}
+    settings.TABLE_NAMES = settings.TABLE_NAMES | {"CONVERSATIONS_STAGE": store.name("CONVERSATIONS_STAGE")}
+    put(store, auto_queue_reply_message=True)
+    take()
+    leave_to_ai(form("leave_to_ai"), ANA)
+    [staged] = store.all("CONVERSATIONS_STAGE")
+    item, [row] = stored(store), rows(store)
+    assert "gsi_hand_off_queue" not in item
+    assert take_fragment(StreamChange("2", None, to_dynamodb(staged), clock.now()))["read"] == 1
+    assert (stored(store), rows(store)) == (item, [row])
+
+
 def test_a_conversation_that_nobody_ever_took_costs_one_read(store):
     put(store)
     with store.calls() as calls:
@@ -331,6 +347,46 @@ def test_without_the_table_or_its_stream_it_waits(bare_store, absent):
     assert receiver.cycle() > 0
     assert receiver.lease.is_held
     assert bare_store.get("CONSOLE", pk=STAGE, sk=LEASE)["mode"] == ""
+
+
+# Whatever dies, wherever.
+
+
+def _die() -> None:
+    raise Killed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strikes", [faults.before, faults.after])
+def test_who_dies_at_any_call_loses_and_doubles_nothing(store, strikes):
+    for nth in range(1, 100):
+        store.empty()
+        if store.local:
+            _go_to_the_end(store)
+        put(store, auto_queue_reply_message=True)
+        stage(store, "1")
+        stage(store, "2", received_at="2026-02-01T10:00:01")
+        died = False
+        # The same owner: what it held when it died need not be waited for.
+        first = StageReceiver(owner="one")
+        with strikes("", _die, nth=nth) as fault:
+            try:
+                while first._quiet < 3:
+                    first.cycle()
+            except Killed:
+                died = True
+        StageReceiver(owner="one").run(once=True)
+        sweep(clock.now() + timedelta(minutes=2))
+        settle(CONVERSATION)
+        assert received(store) == ["line 1", "line 2"], nth
+        assert sorted(said(store)[1:]) == ["line 1", "line 2"], nth
+        asked = [entry for entry in trail(store) if entry["action_type"] == "hand_off.request"]
+        assert [entry["result"] for entry in asked] == ["success"], nth
+        assert stored(store)["gsi_hand_off_queue"].startswith("waiting#"), nth
+        if not died:
+            assert nth > 15, fault.seen
+            return
+    pytest.fail("it never came to its end")
 
 
 # As a Lambda.

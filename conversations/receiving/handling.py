@@ -68,7 +68,9 @@ def complete(row: MessageRow, item: Conversation, sender: str = "") -> None:
     The row is finished last: until then, whoever brings the message again, and the sweep, do the rest.
     """
     on_item = appending.append(row, item)
-    ask_for_human(item, row, sender)
+    if row.state == recording.RECEIVED:
+        # Not where people have left it to the AI meanwhile.
+        ask_for_human(item, row, sender)
     appending.finish(row, on_item=on_item)
 
 

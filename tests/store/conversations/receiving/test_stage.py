@@ -2,13 +2,14 @@
 
 import time
 import uuid
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from console import clock
-from console.errors import StoreUnavailable
+from console.errors import ConsoleError, StoreUnavailable
 from conversations.handoff import perform, settle
 from conversations.indexer.lease import LEASE
 from conversations.indexer.streams import events, following
@@ -223,6 +224,20 @@ def test_what_people_left_to_the_ai_is_staged_anew_and_not_theirs_again(store, q
     assert "gsi_hand_off_queue" not in item
     assert take_fragment(StreamChange("2", None, to_dynamodb(staged), clock.now()))["read"] == 1
     assert (stored(store), rows(store)) == (item, [row])
+
+
+def test_the_sweep_asks_for_nobody_where_a_message_was_left_to_the_ai(store, queue, settings):
+    settings.CHANNEL_QUEUE_URLS = {"whatsapp": queue}
+    settings.TABLE_NAMES = settings.TABLE_NAMES | {"CONVERSATIONS_STAGE": store.name("CONVERSATIONS_STAGE")}
+    put(store, auto_queue_reply_message=True)
+    # It was put onto the item and asked for; that its row is finished was not written any more.
+    with faults.fail_before("UpdateItem", table_key="MESSAGES", times=faults.ALWAYS), suppress(ConsoleError):
+        take()
+    assert rows(store)[0]["gsi_due"]
+    leave_to_ai(form("leave_to_ai"), ANA)
+    assert sweep(clock.now() + timedelta(minutes=2)) == 1
+    assert "gsi_hand_off_queue" not in stored(store)
+    assert "gsi_due" not in rows(store)[0]
 
 
 def test_a_conversation_that_nobody_ever_took_costs_one_read(store):

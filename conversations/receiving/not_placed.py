@@ -12,7 +12,9 @@ from console.refs import seal, seal_cursor, unseal, unseal_cursor
 from console.store.errors import TransactionRefused
 from console.trail.actions import SYSTEM_TRAIL, Action
 from console.trail.recording import Actor, TrailEntry, build, write_with_entry
-from conversations.receiving.bodies import NotUnderstood
+from console.trees import Node, tree_of
+from conversations.facts import protected
+from conversations.receiving.bodies import NotUnderstood, parsed
 from conversations.receiving.handling import take_in
 from conversations.receiving.models import NOT_PLACED, MessageRow
 
@@ -24,13 +26,14 @@ _KIND = "not placed"
 
 @dataclass(frozen=True, slots=True)
 class NotPlacedMessage:
-    """One message without a conversation. `body` is what stood in the queue, redacted and cut."""
+    """One message without a conversation: what was received, redacted, as a tree, or as text that is cut."""
 
     reference: str
     reason: str
     source: str
     received_at: datetime | None
-    body: str
+    tree: Node | None
+    text: str
     can_be_retried: bool
 
 
@@ -98,11 +101,16 @@ def _remove(row: MessageRow, action: Action, staff: Staff, reason: str = "") -> 
 
 
 def _shown(row: MessageRow) -> NotPlacedMessage:
+    try:
+        tree = tree_of(protected(parsed(row.body or "")))
+    except NotUnderstood:
+        tree = None
     return NotPlacedMessage(
         reference=seal(_KIND, row.position),
         reason=row.not_placed_because or "",
         source=row.source or "",
         received_at=clock.parse_instant(row.received_at),
-        body=cut(redact(row.body or ""), SHOWN),
+        tree=tree,
+        text=cut(redact(row.body or ""), SHOWN) if tree is None else "",
         can_be_retried=not row.is_cut,
     )

@@ -21,7 +21,7 @@ def register(adapter: Adapter) -> Callable[[], None]:
     for each.
     """
     _adapters[adapter.name] = adapter
-    address = partial(context.address_of, "source", adapter.name)
+    address = partial(context.address_of, "store", adapter.name)
     context.register_section(
         adapter.title, adapter.icon, Permission.CONVERSATION_READ, address, for_everything=bool(adapter.unsearched)
     )
@@ -37,11 +37,6 @@ def register(adapter: Adapter) -> Callable[[], None]:
         known_companies.unregister_existence(adapter.is_in_use)
 
     return take_back
-
-
-def is_registered(name: str) -> bool:
-    """Whether a store has that name."""
-    return name in _adapters
 
 
 def named(name: str) -> Adapter:

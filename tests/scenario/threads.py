@@ -10,9 +10,8 @@ from console.permissions import Role, Scope, Staff
 from conversations.stores.adapter import ListParameters
 from conversations.stores.records import RecordPlace, a_list, a_record
 from conversations.stores.threads.adapter import Threads
-from conversations.stores.threads.cursors import anchor_of
 from conversations.stores.threads.feedback import seen_of
-from conversations.stores.threads.keys import key_of
+from conversations.stores.threads.keys import anchor_of, key_of
 from conversations.stores.threads.loading import message_at
 
 if TYPE_CHECKING:
@@ -225,6 +224,6 @@ def message_of(side: Side) -> str:
     """The sort key of the message that is given feedback."""
     base = f"{side.company_id}#{TENANT}#{USER}"
     [found] = [
-        each for each in Threads().load((base, READ), READER, ListParameters()).messages.items if GIVEN in each.sort_key
+        item.SK for item in Threads().load((base, READ), READER, ListParameters()).messages.items if GIVEN in item.SK
     ]
-    return found.sort_key
+    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -10,10 +9,10 @@ from django import forms
 from django.http import QueryDict
 
 from console import clock
-from console.errors import Conflict, NotFound, TableMissing
+from console.errors import Conflict, ConsoleError, NotFound, TableMissing
 from console.facts import Fact
 from console.permissions import Permission, Staff
-from console.redaction import redact
+from console.redaction import excerpt, redact
 from console.refs import is_digest_of, keyed_digest
 from console.schema.tables import table_name
 from console.store.connection import call
@@ -24,15 +23,14 @@ from console.trail.actions import thread_trail
 from console.trail.recording import Actor, TrailEntry, record_once_an_hour
 from console.trees import clean, text_of
 from conversations.stores.adapter import RecordActionHandler, Subject
+from conversations.stores.reading import fingerprint
 from conversations.stores.records import ActionResult, Confirmation, RecordPlace, a_record
 from conversations.stores.services import carry_out
-from conversations.stores.threads.cursors import anchor_of
-from conversations.stores.threads.key_formats import instant_of
-from conversations.stores.threads.keys import ThreadKey, key_of
-from conversations.stores.threads.loading import message_at
+from conversations.stores.threads.keys import ThreadKey, anchor_of, instant_of, key_of
+from conversations.stores.threads.loading import message_at, metadata_of
 from conversations.stores.threads.messages import VERSOS, comment_of, is_answer, verso_of
 from conversations.stores.threads.models import TABLE, ThreadMessage
-from conversations.stores.threads.naming import organisation_link, thread_name
+from conversations.stores.threads.reading import TITLE, UNTITLED, organisation_link, title_of
 
 AS_STORED = "as-stored"
 COMMENT_LENGTH = 2000
@@ -97,7 +95,7 @@ class GiveFeedback(RecordActionHandler):
             ),
             button="Save the feedback",
             back=found.place,
-            record=thread_name(found.key, staff),
+            record=_thread_name(found.key, staff),
             crumbs=(organisation_link(found.key.organisation, staff),),
             about="What the reader thought of this answer. Leave the comment empty to remove it.",
             facts=(
@@ -114,7 +112,7 @@ class GiveFeedback(RecordActionHandler):
         """One conditional UpdateItem of the named attributes, with its entry; nothing at all where nothing changes."""
         found = _find(parts, staff)
         item = found.item
-        if not is_digest_of(seen, _shown_of(item)):
+        if not is_digest_of(seen, _as_seen(item)):
             raise Conflict("The feedback changed since you opened it, so nothing was done.")
         verso, comment = _wanted(found, form)
         before = verso_of(item)
@@ -140,6 +138,15 @@ def _find(parts: tuple[str, ...], staff: Staff) -> _Found:
         raise Conflict("Only the assistant's answers can have feedback.")
     message_id = clean(text_of(item.plain("message_id") or ""))[:120]
     return _Found(key, item, sort_key, *_shown(key, staff, comment_of(item), message_id))
+
+
+def _thread_name(key: ThreadKey, staff: Staff) -> str:
+    """A thread's title, redacted as in lists: nobody has opened it. One read, whose failure costs the name only."""
+    try:
+        found, _ = metadata_of(key, staff)
+    except ConsoleError:
+        return "Thread"
+    return excerpt(title_of(found[0] if found else None), TITLE) or UNTITLED
 
 
 def _shown(key: ThreadKey, staff: Staff, *texts: str) -> tuple[str, ...]:
@@ -179,12 +186,11 @@ def _words(verso: str) -> str:
 
 def seen_of(item: ThreadMessage) -> str:
     """What a form keeps of the feedback as it was shown; absent and NULL are the same. Keyed: it is on a page."""
-    return keyed_digest(_shown_of(item))
+    return keyed_digest(_as_seen(item))
 
 
-def _shown_of(item: ThreadMessage) -> str:
-    stored = [None if "NULL" in (value := item.raw.get(name) or {"NULL": True}) else value for name in _ATTRIBUTES]
-    return json.dumps([item.plain("PK"), item.plain("SK"), stored], sort_keys=True)
+def _as_seen(item: ThreadMessage) -> str:
+    return fingerprint(item, "PK", "SK", *_ATTRIBUTES)
 
 
 def _write(found: _Found, verso: str, comment: str) -> None:
@@ -195,7 +201,7 @@ def _write(found: _Found, verso: str, comment: str) -> None:
     changed = {name: after for name, (before, after) in wanted.items() if after != before}
     kept = [f"#{name} = :{name}" for name, value in changed.items() if value]
     removed = [f"#{name}" for name, value in changed.items() if not value]
-    clauses, seen = _as_seen(item)
+    clauses, seen = _unchanged(item)
     try:
         call(
             "UpdateItem",
@@ -215,7 +221,7 @@ def _write(found: _Found, verso: str, comment: str) -> None:
             raise
 
 
-def _as_seen(item: ThreadMessage) -> tuple[str, dict[str, Any]]:
+def _unchanged(item: ThreadMessage) -> tuple[str, dict[str, Any]]:
     """The condition that the feedback is as it was read, of whichever type; absent and NULL are the same."""
     clauses, values = [], {":null": {"S": "NULL"}}
     for name in _ATTRIBUTES:

@@ -13,8 +13,8 @@ from console.trail.recording import NoTrail
 from conversations.stores.adapter import ListParameters
 from conversations.stores.records import a_record
 from conversations.stores.threads.adapter import Threads
-from conversations.stores.threads.cursors import anchor_of
 from conversations.stores.threads.feedback import AS_STORED
+from conversations.stores.threads.keys import anchor_of
 from tests import faults
 from tests.support.conversations.stores.threads.kit import (
     ADMIN,

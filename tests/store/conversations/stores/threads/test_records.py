@@ -12,7 +12,7 @@ from conversations.stores.adapter import ListParameters, Subject
 from conversations.stores.records import a_list, a_record
 from conversations.stores.services import open_record
 from conversations.stores.threads.adapter import Threads
-from conversations.stores.threads.cursors import anchor_of
+from conversations.stores.threads.keys import anchor_of
 from conversations.stores.threads.lookups import ByMessage, ByOrganisation, ByThread, ThreadsByUser
 from conversations.stores.threads.messages import link_to
 from tests import faults

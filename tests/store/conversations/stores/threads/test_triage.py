@@ -10,7 +10,7 @@ from console.permissions import Role
 from conversations.stores.adapter import ListParameters
 from conversations.stores.records import a_record
 from conversations.stores.threads.adapter import Threads
-from conversations.stores.threads.cursors import anchor_of
+from conversations.stores.threads.keys import anchor_of
 from tests import faults
 from tests.support.conversations.stores.threads.kit import ADMIN, BASE, ORG, ago, llm, msg, of_threads, staff, thread
 

@@ -11,7 +11,7 @@ from console import clock
 from console.errors import ConsoleError, NotAccepted, StoreUnavailable, TableMissing, Throttled
 from console.redaction import redact, redact_value
 from console.redaction.credentials import mask_credentials
-from console.schema.tables import table_name
+from console.schema.tables import TABLES, table_name
 from console.store import presence
 from console.store.connection import call
 from console.store.models import ForeignModel
@@ -59,6 +59,33 @@ def index_absent(table_key: str, index: str) -> bool:
         return presence.index_absent(table_key, index)
     except ConsoleError:
         return False
+
+
+def is_designed(error: ConsoleError, table_key: str, index: str) -> bool:
+    """Whether a list has nothing because its table or index is not there, rather than for a fault."""
+    return isinstance(error, TableMissing) or (isinstance(error, NotAccepted) and index_absent(table_key, index))
+
+
+class OtherKey(TableMissing):
+    """A table has a key that the console does not read by, as the message says."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__()
+        self.args = (message,)
+
+
+def notice_of(error: ConsoleError | None, what: str, table_key: str, index: str = "") -> tuple[str, ...]:
+    """One line on what could not be read and why; none without an error. `what` is a sentence without its end."""
+    if error is None:
+        return ()
+    if isinstance(error, OtherKey):
+        return (f"{what}: {error}",)
+    if index and isinstance(error, NotAccepted | TableMissing) and index_absent(table_key, index):
+        return (f"{what}: the index {index} is not there in this environment.",)
+    if isinstance(error, TableMissing):
+        return (f"{what}: the table {TABLES[table_key].base} is not there in this environment.",)
+    why = "is busy" if isinstance(error, Throttled) else "did not answer"
+    return (f"{what}: the database {why}. Reload the page to try again.",)
 
 
 def get_item(table_key: str, key: Mapping[str, Any]) -> dict[str, Any] | None:

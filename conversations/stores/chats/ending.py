@@ -1,6 +1,5 @@
 """Ending a running session: `TimestampFinished` is set, if it still runs as the person saw it. Nothing else changes."""
 
-import json
 from functools import partial
 from typing import Any, ClassVar
 
@@ -22,8 +21,9 @@ from conversations.stores.adapter import NothingToDo, RecordActionHandler
 from conversations.stores.chats import queries
 from conversations.stores.chats.keys import check, short, user_link
 from conversations.stores.chats.models import Session
+from conversations.stores.chats.reading import is_finished, quota_of
 from conversations.stores.chats.session import name_of, subject_of
-from conversations.stores.chats.states import is_finished, quota_of
+from conversations.stores.reading import fingerprint
 from conversations.stores.records import ActionResult, Confirmation, a_record
 from conversations.stores.services import carry_out
 
@@ -78,7 +78,7 @@ def seen_of(item: Session) -> str:
 
 
 def _as_seen(item: Session) -> str:
-    return json.dumps([item.SessionId, item.raw.get("TimestampFinished")], sort_keys=True)
+    return fingerprint(item, "SessionId", "TimestampFinished")
 
 
 def _running(parts: tuple[str, ...], staff: Staff) -> Session:

@@ -20,20 +20,20 @@ from console.store.paging import RESTARTED
 from console.store.streams import Key
 from console.templatetags.console import dated
 from conversations.stores.chats import queries
-from conversations.stores.chats.flaws import flaws_of
 from conversations.stores.chats.keys import begun_at, is_digest, is_usable, moment, session_place, short, tabs
 from conversations.stores.chats.models import USER_CONVERSATION, USERS_LAST_MESSAGE, ChatEvent, Session
 from conversations.stores.chats.queries import Part
-from conversations.stores.chats.states import (
+from conversations.stores.chats.reading import (
     SessionState,
     config_in_row,
     config_of,
     created_at,
+    flaws_of,
     quota_of,
     state_cell,
     state_of,
 )
-from conversations.stores.chats.tolerance import Attempted, attempt, notice_of
+from conversations.stores.reading import Attempted, attempt, notice_of
 from conversations.stores.records import Cell, Listing, RecordRow
 
 ROWS = 50

@@ -16,7 +16,7 @@ from conversations.stores.chats import queries
 from conversations.stores.chats.models import Session
 from conversations.stores.chats.queries import Part
 from conversations.stores.chats.sessions import SessionsLooked, SessionStart, digest, merged, newest_first
-from conversations.stores.chats.tolerance import Attempted
+from conversations.stores.reading import Attempted
 from tests import faults
 from tests.dynamodb import to_dynamodb
 from tests.support.conversations.stores.chats.kit import (

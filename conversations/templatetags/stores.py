@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 from django import template
 
-from conversations.stores.addresses import action_address, address_of
-from conversations.stores.records import Cell, RecordPlace
+from conversations.stores.records import Cell, RecordPlace, action_address, address_of
 
 register = template.Library()
 

@@ -20,12 +20,11 @@ from console.forms import lookup_forms
 from console.lookup_page import answer_lookup
 from console.permissions import Permission, Staff
 from console.refs import seal
+from console.store.presence import table_ready
 from console.trail.recording import read_only_reason
 from conversations.records import Message, Picture
 from conversations.stores.adapter import Adapter, ListParameters, NothingToDo, RecordActionHandler, StoreLookup
-from conversations.stores.addresses import address_of, parts_of
-from conversations.stores.readiness import is_there
-from conversations.stores.records import ActionResult, Listing, RecordLink, RecordPage
+from conversations.stores.records import ActionResult, Listing, RecordLink, RecordPage, address_of, parts_of
 from conversations.stores.services import open_record
 from conversations.views.conversation import not_for_prefetch
 from tenants.views.frame import ASKING
@@ -75,7 +74,7 @@ def _home(
 def _is_there(store: Adapter) -> bool:
     """Whether the section has its table; what DynamoDB does not answer is not taken for "absent"."""
     try:
-        return is_there(store)
+        return table_ready(store.tables[0])
     except ConsoleError:
         return True
 

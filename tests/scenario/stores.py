@@ -10,8 +10,7 @@ from django.urls import reverse
 
 from console.permissions import Staff
 from conversations.stores.adapter import ListParameters
-from conversations.stores.addresses import action_address, address_of, reference_of
-from conversations.stores.records import a_list
+from conversations.stores.records import a_list, action_address, address_of, reference_of
 from conversations.stores.threads.adapter import Threads
 from tests.scenario import chats, threads
 

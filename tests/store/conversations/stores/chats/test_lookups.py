@@ -8,7 +8,7 @@ import pytest
 from console.errors import Forbidden, NotFound, StoreUnavailable, TableMissing
 from console.permissions import Role
 from console.store import presence
-from conversations.stores.addresses import reference_of
+from conversations.stores.records import reference_of
 from tests import faults
 from tests.support.conversations.stores.chats.kit import (
     CHATS,

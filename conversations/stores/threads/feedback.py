@@ -14,10 +14,6 @@ from console.facts import Fact
 from console.permissions import Permission, Staff
 from console.redaction import excerpt, redact
 from console.refs import is_digest_of, keyed_digest
-from console.schema.tables import table_name
-from console.store.connection import call
-from console.store.errors import ConditionFailed
-from console.store.values import sendable
 from console.trail.actions import Action as AuditAction
 from console.trail.actions import thread_trail
 from console.trail.recording import Actor, TrailEntry, record_once_an_hour
@@ -25,7 +21,7 @@ from console.trees import clean, text_of
 from conversations.stores.adapter import RecordActionHandler, Subject
 from conversations.stores.reading import fingerprint
 from conversations.stores.records import ActionResult, Confirmation, RecordPlace, a_record
-from conversations.stores.services import carry_out
+from conversations.stores.services import carry_out, update_as_read
 from conversations.stores.threads.keys import ThreadKey, anchor_of, instant_of, key_of
 from conversations.stores.threads.loading import message_at, metadata_of
 from conversations.stores.threads.messages import VERSOS, comment_of, is_answer, verso_of
@@ -195,42 +191,9 @@ def _as_seen(item: ThreadMessage) -> str:
 
 def _write(found: _Found, verso: str, comment: str) -> None:
     """Raises `ConditionFailed` where the message is gone, or its feedback is not as it was read."""
-    at = f"{clock.now():%Y-%m-%dT%H:%M:%S}"  # as the assistant writes it
     item = found.item
+    at = f"{clock.now():%Y-%m-%dT%H:%M:%S}"  # as the assistant writes it
     wanted = {"updated_at": ("", at), "verso": (verso_of(item), verso), "feedback": (comment_of(item), comment)}
-    changed = {name: after for name, (before, after) in wanted.items() if after != before}
-    kept = [f"#{name} = :{name}" for name, value in changed.items() if value]
-    removed = [f"#{name}" for name, value in changed.items() if not value]
-    clauses, seen = _unchanged(item)
-    try:
-        call(
-            "UpdateItem",
-            TableName=table_name(TABLE),
-            Key={"PK": {"S": found.key.partition}, "SK": {"S": found.sort_key}},
-            UpdateExpression=f"SET {', '.join(kept)}" + (f" REMOVE {', '.join(removed)}" if removed else ""),
-            ConditionExpression=f"attribute_exists(PK) AND {clauses}",
-            ExpressionAttributeNames={f"#{name}": name for name in wanted},
-            ExpressionAttributeValues={f":{name}": {"S": value} for name, value in changed.items() if value} | seen,
-            ReturnValuesOnConditionCheckFailure="ALL_OLD",
-            ReturnConsumedCapacity="TOTAL",
-        )
-    except ConditionFailed as lost:
-        # The answer to a write that was carried out may be lost, and the client then sends it again.
-        now = lost.item and ThreadMessage.from_raw_data(lost.item)
-        if not now or (verso_of(now), comment_of(now), now.plain("updated_at")) != (verso, comment, at):
-            raise
-
-
-def _unchanged(item: ThreadMessage) -> tuple[str, dict[str, Any]]:
-    """The condition that the feedback is as it was read, of whichever type; absent and NULL are the same."""
-    clauses, values = [], {":null": {"S": "NULL"}}
-    for name in _ATTRIBUTES:
-        value = item.raw.get(name)
-        if value is None or "NULL" in value:
-            clauses.append(f"(attribute_not_exists(#{name}) OR attribute_type(#{name}, :null))")
-        else:
-            clauses.append(f"#{name} = :seen_{name}")
-            values[f":seen_{name}"] = sendable(value)
-    condition = " AND ".join(clauses)
-    # DynamoDB refuses values that nothing names.
-    return condition, {name: value for name, value in values.items() if name in condition}
+    changes = {name: {"S": after} if after else None for name, (before, after) in wanted.items() if after != before}
+    key = {"PK": {"S": found.key.partition}, "SK": {"S": found.sort_key}}
+    update_as_read(TABLE, key, item, changes, unchanged=_ATTRIBUTES)

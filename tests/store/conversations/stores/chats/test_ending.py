@@ -89,7 +89,7 @@ def test_ending_sets_one_attribute_and_nothing_else(store, begun):
     with store.calls() as seen:
         done = end(begun)
     [update] = [call for call in seen if call.operation == "UpdateItem" and call.tables == ("SESSIONS",)]
-    assert update.request["UpdateExpression"] == "SET #finished = :now"
+    assert update.request["UpdateExpression"] == "SET #TimestampFinished = :TimestampFinished"
     after = store.get("SESSIONS", **key(begun))
     finished = after.pop("TimestampFinished")
     assert after == before

@@ -214,7 +214,7 @@ def _ask(
 def _asked(request: StaffRequest) -> ListParameters:
     get = request.GET
     return ListParameters(
-        get.get("page", ""), get.get("before", ""), get.get("at", "")[:80], get.get("show", "")[:200], get.copy()
+        get.get("page", ""), get.get("before", ""), get.get("at", "")[:2000], get.get("show", "")[:200], get.copy()
     )
 
 

@@ -96,7 +96,7 @@ def _running(parts: tuple[str, ...], staff: Staff) -> Session:
 
 
 def _end(item: Session) -> None:
-    """End a session that exists, has not expired, and is still as it was seen: a writer may leave 0 for not finished."""
+    """End a session that exists, has not expired, and is as it was seen: a writer may leave 0 for not finished."""
     now = {"N": str(clock.to_epoch(clock.now()))}
     key = queries.key_of_session(item.UserId, item.SessionId)
     update_as_read("SESSIONS", key or {}, item, {_FINISHED: now}, unchanged=[_FINISHED], expiry="SessionTTL")

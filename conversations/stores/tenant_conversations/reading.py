@@ -15,7 +15,7 @@ from console import clock
 from console.facts import Fact, instant_fact
 from console.redaction import redact
 from console.refs import seal
-from console.store.models import TYPE_WORDS, ForeignModel, TableMeta
+from console.store.models import ForeignModel, TableMeta
 from console.store.values import plain
 from console.trees import Node, clean, text_of, well_formed
 from conversations.content import CONTENT, blocks_of
@@ -76,22 +76,10 @@ class StoredTenantConversation:
     def of(cls, item: TenantConversation) -> "StoredTenantConversation":
         """Never raises."""
         raw = item.raw.get("messages")
-        if not raw:
-            return cls(drift="missing")
-        kind = next(iter(raw))
-        if kind == "NULL":
-            return cls(drift="NULL")
-        if kind == "S":
-            return cls._of_text(raw[kind])
-        value = plain(raw)
-        drift = f"{TYPE_WORDS.get(kind, kind)} instead of text"
-        text = _written(value)
-        if kind == "L":
-            return cls(tuple(value), drift=drift, size=len(text.encode()))
-        return cls(text=text, notice=_NO_LIST, drift=drift, size=len(text.encode()))
-
-    @classmethod
-    def _of_text(cls, text: str) -> "StoredTenantConversation":
+        if not raw or "NULL" in raw:
+            return cls(drift="NULL" if raw else "missing")
+        text = raw["S"] if "S" in raw else _as_json(plain(raw))
+        drift = item.drift.get("messages", "")
         size = len(text.encode("utf-8", "surrogatepass"))
         if not text.strip():
             return cls(drift="empty text", size=size)
@@ -100,14 +88,11 @@ class StoredTenantConversation:
         except (ValueError, RecursionError):
             return cls(text=clean(text), notice=_NO_JSON, drift="not valid JSON", size=size)
         if isinstance(content, list):
-            return cls(tuple(content), size=size)
-        inner = content.get("messages") if isinstance(content, dict) else None
-        if isinstance(inner, list):
-            return cls(tuple(inner), drift="an object around the list", size=size)
-        return cls(text=clean(text), notice=_NO_LIST, drift="not a list", size=size)
+            return cls(tuple(content), drift=drift, size=size)
+        return cls(text=clean(text), notice=_NO_LIST, drift=drift or "not a list", size=size)
 
 
-def _written(value: Any) -> str:
+def _as_json(value: Any) -> str:
     return json.dumps(well_formed(value), ensure_ascii=False, indent=2, default=text_of)
 
 

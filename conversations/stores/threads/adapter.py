@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from django import forms
 
 from console import clock
@@ -111,20 +113,18 @@ class Threads(Adapter):
         check(organisation, staff)
         filters = FeedbackFilter(parameters.data)
         filters.is_valid()
-        found = triage.triage(organisation, staff, filters.chosen("show", triage.ALL), parameters.cursor)
-        return Listing(
+        listing = Listing(
             title=f"Feedback in {reading.called(organisation, staff)}",
             columns=triage.COLUMNS,
-            rows=found.rows,
+            rows=(),
             about="Thumbs-down with a comment first, then thumbs-down, comments and the rest.",
-            next=found.next,
-            back=found.back,
-            notices=found.notices,
             tabs=_tabs(organisation, "triage"),
             filters=filters,
             empty="No feedback",
-            empty_text=_none(found.next),
         )
+        shown = filters.chosen("show", triage.ALL)
+        found = triage.listed(listing, organisation, staff, shown, parameters.cursor)
+        return replace(found, empty_text=_none(found.next))
 
     def _user(self, organisation: str, tenant: str, user: str, staff: Staff, parameters: ListParameters) -> Listing:
         check(organisation, staff)
@@ -190,7 +190,7 @@ def _none(more: str) -> str:
 
 def _talk(loaded: LoadedThread, staff: Staff, *, raw: bool) -> Talk:
     key, may_act = loaded.key, staff.can(Permission.FEEDBACK_WRITE) and not read_only_reason()
-    act = messages.ToolAct(FEEDBACK, (key.base, key.thread_id), "Feedback") if may_act else messages.ToolAct()
+    act = (FEEDBACK, (key.base, key.thread_id)) if may_act else None
     shown: list[Message] = [messages.message_of(item, act, raw=raw) for item in reversed(loaded.messages.items)]
     earlier = earlier_cursor(loaded, staff)
     return Talk(

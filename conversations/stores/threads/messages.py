@@ -5,7 +5,6 @@ What cannot be understood is flagged and shown as it is stored; one bad message 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -31,22 +30,15 @@ _URLS, _TITLES = ("url", "uri", "link", "href"), ("title", "name")
 _TEXTS = ("text", "snippet", "excerpt", "content")
 
 
-@dataclass(frozen=True, slots=True)
-class ToolAct:
-    """What the person may do to an answer: the action's name, and the parts that name the thread. "" for nothing."""
+def message_of(item: ThreadMessage, act: tuple[str, tuple[str, ...]] | None, *, raw: bool) -> Message:
+    """A message as a record; everything in it is redacted unless `raw`. Never raises.
 
-    name: str = ""
-    parts: tuple[str, ...] = ()
-    label: str = ""
-
-
-def message_of(item: ThreadMessage, act: ToolAct, *, raw: bool) -> Message:
-    """A message as a record; everything in it is redacted unless `raw`. Never raises."""
+    `act` is what the person may do to an answer: the action, and the parts that name the thread.
+    """
     sort_key = text_of(item.plain("SK"))
     speaker, name, flaws = _speaker(item)
     content = well_formed(item.plain("content"))
     blocks, of_content = blocks_of({"content": content} if "content" in item.raw else {}, raw=raw)
-    may_act = act.name and is_answer(item)
     origins, of_origins = origins_of(item, raw=raw)
     feedback, of_feedback = feedback_of(item, raw=raw)
     more, title = _more(item, raw=raw)
@@ -64,8 +56,8 @@ def message_of(item: ThreadMessage, act: ToolAct, *, raw: bool) -> Message:
             origins=origins,
             more=more,
             more_title=title,
-            act=(act.name, (*act.parts, sort_key)) if may_act else None,
-            act_label=act.label if may_act else "",
+            act=(act[0], (*act[1], sort_key)) if act and is_answer(item) else None,
+            act_label="Feedback",
         ),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
@@ -17,7 +17,7 @@ from console.store.calls import parallel
 from console.store.streams import query
 from console.templatetags.console import dated
 from console.trees import text_of
-from conversations.stores.records import Cell, RecordRow, a_record
+from conversations.stores.records import Cell, Listing, RecordRow, a_record
 from conversations.stores.threads.keys import END_OF_KEYS, LLM, MESSAGES, MSG, ThreadKey, anchor_of, instant_of
 from conversations.stores.threads.messages import comment_of, feedback_of, is_answer, verso_of
 from conversations.stores.threads.models import Thread, ThreadMessage
@@ -32,16 +32,6 @@ COMMENT = 240
 _ATTRIBUTES = ("PK", "SK", "ExpiryTime", "org_id", "verso", "feedback", "role", "timestamp", "created_at", "updated_at")
 ALL, DOWN, COMMENTED = "all", "down", "comment"
 _GIVEN = Path("verso").exists() | Path("feedback").exists()
-
-
-@dataclass(frozen=True, slots=True)
-class Triage:
-    """Rows of one page; `notices` say how far it looked, and what could not be read."""
-
-    rows: tuple[RecordRow, ...]
-    next: str = ""
-    back: str = ""
-    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +69,14 @@ class _Read:
     failed: bool = False
 
 
-def triage(organisation: str, staff: Staff, show: str = ALL, cursor: str = "") -> Triage:
-    """Feedback on the messages of the organisation's newest threads: one Query for them, and one for each of them.
+def listed(listing: Listing, organisation: str, staff: Staff, show: str = ALL, cursor: str = "") -> Listing:
+    """The list with feedback on the messages of the organisation's newest threads: one Query for them, one for each.
 
     `show` is "all", "down" or "comment". Raises as `of_organisation`; threads that cannot be read are counted.
     """
     threads = of_organisation(organisation, staff, cursor=cursor, size=THREADS)
     if threads.missing:
-        return Triage((), notices=threads.notices)
+        return replace(listing, notices=threads.notices)
     keys = dict[str, tuple[ThreadKey, Thread]]()
     for item in threads.items:
         key = key_of_thread(item)
@@ -97,11 +87,12 @@ def triage(organisation: str, staff: Staff, show: str = ALL, cursor: str = "") -
     budget = iter(range(max(0, READS - len(keys))))
     read = parallel(*(partial(_read, key, item, staff, budget) for key, item in keys.values()))
     given = sorted((each for part in read for each in part.found if _fits(each, show)), key=lambda each: each.rank)
-    return Triage(
-        tuple(_row(each) for each in given),
-        threads.next,
-        threads.back,
-        (*threads.notices, *_notices(threads.items, read, staff, more=bool(threads.next))),
+    return replace(
+        listing,
+        rows=tuple(_row(each) for each in given),
+        next=threads.next,
+        back=threads.back,
+        notices=(*threads.notices, *_notices(threads.items, read, staff, more=bool(threads.next))),
     )
 
 

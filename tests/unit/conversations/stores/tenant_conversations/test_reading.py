@@ -136,13 +136,12 @@ def test_content_under_another_name_is_the_content():
         ("[]", 0, "", ""),
         ('[{"role": "us', 0, "not valid JSON", '[{"role": "us'),
         ('"hello"', 0, "not a list", '"hello"'),
-        ('{"messages": [1, 2]}', 2, "an object around the list", ""),
+        ('{"messages": [1, 2]}', 0, "not a list", '{"messages": [1, 2]}'),
         (json.dumps({"role": "user"}), 0, "not a list", '{"role": "user"}'),
-        ([], 0, "", ""),
         (7, 0, "number instead of text", "7"),
         (True, 0, "boolean instead of text", "true"),
         ({"a": [1, None]}, 0, "map instead of text", "null"),
-        ({"a", "b"}, 0, "text set instead of text", '"a"'),
+        ({"a", "b"}, 2, "text set instead of text", ""),
     ],
 )
 def test_what_is_no_list_of_messages_is_flagged_and_shown_as_stored(messages, entries, drift, text):

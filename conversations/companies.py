@@ -23,8 +23,7 @@ from console.store.calls import parallel
 from console.store.connection import call
 from console.store.errors import ConditionFailed
 from console.store.keys import SORT_KEY_BYTES, fits
-from console.store.models import StoreModel, TableMeta
-from console.store.values import plain, plain_item
+from console.store.models import StoreModel, TableMeta, plain, plain_item
 from conversations.models import CompanyProjectIndex, Conversation
 from conversations.reading import is_gone, text_of
 

@@ -17,8 +17,7 @@ from django.conf import settings
 from console import clock
 from console.redaction import redact, without_names
 from console.refs import as_letters
-from console.store.models import TYPE_WORDS
-from console.store.values import plain
+from console.store.models import TYPE_WORDS, plain
 from console.trees import clean, text_of, well_formed
 from conversations.content import blocks_of, first_of
 from conversations.records import Message, Speaker

@@ -7,8 +7,7 @@ from pynamodb.attributes import BooleanAttribute, NumberAttribute, UnicodeAttrib
 from pynamodb.indexes import AllProjection, GlobalSecondaryIndex, IncludeProjection, LocalSecondaryIndex
 
 from console.schema.tables import CONVERSATION_SUMMARY, TABLES
-from console.store.models import ForeignModel, TableMeta
-from console.store.values import PlainListAttribute, PlainMapAttribute
+from console.store.models import ForeignModel, PlainListAttribute, PlainMapAttribute, TableMeta
 
 
 class CompanyProjectIndex(GlobalSecondaryIndex["Conversation"]):

@@ -23,7 +23,7 @@ from console.search.meanings import Meaning, MeaningKind
 from console.search.service import Results, search
 from console.store.calls import parallel
 from console.store.connection import call
-from console.store.values import plain
+from console.store.models import plain
 from console.trail.actions import Action, conversation_trail, staff_trail
 from console.trail.recording import Actor, NoTrail, TrailEntry, record, record_once, record_once_an_hour
 from conversations.facts import protected

@@ -10,7 +10,7 @@ from typing import Any
 
 from console import clock
 from console.clock import parse_instant, to_iso
-from console.store.values import plain_item
+from console.store.models import plain_item
 from console.trail.actions import Action, Result, outcome
 from console.trail.recording import PLATFORM, Actor, TrailEntry, build
 from conversations.handoff.effects import effect_of

@@ -5,7 +5,7 @@ from typing import Any
 
 from console.schema.tables import table_name
 from console.store.connection import call
-from console.store.values import with_bytes
+from console.store.models import with_bytes
 
 RawItem = dict[str, dict[str, Any]]
 Progress = Callable[[int], object]

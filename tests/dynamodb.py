@@ -17,7 +17,7 @@ from django.conf import settings
 
 from console.schema.definition import create_table_request
 from console.schema.tables import TABLES, key_of, table_name
-from console.store.client import client as console_client
+from console.store.connection import client as console_client
 from demo.dynamodb_local import plain_client
 
 WRITES = {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems"}

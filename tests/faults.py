@@ -24,7 +24,7 @@ from botocore.awsrequest import AWSResponse
 from botocore.exceptions import BotoCoreError, ReadTimeoutError
 
 from console.schema.tables import key_of
-from console.store.client import client
+from console.store.connection import client
 
 Request = dict[str, Any]
 Where = Callable[[Request], bool]

@@ -26,9 +26,8 @@ To change what is masked, change a word in keys.py, a shape in shapes.py or a pa
 and raise RULESET_VERSION.
 """
 
-from console.redaction.documents import redact_document, redact_value
+from console.redaction.documents import RedactedMemo, redact_document, redact_value
 from console.redaction.masks import cut, mask_email, mask_identifier, mask_phone, pseudonym
-from console.redaction.memo import RedactedMemo
 from console.redaction.names import without_names
 
 __all__ = [

@@ -6,8 +6,7 @@ from pynamodb.indexes import AllProjection, GlobalSecondaryIndex, IncludeProject
 from console.errors import StoreUnavailable
 from console.permissions import Role, Scope, Staff
 from console.schema.tables import TABLES
-from console.store.models import StoreModel, TableMeta
-from console.store.values import PlainListAttribute
+from console.store.models import PlainListAttribute, StoreModel, TableMeta
 
 # What `signs_in_with` holds: a password kept here, or the company's own sign-in (OpenID Connect).
 PASSWORD, OPENID_CONNECT = "password", "openid-connect"

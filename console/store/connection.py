@@ -1,22 +1,45 @@
-"""PynamoDB on the shared client: calls are counted, timed and their errors translated."""
+"""The client that all calls share, and PynamoDB on it: calls are counted, timed and their errors translated."""
 
+import http.client
+import io
+import json
 import logging
+import socket
+import threading
 import time
 from typing import Any
 
-from botocore.parsers import ResponseParserError
+import botocore.client
+import botocore.session
+from botocore.awsrequest import (
+    AWSHTTPConnection,
+    AWSHTTPConnectionPool,
+    AWSHTTPSConnection,
+    AWSHTTPSConnectionPool,
+)
+from botocore.config import Config
+from botocore.parsers import JSONParser, ResponseParserError, ResponseParserFactory
+from django.conf import settings
 from pynamodb.connection import Connection, TableConnection
 from pynamodb.connection.base import MetaTable
 from pynamodb.transactions import TransactWrite
 
 from console.errors import NotConfigured, StoreUnavailable, TableMissing, Throttled
 from console.schema.tables import table_name
-from console.store.calls import Call, current_budget
-from console.store.client import client
+from console.store.calls import Call, check_deadline, current_budget
 from console.store.errors import TRANSLATED, reason_of, translate
 
 logger = logging.getLogger(__name__)
 
+# Outputs with timestamps, which botocore parses into datetimes.
+WALKED_SHAPES = {
+    "CreateTableOutput",
+    "DescribeTableOutput",
+    "UpdateTableOutput",
+    "DeleteTableOutput",
+    "DescribeContinuousBackupsOutput",
+    "UpdateContinuousBackupsOutput",
+}
 # What every answer of these has. An answer without it is broken: "no items" would be a claim that nobody made.
 ALWAYS_THERE = {
     "Query": "Count",
@@ -26,6 +49,138 @@ ALWAYS_THERE = {
     "DescribeTimeToLive": "TimeToLiveDescription",
     "DescribeContinuousBackups": "ContinuousBackupsDescription",
 }
+
+
+class StrictJSONParser(JSONParser):
+    """Answers of DynamoDB as plain JSON; what is not a JSON object raises instead of passing for an empty answer.
+
+    Walking botocore's response shape takes most of the CPU of reading a page and changes nothing for attribute
+    values, except for timestamps in descriptions of tables, which still go that way.
+    """
+
+    def _handle_json_body(self, raw_body: bytes, shape: Any) -> Any:
+        try:
+            parsed = json.loads(raw_body)
+        except ValueError as error:
+            raise ResponseParserError("The answer is not JSON.") from error
+        if not isinstance(parsed, dict):
+            raise ResponseParserError("The answer is not a JSON object.")
+        if shape is not None and shape.name in WALKED_SHAPES:
+            return self._parse_shape(shape, parsed)  # type: ignore[attr-defined]
+        return parsed
+
+
+class StrictParserFactory(ResponseParserFactory):
+    """Gives the strict parser for the JSON protocol, botocore's own for all others."""
+
+    def create_parser(self, protocol_name: str) -> Any:
+        """Called by botocore when it makes a client."""
+        if protocol_name == "json":
+            return StrictJSONParser(**self._defaults)  # type: ignore[attr-defined]
+        return super().create_parser(protocol_name)
+
+
+class _UntilDeadline(io.RawIOBase):
+    """What a socket receives until an instant: a time-out of its own would begin anew with every byte that comes."""
+
+    def __init__(self, sock: socket.socket, file: Any, ends_at: float) -> None:
+        # The socket's file is kept, and closed with this one: as long as it is open, so is the socket.
+        self._sock, self._file, self._ends_at = sock, file, ends_at
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Raises `TimeoutError`, which makes urllib3 close the connection."""
+        left = self._ends_at - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("The answer took too long.")
+        self._sock.settimeout(left)
+        return self._sock.recv_into(buffer)
+
+    def close(self) -> None:
+        super().close()
+        self._file.close()
+
+
+class BoundedResponse(http.client.HTTPResponse):
+    """An answer, headers and all, that has `DYNAMODB_READ_TIMEOUT_SECONDS` from when the request was sent."""
+
+    def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
+        super().__init__(sock, *args, **kwargs)
+        ends_at = time.monotonic() + settings.DYNAMODB_READ_TIMEOUT_SECONDS
+        self.fp = io.BufferedReader(_UntilDeadline(sock, self.fp, ends_at))
+
+
+class _Connection(AWSHTTPConnection):
+    response_class = BoundedResponse  # type: ignore[assignment]
+
+
+class _TLSConnection(AWSHTTPSConnection):
+    response_class = BoundedResponse  # type: ignore[assignment]
+
+
+class _Pool(AWSHTTPConnectionPool):
+    ConnectionCls = _Connection
+
+
+class _TLSPool(AWSHTTPSConnectionPool):
+    ConnectionCls = _TLSConnection
+
+
+_lock = threading.Lock()
+# Per service: the region and endpoint that it was made for, and the client.
+_made: dict[str, tuple[tuple[str, str], Any]] = {}
+
+
+def client(service: str = "dynamodb") -> Any:
+    """The shared client of a service. Made on first use, and anew when region or endpoint changed (tests, demo)."""
+    wanted = (settings.AWS_REGION, settings.DYNAMODB_ENDPOINT)
+    made = _made.get(service)
+    if made is None or made[0] != wanted:
+        with _lock:
+            made = _made.get(service)
+            if made is None or made[0] != wanted:
+                made = _made[service] = (wanted, make_client(service))
+    return made[1]
+
+
+def make_client(service: str) -> Any:
+    """A client of `service` ("dynamodb", "dynamodbstreams") with the console's configuration."""
+    session = botocore.session.get_session()
+    session.register_component("response_parser_factory", StrictParserFactory())
+    made: Any = session.create_client(
+        service,
+        region_name=settings.AWS_REGION,
+        endpoint_url=settings.DYNAMODB_ENDPOINT or None,
+        config=Config(
+            # botocore would put one together, of all that it knows about this machine, for every call.
+            user_agent="conversation-console",
+            parameter_validation=False,
+            connect_timeout=settings.DYNAMODB_CONNECT_TIMEOUT_SECONDS,
+            read_timeout=settings.DYNAMODB_READ_TIMEOUT_SECONDS,
+            max_pool_connections=settings.DYNAMODB_MAX_CONNECTIONS,
+            retries={"mode": "standard", "total_max_attempts": settings.DYNAMODB_MAX_ATTEMPTS},
+            tcp_keepalive=True,
+        ),
+    )
+    if service.startswith("dynamodb"):
+        # botocore has no setting for the time of a whole answer, nor for the classes of connections.
+        made._endpoint.http_session._pool_classes_by_scheme.update(http=_Pool, https=_TLSPool)
+    made.meta.events.register_first("before-send.*.*", _before_send, unique_id="console-deadline")
+    made.meta.events.register_first("needs-retry.*.*", _needs_retry, unique_id="console-no-late-pause")
+    return made
+
+
+def _before_send(**_: Any) -> None:
+    """Each attempt, retries too, must fit into what is left of the request's time."""
+    check_deadline()
+
+
+def _needs_retry(response: Any = None, caught_exception: Exception | None = None, **_: Any) -> None:
+    """No pause before a retry that would come too late: botocore would wait up to two seconds beyond the deadline."""
+    if caught_exception is not None or (response is not None and response[0].status_code >= 500):
+        check_deadline()
 
 
 def call(operation: str, **kwargs: Any) -> dict[str, Any]:

@@ -3,8 +3,7 @@
 from pynamodb.attributes import BooleanAttribute, NumberAttribute, UnicodeAttribute, UnicodeSetAttribute
 from pynamodb.indexes import AllProjection, GlobalSecondaryIndex
 
-from console.store.models import ForeignModel, TableMeta
-from console.store.values import PlainMapAttribute
+from console.store.models import ForeignModel, PlainMapAttribute, TableMeta
 
 
 class ActionTypeIndex(GlobalSecondaryIndex["AuditEntry"]):

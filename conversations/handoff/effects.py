@@ -4,9 +4,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
+from django.utils.crypto import salted_hmac
+
 from console import clock
 from console.schema.tables import table_name
-from console.store.values import plain, sendable
+from console.store.models import plain, sendable
 from conversations.handoff.intents import HandOffAction, Intent
 from conversations.models import held_in, waiting_in
 from conversations.reading import is_true
@@ -237,3 +240,33 @@ def update_item(
     }
     # DynamoDB refuses empty values.
     return request | ({"ExpressionAttributeValues": values} if values else {})
+
+
+STATUS_LENGTH = 60
+
+
+def status_in(stored: Raw) -> str:
+    """The conversation's status, "" where it is no text."""
+    return text_in(stored, "conversation_status")[:STATUS_LENGTH]
+
+
+def is_processing(stored: Raw) -> bool:
+    """Whether a service is at work on it."""
+    return says_processing(status_in(stored))
+
+
+def says_processing(status: str) -> bool:
+    """Whether a status says so: `processing`, or a kind of it."""
+    return "processing" in status.lower()
+
+
+def reason_digest(conversation_id: str, stored: Raw, *, secret: str | None = None) -> str:
+    """A keyed digest by which the reason can be compared later: reasons may hold what customers wrote."""
+    salt = f"hand-off reason {conversation_id}"
+    return salted_hmac(salt, reason_in(stored), secret=secret, algorithm="sha256").hexdigest()
+
+
+def is_same_reason(digest: str | None, conversation_id: str, stored: Raw) -> bool:
+    """Whether that is the digest of the reason that is stored, made with the key of today or one of its fallbacks."""
+    secrets = (settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
+    return any(digest == reason_digest(conversation_id, stored, secret=secret) for secret in secrets)

@@ -1,7 +1,7 @@
 """The order of writes of one action (data model, section 4), so that no flip lacks its trail and no retry doubles it.
 
 1. `begin`: one transaction over our own records, the idempotency record and the trail entry, both pending;
-2. `writes.send`: the one conditional UpdateItem on the conversation, never in a transaction;
+2. `send`: the one conditional UpdateItem on the conversation, never in a transaction;
 3. `close`: the result on both records, once, on condition that they are pending.
 
 An action may send more than one write: a form submitted twice, or a retry after a lost answer. Each write beyond the
@@ -11,29 +11,101 @@ first is announced in the record's `attempts`, so that "refused" is final only w
 import hashlib
 import json
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
+from botocore.exceptions import ClientError
 from django.conf import settings
 
 from console import clock
-from console.errors import ConsoleError, NotFound, StoreUnavailable, TableMissing
+from console.errors import ConsoleError, NotAccepted, NotFound, StoreUnavailable, TableMissing, Throttled
 from console.schema.tables import table_name
 from console.store.connection import call
 from console.store.errors import ConditionFailed, TransactionRefused
 from console.trail.actions import Action, Result, conversation_trail, outcome
 from console.trail.models import AuditEntry, IdempotencyRecord
 from console.trail.recording import Actor, TrailEntry, build
-from conversations.handoff.effects import Raw, text
-from conversations.handoff.processing import is_processing, reason_digest, status_in
-from conversations.handoff.writes import retried
+from conversations.handoff.effects import ATTRIBUTES, Raw, is_processing, reason_digest, status_in, text
+from conversations.models import Conversation
 from conversations.reading import reference_of
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+TRIES = 3
 MODE = "console"
 READ_ONLY = "This environment has no trail tables, so nothing can be changed."
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What is known after step 2: whether the store said yes or no (None: it said neither), and the item if given.
+
+    `only_write`: no other write of this call can still be on its way.
+    """
+
+    accepted: bool | None
+    item: Raw | None
+    only_write: bool = False
+    error: ConsoleError | None = None
+
+
+def send(update: dict[str, Any]) -> Sent:
+    """The conditional UpdateItem. Never raises the store's errors: they are part of what is known.
+
+    Where no answer came, or it lacked the item, the item is read strongly consistent: a refusal without item and
+    without error is a conversation that is gone.
+    """
+    try:
+        return Sent(True, retried(lambda: call("UpdateItem", **update))["Attributes"])
+    except (ConditionFailed, NotAccepted) as refused:
+        try:
+            item = getattr(refused, "item", None) or read_raw(update["Key"])
+        except ConsoleError as error:
+            return Sent(None, None, error=error)
+        return Sent(False, item, _sent_once(refused), refused)
+    except ConsoleError as unanswered:
+        try:
+            return Sent(None, read_raw(update["Key"]), error=unanswered)
+        except ConsoleError:
+            return Sent(None, None, error=unanswered)
+
+
+def _sent_once(refused: ConsoleError) -> bool:
+    """Whether botocore sent it only once until this answer: an earlier attempt without answer may still arrive."""
+    cause = refused.__cause__
+    return isinstance(cause, ClientError) and not cause.response["ResponseMetadata"].get("RetryAttempts", 0)
+
+
+def read_raw(key: Raw) -> Raw | None:
+    """A conversation's hand-off attributes, strongly consistent, as DynamoDB JSON; None where there is no item."""
+    try:
+        found = Conversation.get(
+            key["primary_channel"]["S"],
+            key["conversation_id"]["S"],
+            consistent_read=True,
+            attributes_to_get=list(ATTRIBUTES),
+        )
+    except NotFound:
+        return None
+    return found.raw
+
+
+def retried(work: Callable[[], T]) -> T:
+    """Try a write again that met a transaction over the same item (a double click): that is over in milliseconds.
+
+    Such a write was not carried out. Rate limits are not tried again: botocore did, with pauses.
+    """
+    for _ in range(TRIES - 1):
+        try:
+            return work()
+        except Throttled as busy:
+            cause = busy.__cause__
+            if not isinstance(cause, ClientError) or not cause.response["Error"]["Code"].startswith("Transaction"):
+                raise
+    return work()
 
 
 @dataclass(frozen=True, slots=True)

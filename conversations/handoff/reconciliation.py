@@ -20,10 +20,11 @@ from conversations.handoff.protocol import (
     close_quietly,
     event_key,
     lookup,
+    read_raw,
     recorded_of,
+    send,
 )
 from conversations.handoff.resolution import ChainLink, Resolution, resolution_of, trail_links
-from conversations.handoff.writes import read_raw, send
 from conversations.models import Conversation
 
 FENCE_AFTER = timedelta(minutes=10)

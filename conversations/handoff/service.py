@@ -14,14 +14,16 @@ from conversations.handoff.outcomes import HandOffOutcome, LostRace, ReleaseRepo
 from conversations.handoff.protocol import (
     HandOffAct,
     RecordedAction,
+    Sent,
     announce_resend,
     begin,
     close_quietly,
     event_key,
     lookup,
+    read_raw,
+    send,
 )
 from conversations.handoff.resolution import ChainLink, Resolution, resolution_of, trail_links
-from conversations.handoff.writes import Sent, read_raw, send
 from conversations.models import Conversation
 from conversations.reading import hand_off_of, is_gone
 from conversations.records import HandOffState, agent_shown

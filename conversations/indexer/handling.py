@@ -7,7 +7,7 @@ from console import clock
 from console.errors import ConsoleError, NotAccepted, Throttled
 from conversations.companies import note_company_of
 from conversations.handoff.effects import REQUESTED_AT, Raw
-from conversations.handoff.writes import read_raw
+from conversations.handoff.protocol import read_raw
 from conversations.indexer import entries, requests
 from conversations.indexer.entries import request_in
 from conversations.indexer.reassertion import differs, is_written_back, reassert, record_of_last_action

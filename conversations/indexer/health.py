@@ -8,7 +8,7 @@ from console import clock
 from console.errors import TableMissing
 from console.schema.tables import table_name
 from console.store.connection import call
-from console.store.values import plain_item
+from console.store.models import plain_item
 from conversations.handoff.effects import text
 from conversations.indexer.lease import LAMBDA, LEASE, PARTITION
 

@@ -15,9 +15,9 @@ from console import clock
 from console.schema.tables import table_name
 from console.store.connection import call
 from console.store.errors import ConditionFailed, TransactionRefused
-from console.store.values import plain_item
+from console.store.models import plain_item
 from conversations.handoff.effects import Raw, text
-from conversations.handoff.writes import retried
+from conversations.handoff.protocol import retried
 from conversations.indexer.streams.shards import Shard
 
 PARTITION, LEASE, SHARD = "INDEXER", "LEASE", "SHARD#"

@@ -12,7 +12,7 @@ from datetime import timedelta
 
 from console import clock
 from console.errors import ConsoleError, NotFound
-from console.store.values import plain
+from console.store.models import plain
 from console.trail.actions import Action, Result
 from console.trail.models import IdempotencyRecord
 from console.trail.recording import PLATFORM
@@ -26,22 +26,24 @@ from conversations.handoff.effects import (
     Expression,
     Raw,
     as_seen,
+    is_same_reason,
     last_action_of,
+    says_processing,
     text,
     update_item,
 )
-from conversations.handoff.processing import is_same_reason, says_processing
 from conversations.handoff.protocol import (
     HandOffAct,
     RecordedAction,
+    Sent,
     announce_resend,
     begin,
     close_quietly,
     event_key,
     recorded_of,
+    send,
 )
 from conversations.handoff.reconciliation import settle
-from conversations.handoff.writes import Sent, send
 from conversations.indexer.states import marks_of, platform_time
 from conversations.models import held_in, waiting_in
 

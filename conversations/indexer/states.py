@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from console import clock
-from console.store.values import plain
+from console.store.models import plain
 from conversations.handoff.effects import AGENT, FLAG, LAST_ACTION, QUEUE, REQUESTED_AT, WANTED, Raw, text, text_in
 from conversations.models import held_in, waiting_in
 from conversations.reading import is_true

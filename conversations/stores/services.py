@@ -13,8 +13,7 @@ from console.permissions import Permission, Staff
 from console.schema.tables import table_name
 from console.store.connection import call
 from console.store.errors import ConditionFailed
-from console.store.models import ForeignModel
-from console.store.values import sendable
+from console.store.models import ForeignModel, sendable
 from console.trail.actions import Action, Result
 from console.trail.models import AuditEntry
 from console.trail.recording import Actor, NoTrail, TrailEntry, build, record_once_an_hour

@@ -14,7 +14,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponseBase
 
-from console.store import client as console_client
+from console.store import connection
 from console.store.calls import current_budget
 
 RECORDS = Path(os.environ.get("BENCH_RECORDS", "/nonexistent"))
@@ -30,7 +30,7 @@ def costs(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Callable[[
         if "X-Record" not in request.headers:
             return get_response(request)
         made: list[Made] = []
-        client = console_client.client()
+        client = connection.client()
         usual = client._make_api_call
 
         def noted(operation: str, kwargs: dict[str, Any]) -> Any:

@@ -12,7 +12,7 @@ from pynamodb.attributes import UnicodeAttribute
 from console.audit.review.filters import MIDDLEWARE
 from console.clock import to_epoch, to_iso
 from console.staff import password_links
-from console.store.values import PlainListAttribute, PlainMapAttribute
+from console.store.models import PlainListAttribute, PlainMapAttribute
 from console.trail.actions import SYSTEM_TRAIL, Action, staff_trail
 from conversations.models import Conversation
 from tests.scenario import chats, tenant_conversations, tenants, threads

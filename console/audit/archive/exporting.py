@@ -19,7 +19,7 @@ from console.audit.archive.walk import walk
 from console.audit.runs import audited_run
 from console.errors import Invalid
 from console.redaction import RULESET_VERSION, redact_value
-from console.store.values import plain_item
+from console.store.models import plain_item
 from console.trail.actions import Action
 from console.trail.models import AuditEntry
 from console.trees import well_formed

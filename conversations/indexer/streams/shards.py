@@ -9,8 +9,7 @@ from botocore.exceptions import ClientError
 from console.errors import StoreUnavailable
 from console.schema.definition import STREAM_VIEW
 from console.schema.tables import table_name
-from console.store.client import client
-from console.store.connection import call
+from console.store.connection import call, client
 from console.store.errors import TRANSLATED, translate
 
 # Records of one read: some seconds of a busy shard, and few enough to be handled before the lease has to be renewed.

@@ -15,8 +15,7 @@ from console import clock
 from console.facts import Fact, instant_fact
 from console.redaction import redact
 from console.refs import seal
-from console.store.models import ForeignModel, TableMeta
-from console.store.values import plain
+from console.store.models import ForeignModel, TableMeta, plain
 from console.trees import Node, clean, text_of, well_formed
 from conversations.content import CONTENT, blocks_of
 from conversations.facts import unknown_names, unknown_tree

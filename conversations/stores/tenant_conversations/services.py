@@ -18,9 +18,9 @@ from console.store.connection import transaction
 from console.store.errors import TransactionRefused
 from console.store.existence import any_item
 from console.store.keys import fits
+from console.store.models import sendable
 from console.store.paging import PageRead, PageSource, read_page
 from console.store.presence import table_ready
-from console.store.values import sendable
 from console.trail.actions import Action, tenant_trail
 from console.trail.recording import Actor, NoTrail, TrailEntry, build, record_once
 from conversations.stores.reading import fingerprint, get_item

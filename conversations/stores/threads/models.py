@@ -6,8 +6,7 @@ The assistant writes them: read tolerantly, and write only the named attributes 
 from pynamodb.attributes import BooleanAttribute, NumberAttribute, UnicodeAttribute
 from pynamodb.indexes import AllProjection, GlobalSecondaryIndex
 
-from console.store.models import ForeignModel, TableMeta
-from console.store.values import PlainListAttribute, PlainMapAttribute
+from console.store.models import ForeignModel, PlainListAttribute, PlainMapAttribute, TableMeta
 
 TABLE = "THREADS"
 

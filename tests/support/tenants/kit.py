@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from console.permissions import Role, Scope, Staff
-from console.store.client import client
+from console.store.connection import client
 from tenants.keys import Channel
 from tests import faults
 from tests.support.tenants.items import tenant, user

@@ -6,8 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.redaction.documents import redact_document
-from console.redaction.memo import RedactedMemo
+from console.redaction.documents import RedactedMemo, redact_document
 
 
 def memo_with_calls(**bounds):

@@ -19,9 +19,8 @@ from conversations.handoff import (
     settle,
     unseal_intent,
 )
-from conversations.handoff.processing import reason_digest
-from conversations.handoff.protocol import announce_resend, close, event_key, lookup
-from conversations.handoff.writes import read_raw
+from conversations.handoff.effects import reason_digest
+from conversations.handoff.protocol import announce_resend, close, event_key, lookup, read_raw
 from tests import faults
 from tests.store.conversations.handoff.test_resolution import left_open
 from tests.support.conversations.handoff.kit import (

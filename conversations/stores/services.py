@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -16,7 +17,7 @@ from console.store.errors import ConditionFailed
 from console.store.models import ForeignModel, sendable
 from console.trail.actions import Action, Result
 from console.trail.models import AuditEntry
-from console.trail.recording import Actor, NoTrail, TrailEntry, build, record_once_an_hour
+from console.trail.recording import Actor, NoTrail, TrailEntry, build, record_once, record_once_an_hour
 from conversations.stores.adapter import Adapter, ListParameters, Subject
 from conversations.stores.records import RecordPage
 
@@ -42,14 +43,22 @@ def open_record(adapter: Adapter, parts: tuple[str, ...], staff: Staff, paramete
     loaded = adapter.load(parts, staff, parameters)
     subject = adapter.subject(loaded)
     may_see = staff.can(Permission.TRANSCRIPT_RAW)
-    is_raw = _record_opened(subject, staff, raw=may_see) and may_see
+    is_raw = record_opened(subject, staff, raw=may_see) and may_see
     return OpenedRecord(adapter.page(loaded, staff, parameters, raw=is_raw), subject, is_raw)
 
 
-def _record_opened(subject: Subject, staff: Staff, *, raw: bool) -> bool:
+def record_opened(subject: Subject, staff: Staff, *, raw: bool, part: str = "") -> bool:
+    """Put on record that somebody opened something, once an hour; False where this environment has no trail.
+
+    `part` names what was opened in a trail of several. Raises the store's errors.
+    """
     payload = {**subject.payload, "shown": "raw" if raw else "redacted"}
+    entry = _entry(replace(subject, payload=payload), Action.TRANSCRIPT_OPENED, staff)
     try:
-        record_once_an_hour(_entry(replace(subject, payload=payload), Action.TRANSCRIPT_OPENED, staff))
+        if part:
+            record_once(entry, f"{part}.{staff.username}", timedelta(hours=1))
+        else:
+            record_once_an_hour(entry)
     except TableMissing:
         return False
     return True

@@ -4,9 +4,6 @@ Scope is checked before anything is read. `exists` alone knows no scope: by it a
 gets it as scope.
 """
 
-from datetime import timedelta
-from typing import Any
-
 from pynamodb.expressions.condition import Condition
 from pynamodb.expressions.operand import Path
 
@@ -22,8 +19,10 @@ from console.store.models import sendable
 from console.store.paging import PageRead, PageSource, read_page
 from console.store.presence import table_ready
 from console.trail.actions import Action, tenant_trail
-from console.trail.recording import Actor, NoTrail, TrailEntry, build, record_once
+from console.trail.recording import Actor, NoTrail, TrailEntry, build
+from conversations.stores.adapter import Subject
 from conversations.stores.reading import fingerprint, get_item
+from conversations.stores.services import record_opened
 from conversations.stores.tenant_conversations.reading import (
     KIND,
     StoredTenantConversation,
@@ -35,9 +34,6 @@ from tenants.queries import check_tenant
 
 # Never the messages: they may be 400 KB, and who lists them has not opened any.
 LIST_ATTRIBUTES = ("updated_at", "ttl")
-
-
-HOUR = timedelta(hours=1)
 
 
 class ConversationGone(ConsoleError):
@@ -113,12 +109,12 @@ def open_conversation(tenant_id: str, reference: str, staff: Staff) -> tuple[Ten
     """
     item = load(tenant_id, reference, staff)
     may_see = staff.can(Permission.TRANSCRIPT_RAW)
-    entry = _entry(item, Action.TRANSCRIPT_OPENED, staff, {"shown": "raw" if may_see else "redacted"})
-    try:
-        record_once(entry, f"{keyed_digest(item.sk)[:16]}.{staff.username}", HOUR)
-    except TableMissing:
-        return item, False
-    return item, may_see
+    is_recorded = record_opened(_subject(item), staff, raw=may_see, part=keyed_digest(item.sk)[:16])
+    return item, is_recorded and may_see
+
+
+def _subject(item: TenantConversation) -> Subject:
+    return Subject(tenant_trail(item.pk), item.pk, {"tenant_conversation": name_of(item.sk)})
 
 
 # --- Clearing -------------------------------------------------------------------------------------------------------
@@ -144,12 +140,14 @@ def clear(item: TenantConversation, seen: str, staff: Staff) -> None:
         raise Conflict
     stored = StoredTenantConversation.of(item)
     updated_at = clock.parse_instant(item.plain("updated_at"))
-    payload = {
+    subject = _subject(item)
+    payload = subject.payload | {
         "messages": len(stored.entries),
         "bytes": stored.size,
         "last_activity": clock.to_iso(updated_at) if updated_at else None,
     }
-    entry = build(_entry(item, Action.TENANT_CONVERSATION_CLEARED, staff, payload), clock.now())
+    action = Action.TENANT_CONVERSATION_CLEARED
+    entry = build(TrailEntry(subject.trail, action, Actor.of(staff), item.pk, payload=payload), clock.now())
     try:
         with transaction() as writes:
             writes.delete(item, condition=_unchanged(item))
@@ -187,13 +185,3 @@ def _unchanged(item: TenantConversation) -> Condition:
         value = item.raw.get(name)
         condition &= Path(name).does_not_exist() if value is None else Path(name) == sendable(value)
     return condition
-
-
-def _entry(item: TenantConversation, action: Action, staff: Staff, payload: dict[str, Any]) -> TrailEntry:
-    return TrailEntry(
-        trail=tenant_trail(item.pk),
-        action=action,
-        actor=Actor.of(staff),
-        company_id=item.pk,
-        payload={"tenant_conversation": name_of(item.sk), **payload},
-    )

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from django import forms
 from django.http import QueryDict
 
 from console import clock
-from console.errors import Conflict, ConsoleError, NotFound, TableMissing
+from console.errors import Conflict, ConsoleError, NotFound
 from console.facts import Fact
 from console.permissions import Permission, Staff
 from console.redaction import excerpt, redact
 from console.refs import is_digest_of, keyed_digest
 from console.trail.actions import Action as AuditAction
 from console.trail.actions import thread_trail
-from console.trail.recording import Actor, TrailEntry, record_once_an_hour
 from console.trees import clean, text_of
 from conversations.stores.adapter import RecordActionHandler, Subject
 from conversations.stores.reading import fingerprint
 from conversations.stores.records import ActionResult, Confirmation, RecordPlace, a_record
-from conversations.stores.services import carry_out, update_as_read
+from conversations.stores.services import carry_out, record_opened, update_as_read
 from conversations.stores.threads.keys import ThreadKey, anchor_of, instant_of, key_of
 from conversations.stores.threads.loading import message_at, metadata_of
 from conversations.stores.threads.messages import VERSOS, comment_of, is_answer, verso_of
@@ -118,7 +117,7 @@ class GiveFeedback(RecordActionHandler):
             "verso": {"from": redact(before) or "none", "to": redact(verso) or "none"},
             "comment": _change(comment_of(item), comment),
         }
-        subject = Subject(thread_trail(found.key.organisation, found.key.rest), found.key.organisation, payload)
+        subject = replace(_subject(found.key), payload=payload)
         carry_out(subject, AuditAction.FEEDBACK_CHANGED, staff, lambda: _write(found, verso, comment))
         return ActionResult("The feedback was saved." if verso or comment else "The feedback was removed.", found.place)
 
@@ -150,16 +149,11 @@ def _shown(key: ThreadKey, staff: Staff, *texts: str) -> tuple[str, ...]:
     masked = tuple(map(redact, texts))
     if texts == masked or not staff.can(Permission.TRANSCRIPT_RAW):
         return masked
-    trail = thread_trail(key.organisation, key.rest)
-    try:
-        record_once_an_hour(
-            TrailEntry(
-                trail, AuditAction.TRANSCRIPT_OPENED, Actor.of(staff), key.organisation, payload={"shown": "raw"}
-            )
-        )
-    except TableMissing:
-        return masked
-    return texts
+    return texts if record_opened(_subject(key), staff, raw=True) else masked
+
+
+def _subject(key: ThreadKey) -> Subject:
+    return Subject(thread_trail(key.organisation, key.rest), key.organisation)
 
 
 def _wanted(found: _Found, form: forms.Form) -> tuple[str, str]:

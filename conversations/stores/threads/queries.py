@@ -174,9 +174,11 @@ def of_user(
     check(organisation, staff)
     base = user_partition(organisation, tenant, user)
     binding = ("threads of a user", base, tenant, *_spelled(days))
-    position = unseal_cursor(cursor, *binding, staff.username) if cursor else None
     # Where each of the two goes on: None for not any more.
-    places: list[str | None] = ["", ""] if position is None else position
+    places: list[str | None] = ["", ""]
+    match unseal_cursor(cursor, *binding, staff.username) if cursor else None:
+        case [str() | None as own_place, str() | None as apart_place]:
+            places = [own_place, apart_place]
 
     def read(source: PageSource[Thread], place: str | None) -> Callable[[], Read]:
         bound = replace(source, binding=binding)
@@ -205,7 +207,7 @@ def of_user(
             *words,
             *(_searched(own.value) if own.value else ()),
             *_looked_apart(apart),
-            *((RESTARTED,) if cursor and position is None else ()),
+            *((RESTARTED,) if cursor and places == ["", ""] else ()),
         ),
     )
 

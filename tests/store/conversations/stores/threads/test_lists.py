@@ -8,6 +8,7 @@ from django.http import QueryDict
 from console import clock
 from console.errors import Forbidden, NotFound, StoreUnavailable, Throttled
 from console.permissions import Role
+from console.refs import seal_cursor
 from conversations import companies
 from conversations.stores.adapter import ListParameters
 from conversations.stores.records import a_list, a_record
@@ -263,6 +264,15 @@ def test_a_users_pages_follow_on_each_other_and_nothing_is_in_two(store):
             break
     assert sorted(found) == sorted(item["title"] for item in short + whole)
     assert len(listing.rows) < 100
+
+
+def test_a_cursor_of_another_shape_gives_a_users_first_page(store):
+    store.put("THREADS", thread("short", PK=BASE, title="short"))
+    stale = seal_cursor([[["THREAD#", 2, "", None]], ""], "threads of a user", BASE, TENANT, "", "", ADMIN.username)
+    for cursor in (stale, "junk"):
+        listing = user(cursor=cursor)
+        assert names(listing) == ["short"]
+        assert "first page" in listing.notices[0]
 
 
 def test_how_far_it_looked_for_threads_under_keys_of_their_own_is_said(store):

@@ -4,7 +4,8 @@ import pytest
 
 from console import clock
 from demo import chats
-from tests.support.conversations.stores.chats.kit import find, listing, messages, record, said, sessions
+from tests.support.conversations.stores.chats.kit import find, listing, record, sessions
+from tests.support.conversations.stores.kit import messages, said
 
 ROSA, TOM, MEI, IVO = "+447700900301", "+447700900302", "+447700900303", "447700900304"
 LIGHTHOUSE = "a lighthouse in a storm, oil on canvas"

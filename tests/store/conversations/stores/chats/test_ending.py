@@ -24,8 +24,8 @@ from tests.support.conversations.stores.chats.kit import (
     session,
     session_id,
     sessions,
-    staff,
 )
+from tests.support.conversations.stores.kit import staff
 
 END = EndSession()
 

@@ -29,9 +29,9 @@ from tests.support.conversations.stores.chats.kit import (
     opened,
     session,
     sessions,
-    staff,
     states,
 )
+from tests.support.conversations.stores.kit import staff
 
 # With decimals, as Python's time.time() gives them.
 BEGUN = Decimal("1795000000.123456")

@@ -24,8 +24,8 @@ from tests.support.conversations.stores.chats.kit import (
     listing,
     session,
     session_id,
-    staff,
 )
+from tests.support.conversations.stores.kit import staff
 
 
 @pytest.mark.parametrize(

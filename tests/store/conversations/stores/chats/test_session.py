@@ -34,16 +34,14 @@ from tests.support.conversations.stores.chats.kit import (
     ago,
     event,
     image,
-    messages,
     opened,
     record,
-    said,
     session,
     session_id,
     sessions,
-    staff,
     text,
 )
+from tests.support.conversations.stores.kit import messages, said, staff
 
 BEGUN = 1_700_000_000
 

@@ -31,9 +31,9 @@ from tests.support.conversations.stores.chats.kit import (
     session,
     session_id,
     sessions,
-    staff,
     states,
 )
+from tests.support.conversations.stores.kit import staff
 from tests.tables import create, gsis
 
 

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from django.http import QueryDict
 
 from console.errors import Conflict, Forbidden, NotFound
 from console.permissions import Role
@@ -15,6 +14,7 @@ from conversations.stores.threads.adapter import Threads
 from conversations.stores.threads.feedback import AS_STORED
 from conversations.stores.threads.keys import anchor_of
 from tests import faults
+from tests.support.conversations.stores.kit import query, staff
 from tests.support.conversations.stores.threads.kit import (
     ADMIN,
     BASE,
@@ -27,7 +27,6 @@ from tests.support.conversations.stores.threads.kit import (
     llm,
     msg,
     of_threads,
-    staff,
     thread,
 )
 
@@ -46,18 +45,12 @@ def parts_of(item: dict) -> tuple[str, ...]:
     return (*PARTS, item["SK"])
 
 
-def post(**data) -> QueryDict:
-    made = QueryDict(mutable=True)
-    made.update(data)
-    return made
-
-
 def ask(item, reader=ADMIN, data=None):
     return give.ask(parts_of(item), reader, data)
 
 
 def change(item, verso="", comment="", seen=None, reader=ADMIN):
-    question = ask(item, reader, post(verso=verso, comment=comment))
+    question = ask(item, reader, query(verso=verso, comment=comment))
     assert question.form.is_valid(), question.form.errors
     return give.do(parts_of(item), reader, question.form, question.seen if seen is None else seen)
 
@@ -175,7 +168,7 @@ def test_without_a_record_it_is_masked_and_a_comment_left_alone_stays_as_it_is(b
     item = personal(bare_store)
     question = ask(item)
     assert "7700900123" not in str(question.facts) + question.form.initial["comment"]
-    form = ask(item, data=post(verso="", comment=question.form.initial["comment"])).form
+    form = ask(item, data=query(verso="", comment=question.form.initial["comment"])).form
     assert form.is_valid()
     assert "Nothing to change" in give.do(parts_of(item), ADMIN, form, question.seen).message
 
@@ -191,7 +184,7 @@ def test_only_who_may_write_feedback_is_offered_it_and_gets_it(store):
     assert acts(ADMIN) == [("feedback", parts_of(item)), None]
     for role in (Role.AGENT, Role.AUDITOR):
         assert acts(staff(role, ORG)) == [None, None]
-    form = ask(item, data=post(verso="up", comment="")).form
+    form = ask(item, data=query(verso="up", comment="")).form
     assert form.is_valid()
     for role in (Role.AGENT, Role.AUDITOR, Role.ONBOARDING):
         with store.calls() as calls:
@@ -263,7 +256,7 @@ def test_a_message_that_is_gone_meanwhile_is_not_made_anew(store):
     "data", [{"verso": "sideways"}, {"comment": "x" * 2001}, {"comment": "a\x00b"}, {"comment": "\ud800"}]
 )
 def test_junk_is_told_at_the_form(store, data):
-    assert not ask(answer(store), data=post(**data)).form.is_valid()
+    assert not ask(answer(store), data=query(**data)).form.is_valid()
 
 
 def test_lines_and_hostile_characters_of_a_comment_are_stored_as_typed(store):

@@ -3,7 +3,6 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.http import QueryDict
 
 from console import clock
 from console.errors import Forbidden, NotFound, StoreUnavailable, Throttled
@@ -14,18 +13,8 @@ from conversations.stores.adapter import ListParameters
 from conversations.stores.records import a_list, a_record
 from conversations.stores.threads.adapter import Threads
 from tests import faults
-from tests.support.conversations.stores.threads.kit import (
-    ADMIN,
-    BASE,
-    ORG,
-    TENANT,
-    USER,
-    ago,
-    msg,
-    of_threads,
-    staff,
-    thread,
-)
+from tests.support.conversations.stores.kit import query, staff
+from tests.support.conversations.stores.threads.kit import ADMIN, BASE, ORG, TENANT, USER, ago, msg, of_threads, thread
 
 adapter = Threads()
 ORG_INDEX, TIME_INDEX = "org-id-updated-at-index", "PK-SKTimestampThread-index-v1"
@@ -37,12 +26,6 @@ def org(reader=ADMIN, cursor="", **data):
 
 def user(reader=ADMIN, cursor="", tenant=TENANT, **data):
     return adapter.listing(("user", ORG, tenant, USER), reader, ListParameters(cursor=cursor, data=query(**data)))
-
-
-def query(**data) -> QueryDict:
-    made = QueryDict(mutable=True)
-    made.update(data)
-    return made
 
 
 def names(listing) -> list[str]:

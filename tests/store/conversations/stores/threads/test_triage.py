@@ -13,7 +13,8 @@ from conversations.stores.threads.adapter import Threads
 from conversations.stores.threads.keys import anchor_of
 from tests import faults
 from tests.people import admin, signed_in
-from tests.support.conversations.stores.threads.kit import ADMIN, BASE, ORG, ago, llm, msg, of_threads, staff, thread
+from tests.support.conversations.stores.kit import staff
+from tests.support.conversations.stores.threads.kit import ADMIN, BASE, ORG, ago, llm, msg, of_threads, thread
 
 adapter = Threads()
 

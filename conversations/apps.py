@@ -30,7 +30,7 @@ class ConversationsConfig(AppConfig):
         from conversations.queue.actions import release_everything_of
         from conversations.search import COMPANIES, CONVERSATIONS
         from conversations.stores.chats.adapter import Chats
-        from conversations.stores.tenant_conversations.queries import exists as tenant_conversation_exists
+        from conversations.stores.tenant_conversations.services import exists as tenant_conversation_exists
         from conversations.stores.threads.adapter import Threads
 
         assert_routing()

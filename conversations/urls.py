@@ -3,7 +3,8 @@
 from django.urls import path, register_converter
 
 import tenants.urls  # noqa: F401 registers <tenant:…>
-from conversations import stores
+from conversations.stores import named
+from conversations.stores.adapter import Adapter
 from conversations.views import (
     conversation,
     find,
@@ -12,29 +13,30 @@ from conversations.views import (
     messages,
     queue,
     queue_actions,
-    sources,
+    stores,
     tenant_conversations,
     timeline,
 )
 
 
 class StoreConverter:
-    """The name of a registered store in an address."""
+    """A registered store, by its name in an address."""
 
     regex = "[a-z][a-z-]*"
 
-    def to_python(self, value: str) -> str:
-        """The name; `ValueError`, which leads on to other routes, for one that no store has."""
-        if not stores.is_registered(value):
-            raise ValueError("no store of that name")
-        return value
+    def to_python(self, value: str) -> Adapter:
+        """The store's adapter; `ValueError`, which leads on to other routes, for a name that no store has."""
+        try:
+            return named(value)
+        except KeyError:
+            raise ValueError("no store of that name") from None
 
     def to_url(self, value: str) -> str:
-        """As it stands in an address."""
+        """Return the name as it stands in an address."""
         return value
 
 
-register_converter(StoreConverter, "source")
+register_converter(StoreConverter, "store")
 
 urlpatterns = [
     path("queue/", queue.queue, name="queue"),
@@ -77,9 +79,9 @@ urlpatterns = [
         name="tenant-conversation-clear",
     ),
     # Last: a store's name stands where other sections have theirs.
-    path("<source:source>/", sources.home, name="source"),
-    path("<source:source>/find/", sources.find, name="source-find"),
-    path("<source:source>/lists/<str:ref>/", sources.listing, name="source-list"),
-    path("<source:source>/<str:ref>/", sources.record, name="source-record"),
-    path("<source:source>/<str:ref>/<slug:action>/", sources.act, name="source-action"),
+    path("<store:store>/", stores.home, name="store"),
+    path("<store:store>/find/", stores.find, name="store-find"),
+    path("<store:store>/lists/<str:ref>/", stores.listing, name="store-list"),
+    path("<store:store>/<str:ref>/", stores.record, name="store-record"),
+    path("<store:store>/<str:ref>/<slug:action>/", stores.act, name="store-action"),
 ]

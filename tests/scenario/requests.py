@@ -44,7 +44,7 @@ ACTIONS: dict[HandOffAction, tuple[str, dict[str, str]]] = {
 # The id of the action that "take the longest waiting" was rendered with.
 TAKE_ID = "0" * 32
 NOW = str(clock.to_epoch(clock.now()))
-LOOK_UPS = ("search", "conversation-find", "source-find", "audit-find", "audit-looks", "events", "channels-resolve")
+LOOK_UPS = ("search", "conversation-find", "store-find", "audit-find", "audit-looks", "events", "channels-resolve")
 FILTERS = {"status": "reply_sent", "channel": "whatsapp", "hand_off": "held", "task": "0"}
 
 

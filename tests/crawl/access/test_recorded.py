@@ -12,7 +12,7 @@ from tests.people import signed_in
 from tests.scenario import posts
 
 # Forms that look something up, because what is typed must not stand in an address: opening what they find is recorded.
-LOOK_UPS = {"search", "source-find", "conversation-find", "audit-find", "events", "audit-looks", "channels-resolve"}
+LOOK_UPS = {"search", "store-find", "conversation-find", "audit-find", "events", "audit-looks", "channels-resolve"}
 # What was typed of a tenant so far is a draft: its first and its last step are recorded.
 DRAFTS = ("/onboarding/admin/", "/onboarding/channels/", "/onboarding/companies/")
 # Each conversation that is released has its own entry; a channel that is moved has one in the trail of either tenant.

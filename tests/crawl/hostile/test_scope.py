@@ -89,7 +89,7 @@ def test_what_is_held_apart_is_there_for_who_may_see_it(store):
     other = Crawler(signed_in(member("scoped.other", "agent", [OTHER_COMPANY])))
     shown = urls(here.theirs, here.scenario, by=here.account)
     pages = ("queue", "conversations", "company", "recipient", "conversation", "conversation-timeline", "trail")
-    found = [*(shown[route][0] for route in pages), *shown["source-list"], *shown["source-record"]]
+    found = [*(shown[route][0] for route in pages), *shown["store-list"], *shown["store-record"]]
     text = "".join(other.get(url).body for url in found)
     assert sum(canary in text for canary in here.theirs.canaries) > len(here.theirs.canaries) / 3
     assert "theirs.shared.reason" in text
@@ -192,7 +192,7 @@ def of_route(kinds: dict[str, list[str]], route: str) -> list[str]:
 def address(route: str, parameters: list[str], reference: str, side: Side) -> str:
     """The URL of a route for a reference, whatever characters that has, in one side's tenant."""
     known = {"ref": "REFERENCE", "tenant_id": side.company_id, "direction": "next"}
-    known |= {"source": "threads", "action": "feedback"}
+    known |= {"store": "threads", "action": "feedback"}
     marked = reverse(route, args=[known[name] for name in parameters])
     return marked.replace("REFERENCE", quote(reference, safe=""))
 

@@ -20,13 +20,11 @@ from console.forms import lookup_forms
 from console.lookup_page import answer_lookup
 from console.permissions import Permission, Staff
 from console.refs import seal
+from console.store.presence import table_ready
 from console.trail.recording import read_only_reason
 from conversations.records import Message, Picture
-from conversations.stores import named
 from conversations.stores.adapter import Adapter, ListParameters, NothingToDo, RecordActionHandler, StoreLookup
-from conversations.stores.addresses import address_of, parts_of
-from conversations.stores.readiness import is_there
-from conversations.stores.records import ActionResult, Listing, RecordLink, RecordPage
+from conversations.stores.records import ActionResult, Listing, RecordLink, RecordPage, address_of, parts_of
 from conversations.stores.services import open_record
 from conversations.views.conversation import not_for_prefetch
 from tenants.views.frame import ASKING
@@ -36,61 +34,59 @@ _ORIGIN = re.compile(r"[A-Za-z0-9.-]+(?::\d{1,5})?", re.ASCII)
 
 @requires(Permission.CONVERSATION_READ)
 @require_safe
-def home(request: StaffRequest, source: str) -> HttpResponse:
+def home(request: StaffRequest, store: Adapter) -> HttpResponse:
     """Where one begins: the store's own links, and its look-ups."""
-    return _home(request, named(source), None)
+    return _home(request, store, None)
 
 
 @requires(Permission.CONVERSATION_READ)
 @require_http_methods(ASKING)
-def find(request: StaffRequest, source: str) -> HttpResponse:
+def find(request: StaffRequest, store: Adapter) -> HttpResponse:
     """POST `look`: one of the look-ups. What is found opens; nothing does not tell "none" from "not in your scope"."""
-    store = named(source)
     return answer_lookup(request, store.lookups, partial(_found, request.staff, store), partial(_home, request, store))
 
 
-def _found(staff: Staff, source: Adapter, form: StoreLookup) -> str:
-    return address_of(source.name, form.find(staff))
+def _found(staff: Staff, store: Adapter, form: StoreLookup) -> str:
+    return address_of(store.name, form.find(staff))
 
 
 def _home(
     request: StaffRequest,
-    source: Adapter,
+    store: Adapter,
     bound: StoreLookup | None,
     *,
     nothing: NotFound | None = None,
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
-    there = _is_there(source)
+    there = _is_there(store)
     # Where nothing can be found for that person, nothing is asked for.
-    is_open = there and (request.staff.scope.everything or not source.unsearched)
+    is_open = there and (request.staff.scope.everything or not store.unsearched)
     context = {
-        "source": source,
+        "store": store,
         "is_there": there,
-        "start": source.start(request.staff) if there else None,
-        "lookups": lookup_forms(source.lookups, request.staff, bound) if is_open else {},
+        "start": store.start(request.staff) if there else None,
+        "lookups": lookup_forms(store.lookups, request.staff, bound) if is_open else {},
         "nothing": bound.nothing if is_open and bound is not None and nothing is not None else "",
     }
-    return render(request, "sources/home.html", context, status=status)
+    return render(request, "stores/home.html", context, status=status)
 
 
-def _is_there(source: Adapter) -> bool:
+def _is_there(store: Adapter) -> bool:
     """Whether the section has its table; what DynamoDB does not answer is not taken for "absent"."""
     try:
-        return is_there(source)
+        return table_ready(store.tables[0])
     except ConsoleError:
         return True
 
 
 @requires(Permission.CONVERSATION_READ)
 @require_safe
-def listing(request: StaffRequest, source: str, ref: str) -> HttpResponse:
+def listing(request: StaffRequest, store: Adapter, ref: str) -> HttpResponse:
     """One page of a list. `page` is a cursor; the filters are the store's."""
-    store = named(source)
     shown = store.listing(parts_of(store.name, "list", ref), request.staff, _asked(request))
     filters = _filters(request, shown)
     context = {
-        "source": store,
+        "store": store,
         "listing": shown,
         "crumbs": _crumbs(store, shown.crumbs, shown.title),
         "clear_url": request.path if filters else "",
@@ -98,22 +94,22 @@ def listing(request: StaffRequest, source: str, ref: str) -> HttpResponse:
         "back_url": _with(request.path, filters | {"page": shown.back}) if shown.back else "",
         "next_url": _with(request.path, filters | {"page": shown.next}) if shown.next else "",
     }
-    return render(request, "sources/list.html", context)
+    return render(request, "stores/list.html", context)
 
 
 @requires(Permission.CONVERSATION_READ)
 @require_safe
 @not_for_prefetch
-def record(request: StaffRequest, source: str, ref: str) -> HttpResponse:
+def record(request: StaffRequest, store: Adapter, ref: str) -> HttpResponse:
     """One record; or, for htmx with `before`, the messages before that place of it.
 
     `at`: the message to show; `show`: the picture to load, whose host the page then may load pictures from.
     """
-    store, parameters = named(source), _asked(request)
+    parameters = _asked(request)
     opened = open_record(store, parts_of(store.name, "record", ref), request.staff, parameters)
     page, talk = opened.page, opened.page.talk
     context: dict[str, Any] = {
-        "source": store,
+        "store": store,
         "page": page,
         "reference": ref,
         "page_url": request.path,
@@ -130,7 +126,7 @@ def record(request: StaffRequest, source: str, ref: str) -> HttpResponse:
         "is_redacted": not opened.is_raw,
         "trail_url": reverse("trail", args=[seal("trail", opened.subject.trail)]),
     }
-    return _allowing(render(request, "sources/record.html", context), page)
+    return _allowing(render(request, "stores/record.html", context), page)
 
 
 def _allowing(response: HttpResponse, page: RecordPage) -> HttpResponse:
@@ -160,9 +156,8 @@ def _origin(picture: Picture) -> str:
 
 @requires(Permission.CONVERSATION_READ)
 @require_http_methods(ASKING)
-def act(request: StaffRequest, source: str, ref: str, action: str) -> HttpResponse:
+def act(request: StaffRequest, store: Adapter, ref: str, action: str) -> HttpResponse:
     """Ask before something is done to a record, then do it to the record as it was shown."""
-    store = named(source)
     doing = store.actions.get(action)
     if doing is None:
         raise NotFound
@@ -175,24 +170,24 @@ def act(request: StaffRequest, source: str, ref: str, action: str) -> HttpRespon
         return redirect(address_of(store.name, error.place))
 
 
-def _do(request: StaffRequest, source: Adapter, doing: RecordActionHandler, parts: tuple[str, ...]) -> HttpResponse:
+def _do(request: StaffRequest, store: Adapter, doing: RecordActionHandler, parts: tuple[str, ...]) -> HttpResponse:
     seen = request.POST.get("seen", "")
     form = doing.ask(parts, request.staff, request.POST).form
     if not form.is_valid():
-        return _ask(request, source, doing, parts, bound=True, seen=seen, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+        return _ask(request, store, doing, parts, bound=True, seen=seen, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     try:
         done: ActionResult = doing.do(parts, request.staff, form, seen)
     except Conflict as error:
-        return _ask(request, source, doing, parts, error=error)
+        return _ask(request, store, doing, parts, error=error)
     except (StoreUnavailable, Throttled) as error:
-        return _ask(request, source, doing, parts, bound=True, seen=seen, error=error)
+        return _ask(request, store, doing, parts, bound=True, seen=seen, error=error)
     messages.success(request, done.message)
-    return redirect(address_of(source.name, done.place))
+    return redirect(address_of(store.name, done.place))
 
 
 def _ask(
     request: StaffRequest,
-    source: Adapter,
+    store: Adapter,
     doing: RecordActionHandler,
     parts: tuple[str, ...],
     *,
@@ -203,23 +198,23 @@ def _ask(
 ) -> HttpResponse:
     """The page that asks. `seen` is what the person saw; without it, what is shown now."""
     question = doing.ask(parts, request.staff, request.POST if bound else None)
-    url = address_of(source.name, question.back)
+    url = address_of(store.name, question.back)
     context = {
-        "source": source,
+        "store": store,
         "question": question,
         "seen": seen or question.seen,
         "problem": describe_error(error, "the record") if error is not None else "",
         "blocked": read_only_reason(),
         "url": url,
-        "crumbs": _crumbs(source, (*question.crumbs, RecordLink(question.record, question.back)), question.title),
+        "crumbs": _crumbs(store, (*question.crumbs, RecordLink(question.record, question.back)), question.title),
     }
-    return answer(request, "sources/action.html", context, error, status)
+    return answer(request, "stores/action.html", context, error, status)
 
 
 def _asked(request: StaffRequest) -> ListParameters:
     get = request.GET
     return ListParameters(
-        get.get("page", ""), get.get("before", ""), get.get("at", "")[:80], get.get("show", "")[:200], get.copy()
+        get.get("page", ""), get.get("before", ""), get.get("at", "")[:2000], get.get("show", "")[:200], get.copy()
     )
 
 
@@ -233,8 +228,8 @@ def _with(url: str, query: dict[str, str]) -> str:
     return f"{url}?{urlencode(query)}" if query else url
 
 
-def _crumbs(source: Adapter, above: tuple[RecordLink, ...], here: str) -> list[dict[str, str]]:
-    crumbs = [{"label": source.title, "url": reverse("source", args=[source.name])}]
+def _crumbs(store: Adapter, above: tuple[RecordLink, ...], here: str) -> list[dict[str, str]]:
+    crumbs = [{"label": store.title, "url": reverse("store", args=[store.name])}]
     for link in above:
-        crumbs.append({"label": link.label, "url": address_of(source.name, link.place) if link.place else ""})
+        crumbs.append({"label": link.label, "url": address_of(store.name, link.place) if link.place else ""})
     return [*crumbs, {"label": here}] if here else crumbs

@@ -1,4 +1,4 @@
-"""The state of a session: running, finished, expired, or not known. Finished means that somebody ended it by force."""
+"""What the chatbot's items say: the state of a session, its configuration, and what is not as the schema says."""
 
 import json
 from datetime import datetime
@@ -7,11 +7,13 @@ from typing import Any
 
 from console import clock
 from console.redaction import excerpt, redact_value
+from console.redaction.credentials import mask_credentials
 from console.redaction.masks import cut
-from console.trees import Node, tail, text_of, tree_of
-from conversations.stores.chats.flaws import without_credentials
+from console.store.models import ForeignModel
+from console.trees import Node, tail, text_of, well_formed
 from conversations.stores.chats.keys import begun_at
 from conversations.stores.chats.models import Session
+from conversations.stores.reading import described, drift_in, shown_tree
 from conversations.stores.records import Cell
 
 # About as long as a session runs by itself (schema chatbot-sessions).
@@ -19,6 +21,25 @@ LIFE = "about 3 hours after it began"
 # What writers leave for "not finished", besides nothing and NULL.
 _NOT_FINISHED = (None, "", 0, "0", False)
 _SUMMED_UP, ROW_TEXT = 3, 80
+_TIMES = ("TimestampCreated", "TimestampFinished", "SessionTTL")
+
+
+def flaws_of(item: ForeignModel) -> tuple[str, ...]:
+    """What of an item is not as its schema says. Unknown attributes are shown, not flagged.
+
+    What may be absent may be empty too: the bot writes `ImageId: ""` with every text.
+    """
+    declared = item.get_attributes().values()
+    return described(
+        drift_in(
+            item,
+            required=[each.attr_name for each in declared if not each.null],
+            times=[each.attr_name for each in declared if each.attr_name in _TIMES],
+        )
+    )
+
+
+# --- The state ------------------------------------------------------------------------------------------------------
 
 
 class SessionState(StrEnum):
@@ -68,22 +89,21 @@ def quota_of(item: Session) -> str:
 def config_of(item: Session) -> tuple[Any, tuple[str, ...]]:
     """The configuration without credentials, read from its JSON text, and what was wrong with it. Never raises."""
     value = item.plain("SessionConfig")
-    if value is None or value == "":
+    flaws: tuple[str, ...] = ()
+    if value in (None, ""):
         return None, ()
-    if not isinstance(value, str):
-        return without_credentials(value), ()
-    try:
-        found = json.loads(value)
-    except (ValueError, RecursionError):
-        return without_credentials(value), ("SessionConfig: not valid JSON",)
-    flaws = () if isinstance(found, dict) else ("SessionConfig: not an object",)
-    return without_credentials(found), flaws
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+            flaws = () if isinstance(value, dict) else ("SessionConfig: not an object",)
+        except (ValueError, RecursionError):
+            flaws = ("SessionConfig: not valid JSON",)
+    return mask_credentials(well_formed(value)), flaws
 
 
 def config_tree(item: Session, *, raw: bool) -> Node | None:
     """The configuration as a tree, redacted unless `raw`."""
-    value, _ = config_of(item)
-    return None if value is None else tree_of(value if raw else redact_value(value))
+    return shown_tree(config_of(item)[0], raw=raw)
 
 
 def config_in_row(item: Session) -> str:

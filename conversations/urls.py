@@ -3,44 +3,51 @@
 from django.urls import path, register_converter
 
 import tenants.urls  # noqa: F401 registers <tenant:…>
-from conversations import stores
+from conversations.stores import named
+from conversations.stores.adapter import Adapter
 from conversations.views import (
     conversation,
     find,
     hand_off,
     lists,
+    messages,
     queue,
     queue_actions,
-    sources,
+    stores,
     tenant_conversations,
     timeline,
 )
 
 
 class StoreConverter:
-    """The name of a registered store in an address."""
+    """A registered store, by its name in an address."""
 
     regex = "[a-z][a-z-]*"
 
-    def to_python(self, value: str) -> str:
-        """The name; `ValueError`, which leads on to other routes, for one that no store has."""
-        if not stores.is_registered(value):
-            raise ValueError("no store of that name")
-        return value
+    def to_python(self, value: str) -> Adapter:
+        """The store's adapter; `ValueError`, which leads on to other routes, for a name that no store has."""
+        try:
+            return named(value)
+        except KeyError:
+            raise ValueError("no store of that name") from None
 
     def to_url(self, value: str) -> str:
-        """As it stands in an address."""
+        """Return the name as it stands in an address."""
         return value
 
 
-register_converter(StoreConverter, "source")
+register_converter(StoreConverter, "store")
 
 urlpatterns = [
     path("queue/", queue.queue, name="queue"),
     path("queue/count/", queue.queue_count, name="queue-count"),
     path("queue/waiting-times/", queue.waiting_times, name="queue-waiting-times"),
+    path("queue/to-approve/", messages.to_approve, name="queue-to-approve"),
+    path("queue/to-approve/<str:ref>/", messages.decide, name="queue-decide"),
     path("queue/take/", queue_actions.take, name="queue-take"),
     path("queue/release-mine/", queue_actions.release_mine, name="queue-release-mine"),
+    path("system/messages/", messages.unplaced, name="messages-not-placed"),
+    path("system/messages/<str:ref>/", messages.resolve, name="messages-resolve"),
     path("conversations/", lists.index, name="conversations"),
     path("conversations/find/", find.find, name="conversation-find"),
     path("conversations/companies/<str:company_id>/", lists.company, name="company"),
@@ -72,9 +79,9 @@ urlpatterns = [
         name="tenant-conversation-clear",
     ),
     # Last: a store's name stands where other sections have theirs.
-    path("<source:source>/", sources.home, name="source"),
-    path("<source:source>/find/", sources.find, name="source-find"),
-    path("<source:source>/lists/<str:ref>/", sources.listing, name="source-list"),
-    path("<source:source>/<str:ref>/", sources.record, name="source-record"),
-    path("<source:source>/<str:ref>/<slug:action>/", sources.act, name="source-action"),
+    path("<store:store>/", stores.home, name="store"),
+    path("<store:store>/find/", stores.find, name="store-find"),
+    path("<store:store>/lists/<str:ref>/", stores.listing, name="store-list"),
+    path("<store:store>/<str:ref>/", stores.record, name="store-record"),
+    path("<store:store>/<str:ref>/<slug:action>/", stores.act, name="store-action"),
 ]

@@ -199,30 +199,19 @@ class Merged(Generic[T]):
     reached: Any = None
 
 
-def merge(
-    streams: Sequence[Stream[T]],
-    size: int,
-    *,
-    descending: bool = True,
-    unit: Callable[[Any], Any] = lambda order: object(),
-    slack: int = 0,
-) -> Merged[T]:
+def merge(streams: Sequence[Stream[T]], size: int, *, descending: bool = True) -> Merged[T]:
     """The first `size` of all streams; fewer where one was not read far enough to know what comes next, or at the end.
 
-    A page may hold `slack` more where its last and the next are of one `unit` of the order. What is not to be shown is
-    passed at once, so that no page behind consists of nothing else that was known.
+    What is not to be shown is passed at once, so that no page behind consists of nothing else that was known.
     """
     page: Merged[T] = Merged()
-    last: Any = None
     while (stream := next_of(streams, descending=descending)) is not None:
-        order, item = stream.waiting[0].order, stream.waiting[0].item
+        item = stream.waiting[0].item
         if item is not None:
-            if len(page.items) >= size and (len(page.items) >= size + slack or unit(order) != last):
+            if len(page.items) >= size:
                 break
             page.items.append((item, {each.name: each.place for each in streams if each.place != BEGINNING}))
-            last = unit(order)
-        stream.take()
-        page.reached = order
+        page.reached = stream.take().order
     if any(each.onward is not END for each in streams if not each.failed):
         page.after = {each.name: each.onward for each in streams if each.onward != BEGINNING}
     return page

@@ -1,15 +1,22 @@
 """The other stores of conversations, one adapter for each schema: what is registered here has its section."""
 
 from collections.abc import Callable
+from datetime import datetime
 from functools import partial
 
 from console import context, system_sections
-from console.permissions import COMPANY, Permission
+from console.errors import NotFound
+from console.facts import Fact
+from console.forms import bind_lookup
+from console.permissions import COMPANY, Permission, Staff
+from console.schema.tables import TABLES
 from console.search import finders
+from console.search.finders import Finder, SearchFound, SearchHit
 from console.staff import known_companies
+from console.store.presence import has_known_key, index_ready, table_ready
+from console.system_sections import SystemSection
 from conversations.stores.adapter import Adapter
-from conversations.stores.finding import finder_of
-from conversations.stores.readiness import section
+from conversations.stores.records import address_of
 
 _adapters: dict[str, Adapter] = {}
 
@@ -21,12 +28,12 @@ def register(adapter: Adapter) -> Callable[[], None]:
     for each.
     """
     _adapters[adapter.name] = adapter
-    address = partial(context.address_of, "source", adapter.name)
+    address = partial(context.address_of, "store", adapter.name)
     context.register_section(
         adapter.title, adapter.icon, Permission.CONVERSATION_READ, address, for_everything=bool(adapter.unsearched)
     )
-    system_sections.register(adapter.title, partial(section, adapter))
-    finders.register(finder_of(adapter))
+    system_sections.register(adapter.title, partial(section_of, adapter))
+    finders.register(_finder(adapter))
     known_companies.register_existence(adapter.is_in_use, COMPANY)
 
     def take_back() -> None:
@@ -39,11 +46,73 @@ def register(adapter: Adapter) -> Callable[[], None]:
     return take_back
 
 
-def is_registered(name: str) -> bool:
-    """Whether a store has that name."""
-    return name in _adapters
-
-
 def named(name: str) -> Adapter:
     """The adapter of that name. Raises `KeyError`."""
     return _adapters[name]
+
+
+# --- The search box: what was typed is given to the store's own look-ups --------------------------------------------
+
+
+def _finder(adapter: Adapter) -> Finder:
+    """What a store finds, by kind of identifier."""
+    return Finder(
+        adapter.title,
+        Permission.CONVERSATION_READ,
+        {kind: _by(adapter, pairs) for kind, pairs in adapter.found_by.items()},
+    )
+
+
+def _by(adapter: Adapter, pairs: tuple[tuple[str, str], ...]) -> Callable[[str, Staff], SearchFound]:
+    """By each of these look-ups, one after the other."""
+
+    def find(value: str, staff: Staff) -> SearchFound:
+        if adapter.unsearched and not staff.scope.everything:
+            return SearchFound(notices=(adapter.unsearched,))
+        return SearchFound(tuple(hit for look, field in pairs for hit in _hits(adapter, look, field, value, staff)))
+
+    return find
+
+
+def _hits(adapter: Adapter, look: str, field: str, value: str, staff: Staff) -> tuple[SearchHit, ...]:
+    kind = adapter.lookups[look]
+    form = bind_lookup(kind, {field: value})
+    if not form.is_valid():
+        return ()
+    try:
+        place = form.find(staff)
+    except NotFound:
+        return ()
+    return (SearchHit(kind.found, address_of(adapter.name, place)),)
+
+
+# --- The system page ------------------------------------------------------------------------------------------------
+
+
+def _missing(adapter: Adapter) -> tuple[str, ...]:
+    """What of the store is not there, in words: tables, then indexes of the tables that are."""
+    absent = [key for key in adapter.tables if not table_ready(key)]
+    there = [TABLES[key] for key in adapter.tables if key not in absent]
+    return (
+        *(f"the table {TABLES[key].base}" for key in absent),
+        *(f"a known key of the table {spec.base}" for spec in there if not has_known_key(spec.key)),
+        *(
+            f"the index {index.name}"
+            for spec in there
+            for index in (*spec.gsis, *spec.lsis)
+            if not index_ready(spec.key, index.name)
+        ),
+    )
+
+
+def section_of(adapter: Adapter, now: datetime) -> SystemSection:
+    """The store on the system page."""
+    title = adapter.title
+    if not table_ready(adapter.tables[0]):
+        return SystemSection(title, "absent", "This environment has no tables for it.", "")
+    lacking = _missing(adapter)
+    facts = (Fact("Tables", list=tuple(TABLES[key].base for key in adapter.tables)),)
+    if lacking:
+        words = "Its pages say what does not work without these."
+        return SystemSection(title, "partly", words, "human", (*facts, Fact("Not there", list=lacking)))
+    return SystemSection(title, "ready", "Every table and index is there.", "good", facts)

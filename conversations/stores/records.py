@@ -6,11 +6,15 @@ An adapter makes these of its items, and the pages are the same for all stores.
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
+from urllib.parse import urlencode
 
 from django import forms
+from django.urls import reverse
 
+from console.errors import BadReference
 from console.facts import Fact
 from console.forms import FilterForm
+from console.refs import seal, unseal
 from console.trees import Node
 from conversations.records import Marker, Message, Picture
 
@@ -184,3 +188,33 @@ class ActionResult:
 
     message: str
     place: RecordPlace
+
+
+# --- Addresses: the parts of keys are sealed, as they may be personal data ------------------------------------------
+
+_ROUTES = {"list": "store-list", "record": "store-record"}
+
+
+def reference_of(store: str, kind: str, parts: tuple[str, ...]) -> str:
+    """The sealed reference of a list or record of a store."""
+    return seal(f"{kind} of {store}", *parts)
+
+
+def parts_of(store: str, kind: str, reference: str) -> tuple[str, ...]:
+    """The parts in a sealed reference. Raises `BadReference` for one of another store or kind."""
+    parts = unseal(f"{kind} of {store}", reference)
+    if not parts:
+        raise BadReference
+    return parts
+
+
+def address_of(store: str, place: RecordPlace) -> str:
+    """The address of a place of a store."""
+    url = reverse(_ROUTES[place.kind], args=[store, reference_of(store, place.kind, place.parts)])
+    query = {**({"at": place.at} if place.at else {}), **dict(place.query)}
+    return url + (f"?{urlencode(query)}" if query else "") + (f"#m-{place.at}" if place.at else "")
+
+
+def action_address(store: str, action: str, parts: tuple[str, ...]) -> str:
+    """The address of the page that asks before an action is done to a record."""
+    return reverse("store-action", args=[store, reference_of(store, "record", parts), action])

@@ -1,16 +1,23 @@
 """Opening a record of a store, on record before anything of it is shown; and doing something to one, with its entry."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+
+from botocore.exceptions import ClientError
 
 from console import clock
 from console.errors import Conflict, ConsoleError, NotAccepted, TableMissing, Throttled
 from console.permissions import Permission, Staff
+from console.schema.tables import table_name
+from console.store.connection import call
 from console.store.errors import ConditionFailed
+from console.store.models import ForeignModel, sendable
 from console.trail.actions import Action, Result
 from console.trail.models import AuditEntry
-from console.trail.recording import Actor, NoTrail, TrailEntry, build, record_once_an_hour
+from console.trail.recording import Actor, NoTrail, TrailEntry, build, record_once, record_once_an_hour
 from conversations.stores.adapter import Adapter, ListParameters, Subject
 from conversations.stores.records import RecordPage
 
@@ -36,14 +43,22 @@ def open_record(adapter: Adapter, parts: tuple[str, ...], staff: Staff, paramete
     loaded = adapter.load(parts, staff, parameters)
     subject = adapter.subject(loaded)
     may_see = staff.can(Permission.TRANSCRIPT_RAW)
-    is_raw = _record_opened(subject, staff, raw=may_see) and may_see
+    is_raw = record_opened(subject, staff, raw=may_see) and may_see
     return OpenedRecord(adapter.page(loaded, staff, parameters, raw=is_raw), subject, is_raw)
 
 
-def _record_opened(subject: Subject, staff: Staff, *, raw: bool) -> bool:
+def record_opened(subject: Subject, staff: Staff, *, raw: bool, part: str = "") -> bool:
+    """Put on record that somebody opened something, once an hour; False where this environment has no trail.
+
+    `part` names what was opened in a trail of several. Raises the store's errors.
+    """
     payload = {**subject.payload, "shown": "raw" if raw else "redacted"}
+    entry = _entry(replace(subject, payload=payload), Action.TRANSCRIPT_OPENED, staff)
     try:
-        record_once_an_hour(_entry(replace(subject, payload=payload), Action.TRANSCRIPT_OPENED, staff))
+        if part:
+            record_once(entry, f"{part}.{staff.username}", timedelta(hours=1))
+        else:
+            record_once_an_hour(entry)
     except TableMissing:
         return False
     return True
@@ -76,6 +91,66 @@ def carry_out(subject: Subject, action: Action, staff: Staff, write: Callable[[]
         _settle(item, f"{Result.FAILED}: refused as invalid")
         raise
     _settle(item, Result.SUCCESS)
+
+
+def update_as_read(
+    table_key: str,
+    key: Mapping[str, Any],
+    item: ForeignModel,
+    changes: Mapping[str, dict[str, Any] | None],
+    unchanged: Iterable[str],
+    expiry: str = "",
+) -> None:
+    """One UpdateItem of named attributes (None removes one), all in DynamoDB JSON, of an item that is still there.
+
+    `unchanged` are the attributes that have to be as they were read, of whichever type; absent and NULL are the same.
+    With `expiry`, the item must not have expired. Raises `ConditionFailed` and the store's errors.
+    """
+    kept = {name: value for name, value in changes.items() if value is not None}
+    removed = [f"#{name}" for name in changes if name not in kept]
+    clauses = [f"attribute_exists({next(iter(key))})"]
+    values: dict[str, Any] = {f":{name}": value for name, value in kept.items()}
+    for name in unchanged:
+        stored = item.raw.get(name)
+        if stored is None or "NULL" in stored:
+            clauses.append(f"(attribute_not_exists(#{name}) OR attribute_type(#{name}, :null))")
+            values[":null"] = {"S": "NULL"}
+        else:
+            clauses.append(f"#{name} = :seen_{name}")
+            values[f":seen_{name}"] = sendable(stored)
+    if expiry:
+        # A time to live that is no number was judged when the item was read.
+        clauses.append(
+            f"(attribute_not_exists(#{expiry}) OR NOT attribute_type(#{expiry}, :number) OR #{expiry} > :now)"
+        )
+        values |= {":number": {"S": "N"}, ":now": {"N": str(clock.to_epoch(clock.now()))}}
+    names = dict.fromkeys((*changes, *unchanged, *filter(None, [expiry])))
+    try:
+        call(
+            "UpdateItem",
+            TableName=table_name(table_key),
+            Key=key,
+            UpdateExpression="SET "
+            + ", ".join(f"#{name} = :{name}" for name in kept)
+            + (f" REMOVE {', '.join(removed)}" if removed else ""),
+            ConditionExpression=" AND ".join(clauses),
+            ExpressionAttributeNames={f"#{name}": name for name in names},
+            ExpressionAttributeValues=values,
+            ReturnValuesOnConditionCheckFailure="ALL_OLD",
+            ReturnConsumedCapacity="TOTAL",
+        )
+    except ConditionFailed as lost:
+        is_ours = lost.item and all(lost.item.get(name) == value for name, value in changes.items())
+        if not (is_ours and _was_sent_again(lost)):
+            raise
+
+
+def _was_sent_again(lost: ConditionFailed) -> bool:
+    """Whether the refused write was a repetition, after an answer that never came: then what is there may be ours."""
+    refusal = lost.__cause__
+    if not isinstance(refusal, ClientError):
+        return False
+    return int(refusal.response.get("ResponseMetadata", {}).get("RetryAttempts", 0)) > 0
 
 
 def _settle(item: AuditEntry, result: str) -> None:

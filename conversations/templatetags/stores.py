@@ -4,22 +4,21 @@ from collections.abc import Iterable
 
 from django import template
 
-from conversations.stores.addresses import action_address, address_of
-from conversations.stores.records import Cell, RecordPlace
+from conversations.stores.records import Cell, RecordPlace, action_address, address_of
 
 register = template.Library()
 
 
 @register.filter
-def address(place: RecordPlace, source: str) -> str:
+def address(place: RecordPlace, store: str) -> str:
     """The address of a place of that store."""
-    return address_of(source, place)
+    return address_of(store, place)
 
 
 @register.filter
-def acting(act: tuple[str, tuple[str, ...]], source: str) -> str:
+def acting(act: tuple[str, tuple[str, ...]], store: str) -> str:
     """The address of an action, named with the parts of what it is done to, of that store."""
-    return action_address(source, *act)
+    return action_address(store, *act)
 
 
 @register.filter

@@ -4,6 +4,7 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlencode
 
+from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -14,34 +15,59 @@ from console import clock
 from console.access import StaffRequest, requires
 from console.answers import answer
 from console.errors import Conflict, NotAccepted, NotFound, StoreUnavailable, TableMissing, Throttled
+from console.forms import PLAIN_TEXT
 from console.permissions import Permission, Staff
 from console.refs import seal
 from console.trail.actions import tenant_trail
 from console.trail.recording import read_only_reason
 from conversations.stores.records import Talk
 from conversations.stores.tenant_conversations import services
-from conversations.stores.tenant_conversations.forms import ClearForm
-from conversations.stores.tenant_conversations.queries import list_conversations
-from conversations.stores.tenant_conversations.reading import StoredTenantConversation, as_stored, summary_of, window
+from conversations.stores.tenant_conversations.reading import (
+    StoredTenantConversation,
+    TenantConversation,
+    as_stored,
+    row_of,
+    summary_of,
+    window,
+)
 from conversations.views.conversation import message_number, not_for_prefetch
 from tenants.queries import load_tenant, row_for
 from tenants.records import Tenant, TenantRow
 from tenants.views.frame import ASKING, frame
 
-# Views only pass the item on, so they need not know its type.
-Item = Any
 CHANGED = "This conversation changed in the meantime, so nothing was cleared. This is how it is now."
 UNKNOWN = "The console does not know whether it was cleared. Send it again. It cannot be cleared twice."
 BUSY = "Nothing was cleared. Wait a few seconds, then send it again."
+
+
+class ClearForm(forms.Form):
+    """The id of the conversation, as the page shows it."""
+
+    typed = forms.CharField(
+        label="Type the conversation's id to confirm",
+        widget=forms.TextInput(attrs=dict(PLAIN_TEXT)),
+        error_messages={"required": "Type the id to confirm."},
+    )
+
+    def __init__(self, *args: Any, name: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.name = name
+
+    def clean_typed(self) -> str:
+        """The id itself; how many spaces stand in it cannot be seen on a page."""
+        typed: str = self.cleaned_data["typed"]
+        if typed.split() != self.name.split():
+            raise forms.ValidationError("That is not the id of this conversation. Nothing was cleared.")
+        return typed
 
 
 @requires(Permission.TENANT_READ)
 @require_safe
 def index(request: StaffRequest, tenant_id: str) -> HttpResponse:
     """A tenant's conversations by their ids. `page` is a cursor."""
-    page = list_conversations(tenant_id, request.staff, request.GET.get("page", ""))
+    page = services.list_conversations(tenant_id, request.staff, request.GET.get("page", ""))
     context = frame(_tenant(tenant_id, request.staff), request.staff, "tenant-conversations") | {
-        "rows": page.rows,
+        "rows": [row_of(item, clock.now()) for item in page.items],
         "first_url": request.path if page.back else "",
         "back_url": f"?{urlencode({'page': page.back})}" if page.back else "",
         "next_url": f"?{urlencode({'page': page.next})}" if page.next else "",
@@ -55,19 +81,22 @@ def index(request: StaffRequest, tenant_id: str) -> HttpResponse:
 def conversation(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
     """The page; or, for htmx with `?before=N`, the messages before that one."""
     staff, before, at = request.staff, message_number(request.GET.get("before", "")), request.GET.get("at", "")[:40]
-    opened = services.open_conversation(tenant_id, ref, staff)
-    shown = window(opened.stored, raw=opened.is_raw, before=before, at=at)
+    item, is_raw = services.open_conversation(tenant_id, ref, staff)
+    stored = StoredTenantConversation.of(item)
+    shown = window(stored, raw=is_raw, before=before, at=at)
     context: dict[str, Any] = {"transcript": shown, "at": at, **_window_links(request.path, shown)}
     if before is not None and request.htmx:  # type: ignore[attr-defined]
         return render(request, "conversations/_transcript.html", context)
-    summary, name = summary_of(opened.item, opened.stored, opened.now), _name(tenant_id, staff)
+    summary, name = summary_of(item, stored, clock.now()), _name(tenant_id, staff)
+    text, left_out = as_stored(stored, raw=is_raw)
     context |= {
         "tenant_name": name,
         "summary": summary,
-        "notice": opened.stored.notice,
-        "as_stored": as_stored(opened.stored, raw=opened.is_raw),
-        "is_redacted": not opened.is_raw,
-        "crumbs": [*_crumbs(tenant_id, name), {"label": summary.name}],
+        "notice": stored.notice,
+        "as_stored": text,
+        "left_out": left_out,
+        "is_redacted": not is_raw,
+        "crumbs": [*_crumbs(tenant_id, name), {"label": summary.title}],
         "clear_url": reverse("tenant-conversation-clear", args=[tenant_id, ref])
         if staff.can(Permission.TENANT_CONVERSATION_CLEAR) and not read_only_reason()
         else "",
@@ -90,9 +119,9 @@ def clear(request: StaffRequest, tenant_id: str, ref: str) -> HttpResponse:
         return redirect("tenant-conversations", tenant_id)
 
 
-def _clear(request: StaffRequest, item: Item, ref: str) -> HttpResponse:
+def _clear(request: StaffRequest, item: TenantConversation, ref: str) -> HttpResponse:
     summary = summary_of(item, StoredTenantConversation.of(item), clock.now())
-    form = ClearForm(request.POST, name=summary.name)
+    form = ClearForm(request.POST, name=summary.title)
     seen = request.POST.get("seen", "")
     if not form.is_valid():
         return _ask(request, item, ref, form, seen=seen, status=HTTPStatus.UNPROCESSABLE_ENTITY)
@@ -113,7 +142,7 @@ def _clear(request: StaffRequest, item: Item, ref: str) -> HttpResponse:
 
 def _ask(
     request: StaffRequest,
-    item: Item,
+    item: TenantConversation,
     ref: str,
     form: ClearForm | None = None,
     *,
@@ -128,12 +157,12 @@ def _ask(
     context = {
         "tenant_name": name,
         "summary": summary,
-        "form": form or ClearForm(name=summary.name),
+        "form": form or ClearForm(name=summary.title),
         "seen": seen or services.seen_of(item),
         "problem": problem,
         "blocked": read_only_reason(),
         "url": url,
-        "crumbs": [*_crumbs(tenant_id, name), {"label": summary.name, "url": url}, {"label": "Clear"}],
+        "crumbs": [*_crumbs(tenant_id, name), {"label": summary.title, "url": url}, {"label": "Clear"}],
     }
     return answer(request, "tenants/conversation_clear.html", context, error, status)
 

@@ -37,9 +37,9 @@ GROUP, LARGER_GROUP = 20, 67
 # Redirects, and fragments that are put into a page by pressing what is on it.
 LED_TO = {"home", "sign-in", "conversation-step", "conversation-last-message", "conversation-news"}
 # Of these every address shows something else; of the others the first will do.
-WHOLE = {"queue", "conversations", "conversation-find", "trail", "source-list", "source-record"}
+WHOLE = {"queue", "conversations", "conversation-find", "trail", "store-list", "store-record"}
 # Of a store's texts its lists show parts, and its records many: that all is text is looked at, not that all is there.
-UNCOUNTED = {"source", "source-list", "source-record", "source-action"}
+UNCOUNTED = {"store", "store-list", "store-record", "store-action"}
 # What is about conversations: their texts are many, and long.
 LONG = re.compile(r"queue|conversation|company|project|recipient|replies|trail|audit|event")
 
@@ -62,8 +62,11 @@ IN_PART = {
     # Of a reason to search its beginning.
     **{f"admin: audit-looks-{of}": ("entry.reason",) for of in ("person", "conversation", "recipient")},
     "admin: conversation": ("state.unknown attribute",),
-    "admin: conversation-timeline": ("state.", "message.", "conversation.", "entry.result"),
+    "admin: conversation-timeline": ("received.", "state.", "message.", "conversation.", "entry.result"),
     "admin: trail": ("state.",),
+    "admin: company": ("received.content",),
+    "admin: queue-to-approve": ("first.",),
+    "admin: messages-not-placed": ("not_placed.",),
     "admin: audit": ("record.mode",),
     "admin: audit-entry": ("entry.",),
     "admin: tenant-memories": ("memory.",),

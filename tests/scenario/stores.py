@@ -10,8 +10,7 @@ from django.urls import reverse
 
 from console.permissions import Staff
 from conversations.stores.adapter import ListParameters
-from conversations.stores.addresses import action_address, address_of, reference_of
-from conversations.stores.records import a_list
+from conversations.stores.records import a_list, action_address, address_of, reference_of
 from conversations.stores.threads.adapter import Threads
 from tests.scenario import chats, threads
 
@@ -21,17 +20,17 @@ if TYPE_CHECKING:
 Post = tuple[str, dict[str, Any]]
 # What an address calls what the adapters are asked with.
 _NAMES = {"cursor": "page", "before": "before"}
-ROUTES = {"list": "source-list", "record": "source-record"}
+ROUTES = {"list": "store-list", "record": "store-record"}
 
 
 def urls(side: Side, staff: Staff) -> dict[str, list[str]]:
     """Every GET. Threads come first: they are there for whoever may see the company; chats belong to none."""
     found: dict[str, list[str]] = {
-        "source": [reverse("source", args=[name]) for name in ("threads", "chats")],
-        "source-find": [reverse("source-find", args=[name]) for name in ("threads", "chats")],
-        "source-list": [],
-        "source-record": [],
-        "source-action": [url for url, _ in posts(side)["source-action"]],
+        "store": [reverse("store", args=[name]) for name in ("threads", "chats")],
+        "store-find": [reverse("store-find", args=[name]) for name in ("threads", "chats")],
+        "store-list": [],
+        "store-record": [],
+        "store-action": [url for url, _ in posts(side)["store-action"]],
     }
     for name, places in (("threads", threads.places(side)), ("chats", chats.places(side.name))):
         for place in places:
@@ -54,8 +53,8 @@ def posts(side: Side) -> dict[str, list[Post]]:
     looked = (("threads", threads.lookups(side)), ("chats", chats.lookups(side.name)))
     acted = (("threads", threads.acts(side)), ("chats", chats.acts(side.name)))
     return {
-        "source-find": [(reverse("source-find", args=[name]), form) for name, forms in looked for form in forms],
-        "source-action": [
+        "store-find": [(reverse("store-find", args=[name]), form) for name, forms in looked for form in forms],
+        "store-action": [
             (action_address(name, action, parts), form) for name, acts in acted for action, parts, form in acts
         ],
     }
@@ -63,8 +62,8 @@ def posts(side: Side) -> dict[str, list[Post]]:
 
 def refs(side: Side) -> dict[str, list[str]]:
     """Sealed references of that side's threads, by route. Chats belong to no company."""
-    found: dict[str, list[str]] = {"source-list": [], "source-record": []}
+    found: dict[str, list[str]] = {"store-list": [], "store-record": []}
     for place in threads.places(side):
         found[ROUTES[place.kind]].append(reference_of("threads", place.kind, place.parts))
     acted = [reference_of("threads", "record", parts) for _, parts, _ in threads.acts(side)]
-    return {name: list(dict.fromkeys(each)) for name, each in found.items()} | {"source-action": acted}
+    return {name: list(dict.fromkeys(each)) for name, each in found.items()} | {"store-action": acted}

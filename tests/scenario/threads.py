@@ -10,10 +10,10 @@ from console.permissions import Role, Scope, Staff
 from conversations.stores.adapter import ListParameters
 from conversations.stores.records import RecordPlace, a_list, a_record
 from conversations.stores.threads.adapter import Threads
-from conversations.stores.threads.cursors import anchor_of
 from conversations.stores.threads.feedback import seen_of
-from conversations.stores.threads.keys import key_of
+from conversations.stores.threads.keys import anchor_of, key_of
 from conversations.stores.threads.loading import message_at
+from tests.support.conversations.stores.threads import kit
 
 if TYPE_CHECKING:
     from tests.scenario import Side
@@ -41,16 +41,18 @@ def items(company_id: str, texts: Texts, now: datetime) -> list[dict[str, Any]]:
     now = now.replace(microsecond=0)
     base = f"{company_id}#{TENANT}#{USER}"
     made = [
-        thread(base, READ, now, texts("threads.title"), PK=base, origin=texts("threads.origin"))
+        kit.thread(READ, base, now, title=texts("threads.title"), PK=base, origin=texts("threads.origin"))
         | {texts("threads.unknown attribute"): {texts("threads.unknown key"): texts("threads.unknown")}},
-        thread(base, APART, now - timedelta(hours=1), texts("threads.apart.title"), is_temporary=True),
-        thread(base, LONG, now - timedelta(hours=2), texts("threads.long.title")),
-        thread(base, EXPIRED, now, texts("threads.expired.title"), ExpiryTime=to_epoch(now - timedelta(days=2))),
-        thread(
-            base,
+        kit.thread(APART, base, now - timedelta(hours=1), title=texts("threads.apart.title"), is_temporary=True),
+        kit.thread(LONG, base, now - timedelta(hours=2), title=texts("threads.long.title")),
+        kit.thread(
+            EXPIRED, base, now, title=texts("threads.expired.title"), ExpiryTime=to_epoch(now - timedelta(days=2))
+        ),
+        kit.thread(
             DRIFTED,
+            base,
             now,
-            {"text": texts("threads.drifted.title")},
+            title={"text": texts("threads.drifted.title")},
             origin=[texts("threads.drifted.origin")],
             created_at=texts("threads.drifted.created_at"),
             user_message_count=texts("threads.drifted.count"),
@@ -59,61 +61,29 @@ def items(company_id: str, texts: Texts, now: datetime) -> list[dict[str, Any]]:
         ),
     ]
     made += messages(f"{base}#{READ}", texts, now)
-    made += [message(f"{base}#{APART}", "apart", now, texts("threads.apart.message"))]
-    made += [message(f"{base}#{EXPIRED}", "x", now, texts("threads.expired"), ExpiryTime=to_epoch(now) - 100)]
+    made += [_message(f"{base}#{APART}", "apart", now, texts("threads.apart.message"))]
+    made += [_message(f"{base}#{EXPIRED}", "x", now, texts("threads.expired"), ExpiryTime=to_epoch(now) - 100)]
     # Its metadata is gone.
     made += [
-        message(f"{base}#{BARE}", "bare", now, texts("threads.bare"), verso="up", feedback=texts("threads.bare.word"))
+        _message(f"{base}#{BARE}", "bare", now, texts("threads.bare"), verso="up", feedback=texts("threads.bare.word"))
     ]
     first = texts("threads.long.first")
     made += [
-        message(f"{base}#{LONG}", f"l{n:03}", now - timedelta(minutes=300 - n), "yes" if n else first)
+        _message(f"{base}#{LONG}", f"l{n:03}", now - timedelta(minutes=300 - n), "yes" if n else first)
         for n in range(120)
     ]
     made += drifted(f"{base}#{DRIFTED}", texts, now)
     other = f"{company_id}#{FILLER_USER}"
     filler = texts("threads.filler")
     made += [
-        thread(other, f"thr-f{n:02}", now - timedelta(days=1, minutes=n), filler, PK=other) for n in range(FILLERS)
+        kit.thread(f"thr-f{n:02}", other, now - timedelta(days=1, minutes=n), title=filler, PK=other)
+        for n in range(FILLERS)
     ]
     return made
 
 
-def thread(base: str, thread_id: str, at: datetime, title: Any, **more: Any) -> dict[str, Any]:
-    """A thread's metadata as the assistant writes it."""
-    return {
-        "PK": f"{base}#{thread_id}",
-        "SK": f"THREAD#{thread_id}",
-        "SKTimestampThread": f"THREAD#{to_epoch(at) * 1000:019d}#{thread_id}",
-        "ExpiryTime": to_epoch(at + timedelta(days=30)),
-        "org_id": base.split("#")[0],
-        "user_id": base.split("#")[-1],
-        "origin": "web",
-        "is_temporary": False,
-        "title": title,
-        "created_at": f"{at:%Y-%m-%dT%H:%M:%S}",
-        "updated_at": f"{at:%Y-%m-%dT%H:%M:%S}",
-        "user_message_count": 1,
-        **more,
-    }
-
-
-def message(partition: str, name: str, at: datetime, content: Any, kind: str = "LLM", **more: Any) -> dict[str, Any]:
-    """A message as the assistant writes it."""
-    return {
-        "PK": partition,
-        "SK": f"{kind}#{to_epoch(at) * 1000:019d}#{name}",
-        "SKMessage": f"{kind}#{name}",
-        "ExpiryTime": to_epoch(at + timedelta(days=30)),
-        "thread_id": partition.split("#")[-1],
-        "message_id": name,
-        "timestamp": to_epoch(at) * 1000,
-        "content": content,
-        "role": "user" if kind == "MSG" else "assistant",
-        "created_at": f"{at:%Y-%m-%dT%H:%M:%S}",
-        "updated_at": f"{at:%Y-%m-%dT%H:%M:%S}",
-        **more,
-    }
+def _message(partition: str, name: str, at: datetime, content: Any, kind: str = "LLM", **more: Any) -> dict[str, Any]:
+    return kit.message(kind, name, at, PK=partition, content=content, **more)
 
 
 def messages(partition: str, texts: Texts, now: datetime) -> list[dict[str, Any]]:
@@ -158,7 +128,7 @@ def messages(partition: str, texts: Texts, now: datetime) -> list[dict[str, Any]
         ("LLM", GIVEN, texts("threads.given"), {"verso": "down", "feedback": texts("threads.feedback")}),
     ]
     return [
-        message(partition, name, now - timedelta(minutes=20 - number), content, kind, **more)
+        _message(partition, name, now - timedelta(minutes=20 - number), content, kind, **more)
         for number, (kind, name, content, more) in enumerate(made)
     ]
 
@@ -174,9 +144,9 @@ def drifted(partition: str, texts: Texts, now: datetime) -> list[dict[str, Any]]
         "stop_reason": [texts("threads.odd stop")],
         "message_id": None,
     }
-    plain = message(partition, "plain", now, None, SK=f"MSG#{to_epoch(now)}#plain")
-    bare = message(partition, "bare", now, [[texts("threads.nested")], None], SK="LLM##bare", ExpiryTime=None)
-    return [message(partition, "odd", now, texts("threads.odd"), **odd), plain, bare]
+    plain = _message(partition, "plain", now, None, SK=f"MSG#{to_epoch(now)}#plain")
+    bare = _message(partition, "bare", now, [[texts("threads.nested")], None], SK="LLM##bare", ExpiryTime=None)
+    return [_message(partition, "odd", now, texts("threads.odd"), **odd), plain, bare]
 
 
 def places(side: Side) -> list[RecordPlace]:
@@ -225,6 +195,6 @@ def message_of(side: Side) -> str:
     """The sort key of the message that is given feedback."""
     base = f"{side.company_id}#{TENANT}#{USER}"
     [found] = [
-        each for each in Threads().load((base, READ), READER, ListParameters()).messages.items if GIVEN in each.sort_key
+        item.SK for item in Threads().load((base, READ), READER, ListParameters()).messages.items if GIVEN in item.SK
     ]
-    return found.sort_key
+    return found

@@ -188,7 +188,7 @@ def test_templates_hold_no_inline_script_or_style():
 
 # What a title may say. Browsers keep titles in their history: no name, excerpt, key or text of a customer is in one.
 IN_TITLES = {
-    *("account.name", "error.title", "waiting", "source.title", "question.title", "title", "tenant.name", "page_title"),
+    *("account.name", "error.title", "waiting", "store.title", "question.title", "title", "tenant.name", "page_title"),
     *("project_name", "company_name", "summary.short_id", "environment.name", "ours"),
 }
 

@@ -11,11 +11,11 @@ from console.search.meanings import MeaningKind
 from console.trail.actions import CHAT_TRAIL, chat_trail
 from conversations.stores.adapter import Adapter, ListParameters, RecordActionHandler, StoreLookup, Subject
 from conversations.stores.chats.ending import EndSession
-from conversations.stores.chats.images import image_page, list_of_prompt, load_image
+from conversations.stores.chats.images import image_page, load_image
 from conversations.stores.chats.keys import begun_at, check, is_usable, owner_of, session_place, short, user_link
 from conversations.stores.chats.lookups import ByImage, ByPhone, ByPrompt, BySession, ChatsByUser
 from conversations.stores.chats.models import Image
-from conversations.stores.chats.over_time import list_chats, list_images
+from conversations.stores.chats.over_time import list_chats, list_images, list_of_prompt
 from conversations.stores.chats.queries import is_prompt
 from conversations.stores.chats.session import LoadedSession, load_session, name_of, session_page, subject_of
 from conversations.stores.chats.sessions import list_sessions

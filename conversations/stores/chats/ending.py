@@ -1,10 +1,8 @@
 """Ending a running session: `TimestampFinished` is set, if it still runs as the person saw it. Nothing else changes."""
 
-import json
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from botocore.exceptions import ClientError
 from django import forms
 from django.http import QueryDict
 
@@ -13,22 +11,20 @@ from console.errors import Conflict, NotFound
 from console.facts import Fact, instant_fact
 from console.permissions import Permission, Staff
 from console.refs import is_digest_of, keyed_digest
-from console.schema.tables import table_name
-from console.store.connection import call
-from console.store.errors import ConditionFailed
-from console.store.models import sendable
 from console.trail import actions
 from conversations.stores.adapter import NothingToDo, RecordActionHandler
 from conversations.stores.chats import queries
 from conversations.stores.chats.keys import check, short, user_link
 from conversations.stores.chats.models import Session
+from conversations.stores.chats.reading import is_finished, quota_of
 from conversations.stores.chats.session import name_of, subject_of
-from conversations.stores.chats.states import is_finished, quota_of
+from conversations.stores.reading import fingerprint
 from conversations.stores.records import ActionResult, Confirmation, a_record
-from conversations.stores.services import carry_out
+from conversations.stores.services import carry_out, update_as_read
 
 CHANGED = "The session changed since you opened it, so nothing was done. Check it again."
 FINISHED = "This session is already finished."
+_FINISHED = "TimestampFinished"
 EXPIRED = "This session has already expired."
 
 
@@ -78,7 +74,7 @@ def seen_of(item: Session) -> str:
 
 
 def _as_seen(item: Session) -> str:
-    return json.dumps([item.SessionId, item.raw.get("TimestampFinished")], sort_keys=True)
+    return fingerprint(item, "SessionId", _FINISHED)
 
 
 def _running(parts: tuple[str, ...], staff: Staff) -> Session:
@@ -100,39 +96,7 @@ def _running(parts: tuple[str, ...], staff: Staff) -> Session:
 
 
 def _end(item: Session) -> None:
-    """One UpdateItem: the session exists, has not expired, and is not finished, or as it was seen.
-
-    A writer's 0 or empty text for "not finished" counts only as seen. Raises `ConditionFailed` and the store's errors.
-    """
+    """End a session that exists, has not expired, and is as it was seen: a writer may leave 0 for not finished."""
     now = {"N": str(clock.to_epoch(clock.now()))}
-    is_open = ["attribute_not_exists(#finished)", "attribute_type(#finished, :null)"]
-    values: dict[str, Any] = {":now": now, ":null": {"S": "NULL"}, ":number": {"S": "N"}}
-    seen = item.raw.get("TimestampFinished")
-    if seen is not None and "NULL" not in seen:
-        is_open.append("#finished = :seen")
-        values[":seen"] = sendable(seen)
-    # A time to live that is no number was judged when the session was read.
-    alive = "attribute_not_exists(#ttl) OR NOT attribute_type(#ttl, :number) OR #ttl > :now"
-    try:
-        call(
-            "UpdateItem",
-            TableName=table_name("SESSIONS"),
-            Key=queries.key_of_session(item.UserId, item.SessionId),
-            UpdateExpression="SET #finished = :now",
-            ConditionExpression=f"attribute_exists(UserId) AND ({alive}) AND ({' OR '.join(is_open)})",
-            ExpressionAttributeNames={"#finished": "TimestampFinished", "#ttl": "SessionTTL"},
-            ExpressionAttributeValues=values,
-            ReturnValuesOnConditionCheckFailure="ALL_OLD",
-            ReturnConsumedCapacity="TOTAL",
-        )
-    except ConditionFailed as lost:
-        if not (_was_sent_again(lost) and (lost.item or {}).get("TimestampFinished") == now):
-            raise
-
-
-def _was_sent_again(lost: ConditionFailed) -> bool:
-    """Whether the refused write was a repetition, after an answer that never came: then what is there may be ours."""
-    refusal = lost.__cause__
-    if not isinstance(refusal, ClientError):
-        return False
-    return int(refusal.response.get("ResponseMetadata", {}).get("RetryAttempts", 0)) > 0
+    key = queries.key_of_session(item.UserId, item.SessionId)
+    update_as_read("SESSIONS", key or {}, item, {_FINISHED: now}, unchanged=[_FINISHED], expiry="SessionTTL")

@@ -1,27 +1,31 @@
 """Generated images (table ImageResponses): as rows of lists, by exact prompt, and one of them."""
 
-from dataclasses import replace
+import re
 from datetime import datetime
+from urllib.parse import urlsplit
 
 from console import clock
-from console.errors import ConsoleError, NotAccepted, NotFound, TableMissing
+from console.errors import NotFound
 from console.facts import Fact, instant_fact
-from console.permissions import Staff
 from console.redaction import excerpt, redact
-from console.store.paging import PageRead, PageSource, read_page
-from console.trees import text_of
+from console.refs import is_digest_of
+from console.trees import clean, text_of
 from conversations.facts import unknown_names, unknown_tree
+from conversations.records import Picture
 from conversations.stores.adapter import ListParameters
 from conversations.stores.chats import queries
-from conversations.stores.chats.flaws import flaws_of
-from conversations.stores.chats.keys import image_place, short, user_link
-from conversations.stores.chats.models import PROMPT, Image
-from conversations.stores.chats.pictures import host_of, picture_of, prompt_in_list, prompt_of
-from conversations.stores.chats.tolerance import is_designed, notice_of
-from conversations.stores.records import Cell, Listing, RecordLink, RecordPage, RecordRow, a_list
+from conversations.stores.chats.keys import image_place, reference_of, short, user_link
+from conversations.stores.chats.models import Image
+from conversations.stores.chats.reading import flaws_of
+from conversations.stores.records import Cell, RecordLink, RecordPage, RecordRow, a_list
 
 COLUMNS = ("Prompt", "When", "User")
-WANTED = ("ImageId", "UserId", "Prompt", "ImageURI", "TimestampCreated")
+
+
+# Of a host name as DNS has them; never an address of numbers, nor one without a dot.
+_HOST = re.compile(r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]", re.ASCII)
+_URI = re.compile(r"https://[!-\[\]-~]{1,2000}", re.ASCII | re.IGNORECASE)
+PROMPT_IN_LIST = 80
 
 
 def image_row(image_id: str, image: Image | None, at: datetime | None, is_lost: bool = False) -> RecordRow:
@@ -39,32 +43,6 @@ def image_row(image_id: str, image: Image | None, at: datetime | None, is_lost: 
         ),
         flaws=flaws_of(image),
     )
-
-
-def list_of_prompt(prompt: str, staff: Staff, parameters: ListParameters) -> Listing:
-    """The images of one prompt, newest first: one Query. Raises the store's errors."""
-    listing = Listing(
-        title="Images of one prompt",
-        columns=COLUMNS,
-        rows=(),
-        about=excerpt(prompt, 200),
-        empty="No images",
-        empty_text="There is no longer an image with exactly that prompt.",
-    )
-    source = PageSource(model=Image, partition=prompt, attributes=WANTED, index=PROMPT, descending=True)
-    try:
-        read: PageRead[Image] = read_page(source, staff.username, parameters.cursor)
-    except (TableMissing, NotAccepted) as error:
-        if not is_designed(error, "IMAGE_RESPONSES", PROMPT):
-            raise
-        return replace(listing, notices=absent(error))
-    rows = tuple(image_row(item.ImageId, item, None) for item in read.items)
-    return replace(listing, rows=rows, next=read.next, back=read.back)
-
-
-def absent(error: ConsoleError) -> tuple[str, ...]:
-    """Why images cannot be found by their prompts."""
-    return notice_of(error, "Images could not be found by their prompt", "IMAGE_RESPONSES", PROMPT)
 
 
 def load_image(image_id: str) -> Image:
@@ -102,3 +80,41 @@ def image_page(image: Image, parameters: ListParameters, *, raw: bool) -> Record
         links=tuple(links),
         crumbs=tuple(links[:1]) if links and links[0].label.startswith("User") else (),
     )
+
+
+# --- Pictures that a browser may load: only over https, from a plain host, once a person asks -------------------------
+
+
+def prompt_of(image: Image, *, raw: bool) -> str:
+    """What was asked for, whole; "" where it is not kept."""
+    value = image.plain("Prompt")
+    text = clean(text_of(value)) if value not in (None, "") else ""
+    return text if raw else redact(text)
+
+
+def prompt_in_list(image: Image) -> str:
+    """What was asked for, redacted and cut, whoever looks."""
+    return excerpt(prompt_of(image, raw=True), PROMPT_IN_LIST)
+
+
+def picture_of(image: Image, show: str) -> Picture | None:
+    """The picture, for who may see everything; None where its address is none that is loaded. `show`: asked for."""
+    host = host_of(uri := image.plain("ImageURI"))
+    if not host:
+        return None
+    reference, shown = reference_of(image.ImageId), is_digest_of(show, image.ImageId)
+    return Picture(reference, uri, host, prompt_of(image, raw=True), shown=shown)
+
+
+def host_of(uri: object) -> str:
+    """The host of an address that may be loaded; "" for any other."""
+    if not isinstance(uri, str) or not _URI.fullmatch(uri):
+        return ""
+    try:
+        parts = urlsplit(uri)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return ""
+    if "@" in parts.netloc or port not in (None, 443) or not _HOST.fullmatch(host) or len(host) > 253:
+        return ""
+    return host

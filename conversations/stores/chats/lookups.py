@@ -18,7 +18,7 @@ from conversations.stores.adapter import StoreLookup
 from conversations.stores.chats import queries
 from conversations.stores.chats.keys import check, is_digest, is_usable, owner_of, user_ids_of
 from conversations.stores.chats.models import PROMPT, USERS_LAST_MESSAGE
-from conversations.stores.chats.tolerance import Attempted, attempt, index_absent
+from conversations.stores.reading import Attempted, attempt, index_absent
 from conversations.stores.records import RecordPlace, a_list, a_record
 
 # How a number's likeliest spelling looks.
@@ -134,41 +134,39 @@ class ByPrompt(StoreLookup):
         check(staff)
         typed = self.cleaned_data["prompt"]
         candidates = [each for each in dict.fromkeys((typed, typed.strip())) if each]
-        found = _which(*(partial(_has_image_of, each) for each in candidates))
+        found = _which(
+            *(_by_index(partial(queries.has_image_of, each), "IMAGE_RESPONSES", PROMPT) for each in candidates)
+        )
         return a_list("prompt", candidates[found[0]])
 
 
 def _users(candidates: tuple[str, ...]) -> RecordPlace:
     """The list of the first of these users who is there; of all, where spellings of a number are users of their own."""
     usable = [each for each in candidates if is_usable(each)]
-    reads = [read for each in usable for read in (partial(queries.has_session, each), partial(_has_chatted, each))]
+    reads: list[Callable[[], bool]] = []
+    for each in usable:
+        chatted = partial(queries.has_chatted, each)
+        reads += [partial(queries.has_session, each), _by_index(chatted, "CHATS", USERS_LAST_MESSAGE)]
     found = sorted({number // 2 for number in _which(*reads)})
     if len(found) > 1:
         return a_list("users", *(usable[number] for number in found))
     return a_list("sessions", usable[found[0]])
 
 
-def _has_chatted(user_id: str) -> bool:
-    try:
-        return queries.has_chatted(user_id)
-    except (NotAccepted, TableMissing) as error:
-        raise _without_index(error, "CHATS", USERS_LAST_MESSAGE) from error
+def _by_index(read: Callable[[], bool], table_key: str, index: str) -> Callable[[], bool]:
+    """The same read; where the index is not there, that is a designed state, and not a fault."""
 
+    def found() -> bool:
+        try:
+            return read()
+        except (NotAccepted, TableMissing) as error:
+            if not index_absent(table_key, index):
+                raise
+            missing = TableMissing(table_key)
+            missing.args = (f"The index {index} is not there in this environment.",)
+            raise missing from error
 
-def _has_image_of(prompt: str) -> bool:
-    try:
-        return queries.has_image_of(prompt)
-    except (NotAccepted, TableMissing) as error:
-        raise _without_index(error, "IMAGE_RESPONSES", PROMPT) from error
-
-
-def _without_index(error: NotAccepted | TableMissing, table_key: str, index: str) -> Exception:
-    """The index is not there: a designed state, not a fault."""
-    if not index_absent(table_key, index):
-        return error
-    missing = TableMissing(table_key)
-    missing.args = (f"The index {index} is not there in this environment.",)
-    return missing
+    return found
 
 
 def _which(*reads: Callable[[], bool]) -> list[int]:

@@ -1,39 +1,133 @@
-"""Entries of a window as messages: who, when, what is left of the text, and the image. Redacted unless raw.
+"""The messages of a session: what Chats says happened, joined with what ChatMessages still holds of it.
 
-One bad item is one flagged message, never an error.
+Both tables have the same keys, and either may hold what the other does not. A window is of the times in both that both
+were read up to, so that no message is missed between two windows. One bad item is one flagged message, never an error.
 """
 
-import json
+from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from console import clock
-from console.redaction import redact, redact_value
-from console.redaction.credentials import mask_credentials
-from console.trees import Node, text_of, tree_of, well_formed
-from conversations.content import CONTENT, blocks_of
-from conversations.records import Block, Extra, Message, Speaker
-from conversations.stores.chats.flaws import flaws_of
-from conversations.stores.chats.keys import anchor_of
-from conversations.stores.chats.models import ChatEvent, Image
-from conversations.stores.chats.pictures import picture_of, prompt_of
-from conversations.stores.chats.window import ChatEntry, ChatWindow, image_id_of
+from console.refs import seal_cursor, unseal_cursor
+from console.store.calls import beside
+from console.store.models import ForeignModel
+from console.store.streams import BEGINNING, END, Candidate, Stream, Stretch, next_of
+from console.trees import Node, well_formed
+from conversations.content import blocks_of
+from conversations.records import Block, Extra, Message
+from conversations.stores.chats.images import picture_of, prompt_of
+from conversations.stores.chats.keys import anchor_of, position_at, position_of
+from conversations.stores.chats.models import ChatEvent, ChatText, Image
+from conversations.stores.chats.queries import WINDOW, M, Part, Spot, around, is_gone
+from conversations.stores.chats.reading import flaws_of
+from conversations.stores.reading import Attempted, attempt, shown_tree, speaker_of
 
 EXPIRED = "The text has expired. Texts are kept only while their session runs."
 NOT_KEPT = "No text of it is kept."
 NOT_READ = "Its text could not be read."
-_AGENTS = {"user": Speaker.CUSTOMER, "assistant": Speaker.AI}
-_NAMES = {Speaker.CUSTOMER: "User", Speaker.AI: "Assistant"}
-# The schema names no attribute for the text: these, in this order, whatever the case and with `_` or without.
-_TEXT_NAMES = (
-    *("message", "text", "content", "body", "messagetext", "messagecontent", "messagebody", "chatmessage"),
-    *("parts", "value", "response", "answer"),
-)
-_KEYS = {"SessionId", "TimestampCreated", "SessionTTL", "UserId", "ChatAgent", "ImageId"}
+_TEXT = "Message"
+_SHOWN_ELSEWHERE = {_TEXT, "UserId", "ChatAgent", "ImageId"}
+
+_NO_EVENTS: Part[ChatEvent] = Part()
+_NO_TEXTS: Part[ChatText] = Part()
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class ChatEntry:
+    """One message: its event, its text while that is kept, or both."""
+
+    position: Decimal
+    event: ChatEvent | None
+    text: ChatText | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChatWindow:
+    """Messages in the order of time. `is_from_start`, `is_to_end`: nothing lies before them, or after them.
+
+    `events` and `texts` say whether the tables could be read.
+    """
+
+    entries: tuple[ChatEntry, ...]
+    is_from_start: bool
+    is_to_end: bool
+    events: Attempted[Part[ChatEvent]]
+    texts: Attempted[Part[ChatText]]
+
+
+def spot_of(cursor: str, *binding: str) -> Spot | None:
+    """The spot in a sealed cursor; None for one of another session or person, or for none."""
+    match unseal_cursor(cursor, *binding) if cursor else None:
+        case ["before" | "after" as way, str() as letters] if (position := position_at(letters)) is not None:
+            return Spot(way, position)
+    return None
+
+
+def sealed(way: str, letters: str, *binding: str) -> str:
+    """A cursor to the window before or after the message of that anchor."""
+    return seal_cursor([way, letters], *binding)
+
+
+def read_window(session_id: str, spot: Spot, at: str = "") -> ChatWindow:
+    """The window at a spot: two Queries at once. Where it lacks the message of anchor `at`, the one that ends with it.
+
+    Errors of the store are in the window, and not raised.
+    """
+    with beside(attempt(partial(around, ChatEvent, session_id, spot), _NO_EVENTS)) as events:
+        texts = attempt(partial(around, ChatText, session_id, spot), _NO_TEXTS)()
+    window = joined(events.result(), texts, spot)
+    wanted = position_at(at) if at and spot == Spot() else None
+    if wanted is None or window.is_from_start or any(each.position == wanted for each in window.entries):
+        return window
+    earlier = read_window(session_id, Spot("to", wanted))
+    return earlier if earlier.entries else window
+
+
+def joined(events: Attempted[Part[ChatEvent]], texts: Attempted[Part[ChatText]], spot: Spot) -> ChatWindow:
+    """One window of both tables' items. Never raises."""
+    descending = spot.way != "after"
+    streams: list[Stream[Any]] = [_stream(events.value, lambda _: False), _stream(texts.value, is_gone)]
+    known: list[ChatEntry] = []
+    while (first := next_of(streams, descending=descending)) is not None:
+        if len(known) == WINDOW and first.waiting[0].item is not None:
+            break
+        position = first.waiting[0].order
+        # The same time in both is one message.
+        event, text = (each.take().item if each.is_at(position) else None for each in streams)
+        if event is not None or text is not None:
+            known.append(ChatEntry(position, event, text))
+    goes_on = any(each.onward is not END for each in streams)
+    entries = tuple(known[::-1] if descending else known)
+    at_end = spot.position is None or not (descending or goes_on)
+    return ChatWindow(entries, descending and not goes_on, at_end, events, texts)
+
+
+def _stream(part: Part[M], is_hidden: Callable[[M], bool]) -> Stream[M]:
+    """A table's items, of which the hidden only tell how far it was read."""
+    found = [Candidate(position_of(item), BEGINNING, None if is_hidden(item) else item) for item in part.items]
+    return Stream(stretch=Stretch(found, part.last))
+
+
+def user_of(entries: tuple[ChatEntry, ...]) -> str:
+    """The user that events name; "" where none does."""
+    named = (each.event.plain("UserId") for each in entries if each.event is not None)
+    return next((each for each in named if isinstance(each, str) and each), "")
+
+
+def image_id_of(event: ForeignModel | None) -> str:
+    """The image that came of an event; "" for none."""
+    value = None if event is None else event.plain("ImageId")
+    return value if isinstance(value, str) else ""
+
+
+# --- Messages -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class MessageContext:
     """What the messages of a page have in common. `show` is the reference of the picture that is asked for.
 
     `is_expired`: the session is; `images` by their ids, None where they could not be read.
@@ -46,16 +140,17 @@ class Context:
     raw: bool
 
 
-def messages_of(window: ChatWindow, context: Context) -> tuple[Message, ...]:
+def messages_of(window: ChatWindow, context: MessageContext) -> tuple[Message, ...]:
     """The messages of a window by instants, the oldest first. Never raises."""
     made = [_message(entry, window, context) for entry in window.entries]
     # In the order of the numbers that are their keys, but for writers who count in other units.
     return tuple(sorted(made, key=lambda message: message.at.timestamp() if message.at else 0.0))
 
 
-def _message(entry: ChatEntry, window: ChatWindow, context: Context) -> Message:
+def _message(entry: ChatEntry, window: ChatWindow, context: MessageContext) -> Message:
     event, text = entry.event, entry.text
-    speaker, name, flaws = _speaker(entry)
+    agent = next((item.plain("ChatAgent") for item in (event, text) if item is not None), None)
+    speaker, name, flaws = speaker_of(agent, "ChatAgent")
     if event is None and not window.events.error:
         flaws += ("it is not among the chat's events",)
     if event is not None:
@@ -63,7 +158,7 @@ def _message(entry: ChatEntry, window: ChatWindow, context: Context) -> Message:
         owner = event.plain("UserId")
         if owner != context.user_id and isinstance(owner, str) and context.user_id:
             flaws += ("its UserId is another user's",)
-    blocks, of_text = _said(entry, raw=context.raw)
+    blocks, of_text = _said(text, raw=context.raw)
     if text is not None:
         flaws += flaws_of(text)
     pictures, of_image = _pictures(event, context)
@@ -79,52 +174,17 @@ def _message(entry: ChatEntry, window: ChatWindow, context: Context) -> Message:
     )
 
 
-def _speaker(entry: ChatEntry) -> tuple[Speaker, str, tuple[str, ...]]:
-    agent = next((item.plain("ChatAgent") for item in (entry.event, entry.text) if item is not None), None)
-    if agent is None or agent == "":
-        return Speaker.UNKNOWN, "Unknown sender", ()
-    speaker = _AGENTS.get(agent.strip().lower()) if isinstance(agent, str) else None
-    if speaker is None:
-        name = "" if isinstance(agent, dict | list) else redact(text_of(agent).strip())[:80]
-        return Speaker.UNKNOWN, name or "Unknown sender", ("ChatAgent: none that the schema knows",)
-    return speaker, _NAMES[speaker], ()
-
-
 # --- The text -------------------------------------------------------------------------------------------------------
 
 
-def _said(entry: ChatEntry, *, raw: bool) -> tuple[tuple[Block, ...], tuple[str, ...]]:
-    if entry.text is None:
+def _said(text: ChatText | None, *, raw: bool) -> tuple[tuple[Block, ...], tuple[str, ...]]:
+    if text is None:
         return (), ()
-    name = text_name(entry.text.raw)
-    if not name:
-        return (), ("it has no text",)
-    return blocks_of(_entry(well_formed(entry.text.plain(name))), raw=raw)
+    value = well_formed(text.plain(_TEXT))
+    return ((), ("it has no text",)) if value is None else blocks_of({"content": value}, raw=raw)
 
 
-def text_name(raw: dict[str, Any]) -> str:
-    """The attribute that holds the text of a message; "" where none of them does."""
-    by_name = {name.lower().replace("_", ""): name for name in raw if name not in _KEYS}
-    found = (by_name[each] for each in _TEXT_NAMES if each in by_name)
-    return next((name for name in found if "NULL" not in raw[name]), "")
-
-
-def _entry(value: Any) -> dict[str, Any]:
-    """A message as `blocks_of` takes it: plain text, or a message of its own, which may be JSON text."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        try:
-            inner = json.loads(value)
-        except (ValueError, RecursionError):
-            return {"content": value}
-        is_parts = isinstance(inner, list) and all(isinstance(each, dict) and each.get("type") for each in inner)
-        if is_parts or (isinstance(inner, dict) and any(name in inner for name in CONTENT)):
-            value = well_formed(inner)
-    if isinstance(value, dict) and "type" not in value and any(name in value for name in CONTENT):
-        return value
-    return {"content": value}
-
-
-def _note(entry: ChatEntry, window: ChatWindow, context: Context) -> str:
+def _note(entry: ChatEntry, window: ChatWindow, context: MessageContext) -> str:
     if entry.text is not None:
         return ""
     if window.texts.error is not None:
@@ -136,19 +196,15 @@ def _more(entry: ChatEntry, *, raw: bool) -> Node | None:
     """What its items have that no schema knows."""
     members: dict[str, Any] = entry.event.unknown() if entry.event is not None else {}
     if entry.text is not None:
-        shown_elsewhere = _KEYS | {text_name(entry.text.raw)}
-        members |= {name: value for name, value in entry.text.unknown().items() if name not in shown_elsewhere}
-    if not members:
-        return None
-    members = mask_credentials(well_formed(members))
-    return tree_of(members if raw else redact_value(members))
+        members |= {name: value for name, value in entry.text.unknown().items() if name not in _SHOWN_ELSEWHERE}
+    return shown_tree(members, raw=raw)
 
 
 # --- The image ------------------------------------------------------------------------------------------------------
 
 
-def _pictures(event: ChatEvent | None, context: Context) -> tuple[tuple[Block, ...], tuple[str, ...]]:
-    image_id = image_id_of(event) if event is not None else ""
+def _pictures(event: ChatEvent | None, context: MessageContext) -> tuple[tuple[Block, ...], tuple[str, ...]]:
+    image_id = image_id_of(event)
     if not image_id:
         return (), ()
     image = (context.images or {}).get(image_id)

@@ -79,7 +79,7 @@ class ChatEvent(ForeignModel):
 
 
 class ChatText(ForeignModel):
-    """What was written (table ChatMessages), until its session expires. No schema names the attribute of the text."""
+    """What was written (table ChatMessages, in `Message`), until its session expires."""
 
     class Meta(TableMeta):
         table_key = "CHAT_MESSAGES"

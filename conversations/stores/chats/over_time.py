@@ -1,29 +1,34 @@
-"""What lies in a user's chats over time (index UserConverationGlobalIndex): the messages, and the images of them."""
+"""Lists of chats over time: a user's messages, the images that came of them, and the images of a prompt."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
-from typing import Any
 
 from console import clock
-from console.errors import ConsoleError, NotAccepted, TableMissing
+from console.errors import NotAccepted, TableMissing
 from console.forms import DaysForm
 from console.permissions import Staff
+from console.redaction import excerpt
 from console.store.paging import RESTARTED, PageRead, PageSource, read_page
 from console.templatetags.console import zone_of
+from conversations.records import Speaker
 from conversations.stores.adapter import ListParameters
 from conversations.stores.chats import queries
-from conversations.stores.chats.flaws import flaws_of
 from conversations.stores.chats.images import COLUMNS as IMAGE_COLUMNS
 from conversations.stores.chats.images import image_row
 from conversations.stores.chats.keys import moment, position_of, session_place, short, short_session, tabs
-from conversations.stores.chats.models import USER_CONVERSATION, ChatEvent, Image
-from conversations.stores.chats.tolerance import attempt, is_designed, notice_of
-from conversations.stores.chats.window import image_id_of
+from conversations.stores.chats.messages import image_id_of
+from conversations.stores.chats.models import PROMPT, USER_CONVERSATION, ChatEvent, Image
+from conversations.stores.chats.queries import M
+from conversations.stores.chats.reading import flaws_of
+from conversations.stores.reading import UNKNOWN_SENDER, attempt, is_designed, notice_of, speaker_of
 from conversations.stores.records import Cell, Listing, RecordRow
 
+Rows = tuple[tuple[RecordRow, ...], tuple[str, ...]]
 WANTED = ("UserId", "SessionId", "TimestampCreated", "ChatAgent", "ImageId")
-_AGENTS = {"user": ("User", "human"), "assistant": ("Assistant", "ai")}
+IMAGE_WANTED = ("ImageId", "UserId", "Prompt", "ImageURI", "TimestampCreated")
+_TONES = {Speaker.CUSTOMER: "human", Speaker.AI: "ai"}
 _LATEST = Decimal(10**13)
 _TICK = timedelta(microseconds=1)
 
@@ -42,11 +47,22 @@ def list_chats(user_id: str, staff: Staff, parameters: ListParameters) -> Listin
         empty="No chats",
         empty_text="Nothing was written in those days." if form.is_bound and form.has_changed() else "",
     )
-    read = _page(_source(user_id, form, staff), staff, parameters.cursor)
-    if isinstance(read, ConsoleError):
-        return replace(listing, notices=_absent(read))
-    rows = tuple(_row(event, user_id, staff) for event in read.items)
-    return replace(listing, rows=rows, next=read.next, back=read.back, notices=_restarted(read))
+    since, until = form.instants(zone_of(staff))
+    if since or until:
+        low = Decimal(clock.to_epoch(since)) if since else Decimal(0)
+        # Up to the midnight, and not at it.
+        high = Decimal(repr((until - _TICK).timestamp())) if until else _LATEST
+        source = replace(_source(user_id), ranges=((low, high),))
+    else:
+        source = _source(user_id)
+    return _listed(
+        listing,
+        source,
+        staff,
+        parameters.cursor,
+        "The chats over time could not be read",
+        lambda read: (tuple(_row(event, user_id, staff) for event in read.items), ()),
+    )
 
 
 def list_images(user_id: str, staff: Staff, parameters: ListParameters) -> Listing:
@@ -63,56 +79,74 @@ def list_images(user_id: str, staff: Staff, parameters: ListParameters) -> Listi
         empty="No images",
         empty_text="None of the messages searched has one.",
     )
-    source = replace(_source(user_id, None, staff), keep=lambda event: bool(image_id_of(event)), binding=("images",))
-    read = _page(source, staff, parameters.cursor)
-    if isinstance(read, ConsoleError):
-        return replace(listing, notices=_absent(read))
-    ids = [image_id_of(event) for event in read.items]
-    images = attempt(lambda: queries.images(ids), dict[str, Image]())()
-    lost = notice_of(images.error, "The images could not be read", "IMAGE_RESPONSES")
-    rows = tuple(
-        image_row(each, images.value.get(each), clock.parse_instant(event.plain("TimestampCreated")), bool(lost))
-        for each, event in zip(ids, read.items, strict=True)
+
+    def rows(read: PageRead[ChatEvent]) -> Rows:
+        ids = [image_id_of(event) for event in read.items]
+        images = attempt(lambda: queries.images(ids), dict[str, Image]())()
+        lost = notice_of(images.error, "The images could not be read", "IMAGE_RESPONSES")
+        made = tuple(
+            image_row(each, images.value.get(each), clock.parse_instant(event.plain("TimestampCreated")), bool(lost))
+            for each, event in zip(ids, read.items, strict=True)
+        )
+        return made, (*lost, *_looked(read))
+
+    source = replace(_source(user_id), keep=lambda event: bool(image_id_of(event)), binding=("images",))
+    return _listed(listing, source, staff, parameters.cursor, "The chats over time could not be read", rows)
+
+
+def list_of_prompt(prompt: str, staff: Staff, parameters: ListParameters) -> Listing:
+    """The images of one prompt, newest first: one Query. Raises the store's errors."""
+    listing = Listing(
+        title="Images of one prompt",
+        columns=IMAGE_COLUMNS,
+        rows=(),
+        about=excerpt(prompt, 200),
+        empty="No images",
+        empty_text="There is no longer an image with exactly that prompt.",
     )
-    notices = (*_restarted(read), *lost, *_looked(read))
-    return replace(listing, rows=rows, next=read.next, back=read.back, notices=notices)
+    return _listed(
+        listing,
+        PageSource(model=Image, partition=prompt, attributes=IMAGE_WANTED, index=PROMPT, descending=True),
+        staff,
+        parameters.cursor,
+        "Images could not be found by their prompt",
+        lambda read: (tuple(image_row(item.ImageId, item, None) for item in read.items), ()),
+    )
 
 
-def _source(user_id: str, form: DaysForm | None, staff: Staff) -> PageSource[ChatEvent]:
-    ranges: tuple[tuple[Any, Any], ...] = ()
-    since, until = form.instants(zone_of(staff)) if form is not None else (None, None)
-    if since or until:
-        low = Decimal(clock.to_epoch(since)) if since else Decimal(0)
-        # Up to the midnight, and not at it.
-        high = Decimal(repr((until - _TICK).timestamp())) if until else _LATEST
-        ranges = ((low, high),)
+def _source(user_id: str) -> PageSource[ChatEvent]:
     return PageSource(
         model=ChatEvent,
         partition=user_id,
         attributes=WANTED,
         index=USER_CONVERSATION,
-        ranges=ranges,
         descending=True,
         binding=("chats",),
     )
 
 
-def _page(source: PageSource[ChatEvent], staff: Staff, cursor: str) -> PageRead[ChatEvent] | ConsoleError:
-    """A page, or why there is none by design. Raises what else the store raises."""
+def _listed(
+    listing: Listing,
+    source: PageSource[M],
+    staff: Staff,
+    cursor: str,
+    failed: str,
+    rows_of: Callable[[PageRead[M]], Rows],
+) -> Listing:
+    """The list with one page of rows; without any, and saying why, where its table or index is not there.
+
+    Raises the store's other errors.
+    """
+    table_key = source.model.Meta.table_key
     try:
-        return read_page(source, staff.username, cursor)
+        read = read_page(source, staff.username, cursor)
     except (TableMissing, NotAccepted) as error:
-        if not is_designed(error, "CHATS", USER_CONVERSATION):
+        if not is_designed(error, table_key, source.index):
             raise
-        return error
-
-
-def _absent(error: ConsoleError) -> tuple[str, ...]:
-    return notice_of(error, "The chats over time could not be read", "CHATS", USER_CONVERSATION)
-
-
-def _restarted(read: PageRead[ChatEvent]) -> tuple[str, ...]:
-    return (RESTARTED,) if read.restarted else ()
+        return replace(listing, notices=notice_of(error, failed, table_key, source.index))
+    rows, notices = rows_of(read)
+    notices = (*((RESTARTED,) if read.restarted else ()), *notices)
+    return replace(listing, rows=rows, next=read.next, back=read.back, notices=notices)
 
 
 def _looked(read: PageRead[ChatEvent]) -> tuple[str, ...]:
@@ -124,20 +158,15 @@ def _looked(read: PageRead[ChatEvent]) -> tuple[str, ...]:
 
 
 def _row(event: ChatEvent, user_id: str, staff: Staff) -> RecordRow:
-    agent = event.plain("ChatAgent")
-    known = _AGENTS.get(agent.strip().lower()) if isinstance(agent, str) else None
-    name, tone = known or ("Unknown sender", "")
+    speaker, name, flaws = speaker_of(event.plain("ChatAgent"), "ChatAgent")
     at = clock.parse_instant(event.plain("TimestampCreated"))
-    flaws = flaws_of(event)
-    if known is None and agent not in (None, ""):
-        flaws += ("ChatAgent: none that the schema knows",)
     return RecordRow(
         name=moment(at, staff),
         place=session_place(user_id, event.SessionId, position_of(event)),
         cells=(
-            Cell(name, tone=tone),
+            Cell(name if speaker in _TONES else UNKNOWN_SENDER, tone=_TONES.get(speaker, "")),
             Cell(short_session(event.SessionId), mono=True),
             Cell("with an image" if image_id_of(event) else ""),
         ),
-        flaws=flaws,
+        flaws=(*flaws_of(event), *flaws),
     )

@@ -3,6 +3,7 @@
 None checks scope: whoever calls has (`keys.check`). All raise the store's errors.
 """
 
+import operator
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,10 +13,7 @@ from typing import Any, Generic, Literal, TypeVar
 from pynamodb.expressions.condition import Condition
 
 from console import clock
-from console.errors import TableMissing
-from console.schema.tables import table_name
 from console.store.batches import batch_get
-from console.store.connection import call
 from console.store.keys import PARTITION_KEY_BYTES, SORT_KEY_BYTES, fits
 from console.store.models import ForeignModel
 from console.store.presence import has_known_key, table_keys
@@ -26,10 +24,10 @@ from conversations.stores.chats.models import (
     USER_CONVERSATION,
     USERS_LAST_MESSAGE,
     ChatEvent,
-    ChatText,
     Image,
     Session,
 )
+from conversations.stores.reading import OtherKey, get_item
 
 M = TypeVar("M", bound=ForeignModel)
 
@@ -95,35 +93,20 @@ def key_of_session(user_id: str, session_id: str) -> Key | None:
 
 def _is_sorted_by_time() -> bool:
     """Whether sessions are sorted by `TimestampCreated` here, else by `SessionId`. Raises as `key_of_session`."""
+    names = table_keys("SESSIONS")
     if not has_known_key("SESSIONS"):
-        raise OtherKey(table_keys("SESSIONS"))
-    return "TimestampCreated (N)" in table_keys("SESSIONS")
-
-
-class OtherKey(TableMissing):
-    """The table Sessions has a key that the console does not read by."""
-
-    def __init__(self, names: frozenset[str]) -> None:
-        super().__init__("SESSIONS")
-        self.args = (
+        raise OtherKey(
             f"Its key is {' and '.join(sorted(names))}. The console reads sessions by UserId with SessionId or "
-            "TimestampCreated.",
+            "TimestampCreated."
         )
+    return "TimestampCreated (N)" in names
 
 
 def session(user_id: str, session_id: str) -> Session | None:
     """A session that has not expired, as it is now: one strongly consistent GetItem; none for what is no key."""
     key = key_of_session(user_id, session_id)
-    if key is None:
-        return None
-    answer = call(
-        "GetItem",
-        TableName=table_name("SESSIONS"),
-        Key=key,
-        ConsistentRead=True,
-        ReturnConsumedCapacity="TOTAL",
-    )
-    found = _session_of(answer["Item"]) if answer.get("Item") else None
+    raw = get_item("SESSIONS", key) if key else None
+    found = _session_of(raw) if raw else None
     return None if found is None or is_gone(found) or found.SessionId != session_id else found
 
 
@@ -177,22 +160,12 @@ def user_in(session_id: str) -> str | None:
 
 
 def around(model: type[M], session_id: str, spot: Spot) -> Part[M]:
-    """A session's events or texts next to a spot, nearest first, one more than a window shows."""
-    attribute: Any = model.TimestampCreated  # type: ignore[attr-defined]
-    condition: Condition | None = None
-    if spot.position is not None:
-        condition = {
-            "before": lambda: attribute < spot.position,
-            "after": lambda: attribute > spot.position,
-            "to": lambda: attribute <= spot.position,
-        }[spot.way]()
+    """A session's events or texts next to a spot, nearest first, one more than a window shows; expired texts too."""
+    compare = {"before": operator.lt, "after": operator.gt, "to": operator.le}[spot.way]
+    time = model.TimestampCreated  # type: ignore[attr-defined]
+    condition = None if spot.position is None else compare(time, spot.position)
     forward = spot.way == "after"
     return _first_part(model, session_id, condition, limit=WINDOW + 1, forward=forward, consistent=True)
-
-
-def texts_around(session_id: str, spot: Spot) -> Part[ChatText]:
-    """As `around`, of what is kept of the texts; expired ones are among them, for `last` to be right."""
-    return around(ChatText, session_id, spot)
 
 
 # --- Images ---------------------------------------------------------------------------------------------------------
@@ -200,16 +173,8 @@ def texts_around(session_id: str, spot: Spot) -> Part[ChatText]:
 
 def image(image_id: str) -> Image | None:
     """An image: one GetItem; none for what is no key."""
-    if not fits(image_id):
-        return None
-    answer = call(
-        "GetItem",
-        TableName=table_name("IMAGE_RESPONSES"),
-        Key={"ImageId": {"S": image_id}},
-        ConsistentRead=True,
-        ReturnConsumedCapacity="TOTAL",
-    )
-    return Image.from_raw_data(answer["Item"]) if answer.get("Item") else None
+    raw = get_item("IMAGE_RESPONSES", {"ImageId": {"S": image_id}}) if fits(image_id) else None
+    return Image.from_raw_data(raw) if raw else None
 
 
 def images(image_ids: Iterable[Any]) -> dict[str, Image]:

@@ -2,39 +2,51 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from console import clock
 from console.errors import NotFound
 from console.facts import Fact, instant_fact
 from console.permissions import Permission, Staff
-from console.store.calls import parallel
+from console.store.calls import beside
 from console.templatetags.console import dated
 from console.trail.actions import chat_trail
 from console.trail.recording import read_only_reason
 from conversations.facts import unknown_names, unknown_tree
 from conversations.stores.adapter import ListParameters, Subject
-from conversations.stores.chats import queries, window
-from conversations.stores.chats.flaws import flaws_of
+from conversations.stores.chats import queries
 from conversations.stores.chats.images import COLUMNS, image_row
 from conversations.stores.chats.keys import anchor_of, begun_at, is_usable, short, short_session, user_link
-from conversations.stores.chats.messages import Context, messages_of
+from conversations.stores.chats.messages import (
+    ChatWindow,
+    MessageContext,
+    image_id_of,
+    messages_of,
+    read_window,
+    sealed,
+    spot_of,
+    user_of,
+)
 from conversations.stores.chats.models import Image, Session
 from conversations.stores.chats.queries import Spot
-from conversations.stores.chats.states import (
+from conversations.stores.chats.reading import (
     LIFE,
     SessionState,
     config_of,
     config_tree,
     created_at,
+    flaws_of,
     quota_of,
     state_cell,
     state_of,
 )
-from conversations.stores.chats.tolerance import Attempted, attempt, notice_of
-from conversations.stores.chats.window import ChatWindow
+from conversations.stores.reading import Attempted, attempt, notice_of
 from conversations.stores.records import Listing, RecordAction, RecordPage, RecordRow, Talk
 from conversations.transcript import with_breaks
+
+_ABOUT = {
+    SessionState.FINISHED: "It was ended early.",
+    SessionState.EXPIRED: "It has expired. What you see is rebuilt from the chats over time.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +72,7 @@ def load_session(user_id: str, session_id: str, staff: Staff, parameters: ListPa
     """
     if not is_usable(session_id):
         raise NotFound
-    spot = window.spot_of(parameters.before, *_binding(session_id, staff)) or Spot()
+    spot = spot_of(parameters.before, *_binding(session_id, staff)) or Spot()
     item, found = _read(user_id, session_id, spot, parameters.at)
     if not found.entries and spot != Spot():
         # Nothing lies there, or not any more.
@@ -70,15 +82,16 @@ def load_session(user_id: str, session_id: str, staff: Staff, parameters: ListPa
             if error is not None:
                 raise error
         raise NotFound
-    ids = window.image_ids(found.entries)
+    ids = [each for entry in found.entries if (each := image_id_of(entry.event))]
     images = attempt(partial(queries.images, ids), dict[str, Image]())()
-    return LoadedSession(user_id or window.user_of(found.entries), session_id, item, found, images)
+    return LoadedSession(user_id or user_of(found.entries), session_id, item, found, images)
 
 
 def _read(user_id: str, session_id: str, spot: Spot, at: str) -> tuple[Attempted[Session | None], ChatWindow]:
     item = attempt(partial(queries.session, user_id, session_id), None)
-    found: list[Any] = parallel(item, *window.reads(session_id, spot))
-    return found[0], window.read(session_id, spot, at, (found[1], found[2]))
+    with beside(item) as reading:
+        found = read_window(session_id, spot, at)
+    return reading.result(), found
 
 
 def _binding(session_id: str, staff: Staff) -> tuple[str, ...]:
@@ -98,7 +111,7 @@ def session_page(loaded: LoadedSession, staff: Staff, parameters: ListParameters
     item, found = loaded.item.value, loaded.window
     return RecordPage(
         title=name_of(loaded.session_id, item, staff),
-        about=_about(loaded.state),
+        about=_ABOUT.get(loaded.state, ""),
         state=state_cell(loaded.state),
         facts=_facts(loaded),
         talk=_talk(loaded, staff, parameters, raw=raw),
@@ -121,15 +134,6 @@ def name_of(session_id: str, item: Session | None, staff: Staff) -> str:
     """What a session is called: by when it began, with its date, since its page is kept and printed."""
     begun = (created_at(item) if item is not None else None) or begun_at(session_id)
     return f"Session of {dated(begun, staff)}" if begun else f"Session {short(session_id)}"
-
-
-def _about(state: SessionState) -> str:
-    return {
-        SessionState.RUNNING: "",
-        SessionState.FINISHED: "It was ended early.",
-        SessionState.EXPIRED: "It has expired. What you see is rebuilt from the chats over time.",
-        SessionState.UNKNOWN: "",
-    }[state]
 
 
 def _facts(loaded: LoadedSession) -> tuple[Fact, ...]:
@@ -171,13 +175,12 @@ def _count(found: ChatWindow) -> str:
 def _talk(loaded: LoadedSession, staff: Staff, parameters: ListParameters, *, raw: bool) -> Talk:
     found, binding = loaded.window, _binding(loaded.session_id, staff)
     images = None if loaded.images.error is not None else loaded.images.value
-    context = Context(loaded.user_id, loaded.state is SessionState.EXPIRED, images, parameters.show, raw)
-    messages = messages_of(found, context)
+    context = MessageContext(loaded.user_id, loaded.state is SessionState.EXPIRED, images, parameters.show, raw)
     ends = [anchor_of(each.position) for each in (*found.entries[:1], *found.entries[-1:])]
     return Talk(
-        items=with_breaks(messages, staff),
-        earlier=window.sealed("before", ends[0], *binding) if ends and not found.is_from_start else "",
-        later=window.sealed("after", ends[-1], *binding) if ends and not found.is_to_end else "",
+        items=with_breaks(messages_of(found, context), staff),
+        earlier=sealed("before", ends[0], *binding) if ends and not found.is_from_start else "",
+        later=sealed("after", ends[-1], *binding) if ends and not found.is_to_end else "",
         empty="No messages",
         empty_text="Nothing was written in this session yet.",
     )
@@ -194,7 +197,7 @@ def _images(loaded: LoadedSession) -> tuple[Listing, ...]:
     rows: dict[str, RecordRow] = {}
     is_lost = loaded.images.error is not None
     for entry in loaded.window.entries:
-        image_id = window.image_id_of(entry.event) if entry.event is not None else ""
+        image_id = image_id_of(entry.event)
         if image_id and image_id not in rows:
             at = clock.parse_instant(entry.position)
             rows[image_id] = image_row(image_id, loaded.images.value.get(image_id), at, is_lost)

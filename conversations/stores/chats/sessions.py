@@ -4,7 +4,6 @@ The two are joined page by page: a page looks at so many of the user's chats, an
 """
 
 import hashlib
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -20,34 +19,25 @@ from console.store.paging import RESTARTED
 from console.store.streams import Key
 from console.templatetags.console import dated
 from conversations.stores.chats import queries
-from conversations.stores.chats.flaws import flaws_of
 from conversations.stores.chats.keys import begun_at, is_digest, is_usable, moment, session_place, short, tabs
 from conversations.stores.chats.models import USER_CONVERSATION, USERS_LAST_MESSAGE, ChatEvent, Session
 from conversations.stores.chats.queries import Part
-from conversations.stores.chats.states import (
+from conversations.stores.chats.reading import (
     SessionState,
     config_in_row,
     config_of,
     created_at,
+    flaws_of,
     quota_of,
     state_cell,
     state_of,
 )
-from conversations.stores.chats.tolerance import Attempted, attempt, notice_of
+from conversations.stores.reading import Attempted, attempt, notice_of
 from conversations.stores.records import Cell, Listing, RecordRow
 
 ROWS = 50
 _EVER = datetime.min.replace(tzinfo=UTC)
 COLUMNS = ("Session", "State", "Last message", "Quota", "Configuration")
-
-
-@dataclass(frozen=True, slots=True)
-class SessionStart:
-    """Where a page begins: after the event of `key`, whose instant is `until`. `shown`: digests of earlier rows."""
-
-    key: Key | None = None
-    shown: frozenset[str] = frozenset()
-    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,45 +70,37 @@ def list_sessions(user_id: str, staff: Staff, cursor: str) -> Listing:
     What fails of these is said in a line. Raises the store's error where neither sessions nor chats could be read.
     """
     binding = ("chats sessions", user_id, staff.username)
-    start = _start(cursor, binding)
-    alive, events, latest = _read(user_id, start)
+    start: Key | None = None
+    shown: frozenset[str] = frozenset()
+    match unseal_cursor(cursor, *binding) if cursor else None:
+        case [dict() as start, list() as digests]:
+            shown = frozenset(str(each) for each in digests)
+    nothing: Part[Any] = Part()
+    alive, events, latest = parallel(
+        attempt(partial(queries.sessions_of, user_id), nothing),
+        attempt(partial(queries.events_of, user_id, start), nothing),
+        attempt(partial(queries.last_messages, user_id), nothing) if start is None else lambda: Attempted(nothing),
+    )
     if alive.error and events.error:
         raise alive.error
-    looked = look(events.value, {item.SessionId for item in alive.value.items}, start)
-    rows = merged(alive, looked, start)
-    ours = {digest(item.SessionId) for item in alive.value.items}
-    onward = [looked.key, sorted({digest(each) for each in looked.spans} | (start.shown & ours))]
+    looked = look(events.value, shown | {digest(item.SessionId) for item in alive.value.items})
+    rows = merged(alive, looked, shown, is_first=start is None)
+    onward = [looked.key, sorted(digest(each) for each in looked.spans)]
     return Listing(
         title=f"User {short(user_id)}",
         columns=COLUMNS,
         rows=tuple(_row(each, user_id, staff) for each in rows),
-        next=seal_cursor([*onward, clock.to_iso(looked.since or _EVER, "microseconds")], *binding)
-        if looked.key
-        else "",
-        notices=_notices(alive, events, latest, looked, start, staff, is_stale=bool(cursor) and not start.key),
-        facts=_facts(user_id, latest, events.value, staff) if not start.key else (),
+        next=seal_cursor(onward, *binding) if looked.key else "",
+        notices=(
+            *((RESTARTED,) if cursor and start is None else ()),
+            *_notices(alive, events, latest),
+            *_reach(looked, staff, "latest" if start is None else "next"),
+        ),
+        facts=_facts(user_id, latest, events.value) if start is None else (),
         tabs=tabs(user_id, "sessions"),
         empty="No sessions",
         empty_text="This user has no running session and no earlier chats.",
     )
-
-
-def _read(
-    user_id: str, start: SessionStart
-) -> tuple[Attempted[Part[Session]], Attempted[Part[ChatEvent]], Attempted[Part[ChatEvent]]]:
-    nothing: Part[Any] = Part()
-    sessions = attempt(partial(queries.sessions_of, user_id), nothing)
-    events = attempt(partial(queries.events_of, user_id, start.key), nothing)
-    latest = attempt(partial(queries.last_messages, user_id), nothing)
-    found: list[Any] = parallel(*([sessions, events] if start.key else [sessions, events, latest]))
-    return found[0], found[1], found[2] if len(found) > 2 else Attempted(Part())
-
-
-def _start(cursor: str, binding: tuple[str, ...]) -> SessionStart:
-    match unseal_cursor(cursor, *binding) if cursor else None:
-        case [dict() as key, list() as shown, str() as until]:
-            return SessionStart(key, frozenset(str(each) for each in shown), clock.parse_instant(until))
-    return SessionStart()
 
 
 def digest(session_id: str) -> str:
@@ -129,60 +111,55 @@ def digest(session_id: str) -> str:
 # --- Joining --------------------------------------------------------------------------------------------------------
 
 
-def look(part: Part[ChatEvent], alive: set[str], start: SessionStart) -> SessionsLooked:
-    """Look at chats, newest first, until they end or tell of as many ended sessions as a page has rows."""
+def look(part: Part[ChatEvent], no_rows: frozenset[str]) -> SessionsLooked:
+    """Look at chats, newest first, until they end or tell of as many ended sessions as a page has rows.
+
+    `no_rows` are the digests of sessions that take none: those that run, and those of the page before.
+    """
     spans: dict[str, tuple[datetime | None, datetime | None]] = {}
-    rows = 0
-    last: ChatEvent | None = None
-    count = 0
+    rows = count = 0
     for event in part.items:
         session_id = event.SessionId
-        if session_id not in spans:
-            is_row = session_id not in alive and digest(session_id) not in start.shown
-            if is_row and rows == ROWS:
+        if session_id not in spans and digest(session_id) not in no_rows:
+            if rows == ROWS:
                 break
-            rows += is_row
+            rows += 1
         at = clock.parse_instant(event.plain("TimestampCreated"))
         latest, earliest = spans.get(session_id, (at, at))
         spans[session_id] = (latest or at, at or earliest)
-        last, count = event, count + 1
-    goes_on = last is not None and (count < len(part.items) or part.last is not None)
-    if not goes_on or last is None:
+        count += 1
+    if not count or (count == len(part.items) and part.last is None):
         return SessionsLooked(spans, count=count)
+    last = part.items[count - 1]
     key = key_of_item(ChatEvent, last.raw, USER_CONVERSATION)
     return SessionsLooked(spans, key, clock.parse_instant(last.plain("TimestampCreated")), count)
 
 
-def merged(alive: Attempted[Part[Session]], looked: SessionsLooked, start: SessionStart) -> list[Listed]:
-    """The sessions of one page, newest first by instants, whatever their spelling; those without one come last."""
+def merged(
+    alive: Attempted[Part[Session]],
+    looked: SessionsLooked,
+    shown: frozenset[str] = frozenset(),
+    *,
+    is_first: bool = True,
+) -> list[Listed]:
+    """The sessions of one page, newest first by instants, whatever their spelling; those without one come last.
+
+    Sessions that run are on the first page: a user has one at a time, and it lasts some hours.
+    """
     by_id = {item.SessionId: item for item in alive.value.items}
     listed = [
         Listed(each, state_of(item), created_at(item), looked.spans.get(each, (None, None))[0], item)
         for each, item in by_id.items()
-        if digest(each) not in start.shown and (each in looked.spans or _lies_between(created_at(item), looked, start))
+        if is_first
     ]
     # Where Sessions was not read, or not to its end, nobody knows that a session is not there any more.
     is_known = alive.error is None and alive.value.last is None
     listed += [
         Listed(each, state_of(None, is_readable=is_known), begun_at(each) or earliest, latest)
         for each, (latest, earliest) in looked.spans.items()
-        if each not in by_id and digest(each) not in start.shown
+        if each not in by_id and digest(each) not in shown
     ]
-    return newest_first(listed)
-
-
-def newest_first(listed: Iterable[Listed]) -> list[Listed]:
-    """By instants; equal ones by their ids."""
     return sorted(listed, key=lambda each: (each.begun or _EVER, each.session_id), reverse=True)
-
-
-def _lies_between(at: datetime | None, looked: SessionsLooked, start: SessionStart) -> bool:
-    """Whether a session without a message that was looked at belongs on this page: none is shown twice, or never."""
-    if looked.key is None:
-        is_late_enough = True
-    else:
-        is_late_enough = at is not None and looked.since is not None and at >= looked.since
-    return is_late_enough and (start.until is None or at is None or at < start.until)
 
 
 # --- Showing --------------------------------------------------------------------------------------------------------
@@ -190,13 +167,12 @@ def _lies_between(at: datetime | None, looked: SessionsLooked, start: SessionSta
 
 def _row(listed: Listed, user_id: str, staff: Staff) -> RecordRow:
     item = listed.item
-    place = session_place(user_id, listed.session_id)
     flaws = (*flaws_of(item), *config_of(item)[1]) if item is not None else ()
     if not is_usable(listed.session_id):
         flaws += ("its id is too long to be opened",)
     return RecordRow(
         name=moment(listed.begun, staff) if listed.begun else short(listed.session_id),
-        place=place,
+        place=session_place(user_id, listed.session_id),
         cells=(
             state_cell(listed.state),
             Cell(at=listed.last) if listed.last else Cell(),
@@ -207,7 +183,7 @@ def _row(listed: Listed, user_id: str, staff: Staff) -> RecordRow:
     )
 
 
-def _facts(user_id: str, latest: Attempted[Part[ChatEvent]], events: Part[ChatEvent], staff: Staff) -> tuple[Fact, ...]:
+def _facts(user_id: str, latest: Attempted[Part[ChatEvent]], events: Part[ChatEvent]) -> tuple[Fact, ...]:
     note = "the SHA-256 digest of a phone number" if is_digest(user_id) else "no SHA-256 digest, as the schema asks"
     user = Fact("User", short(user_id), mono=True, note=note)
     if latest.error is not None:
@@ -225,28 +201,21 @@ def _facts(user_id: str, latest: Attempted[Part[ChatEvent]], events: Part[ChatEv
 
 
 def _notices(
-    alive: Attempted[Part[Session]],
-    events: Attempted[Part[ChatEvent]],
-    latest: Attempted[Part[ChatEvent]],
-    looked: SessionsLooked,
-    start: SessionStart,
-    staff: Staff,
-    *,
-    is_stale: bool,
+    alive: Attempted[Part[Session]], events: Attempted[Part[ChatEvent]], latest: Attempted[Part[ChatEvent]]
 ) -> tuple[str, ...]:
-    notices = []
-    if is_stale:
-        notices.append(RESTARTED)
-    notices += notice_of(alive.error, "Which sessions still run could not be read", "SESSIONS")
-    notices += notice_of(events.error, "Earlier sessions could not be read", "CHATS", USER_CONVERSATION)
+    found = [
+        *notice_of(alive.error, "Which sessions still run could not be read", "SESSIONS"),
+        *notice_of(events.error, "Earlier sessions could not be read", "CHATS", USER_CONVERSATION),
+    ]
     if events.error is None:
-        notices += notice_of(latest.error, "When this user last chatted could not be read", "CHATS", USERS_LAST_MESSAGE)
+        found += notice_of(latest.error, "When this user last chatted could not be read", "CHATS", USERS_LAST_MESSAGE)
     if alive.value.last is not None:
-        notices.append(f"This user has more sessions in Sessions than are read at once: {queries.MOST_SESSIONS}.")
+        found.append(f"This user has more sessions in Sessions than are read at once: {queries.MOST_SESSIONS}.")
+    return tuple(found)
+
+
+def _reach(looked: SessionsLooked, staff: Staff, which: str) -> tuple[str, ...]:
     if looked.key is not None:
-        which = "next" if start.key else "latest"
         since = f", back to {dated(looked.since, staff)}" if looked.since else ""
-        notices.append(f"Looked at the {which} {looked.count} messages{since}. Earlier sessions are on the next page.")
-    elif looked.count:
-        notices.append(f"Looked at {looked.count} messages, back to the first.")
-    return tuple(notices)
+        return (f"Looked at the {which} {looked.count} messages{since}. Earlier sessions are on the next page.",)
+    return (f"Looked at {looked.count} messages, back to the first.",) if looked.count else ()

@@ -1,7 +1,7 @@
 """From items of tenants' conversations to records: tolerant of drift, redacted for who may not see personal data.
 
-The platform keeps a talk as one JSON text of `{role, content}` messages. What cannot be understood is flagged and
-shown as it is stored; one bad message is one flagged message and never an error.
+The platform writes an item whole with each turn, and keeps the talk as one JSON text of `{role, content}` messages.
+What cannot be understood is flagged and shown as it is stored; one bad message is one flagged message, never an error.
 """
 
 import json
@@ -9,34 +9,40 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from pynamodb.attributes import NumberAttribute, UnicodeAttribute
+
 from console import clock
 from console.facts import Fact, instant_fact
-from console.redaction import redact, redact_value
-from console.redaction.credentials import mask_credentials
+from console.redaction import redact
 from console.refs import seal
-from console.store.models import TYPE_WORDS, plain
-from console.trees import Node, clean, text_of, tree_of, well_formed
+from console.store.models import ForeignModel, TableMeta, plain
+from console.trees import Node, clean, text_of, well_formed
 from conversations.content import CONTENT, blocks_of
 from conversations.facts import unknown_names, unknown_tree
 from conversations.records import Extra, Message, Speaker
-from conversations.stores.records import Talk
-from conversations.stores.tenant_conversations.models import TenantConversation
-from conversations.stores.tenant_conversations.records import (
-    AsStored,
-    Removal,
-    TenantConversationRow,
-    TenantConversationSummary,
-)
+from conversations.stores.reading import UNKNOWN_SENDER, described, drift_in, shown_tree, speaker_of
+from conversations.stores.records import Cell, RecordPage, Talk
 from conversations.transcript import WINDOW, earlier_text
 
 KIND = "tenant-conversation"
 # Of messages that could not be read: nobody reads further in a page.
 TEXT_SHOWN = 50_000
-_SPEAKERS = {"user": Speaker.CUSTOMER, "assistant": Speaker.AI, "system": Speaker.SYSTEM}
-_NAMES = {Speaker.CUSTOMER: "User", Speaker.AI: "Assistant", Speaker.SYSTEM: "System"}
 _CALLS = ("function_call", "tool_calls")
 _NO_JSON = "The messages are not valid JSON. They are shown as they are stored."
 _NO_LIST = "The messages are not a list of messages. They are shown as they are stored."
+
+
+class TenantConversation(ForeignModel):
+    """A conversation of a tenant (schema tenants): `messages` is JSON text, `ttl` epoch seconds."""
+
+    class Meta(TableMeta):
+        table_key = "TENANT_CONVERSATIONS"
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    messages = UnicodeAttribute(null=True)
+    updated_at = UnicodeAttribute(null=True)
+    ttl = NumberAttribute(null=True)
 
 
 def reference_of(tenant_id: str, conversation_id: str) -> str:
@@ -69,22 +75,10 @@ class StoredTenantConversation:
     def of(cls, item: TenantConversation) -> "StoredTenantConversation":
         """Never raises."""
         raw = item.raw.get("messages")
-        if not raw:
-            return cls(drift="missing")
-        kind = next(iter(raw))
-        if kind == "NULL":
-            return cls(drift="NULL")
-        if kind == "S":
-            return cls._of_text(raw[kind])
-        value = plain(raw)
-        drift = f"{TYPE_WORDS.get(kind, kind)} instead of text"
-        text = _written(value)
-        if kind == "L":
-            return cls(tuple(value), drift=drift, size=len(text.encode()))
-        return cls(text=text, notice=_NO_LIST, drift=drift, size=len(text.encode()))
-
-    @classmethod
-    def _of_text(cls, text: str) -> "StoredTenantConversation":
+        if not raw or "NULL" in raw:
+            return cls(drift="NULL" if raw else "missing")
+        text = raw["S"] if "S" in raw else _as_json(plain(raw))
+        drift = item.drift.get("messages", "")
         size = len(text.encode("utf-8", "surrogatepass"))
         if not text.strip():
             return cls(drift="empty text", size=size)
@@ -93,24 +87,19 @@ class StoredTenantConversation:
         except (ValueError, RecursionError):
             return cls(text=clean(text), notice=_NO_JSON, drift="not valid JSON", size=size)
         if isinstance(content, list):
-            return cls(tuple(content), size=size)
-        inner = content.get("messages") if isinstance(content, dict) else None
-        if isinstance(inner, list):
-            return cls(tuple(inner), drift="an object around the list", size=size)
-        return cls(text=clean(text), notice=_NO_LIST, drift="not a list", size=size)
+            return cls(tuple(content), drift=drift, size=size)
+        return cls(text=clean(text), notice=_NO_LIST, drift=drift or "not a list", size=size)
 
 
-def _written(value: Any) -> str:
+def _as_json(value: Any) -> str:
     return json.dumps(well_formed(value), ensure_ascii=False, indent=2, default=text_of)
 
 
-def as_stored(stored: StoredTenantConversation, *, raw: bool) -> AsStored | None:
-    """The text of messages that could not be read; None where they could be."""
-    if not stored.text:
-        return None
+def as_stored(stored: StoredTenantConversation, *, raw: bool) -> tuple[str, int]:
+    """The text of messages that could not be read, and how many more characters it has; "" where they could be."""
     # Redacted first, cut after: half a number is a number that nothing masks.
     text = stored.text if raw else redact(stored.text)
-    return AsStored(text[:TEXT_SHOWN], max(0, len(text) - TEXT_SHOWN))
+    return text[:TEXT_SHOWN], max(0, len(text) - TEXT_SHOWN)
 
 
 def window(stored: StoredTenantConversation, *, raw: bool, before: int | None = None, at: str = "") -> Talk:
@@ -137,9 +126,12 @@ def message(number: int, entry: Any, *, raw: bool) -> Message:
     entry = well_formed(entry)
     if not isinstance(entry, dict):
         blocks, _ = blocks_of({"content": entry}, raw=raw)
-        flaws: tuple[str, ...] = ("not a message but a bare value",)
-        return Message(number, str(number), Speaker.UNKNOWN, "Unknown sender", None, blocks, drift=flaws)
-    speaker, name, flaws = _speaker(entry.get("role"))
+        flaw = "not a message but a bare value"
+        return Message(number, str(number), Speaker.UNKNOWN, UNKNOWN_SENDER, None, blocks, drift=(flaw,))
+    role = entry.get("role")
+    speaker, name, flaws = speaker_of(role, "role", known=("user", "assistant", "system"))
+    if role in (None, ""):
+        flaws = ("it does not say who wrote it",)
     blocks, of_content = blocks_of(entry, raw=raw)
     at, entry = _time_of(entry)
     more = _more(entry, raw=raw)
@@ -159,44 +151,39 @@ def _time_of(entry: dict[str, Any]) -> tuple[datetime | None, dict[str, Any]]:
     )
 
 
-def _speaker(role: Any) -> tuple[Speaker, str, tuple[str, ...]]:
-    if role is None or role == "":
-        return Speaker.UNKNOWN, "Unknown sender", ("it does not say who wrote it",)
-    speaker = _SPEAKERS.get(role.strip().lower()) if isinstance(role, str) else None
-    if speaker is None:
-        name = redact(text_of(role).strip())[:80] if not isinstance(role, dict | list) else ""
-        return Speaker.UNKNOWN, name or "Unknown sender", ("its role is none that the schema knows",)
-    return speaker, _NAMES[speaker], ()
-
-
 def _more(entry: dict[str, Any], *, raw: bool) -> Node | None:
     """The members of a message that are not shown as who wrote it or as what it says."""
     content = next((name for name in CONTENT if name in entry), "")
     shown_elsewhere = {"role", content, *(name for name in _CALLS if isinstance(entry.get(name), dict | list))}
-    members = mask_credentials({name: value for name, value in entry.items() if name not in shown_elsewhere})
-    if not members:
-        return None
-    return tree_of(members if raw else redact_value(members))
+    return shown_tree({name: value for name, value in entry.items() if name not in shown_elsewhere}, raw=raw)
 
 
 # --- What is told of a conversation ----------------------------------------------------------------------------------
 
 
-def removal_of(item: TenantConversation, now: datetime) -> Removal:
-    """When the item goes by itself, in words."""
+@dataclass(frozen=True, slots=True)
+class TenantConversationRow:
+    """A conversation of a list. `name` is its id, redacted; `updated` what stands for a time that cannot be read."""
+
+    reference: str
+    name: str
+    updated_at: datetime | None
+    updated: str
+    removal: Cell
+    flaws: tuple[str, ...] = ()
+
+
+def removal_of(item: TenantConversation, now: datetime) -> Cell:
+    """When DynamoDB removes it, in words: "removed in 12 days"; with a tone where that is over."""
     ttl = item.plain("ttl")
     if ttl is None:
-        return Removal("kept: it has no time to live")
+        return Cell("kept: it has no time to live")
     at = clock.parse_instant(ttl)
     if clock.is_expired(ttl, now) and at is not None:
-        return Removal(f"expired {_span(now, at)} ago, not removed yet", at, expired=True)
+        return Cell(f"expired {clock.format_span(now - at)} ago, not removed yet", at, "bad", "clock")
     if at is None or at <= now:
-        return Removal("kept: its time to live cannot be read")
-    return Removal(f"removed in {_span(at, now)}", at)
-
-
-def _span(later: datetime, earlier: datetime) -> str:
-    return clock.format_span(later - earlier)
+        return Cell("kept: its time to live cannot be read")
+    return Cell(f"removed in {clock.format_span(at - now)}", at)
 
 
 def row_of(item: TenantConversation, now: datetime) -> TenantConversationRow:
@@ -209,38 +196,32 @@ def row_of(item: TenantConversation, now: datetime) -> TenantConversationRow:
         updated_at=at,
         updated="" if at or updated in (None, "") else redact(text_of(updated))[:60],
         removal=removal_of(item, now),
-        flaws=_flaws(item),
+        flaws=described(_drift(item)),
     )
 
 
-def _flaws(item: TenantConversation) -> tuple[str, ...]:
+def _drift(item: TenantConversation) -> dict[str, str]:
     """What of its times does not fit the schema."""
-    found = dict(item.drift)
-    for name in ("updated_at", "ttl"):
-        if item.plain(name) is None:
-            found[name] = "NULL" if name in item.raw else "missing"
-        elif clock.parse_instant(item.plain(name)) is None:
-            found.setdefault(name, "no time that can be read")
-    return tuple(f"{name}: {what}" for name, what in sorted(found.items()) if name != "messages")
+    times = ("updated_at", "ttl")
+    return {name: what for name, what in drift_in(item, times, times).items() if name != "messages"}
 
 
-def summary_of(item: TenantConversation, stored: StoredTenantConversation, now: datetime) -> TenantConversationSummary:
-    """The facts of a conversation. Never raises."""
-    removal = removal_of(item, now)
-    flaws = [*_flaws(item), *([f"messages: {stored.drift}"] if stored.drift else [])]
-    return TenantConversationSummary(
-        name=name_of(item.sk),
+def summary_of(item: TenantConversation, stored: StoredTenantConversation, now: datetime) -> RecordPage:
+    """What is told of a conversation beside its messages. Never raises."""
+    removal, name = removal_of(item, now), name_of(item.sk)
+    drift = _drift(item) | ({"messages": stored.drift} if stored.drift else {})
+    return RecordPage(
+        title=name,
+        state=removal,
         facts=(
-            Fact("Conversation", name_of(item.sk), mono=True, copy_text=name_of(item.sk)),
+            Fact("Conversation", name, mono=True, copy_text=name),
             Fact("Tenant", text_of(item.pk), mono=True),
             instant_fact("Last activity", item.plain("updated_at"), "ago", now),
-            Fact("Time to live", removal.words, tone="bad" if removal.expired else ""),
-            instant_fact("Expires" if not removal.expired else "Expired", item.plain("ttl")),
+            Fact("Time to live", removal.text, tone=removal.tone),
+            instant_fact("Expired" if removal.tone else "Expires", item.plain("ttl")),
             Fact("Messages", "" if stored.text else f"{len(stored.entries):,}"),
             Fact("Size", f"{stored.size:,} bytes"),
         ),
-        removal=removal,
-        messages=len(stored.entries),
-        flaws=(*flaws, *unknown_names(item)),
+        flaws=(*described(drift), *unknown_names(item)),
         unknown=unknown_tree(item),
     )

@@ -1,28 +1,39 @@
-"""Opening a tenant's conversation, on record before anything is shown; and clearing it, together with its entry."""
+"""A tenant's conversations: listed, opened on record before anything is shown, and cleared together with the entry.
 
-import json
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Any
+Scope is checked before anything is read. `exists` alone knows no scope: by it an id is found to be free before anybody
+gets it as scope.
+"""
 
 from pynamodb.expressions.condition import Condition
 from pynamodb.expressions.operand import Path
 
 from console import clock
-from console.errors import Conflict, ConsoleError, NotFound, TableMissing
+from console.errors import BadReference, Conflict, ConsoleError, NotFound, TableMissing
 from console.permissions import Permission, Staff
-from console.refs import is_digest_of, keyed_digest
+from console.refs import is_digest_of, keyed_digest, unseal
 from console.store.connection import transaction
 from console.store.errors import TransactionRefused
+from console.store.existence import any_item
+from console.store.keys import fits
 from console.store.models import sendable
+from console.store.paging import PageRead, PageSource, read_page
 from console.store.presence import table_ready
 from console.trail.actions import Action, tenant_trail
-from console.trail.recording import Actor, NoTrail, TrailEntry, build, record_once
-from conversations.stores.tenant_conversations.models import TenantConversation
-from conversations.stores.tenant_conversations.queries import conversation_id_of, load
-from conversations.stores.tenant_conversations.reading import StoredTenantConversation, name_of, reference_of
+from console.trail.recording import Actor, NoTrail, TrailEntry, build
+from conversations.stores.adapter import Subject
+from conversations.stores.reading import fingerprint, get_item
+from conversations.stores.services import record_opened
+from conversations.stores.tenant_conversations.reading import (
+    KIND,
+    StoredTenantConversation,
+    TenantConversation,
+    name_of,
+    reference_of,
+)
+from tenants.queries import check_tenant
 
-HOUR = timedelta(hours=1)
+# Never the messages: they may be 400 KB, and who lists them has not opened any.
+LIST_ATTRIBUTES = ("updated_at", "ttl")
 
 
 class ConversationGone(ConsoleError):
@@ -31,38 +42,82 @@ class ConversationGone(ConsoleError):
     status = 409
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedTenantConversation:
-    """A conversation opened by one person. `is_raw`: on record, and the role may see it as it is; else redacted."""
-
-    item: TenantConversation
-    stored: StoredTenantConversation
-    now: datetime
-    is_raw: bool
+# --- Reading: a page of a tenant's, or one of them ------------------------------------------------------------------
 
 
-def open_conversation(tenant_id: str, reference: str, staff: Staff) -> OpenedTenantConversation:
-    """Open a conversation to read it: one GetItem, then the entry in the tenant's trail.
+def check(tenant_id: str, staff: Staff) -> None:
+    """Raise `Forbidden` for who may not read tenants' conversations, `NotFound` for a tenant out of scope."""
+    staff.require(Permission.CONVERSATION_READ)
+    check_tenant(tenant_id, staff)
+    if not fits(tenant_id):
+        raise NotFound
+
+
+def list_conversations(tenant_id: str, staff: Staff, cursor: str = "") -> PageRead[TenantConversation]:
+    """One page of a tenant's conversations, in the order of their ids; those that have expired are among them.
+
+    One Query. Raises as `check`, `TableMissing` and the store's errors.
+    """
+    check(tenant_id, staff)
+    source = PageSource(
+        model=TenantConversation,
+        partition=tenant_id,
+        attributes=LIST_ATTRIBUTES,
+        binding=("tenant conversations",),
+        with_expired=True,
+    )
+    return read_page(source, staff.username, cursor)
+
+
+def exists(tenant_id: str) -> bool:
+    """Whether there is any conversation under an id, whosever it is. One Query. Raises the store's errors.
+
+    One that has expired counts: until DynamoDB removes it, who has the id as scope is shown it.
+    """
+    try:
+        return any_item("TENANT_CONVERSATIONS", "pk", tenant_id)
+    except TableMissing:
+        return False
+
+
+def conversation_id_of(tenant_id: str, reference: str, staff: Staff) -> str:
+    """The id in a sealed reference of that tenant. Reads nothing. Raises as `check`; `NotFound` for any other one."""
+    check(tenant_id, staff)
+    owner, conversation_id = unseal(KIND, reference, 2)
+    if owner != tenant_id:
+        raise BadReference
+    return conversation_id
+
+
+def load(tenant_id: str, reference: str, staff: Staff) -> TenantConversation:
+    """A conversation of a tenant, as it is now.
+
+    One strongly consistent GetItem. Raises as `conversation_id_of`, `NotFound` and the store's errors.
+    """
+    conversation_id = conversation_id_of(tenant_id, reference, staff)
+    found = get_item("TENANT_CONVERSATIONS", {"pk": {"S": tenant_id}, "sk": {"S": conversation_id}})
+    if found is None:
+        raise NotFound
+    return TenantConversation.from_raw_data(found)
+
+
+def open_conversation(tenant_id: str, reference: str, staff: Staff) -> tuple[TenantConversation, bool]:
+    """Open a conversation to read it: one GetItem, then the entry in the tenant's trail. Whether it is shown raw.
 
     The entry (once per person, conversation and hour) is written before anything is returned; where it cannot be
-    written, nothing is; where there is no trail at all, everything is redacted. Raises as `queries.load`.
+    written, nothing is; where there is no trail at all, everything is redacted. Raises as `load`.
     """
     item = load(tenant_id, reference, staff)
     may_see = staff.can(Permission.TRANSCRIPT_RAW)
-    is_recorded = _record_opened(item, staff, raw=may_see)
-    return OpenedTenantConversation(
-        item, StoredTenantConversation.of(item), clock.now(), is_raw=is_recorded and may_see
-    )
+    is_recorded = record_opened(_subject(item), staff, raw=may_see, part=keyed_digest(item.sk)[:16])
+    return item, is_recorded and may_see
 
 
-def _record_opened(item: TenantConversation, staff: Staff, *, raw: bool) -> bool:
-    """Put on record that it is opened; False where this environment has no trail."""
-    entry = _entry(item, Action.TRANSCRIPT_OPENED, staff, {"shown": "raw" if raw else "redacted"})
-    try:
-        record_once(entry, f"{keyed_digest(item.sk)[:16]}.{staff.username}", HOUR)
-    except TableMissing:
-        return False
-    return True
+def _subject(item: TenantConversation) -> Subject:
+    return Subject(tenant_trail(item.pk), item.pk, {"tenant_conversation": name_of(item.sk)})
+
+
+# --- Clearing -------------------------------------------------------------------------------------------------------
 
 
 def seen_of(item: TenantConversation) -> str:
@@ -71,26 +126,28 @@ def seen_of(item: TenantConversation) -> str:
 
 
 def _as_seen(item: TenantConversation) -> str:
-    return json.dumps([item.raw.get(name) for name in _AS_SEEN], sort_keys=True)
+    return fingerprint(item, *_AS_SEEN)
 
 
 def clear(item: TenantConversation, seen: str, staff: Staff) -> None:
     """Remove a conversation that is as the person saw it, together with its entry in the tenant's trail.
 
-    `item` is as `load_to_clear` gave it. Raises `Forbidden`, `Gone`, `Conflict` when it changed since it was shown,
-    `NoTrail`, and the store's errors.
+    `item` is as `load_to_clear` gave it. Raises `Forbidden`, `ConversationGone`, `Conflict` where it changed
+    since it was shown, `NoTrail`, and the store's errors.
     """
     staff.require(Permission.TENANT_CONVERSATION_CLEAR)
     if not is_digest_of(seen, _as_seen(item)):
         raise Conflict
     stored = StoredTenantConversation.of(item)
     updated_at = clock.parse_instant(item.plain("updated_at"))
-    payload = {
+    subject = _subject(item)
+    payload = subject.payload | {
         "messages": len(stored.entries),
         "bytes": stored.size,
         "last_activity": clock.to_iso(updated_at) if updated_at else None,
     }
-    entry = build(_entry(item, Action.TENANT_CONVERSATION_CLEARED, staff, payload), clock.now())
+    action = Action.TENANT_CONVERSATION_CLEARED
+    entry = build(TrailEntry(subject.trail, action, Actor.of(staff), item.pk, payload=payload), clock.now())
     try:
         with transaction() as writes:
             writes.delete(item, condition=_unchanged(item))
@@ -106,7 +163,7 @@ def clear(item: TenantConversation, seen: str, staff: Staff) -> None:
 
 
 def load_to_clear(tenant_id: str, reference: str, staff: Staff) -> TenantConversation:
-    """As `queries.load` for who may clear it; raises `Gone` where a reference of this tenant leads to nothing."""
+    """As `load` for who may clear it; raises `ConversationGone` where a reference of this tenant leads to nothing."""
     staff.require(Permission.TENANT_CONVERSATION_CLEAR)
     conversation_id_of(tenant_id, reference, staff)
     try:
@@ -128,13 +185,3 @@ def _unchanged(item: TenantConversation) -> Condition:
         value = item.raw.get(name)
         condition &= Path(name).does_not_exist() if value is None else Path(name) == sendable(value)
     return condition
-
-
-def _entry(item: TenantConversation, action: Action, staff: Staff, payload: dict[str, Any]) -> TrailEntry:
-    return TrailEntry(
-        trail=tenant_trail(item.pk),
-        action=action,
-        actor=Actor.of(staff),
-        company_id=item.pk,
-        payload={"tenant_conversation": name_of(item.sk), **payload},
-    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from django import forms
 
 from console import clock
@@ -19,13 +21,11 @@ from conversations.records import Message
 from conversations.stores.adapter import Adapter, ListParameters, Subject
 from conversations.stores.records import Cell, Listing, RecordLink, RecordPage, StoreStart, Talk, a_list
 from conversations.stores.threads import messages, queries, reading, triage
-from conversations.stores.threads.cursors import ThreadPosition
 from conversations.stores.threads.feedback import GiveFeedback
 from conversations.stores.threads.keys import check
-from conversations.stores.threads.loading import LoadedThread, binding_of, load
+from conversations.stores.threads.loading import LoadedThread, earlier_cursor, later_cursor, load
 from conversations.stores.threads.lookups import ByMessage, ByOrganisation, ByThread, ThreadsByUser
 from conversations.stores.threads.models import TABLE
-from conversations.stores.threads.naming import called, organisation_link
 from conversations.transcript import with_breaks
 
 ORGANISATIONS_SHOWN = 100
@@ -96,7 +96,7 @@ class Threads(Adapter):
         filters, days = _days(parameters, staff)
         page = queries.of_organisation(organisation, staff, days, parameters.cursor)
         return Listing(
-            title=f"Threads of {called(organisation, staff)}",
+            title=f"Threads of {reading.called(organisation, staff)}",
             columns=reading.COLUMNS,
             rows=tuple(reading.row_of(item) for item in page.items),
             about="Latest activity first.",
@@ -113,20 +113,18 @@ class Threads(Adapter):
         check(organisation, staff)
         filters = FeedbackFilter(parameters.data)
         filters.is_valid()
-        found = triage.triage(organisation, staff, filters.chosen("show", triage.ALL), parameters.cursor)
-        return Listing(
-            title=f"Feedback in {called(organisation, staff)}",
+        listing = Listing(
+            title=f"Feedback in {reading.called(organisation, staff)}",
             columns=triage.COLUMNS,
-            rows=found.rows,
+            rows=(),
             about="Thumbs-down with a comment first, then thumbs-down, comments and the rest.",
-            next=found.next,
-            back=found.back,
-            notices=found.notices,
             tabs=_tabs(organisation, "triage"),
             filters=filters,
             empty="No feedback",
-            empty_text=_none(found.next),
         )
+        shown = filters.chosen("show", triage.ALL)
+        found = triage.listed(listing, organisation, staff, shown, parameters.cursor)
+        return replace(found, empty_text=_none(found.next))
 
     def _user(self, organisation: str, tenant: str, user: str, staff: Staff, parameters: ListParameters) -> Listing:
         check(organisation, staff)
@@ -140,7 +138,7 @@ class Threads(Adapter):
             next=page.next,
             notices=page.notices,
             filters=filters,
-            crumbs=(organisation_link(organisation, staff),),
+            crumbs=(reading.organisation_link(organisation, staff),),
             empty="No threads",
             empty_text=_none(page.next),
         )
@@ -163,7 +161,7 @@ class Threads(Adapter):
         user = reading.user_of(item, key)
         place = a_list("user", key.organisation, key.tenant, key.user)
         return RecordPage(
-            title=(clean(title)[:200] if raw else excerpt(title, 200)) or "Untitled thread",
+            title=(clean(title)[:200] if raw else excerpt(title, 200)) or reading.UNTITLED,
             state=Cell("Temporary", tone="human", icon="clock") if reading.is_temporary(item) else None,
             facts=reading.facts_of(key, item, clock.now(), raw=raw),
             talk=_talk(loaded, staff, raw=raw),
@@ -171,7 +169,7 @@ class Threads(Adapter):
             flaws=flaws,
             unknown=reading.unknown_of(item),
             links=(RecordLink("All threads of this user", place, note=clean(user) if raw else redact(user)),),
-            crumbs=(organisation_link(key.organisation, staff),),
+            crumbs=(reading.organisation_link(key.organisation, staff),),
         )
 
 
@@ -191,15 +189,13 @@ def _none(more: str) -> str:
 
 
 def _talk(loaded: LoadedThread, staff: Staff, *, raw: bool) -> Talk:
-    window, binding = loaded.messages, binding_of(loaded.key, staff)
-    may_act = staff.can(Permission.FEEDBACK_WRITE) and not read_only_reason()
-    key = loaded.key
-    act = messages.ToolAct(FEEDBACK, (key.base, key.thread_id), "Feedback") if may_act else messages.ToolAct()
-    shown: list[Message] = [messages.message_of(entry, act, raw=raw) for entry in reversed(window.items)]
-    later = loaded.later and bool(window.items)
+    key, may_act = loaded.key, staff.can(Permission.FEEDBACK_WRITE) and not read_only_reason()
+    act = (FEEDBACK, (key.base, key.thread_id)) if may_act else None
+    shown: list[Message] = [messages.message_of(item, act, raw=raw) for item in reversed(loaded.messages.items)]
+    earlier = earlier_cursor(loaded, staff)
     return Talk(
         items=with_breaks(shown, staff),
-        earlier=ThreadPosition(window.rest, window.formats).sealed(*binding) if window.rest else "",
-        later=ThreadPosition((), window.formats, window.top).sealed(*binding) if later else "",
-        empty_text="There are earlier ones." if window.rest else "",
+        earlier=earlier,
+        later=later_cursor(loaded, staff),
+        empty_text="There are earlier ones." if earlier else "",
     )

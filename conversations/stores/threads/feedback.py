@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from django import forms
 from django.http import QueryDict
 
 from console import clock
-from console.errors import Conflict, NotFound, TableMissing
+from console.errors import Conflict, ConsoleError, NotFound
 from console.facts import Fact
 from console.permissions import Permission, Staff
-from console.redaction import redact
+from console.redaction import excerpt, redact
 from console.refs import is_digest_of, keyed_digest
-from console.schema.tables import table_name
-from console.store.connection import call
-from console.store.errors import ConditionFailed
-from console.store.models import sendable
 from console.trail.actions import Action as AuditAction
 from console.trail.actions import thread_trail
-from console.trail.recording import Actor, TrailEntry, record_once_an_hour
 from console.trees import clean, text_of
 from conversations.stores.adapter import RecordActionHandler, Subject
+from conversations.stores.reading import fingerprint
 from conversations.stores.records import ActionResult, Confirmation, RecordPlace, a_record
-from conversations.stores.services import carry_out
-from conversations.stores.threads.cursors import anchor_of
-from conversations.stores.threads.key_formats import instant_of
-from conversations.stores.threads.keys import ThreadKey, key_of
-from conversations.stores.threads.loading import message_at
+from conversations.stores.services import carry_out, record_opened, update_as_read
+from conversations.stores.threads.keys import ThreadKey, anchor_of, instant_of, key_of
+from conversations.stores.threads.loading import message_at, metadata_of
 from conversations.stores.threads.messages import VERSOS, comment_of, is_answer, verso_of
 from conversations.stores.threads.models import TABLE, ThreadMessage
-from conversations.stores.threads.naming import organisation_link, thread_name
+from conversations.stores.threads.reading import TITLE, UNTITLED, organisation_link, title_of
 
 AS_STORED = "as-stored"
 COMMENT_LENGTH = 2000
@@ -97,7 +90,7 @@ class GiveFeedback(RecordActionHandler):
             ),
             button="Save the feedback",
             back=found.place,
-            record=thread_name(found.key, staff),
+            record=_thread_name(found.key, staff),
             crumbs=(organisation_link(found.key.organisation, staff),),
             about="What the reader thought of this answer. Leave the comment empty to remove it.",
             facts=(
@@ -114,7 +107,7 @@ class GiveFeedback(RecordActionHandler):
         """One conditional UpdateItem of the named attributes, with its entry; nothing at all where nothing changes."""
         found = _find(parts, staff)
         item = found.item
-        if not is_digest_of(seen, _shown_of(item)):
+        if not is_digest_of(seen, _as_seen(item)):
             raise Conflict("The feedback changed since you opened it, so nothing was done.")
         verso, comment = _wanted(found, form)
         before = verso_of(item)
@@ -124,7 +117,7 @@ class GiveFeedback(RecordActionHandler):
             "verso": {"from": redact(before) or "none", "to": redact(verso) or "none"},
             "comment": _change(comment_of(item), comment),
         }
-        subject = Subject(thread_trail(found.key.organisation, found.key.rest), found.key.organisation, payload)
+        subject = replace(_subject(found.key), payload=payload)
         carry_out(subject, AuditAction.FEEDBACK_CHANGED, staff, lambda: _write(found, verso, comment))
         return ActionResult("The feedback was saved." if verso or comment else "The feedback was removed.", found.place)
 
@@ -142,21 +135,25 @@ def _find(parts: tuple[str, ...], staff: Staff) -> _Found:
     return _Found(key, item, sort_key, *_shown(key, staff, comment_of(item), message_id))
 
 
+def _thread_name(key: ThreadKey, staff: Staff) -> str:
+    """A thread's title, redacted as in lists: nobody has opened it. One read, whose failure costs the name only."""
+    try:
+        found, _ = metadata_of(key, staff)
+    except ConsoleError:
+        return "Thread"
+    return excerpt(title_of(found[0] if found else None), TITLE) or UNTITLED
+
+
 def _shown(key: ThreadKey, staff: Staff, *texts: str) -> tuple[str, ...]:
     """Texts as the page shows them: redacted, unless it is on record that the person looks and their role may."""
     masked = tuple(map(redact, texts))
     if texts == masked or not staff.can(Permission.TRANSCRIPT_RAW):
         return masked
-    trail = thread_trail(key.organisation, key.rest)
-    try:
-        record_once_an_hour(
-            TrailEntry(
-                trail, AuditAction.TRANSCRIPT_OPENED, Actor.of(staff), key.organisation, payload={"shown": "raw"}
-            )
-        )
-    except TableMissing:
-        return masked
-    return texts
+    return texts if record_opened(_subject(key), staff, raw=True) else masked
+
+
+def _subject(key: ThreadKey) -> Subject:
+    return Subject(thread_trail(key.organisation, key.rest), key.organisation)
 
 
 def _wanted(found: _Found, form: forms.Form) -> tuple[str, str]:
@@ -179,52 +176,18 @@ def _words(verso: str) -> str:
 
 def seen_of(item: ThreadMessage) -> str:
     """What a form keeps of the feedback as it was shown; absent and NULL are the same. Keyed: it is on a page."""
-    return keyed_digest(_shown_of(item))
+    return keyed_digest(_as_seen(item))
 
 
-def _shown_of(item: ThreadMessage) -> str:
-    stored = [None if "NULL" in (value := item.raw.get(name) or {"NULL": True}) else value for name in _ATTRIBUTES]
-    return json.dumps([item.plain("PK"), item.plain("SK"), stored], sort_keys=True)
+def _as_seen(item: ThreadMessage) -> str:
+    return fingerprint(item, "PK", "SK", *_ATTRIBUTES)
 
 
 def _write(found: _Found, verso: str, comment: str) -> None:
     """Raises `ConditionFailed` where the message is gone, or its feedback is not as it was read."""
-    at = f"{clock.now():%Y-%m-%dT%H:%M:%S}"  # as the assistant writes it
     item = found.item
+    at = f"{clock.now():%Y-%m-%dT%H:%M:%S}"  # as the assistant writes it
     wanted = {"updated_at": ("", at), "verso": (verso_of(item), verso), "feedback": (comment_of(item), comment)}
-    changed = {name: after for name, (before, after) in wanted.items() if after != before}
-    kept = [f"#{name} = :{name}" for name, value in changed.items() if value]
-    removed = [f"#{name}" for name, value in changed.items() if not value]
-    clauses, seen = _as_seen(item)
-    try:
-        call(
-            "UpdateItem",
-            TableName=table_name(TABLE),
-            Key={"PK": {"S": found.key.partition}, "SK": {"S": found.sort_key}},
-            UpdateExpression=f"SET {', '.join(kept)}" + (f" REMOVE {', '.join(removed)}" if removed else ""),
-            ConditionExpression=f"attribute_exists(PK) AND {clauses}",
-            ExpressionAttributeNames={f"#{name}": name for name in wanted},
-            ExpressionAttributeValues={f":{name}": {"S": value} for name, value in changed.items() if value} | seen,
-            ReturnValuesOnConditionCheckFailure="ALL_OLD",
-            ReturnConsumedCapacity="TOTAL",
-        )
-    except ConditionFailed as lost:
-        # The answer to a write that was carried out may be lost, and the client then sends it again.
-        now = lost.item and ThreadMessage.from_raw_data(lost.item)
-        if not now or (verso_of(now), comment_of(now), now.plain("updated_at")) != (verso, comment, at):
-            raise
-
-
-def _as_seen(item: ThreadMessage) -> tuple[str, dict[str, Any]]:
-    """The condition that the feedback is as it was read, of whichever type; absent and NULL are the same."""
-    clauses, values = [], {":null": {"S": "NULL"}}
-    for name in _ATTRIBUTES:
-        value = item.raw.get(name)
-        if value is None or "NULL" in value:
-            clauses.append(f"(attribute_not_exists(#{name}) OR attribute_type(#{name}, :null))")
-        else:
-            clauses.append(f"#{name} = :seen_{name}")
-            values[f":seen_{name}"] = sendable(value)
-    condition = " AND ".join(clauses)
-    # DynamoDB refuses values that nothing names.
-    return condition, {name: value for name, value in values.items() if name in condition}
+    changes = {name: {"S": after} if after else None for name, (before, after) in wanted.items() if after != before}
+    key = {"PK": {"S": found.key.partition}, "SK": {"S": found.sort_key}}
+    update_as_read(TABLE, key, item, changes, unchanged=_ATTRIBUTES)

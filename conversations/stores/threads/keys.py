@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from datetime import datetime
 
-from console.errors import NotFound
+from console import clock
+from console.errors import BadReference, NotFound
 from console.permissions import Permission, Staff
+from console.refs import seal, unseal
 from console.store.keys import SORT_KEY_BYTES, fits
+from console.store.models import ForeignModel
 
 THREAD, MSG, LLM = "THREAD#", "MSG#", "LLM#"
 MESSAGES = (MSG, LLM)
+# The end of all texts that a key may go on with.
+END_OF_KEYS = "\U0010ffff"
+_ANCHOR = "message of threads"
+_PADDED = re.compile(r"[0-9]{19}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +34,9 @@ class ThreadKey:
         return f"{self.base}#{self.thread_id}"
 
     @property
-    def sort_key(self) -> str:
-        """Of its metadata."""
-        return f"{THREAD}{self.thread_id}"
-
-    @property
     def places(self) -> tuple[tuple[str, str], ...]:
         """Where its metadata may be: writers leave the thread out of the partition key, or not."""
-        return ((self.partition, self.sort_key), (self.base, self.sort_key))
+        return ((self.partition, f"{THREAD}{self.thread_id}"), (self.base, f"{THREAD}{self.thread_id}"))
 
     @property
     def organisation(self) -> str:
@@ -47,8 +51,7 @@ class ThreadKey:
     @property
     def tenant(self) -> str:
         """What stands between organisation and user; "" for none."""
-        inner = self.base.partition("#")[2]
-        return inner.rpartition("#")[0]
+        return self.base.partition("#")[2].rpartition("#")[0]
 
     @property
     def rest(self) -> str:
@@ -58,14 +61,8 @@ class ThreadKey:
     @property
     def is_one(self) -> bool:
         """Whether there can be a thread of that key at all."""
-        return bool(
-            self.organisation
-            and self.user
-            and "#" in self.base
-            and self.thread_id
-            and fits(self.partition)
-            and fits(self.sort_key, SORT_KEY_BYTES)
-        )
+        named = self.organisation and self.user and "#" in self.base and self.thread_id
+        return bool(named) and fits(self.partition) and fits(f"{THREAD}{self.thread_id}", SORT_KEY_BYTES)
 
     @classmethod
     def of_partition(cls, partition: str) -> ThreadKey:
@@ -102,10 +99,41 @@ def check(organisation: str, staff: Staff) -> None:
 def key_of(parts: tuple[str, ...], staff: Staff) -> ThreadKey:
     """The thread that a record's parts name, within the person's scope. Raises as `check`; reads nothing."""
     staff.require(Permission.CONVERSATION_READ)
-    if len(parts) != 2:
-        raise NotFound
-    key = ThreadKey(*parts)
-    if not key.is_one:
+    if len(parts) != 2 or not (key := ThreadKey(*parts)).is_one:
         raise NotFound
     check(key.organisation, staff)
     return key
+
+
+# --- Sort keys: `PREFIX#{timestamp:019d}#{id}` ----------------------------------------------------------------------
+
+
+def instant_in(sort_key: str) -> datetime | None:
+    """The time that a sort key names."""
+    pieces = sort_key.split("#", 2)
+    return clock.parse_instant(pieces[1]) if len(pieces) == 3 else None
+
+
+def is_padded(sort_key: str) -> bool:
+    """Whether a sort key writes its time as the schema does, so that the order of texts is that of time."""
+    return _PADDED.match(sort_key.partition("#")[2]) is not None
+
+
+def instant_of(item: ForeignModel, sort_key: str) -> datetime | None:
+    """When an item is of: by its sort key, which orders it; else by its attributes."""
+    named = (clock.parse_instant(item.plain(name)) for name in ("timestamp", "created_at", "updated_at"))
+    return instant_in(sort_key) or next((each for each in named if each), None)
+
+
+def anchor_of(sort_key: str) -> str:
+    """The anchor of a message: its sort key, sealed."""
+    return seal(_ANCHOR, sort_key)
+
+
+def sort_key_of(anchor: str) -> str:
+    """The sort key in an anchor; "" for what is none."""
+    try:
+        (sort_key,) = unseal(_ANCHOR, anchor, 1)
+    except BadReference:
+        return ""
+    return sort_key if sort_key.startswith(MESSAGES) else ""

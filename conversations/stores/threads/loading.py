@@ -11,58 +11,66 @@ from pynamodb.expressions.operand import Path
 from console import clock
 from console.errors import NotAccepted, NotFound, TableMissing
 from console.permissions import Staff
+from console.refs import seal_cursor, unseal_cursor
 from console.store.batches import batch_get
 from console.store.calls import beside, parallel
 from console.store.keys import SORT_KEY_BYTES, fits
 from console.store.presence import index_absent
+from console.store.streams import BEGINNING, END, Candidate, Place, Stream, Stretch, merge, query, read_on
 from console.trees import text_of
 from conversations.stores.adapter import ListParameters
-from conversations.stores.threads import merging
-from conversations.stores.threads.cursors import ThreadPosition, sort_key_of
-from conversations.stores.threads.key_formats import instant_in, instant_of, second_of
-from conversations.stores.threads.key_ranges import READS, KeySource
-from conversations.stores.threads.keys import MESSAGES, ThreadKey, key_of
+from conversations.stores.threads.keys import END_OF_KEYS, MESSAGES, ThreadKey, key_of, sort_key_of
 from conversations.stores.threads.models import TABLE, MessageIdIndex, Thread, ThreadMessage
-from conversations.stores.threads.queries import belongs
+from conversations.stores.threads.queries import belongs, updated
 from conversations.transcript import WINDOW
 
 MESSAGE_INDEX = MessageIdIndex.Meta.index_name
+# Items may have 400 KB, and an answer 1 MB: each kind of message is read so often at most for one window.
+READS = 4
 # An id should name one message; where it does not, the first ones are enough to find one that is alive.
 SAME_ID = 10
+_FOUND = ("PK", "SK", "ExpiryTime", "org_id")
+
+# Where a message stands among those of both kinds: what its sort key says after the kind, and the kind.
+Order = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class MessageWindow:
+    """Messages next to each other, the newest first. `is_from_start`, `is_to_end`: nothing lies before, or after.
+
+    `reached` is how far it was read towards the start.
+    """
+
+    items: tuple[ThreadMessage, ...] = ()
+    reached: Order | None = None
+    is_from_start: bool = True
+    is_to_end: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedThread:
-    """A thread as it is stored. `metadata` are the living copies, latest first; `later`: there are later messages.
-
-    `notice` says what was asked for and is not there.
-    """
+    """A thread as it is stored. `metadata` are the living copies, latest first; `notice` says what is not there."""
 
     key: ThreadKey
     metadata: tuple[Thread, ...]
-    messages: merging.MessageWindow[ThreadMessage]
-    later: bool = False
+    messages: MessageWindow
     notice: str = ""
 
 
 def load(parts: tuple[str, ...], staff: Staff, parameters: ListParameters) -> LoadedThread:
-    """A thread with the latest of its messages; those before a cursor; or those around one.
+    """A thread with the latest of its messages; those before or after a cursor; or those around one.
 
     One BatchGetItem, and two Queries as a rule; strongly consistent. Raises `Forbidden`, `NotFound` (nothing there,
     all expired, out of scope) and the store's errors.
     """
     key = key_of(parts, staff)
     with beside(metadata_of, key, staff) as reading:
-        window, later, notice = _messages(key, staff, parameters)
+        window, notice = _messages(key, staff, parameters)
     metadata, foreign = reading.result()
-    if foreign or not (metadata or window.items or window.rest or later):
+    if foreign or not (metadata or window.items or not window.is_from_start):
         raise NotFound
-    return LoadedThread(key, metadata, window, later, notice)
-
-
-def binding_of(key: ThreadKey, staff: Staff) -> tuple[str, ...]:
-    """What a cursor of a thread's messages belongs to."""
-    return ("messages of a thread", key.partition, staff.username)
+    return LoadedThread(key, metadata, window, notice)
 
 
 def metadata_of(key: ThreadKey, staff: Staff) -> tuple[tuple[Thread, ...], bool]:
@@ -71,52 +79,112 @@ def metadata_of(key: ThreadKey, staff: Staff) -> tuple[tuple[Thread, ...], bool]
     now = clock.now()
     found = [Thread.from_raw_data(raw) for raw in batch_get(TABLE, places, consistent=True)]
     alive = [each for each in found if not clock.is_expired(each.plain("ExpiryTime"), now)]
-    alive.sort(key=lambda each: second_of(clock.parse_instant(each.plain("updated_at"))) or 0, reverse=True)
+    alive.sort(key=updated, reverse=True)
     return tuple(alive), any(not belongs(each, key.organisation, staff) for each in found)
 
 
-def source_of(key: ThreadKey, staff: Staff) -> KeySource[ThreadMessage]:
-    """The messages of a thread."""
-    visible = partial(belongs, organisation=key.organisation, staff=staff)
-    return KeySource(ThreadMessage, key.partition, MESSAGES, "SK", visible=visible)
+# --- Windows --------------------------------------------------------------------------------------------------------
 
 
-def _messages(
-    key: ThreadKey, staff: Staff, parameters: ListParameters
-) -> tuple[merging.MessageWindow[ThreadMessage], bool, str]:
-    source = source_of(key, staff)
-    position = ThreadPosition.sealed_in(parameters.before, *binding_of(key, staff))
-    if position is not None:
-        if position.second is None:
-            return merging.window(source, position.ranges, WINDOW, position.formats), True, ""
-        return (*merging.upwards(source, position.formats, position.second, WINDOW, WINDOW), "")
-    window = merging.latest(source, WINDOW)
+def order_of(sort_key: str) -> Order:
+    """Where the message of a sort key stands: both kinds in one order, which is that of time."""
+    kind, _, rest = sort_key.partition("#")
+    return rest, f"{kind}#"
+
+
+def earlier_cursor(loaded: LoadedThread, staff: Staff) -> str:
+    """A cursor to the messages before those loaded; "" where there are none."""
+    window = loaded.messages
+    if window.is_from_start or window.reached is None:
+        return ""
+    return seal_cursor(["before", *window.reached], *_binding(loaded.key, staff))
+
+
+def later_cursor(loaded: LoadedThread, staff: Staff) -> str:
+    """A cursor to the messages after those loaded; "" where there are none."""
+    window = loaded.messages
+    if window.is_to_end or not window.items:
+        return ""
+    return seal_cursor(["after", *_behind(order_of(window.items[0].SK))], *_binding(loaded.key, staff))
+
+
+def _behind(order: Order) -> Order:
+    """The place behind that of a message: no other message lies between."""
+    return order[0], f"{order[1]}{END_OF_KEYS}"
+
+
+def _binding(key: ThreadKey, staff: Staff) -> tuple[str, ...]:
+    return ("messages of a thread", key.partition, staff.username)
+
+
+def _messages(key: ThreadKey, staff: Staff, parameters: ListParameters) -> tuple[MessageWindow, str]:
+    match unseal_cursor(parameters.before, *_binding(key, staff)) if parameters.before else None:
+        case ["before", str() as rest, str() as kind]:
+            return read_window(key, staff, (rest, kind)), ""
+        case ["after", str() as rest, str() as kind]:
+            return _around(key, staff, (rest, kind), WINDOW), ""
+    window = read_window(key, staff)
     if not parameters.at:
-        return window, False, ""
+        return window, ""
     wanted = sort_key_of(parameters.at)
-    if _holds(window, wanted):
-        return window, False, ""
-    second = _second_of_message(key, wanted, staff) if window.rest and wanted else None
-    if second is not None:
-        around, more = merging.upwards(source, window.formats, second, WINDOW // 2, WINDOW)
-        if _holds(around, wanted):
-            return around, more, ""
-    return window, False, "That message no longer exists. These are the latest."
+    if wanted and not window.is_from_start and not _holds(window, wanted):
+        window = _around(key, staff, order_of(wanted), WINDOW // 2)
+        if not _holds(window, wanted):
+            window = read_window(key, staff)
+    return window, "" if _holds(window, wanted) else "That message no longer exists. These are the latest."
 
 
-def _holds(window: merging.MessageWindow[ThreadMessage], sort_key: str) -> bool:
-    return any(each.sort_key == sort_key for each in window.items)
+def _holds(window: MessageWindow, sort_key: str) -> bool:
+    return sort_key in [item.SK for item in window.items]
 
 
-def _second_of_message(key: ThreadKey, sort_key: str, staff: Staff) -> int | None:
-    """When a message was written: its key tells, or the message itself."""
-    at = instant_in(sort_key)
-    if at is None:
-        try:
-            at = instant_of(message_at(key, sort_key, staff), sort_key)
-        except NotFound:
-            return None
-    return second_of(at)
+def read_window(key: ThreadKey, staff: Staff, top: Order | None = None, size: int = WINDOW) -> MessageWindow:
+    """The latest messages, of those below `top`. One Query for each kind as a rule. Raises the store's errors."""
+    page = merge(_streams(key, staff, top, size, descending=True), size)
+    items = tuple(item for item, _ in page.items)
+    return MessageWindow(items, page.reached, page.after is None, top is None)
+
+
+def _around(key: ThreadKey, staff: Staff, start: Order, newer: int) -> MessageWindow:
+    """A whole window with so many messages from a place on, as far as there are; near the end, the latest."""
+    page = merge(_streams(key, staff, start, newer, descending=False), newer, descending=False)
+    if page.after is None or page.reached is None:
+        return read_window(key, staff)
+    return read_window(key, staff, _behind(page.reached))
+
+
+def _streams(
+    key: ThreadKey, staff: Staff, bound: Order | None, size: int, *, descending: bool
+) -> list[Stream[ThreadMessage]]:
+    """Both kinds of messages below a place (without it), or upwards from it, read as far as a window needs."""
+    now = clock.now()
+
+    def read(kind: str, start: Place) -> Stretch[ThreadMessage]:
+        near = f"{kind}{bound[0]}" if bound else f"{kind}{END_OF_KEYS}"
+        low, high = (kind, near) if descending else (near, f"{kind}{END_OF_KEYS}")
+        found, last = query(
+            ThreadMessage,
+            key.partition,
+            ThreadMessage.SK.between(low, high),
+            # One more tells whether there are others; another may be the bound itself.
+            limit=size + 2,
+            forward=not descending,
+            start=start or None,
+            consistent=True,
+        )
+        candidates = []
+        for item in (ThreadMessage.from_raw_data(raw) for raw in found):
+            order = order_of(item.SK)
+            # Both kinds at one place: only one of them may lie on this side of it.
+            if bound is None or (order < bound) == descending:
+                candidates.append(Candidate(order, order, item if _alive(item, key, staff, now) else None))
+        return Stretch(candidates, last if last else END)
+
+    stretches = parallel(*(partial(read_on, partial(read, kind), BEGINNING, size + 1, READS) for kind in MESSAGES))
+    return [Stream(kind, stretch=stretch) for kind, stretch in zip(MESSAGES, stretches, strict=True)]
+
+
+# --- One message ----------------------------------------------------------------------------------------------------
 
 
 def message_at(key: ThreadKey, sort_key: str, staff: Staff) -> ThreadMessage:
@@ -125,13 +193,13 @@ def message_at(key: ThreadKey, sort_key: str, staff: Staff) -> ThreadMessage:
         raise NotFound
     found = batch_get(TABLE, [{"PK": key.partition, "SK": sort_key}], consistent=True)
     items = [ThreadMessage.from_raw_data(raw) for raw in found]
-    if not items or not _alive(items[0], key, staff):
+    if not items or not _alive(items[0], key, staff, clock.now()):
         raise NotFound
     return items[0]
 
 
-def _alive(item: ThreadMessage, key: ThreadKey, staff: Staff) -> bool:
-    return not clock.is_expired(item.plain("ExpiryTime"), clock.now()) and belongs(item, key.organisation, staff)
+def _alive(item: ThreadMessage, key: ThreadKey, staff: Staff, now: Any) -> bool:
+    return not clock.is_expired(item.plain("ExpiryTime"), now) and belongs(item, key.organisation, staff)
 
 
 def find_message(key: ThreadKey, message_id: str, staff: Staff) -> str:
@@ -142,51 +210,37 @@ def find_message(key: ThreadKey, message_id: str, staff: Staff) -> str:
     if not message_id or not fits(f"{MESSAGES[0]}{message_id}", SORT_KEY_BYTES):
         raise NotFound
     try:
-        found = [
-            each
-            for part in parallel(*(partial(_by_id, key, f"{kind}{message_id}") for kind in MESSAGES))
-            for each in part
-        ]
+        found = parallel(*(partial(_by_id, key, f"{kind}{message_id}") for kind in MESSAGES))
     except (NotAccepted, TableMissing):
         if not index_absent(TABLE, MESSAGE_INDEX):
             raise
-        found = [
-            each
-            for part in parallel(*(partial(_looked_for, key, kind, message_id) for kind in MESSAGES))
-            for each in part
-        ]
-    for item in found:
-        if _alive(item, key, staff) and text_of(item.plain("SK")).startswith(MESSAGES):
+        found = parallel(*(partial(_looked_for, key, kind, message_id) for kind in MESSAGES))
+    for item in (ThreadMessage.from_raw_data(raw) for part in found for raw in part):
+        if _alive(item, key, staff, clock.now()) and text_of(item.plain("SK")).startswith(MESSAGES):
             return text_of(item.plain("SK"))
     raise NotFound
 
 
-def _by_id(key: ThreadKey, named: str) -> list[ThreadMessage]:
-    pages = ThreadMessage.message_id_index.query(
-        key.partition, ThreadMessage.SKMessage == named, page_size=SAME_ID, attributes_to_get=list(_FOUND)
-    ).page_iter
-    return [ThreadMessage.from_raw_data(raw) for raw in next(pages)["Items"]]
+def _by_id(key: ThreadKey, named: str) -> list[dict[str, Any]]:
+    condition = ThreadMessage.SKMessage == named
+    return query(ThreadMessage, key.partition, condition, limit=SAME_ID, index=MESSAGE_INDEX, attributes=_FOUND)[0]
 
 
-_FOUND = ("PK", "SK", "ExpiryTime", "org_id")
-
-
-def _looked_for(key: ThreadKey, kind: str, message_id: str) -> list[ThreadMessage]:
+def _looked_for(key: ThreadKey, kind: str, message_id: str) -> list[dict[str, Any]]:
     """Messages of one kind with that id, newest first: in at most `READS` answers."""
     named = (Path("SKMessage") == f"{kind}{message_id}") | (Path("message_id") == message_id)
-    start: Any = None
+    start = None
     for _ in range(READS):
-        pages = ThreadMessage.query(
+        found, start = query(
+            ThreadMessage,
             key.partition,
             ThreadMessage.SK.startswith(kind),
-            named,
-            scan_index_forward=False,
-            page_size=1000,
-            last_evaluated_key=start,
-            attributes_to_get=list(_FOUND),
-        ).page_iter
-        answer = next(pages)
-        if answer["Items"] or not answer.get("LastEvaluatedKey"):
-            return [ThreadMessage.from_raw_data(raw) for raw in answer["Items"]]
-        start = answer["LastEvaluatedKey"]
+            only=named,
+            limit=1000,
+            forward=False,
+            start=start,
+            attributes=_FOUND,
+        )
+        if found or not start:
+            return found
     return []

@@ -11,8 +11,7 @@ from console.forms import KeyField
 from console.permissions import Staff
 from conversations.stores.adapter import ListParameters, StoreLookup
 from conversations.stores.records import RecordPlace, a_list, a_record
-from conversations.stores.threads.cursors import anchor_of
-from conversations.stores.threads.keys import THREAD, ThreadKey, check, key_of
+from conversations.stores.threads.keys import THREAD, ThreadKey, anchor_of, check, key_of
 from conversations.stores.threads.loading import find_message, load
 from conversations.stores.threads.queries import of_user
 

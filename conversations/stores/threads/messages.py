@@ -5,25 +5,20 @@ What cannot be understood is flagged and shown as it is stored; one bad message 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from console import clock
 from console.redaction import redact, redact_value
 from console.redaction.credentials import mask_credentials
-from console.trees import Node, text_of, tree_of, well_formed
+from console.trees import Node, text_of, well_formed
 from conversations.content import blocks_of
 from conversations.facts import unknown_names
 from conversations.records import Extra, Feedback, Message, Origin, Speaker
-from conversations.stores.threads.cursors import anchor_of
-from conversations.stores.threads.key_formats import instant_in
-from conversations.stores.threads.key_ranges import DatedItem
-from conversations.stores.threads.keys import LLM
+from conversations.stores.reading import described, drift_in, shown_tree, speaker_of
+from conversations.stores.threads.keys import LLM, anchor_of, instant_in, instant_of, is_padded
 from conversations.stores.threads.models import ThreadMessage
 
-_SPEAKERS = {"user": Speaker.CUSTOMER, "assistant": Speaker.AI}
-_NAMES = {Speaker.CUSTOMER: "User", Speaker.AI: "Assistant", Speaker.SYSTEM: "System"}
 VERSOS = ("up", "down")
 SOURCES_SHOWN = 50
 _NOTHING: tuple[Any, ...] = (None, "", [], {})
@@ -35,41 +30,34 @@ _URLS, _TITLES = ("url", "uri", "link", "href"), ("title", "name")
 _TEXTS = ("text", "snippet", "excerpt", "content")
 
 
-@dataclass(frozen=True, slots=True)
-class ToolAct:
-    """What the person may do to an answer: the action's name, and the parts that name the thread. "" for nothing."""
+def message_of(item: ThreadMessage, act: tuple[str, tuple[str, ...]] | None, *, raw: bool) -> Message:
+    """A message as a record; everything in it is redacted unless `raw`. Never raises.
 
-    name: str = ""
-    parts: tuple[str, ...] = ()
-    label: str = ""
-
-
-def message_of(entry: DatedItem[ThreadMessage], act: ToolAct, *, raw: bool) -> Message:
-    """A message as a record; everything in it is redacted unless `raw`. Never raises."""
-    item = entry.item
+    `act` is what the person may do to an answer: the action, and the parts that name the thread.
+    """
+    sort_key = text_of(item.plain("SK"))
     speaker, name, flaws = _speaker(item)
     content = well_formed(item.plain("content"))
     blocks, of_content = blocks_of({"content": content} if "content" in item.raw else {}, raw=raw)
-    may_act = act.name and is_answer(item)
     origins, of_origins = origins_of(item, raw=raw)
     feedback, of_feedback = feedback_of(item, raw=raw)
     more, title = _more(item, raw=raw)
     return Message(
         number=0,
-        anchor=anchor_of(entry.sort_key),
+        anchor=anchor_of(sort_key),
         speaker=speaker,
         speaker_name=name,
-        at=entry.at,
+        at=instant_of(item, sort_key),
         blocks=blocks,
-        drift=(*flaws, *of_content, *of_origins, *of_feedback, *_drift(entry)),
+        drift=(*flaws, *of_content, *of_origins, *of_feedback, *_drift(item, sort_key)),
         extra=Extra(
             stop_reason=_line(item.plain("stop_reason"), raw=raw),
             feedback=feedback,
             origins=origins,
             more=more,
             more_title=title,
-            act=(act.name, (*act.parts, entry.sort_key)) if may_act else None,
-            act_label=act.label if may_act else "",
+            act=(act[0], (*act[1], sort_key)) if act and is_answer(item) else None,
+            act_label="Feedback",
         ),
     )
 
@@ -81,18 +69,14 @@ def is_answer(item: ThreadMessage) -> bool:
 
 
 def _speaker(item: ThreadMessage) -> tuple[Speaker, str, tuple[str, ...]]:
-    by_key = Speaker.AI if text_of(item.plain("SK")).startswith(LLM) else Speaker.CUSTOMER
+    by_key = "assistant" if text_of(item.plain("SK")).startswith(LLM) else "user"
     role = item.plain("role")
+    speaker, name, flaws = speaker_of(role or by_key, "role")
     if role in (None, ""):
-        return by_key, _NAMES[by_key], ("it does not say who wrote it: its key does",)
-    word = role.strip().lower() if isinstance(role, str) else ""
-    if word == "system":
-        return Speaker.SYSTEM, _NAMES[Speaker.SYSTEM], ("its role is none that the schema knows",)
-    speaker = _SPEAKERS.get(word)
-    if speaker is None:
-        name = redact(text_of(role).strip())[:80] if not isinstance(role, dict | list) else ""
-        return Speaker.UNKNOWN, name or "Unknown sender", ("its role is none that the schema knows",)
-    return speaker, _NAMES[speaker], () if speaker is by_key else ("its key and its role name different speakers",)
+        flaws = ("it does not say who wrote it: its key does",)
+    elif not flaws and speaker is not speaker_of(by_key, "role")[0]:
+        flaws = ("its key and its role name different speakers",)
+    return speaker, name, flaws
 
 
 def verso_of(item: ThreadMessage) -> str:
@@ -190,17 +174,12 @@ def _more(item: ThreadMessage, *, raw: bool) -> tuple[Node | None, str]:
     """What the page shows on demand: the response's metadata, unknown attributes, and those of another type."""
     metadata = item.plain("response_metadata")
     others = item.unknown() | {name: item.plain(name) for name in item.drift if name not in _SHOWN_ANYWAY}
-    members: Any
     if metadata in _NOTHING:
-        members, title = others, "Other attributes"
-    elif others:
-        members, title = {"response_metadata": metadata, **others}, "Response metadata and other attributes"
-    else:
-        members, title = metadata, "Response metadata"
-    if members in _NOTHING:
-        return None, title
-    shown = mask_credentials(well_formed(members))
-    return tree_of(shown if raw else redact_value(shown)), title
+        return shown_tree(others, raw=raw), "Other attributes"
+    if others:
+        both = {"response_metadata": metadata, **others}
+        return shown_tree(both, raw=raw), "Response metadata and other attributes"
+    return shown_tree(metadata, raw=raw), "Response metadata"
 
 
 def _line(value: Any, *, raw: bool) -> str:
@@ -210,20 +189,16 @@ def _line(value: Any, *, raw: bool) -> str:
     return text if raw else redact(text)
 
 
-def _drift(entry: DatedItem[ThreadMessage]) -> tuple[str, ...]:
-    item = entry.item
+def _drift(item: ThreadMessage, sort_key: str) -> tuple[str, ...]:
     # Content may be a list, and the rest is told in words of their own.
     shown_elsewhere = _SHOWN_ANYWAY - {"stop_reason", "response_metadata"}
-    found = [f"{name}: {what}" for name, what in sorted(item.drift.items()) if name not in shown_elsewhere]
-    stamp = item.plain("timestamp")
-    stamped = clock.parse_instant(stamp)
-    if stamp is not None and stamped is None:
-        found.append("timestamp: no time that can be read")
-    by_key = instant_in(entry.sort_key)
+    drift = drift_in(item, required=("message_id",), times=("timestamp",))
+    found = list(described({name: what for name, what in drift.items() if name not in shown_elsewhere}))
+    by_key, stamped = instant_in(sort_key), clock.parse_instant(item.plain("timestamp"))
     if by_key is None:
-        found.append("its key names no time" + ("" if entry.at else ", and nothing else does"))
+        found.append("its key names no time")
+    elif not is_padded(sort_key):
+        found.append("the time in its key is not padded to 19 digits, so it may stand out of order")
     elif stamped is not None and abs((by_key - stamped).total_seconds()) > 1:
         found.append(f"its key and its timestamp differ: the latter says {clock.to_iso(stamped, 'seconds')}")
-    if item.plain("message_id") in (None, ""):
-        found.append("message_id: " + ("NULL or empty" if "message_id" in item.raw else "missing"))
     return (*found, *unknown_names(item))

@@ -3,35 +3,41 @@
 `exists` alone knows no scope: by it an id is found to be free before anybody gets it as scope.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 
 from console import clock
-from console.errors import Conflict, ConsoleError, NotAccepted, TableMissing
+from console.errors import Conflict, NotAccepted, TableMissing
 from console.permissions import Staff
 from console.refs import seal_cursor, unseal_cursor
-from console.store.calls import submit
+from console.store import presence
+from console.store.calls import parallel
 from console.store.existence import any_item
 from console.store.models import ForeignModel
 from console.store.paging import PAGE_SIZE, RESTARTED, PageRead, PageSource, read_page
-from console.store.presence import index_absent, table_ready
 from console.trees import text_of
 from conversations.queries import ConversationFilters, created_ranges
-from conversations.stores.threads import merging
-from conversations.stores.threads.cursors import packed, unpacked
-from conversations.stores.threads.key_formats import instant_of
-from conversations.stores.threads.key_ranges import KeyRange, KeySource
-from conversations.stores.threads.keys import THREAD, ThreadKey, check, organisation_of, user_partition
+from conversations.stores.reading import Attempted, attempt, index_absent
+from conversations.stores.threads.keys import (
+    END_OF_KEYS,
+    THREAD,
+    ThreadKey,
+    check,
+    instant_of,
+    organisation_of,
+    user_partition,
+)
 from conversations.stores.threads.models import TABLE, OrganisationIndex, Thread, ThreadTimeIndex
 
 ORGANISATION_INDEX = OrganisationIndex.Meta.index_name
 TIME_INDEX = ThreadTimeIndex.Meta.index_name
 LIST_ATTRIBUTES = tuple(attribute.attr_name for attribute in Thread.get_attributes().values())
+ABSENT = "which is not there in this environment"
 
 Days = tuple[datetime | None, datetime | None]
 ALWAYS: Days = (None, None)
+Read = Attempted[PageRead[Thread] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +70,9 @@ def exists(organisation: str) -> bool:
     try:
         return any_item(TABLE, "org_id", organisation, ORGANISATION_INDEX)
     except (NotAccepted, TableMissing) as error:
-        if not table_ready(TABLE):
+        if not presence.table_ready(TABLE):
             return False
-        if not index_absent(TABLE, ORGANISATION_INDEX):
+        if not presence.index_absent(TABLE, ORGANISATION_INDEX):
             raise
         raise Conflict(
             f"Whether threads are kept under this id cannot be told: the index {ORGANISATION_INDEX} is not there in "
@@ -82,6 +88,20 @@ def key_of_thread(item: Thread) -> ThreadKey:
     )
 
 
+def updated(item: Thread) -> float:
+    """When a thread last changed, in epoch seconds; 0 where it does not say."""
+    at = clock.parse_instant(item.plain("updated_at"))
+    return at.timestamp() if at else 0.0
+
+
+def started(item: Thread) -> datetime | None:
+    """When a thread began."""
+    return instant_of(item, text_of(item.plain("SKTimestampThread")))
+
+
+# --- An organisation's ----------------------------------------------------------------------------------------------
+
+
 def of_organisation(
     organisation: str, staff: Staff, days: Days = ALWAYS, cursor: str = "", size: int = PAGE_SIZE
 ) -> ThreadPage:
@@ -90,47 +110,39 @@ def of_organisation(
     Raises `Forbidden`, `NotFound` for one out of scope, and the store's errors but for an absent index.
     """
     check(organisation, staff)
+    source = replace(
+        _source(organisation, staff, organisation, ORGANISATION_INDEX),
+        ranges=created_ranges(ConversationFilters(since=days[0], until=days[1])) if any(days) else (),
+        keep=(lambda item: _within(days, clock.parse_instant(item.plain("updated_at")))) if any(days) else None,
+        binding=("threads", *_spelled(days)),
+    )
     try:
-        read = read_page(_organisation_source(organisation, staff, days), staff.username, cursor, size)
+        read = read_page(source, staff.username, cursor, size)
     except (NotAccepted, TableMissing):
-        if not index_absent(TABLE, ORGANISATION_INDEX):
+        if not presence.index_absent(TABLE, ORGANISATION_INDEX):
             raise
         words = (
-            f"An organisation's threads are listed by the index {ORGANISATION_INDEX}, which is not there in this "
-            "environment. Look them up by user or by thread instead."
+            f"An organisation's threads are listed by the index {ORGANISATION_INDEX}, {ABSENT}. "
+            "Look them up by user or by thread instead."
         )
         return ThreadPage((), notices=(words,), missing=True)
-    items = tuple(sorted(read.items, key=_updated, reverse=True))
-    return ThreadPage(items, read.next, read.back, _notices(read))
+    items = tuple(sorted(read.items, key=updated, reverse=True))
+    return ThreadPage(items, read.next, read.back, (*((RESTARTED,) if read.restarted else ()), *_searched(read)))
 
 
-def _organisation_source(organisation: str, staff: Staff, days: Days) -> PageSource[Thread]:
-    since, until = days
-    dated = since is not None or until is not None
+def _source(organisation: str, staff: Staff, partition: str, index: str) -> PageSource[Thread]:
     return PageSource(
         model=Thread,
-        partition=organisation,
+        partition=partition,
         attributes=LIST_ATTRIBUTES,
-        index=ORGANISATION_INDEX,
-        ranges=created_ranges(ConversationFilters(since=since, until=until)) if dated else (),
+        index=index,
         descending=True,
-        visible=lambda item: _is_thread(item) and belongs(item, organisation, staff),
-        keep=partial(_updated_within, days) if dated else None,
-        binding=("threads", *(each.isoformat() if each else "" for each in days)),
+        visible=lambda item: text_of(item.plain("SK")).startswith(THREAD) and belongs(item, organisation, staff),
     )
 
 
-def _is_thread(item: Thread) -> bool:
-    return text_of(item.plain("SK")).startswith(THREAD)
-
-
-def _updated(item: Thread) -> float:
-    at = clock.parse_instant(item.plain("updated_at"))
-    return at.timestamp() if at else 0.0
-
-
-def _updated_within(days: Days, item: Thread) -> bool:
-    return _within(days, clock.parse_instant(item.plain("updated_at")))
+def _spelled(days: Days) -> list[str]:
+    return [each.isoformat() if each else "" for each in days]
 
 
 def _within(days: Days, at: datetime | None) -> bool:
@@ -140,19 +152,14 @@ def _within(days: Days, at: datetime | None) -> bool:
     return at is not None and (since is None or at >= since) and (until is None or at < until)
 
 
-def _notices(read: PageRead[Thread]) -> tuple[str, ...]:
-    words = []
-    if read.restarted:
-        words.append(RESTARTED)
-    if read.thin:
-        which = "newest" if read.from_start else "next"
-        words.append(
-            f"Searched the {which} {read.looked_at:,} threads: {len(read.items):,} fit. There are more to search."
-        )
-    return tuple(words)
+def _searched(read: PageRead[Thread]) -> tuple[str, ...]:
+    if not read.thin:
+        return ()
+    which = "newest" if read.from_start else "next"
+    return (f"Searched the {which} {read.looked_at:,} threads: {len(read.items):,} fit. There are more to search.",)
 
 
-# --- A user's --------------------------------------------------------------------------------------------------------
+# --- A user's -------------------------------------------------------------------------------------------------------
 
 
 def of_user(
@@ -166,121 +173,81 @@ def of_user(
     """
     check(organisation, staff)
     base = user_partition(organisation, tenant, user)
-    binding = ("threads of a user", base, tenant, *(each.isoformat() if each else "" for each in days), staff.username)
-    position = unseal_cursor(cursor, *binding) if cursor else None
-    first = position is None
-    ranges, others = (None, "") if position is None else (unpacked(position[0]), position[1])
-    wanted = first or bool(others)
-    source = _others(organisation, base, tenant, user, staff, days)
-    apart = submit(read_page, source, staff.username, others) if wanted else None
-    try:
-        window, words = _by_time(base, organisation, staff, days, ranges)
-        failed: ConsoleError | None = None
-    except ConsoleError as error:
-        failed, window = error, None
-        words = ["The threads under the user's own key could not be read just now."]
-    found, more, notices = _looked(apart.result if apart else None, failed, first=first)
-    items = [entry.item for entry in window.items] if window else []
-    # Where they could not be read just now, the next page tries again.
-    left = packed(window.rest if window else ranges or ())
+    binding = ("threads of a user", base, tenant, *_spelled(days))
+    # Where each of the two goes on: None for not any more.
+    places: list[str | None] = ["", ""]
+    match unseal_cursor(cursor, *binding, staff.username) if cursor else None:
+        case [str() | None as own_place, str() | None as apart_place]:
+            places = [own_place, apart_place]
+
+    def read(source: PageSource[Thread], place: str | None) -> Callable[[], Read]:
+        bound = replace(source, binding=binding)
+        return attempt(lambda: None if place is None else read_page(bound, staff.username, place), None)
+
+    source = _own(organisation, base, staff, days)
+    own, apart = parallel(
+        read(source, places[0]), read(_apart(organisation, base, tenant, user, staff, days), places[1])
+    )
+    words: tuple[str, ...] = ()
+    if own.is_denied and index_absent(TABLE, TIME_INDEX):
+        words = (
+            f"The index {TIME_INDEX} is not there in this environment: threads were read in the order of their ids.",
+        )
+        own = read(replace(source, index="", ranges=((THREAD, f"{THREAD}{END_OF_KEYS}"),)), places[0])()
+    if own.error and (apart.error or apart.value is None):
+        raise own.error
+    if own.error:
+        words = ("The threads under the user's own key could not be read just now.",)
+    onward = [_onward(own, places[0]), None if apart.error else _onward(apart, None)]
+    items = [item for each in (own, apart) if each.value for item in each.value.items]
     return ThreadPage(
-        tuple(sorted((*items, *found), key=_started, reverse=True)),
-        next=seal_cursor([left, more], *binding) if left or more else "",
+        tuple(sorted(items, key=lambda item: at.timestamp() if (at := started(item)) else 0.0, reverse=True)),
+        next=seal_cursor(onward, *binding, staff.username) if onward != [None, None] else "",
         notices=(
             *words,
-            *notices,
-            *(("That page no longer exists. This is the first.",) if cursor and first else ()),
+            *(_searched(own.value) if own.value else ()),
+            *_looked_apart(apart),
+            *((RESTARTED,) if cursor and places == ["", ""] else ()),
         ),
     )
 
 
-def _by_time(
-    base: str, organisation: str, staff: Staff, days: Days, ranges: Sequence[KeyRange] | None
-) -> tuple[merging.MessageWindow[Thread], list[str]]:
-    since, until = days
-    source = KeySource(
-        Thread,
-        base,
-        (THREAD,),
-        "SKTimestampThread",
-        LIST_ATTRIBUTES,
-        TIME_INDEX,
-        lambda item: _is_thread(item) and belongs(item, organisation, staff),
-        since,
-        until,
-    )
-
-    def read(source: KeySource[Thread]) -> merging.MessageWindow[Thread]:
-        if ranges is None:
-            return merging.latest(source, PAGE_SIZE)
-        return merging.window(source, ranges, PAGE_SIZE)
-
-    try:
-        return read(source), []
-    except (NotAccepted, TableMissing):
-        if not index_absent(TABLE, TIME_INDEX):
-            raise
-    words = f"The index {TIME_INDEX} is not there in this environment: threads were read in the order of their ids."
-    plain = KeySource(Thread, base, (THREAD,), "SK", LIST_ATTRIBUTES, "", source.visible, since, until)
-    return read(plain), [words]
+def _own(organisation: str, base: str, staff: Staff, days: Days) -> PageSource[Thread]:
+    """A user's threads under the user's own partition key, by the index of times."""
+    keep = (lambda item: _within(days, started(item))) if any(days) else None
+    return replace(_source(organisation, staff, base, TIME_INDEX), keep=keep)
 
 
-def _others(organisation: str, base: str, tenant: str, user: str, staff: Staff, days: Days) -> PageSource[Thread]:
+def _apart(organisation: str, base: str, tenant: str, user: str, staff: Staff, days: Days) -> PageSource[Thread]:
     """A user's threads that the index of times does not list under the user's own partition key."""
-
-    def visible(item: Thread) -> bool:
-        return _is_thread(item) and belongs(item, organisation, staff)
 
     def keep(item: Thread) -> bool:
         key = key_of_thread(item)
         listed = base == item.PK and text_of(item.plain("SKTimestampThread")).startswith(THREAD)
         theirs = key.base == base if tenant else user in (key.user, item.plain("user_id"))
-        return theirs and not listed and _within(days, _start(item))
+        return theirs and not listed and _within(days, started(item))
 
-    return PageSource(
-        model=Thread,
-        partition=organisation,
-        attributes=LIST_ATTRIBUTES,
-        index=ORGANISATION_INDEX,
-        descending=True,
-        visible=visible,
-        keep=keep,
-        binding=("threads of a user", base, tenant, *(each.isoformat() if each else "" for each in days)),
+    return replace(_source(organisation, staff, organisation, ORGANISATION_INDEX), keep=keep)
+
+
+def _onward(read: Read, place: str | None) -> str | None:
+    """Where a part goes on; at `place` again where it could not be read just now."""
+    if read.error is not None:
+        return place
+    return (read.value.next or None) if read.value else None
+
+
+def _looked_apart(read: Read) -> tuple[str, ...]:
+    """How far the threads under keys of their own were looked for, or why they were not."""
+    if read.error is not None:
+        why = "they could not be read. Try again in a moment."
+        if read.is_denied and index_absent(TABLE, ORGANISATION_INDEX):
+            why = f"that needs the index {ORGANISATION_INDEX}, {ABSENT}."
+        return (f"Threads under keys of their own are not listed: {why} Look them up by thread.",)
+    if read.value is None or not read.value.next:
+        return ()
+    which = "newest" if read.value.from_start else "next"
+    return (
+        f"Threads under keys of their own were looked for among the organisation's {which} "
+        f"{read.value.looked_at:,}. There are more to search.",
     )
-
-
-def _looked(
-    result: Callable[[], PageRead[Thread]] | None, failed: ConsoleError | None, *, first: bool
-) -> tuple[tuple[Thread, ...], str, list[str]]:
-    """The threads under keys of their own, where to go on, and how far that was. Raises `failed` if all failed."""
-    if result is None:
-        if failed is not None:
-            raise failed
-        return (), "", []
-    try:
-        read = result()
-    except ConsoleError as error:
-        if failed is not None:
-            raise failed from error
-        if isinstance(error, NotAccepted | TableMissing) and index_absent(TABLE, ORGANISATION_INDEX):
-            why = f"that needs the index {ORGANISATION_INDEX}, which is not there in this environment."
-        else:
-            why = "they could not be read. Try again in a moment."
-        return (), "", [f"Threads under keys of their own are not listed: {why} Look them up by thread."]
-    if not read.next:
-        return read.items, "", []
-    which = "newest" if first else "next"
-    words = (
-        f"Threads under keys of their own were looked for among the organisation's {which} {read.looked_at:,}. "
-        "There are more to search."
-    )
-    return read.items, read.next, [words]
-
-
-def _start(item: Thread) -> datetime | None:
-    return instant_of(item, text_of(item.plain("SKTimestampThread")))
-
-
-def _started(item: Thread) -> float:
-    at = _start(item)
-    return at.timestamp() if at else 0.0

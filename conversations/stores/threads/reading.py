@@ -6,33 +6,50 @@ from datetime import datetime
 from typing import Any
 
 from console import clock
+from console.errors import ConsoleError
 from console.facts import Fact, instant_fact
+from console.permissions import Staff
 from console.redaction import excerpt, redact
 from console.trees import Node, clean, text_of, tree_of
+from conversations.companies import names_for
 from conversations.facts import protected, unknown_names
 from conversations.reading import is_true
-from conversations.stores.records import Cell, RecordRow, a_record
-from conversations.stores.threads.key_formats import instant_in, instant_of
-from conversations.stores.threads.keys import ThreadKey
+from conversations.stores.reading import described, drift_in
+from conversations.stores.records import Cell, RecordLink, RecordRow, a_list, a_record
+from conversations.stores.threads.keys import ThreadKey, instant_in
 from conversations.stores.threads.models import Thread
-from conversations.stores.threads.queries import key_of_thread
+from conversations.stores.threads.queries import key_of_thread, started
 
 COLUMNS = ("Thread", "User", "Origin", "Kept", "User messages", "Started", "Updated")
 TITLE = 120
+UNTITLED = "Untitled thread"
+
+
+def called(organisation: str, staff: Staff) -> str:
+    """What an organisation is called: by the registry of companies, which a worker remembers; else its id."""
+    try:
+        return names_for(staff).get(organisation) or redact(organisation)
+    except ConsoleError:
+        return redact(organisation)
+
+
+def organisation_link(organisation: str, staff: Staff) -> RecordLink:
+    """The organisation's list, by its name."""
+    return RecordLink(called(organisation, staff), a_list("org", organisation))
 
 
 def row_of(item: Thread) -> RecordRow:
     """One thread of a list. Never raises."""
     key = key_of_thread(item)
     return RecordRow(
-        name=excerpt(title_of(item), TITLE) or "Untitled thread",
+        name=excerpt(title_of(item), TITLE) or UNTITLED,
         place=a_record(key.base, key.thread_id) if key.is_one else None,
         cells=(
             Cell(redact(user_of(item, key)), mono=True),
             Cell(line(item.plain("origin"))),
             Cell("Temporary", tone="human", icon="clock") if is_temporary(item) else Cell(""),
             Cell(count_of(item)),
-            Cell(at=instant_of(item, text_of(item.plain("SKTimestampThread")))),
+            Cell(at=started(item)),
             _time(item.plain("updated_at")),
         ),
         detail=redact(f"{key.tenant} · {key.thread_id}" if key.tenant else key.thread_id),
@@ -75,29 +92,14 @@ def _time(value: Any) -> Cell:
 
 def flaws_of(item: Thread, key: ThreadKey) -> tuple[str, ...]:
     """What of a thread is not as the schema says."""
-    found = dict(item.drift)
-    for name in ("created_at", "updated_at"):
-        value = item.plain(name)
-        if value is not None and clock.parse_instant(value) is None:
-            found.setdefault(name, "no time that can be read")
-    for name in ("org_id", "user_id", "created_at", "updated_at", "SKTimestampThread"):
-        if item.plain(name) in (None, ""):
-            found.setdefault(name, _absent(item, name))
-    if item.plain("ExpiryTime") is not None and clock.parse_instant(item.plain("ExpiryTime")) is None:
-        found.setdefault("ExpiryTime", "no time that can be read")
+    required = ("org_id", "user_id", "created_at", "updated_at", "SKTimestampThread")
+    found = drift_in(item, required, times=("created_at", "updated_at", "ExpiryTime"))
     if "SKTimestampThread" not in found and instant_in(text_of(item.plain("SKTimestampThread"))) is None:
         found["SKTimestampThread"] = "it names no time"
-    words = [f"{name}: {what}" for name, what in sorted(found.items())]
     for name, owner, by_key in (("org_id", "organisation", key.organisation), ("user_id", "user", key.user)):
         if name not in found and item.plain(name) != by_key:
-            words.append(f"{name}: its key says another {owner}")
-    return (*words, *unknown_names(item))
-
-
-def _absent(item: Thread, name: str) -> str:
-    if name not in item.raw:
-        return "missing"
-    return "NULL" if "NULL" in item.raw[name] else "empty"
+            found[name] = f"its key says another {owner}"
+    return (*described(found), *unknown_names(item))
 
 
 def facts_of(key: ThreadKey, item: Thread | None, now: datetime, *, raw: bool) -> tuple[Fact, ...]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
@@ -14,12 +14,11 @@ from console.errors import ConsoleError
 from console.permissions import Staff
 from console.redaction import excerpt
 from console.store.calls import parallel
+from console.store.streams import query
 from console.templatetags.console import dated
 from console.trees import text_of
-from conversations.stores.records import Cell, RecordRow, a_record
-from conversations.stores.threads.cursors import anchor_of
-from conversations.stores.threads.key_formats import END, instant_of
-from conversations.stores.threads.keys import LLM, MESSAGES, MSG, ThreadKey
+from conversations.stores.records import Cell, Listing, RecordRow, a_record
+from conversations.stores.threads.keys import END_OF_KEYS, LLM, MESSAGES, MSG, ThreadKey, anchor_of, instant_of
 from conversations.stores.threads.messages import comment_of, feedback_of, is_answer, verso_of
 from conversations.stores.threads.models import Thread, ThreadMessage
 from conversations.stores.threads.queries import belongs, key_of_thread, of_organisation
@@ -33,16 +32,6 @@ COMMENT = 240
 _ATTRIBUTES = ("PK", "SK", "ExpiryTime", "org_id", "verso", "feedback", "role", "timestamp", "created_at", "updated_at")
 ALL, DOWN, COMMENTED = "all", "down", "comment"
 _GIVEN = Path("verso").exists() | Path("feedback").exists()
-
-
-@dataclass(frozen=True, slots=True)
-class Triage:
-    """Rows of one page; `notices` say how far it looked, and what could not be read."""
-
-    rows: tuple[RecordRow, ...]
-    next: str = ""
-    back: str = ""
-    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,67 +69,56 @@ class _Read:
     failed: bool = False
 
 
-def triage(organisation: str, staff: Staff, show: str = ALL, cursor: str = "") -> Triage:
-    """Feedback on the messages of the organisation's newest threads: one Query for them, and one for each of them.
+def listed(listing: Listing, organisation: str, staff: Staff, show: str = ALL, cursor: str = "") -> Listing:
+    """The list with feedback on the messages of the organisation's newest threads: one Query for them, one for each.
 
     `show` is "all", "down" or "comment". Raises as `of_organisation`; threads that cannot be read are counted.
     """
     threads = of_organisation(organisation, staff, cursor=cursor, size=THREADS)
     if threads.missing:
-        return Triage((), notices=threads.notices)
+        return replace(listing, notices=threads.notices)
     keys = dict[str, tuple[ThreadKey, Thread]]()
     for item in threads.items:
         key = key_of_thread(item)
         if key.is_one:
             # Both shapes of a thread's key may be listed.
             keys.setdefault(key.partition, (key, item))
-    budget = _Budget(max(0, READS - len(keys)))
+    # Reads beyond the first of each thread.
+    budget = iter(range(max(0, READS - len(keys))))
     read = parallel(*(partial(_read, key, item, staff, budget) for key, item in keys.values()))
     given = sorted((each for part in read for each in part.found if _fits(each, show)), key=lambda each: each.rank)
-    return Triage(
-        tuple(_row(each) for each in given),
-        threads.next,
-        threads.back,
-        (*threads.notices, *_notices(threads.items, read, staff, more=bool(threads.next))),
+    return replace(
+        listing,
+        rows=tuple(_row(each) for each in given),
+        next=threads.next,
+        back=threads.back,
+        notices=(*threads.notices, *_notices(threads.items, read, staff, more=bool(threads.next))),
     )
 
 
-class _Budget:
-    """Reads beyond the first of each thread. A few more or less than there are do no harm, so nothing is locked."""
-
-    def __init__(self, left: int) -> None:
-        self.left = left
-
-    def take(self) -> bool:
-        """Whether there is one left."""
-        self.left -= 1
-        return self.left >= 0
-
-
-def _read(key: ThreadKey, thread: Thread, staff: Staff, budget: _Budget) -> _Read:
+def _read(key: ThreadKey, thread: Thread, staff: Staff, budget: Iterator[int]) -> _Read:
     """The feedback in a thread, from its latest message on. Errors of the store are told, not raised."""
     now = clock.now()
     found: list[_Given] = []
     start = None
     for number in range(READS_PER_THREAD):
-        if number and not budget.take():
+        if number and next(budget, None) is None:
             break
         try:
-            pages = ThreadMessage.query(
+            answer, start = query(
+                ThreadMessage,
                 key.partition,
                 # LLM# and MSG#, and nothing before or after them.
-                ThreadMessage.SK.between(LLM, MSG + END),
-                _GIVEN,
-                scan_index_forward=False,
-                page_size=1000,
-                last_evaluated_key=start,
-                attributes_to_get=list(_ATTRIBUTES),
-            ).page_iter
-            answer = next(pages)
+                ThreadMessage.SK.between(LLM, MSG + END_OF_KEYS),
+                only=_GIVEN,
+                limit=1000,
+                forward=False,
+                start=start,
+                attributes=_ATTRIBUTES,
+            )
         except ConsoleError:
             return _Read(tuple(found), whole=False, failed=True)
-        for raw in answer["Items"]:
-            item = ThreadMessage.from_raw_data(raw)
+        for item in map(ThreadMessage.from_raw_data, answer):
             if (
                 (verso_of(item) or comment_of(item).strip())
                 and text_of(item.plain("SK")).startswith(MESSAGES)
@@ -148,7 +126,6 @@ def _read(key: ThreadKey, thread: Thread, staff: Staff, budget: _Budget) -> _Rea
                 and belongs(item, key.organisation, staff)
             ):
                 found.append(_Given(item, thread, key))
-        start = answer.get("LastEvaluatedKey")
         if not start:
             return _Read(tuple(found))
     return _Read(tuple(found), whole=False)

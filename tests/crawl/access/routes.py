@@ -103,6 +103,11 @@ ROUTES = (
     Route("queue", "queue/", READ, "agent admin"),
     Route("queue-count", "queue/count/", READ, "agent admin"),
     Route("queue-waiting-times", "queue/waiting-times/", READ, "agent admin"),
+    Route("queue-to-approve", "queue/to-approve/", READ, "agent admin"),
+    Route("queue-decide", "queue/to-approve/<str:ref>/", FORM, "agent admin", elsewhere=404, page="queue-to-approve"),
+    # Nobody knows whose these are: an administrator of some companies is refused.
+    Route("messages-not-placed", "system/messages/", READ, "admin"),
+    Route("messages-resolve", "system/messages/<str:ref>/", FORM, "admin", elsewhere=403, page="messages-not-placed"),
     Route("queue-take", "queue/take/", FORM, "agent admin", page="queue"),
     Route("queue-release-mine", "queue/release-mine/", FORM, "agent admin", page="queue"),
     # Finding conversations
@@ -191,13 +196,13 @@ ROUTES = (
         elsewhere=404,
     ),
     # The other stores. What can be done to a record, its own permission allows
-    Route("source", "<source:source>/", READ, "agent auditor admin"),
-    Route("source-find", "<source:source>/find/", BOTH, "agent auditor admin"),
-    Route("source-list", "<source:source>/lists/<str:ref>/", READ, "agent auditor admin", elsewhere=404),
-    Route("source-record", "<source:source>/<str:ref>/", READ, "agent auditor admin", elsewhere=404),
+    Route("store", "<store:store>/", READ, "agent auditor admin"),
+    Route("store-find", "<store:store>/find/", BOTH, "agent auditor admin"),
+    Route("store-list", "<store:store>/lists/<str:ref>/", READ, "agent auditor admin", elsewhere=404),
+    Route("store-record", "<store:store>/<str:ref>/", READ, "agent auditor admin", elsewhere=404),
     Route(
-        "source-action",
-        "<source:source>/<str:ref>/<slug:action>/",
+        "store-action",
+        "<store:store>/<str:ref>/<slug:action>/",
         BOTH,
         "agent auditor admin",
         but="agent auditor",

@@ -12,7 +12,7 @@ from tests.people import signed_in
 from tests.scenario import posts
 
 # Forms that look something up, because what is typed must not stand in an address: opening what they find is recorded.
-LOOK_UPS = {"search", "source-find", "conversation-find", "audit-find", "events", "audit-looks", "channels-resolve"}
+LOOK_UPS = {"search", "store-find", "conversation-find", "audit-find", "events", "audit-looks", "channels-resolve"}
 # What was typed of a tenant so far is a draft: its first and its last step are recorded.
 DRAFTS = ("/onboarding/admin/", "/onboarding/channels/", "/onboarding/companies/")
 # Each conversation that is released has its own entry; a channel that is moved has one in the trail of either tenant.
@@ -36,6 +36,8 @@ def test_every_form_leaves_exactly_one_entry(scenario, store, role):
             content = body_of(answer)
             assert answer.status_code in (200, 302), (route.name, answer.status_code, content[:500])
             new = [item for key, item in entries(store).items() if key not in before]
+            # A message that is placed after all is one that the platform brought.
+            new = [item for item in new if item["action_type"] != Action.MESSAGE_RECEIVED]
             if route.name in LOOK_UPS or url.endswith(DRAFTS):
                 assert not new, (route.name, new)
                 continue

@@ -139,7 +139,7 @@ def test_another_companys_objects_are_not_there(scenario, role):
         signed_in(limited),
     )
     for route in (each for each in ROUTES if role in each.roles):
-        named = "<" in route.pattern.replace("<source:source>", "")
+        named = "<" in route.pattern.replace("<store:store>", "")
         assert bool(route.elsewhere) == named, f"{route.name}: say in `elsewhere` what another company's object gives"
         for method in route.accepts if named else ():
             url, form = requests.of(route, method)

@@ -261,7 +261,7 @@ REPEATABLE = {
 # Forms that count once, whatever came of it: a code of a second factor, which is used up before it is believed.
 ONE_TIME = {"sign-in-code"}
 # Forms about what other services own, which nothing reconciles: where no answer came, their entry says so for good.
-NOT_RECONCILED = {"source-action"}
+NOT_RECONCILED = {"store-action"}
 # Forms about several objects, of which some may be done and others not.
 OF_MANY = {"queue-release-mine"}
 # Forms that have something to act on only after those of another route.
@@ -591,7 +591,7 @@ def test_two_seconds_for_every_call_let_every_form_through(store, scenario, sett
 
 
 NEEDED_WHEN_SLOW = {
-    "agent": ("home", "queue", "conversation", "conversation-timeline", "company", "recipient", "source-list"),
+    "agent": ("home", "queue", "conversation", "conversation-timeline", "company", "recipient", "store-list"),
     "admin": ("staff", "audit", "trail", "tenants", "tenant"),
 }
 

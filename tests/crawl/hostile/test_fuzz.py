@@ -49,7 +49,7 @@ MOST_CALLS_OF = {
     "conversation-step": 32,
     "queue-release-mine": 60,
     # Of 25 threads, a Query each for their feedback.
-    "source-list": 60,
+    "store-list": 60,
     # Users of 20 tenants, three reads for each type of channel that it could be, and two for each spelling of a number.
     "search": 70,
     "recipient-elsewhere": 70,

@@ -18,7 +18,7 @@ from tests.crawl.hostile.crawl import Crawler, Visit
 from tests.crawl.hostile.scene import SHARED, assert_same, is_theirs, known_pairs, put_back, scene, stored
 from tests.crawl.hostile.twins import KEPT_NAMES, malformed, twin, twin_url
 from tests.people import OTHER_COMPANY, member, signed_in
-from tests.scenario import Side, posts, stores, tenant_conversations, tenants, urls
+from tests.scenario import Side, messages, posts, stores, tenant_conversations, tenants, urls
 from tests.scenario.audit import entry_refs, event_key, event_ref
 from tests.scenario.requests import hand_offs, ref
 
@@ -89,7 +89,7 @@ def test_what_is_held_apart_is_there_for_who_may_see_it(store):
     other = Crawler(signed_in(member("scoped.other", "agent", [OTHER_COMPANY])))
     shown = urls(here.theirs, here.scenario, by=here.account)
     pages = ("queue", "conversations", "company", "recipient", "conversation", "conversation-timeline", "trail")
-    found = [*(shown[route][0] for route in pages), *shown["source-list"], *shown["source-record"]]
+    found = [*(shown[route][0] for route in pages), *shown["store-list"], *shown["store-record"]]
     text = "".join(other.get(url).body for url in found)
     assert sum(canary in text for canary in here.theirs.canaries) > len(here.theirs.canaries) / 3
     assert "theirs.shared.reason" in text
@@ -173,6 +173,7 @@ def references(side: Side) -> dict[str, list[str]]:
         **tenants.references(side),
         "tenant-conversation": tenant_conversations.refs(side),
         **stores.refs(side),
+        **messages.references(side),
         "trail": [
             side.trail_ref,
             seal("trail", f"STAFF#{side.username}"),
@@ -191,7 +192,7 @@ def of_route(kinds: dict[str, list[str]], route: str) -> list[str]:
 def address(route: str, parameters: list[str], reference: str, side: Side) -> str:
     """The URL of a route for a reference, whatever characters that has, in one side's tenant."""
     known = {"ref": "REFERENCE", "tenant_id": side.company_id, "direction": "next"}
-    known |= {"source": "threads", "action": "feedback"}
+    known |= {"store": "threads", "action": "feedback"}
     marked = reverse(route, args=[known[name] for name in parameters])
     return marked.replace("REFERENCE", quote(reference, safe=""))
 

@@ -16,8 +16,7 @@ from console.staff.directory import within
 from console.trail.actions import HAND_OFF_PREFIX, TENANT_TRAIL, Action
 from conversations.indexer.entries import HumanRequest, sort_key
 from conversations.records import Speaker
-from conversations.stores.tenant_conversations.models import TenantConversation
-from conversations.stores.tenant_conversations.reading import StoredTenantConversation, window
+from conversations.stores.tenant_conversations.reading import StoredTenantConversation, TenantConversation, window
 from demo import items as demo
 from demo import staff
 from demo.conversations import COMPANIES, PROJECTS

@@ -1,8 +1,6 @@
 """Several ordered streams as pages: no row lost, doubled or out of order, reads bounded, cursors that hold."""
 
-from itertools import pairwise
-
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from console.refs import seal_cursor
@@ -56,7 +54,7 @@ def reader(held):
     return read
 
 
-def pages(store, size, limit, *, descending=True, reads=1, fail=lambda page, name: False, **more):
+def pages(store, size, limit, *, descending=True, reads=1, fail=lambda page, name: False):
     """All pages, each read anew from the places of the one before."""
     found, places = [], {}
     for number in range(400):
@@ -72,10 +70,10 @@ def pages(store, size, limit, *, descending=True, reads=1, fail=lambda page, nam
                 calls.append(place)
                 return reader(held)(place, limit)
 
-            stretch = Stretch() if start is END else read_on(read, start, size + 1 + more.get("slack", 0), reads)
+            stretch = Stretch() if start is END else read_on(read, start, size + 1, reads)
             assert len(calls) <= reads
             streams.append(Stream(str(name), start, stretch))
-        page = merge(streams, size, descending=descending, **more)
+        page = merge(streams, size, descending=descending)
         found.append(page)
         if page.after is None:
             return found
@@ -105,19 +103,6 @@ def test_no_row_is_lost_doubled_or_out_of_order(drawn, size, limit, reads, desce
     assert sorted(items) == shown_of(store)
     usable = [order for order in orders(store, items) if order[0] not in (LATEST, -1)]
     assert usable == sorted(usable, reverse=descending)
-
-
-@given(stores, sizes, limits, st.integers(0, 3))
-@example([[(5, True)] * 4], 1, 1, 3)
-def test_pages_that_end_between_units_divide_none_that_fits(drawn, size, limit, slack):
-    store = stored([[row for row in each if row[0] is not None] for each in drawn], descending=True)
-    found = pages(store, size, limit, reads=99, unit=lambda order: order[0], slack=slack)
-    assert sorted(items_of(found)) == shown_of(store)
-    for page, behind in pairwise(found):
-        assert len(page.items) <= size + slack
-        if len(page.items) < size + slack and page.items and behind.items:
-            last, first = orders(store, [page.items[-1][0], behind.items[0][0]])
-            assert last[0] != first[0]
 
 
 @given(stores, sizes, limits, st.sets(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=6))

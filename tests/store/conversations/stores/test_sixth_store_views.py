@@ -9,8 +9,7 @@ import pytest
 from console.schema.tables import TABLES
 from console.store import presence
 from conversations import stores as sources
-from conversations.stores.addresses import action_address, address_of
-from conversations.stores.records import a_list, a_record
+from conversations.stores.records import a_list, a_record, action_address, address_of
 from tests import faults
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
 from tests.support.conversations.stores.notes import NOTES, TABLE

@@ -4,8 +4,8 @@ import pytest
 
 from console.errors import NotFound, StoreUnavailable
 from conversations.records import Picture
+from conversations.stores.chats.images import host_of
 from conversations.stores.chats.keys import reference_of
-from conversations.stores.chats.pictures import host_of
 from tests import faults
 from tests.support.conversations.stores.chats.kit import (
     ADMIN,

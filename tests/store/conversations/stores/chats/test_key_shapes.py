@@ -15,10 +15,10 @@ from console.schema.check import inspect
 from console.schema.definition import create_table_request
 from console.schema.tables import TABLES
 from console.store import presence
-from conversations.stores.addresses import address_of
+from conversations.stores import section_of
 from conversations.stores.chats.adapter import Chats
 from conversations.stores.chats.ending import EndSession
-from conversations.stores.readiness import section
+from conversations.stores.records import address_of
 from tests.people import admin, signed_in
 from tests.support.conversations.stores.chats.kit import (
     ADMIN,
@@ -29,9 +29,9 @@ from tests.support.conversations.stores.chats.kit import (
     opened,
     session,
     sessions,
-    staff,
     states,
 )
+from tests.support.conversations.stores.kit import staff
 
 # With decimals, as Python's time.time() gives them.
 BEGUN = Decimal("1795000000.123456")
@@ -85,7 +85,7 @@ def test_ending_it_writes_its_own_item_and_no_other(begun, bare_store):
 def test_both_keys_are_right_to_the_check_of_tables_and_to_the_system_page(begun):
     [report] = inspect(("SESSIONS",))
     assert not [each for each in report.differences if each.what == "key"]
-    assert section(Chats(), clock.now()).state == "ready"
+    assert section_of(Chats(), clock.now()).state == "ready"
 
 
 def test_a_session_that_is_sorted_by_time_needs_no_id_of_its_own(bare_store):
@@ -115,7 +115,7 @@ def test_another_key_is_said_as_it_is(bare_store, settings):
     [report] = inspect(("SESSIONS",))
     [key] = [each for each in report.differences if each.what == "key"]
     assert (key.severity, key.found) == ("required", "UserId (S), StartedAt (S)")
-    state = section(Chats(), clock.now())
+    state = section_of(Chats(), clock.now())
     assert state.state == "partly"
     assert "a known key of the table Sessions" in str(state.facts)
     text = signed_in(admin()).get("/system/").content.decode()
@@ -130,7 +130,7 @@ def test_a_time_that_is_stored_as_text_is_another_key(bare_store):
     assert "Its key is TimestampCreated (S) and UserId (S)." in notice
     [report] = inspect(("SESSIONS",))
     assert "key" in [each.what for each in report.differences]
-    assert section(Chats(), clock.now()).state != "ready"
+    assert section_of(Chats(), clock.now()).state != "ready"
 
 
 # --- The secret of ids ------------------------------------------------------------------------------------------------

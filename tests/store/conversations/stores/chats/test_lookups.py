@@ -8,7 +8,7 @@ import pytest
 from console.errors import Forbidden, NotFound, StoreUnavailable, TableMissing
 from console.permissions import Role
 from console.store import presence
-from conversations.stores.addresses import reference_of
+from conversations.stores.records import reference_of
 from tests import faults
 from tests.support.conversations.stores.chats.kit import (
     CHATS,
@@ -24,8 +24,8 @@ from tests.support.conversations.stores.chats.kit import (
     listing,
     session,
     session_id,
-    staff,
 )
+from tests.support.conversations.stores.kit import staff
 
 
 @pytest.mark.parametrize(

@@ -16,11 +16,10 @@ from conversations.records import Picture, Speaker
 from conversations.stores import services
 from conversations.stores.adapter import ListParameters
 from conversations.stores.chats.keys import anchor_of, position_at, reference_of
-from conversations.stores.chats.messages import EXPIRED, NOT_KEPT, NOT_READ, text_name
+from conversations.stores.chats.messages import EXPIRED, NOT_KEPT, NOT_READ, joined
 from conversations.stores.chats.models import ChatEvent, ChatText
 from conversations.stores.chats.queries import WINDOW, Part, Spot
-from conversations.stores.chats.tolerance import Attempted
-from conversations.stores.chats.window import joined
+from conversations.stores.reading import Attempted
 from tests import faults
 from tests.dynamodb import to_dynamodb
 from tests.support.conversations.stores.chats.kit import (
@@ -35,16 +34,14 @@ from tests.support.conversations.stores.chats.kit import (
     ago,
     event,
     image,
-    messages,
     opened,
     record,
-    said,
     session,
     session_id,
     sessions,
-    staff,
     text,
 )
+from tests.support.conversations.stores.kit import messages, said, staff
 
 BEGUN = 1_700_000_000
 
@@ -171,27 +168,19 @@ def test_agents_are_known_in_any_case(store, agent):
 
 
 @pytest.mark.parametrize(
-    ("attributes", "shown"),
+    ("stored", "shown"),
     [
-        ({"Message": "hi"}, "hi"),
-        ({"text": "hi"}, "hi"),
-        ({"Content": "hi"}, "hi"),
-        ({"body": "hi"}, "hi"),
-        ({"MESSAGE_TEXT": "hi"}, "hi"),
-        ({"message": None, "Text": "hi"}, "hi"),
-        ({"content": [{"type": "text", "text": "hi"}]}, "hi"),
-        ({"Message": {"role": "user", "content": "hi"}}, "hi"),
-        ({"Message": '{"role": "user", "content": "hi"}'}, "hi"),
-        ({"Message": '[{"type": "text", "text": "hi"}]'}, "hi"),
-        ({"Message": '{"a": 1}'}, '{"a": 1}'),
-        ({"Message": "[note] bring a coat"}, "[note] bring a coat"),
-        ({"Message": 7}, "7"),
+        ("hi", "hi"),
+        ('{"a": 1}', '{"a": 1}'),
+        ("[note] bring a coat", "[note] bring a coat"),
+        (7, "7"),
+        ([{"type": "text", "text": "hi"}], "hi"),
     ],
 )
-def test_the_text_is_found_whatever_writers_call_it(store, attributes, shown):
+def test_the_text_is_shown_as_it_is_stored(store, stored, shown):
     begun = ago(minutes=3)
     store.put("CHATS", event(begun, begun))
-    store.put("CHAT_MESSAGES", text(begun, begun, ..., **attributes))
+    store.put("CHAT_MESSAGES", text(begun, begun, stored))
     assert said(opened(begun)) == [shown]
 
 
@@ -209,11 +198,13 @@ def test_unknown_attributes_are_kept_beside_it_without_credentials(store):
     assert PHONE not in repr(page)
 
 
-def test_a_message_without_any_text_says_so(store):
+@pytest.mark.parametrize("other", [{}, {"Body": "hi"}])
+def test_a_message_without_any_text_says_so(store, other):
     begun = ago(minutes=3)
-    store.put("CHAT_MESSAGES", text(begun, begun, None))
-    assert "it has no text" in messages(opened(begun))[0].drift
-    assert text_name({"Message": {"NULL": True}}) == ""
+    store.put("CHAT_MESSAGES", text(begun, begun, None, **other))
+    [shown] = messages(opened(begun))
+    assert "it has no text" in shown.drift
+    assert bool(shown.extra.more) == bool(other)
 
 
 def test_the_configuration_is_a_tree_with_credentials_masked(store):
@@ -320,7 +311,7 @@ def test_windows_of_two_tables_lose_nothing_and_show_nothing_twice(events, texts
     found, at = [], 0 if forward else 1000
     for _ in range(200):
         spot = Spot("after" if forward else "before", Decimal(at))
-        window = joined((part(ChatEvent, events, at), part(ChatText, texts, at)), spot)
+        window = joined(part(ChatEvent, events, at), part(ChatText, texts, at), spot)
         keys = [int(entry.position) for entry in window.entries]
         assert keys == sorted(keys)
         found += keys if forward else reversed(keys)

@@ -15,8 +15,8 @@ from console.store.paging import PAGE_SIZE
 from conversations.stores.chats import queries
 from conversations.stores.chats.models import Session
 from conversations.stores.chats.queries import Part
-from conversations.stores.chats.sessions import SessionsLooked, SessionStart, digest, merged, newest_first
-from conversations.stores.chats.tolerance import Attempted
+from conversations.stores.chats.sessions import SessionsLooked, digest, merged
+from conversations.stores.reading import Attempted
 from tests import faults
 from tests.dynamodb import to_dynamodb
 from tests.support.conversations.stores.chats.kit import (
@@ -31,9 +31,9 @@ from tests.support.conversations.stores.chats.kit import (
     session,
     session_id,
     sessions,
-    staff,
     states,
 )
+from tests.support.conversations.stores.kit import staff
 from tests.tables import create, gsis
 
 
@@ -125,13 +125,12 @@ def test_the_joined_order_is_by_instant_whatever_the_spelling(drawn):
         for number, (at, is_alive) in enumerate(drawn)
         if not is_alive
     }
-    joined = merged(Attempted(Part(tuple(alive))), SessionsLooked(spans), SessionStart())
+    joined = merged(Attempted(Part(tuple(alive))), SessionsLooked(spans))
     instants = [each.begun for each in joined]
     known = [each for each in instants if each]
     assert known == sorted(known, reverse=True)
     assert instants == [*known, *[None] * (len(instants) - len(known))]
     assert {each.session_id for each in joined} == {f"{USER}#{number}" for number in range(len(drawn))}
-    assert newest_first(reversed(joined)) == joined
 
 
 @pytest.mark.parametrize("ttl", [1_700_000_000, Decimal("1700000000.5"), "1700000000", " 1700000000.25 "])
@@ -203,8 +202,8 @@ def test_pages_hold_every_session_once_in_order_however_their_chats_lie(store, m
     monkeypatch.setattr(queries, "EVENTS_READ", 7)
     begun = [ago(days=number) for number in range(1, 13)]
     store.put_all("CHATS", [event(each, each + step) for each in begun for step in range(5)])
-    # Alive ones without a chat lie between them, and of the two latest, alive too, one has its chats on two pages.
-    quiet = [ago(days=3, hours=5), ago(days=9, hours=5), ago(days=40)]
+    # Running ones have no chat; of the two latest, which run too, one has its chats on two pages.
+    quiet = [ago(hours=number) for number in (1, 2, 3)]
     store.put_all("SESSIONS", [session(each) for each in (*quiet, *begun[:2])])
     rows, pages = all_pages()
     expected = sorted([*begun, *quiet], reverse=True)

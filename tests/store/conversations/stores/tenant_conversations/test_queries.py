@@ -6,8 +6,8 @@ from console.errors import Forbidden, NotFound, StoreUnavailable, TableMissing
 from console.permissions import Role
 from console.refs import seal
 from console.staff.known_companies import is_in_use
-from conversations.stores.tenant_conversations.queries import list_conversations, load
 from conversations.stores.tenant_conversations.reading import reference_of
+from conversations.stores.tenant_conversations.services import list_conversations, load
 from tests import faults
 from tests.support.conversations.stores.tenant_conversations.kit import ADMIN, AUDITOR, REF, TENANT, item, staff
 
@@ -25,27 +25,24 @@ def test_a_page_is_one_query_of_three_attributes_in_the_keys_order(store):
             call.request["ExpressionAttributeNames"][each] for each in call.request["ProjectionExpression"].split(", ")
         }
         assert names == {"pk", "sk", "updated_at", "ttl"}
-        found += [row.name for row in page.rows]
+        found += [item.sk for item in page.items]
         cursor = page.next
     assert found == [f"conv-{number:03}" for number in range(120)]
-    assert (page.next, len(list_conversations(TENANT, AUDITOR, page.back).rows)) == ("", 50)
+    assert (page.next, len(list_conversations(TENANT, AUDITOR, page.back).items)) == ("", 50)
 
 
 def test_what_has_expired_is_listed_until_it_is_removed(store):
     store.put_all("TENANT_CONVERSATIONS", [item("a", ttl=1_700_000_000), item("b")])
-    assert [(row.name, row.removal.expired) for row in list_conversations(TENANT, ADMIN).rows] == [
-        ("a", True),
-        ("b", False),
-    ]
+    assert [item.sk for item in list_conversations(TENANT, ADMIN).items] == ["a", "b"]
 
 
 def test_a_cursor_is_of_one_person_and_tenant(store):
     store.put_all("TENANT_CONVERSATIONS", [item(f"conv-{number:03}") for number in range(60)])
     store.put_all("TENANT_CONVERSATIONS", [item(f"conv-{number:03}", pk="other") for number in range(60)])
     cursor = list_conversations(TENANT, ADMIN).next
-    assert list_conversations(TENANT, ADMIN, cursor).rows[0].name == "conv-050"
-    assert list_conversations(TENANT, AUDITOR, cursor).rows[0].name == "conv-000"
-    assert list_conversations("other", ADMIN, cursor).rows[0].name == "conv-000"
+    assert list_conversations(TENANT, ADMIN, cursor).items[0].sk == "conv-050"
+    assert list_conversations(TENANT, AUDITOR, cursor).items[0].sk == "conv-000"
+    assert list_conversations("other", ADMIN, cursor).items[0].sk == "conv-000"
 
 
 def test_one_is_read_by_one_consistent_read(store):

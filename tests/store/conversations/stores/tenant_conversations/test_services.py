@@ -45,8 +45,8 @@ def test_opening_is_recorded_once_an_hour_for_each_person_and_conversation(store
     store.put_all("TENANT_CONVERSATIONS", [item(), item(number)])
     for _ in range(2):
         for reader in (ADMIN, AUDITOR):
-            opened = services.open_conversation(TENANT, REF, reader)
-            assert opened.is_raw == (reader is ADMIN)
+            _, is_raw = services.open_conversation(TENANT, REF, reader)
+            assert is_raw == (reader is ADMIN)
     services.open_conversation(TENANT, reference_of(TENANT, number), AUDITOR)
     entries = trail(store)
     assert sorted(
@@ -70,7 +70,7 @@ def test_what_cannot_be_recorded_is_not_shown(store):
 def test_without_a_trail_it_is_shown_redacted(bare_store):
     bare_store.create_tables("TENANT_CONVERSATIONS")
     bare_store.put("TENANT_CONVERSATIONS", item())
-    assert not services.open_conversation(TENANT, REF, ADMIN).is_raw
+    assert not services.open_conversation(TENANT, REF, ADMIN)[1]
 
 
 # --- Clearing --------------------------------------------------------------------------------------------------------

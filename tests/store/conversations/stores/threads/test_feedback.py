@@ -1,21 +1,20 @@
 """Feedback on an answer: one conditional write of the named attributes, with its entry; and what can go wrong."""
 
 import json
-from threading import Barrier, Thread
 
 import pytest
-from django.http import QueryDict
 
-from console.errors import Conflict, Forbidden, NotFound, StoreUnavailable, Throttled
+from console.errors import Conflict, Forbidden, NotFound
 from console.permissions import Role
 from console.trail.actions import Action
 from console.trail.recording import NoTrail
 from conversations.stores.adapter import ListParameters
 from conversations.stores.records import a_record
 from conversations.stores.threads.adapter import Threads
-from conversations.stores.threads.cursors import anchor_of
 from conversations.stores.threads.feedback import AS_STORED
+from conversations.stores.threads.keys import anchor_of
 from tests import faults
+from tests.support.conversations.stores.kit import query, staff
 from tests.support.conversations.stores.threads.kit import (
     ADMIN,
     BASE,
@@ -28,7 +27,6 @@ from tests.support.conversations.stores.threads.kit import (
     llm,
     msg,
     of_threads,
-    staff,
     thread,
 )
 
@@ -47,18 +45,12 @@ def parts_of(item: dict) -> tuple[str, ...]:
     return (*PARTS, item["SK"])
 
 
-def post(**data) -> QueryDict:
-    made = QueryDict(mutable=True)
-    made.update(data)
-    return made
-
-
 def ask(item, reader=ADMIN, data=None):
     return give.ask(parts_of(item), reader, data)
 
 
 def change(item, verso="", comment="", seen=None, reader=ADMIN):
-    question = ask(item, reader, post(verso=verso, comment=comment))
+    question = ask(item, reader, query(verso=verso, comment=comment))
     assert question.form.is_valid(), question.form.errors
     return give.do(parts_of(item), reader, question.form, question.seen if seen is None else seen)
 
@@ -72,6 +64,14 @@ def changes(store) -> list[dict]:
 
 
 # --- Set and clear ---------------------------------------------------------------------------------------------------
+
+
+def test_feedback_is_removed_again(store):
+    item = answer(store, verso="down", feedback="Wrong")
+    assert "removed" in change(item, "", "").message
+    assert not {"verso", "feedback"} & stored(store, item).keys()
+    payload = json.loads(changes(store)[0]["action_payload_redacted"])
+    assert payload == {"verso": {"from": "down", "to": "none"}, "comment": "removed"}
 
 
 @pytest.mark.parametrize("before", [..., None])
@@ -97,19 +97,6 @@ def test_feedback_is_set_with_its_entry_and_nothing_else_is_touched(store, befor
     payload = json.loads(entry["action_payload_redacted"])
     assert payload == {"verso": {"from": "none", "to": "down"}, "comment": "added"}
     assert "Wrong clinic" not in repr(entry)
-
-
-def test_clearing_removes_the_attributes(store):
-    item = answer(store, verso="down", feedback="Wrong")
-    done = change(item, "", "")
-    assert "removed" in done.message
-    now = stored(store, item)
-    assert "verso" not in now
-    assert "feedback" not in now
-    assert json.loads(changes(store)[0]["action_payload_redacted"]) == {
-        "verso": {"from": "down", "to": "none"},
-        "comment": "removed",
-    }
 
 
 def test_only_what_changes_is_written(store):
@@ -162,36 +149,26 @@ def test_the_question_shows_what_is_stored_now(store):
     assert question.back == a_record(BASE, THREAD, at=anchor_of(item["SK"]))
 
 
-def test_a_comment_with_personal_data_is_shown_raw_only_on_record(store):
-    item = answer(store, feedback="Call +447700900123")
-    question = ask(item)
+def personal(store) -> dict:
+    item = llm("447700900123", AT, feedback="Call +447700900123")
+    store.put("THREADS", item)
+    return item
+
+
+def test_personal_data_is_shown_raw_only_on_record(store):
+    question = ask(personal(store))
     assert question.form.initial["comment"] == "Call +447700900123"
+    assert question.facts[0].value == "447700900123"
     [entry] = store.all("AUDIT")
     assert (entry["action_type"], entry["company_id"]) == ("transcript.opened", ORG)
 
 
-def test_the_message_is_named_as_it_is_only_on_record(store):
-    item = llm("447700900123", AT)
-    store.put("THREADS", item)
-    assert "447700900123" in item["message_id"]
-    facts = {fact.label: fact.value for fact in ask(item).facts}
-    assert facts["Message"] == item["message_id"]
-    assert [entry["action_type"] for entry in store.all("AUDIT")] == ["transcript.opened"]
-
-
-def test_without_a_record_the_message_is_not_named_as_it_is(bare_store):
+def test_without_a_record_it_is_masked_and_a_comment_left_alone_stays_as_it_is(bare_store):
     bare_store.create_tables("THREADS")
-    item = llm("447700900123", AT)
-    bare_store.put("THREADS", item)
-    assert "447700900123" not in str(ask(item).facts)
-
-
-def test_a_masked_comment_that_is_left_alone_stays_as_it_is(bare_store):
-    bare_store.create_tables("THREADS")
-    item = answer(bare_store, feedback="Call +447700900123")
+    item = personal(bare_store)
     question = ask(item)
-    assert "7700900123" not in question.form.initial["comment"]
-    form = ask(item, data=post(verso="", comment=question.form.initial["comment"])).form
+    assert "7700900123" not in str(question.facts) + question.form.initial["comment"]
+    form = ask(item, data=query(verso="", comment=question.form.initial["comment"])).form
     assert form.is_valid()
     assert "Nothing to change" in give.do(parts_of(item), ADMIN, form, question.seen).message
 
@@ -207,7 +184,7 @@ def test_only_who_may_write_feedback_is_offered_it_and_gets_it(store):
     assert acts(ADMIN) == [("feedback", parts_of(item)), None]
     for role in (Role.AGENT, Role.AUDITOR):
         assert acts(staff(role, ORG)) == [None, None]
-    form = ask(item, data=post(verso="up", comment="")).form
+    form = ask(item, data=query(verso="up", comment="")).form
     assert form.is_valid()
     for role in (Role.AGENT, Role.AUDITOR, Role.ONBOARDING):
         with store.calls() as calls:
@@ -275,58 +252,11 @@ def test_a_message_that_is_gone_meanwhile_is_not_made_anew(store):
     assert not store.all("THREADS")
 
 
-def test_of_two_at_once_one_wins(store):
-    item = answer(store)
-    seen = ask(item).seen
-    results, barrier = [], Barrier(4)
-
-    def one(number):
-        barrier.wait()
-        try:
-            change(item, "down", f"comment {number}", seen)
-            results.append(f"comment {number}")
-        except Conflict:
-            results.append("")
-
-    people = [Thread(target=one, args=[number]) for number in range(4)]
-    for each in people:
-        each.start()
-    for each in people:
-        each.join()
-    [winner] = [each for each in results if each]
-    assert stored(store, item)["feedback"] == winner
-    assert sum(each["result"] == "success" for each in changes(store)) == 1
-
-
-def test_an_answer_that_was_lost_leaves_the_entry_pending(store):
-    item = answer(store)
-    with faults.fail_after("UpdateItem", table_key="THREADS"), pytest.raises(StoreUnavailable):
-        change(item, "down", "Wrong")
-    assert stored(store, item)["verso"] == "down"
-    assert changes(store)[0]["result"] == "pending"
-
-
-def test_a_write_that_was_sent_twice_is_done_once_and_no_conflict(store):
-    item = answer(store)
-    with faults.fail_after("UpdateItem", table_key="THREADS", retried=True):
-        change(item, "down", "Wrong")
-    assert stored(store, item)["verso"] == "down"
-    assert changes(store)[0]["result"] == "success"
-
-
-def test_a_refused_write_changes_nothing(store):
-    item = answer(store)
-    throttled = faults.refuse("UpdateItem", code="ThrottlingException", table_key="THREADS", times=faults.ALWAYS)
-    with throttled, pytest.raises(Throttled):
-        change(item, "down")
-    assert "verso" not in stored(store, item)
-
-
 @pytest.mark.parametrize(
     "data", [{"verso": "sideways"}, {"comment": "x" * 2001}, {"comment": "a\x00b"}, {"comment": "\ud800"}]
 )
 def test_junk_is_told_at_the_form(store, data):
-    assert not ask(answer(store), data=post(**data)).form.is_valid()
+    assert not ask(answer(store), data=query(**data)).form.is_valid()
 
 
 def test_lines_and_hostile_characters_of_a_comment_are_stored_as_typed(store):

@@ -3,28 +3,18 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.http import QueryDict
 
 from console import clock
 from console.errors import Forbidden, NotFound, StoreUnavailable, Throttled
 from console.permissions import Role
+from console.refs import seal_cursor
 from conversations import companies
 from conversations.stores.adapter import ListParameters
 from conversations.stores.records import a_list, a_record
 from conversations.stores.threads.adapter import Threads
 from tests import faults
-from tests.support.conversations.stores.threads.kit import (
-    ADMIN,
-    BASE,
-    ORG,
-    TENANT,
-    USER,
-    ago,
-    msg,
-    of_threads,
-    staff,
-    thread,
-)
+from tests.support.conversations.stores.kit import query, staff
+from tests.support.conversations.stores.threads.kit import ADMIN, BASE, ORG, TENANT, USER, ago, msg, of_threads, thread
 
 adapter = Threads()
 ORG_INDEX, TIME_INDEX = "org-id-updated-at-index", "PK-SKTimestampThread-index-v1"
@@ -36,12 +26,6 @@ def org(reader=ADMIN, cursor="", **data):
 
 def user(reader=ADMIN, cursor="", tenant=TENANT, **data):
     return adapter.listing(("user", ORG, tenant, USER), reader, ListParameters(cursor=cursor, data=query(**data)))
-
-
-def query(**data) -> QueryDict:
-    made = QueryDict(mutable=True)
-    made.update(data)
-    return made
 
 
 def names(listing) -> list[str]:
@@ -263,6 +247,15 @@ def test_a_users_pages_follow_on_each_other_and_nothing_is_in_two(store):
             break
     assert sorted(found) == sorted(item["title"] for item in short + whole)
     assert len(listing.rows) < 100
+
+
+def test_a_cursor_of_another_shape_gives_a_users_first_page(store):
+    store.put("THREADS", thread("short", PK=BASE, title="short"))
+    stale = seal_cursor([[["THREAD#", 2, "", None]], ""], "threads of a user", BASE, TENANT, "", "", ADMIN.username)
+    for cursor in (stale, "junk"):
+        listing = user(cursor=cursor)
+        assert names(listing) == ["short"]
+        assert "first page" in listing.notices[0]
 
 
 def test_how_far_it_looked_for_threads_under_keys_of_their_own_is_said(store):

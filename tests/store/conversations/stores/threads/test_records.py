@@ -1,6 +1,6 @@
 """A thread as it is loaded and shown: the schema's items and what drifts from them, windows, scope, redaction."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -12,11 +12,12 @@ from conversations.stores.adapter import ListParameters, Subject
 from conversations.stores.records import a_list, a_record
 from conversations.stores.services import open_record
 from conversations.stores.threads.adapter import Threads
-from conversations.stores.threads.cursors import anchor_of
+from conversations.stores.threads.keys import anchor_of
 from conversations.stores.threads.lookups import ByMessage, ByOrganisation, ByThread, ThreadsByUser
 from conversations.stores.threads.messages import link_to
 from tests import faults
 from tests.store.conversations.stores.threads.test_lists import without
+from tests.support.conversations.stores.kit import messages, said, staff
 from tests.support.conversations.stores.threads.kit import (
     ADMIN,
     AUDITOR,
@@ -28,13 +29,12 @@ from tests.support.conversations.stores.threads.kit import (
     THREAD,
     USER,
     ago,
-    kept,
     llm,
     message,
     msg,
     of_threads,
-    staff,
     thread,
+    to_expire,
 )
 
 adapter = Threads()
@@ -59,21 +59,13 @@ def page(reader=ADMIN, *, raw=True, parts=PARTS, **asked):
     return adapter.page(adapter.load(parts, reader, given), reader, given, raw=raw)
 
 
-def said(record):
-    return [each for each in record.talk.items if each.is_message]
-
-
-def texts(record) -> list[str]:
-    return [each.blocks[0].text for each in said(record)]
-
-
 # --- The schema's items ----------------------------------------------------------------------------------------------
 
 
 def test_the_schemas_example_is_shown_with_its_feedback(store):
-    store.put("THREADS", EXAMPLE | {"ExpiryTime": kept()})
+    store.put("THREADS", EXAMPLE | {"ExpiryTime": to_expire()})
     record = page()
-    [shown] = said(record)
+    [shown] = messages(record)
     assert shown.blocks[0].text == "Here's an example with an apostrophe"
     assert shown.speaker is Speaker.CUSTOMER
     assert shown.extra.feedback == Feedback("up", "Helpful answer")
@@ -88,11 +80,11 @@ def test_a_thread_is_loaded_with_one_batch_and_two_queries(store):
         record = page()
     assert sorted(call.operation for call in of_threads(calls)) == ["BatchGetItem", "Query", "Query"]
     assert isinstance(record.talk.items[0], Marker)
-    assert [(each.speaker, each.blocks[0].text) for each in said(record)] == [
+    assert [(each.speaker, each.blocks[0].text) for each in messages(record)] == [
         (Speaker.CUSTOMER, "What question says"),
         (Speaker.AI, "What answer says"),
     ]
-    assert not any(each.drift for each in said(record))
+    assert not any(each.drift for each in messages(record))
     assert not record.flaws
     facts = {fact.label: fact.value for fact in record.facts}
     assert (facts["Thread"], facts["Organisation"], facts["Tenant"], facts["User"]) == (THREAD, ORG, TENANT, USER)
@@ -102,36 +94,17 @@ def test_a_thread_is_loaded_with_one_batch_and_two_queries(store):
     assert record.links[0].place == a_list("user", ORG, TENANT, USER)
 
 
-@pytest.mark.parametrize("partition", [PK, BASE])
-def test_metadata_is_found_under_both_shapes_of_keys(store, partition):
-    store.put_all("THREADS", [thread(PK=partition, is_temporary=True), msg("m")])
-    record = page()
-    assert record.title == "Rota for December"
-    assert record.state.text == "Temporary"
-
-
-def test_metadata_under_both_keys_at_once_is_flagged(store):
+def test_metadata_is_found_under_either_key_and_flagged_under_both(store):
+    for partition in (PK, BASE):
+        store.put_all("THREADS", [thread(PK=partition, is_temporary=True)])
+        record = page()
+        assert (record.title, record.state.text) == ("Rota for December", "Temporary")
+        store.delete("THREADS", PK=partition, SK=f"THREAD#{THREAD}")
     store.put_all("THREADS", [thread(title="old", at=ago(days=2)), thread(title="new", PK=BASE)])
     record = page()
     assert record.title == "new"
     assert "stored twice" in record.flaws[0]
     assert record.talk.items == ()
-
-
-def test_messages_of_both_kinds_are_one_talk_with_days_and_gaps(store):
-    day = datetime(2026, 3, 1, 22, 0, tzinfo=UTC)
-    store.put_all(
-        "THREADS",
-        [msg("1", day), llm("2", day + timedelta(seconds=4)), msg("3", day + timedelta(hours=9)), thread()],
-    )
-    assert [each.kind if isinstance(each, Marker) else each.blocks[0].text for each in page().talk.items] == [
-        "day",
-        "What 1 says",
-        "What 2 says",
-        "gap",
-        "day",
-        "What 3 says",
-    ]
 
 
 # --- Windows ---------------------------------------------------------------------------------------------------------
@@ -147,26 +120,14 @@ def long_talk(store, count=320):
     return items
 
 
-def test_earlier_windows_follow_on_each_other_to_the_first_message(store):
-    long_talk(store)
-    found, before = [], ""
-    for _ in range(5):
-        record = page(before=before)
-        found = texts(record) + found
-        before = record.talk.earlier
-        if not before:
-            break
-    assert found == [f"{n:03}" for n in range(320)]
-
-
 def test_later_windows_lead_back_to_the_latest(store):
     long_talk(store)
     second = page(before=page().talk.earlier)
     third = page(before=second.talk.earlier)
-    assert texts(third) == [f"{n:03}" for n in range(20, 120)]
+    assert said(third) == [f"{n:03}" for n in range(20, 120)]
     again = page(before=third.talk.later)
-    assert texts(again) == texts(second)
-    assert texts(page(before=again.talk.later)) == texts(page())
+    assert said(again) == said(second)
+    assert said(page(before=again.talk.later)) == said(page())
     assert not page().talk.later
     assert not page(before=again.talk.later).talk.later
 
@@ -175,11 +136,11 @@ def test_later_windows_lead_back_to_the_latest(store):
 def test_a_jump_leads_to_a_window_with_the_message(store, number):
     items = long_talk(store)
     record = page(at=anchor_of(items[number]["SK"]))
-    assert f"{number:03}" in texts(record)
-    assert anchor_of(items[number]["SK"]) in [each.anchor for each in said(record)]
+    assert f"{number:03}" in said(record)
+    assert anchor_of(items[number]["SK"]) in [each.anchor for each in messages(record)]
     assert not record.notices
     assert bool(record.talk.later) == (number < 220)
-    assert len(texts(record)) >= 50
+    assert len(said(record)) >= 50
 
 
 def test_a_jump_to_what_the_latest_window_holds_takes_no_more_reads(store):
@@ -194,7 +155,7 @@ def test_a_jump_to_what_the_latest_window_holds_takes_no_more_reads(store):
 def test_a_jump_to_what_is_not_there_gives_the_latest_and_says_so(store, at):
     long_talk(store)
     record = page(at=at)
-    assert texts(record)[-1] == "319"
+    assert said(record)[-1] == "319"
     assert "no longer exist" in record.notices[0]
 
 
@@ -204,7 +165,7 @@ def test_cursors_of_others_give_the_latest(store):
     stranger = staff(Role.ADMIN)
     stranger = type(stranger)("somebody.else", "Somebody", Role.ADMIN, stranger.scope)
     for reader, before in ((stranger, cursor), (ADMIN, "junk"), (ADMIN, cursor[:-2])):
-        assert texts(page(reader, before=before))[-1] == "319"
+        assert said(page(reader, before=before))[-1] == "319"
 
 
 # --- What drifts -----------------------------------------------------------------------------------------------------
@@ -235,7 +196,7 @@ def test_one_bad_message_is_one_flagged_message(store):
             msg("after", ago(minutes=7)),
         ],
     )
-    shown = said(page())
+    shown = messages(page())
     assert [each.extra is not None and bool(each.drift) for each in shown] == [False, True, False]
     bad = shown[1]
     assert bad.speaker is Speaker.UNKNOWN
@@ -250,7 +211,7 @@ def test_one_bad_message_is_one_flagged_message(store):
 def test_absent_null_and_empty_are_no_feedback_no_sources_and_no_metadata(store, nothing):
     empty = dict.fromkeys(("verso", "feedback", "sources", "response_metadata", "stop_reason"), nothing)
     store.put_all("THREADS", [thread(), llm("m", **empty)])
-    extra = said(page())[0].extra
+    extra = messages(page())[0].extra
     assert (extra.feedback, extra.origins, extra.more, extra.stop_reason) == (None, (), None, "")
 
 
@@ -258,7 +219,7 @@ def test_roles_that_are_none_of_the_schemas_are_flagged(store):
     roles = {"tool": Speaker.UNKNOWN, "system": Speaker.SYSTEM, "": Speaker.CUSTOMER, "assistant": Speaker.AI}
     for number, role in enumerate(roles):
         store.put("THREADS", msg(f"{number}", ago(minutes=9 - number), role=role))
-    assert [(each.speaker, len(each.drift)) for each in said(page())] == [(each, 1) for each in roles.values()]
+    assert [(each.speaker, len(each.drift)) for each in messages(page())] == [(each, 1) for each in roles.values()]
 
 
 def test_structured_content_becomes_blocks_and_nothing_is_loaded(store):
@@ -271,7 +232,7 @@ def test_structured_content_becomes_blocks_and_nothing_is_loaded(store):
         {"type": "hologram", "beam": 1},
     ]
     store.put_all("THREADS", [thread(), llm("m", content=content)])
-    blocks = said(page())[0].blocks
+    blocks = messages(page())[0].blocks
     assert [block.kind for block in blocks] == ["text", "text", "code", "image", "tool_use", "data"]
     assert "0123456789" not in repr(blocks)
 
@@ -279,7 +240,7 @@ def test_structured_content_becomes_blocks_and_nothing_is_loaded(store):
 def test_response_metadata_has_its_credentials_masked_and_is_redacted_unless_raw(store):
     metadata = {"model": "m-1", "authorization": "Bearer abcdefghijklmnop", "caller": "+447700900123"}
     store.put_all("THREADS", [thread(), llm("m", response_metadata=metadata)])
-    raw, redacted = (said(page(raw=raw))[0].extra for raw in (True, False))
+    raw, redacted = (messages(page(raw=raw))[0].extra for raw in (True, False))
     assert raw.more_title == "Response metadata"
     assert "m-1" in repr(raw.more)
     assert "+447700900123" in repr(raw.more)
@@ -299,7 +260,7 @@ def test_sources_of_several_shapes_link_only_to_web_addresses(store):
         None,
     ]
     store.put_all("THREADS", [thread(), llm("m", sources=sources)])
-    found = said(page())[0].extra.origins
+    found = messages(page())[0].extra.origins
     assert found == (
         Origin("https://example.com/handbook", "https://example.com/handbook"),
         Origin("Handbook, page 4"),
@@ -346,8 +307,8 @@ def test_hostile_texts_are_shown_as_texts(store):
         "THREADS", llm(evil, PK="#".join(parts), content=evil, verso=evil, sources=[{"title": evil, "url": evil}])
     )
     record = page(parts=parts)
-    assert texts(record) == [evil]
-    assert said(record)[0].extra.origins[0].url == ""
+    assert said(record) == [evil]
+    assert messages(record)[0].extra.origins[0].url == ""
     assert adapter.subject(adapter.load(parts, ADMIN, ListParameters())).company_id == ORG
 
 
@@ -387,7 +348,7 @@ def test_what_has_expired_is_gone_from_records_and_look_ups(store, expiry):
     gone, alive = msg("gone", ago(minutes=5), ExpiryTime=expiry), llm("alive", ago(minutes=4))
     store.put_all("THREADS", [gone, alive, thread(ExpiryTime=expiry)])
     record = page()
-    assert texts(record) == ["What alive says"]
+    assert said(record) == ["What alive says"]
     assert record.title == "Untitled thread"
     assert find(ByMessage, thread=THREAD, message="alive", **WHO).at
     with pytest.raises(NotFound):
@@ -421,8 +382,8 @@ def test_records_are_within_scope_and_role(store):
 
 def test_an_item_that_names_another_organisation_is_in_nobodys_scope_but_of_both(store):
     store.put_all("THREADS", [thread(), msg("ours"), msg("theirs", ago(minutes=1), org_id="elsewhere")])
-    assert texts(page()) == ["What ours says"]
-    assert len(texts(page(staff(Role.ADMIN)))) == 2
+    assert said(page()) == ["What ours says"]
+    assert len(said(page(staff(Role.ADMIN)))) == 2
     store.put("THREADS", thread(org_id="elsewhere"))
     with pytest.raises(NotFound):
         page()

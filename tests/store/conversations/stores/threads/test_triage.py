@@ -8,11 +8,13 @@ from django.http import QueryDict
 from console.errors import StoreUnavailable
 from console.permissions import Role
 from conversations.stores.adapter import ListParameters
-from conversations.stores.records import a_record
+from conversations.stores.records import a_record, address_of
 from conversations.stores.threads.adapter import Threads
-from conversations.stores.threads.cursors import anchor_of
+from conversations.stores.threads.keys import anchor_of
 from tests import faults
-from tests.support.conversations.stores.threads.kit import ADMIN, BASE, ORG, ago, llm, msg, of_threads, staff, thread
+from tests.people import admin, signed_in
+from tests.support.conversations.stores.kit import staff
+from tests.support.conversations.stores.threads.kit import ADMIN, BASE, ORG, ago, llm, msg, of_threads, thread
 
 adapter = Threads()
 
@@ -63,6 +65,14 @@ def test_each_row_leads_to_its_message(store):
     row = triage().rows[1]
     assert row.place == a_record(BASE, "t2", at=anchor_of(items["worst"]["SK"]))
     assert triage().rows[2].cells[1].text == "First"
+
+
+def test_a_row_leads_to_its_message_however_long_its_id(store):
+    long = "msg_" + "0f8fad5b-d9cb-469f-a165-70867728950e" * 2
+    store.put_all("THREADS", [thread(), llm(long, verso="down")])
+    shown = signed_in(admin()).get(address_of("threads", triage().rows[0].place)).content.decode()
+    assert f"What {long} says" in shown
+    assert "no longer exists" not in shown
 
 
 def test_filters_leave_thumbs_down_or_comments(store):

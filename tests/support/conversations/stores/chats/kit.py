@@ -5,13 +5,12 @@ import json
 from datetime import timedelta
 from typing import Any
 
-from django.http import QueryDict
-
 from console import clock
-from console.permissions import Role, Scope, Staff
+from console.permissions import Role, Staff
 from conversations.stores.adapter import ListParameters
 from conversations.stores.chats.adapter import Chats
 from conversations.stores.records import Listing, RecordPage, RecordPlace
+from tests.support.conversations.stores.kit import kept, query, staff
 
 PHONE = "+447700900123"
 USER = hashlib.sha256(PHONE.encode()).hexdigest()
@@ -21,21 +20,7 @@ IMAGE = hashlib.sha256(b"an image").hexdigest()
 PROMPT = "a lighthouse in a storm, oil on canvas"
 
 
-def staff(role: Role, *ids: str, username: str = "") -> Staff:
-    return Staff(
-        username or f"{role.value}.person",
-        role.value.title(),
-        role,
-        Scope(everything=not ids, companies=frozenset(ids)),
-    )
-
-
 ADMIN, AUDITOR, AGENT = staff(Role.ADMIN), staff(Role.AUDITOR), staff(Role.AGENT)
-
-
-def kept(item: dict[str, Any]) -> dict[str, Any]:
-    """An item without the attributes that are `...`."""
-    return {name: value for name, value in item.items() if value is not ...}
 
 
 def ago(**span: float) -> int:
@@ -78,9 +63,7 @@ def image(image_id: str = IMAGE, **more: Any) -> dict[str, Any]:
 
 
 def listing(*parts: str, who: Staff = ADMIN, cursor: str = "", **data: str) -> Listing:
-    query = QueryDict(mutable=True)
-    query.update(data)
-    return CHATS.listing(parts, who, ListParameters(cursor=cursor, data=query))
+    return CHATS.listing(parts, who, ListParameters(cursor=cursor, data=query(**data)))
 
 
 def sessions(who: Staff = ADMIN, cursor: str = "", user: str = USER) -> Listing:
@@ -94,14 +77,6 @@ def record(*parts: str, who: Staff = ADMIN, raw: bool = True, **asked: Any) -> R
 
 def opened(begun: Any, who: Staff = ADMIN, raw: bool = True, **asked: Any) -> RecordPage:
     return record("session", USER, session_id(begun), who=who, raw=raw, **asked)
-
-
-def messages(page: RecordPage) -> list[Any]:
-    return [each for each in page.talk.items if each.is_message]
-
-
-def said(page: RecordPage) -> list[str]:
-    return [" ".join(block.text for block in each.blocks) for each in messages(page)]
 
 
 def find(look: str, typed: str, who: Staff = ADMIN) -> RecordPlace:

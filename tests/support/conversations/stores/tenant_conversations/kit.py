@@ -6,8 +6,7 @@ from typing import Any
 
 from console import clock
 from console.permissions import Role, Scope, Staff
-from conversations.stores.tenant_conversations.models import TenantConversation
-from conversations.stores.tenant_conversations.reading import reference_of
+from conversations.stores.tenant_conversations.reading import TenantConversation, reference_of
 from tests.dynamodb import to_dynamodb
 
 TENANT, CONVERSATION = "outlocks", "conv-abc-123"

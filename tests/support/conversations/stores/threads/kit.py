@@ -4,17 +4,14 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from console import clock
-from console.permissions import Role, Scope, Staff
+from console.permissions import Role
 from tests.dynamodb import SeenCall
+from tests.support.conversations.stores.kit import kept, staff
 
 ORG, TENANT, USER, THREAD = "org123", "tenantA", "user456", "thread789"
 BASE = f"{ORG}#{TENANT}#{USER}"
 PK = f"{BASE}#{THREAD}"
 PARTS = (BASE, THREAD)
-
-
-def staff(role: Role, *ids: str) -> Staff:
-    return Staff(f"{role.value}.person", role.value.title(), role, Scope(everything=not ids, companies=frozenset(ids)))
 
 
 ADMIN, AUDITOR = staff(Role.ADMIN, ORG), staff(Role.AUDITOR, ORG)
@@ -25,26 +22,21 @@ def ago(**span: float) -> datetime:
     return (clock.now() - timedelta(**span)).replace(microsecond=0)
 
 
-def kept() -> int:
+def to_expire() -> int:
     """An expiry to come."""
     return clock.to_epoch(clock.now() + timedelta(days=30))
-
-
-def written(item: dict[str, Any]) -> dict[str, Any]:
-    """Without the attributes that are `...`."""
-    return {name: value for name, value in item.items() if value is not ...}
 
 
 def thread(thread_id: str = THREAD, base: str = BASE, at: datetime | None = None, **more: Any) -> dict[str, Any]:
     """A thread's metadata, under the key with the thread's id; `PK=base` for the other shape."""
     at = at or ago(hours=2)
     iso = f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%S}"
-    return written(
+    return kept(
         {
             "PK": f"{base}#{thread_id}",
             "SK": f"THREAD#{thread_id}",
             "SKTimestampThread": f"THREAD#{int(at.timestamp() * 1000):019d}#{thread_id}",
-            "ExpiryTime": kept(),
+            "ExpiryTime": to_expire(),
             "org_id": base.split("#")[0],
             "user_id": base.split("#")[-1],
             "origin": "web",
@@ -64,12 +56,12 @@ def message(kind: str, name: str, /, at: datetime | None = None, stamp: str = ""
     milliseconds = int(at.timestamp() * 1000)
     iso = f"{at.astimezone(UTC):%Y-%m-%dT%H:%M:%S}"
     pk = more.pop("PK", PK)
-    return written(
+    return kept(
         {
             "PK": pk,
             "SK": f"{kind}#{stamp or f'{milliseconds:019d}'}#{name}",
             "SKMessage": f"{kind}#{name}",
-            "ExpiryTime": kept(),
+            "ExpiryTime": to_expire(),
             "thread_id": pk.split("#")[-1],
             "message_id": name,
             "timestamp": milliseconds,

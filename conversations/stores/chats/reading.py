@@ -1,0 +1,116 @@
+"""What the chatbot's items say: the state of a session, its configuration, and what is not as the schema says."""
+
+import json
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from console import clock
+from console.redaction import excerpt, redact_value
+from console.redaction.credentials import mask_credentials
+from console.redaction.masks import cut
+from console.store.models import ForeignModel
+from console.trees import Node, tail, text_of, well_formed
+from conversations.stores.chats.keys import begun_at
+from conversations.stores.chats.models import Session
+from conversations.stores.reading import described, drift_in, shown_tree
+from conversations.stores.records import Cell
+
+# About as long as a session runs by itself (schema chatbot-sessions).
+LIFE = "about 3 hours after it began"
+# What writers leave for "not finished", besides nothing and NULL.
+_NOT_FINISHED = (None, "", 0, "0", False)
+_SUMMED_UP, ROW_TEXT = 3, 80
+_TIMES = ("TimestampCreated", "TimestampFinished", "SessionTTL")
+
+
+def flaws_of(item: ForeignModel) -> tuple[str, ...]:
+    """What of an item is not as its schema says. Unknown attributes are shown, not flagged.
+
+    What may be absent may be empty too: the bot writes `ImageId: ""` with every text.
+    """
+    declared = item.get_attributes().values()
+    return described(
+        drift_in(
+            item,
+            required=[each.attr_name for each in declared if not each.null],
+            times=[each.attr_name for each in declared if each.attr_name in _TIMES],
+        )
+    )
+
+
+# --- The state ------------------------------------------------------------------------------------------------------
+
+
+class SessionState(StrEnum):
+    """What a session is."""
+
+    RUNNING = "running"
+    FINISHED = "finished"
+    EXPIRED = "expired"
+    UNKNOWN = "not known"
+
+
+_TONES = {SessionState.RUNNING: "good", SessionState.UNKNOWN: "bad"}
+
+
+def state_of(item: Session | None, *, is_readable: bool = True) -> SessionState:
+    """The state of a session that is in Sessions and has not expired (else None), if that table could be read."""
+    if item is not None:
+        return SessionState.FINISHED if is_finished(item) else SessionState.RUNNING
+    return SessionState.EXPIRED if is_readable else SessionState.UNKNOWN
+
+
+def is_finished(item: Session) -> bool:
+    """Whether a session was ended by force."""
+    value = item.plain("TimestampFinished")
+    return not any(value == each and isinstance(value, type(each)) for each in _NOT_FINISHED)
+
+
+def state_cell(state: SessionState) -> Cell:
+    """The state as a tag."""
+    return Cell(state.value, tone=_TONES.get(state, "plain"))
+
+
+def created_at(item: Session) -> datetime | None:
+    """When a session began: by its attribute, else by its id."""
+    return clock.parse_instant(item.plain("TimestampCreated")) or begun_at(item.SessionId)
+
+
+def quota_of(item: Session) -> str:
+    """How many messages may be sent in a session, as text; what is none of numbers is redacted."""
+    value = item.plain("MessagesQuota")
+    return "" if value is None else excerpt(text_of(value), 24)
+
+
+# --- The configuration ----------------------------------------------------------------------------------------------
+
+
+def config_of(item: Session) -> tuple[Any, tuple[str, ...]]:
+    """The configuration without credentials, read from its JSON text, and what was wrong with it. Never raises."""
+    value = item.plain("SessionConfig")
+    flaws: tuple[str, ...] = ()
+    if value in (None, ""):
+        return None, ()
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+            flaws = () if isinstance(value, dict) else ("SessionConfig: not an object",)
+        except (ValueError, RecursionError):
+            flaws = ("SessionConfig: not valid JSON",)
+    return mask_credentials(well_formed(value)), flaws
+
+
+def config_tree(item: Session, *, raw: bool) -> Node | None:
+    """The configuration as a tree, redacted unless `raw`."""
+    return shown_tree(config_of(item)[0], raw=raw)
+
+
+def config_in_row(item: Session) -> str:
+    """The first few plain settings in one redacted line."""
+    stored, _ = config_of(item)
+    value = redact_value(stored)
+    if not isinstance(value, dict):
+        return "" if value is None else cut(tail(value), ROW_TEXT)
+    plain = [f"{name}: {text_of(each)}" for name, each in value.items() if not isinstance(each, dict | list)]
+    return cut(", ".join(plain[:_SUMMED_UP]), ROW_TEXT)

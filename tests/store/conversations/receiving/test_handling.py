@@ -260,6 +260,22 @@ UNPLACED = {
     "another's conversation": body(**{"from": "whatsapp:+447700900999"}),
     "a huge number for an id": body(message_sid=10**60),
     "too large": json.dumps({"body": "x" * 500_000}),
+    "256 KB of no message": json.dumps({"note": "x" * 262_144}),
+    "a number": "17",
+    "null": "null",
+    "an object of nothing": "{}",
+    "cut in the middle": body()[:-20],
+    "two objects": body() + body(),
+    "a byte order mark in between": body() + "\ufeff{",
+    "an id of blanks": body(message_sid="   "),
+    "an id that is true": body(message_sid=True),
+    "a conversation that is false": body(conversation_id=False, primary_channel=..., **{"from": ...}),
+    "another company's conversation": body(conversation_id="ci-bbb-002#pi#req#447700900123"),
+    "another channel's key": body(primary_channel="rosa@uni.example"),
+    "an unknown channel": body(conversation_id=..., channel_type="pigeon", **{"from": "a", "to": "b"}),
+    "HTML for a sender": body(**{"from": "<script>alert(1)</script>"}),
+    "NUL in the key": body(conversation_id="a\0b"),
+    "a lone surrogate in the key": body(conversation_id="\ud800"),
 }
 
 

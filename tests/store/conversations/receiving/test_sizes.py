@@ -8,7 +8,6 @@ from conversations.receiving.reading import messages_of
 from tests.store.conversations.receiving.test_handling import body, bring
 from tests.support.conversations.handoff.kit import CHANNEL, CONVERSATION, KEY, held_by, put, stored
 
-
 KILOBYTES = 1_000
 
 

@@ -24,16 +24,16 @@ VERSION = "3.1.0"
 MAIN_CLASS = "software.amazon.dynamodb.services.local.main.ServerRunner"
 START_SECONDS = 60.0
 
-POM = f"""<project xmlns="http://maven.apache.org/POM/4.0.0">
+POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>console.tests</groupId>
-  <artifactId>dynamodb-local</artifactId>
+  <artifactId>jars</artifactId>
   <version>1</version>
   <dependencies>
     <dependency>
-      <groupId>software.amazon.dynamodb</groupId>
-      <artifactId>DynamoDBLocal</artifactId>
-      <version>{VERSION}</version>
+      <groupId>{group}</groupId>
+      <artifactId>{artifact}</artifactId>
+      <version>{version}</version>
     </dependency>
   </dependencies>
 </project>
@@ -58,20 +58,27 @@ def fetch() -> Path:
     found = jars()
     if found is not None:
         return found
+    copy_jars("software.amazon.dynamodb", "DynamoDBLocal", VERSION, CACHE)
+    found = jars()
+    if found is None:
+        raise Unavailable(f"Maven fetched DynamoDB Local {VERSION} without its native library")
+    return found
+
+
+def copy_jars(group: str, artifact: str, version: str, directory: Path) -> None:
+    """Put an artifact and all that it needs to run into a directory, with Maven. Raises `Unavailable`."""
     maven = shutil.which("mvn")
     if maven is None:
-        raise Unavailable("no jars of DynamoDB Local (set DYNAMODB_LOCAL_JARS) and no Maven to fetch them")
-    CACHE.mkdir(parents=True, exist_ok=True)
+        raise Unavailable(f"no jars of {artifact} in {directory} and no Maven to fetch them")
+    directory.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         pom = Path(folder) / "pom.xml"
-        pom.write_text(POM)
-        goal = ["dependency:copy-dependencies", f"-DoutputDirectory={CACHE}", "-DincludeScope=runtime"]
+        pom.write_text(POM.format(group=group, artifact=artifact, version=version))
+        goal = ["dependency:copy-dependencies", f"-DoutputDirectory={directory}", "-DincludeScope=runtime"]
         command = [maven, "-B", "-q", "-f", str(pom), *goal]
         ran = subprocess.run(command, capture_output=True, text=True, check=False)  # nosec B603
-    found = jars()
-    if ran.returncode != 0 or found is None:
-        raise Unavailable(f"Maven could not fetch DynamoDB Local {VERSION}: {(ran.stdout + ran.stderr)[-2000:]}")
-    return found
+    if ran.returncode != 0:
+        raise Unavailable(f"Maven could not fetch {artifact} {version}: {(ran.stdout + ran.stderr)[-2000:]}")
 
 
 class DynamoDBLocal:
@@ -92,7 +99,7 @@ class DynamoDBLocal:
         if java is None:
             raise Unavailable("no java on the PATH")
         directory = fetch()
-        port = _free_port()
+        port = free_port()
         command = [java, f"-Xmx{self._heap}", f"-Djava.library.path={directory}", "-cp", f"{directory}/*", MAIN_CLASS]
         self._process = subprocess.Popen(  # nosec B603
             [*command, *self._stored, "-sharedDb", "-disableTelemetry", "-port", str(port)],
@@ -152,7 +159,8 @@ def plain_client(endpoint: str, service: str = "dynamodb") -> Any:
     )
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port of this machine that nobody listens on."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -3,6 +3,7 @@
 import gc
 import os
 import uuid
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -121,14 +122,23 @@ def bare_store(dynamodb: Store, settings) -> Iterator[Store]:
 
 @pytest.fixture(scope="session")
 def _sqs_endpoint(dynamodb: Store) -> Iterator[str]:
-    """SQS of the tests' own moto, or of one beside DynamoDB Local."""
+    """SQS of the tests' own moto; beside DynamoDB Local ElasticMQ, and where that is not to be had, a moto too."""
     from demo.embedded import EmbeddedDynamoDB
+    from tests.elasticmq import ElasticMQ
 
     if not dynamodb.local:
         yield dynamodb.endpoint
         return
-    with EmbeddedDynamoDB() as embedded:
-        yield embedded.endpoint
+    elasticmq = ElasticMQ()
+    try:
+        endpoint = elasticmq.start()
+    except dynamodb_local.Unavailable as unavailable:
+        warnings.warn(f"Queues are moto's, and not ElasticMQ's: {unavailable}", stacklevel=1)
+        with EmbeddedDynamoDB() as embedded:
+            yield embedded.endpoint
+        return
+    yield endpoint
+    elasticmq.stop()
 
 
 @pytest.fixture

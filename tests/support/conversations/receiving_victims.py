@@ -44,7 +44,9 @@ def child(job: dict[str, Any]) -> None:
     if job["job"] == "receive":
         Receiver().run(once=True)
     else:
-        sweep(clock.parse_instant(job["job"]))
+        at = clock.parse_instant(job["job"])
+        assert at is not None
+        sweep(at)
 
 
 def main() -> None:

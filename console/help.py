@@ -69,6 +69,26 @@ TOPICS = (
         _P.PII_REVEAL,
     ),
     Topic(
+        "messages",
+        "What customers write to you",
+        (
+            "While you hold a conversation, what the customer writes appears on its page by itself. The queue shows "
+            'the customer\'s last sentence and how many messages nobody has answered. "Why is this here?" on the '
+            "conversation says whether the platform, a rule, a failure or a colleague brought it to you.",
+            (
+                "A rule of the project can send a customer's replies to people. If the AI can answer after all, choose "
+                "Let the AI answer: it gets the messages and goes on. Where the page says that the AI stays silent, "
+                "nothing the customer writes reaches it until you hand back."
+            ),
+            (
+                "To approve lists first messages that a rule holds. Approve sends a message on exactly as it is. "
+                "Reject needs a reason. Both are recorded."
+            ),
+        ),
+        _P.HAND_OFF,
+        (("To approve", "queue-to-approve"),),
+    ),
+    Topic(
         "conversations",
         "Finding and reading conversations",
         (

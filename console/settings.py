@@ -31,6 +31,20 @@ REQUEST_DEADLINE_SECONDS = env.float("REQUEST_DEADLINE_SECONDS", default=20.0)
 TABLE_NAMES = {
     name.removeprefix("TABLE_"): value for name, value in env.ENVIRON.items() if name.startswith("TABLE_") and value
 }
+# Whether the platform routes customers' messages to people while people have a conversation: off, held, waiting.
+HAND_OFF_ROUTING = env.str("HAND_OFF_ROUTING", default="off")
+# The queue to which the platform sends what it routes to people.
+SQS_ENDPOINT = env.str("SQS_ENDPOINT", default="")
+HANDOFF_QUEUE_URL = env.str("HANDOFF_QUEUE_URL", default="")
+# The queues from which the platform sends first messages and lets its AI reply, by channel.
+_CHANNEL_QUEUES = {
+    "whatsapp": env.str("WHATSAPP_QUEUE_URL", default=""),
+    "sms": env.str("SMS_QUEUE_URL", default=""),
+    "email": env.str("EMAIL_QUEUE_URL", default=""),
+}
+CHANNEL_QUEUE_URLS = {channel: url for channel, url in _CHANNEL_QUEUES.items() if url}
+# How long messages of customers live in the console's own table.
+MESSAGE_RETENTION_DAYS = env.int("MESSAGE_RETENTION_DAYS", default=180)
 AUDIT_RETENTION_DAYS = env.int("AUDIT_RETENTION_DAYS", default=60)
 IDEMPOTENCY_RETENTION_DAYS = env.int("IDEMPOTENCY_RETENTION_DAYS", default=30)
 AUDIT_ACTION_TYPES = env.list("AUDIT_ACTION_TYPES", default=[])

@@ -20,9 +20,10 @@ class ConversationsConfig(AppConfig):
         from console.permissions import COMPANY, TENANT
         from console.search import finders
         from console.staff import known_companies, services
-        from conversations import stores
+        from conversations import background, stores
         from conversations.companies import exists as company_exists
         from conversations.companies import names_for, project_names
+        from conversations.handoff.routing import assert_routing
         from conversations.indexer.section import TITLE, section
         from conversations.listing import url_by_id
         from conversations.lookups import conversations_of, country_codes, known_conversation
@@ -32,10 +33,12 @@ class ConversationsConfig(AppConfig):
         from conversations.stores.tenant_conversations.services import exists as tenant_conversation_exists
         from conversations.stores.threads.adapter import Threads
 
+        assert_routing()
         finders.register(CONVERSATIONS)
         finders.register_codes(country_codes)
         finders.register(COMPANIES)
         system_sections.register(TITLE, section)
+        system_sections.register(background.TITLE, background.section)
         scoping.register(
             scoping.ConversationSource(known_conversation, url_by_id, project_names, of_recipient=conversations_of)
         )

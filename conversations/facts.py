@@ -14,6 +14,7 @@ from console.redaction import mask_identifier, redact, redact_value, without_nam
 from console.redaction.credentials import mask_credentials
 from console.store.models import ForeignModel
 from console.trees import Node, clean, tail, text_of, tree_of, well_formed
+from conversations.handoff.routing import is_set_by_console
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.reading import CHANNELS, hint_of, is_true, names_of, short_id, summary_of, words
@@ -57,6 +58,7 @@ def facts_of(item: Conversation, stored: StoredMessages, *, raw: bool = False) -
             ),
             _trees(item, "company_rep"),
         ),
+        FactGroup("Where messages go", _routing(item)),
     )
     return Facts(_main(item, raw=raw), helpful, tuple(_technical_groups(item, stored)), drift_of(item, stored))
 
@@ -84,6 +86,25 @@ def _main(item: Conversation, *, raw: bool) -> FactGroup:
             instant_fact("Updated", item.plain("updated_at")),
         ),
     )
+
+
+def _routing(item: Conversation) -> tuple[Fact, ...]:
+    """The conversation's routing rules in words (schema platform-conversations, `auto_queue_*`)."""
+    initial = _rule(item, "auto_queue_initial_message", "wait for approval", "go straight to the AI")
+    replies = _rule(item, "auto_queue_reply_message", "go to people", "go to the AI")
+    if is_set_by_console(item.raw):
+        replies = "All go to people while people have the conversation"
+    return Fact("First messages", initial), Fact("Replies", replies)
+
+
+def _rule(item: Conversation, attribute: str, held: str, otherwise: str) -> str:
+    if is_true(item.plain(attribute)):
+        return f"All {held}"
+    listed = [each for kind in ("number", "email") for each in _texts(item, f"{attribute}_from_{kind}")]
+    if not listed:
+        return f"All {otherwise}"
+    senders = "1 listed sender" if len(listed) == 1 else f"{len(listed)} listed senders"
+    return f"Those of {senders} {held}, others {otherwise}"
 
 
 def _language(item: Conversation) -> str:

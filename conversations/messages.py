@@ -6,12 +6,13 @@ role is read. Writers drift: a list or JSON text, structured content. What canno
 
 import hashlib
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
 from typing import Any
 
+from boto3.dynamodb.types import TypeSerializer
 from django.conf import settings
 
 from console import clock
@@ -32,6 +33,8 @@ _SPEAKERS = {
     **dict.fromkeys(("system", "developer", "tool"), Speaker.SYSTEM),
 }
 _LOOKED_BACK = 50
+# Of the messages that the console appended, as many of the latest are compared with what the platform wrote since.
+MOST_APPENDED = 100
 INSTRUCTION = "Instruction to the AI"
 _NAMES = {Speaker.CUSTOMER: "Customer", Speaker.AI: "AI", Speaker.HUMAN: "Human", Speaker.SYSTEM: "System"}
 
@@ -69,6 +72,40 @@ class StoredMessages:
         content = plain(stored)
         entries = content if isinstance(content, list) else [content]
         return cls(entries, notice="The messages are not a list of messages.", drift=drift, names=names)
+
+    def joined(self, kept_apart: Sequence[dict[str, Any]]) -> "StoredMessages":
+        """Add plain messages that are kept beside the item, each once, before the first later one of the item."""
+        if not kept_apart:
+            return self
+        known = {plain_id for number in range(1, len(self) + 1) if (plain_id := self._peek(number, "message_id"))}
+        entries = list(self.entries)
+        for message in sorted(kept_apart, key=lambda each: str(each.get("timestamp")), reverse=True):
+            if message.get("message_id") in known:
+                continue
+            at, place = clock.parse_instant(message.get("timestamp")), len(self)
+            while place and at is not None and (earlier := self.at(place)) is not None and earlier > at:
+                place -= 1
+            entries.insert(place, TypeSerializer().serialize(message) if self.typed else message)
+        return replace(self, entries=entries)
+
+    def without_repeated(self, appended: Collection[str]) -> "StoredMessages":
+        """Leave out what the platform has written again, of the messages with these ids, which the console appended.
+
+        Its reply brings the customer's words with it, under the id of the first message, and merged with what followed.
+        """
+        ids = {each: str(self._peek(each, "message_id")) for each in range(1, len(self) + 1)} if appended else {}
+        ours = [number for number, message_id in ids.items() if message_id in appended][-MOST_APPENDED:]
+        merged = [number for number in ours if any(ids[number] == ids[earlier] for earlier in ours if earlier < number)]
+        dropped = {
+            earlier
+            for number in merged
+            for earlier in ours
+            if earlier < number
+            and (ids[earlier] == ids[number] or _says(self._peek(earlier, "content"), self._peek(number, "content")))
+        }
+        if not dropped:
+            return self
+        return replace(self, entries=[each for number, each in enumerate(self.entries, 1) if number not in dropped])
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -172,6 +209,11 @@ class StoredMessages:
             processing_ms=_whole(entry.get("processing_time_ms")),
             drift=("not a message but a bare value",) if is_bare else (*flaws, *content_flaws),
         )
+
+
+def _says(part: Any, whole: Any) -> bool:
+    """Whether a message repeats all of another one."""
+    return isinstance(part, str) and isinstance(whole, str) and part.strip() in whole
 
 
 def _speaker(role: Any) -> tuple[Speaker, str, tuple[str, ...]]:

@@ -3,7 +3,7 @@
 Other services write these items: read tolerantly, and write only named hand-off attributes, never whole items.
 """
 
-from pynamodb.attributes import BooleanAttribute, NumberAttribute, UnicodeAttribute
+from pynamodb.attributes import BooleanAttribute, NumberAttribute, UnicodeAttribute, UnicodeSetAttribute
 from pynamodb.indexes import AllProjection, GlobalSecondaryIndex, IncludeProjection, LocalSecondaryIndex
 
 from console.schema.tables import CONVERSATION_SUMMARY, TABLES
@@ -203,6 +203,12 @@ class Conversation(ForeignModel):
     hand_off_taken_at = UnicodeAttribute(null=True)
     hand_off_note = UnicodeAttribute(null=True)
     hand_off_wanted = BooleanAttribute(null=True)
+    # What stood in `auto_queue_reply_message` before the console set it, whatever its type; empty where nothing did.
+    hand_off_routing_before = PlainListAttribute(null=True)
+    # Whether messages are kept beside the item, which has no room for them.
+    hand_off_messages_apart = BooleanAttribute(null=True)
+    # Ids of the messages that the console put into `messages`.
+    hand_off_message_ids = UnicodeSetAttribute(null=True)
     hand_off_action_id = UnicodeAttribute(null=True)
     gsi_hand_off_queue = UnicodeAttribute(null=True)
 

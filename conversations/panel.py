@@ -13,10 +13,12 @@ from console.refs import is_digest_of, keyed_digest
 from console.trail.recording import read_only_reason
 from console.trees import text_of
 from conversations.handoff import HandOffAction, allowed_actions, intent_for, seal_intent
-from conversations.messages import StoredMessages
+from conversations.handoff.routing import BEFORE, RULE, SWITCH, goes_to_people, has_inbound_source
 from conversations.models import Conversation
 from conversations.queries import load_row
-from conversations.reading import OWN_ADDRESSES, hand_off_of, identifier_for, own_address
+from conversations.reading import OWN_ADDRESSES, hand_off_of, identifier_for, own_address, words
+from conversations.receiving.leaving import can_leave
+from conversations.receiving.reading import MARKS, messages_of
 from conversations.records import HandOff, HandOffState
 
 
@@ -42,7 +44,10 @@ class Button:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """What the panel says, and its buttons. `holds`: the person has the conversation and sees how to answer."""
+    """What the panel says, and its buttons. `holds`: the person has the conversation and sees how to answer.
+
+    `why` says why people have it; `is_silent`: what the customer writes goes to people, so the AI does not answer.
+    """
 
     title: str
     state: HandOffState
@@ -54,6 +59,8 @@ class Panel:
     buttons: tuple[Button, ...]
     taken_at: datetime | None = None
     requested_at: datetime | None = None
+    why: str = ""
+    is_silent: bool = False
 
     @property
     def asks_note(self) -> bool:
@@ -69,6 +76,7 @@ _LABELS = {
     HandOffAction.RELEASE: "Release",
     HandOffAction.HAND_BACK: "Hand back to the AI",
     HandOffAction.ACKNOWLEDGE: "Leave it with the AI",
+    HandOffAction.LEAVE_TO_AI: "Let the AI answer",
 }
 _HINTS = {
     HandOffAction.REQUEST: "Adds it to the queue for a human.",
@@ -76,6 +84,7 @@ _HINTS = {
     HandOffAction.TAKE_FROM_COLLEAGUE: "Say why. Your colleague will see it, and it is recorded.",
     HandOffAction.RELEASE: "Back to the queue. The waiting time continues.",
     HandOffAction.HAND_BACK: "The AI continues from here.",
+    HandOffAction.LEAVE_TO_AI: "The AI answers what the customer has written, and continues from there.",
     HandOffAction.ACKNOWLEDGE: "Accept that the platform gave it back to the AI.",
 }
 _KEYS = {
@@ -85,10 +94,15 @@ _KEYS = {
 }
 
 
-def panel_for(item: Conversation, hand_off: HandOff, staff: Staff, now: datetime) -> Panel:
-    """Build the panel of one conversation for one person. Each button seals a fresh action id."""
+def panel_for(item: Conversation, hand_off: HandOff, staff: Staff, now: datetime, began: str = "") -> Panel:
+    """Build the panel of one conversation for one person. Each button seals a fresh action id.
+
+    `began` says how people came to have it, as the trail tells; "" where it was not read.
+    """
     is_mine = hand_off.agent == staff.username
     actions = () if read_only_reason() else allowed_actions(hand_off, staff)
+    if not can_leave(item, hand_off):
+        actions = tuple(action for action in actions if action is not HandOffAction.LEAVE_TO_AI)
     return Panel(
         title=_title(hand_off, is_mine=is_mine),
         state=hand_off.state,
@@ -101,7 +115,21 @@ def panel_for(item: Conversation, hand_off: HandOff, staff: Staff, now: datetime
         buttons=tuple(_button(action, item, hand_off, staff) for action in actions),
         taken_at=hand_off.taken_at,
         requested_at=hand_off.requested_at,
+        why=_why(item, hand_off, began),
+        is_silent=goes_to_people(item.raw),
     )
+
+
+def _why(item: Conversation, hand_off: HandOff, began: str) -> str:
+    """Say why people have a conversation; "" where the AI has it, or nothing tells."""
+    if hand_off.state is HandOffState.AI:
+        return ""
+    if (status := text_of(item.plain("conversation_status") or "")).startswith(FAILED):
+        failure = redact(text_of(item.plain("failure_reason") or ""))[:200]
+        return f"The platform could not answer: {failure or words(redact(status))}."
+    if hand_off.reason.startswith(RULE):
+        return "One of the project's rules sends this customer's replies to people."
+    return f"{began}." if began else ""
 
 
 def holds(hand_off: HandOff, staff: Staff) -> bool:
@@ -265,27 +293,41 @@ def _ours(item: Conversation, channel: str) -> str:
     return "" if name is None else _stored(item, f"gsi_{name}") or own_address(item.plain("channel_config"), channel)
 
 
-# How often an open page asks for updates. Each answer costs one read of the item, which may be large.
-POLL_SECONDS = 12
+# What the panel shows beside a row's attributes.
+_OF_PANEL = ("hand_off_note", "channel_config", "failure_reason", *MARKS, SWITCH, BEFORE)
+FAILED = "failed"
+APART = "apart"
+# How often an open page asks for updates: the holder's, to whom customers write, more often. Each answer costs one read
+# of the item, which may be large.
+POLL_SECONDS, HOLDER_POLL_SECONDS = 12, 4
 
 
 @dataclass(frozen=True, slots=True)
 class Updates:
     """What is new. `since` is what the page then knows; `messages` is how many came; `hand_off` says what happened.
 
-    `panel` and `answer` come with a change of the hand-off.
+    `panel` and `answer` come with a change of the hand-off. `holds`: the person has it, so messages show by themselves.
     """
 
     since: str
+    seconds: int
+    holds: bool = False
     messages: int = 0
     hand_off: str = ""
     panel: Panel | None = None
     answer: AnswerChannel | None = None
 
 
+def poll_seconds(hand_off: HandOff, staff: Staff) -> int:
+    """How often this person's open page asks for updates."""
+    return HOLDER_POLL_SECONDS if holds(hand_off, staff) and has_inbound_source() else POLL_SECONDS
+
+
 def since_of(item: Conversation, hand_off: HandOff) -> str:
-    """Digest what a page knows of a conversation: the hand-off, and the item's last change."""
-    return "-".join(keyed_digest(each)[:16] for each in _known(item, hand_off))
+    """Digest what a page knows of a conversation: the hand-off, and the item's last change; then whether messages are
+    kept apart from the item."""
+    digests = [keyed_digest(each)[:16] for each in _known(item, hand_off)]
+    return "-".join([*digests, APART] if item.hand_off_messages_apart else digests)
 
 
 def _known(item: Conversation, hand_off: HandOff) -> tuple[str, str]:
@@ -295,27 +337,31 @@ def _known(item: Conversation, hand_off: HandOff) -> tuple[str, str]:
 def updates_of(reference: str, staff: Staff, since: str, shown: int | None) -> Updates | None:
     """Return what came after `since` for a page that shows `shown` messages, or None if nothing did.
 
-    Without `shown`, messages are not counted. One GetItem without the messages, and one with them if the item changed.
-    Raises as `load_row`.
+    Without `shown`, messages are not counted. One GetItem without the messages, and one with them if the item changed;
+    where messages are kept apart, one with them and one Query. Raises as `load_row`.
     """
-    item = load_row(reference, staff, "hand_off_note", "channel_config")
+    known_hand_off, known_change, apart = (*since.split("-"), "", "", "")[:3]
+    more = ("messages",) if apart and shown is not None else ()
+    item = load_row(reference, staff, *_OF_PANEL, *more)
     hand_off = hand_off_of(item)
-    (known_hand_off, _, known_change), (state, change) = since.partition("-"), _known(item, hand_off)
+    state, change = _known(item, hand_off)
     is_changed, has_come = not is_digest_of(known_hand_off, state), not is_digest_of(known_change, change)
     if not is_changed and not has_come:
         return None
     return Updates(
         since=since_of(item, hand_off),
-        messages=_came(reference, staff, shown) if shown is not None and has_come else 0,
+        seconds=poll_seconds(hand_off, staff),
+        holds=holds(hand_off, staff),
+        messages=_came(reference, staff, shown, item if more else None) if shown is not None and has_come else 0,
         hand_off=_news(hand_off, staff) if is_changed and known_hand_off else "",
         panel=panel_for(item, hand_off, staff, clock.now()) if is_changed else None,
         answer=answer_of(item, staff) if is_changed else None,
     )
 
 
-def _came(reference: str, staff: Staff, shown: int) -> int:
-    stored = load_row(reference, staff, "messages").raw.get("messages")
-    return max(0, len(StoredMessages.of(stored)) - shown)
+def _came(reference: str, staff: Staff, shown: int, item: Conversation | None) -> int:
+    item = item or load_row(reference, staff, "messages", *MARKS)
+    return max(0, len(messages_of(item, item.raw.get("messages"))) - shown)
 
 
 def _news(hand_off: HandOff, staff: Staff) -> str:

@@ -33,6 +33,7 @@ from conversations.panel import Revealed, revealed
 from conversations.queries import ConversationFilters, any_of, load_row, of_recipient
 from conversations.queue.unread import note_seen
 from conversations.reading import hand_off_of, identifier_for, is_gone, names_of
+from conversations.receiving.reading import MARKS, joined, kept_apart, messages_of
 from conversations.records import HandOff, agent_shown
 from conversations.timeline.lines import LineKind
 from conversations.timeline.reading import Timeline, read_timeline
@@ -105,14 +106,16 @@ def open_conversation(reference: str, staff: Staff, *, with_state: bool = True) 
     work: list[Callable[[], Any]] = [partial(_record_opened, item, staff, raw=may_see), partial(_hand_offs, item)]
     if with_state:
         work += [partial(read, item.conversation_id, now) for read in (read_state, read_switches)]
+    work.append(partial(kept_apart, item))
     if hand_off.agent == staff.username:
         work.append(partial(note_seen, staff.username, reference))
     results: list[Any] = parallel(*work)
     entries, notice = results[1]
+    apart = results[4] if with_state else results[2]
     return OpenedConversation(
         reference=reference,
         item=item,
-        stored=StoredMessages.of(messages, names_of(item)),
+        stored=joined(item, StoredMessages.of(messages, names_of(item)), apart),
         hand_off=hand_off,
         story=story_of(entries, hand_off, staff.username),
         state=with_switches(*results[2:4]) if with_state else StatePanel(),
@@ -196,7 +199,7 @@ def timeline(
     """
     staff.require(Permission.AUDIT_READ)
     item, messages = _load(reference, staff)
-    stored = StoredMessages.of(messages, names_of(item))
+    stored = messages_of(item, messages, names_of(item))
     record_opened = partial(_record_opened, item, staff, raw=staff.can(Permission.TRANSCRIPT_RAW))
     return item, read_timeline(item, stored, staff, kinds, record_opened=record_opened, cursor=cursor, at=at)
 
@@ -220,8 +223,8 @@ def last_message(reference: str, staff: Staff) -> LastMessage:
     The entry is written before the text is returned; without a trail everyone gets the redacted excerpt. Raises
     `NotFound` (absent, past its TTL or out of scope) and the store's errors.
     """
-    item = load_row(reference, staff, "messages")
-    stored = StoredMessages.of(item.raw.get("messages"))
+    item = load_row(reference, staff, "messages", *MARKS)
+    stored = messages_of(item, item.raw.get("messages"))
     if not len(stored):
         return LastMessage("")
     message = stored.message(len(stored), raw=True)

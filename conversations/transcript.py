@@ -14,6 +14,7 @@ from console.permissions import Staff
 from console.templatetags.console import day, zone_of
 from console.trail.actions import Action, Result
 from conversations.messages import StoredMessages
+from conversations.receiving.handling import BY_RULE
 from conversations.records import HandOff, HandOffState, Marker, Message, Speaker, Transcript
 
 # An entry and the item's own time of the same action are moments apart.
@@ -29,6 +30,7 @@ _LEADS_TO = {
     Action.HAND_OFF_RELEASE: HandOffState.WAITING,
     Action.HAND_OFF_HAND_BACK: HandOffState.AI,
     Action.HAND_OFF_ACKNOWLEDGE: HandOffState.AI,
+    Action.HAND_OFF_LEAVE_TO_AI: HandOffState.AI,
 }
 _WORDS = {
     Action.HAND_OFF_REQUEST: "asked for a human",
@@ -38,6 +40,7 @@ _WORDS = {
     Action.HAND_OFF_RELEASE: "released it: waiting for a human again",
     Action.HAND_OFF_HAND_BACK: "handed back to the AI",
     Action.HAND_OFF_ACKNOWLEDGE: "left it with the AI",
+    Action.HAND_OFF_LEAVE_TO_AI: "left the reply to the AI",
 }
 
 
@@ -66,6 +69,16 @@ class Story:
 
     events: tuple[HandOffChange, ...] = ()
     open_end: bool = True
+
+    @property
+    def began(self) -> str:
+        """How people came to have the conversation that they have now, in words; "" if unknown."""
+        found = ""
+        for event in reversed(self.events):
+            if event.state is HandOffState.AI:
+                break
+            found = event.text
+        return found
 
     def during(self, at: datetime) -> str:
         """Return which hand-off a message of the AI at that instant broke into: "held", "waiting", or "" for none.
@@ -116,7 +129,10 @@ def _of_entry(entry: HandOffEntry, hand_off: HandOff, viewer: str) -> HandOffCha
     if not applied:
         return None
     if action is Action.HAND_OFF_REQUEST and not entry.is_staff:
-        return HandOffChange(entry.at, state, "A human was asked for", detail=entry.reason)
+        # A rule asks when a message is received, which may be long after the customer wrote it.
+        since = hand_off.requested_at if entry.actor == BY_RULE.name else None
+        at = min(entry.at, since or entry.at)
+        return HandOffChange(at, state, "A human was asked for", detail=entry.reason)
     who = "You" if entry.actor == viewer else entry.actor or "The platform"
     return HandOffChange(entry.at, state, f"{who} {_WORDS[action]}", entry.actor, entry.reason)
 

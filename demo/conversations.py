@@ -19,7 +19,7 @@ Record = tuple[str, Item]
 Timed = tuple[Turn, datetime]
 
 FILES = (
-    "waiting", "held", "handed-back", "drift", "long",
+    "waiting", "by-rule", "held", "handed-back", "drift", "long",
     "cucumber", "northwind", "lumen", "harbour", "europe", "right-to-left", "asia",
 )  # fmt: skip
 DRIFT = {"set", "unset", "messages"}
@@ -28,6 +28,8 @@ HEADERS = DRIFT | {
 }  # fmt: skip
 PROMPT, CUSTOMER, ASSISTANT, RAW = "prompt", "customer", "assistant", "raw"
 _ROLES = {PROMPT: "user", CUSTOMER: "user", ASSISTANT: "assistant", RAW: ""}
+# What customers write to people: before the demo begins, and to who takes their conversation in it.
+QUEUED, NEXT = "queued", "next"
 _LIFETIME = timedelta(days=180)
 # Of those whose dialogue says nothing else.
 _WITH_MIDDLEWARE = 0.6
@@ -41,9 +43,25 @@ PROJECTS: dict[str, tuple[Item, Item]] = {
 
 def items(now: datetime) -> Iterator[Record]:
     """Conversations with all that is on record about them, as (table key, item). Raises `DialogueError`."""
+    for dialogue in dialogues():
+        dialogue.turns = [turn for turn in dialogue.turns if turn.kind not in (QUEUED, NEXT)]
+        yield from _story(dialogue, now)
+
+
+def dialogues() -> Iterator[Dialogue]:
+    """Every dialogue with a customer. Raises `DialogueError`."""
     for name in FILES:
-        for dialogue in read(name, 2, HEADERS, {*_ROLES, *EVENTS}):
-            yield from _story(dialogue, now)
+        yield from read(name, 2, HEADERS, {*_ROLES, *EVENTS, QUEUED, NEXT})
+
+
+def key_of(dialogue: Dialogue) -> tuple[str, str]:
+    """The key of its item: `primary_channel` and `conversation_id`. Raises `DialogueError`."""
+    project_id, request_id = dialogue.words
+    if project_id not in PROJECTS:
+        raise DialogueError(dialogue.place, f"no project “{project_id}” in companies.toml")
+    recipient = dialogue.needed("email" if dialogue.needed("channel") == "email" else "phone")
+    company_id = PROJECTS[project_id][0]["id"]
+    return recipient, dialogue.get("id", f"{company_id}#{project_id}#{request_id}#{recipient.lstrip('+')}")
 
 
 def _story(dialogue: Dialogue, now: datetime) -> Iterator[Record]:
@@ -127,21 +145,19 @@ def _item(dialogue: Dialogue, timed: Sequence[Timed], now: datetime, rng: Random
     """The item, every attribute as the platform's schema says."""
     said = [(turn, at) for turn, at in timed if turn.kind in _ROLES]
     project_id, request_id = dialogue.words
-    if project_id not in PROJECTS:
-        raise DialogueError(dialogue.place, f"no project “{project_id}” in companies.toml")
+    primary_channel, conversation_id = key_of(dialogue)
     company, project = PROJECTS[project_id]
     channel, status = dialogue.needed("channel"), dialogue.needed("status")
     if channel not in project["channels"]:
         raise DialogueError(dialogue.place, f"project “{project_id}” has no channel “{channel}” in companies.toml")
-    recipient = dialogue.needed("email" if channel == "email" else "phone")
     begun = (timed[0][1] - timedelta(seconds=1) if timed else now - dialogue.span("updated")).replace(microsecond=0)
     updated = said[-1][1] if said else begun
     expires = dialogue.get("expires")
     done = status not in ("processing", "failed") or any(turn.kind == ASSISTANT for turn, _ in said)
     call = dialogue.get("call") or None
     item: Item = {
-        "primary_channel": recipient,
-        "conversation_id": dialogue.get("id", f"{company['id']}#{project_id}#{request_id}#{recipient.lstrip('+')}"),
+        "primary_channel": primary_channel,
+        "conversation_id": conversation_id,
         "company_id": company["id"],
         "project_id": project_id,
         "channel_method": channel,
@@ -171,7 +187,7 @@ def _item(dialogue: Dialogue, timed: Sequence[Timed], now: datetime, rng: Random
     messages: Any = _messages(said, rng)
     if dialogue.get("messages") == "json":
         messages = json.dumps(messages, ensure_ascii=False)
-    return item | _recipient(dialogue) | _configuration(company, project, channel) | {"messages": messages}
+    return item | recipient_of(dialogue) | configuration(company, project, channel) | {"messages": messages}
 
 
 def _messages(said: Sequence[Timed], rng: Random) -> list[Any]:
@@ -201,7 +217,8 @@ def _messages(said: Sequence[Timed], rng: Random) -> list[Any]:
     return made
 
 
-def _recipient(dialogue: Dialogue) -> Item:
+def recipient_of(dialogue: Dialogue) -> Item:
+    """The customer's attributes of an item."""
     found: Item = {}
     for header, name in (("phone", "recipient_tel"), ("email", "recipient_email")):
         if value := dialogue.get(header):
@@ -212,7 +229,7 @@ def _recipient(dialogue: Dialogue) -> Item:
     return found
 
 
-def _configuration(company: Item, project: Item, channel: str) -> Item:
+def configuration(company: Item, project: Item, channel: str) -> Item:
     """What the platform copies into each conversation, and the sparse key by which replies find it."""
     path, sms = f"{_ARN}/{company['slug']}", company.get("sms")
     key = project["id"].replace("-", "_")
@@ -249,8 +266,8 @@ def _configuration(company: Item, project: Item, channel: str) -> Item:
         "auto_queue_initial_message": project.get("begins", False),
         "auto_queue_initial_message_from_number": [company["whatsapp"]] if project.get("begins") else [],
         "auto_queue_initial_message_from_email": [],
-        "auto_queue_reply_message": project.get("replies", True),
-        "auto_queue_reply_message_from_number": [company["whatsapp"], *([sms] if sms else [])],
-        "auto_queue_reply_message_from_email": [company["email"]],
+        "auto_queue_reply_message": False,
+        "auto_queue_reply_message_from_number": [],
+        "auto_queue_reply_message_from_email": [],
         **reply_keys,
     }

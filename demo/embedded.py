@@ -1,14 +1,15 @@
-"""A DynamoDB inside this process for the demo and the tests: moto served over HTTP, one request at a time.
+"""A DynamoDB and an SQS inside this process for the demo and the tests: moto over HTTP, one request at a time.
 
-moto's transactions are not atomic across threads, so a lock is held for the whole of every request; and it ignores
-their tokens, so that one sent again after a time-out would meet its own effect. Two things are
-refused because anything on the machine, any web page too, can reach a loopback port: requests that are not calls of
-DynamoDB or DynamoDB Streams, and requests that a browser sends for a page (they carry `Origin`).
+moto's transactions are not atomic across threads, so a lock is held for the whole of every request, but for what a long
+poll of a queue waits; and it ignores their tokens, so that one sent again after a time-out would meet its own effect.
+Two things are refused because anything on the machine, any web page too, can reach a loopback port: requests that are
+not calls of these services, and requests that a browser sends for a page (they carry `Origin`).
 """
 
 import io
 import json
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import Any, Self
@@ -17,8 +18,10 @@ from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
 
 HOST = "127.0.0.1"
 # The service named by `X-Amz-Target: DynamoDB_20120810.Query`, and moto's name for it.
-SERVICES = {"DynamoDB_20120810": "dynamodb", "DynamoDBStreams_20120810": "dynamodbstreams"}
+SERVICES = {"DynamoDB_20120810": "dynamodb", "DynamoDBStreams_20120810": "dynamodbstreams", "AmazonSQS": "sqs"}
 
+# How long a long poll waits before it looks again, in seconds.
+POLL_SECONDS = 0.1
 # DynamoDB knows the tokens of ten minutes; this many are more than a demo or a test makes in that time.
 TOKENS_KEPT = 1000
 
@@ -87,38 +90,52 @@ class _Calls:
         embedded_speed.apply()
         self._services = {prefix: create_backend_app(service) for prefix, service in SERVICES.items()}  # type: ignore[arg-type]
         self._answers: OrderedDict[tuple[str, bytes], WSGIAnswer] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock, self._one_transaction = threading.Lock(), threading.Lock()
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-        with self._lock:
-            content, status, headers = self._answer(environ)
-        start_response(status, list(headers))
-        return content
-
-    def _answer(self, environ: dict[str, Any]) -> WSGIAnswer:
-        from werkzeug.test import run_wsgi_app
-
         prefix, _, operation = str(environ.get("HTTP_X_AMZ_TARGET", "")).partition(".")
         service, length = self._services.get(prefix), str(environ.get("CONTENT_LENGTH") or 0)
         has_length = length.isascii() and length.isdigit() and "HTTP_TRANSFER_ENCODING" not in environ
         if service is None or not has_length or "HTTP_ORIGIN" in environ:
             # Of no length that is told: the server closes the connection, as it cannot tell where the next call begins.
-            return iter([NO_CALL]), "400 Bad Request", [("Content-Type", "application/x-amz-json-1.0")]
-        if operation != "TransactWriteItems":
-            return run_wsgi_app(service, environ, buffered=True)
-        # A transaction that is sent again with its token gets the answer that it had.
-        body = environ["wsgi.input"].read(int(length))
-        environ["wsgi.input"] = io.BytesIO(body)
+            start_response("400 Bad Request", [("Content-Type", "application/x-amz-json-1.0")])
+            return iter([NO_CALL])
+        answered = {"TransactWriteItems": self._transacted, "ReceiveMessage": self._received}.get(operation, self._once)
+        content, status, headers = answered(service, environ, environ["wsgi.input"].read(int(length)))
+        start_response(status, list(headers))
+        return content
+
+    def _once(self, service: WSGIApplication, environ: dict[str, Any], body: bytes) -> WSGIAnswer:
+        from werkzeug.test import run_wsgi_app
+
+        environ |= {"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body))}
+        with self._lock:
+            content, status, headers = run_wsgi_app(service, environ, buffered=True)
+        return list(content), status, headers
+
+    def _transacted(self, service: WSGIApplication, environ: dict[str, Any], body: bytes) -> WSGIAnswer:
+        """A transaction that is sent again with its token gets the answer that it had."""
         key = str(json.loads(body).get("ClientRequestToken", "")), body
-        if answer := self._answers.get(key):
-            return answer
-        content, status, headers = run_wsgi_app(service, environ, buffered=True)
-        answer = list(content), status, headers
-        if key[0] and status.startswith("200"):
-            self._answers[key] = answer
-            if len(self._answers) > TOKENS_KEPT:
-                self._answers.popitem(last=False)
+        with self._one_transaction:
+            if answer := self._answers.get(key):
+                return answer
+            answer = self._once(service, environ, body)
+            if key[0] and answer[1].startswith("200"):
+                self._answers[key] = answer
+                if len(self._answers) > TOKENS_KEPT:
+                    self._answers.popitem(last=False)
         return answer
+
+    def _received(self, service: WSGIApplication, environ: dict[str, Any], body: bytes) -> WSGIAnswer:
+        """The messages of a queue, as soon as there are any: moto itself would hold up all other calls until then."""
+        wanted = json.loads(body)
+        end = time.monotonic() + wanted.get("WaitTimeSeconds", 0)
+        body = json.dumps(wanted | {"WaitTimeSeconds": 0}).encode()
+        while True:
+            content, status, headers = self._once(service, environ, body)
+            if not status.startswith("200") or time.monotonic() >= end or json.loads(b"".join(content)).get("Messages"):
+                return content, status, headers
+            time.sleep(POLL_SECONDS)
 
 
 class _Handler(WSGIRequestHandler):

@@ -1,4 +1,4 @@
-"""The environment of `manage.py demo`: plain http on loopback, fresh secrets, a DynamoDB of its own."""
+"""The environment of `manage.py demo`: plain http on loopback, fresh secrets, a DynamoDB and an SQS of its own."""
 
 import os
 import secrets
@@ -29,6 +29,9 @@ def apply() -> None:
         DYNAMODB_READ_TIMEOUT_SECONDS="20",
         REQUEST_DEADLINE_SECONDS="40",
         STATIC_MANIFEST="false",
+        HAND_OFF_ROUTING="held",
+        TABLE_CONVERSATIONS_STAGE="conversations-stage-demo",
+        **dict.fromkeys(("HANDOFF_QUEUE_URL", "WHATSAPP_QUEUE_URL", "SMS_QUEUE_URL", "EMAIL_QUEUE_URL"), ""),
     )
     for name in ("AWS_SESSION_TOKEN", "AWS_PROFILE"):
         os.environ.pop(name, None)

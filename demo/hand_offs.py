@@ -8,19 +8,23 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
+from boto3.dynamodb.types import TypeSerializer
+
 from console import clock
 from console.clock import parse_instant, to_iso
 from console.store.models import plain_item
 from console.trail.actions import Action, Result, outcome
 from console.trail.recording import PLATFORM, Actor, TrailEntry, build
-from conversations.handoff.effects import effect_of
+from conversations.handoff.effects import effect_of, ends_for_people
 from conversations.handoff.intents import HandOffAction, Intent
 from conversations.handoff.protocol import HandOffAct, record_of
+from conversations.handoff.routing import BEFORE, SWITCH, what_becomes_of_routing
 from conversations.indexer.entries import HumanRequest, sort_key
 from demo.dialogues import DialogueError, Turn
 from demo.staff import ROLES
 
 _HOUR = timedelta(hours=1)
+_serialize = TypeSerializer().serialize
 # Turns that begin with how long ago it was; those after which the customer waits; and all that are no messages.
 TIMED = {"human", "asked", "taken", "too-late", "released", "back", "revealed"}
 WAITING = {"human", "asked", "released"}
@@ -86,7 +90,8 @@ class HandOffs:
     def _act(self, action: HandOffAction, agent: str, at: datetime, *, reason: str = "", note: str = "") -> None:
         intent, updated = self._intent(action), parse_instant(self.item["updated_at"])
         self._previous = intent.last_action_seen
-        change = effect_of(intent, agent, at, {}, reason=reason, note=note)
+        stored = {name: _serialize(self.item[name]) for name in (SWITCH, BEFORE) if name in self.item}
+        change = effect_of(intent, agent, at, stored, reason=reason, note=note)
         self.item |= plain_item(change.if_absent) | self.item | plain_item(change.values)
         # Messages that came later are written into the item already.
         self.item["updated_at"] = to_iso(max(at, updated or at))
@@ -95,6 +100,8 @@ class HandOffs:
         payload = {"reason": reason} if reason else {}
         if intent.agent_seen not in ("", agent):
             payload["held by"] = intent.agent_seen
+        if routing := what_becomes_of_routing(stored, for_people=ends_for_people(action)):
+            payload["routing"] = routing
         self._record(intent, agent, at, payload, Result.SUCCESS)
 
     def _intent(self, action: HandOffAction) -> Intent:

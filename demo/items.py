@@ -33,8 +33,11 @@ def items(now: datetime) -> Iterator[Record]:
 
 
 def create_tables() -> None:
-    """Create every table of the registry with its indexes and TTL. Raises the store's errors."""
+    """Create every table of the registry that is not there, with its indexes and TTL. Raises the store's errors."""
+    there = call("ListTables")["TableNames"]
     for key, spec in TABLES.items():
+        if table_name(key) in there:
+            continue
         call("CreateTable", **create_table_request(key))
         if spec.ttl:
             ttl = {"Enabled": True, "AttributeName": spec.ttl}

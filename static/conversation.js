@@ -1,5 +1,6 @@
 /* An open conversation, kept as it is now:
-   - asks what is new and says so in one line above the messages; what came is shown when it is asked for
+   - asks what is new and says so in one line above the messages; what came is shown when it is asked for, and by itself
+     to who has the conversation: then it is read out, and the focus stays where it is
    - puts all that depends on who has the conversation up to date: at once, but for the hand-off panel while the pointer or
      the focus is in it or something is typed there
    - puts messages in without touching those that are there: nobody who reads is moved, nothing that is open closes */
@@ -151,8 +152,13 @@
     return document.adoptNode(answer.getElementById("talk"));
   }
 
-  async function show(event) {
+  function show(event) {
     event.preventDefault();
+    return bring(true);
+  }
+
+  /** Shows the messages that came. `asked`: by the person, who goes on with the first of them. */
+  async function bring(asked) {
     let fresh;
     try {
       fresh = await ask();
@@ -163,16 +169,30 @@
     const last = messagesOf(talk()).at(-1);
     const isAtEnd = !last || isInView(last);
     const { arrived, isJoined } = put(fresh);
-    told.clear();
+    told.delete("messages");
+    if (asked) told.clear();
     link = null;
     if (arrived) {
       arrived.tabIndex = -1;
-      arrived.focus({ preventScroll: true });
+      if (asked) arrived.focus({ preventScroll: true });
+      else read(arrived);
       // Who reads at the end goes on reading; who reads further up stays there, and is told the way.
       if (isAtEnd || !isJoined) arrived.scrollIntoView({ block: "nearest" });
       else lead(arrived);
     }
     draw();
+  }
+
+  /** Lets screen readers say what came: who wrote, and the words. */
+  function read(arrived) {
+    const came = messagesOf(talk());
+    const live = document.getElementById("live");
+    if (live) live.textContent = came.slice(came.indexOf(arrived)).map((each) => words(each)).join(" ");
+  }
+
+  function words(message) {
+    const [who, blocks] = [message.querySelector("header b"), [...message.querySelectorAll(".text, .code")]];
+    return `${who?.textContent ?? ""}: ${blocks.map((each) => each.textContent).join(" ") || message.textContent}`;
   }
 
   function lead(arrived) {
@@ -192,6 +212,8 @@
     const answer = new DOMParser().parseFromString(html, "text/html").getElementById("news");
     if (!answer) return;
     since = answer.dataset.since;
+    place.dataset.seconds = answer.dataset.seconds;
+    const arrives = "arrives" in answer.dataset;
     for (const each of answer.querySelectorAll("[data-news]")) {
       told.set(each.dataset.news, each.textContent);
       link = null;
@@ -202,6 +224,7 @@
       settle();
     }
     draw();
+    if (arrives && answer.querySelector("[data-news=messages]")) bring(false);
   }
 
   keepFresh({

@@ -119,6 +119,30 @@ def bare_store(dynamodb: Store, settings) -> Iterator[Store]:
     _forget_what_is_there()
 
 
+@pytest.fixture(scope="session")
+def _sqs_endpoint(dynamodb: Store) -> Iterator[str]:
+    """SQS of the tests' own moto, or of one beside DynamoDB Local."""
+    from demo.embedded import EmbeddedDynamoDB
+
+    if not dynamodb.local:
+        yield dynamodb.endpoint
+        return
+    with EmbeddedDynamoDB() as embedded:
+        yield embedded.endpoint
+
+
+@pytest.fixture
+def queue(store: Store, _sqs_endpoint: str, settings) -> Iterator[str]:
+    """The address of a hand-off queue; the console is pointed at it."""
+    from console.store import queues
+
+    settings.SQS_ENDPOINT = _sqs_endpoint
+    url = queues.client().create_queue(QueueName="handoff", Attributes={"VisibilityTimeout": "3600"})["QueueUrl"]
+    settings.HANDOFF_QUEUE_URL = url
+    yield url
+    queues.client().delete_queue(QueueUrl=url)
+
+
 @pytest.fixture
 def transactional_db() -> None:
     """pytest-django's live_server asks for it; there is no SQL database."""

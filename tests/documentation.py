@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from console.schema.policies import POLICIES
+from console.schema.policies import POLICIES, QUEUES
 from console.schema.tables import TABLES
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -108,11 +108,19 @@ def _indexes() -> list[str]:
 
 def _policies() -> list[str]:
     """What each process does with each table."""
-    rows = ["| table | web servers | indexer | reconcile |", "|---|---|---|---|"]
+    rows = ["| table | web servers | indexer | receiver | reconcile |", "|---|---|---|---|---|"]
     for key in TABLES:
-        cells = [_actions(name, key) for name in ("web", "indexer", "reconcile")]
+        cells = [_actions(name, key) for name in ("web", "indexer", "receiver", "reconcile")]
         rows.append(f"| {key} | {' | '.join(cells)} |")
+    for name, words in (("HANDOFF", "the hand-off queue"), ("CHANNELS", "the queues of channels")):
+        cells = [_queue_actions(process, name) for process in ("web", "indexer", "receiver", "reconcile")]
+        rows.append(f"| {words} | {' | '.join(cells)} |")
     return rows
+
+
+def _queue_actions(process: str, queue: str) -> str:
+    found = (access for access in QUEUES.get(process, ()) if access.queue == queue)
+    return ", ".join(action for access in found for action in access.actions)
 
 
 def _actions(process: str, key: str) -> str:

@@ -16,6 +16,7 @@ os.environ.update(
     AWS_ACCESS_KEY_ID="test",
     AWS_SECRET_ACCESS_KEY="test",
     DYNAMODB_ENDPOINT="http://127.0.0.1:9",
+    SQS_ENDPOINT="http://127.0.0.1:9",
     STATIC_MANIFEST="false",
     SECRET_KEY_FALLBACKS="",
 )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from console.errors import ConsoleError, NotConfigured, TableMissing
-from console.schema.definition import STREAM_VIEW, key_attributes
+from console.schema.definition import key_attributes
 from console.schema.environments import is_protected
 from console.schema.tables import TABLES, IndexSpec, KeyAttribute, TableSpec, table_name
 from console.store.calls import parallel
@@ -262,11 +262,12 @@ def _setting_differences(spec: TableSpec, description: dict[str, Any]) -> list[D
         differences.append(Difference("required", "encryption", "a usable key", found, False))
     if spec.stream:
         stream = description.get("StreamSpecification") or {}
+        wanted = " or ".join(spec.stream)
         if not stream.get("StreamEnabled"):
-            differences.append(Difference("advised", "stream", STREAM_VIEW, "off", True, "stream"))
-        elif stream.get("StreamViewType") != STREAM_VIEW:
+            differences.append(Difference("advised", "stream", wanted, "off", True, "stream"))
+        elif stream.get("StreamViewType") not in spec.stream:
             found = str(stream.get("StreamViewType"))
-            differences.append(Difference("advised", "stream", STREAM_VIEW, found, False))
+            differences.append(Difference("advised", "stream", wanted, found, False))
     return differences
 
 

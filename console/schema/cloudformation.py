@@ -11,7 +11,6 @@ from typing import Any
 from console.errors import ConsoleError
 from console.schema.check import Difference, TableReport, attribute_types, describe
 from console.schema.definition import (
-    STREAM_VIEW,
     attribute_definitions,
     create_table_request,
     index_definition,
@@ -105,7 +104,7 @@ def _kept(spec: TableSpec, description: dict[str, Any], changes: list[Difference
         properties["SSESpecification"] = {"SSEEnabled": True, "SSEType": "KMS", "KMSMasterKeyId": key}
     stream = description.get("StreamSpecification") or {}
     if "stream" in kinds:
-        properties["StreamSpecification"] = {"StreamViewType": STREAM_VIEW}
+        properties["StreamSpecification"] = {"StreamViewType": spec.stream[0]}
     elif stream.get("StreamEnabled"):
         properties["StreamSpecification"] = {"StreamViewType": stream["StreamViewType"]}
     return properties

@@ -10,7 +10,7 @@ from typing import Any
 
 from console.errors import ConsoleError, StoreUnavailable
 from console.schema.check import Difference, TableReport, describe, inspect
-from console.schema.definition import STREAM_VIEW, attribute_definitions, create_table_request, index_definition
+from console.schema.definition import attribute_definitions, create_table_request, index_definition
 from console.schema.tables import TABLES, IndexSpec, TableSpec, table_name
 from console.store import presence
 from console.store.connection import call
@@ -79,7 +79,7 @@ def _apply(spec: TableSpec, difference: Difference) -> None:
         case "billing":
             call("UpdateTable", TableName=name, BillingMode="PAY_PER_REQUEST")
         case "stream":
-            stream = {"StreamEnabled": True, "StreamViewType": STREAM_VIEW}
+            stream = {"StreamEnabled": True, "StreamViewType": spec.stream[0]}
             call("UpdateTable", TableName=name, StreamSpecification=stream)
         case kind:
             raise ValueError(f"Nothing can be applied for {kind!r}.")

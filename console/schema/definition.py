@@ -7,8 +7,6 @@ from django.conf import settings
 from console.schema.environments import is_protected
 from console.schema.tables import TABLES, IndexSpec, KeyAttribute, TableSpec, table_name
 
-STREAM_VIEW = "NEW_AND_OLD_IMAGES"
-
 
 def create_table_request(key: str) -> dict[str, Any]:
     """Arguments of CreateTable for the table of that registry key, with all its indexes, in this environment.
@@ -31,7 +29,7 @@ def create_table_request(key: str) -> dict[str, Any]:
     if spec.lsis:
         request["LocalSecondaryIndexes"] = [index_definition(index) for index in spec.lsis]
     if spec.stream:
-        request["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": STREAM_VIEW}
+        request["StreamSpecification"] = {"StreamEnabled": True, "StreamViewType": spec.stream[0]}
     return request
 
 

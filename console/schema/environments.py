@@ -52,7 +52,8 @@ def assert_environment() -> None:
         names[name] = key
         if not re.fullmatch(r"[A-Za-z0-9_.-]{3,255}", name):
             raise ImproperlyConfigured(f"TABLE_{key}={name} is not a table name that DynamoDB allows.")
-        named = _environment_named_in(name)
+        # One of the platform's own names ends in "stage".
+        named = _environment_named_in(name.replace(TABLES[key].base, ""))
         if named and not _same(named, environment):
             raise ImproperlyConfigured(
                 f"TABLE_{key}={name} belongs to the environment {named!r}, but CONSOLE_ENV is {environment!r}."

@@ -1,4 +1,4 @@
-"""Least-privilege IAM policies: what each process of the console does with which table and index, and nothing else.
+"""Least-privilege IAM policies: what each process of the console does with which table, index and queue, and no more.
 
 Tests walk over every page, form and job, and compare the calls with these lists: neither lacks anything nor has more.
 IAM knows no transactions: it asks for the actions inside of them.
@@ -6,7 +6,8 @@ IAM knows no transactions: it asks for the actions inside of them.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from django.conf import settings
 
@@ -26,6 +27,20 @@ class Access:
     stream: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class QueueAccess:
+    """What a process may do with queues: of `HANDOFF` or of all `CHANNELS`, where they are configured."""
+
+    queue: Literal["HANDOFF", "CHANNELS"]
+    actions: tuple[str, ...]
+
+    @property
+    def urls(self) -> list[str]:
+        """The addresses of the queues."""
+        urls = [settings.HANDOFF_QUEUE_URL] if self.queue == "HANDOFF" else settings.CHANNEL_QUEUE_URLS.values()
+        return [url for url in urls if url]
+
+
 def _of_web(key: str, *actions: str) -> Access:
     """What the web servers do with a table, and that they query each of its indexes.
 
@@ -40,11 +55,13 @@ def _of_web(key: str, *actions: str) -> Access:
 
 WEB = (
     _of_web("CONVERSATIONS", "GetItem", "BatchGetItem", "Query", "UpdateItem"),
+    _of_web("CONVERSATIONS_STAGE", "PutItem"),
     _of_web("AUDIT", "GetItem", "Query", "PutItem", "UpdateItem"),
     _of_web("IDEMPOTENCY", "GetItem", "BatchGetItem", "PutItem", "UpdateItem"),
     _of_web("CONVERSATION_STATE", "GetItem"),
     _of_web("SESSIONS", "GetItem", "Query", "UpdateItem"),
     _of_web("CHATS", "Query"),
+    _of_web("MESSAGES", "GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"),
     _of_web("CHAT_MESSAGES", "Query"),
     _of_web("IMAGE_RESPONSES", "GetItem", "BatchGetItem"),
     _of_web("THREADS", "BatchGetItem", "Query", "UpdateItem"),
@@ -66,33 +83,94 @@ RECONCILE = (
     Access("CONVERSATIONS", ("GetItem", "UpdateItem"), _SETTLING),
     Access("AUDIT", ("Query", "PutItem", "UpdateItem")),
     Access("IDEMPOTENCY", ("GetItem", "Scan", "PutItem", "UpdateItem")),
+    Access("CONSOLE", ("UpdateItem",)),
 )
-# The web servers, the indexer (worker or Lambda), and the job that settles actions.
-POLICIES: dict[str, tuple[Access, ...]] = {"web": WEB, "indexer": INDEXER, "reconcile": RECONCILE}
+RECEIVER = (
+    Access(
+        "CONVERSATIONS",
+        ("DescribeTable", "GetItem", "UpdateItem"),
+        (
+            "company-whatsapp-number-recipient-tel-index",
+            "company-sms-number-recipient-tel-index",
+            "company-email-recipient-email-index",
+            *_SETTLING,
+        ),
+    ),
+    Access("CONVERSATIONS_STAGE", ("DescribeTable", "PutItem"), stream=True),
+    Access("AUDIT", ("Query", "PutItem", "UpdateItem")),
+    Access("IDEMPOTENCY", ("GetItem", "PutItem", "UpdateItem")),
+    Access("MESSAGES", ("GetItem", "ConditionCheckItem", "PutItem", "UpdateItem", "DeleteItem"), ("due-index",)),
+    Access("CONSOLE", ("Query", "ConditionCheckItem", "PutItem", "UpdateItem")),
+)
+
+
+def _together(*parts: tuple[Access, ...]) -> tuple[Access, ...]:
+    """What a process may do that does the work of several."""
+    found: dict[str, Access] = {}
+    for access in (each for part in parts for each in part):
+        known = found.setdefault(access.table, access)
+        found[access.table] = Access(
+            access.table,
+            tuple(dict.fromkeys((*known.actions, *access.actions))),
+            tuple(dict.fromkeys((*known.indexes, *access.indexes))),
+            known.stream or access.stream,
+        )
+    return tuple(found.values())
+
+
+WORK = _together(INDEXER, RECEIVER, RECONCILE)
+# The web servers, the indexer and the receivers (workers or Lambdas), the job that settles actions, and all but the
+# first in one process.
+POLICIES: dict[str, tuple[Access, ...]] = {
+    "web": WEB,
+    "indexer": INDEXER,
+    "receiver": RECEIVER,
+    "reconcile": RECONCILE,
+    "work": WORK,
+}
+_RECEIVING = (
+    QueueAccess("HANDOFF", ("ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility")),
+    QueueAccess("CHANNELS", ("SendMessage",)),
+)
+QUEUES: dict[str, tuple[QueueAccess, ...]] = {
+    "web": (QueueAccess("HANDOFF", ("GetQueueAttributes",)), QueueAccess("CHANNELS", ("SendMessage",))),
+    "receiver": _RECEIVING,
+    "work": _RECEIVING,
+}
 
 _STREAM = ("DescribeStream", "GetShardIterator", "GetRecords")
 
 
 def document(name: str, account: str = "*") -> dict[str, Any]:
-    """The IAM policy of a process for the tables of this environment, in AWS_REGION. Raises `KeyError`."""
-    return {"Version": "2012-10-17", "Statement": list(_statements(POLICIES[name], account))}
+    """The IAM policy of a process for the tables and queues of this environment, in AWS_REGION. Raises `KeyError`."""
+    statements = [*_statements(POLICIES[name], account), *_queue_statements(QUEUES.get(name, ()), account)]
+    return {"Version": "2012-10-17", "Statement": statements}
 
 
 def _statements(accesses: tuple[Access, ...], account: str) -> Iterator[dict[str, Any]]:
     for access in accesses:
         arn = f"arn:aws:dynamodb:{settings.AWS_REGION}:{account}:table/{table_name(access.table)}"
         sid = access.table.title().replace("_", "")
-        yield _allow(sid, access.actions, [arn])
+        yield _allow(sid, "dynamodb", access.actions, [arn])
         if access.indexes:
-            yield _allow(f"{sid}Indexes", ("Query",), [f"{arn}/index/{index}" for index in access.indexes])
+            yield _allow(f"{sid}Indexes", "dynamodb", ("Query",), [f"{arn}/index/{index}" for index in access.indexes])
         if access.stream:
-            yield _allow(f"{sid}Stream", _STREAM, [f"{arn}/stream/*"])
+            yield _allow(f"{sid}Stream", "dynamodb", _STREAM, [f"{arn}/stream/*"])
 
 
-def _allow(sid: str, actions: tuple[str, ...], resources: list[str]) -> dict[str, Any]:
+def _queue_statements(accesses: tuple[QueueAccess, ...], account: str) -> Iterator[dict[str, Any]]:
+    """The address of a queue names its account: `https://sqs.eu-west-2.amazonaws.com/123456789012/handoff`."""
+    for access in accesses:
+        paths = [urlsplit(url).path.strip("/").rpartition("/") for url in access.urls]
+        arns = [f"arn:aws:sqs:{settings.AWS_REGION}:{owner or account}:{name}" for owner, _, name in paths]
+        if arns:
+            yield _allow(f"{access.queue.title()}Queue", "sqs", access.actions, sorted(set(arns)))
+
+
+def _allow(sid: str, service: str, actions: tuple[str, ...], resources: list[str]) -> dict[str, Any]:
     return {
         "Sid": sid,
         "Effect": "Allow",
-        "Action": [f"dynamodb:{action}" for action in actions],
+        "Action": [f"{service}:{action}" for action in actions],
         "Resource": resources,
     }

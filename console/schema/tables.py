@@ -8,8 +8,17 @@ from typing import Literal
 
 from django.conf import settings
 
-Schema = Literal["platform-conversations", "middleware", "chatbot-sessions", "thread-history", "tenants", "console"]
+Schema = Literal[
+    "platform-conversations",
+    "platform-replies",
+    "middleware",
+    "chatbot-sessions",
+    "thread-history",
+    "tenants",
+    "console",
+]
 KeyType = Literal["S", "N"]
+StreamView = Literal["NEW_IMAGE", "NEW_AND_OLD_IMAGES"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +67,8 @@ class TableSpec:
     other_range: KeyAttribute | None = None
     # Its schema leaves it to the environment whether items go by themselves.
     ttl_optional: bool = False
-    stream: bool = False
+    # The views with which its stream serves, the one asked for first; none where nobody follows it.
+    stream: tuple[StreamView, ...] = ()
     purpose: str = ""
     # Point-in-time recovery and deletion protection are off in development, as the schemas say, and on elsewhere.
     protected: bool = True
@@ -159,8 +169,20 @@ _SPECS = (
         ttl="ttl",
         ttl_optional=True,
         # The indexer of the queue reads it.
-        stream=True,
+        stream=("NEW_AND_OLD_IMAGES",),
         purpose="platform conversations and the hand-off",
+    ),
+    TableSpec(
+        "CONVERSATIONS_STAGE",
+        "conversations-stage",
+        "platform-replies",
+        S("conversation_id"),
+        S("message_sid"),
+        ttl="expires_at",
+        stream=("NEW_IMAGE", "NEW_AND_OLD_IMAGES"),
+        # Of items that live for a minute.
+        protected=False,
+        purpose="customers’ messages before the platform has dealt with them",
     ),
     TableSpec(
         "IDEMPOTENCY",
@@ -312,6 +334,16 @@ _SPECS = (
         ttl="expires_at",
         purpose="who is signed in",
         protected=False,
+    ),
+    TableSpec(
+        "MESSAGES",
+        "console-messages",
+        "console",
+        S("conversation"),
+        S("position"),
+        gsis=(IndexSpec("due-index", S("gsi_due"), S("due_at"), include=("company_id",), ours=True),),
+        ttl="expires_at",
+        purpose="what customers write to people",
     ),
     TableSpec(
         "CONSOLE", "console", "console", S("pk"), S("sk"), ttl="expires_at", purpose="company registry and the like"

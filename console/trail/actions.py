@@ -35,8 +35,16 @@ class Action(StrEnum):
     HAND_OFF_RELEASE = "hand_off.release"
     HAND_OFF_HAND_BACK = "hand_off.hand_back"
     HAND_OFF_ACKNOWLEDGE = "hand_off.acknowledge"
+    HAND_OFF_LEAVE_TO_AI = "hand_off.leave_to_ai"
     HAND_OFF_FENCE = "hand_off.fence"
     HAND_OFF_REASSERT = "hand_off.reassert"
+    # What customers write to people
+    MESSAGE_RECEIVED = "message.received"
+    MESSAGE_NOT_PLACED = "message.not_placed"
+    MESSAGE_PLACED = "message.placed"
+    MESSAGE_DISCARDED = "message.discarded"
+    INITIAL_APPROVE = "initial.approve"
+    INITIAL_REJECT = "initial.reject"
     # Looking at personal data
     TRANSCRIPT_OPENED = "transcript.opened"
     RECIPIENT_REVEALED = "recipient.revealed"

@@ -10,7 +10,8 @@ from django.utils.crypto import salted_hmac
 from console import clock
 from console.schema.tables import table_name
 from console.store.models import plain, sendable
-from conversations.handoff.intents import HandOffAction, Intent
+from conversations.handoff.intents import TO_AI, HandOffAction, Intent
+from conversations.handoff.routing import BEFORE, SWITCH, is_for_people, matters, routing_change
 from conversations.models import held_in, waiting_in
 from conversations.reading import is_true
 
@@ -48,6 +49,8 @@ ATTRIBUTES = (
     WANTED,
     LAST_ACTION,
     QUEUE,
+    SWITCH,
+    BEFORE,
 )
 
 
@@ -65,17 +68,29 @@ def text(value: str) -> dict[str, Any]:
     return {"S": value}
 
 
-def effect_of(intent: Intent, by: str, at: datetime, stored: Raw, *, reason: str = "", note: str = "") -> Expression:
-    """The table of effects (data model, section 4). `by` is who acts, `stored` the item as read just before."""
+def effect_of(
+    intent: Intent,
+    by: str,
+    at: datetime,
+    stored: Raw,
+    *,
+    reason: str = "",
+    note: str = "",
+    since: datetime | None = None,
+) -> Expression:
+    """The table of effects (data model, section 4). `by` is who acts, `stored` the item as read just before.
+
+    `since` is when a request's customer began to wait, `at` where nothing is known of that.
+    """
     now = clock.to_iso(at)
     change = Expression({LAST_ACTION: text(intent.action_id), "updated_at": text(now)})
-    change.values[WANTED] = {"BOOL": intent.action is not HandOffAction.HAND_BACK}
+    change.values[WANTED] = {"BOOL": intent.action not in (HandOffAction.HAND_BACK, HandOffAction.LEAVE_TO_AI)}
     held, waiting = text(held_in(intent.company_id)), text(waiting_in(intent.company_id))
     if note:
         change.values[NOTE] = text(note)
     match intent.action:
         case HandOffAction.REQUEST | HandOffAction.TAKE_OVER:
-            _raise_flag(change, intent, now, stored, reason)
+            _raise_flag(change, intent, now if since is None else clock.to_iso(since), stored, reason)
             if intent.action is HandOffAction.TAKE_OVER:
                 change.values |= {AGENT: text(by), TAKEN_AT: text(now), QUEUE: held}
             else:
@@ -88,13 +103,23 @@ def effect_of(intent: Intent, by: str, at: datetime, stored: Raw, *, reason: str
             change.values[QUEUE] = waiting
             change.removed = (AGENT, TAKEN_AT)
             _keep_timer(change, intent, now, stored)
-        case HandOffAction.HAND_BACK:
+        case HandOffAction.HAND_BACK | HandOffAction.LEAVE_TO_AI:
             change.values |= {FLAG: {"BOOL": False}, REASON: {"NULL": True}}
             change.removed = GONE_WITH_THE_AI
         case HandOffAction.ACKNOWLEDGE:
             change.values[WANTED] = {"BOOL": intent.flag_seen}
             change.removed = GONE_WITH_THE_AI
+    values, removed = routing_change(stored, for_people=ends_for_people(intent.action))
+    change.values |= values
+    change.removed += removed
     return change
+
+
+def ends_for_people(action: HandOffAction) -> bool:
+    """Whether the state that an action leads to is routed to people."""
+    to_ai = action in TO_AI
+    waits = action in (HandOffAction.REQUEST, HandOffAction.RELEASE)
+    return is_for_people(flag=not to_ai, agent="" if to_ai or waits else "somebody")
 
 
 def _raise_flag(change: Expression, intent: Intent, now: str, stored: Raw, reason: str) -> None:
@@ -122,6 +147,9 @@ def _keep_timer(change: Expression, intent: Intent, now: str, stored: Raw) -> No
 def update_of(intent: Intent, change: Expression, stored: Raw) -> dict[str, Any]:
     """The UpdateItem of an action: everything as seen, nothing but named attributes written."""
     conditions = as_seen(intent.flag_seen, intent.agent_seen, intent.last_action_seen, stored)
+    if matters(stored):
+        conditions.as_read(SWITCH, stored)
+        conditions.as_read(BEFORE, stored)
     return update_item(intent.primary_channel, intent.conversation_id, change, conditions)
 
 

@@ -10,6 +10,7 @@ from console.permissions import Permission, Role, Staff
 from console.refs import seal_data, unseal_data
 from console.trail.actions import Action
 from console.trail.recording import new_action_id
+from conversations.handoff.routing import leads_back_to_ai
 from conversations.models import Conversation
 from conversations.records import HandOff, HandOffState
 
@@ -24,11 +25,16 @@ class HandOffAction(StrEnum):
     RELEASE = "release"
     HAND_BACK = "hand_back"
     ACKNOWLEDGE = "acknowledge"
+    LEAVE_TO_AI = "leave_to_ai"
 
     @property
     def audited_as(self) -> Action:
         """Its name in the trail."""
         return Action(f"hand_off.{self.value}")
+
+
+# What gives a conversation back to the AI.
+TO_AI = (HandOffAction.HAND_BACK, HandOffAction.ACKNOWLEDGE, HandOffAction.LEAVE_TO_AI)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,27 +66,28 @@ def allowed_actions(hand_off: HandOff, staff: Staff) -> tuple[HandOffAction, ...
         return ()
     # An admin may act for whoever holds it: people go home, accounts are disabled.
     may_act = hand_off.agent == staff.username or staff.role is Role.ADMIN
+    leave = (HandOffAction.LEAVE_TO_AI,) if leads_back_to_ai() else ()
     match hand_off.state:
         case HandOffState.AI:
             return (HandOffAction.TAKE_OVER, HandOffAction.REQUEST)
         case HandOffState.WAITING:
-            return (HandOffAction.TAKE, HandOffAction.HAND_BACK)
+            return (HandOffAction.TAKE, *leave, HandOffAction.HAND_BACK)
         case HandOffState.HELD:
-            mine = (HandOffAction.HAND_BACK, HandOffAction.RELEASE) if may_act else ()
+            mine = (HandOffAction.HAND_BACK, HandOffAction.RELEASE, *leave) if may_act else ()
             others = () if hand_off.agent == staff.username else (HandOffAction.TAKE_FROM_COLLEAGUE,)
             return others + mine
         case HandOffState.OVERRIDDEN:
             return (HandOffAction.TAKE_OVER, HandOffAction.ACKNOWLEDGE) if may_act else (HandOffAction.TAKE_OVER,)
 
 
-def intent_for(action: HandOffAction, item: Conversation, hand_off: HandOff) -> Intent:
-    """The intent of a form that is being rendered for an item in that state, with a fresh action id."""
+def intent_for(action: HandOffAction, item: Conversation, hand_off: HandOff, action_id: str = "") -> Intent:
+    """The intent of a form that is being rendered for an item in that state, with a fresh action id unless given."""
     return Intent(
         action=action,
         primary_channel=item.primary_channel,
         conversation_id=item.conversation_id,
         company_id=item.company_id or "",
-        action_id=new_action_id(),
+        action_id=action_id or new_action_id(),
         flag_seen=hand_off.flag,
         agent_seen=hand_off.agent,
         last_action_seen=hand_off.action_id,
@@ -97,7 +104,7 @@ def check_allowed(intent: Intent, staff: Staff) -> None:
     seen = HandOff(state_of(intent.flag_seen, intent.agent_seen), flag=intent.flag_seen, agent=intent.agent_seen)
     if intent.action in allowed_actions(seen, staff):
         return
-    owned = (HandOffAction.RELEASE, HandOffAction.HAND_BACK, HandOffAction.ACKNOWLEDGE)
+    owned = (HandOffAction.RELEASE, *TO_AI)
     if intent.agent_seen not in ("", staff.username) and intent.action in owned:
         raise Forbidden("A colleague has this conversation. Only an administrator can do that for them.")
     raise Invalid("You cannot do that while the conversation is in this state.")

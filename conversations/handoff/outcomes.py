@@ -25,17 +25,22 @@ _DID: dict[str, str] = {
     Action.HAND_OFF_RELEASE: "released it",
     Action.HAND_OFF_HAND_BACK: "handed it back to the AI",
     Action.HAND_OFF_ACKNOWLEDGE: "left it with the AI",
+    Action.HAND_OFF_LEAVE_TO_AI: "left the reply to the AI",
     Action.HAND_OFF_REASSERT: "restored what a person had decided",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class HandOffOutcome:
-    """An action that took effect. `hand_off` is the state now; `replayed`: this form had done it before."""
+    """An action that took effect. `hand_off` is the state now; `replayed`: this form had done it before.
+
+    `routing_left`: somebody else had changed the platform's routing meanwhile, so it was not restored.
+    """
 
     action: HandOffAction
     hand_off: HandOff
     replayed: bool
+    routing_left: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,9 @@ def _latest_action(last_action: str, seen: str, links: Mapping[str, ChainLink]) 
 def _lost_to_the_platform(intent: Intent, item: Conversation, hand_off: HandOff, time_zone: str) -> LostRace:
     changed = clock.parse_instant(item.plain("updated_at"))
     if hand_off.flag == intent.flag_seen and hand_off.agent == intent.agent_seen:
+        if hand_off.action_id == intent.last_action_seen:
+            message = "The routing of this conversation changed at the same moment. Nothing was changed. Try again."
+            return LostRace(message, PLATFORM, None, hand_off)
         message = "This form was too old. Nothing was changed. Check the current state and decide again."
         return LostRace(message, PLATFORM, None, hand_off)
     if hand_off.agent and hand_off.agent != intent.agent_seen:

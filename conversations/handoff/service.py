@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable
 from dataclasses import asdict
+from datetime import datetime
 
 from console import clock
 from console.errors import ConsoleError, Invalid, NotAccepted, NotFound, StoreUnavailable, Throttled
 from console.permissions import Staff
 from console.trail.actions import Result
 from console.trail.recording import Actor
-from conversations.handoff.effects import ATTRIBUTES, Raw, effect_of, last_action_of, text, update_of
+from conversations.handoff.effects import ATTRIBUTES, Raw, effect_of, ends_for_people, last_action_of, text, update_of
 from conversations.handoff.intents import HandOffAction, Intent, check_allowed, intent_for
 from conversations.handoff.outcomes import HandOffOutcome, LostRace, ReleaseReport, lost_race
 from conversations.handoff.protocol import (
@@ -24,6 +25,7 @@ from conversations.handoff.protocol import (
     send,
 )
 from conversations.handoff.resolution import ChainLink, Resolution, resolution_of, trail_links
+from conversations.handoff.routing import is_left, what_becomes_of_routing
 from conversations.models import Conversation
 from conversations.reading import hand_off_of, is_gone
 from conversations.records import HandOffState, agent_shown
@@ -47,6 +49,14 @@ def perform(intent: Intent, staff: Staff, *, reason: str = "", note: str = "") -
     if not staff.scope.covers_company(item.company_id):
         raise NotFound
     return _Performance(intent, Actor.of(staff), staff.time_zone).run(item, reason, note)
+
+
+def perform_as(actor: Actor, intent: Intent, item: Conversation, *, reason: str, since: datetime) -> HandOffOutcome:
+    """Carry out an intent that no person's form carries, in the name of a service, once for each id of it.
+
+    For a request, `since` is when the customer began to wait. Raises as `perform` does, but for rights and texts.
+    """
+    return _Performance(intent, actor, since=since).run(item, reason[:MAX_TEXT], "")
 
 
 def release_all(username: str, actor: Actor, held: Iterable[tuple[str, str]]) -> ReleaseReport:
@@ -103,11 +113,13 @@ def _load(primary_channel: str, conversation_id: str) -> Conversation:
 class _Performance:
     """One submission of one intent, on its way through the protocol."""
 
-    def __init__(self, intent: Intent, actor: Actor, time_zone: str = "UTC") -> None:
+    def __init__(self, intent: Intent, actor: Actor, time_zone: str = "UTC", *, since: datetime | None = None) -> None:
         self.intent = intent
         self.actor = actor
         self.time_zone = time_zone
         self.at = clock.now()
+        self.since = since
+        self.leaves_routing = False
 
     def run(self, item: Conversation, reason: str, note: str) -> HandOffOutcome:
         """Record, send, close; or join an earlier submission of the same form where it stands."""
@@ -117,7 +129,8 @@ class _Performance:
             if resumed is None:
                 return self._outcome_of_earlier(recorded)
             recorded = resumed
-        change = effect_of(self.intent, self.actor.name, self.at, item.raw, reason=reason, note=note)
+        change = effect_of(self.intent, self.actor.name, self.at, item.raw, reason=reason, note=note, since=self.since)
+        self.leaves_routing = is_left(item.raw) and not ends_for_people(self.intent.action)
         sent = send(update_of(self.intent, change, item.raw))
         if sent.accepted and sent.item is not None:
             return self._succeeded(recorded, sent.item, replayed=not is_new)
@@ -128,6 +141,8 @@ class _Performance:
         payload = {"reason": reason} if reason else {}
         if intent.agent_seen and intent.agent_seen != self.actor.name:
             payload["held by"] = agent_shown(intent.agent_seen)
+        if routing := what_becomes_of_routing(item.raw, for_people=ends_for_people(intent.action)):
+            payload["routing"] = routing
         return HandOffAct(
             action=intent.action.audited_as,
             actor=self.actor,
@@ -144,7 +159,8 @@ class _Performance:
     def _succeeded(self, recorded: RecordedAction, raw: Raw, *, replayed: bool) -> HandOffOutcome:
         close_quietly(recorded, Result.SUCCESS)
         self._close_previous()
-        return HandOffOutcome(self.intent.action, hand_off_of(Conversation.from_raw_data(raw)), replayed)
+        hand_off = hand_off_of(Conversation.from_raw_data(raw))
+        return HandOffOutcome(self.intent.action, hand_off, replayed, self.leaves_routing)
 
     def _close_previous(self) -> None:
         """The action whose last action this one replaced took effect, whether or not it came to say so itself."""

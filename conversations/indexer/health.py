@@ -10,7 +10,7 @@ from console.schema.tables import table_name
 from console.store.connection import call
 from console.store.models import plain_item
 from conversations.handoff.effects import text
-from conversations.indexer.lease import LAMBDA, LEASE, PARTITION
+from conversations.indexer.lease import INDEXER, LAMBDA, LEASE
 
 # A worker beats every five seconds. Who was not heard of for so long is dead, or cut off from the store. A Lambda runs
 # only when something changes, so that its silence says nothing.
@@ -60,7 +60,7 @@ class IndexerHealth:
 
 def read_health(now: datetime | None = None) -> IndexerHealth:
     """How the indexer is. One GetItem; raises the store's errors. Without the console's table it never ran."""
-    key = {"pk": text(PARTITION), "sk": text(LEASE)}
+    key = {"pk": text(INDEXER), "sk": text(LEASE)}
     try:
         answer = call("GetItem", TableName=table_name("CONSOLE"), Key=key, ConsistentRead=True)
     except TableMissing:

@@ -1,8 +1,8 @@
 """One worker at a time, and how far it came: items of the console's own table.
 
-`pk = INDEXER`, `sk = LEASE`: who works until when, in which epoch (it counts the take-overs), and how that goes. `sk =
-SHARD#…`: the position in each shard of the stream, written only by who holds the lease. Two workers at once would do
-no harm: everything that they write is idempotent.
+`pk` names the work. `sk = LEASE`: who does it until when, in which epoch (it counts the take-overs), and how that goes.
+`sk = SHARD#…`: the position in each shard of the stream, written only by who holds the lease. Two workers at once would
+do no harm: everything that they write is idempotent.
 """
 
 import secrets
@@ -20,7 +20,7 @@ from conversations.handoff.effects import Raw, text
 from conversations.handoff.protocol import retried
 from conversations.indexer.streams.shards import Shard
 
-PARTITION, LEASE, SHARD = "INDEXER", "LEASE", "SHARD#"
+INDEXER, LEASE, SHARD = "INDEXER", "LEASE", "SHARD#"
 # How the index is kept: by a worker on the stream, by sweeps, by a Lambda on the stream.
 STREAM, SWEEP, LAMBDA = "stream", "sweep", "lambda"
 # Who does not renew it for so long has died, or is cut off.
@@ -38,10 +38,11 @@ class ShardPosition:
 
 
 class Lease:
-    """The lease of one worker. `state` is the item as it was when the lease was taken, plain."""
+    """The lease of one worker, for the work named `name`. `state` is the item when the lease was taken, plain."""
 
-    def __init__(self, owner: str = "", now: Callable[[], datetime] = clock.now) -> None:
+    def __init__(self, owner: str = "", now: Callable[[], datetime] = clock.now, name: str = INDEXER) -> None:
         self.owner = owner or secrets.token_hex(8)
+        self.name = name
         self.state: dict[str, Any] = {}
         self.epoch = 0
         self._now = now
@@ -55,6 +56,7 @@ class Lease:
         """Take the lease if nobody else has it, in a new epoch. Raises the store's errors."""
         now = self._now()
         request = _update(
+            self.name,
             "SET #owner = :me, #until = :until ADD #epoch :one",
             {":me": text(self.owner), ":until": self._until(now), ":one": _number(1), ":now": _number(now.timestamp())},
             condition="attribute_not_exists(#owner) OR #until < :now OR #owner = :me",
@@ -79,7 +81,9 @@ class Lease:
                 set_.append(f"#{name} = :{name}")
                 values[f":{name}"] = _value(value)
         expression = "SET " + ", ".join(set_) + (f" REMOVE {', '.join(removed)}" if removed else "")
-        request = _update(expression, values, condition="#owner = :me AND #epoch = :mine", names=tuple(details))
+        request = _update(
+            self.name, expression, values, condition="#owner = :me AND #epoch = :mine", names=tuple(details)
+        )
         try:
             retried(lambda: call("UpdateItem", **request))
         except ConditionFailed:
@@ -92,6 +96,7 @@ class Lease:
         if not self.is_held:
             return
         request = _update(
+            self.name,
             "REMOVE #owner, #until",
             {":me": text(self.owner), ":mine": _number(self.epoch)},
             condition="#owner = :me AND #epoch = :mine",
@@ -106,7 +111,7 @@ class Lease:
         """Note how far a shard was read; False if the lease is another's by now. Raises the store's errors."""
         now = self._now()
         item = {
-            "pk": text(PARTITION),
+            "pk": text(self.name),
             "sk": text(SHARD + shard.shard_id),
             "arn": text(arn),
             "sequence": text(shard.sequence),
@@ -114,7 +119,8 @@ class Lease:
             "noted_at": text(clock.to_iso(now)),
             "expires_at": _number(clock.to_epoch(now + POSITION_KEPT)),
         }
-        check = _update("", {":me": text(self.owner), ":mine": _number(self.epoch)}, "#owner = :me AND #epoch = :mine")
+        mine = {":me": text(self.owner), ":mine": _number(self.epoch)}
+        check = _update(self.name, "", mine, "#owner = :me AND #epoch = :mine")
         del check["UpdateExpression"]
         writes = [{"ConditionCheck": check}, {"Put": {"TableName": table_name("CONSOLE"), "Item": item}}]
         try:
@@ -128,8 +134,8 @@ class Lease:
         return _number(now.timestamp() + LEASE_SECONDS)
 
 
-def positions(arn: str) -> list[ShardPosition]:
-    """How far each shard of a stream was read, strongly consistent. Raises the store's errors."""
+def positions(arn: str, name: str = INDEXER) -> list[ShardPosition]:
+    """How far each shard of a stream was read for that work, strongly consistent. Raises the store's errors."""
     found: list[dict[str, Any]] = []
     start: dict[str, Any] = {}
     while True:
@@ -137,7 +143,7 @@ def positions(arn: str) -> list[ShardPosition]:
             "Query",
             TableName=table_name("CONSOLE"),
             KeyConditionExpression="pk = :pk AND begins_with(sk, :shard)",
-            ExpressionAttributeValues={":pk": text(PARTITION), ":shard": text(SHARD)},
+            ExpressionAttributeValues={":pk": text(name), ":shard": text(SHARD)},
             ConsistentRead=True,
             **start,
         )
@@ -155,11 +161,11 @@ def _positions_of(arn: str, found: list[dict[str, Any]]) -> Iterable[ShardPositi
             yield ShardPosition(shard, clock.parse_instant(each.get("noted_at")))
 
 
-def note(**details: Any) -> None:
-    """Note how things are without a lease: a sweep by hand, a Lambda. Raises the store's errors."""
+def note(work: str = INDEXER, /, **details: Any) -> None:
+    """Note how some work goes without a lease: a sweep by hand, a Lambda. Raises the store's errors."""
     values = {f":{name}": _value(value) for name, value in details.items()}
     expression = "SET " + ", ".join(f"#{name} = :{name}" for name in details)
-    retried(lambda: call("UpdateItem", **_update(expression, values, names=tuple(details))))
+    retried(lambda: call("UpdateItem", **_update(work, expression, values, names=tuple(details))))
 
 
 def note_sweep(at: datetime, mode: str) -> None:
@@ -169,14 +175,16 @@ def note_sweep(at: datetime, mode: str) -> None:
         "SET #last_sweep_at = :at, #backfilled_at = :at, #sweep_owed = :owed, #mode = if_not_exists(#mode, :mode)"
     )
     names = ("last_sweep_at", "backfilled_at", "sweep_owed", "mode")
-    retried(lambda: call("UpdateItem", **_update(expression, values, names=names)))
+    retried(lambda: call("UpdateItem", **_update(INDEXER, expression, values, names=names)))
 
 
-def _update(expression: str, values: Raw, condition: str = "", names: tuple[str, ...] = ()) -> dict[str, Any]:
+def _update(
+    work: str, expression: str, values: Raw, condition: str = "", names: tuple[str, ...] = ()
+) -> dict[str, Any]:
     used = {name for name in ("owner", "until", "epoch", *names) if f"#{name}" in f"{expression} {condition}"}
     return {
         "TableName": table_name("CONSOLE"),
-        "Key": {"pk": text(PARTITION), "sk": text(LEASE)},
+        "Key": {"pk": text(work), "sk": text(LEASE)},
         "UpdateExpression": expression,
         "ExpressionAttributeNames": {f"#{name}": name for name in used},
         "ExpressionAttributeValues": values,

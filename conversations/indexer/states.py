@@ -6,6 +6,7 @@ from datetime import datetime
 from console import clock
 from console.store.models import plain
 from conversations.handoff.effects import AGENT, FLAG, LAST_ACTION, QUEUE, REQUESTED_AT, WANTED, Raw, text, text_in
+from conversations.handoff.routing import BEFORE, is_for_people, routing_change
 from conversations.models import held_in, waiting_in
 from conversations.reading import is_true
 
@@ -63,28 +64,40 @@ def queue_key(stored: Raw, marks: Marks, now: datetime) -> str:
 
 def is_outside(stored: Raw, marks: Marks, now: datetime) -> bool:
     """Whether an item can be in no company's queue: it names no company, or is past its TTL."""
-    if "ttl" in stored and clock.is_expired(plain(stored["ttl"]), now):
+    if _is_expired(stored, now):
         return True
     return not marks.company_id or len(waiting_in(marks.company_id).encode(errors="replace")) > LONGEST_KEY_BYTES
 
 
+def _is_expired(stored: Raw, now: datetime) -> bool:
+    return "ttl" in stored and clock.is_expired(plain(stored["ttl"]), now)
+
+
 def repair_of(stored: Raw, now: datetime) -> Repair | None:
-    """What is wrong with an item's attributes of the index, or None.
+    """What is wrong with an item's attributes of the index, or with its routing; None for nothing.
 
     A time that no one can read is replaced like an absent one: it would neither sort nor tell how long somebody waits.
     """
     marks = marks_of(stored)
     key = queue_key(stored, marks, now)
+    values, removed = _routing_repair(stored, marks, now)
     if not key:
         unwanted = (QUEUE,) if is_outside(stored, marks, now) else (QUEUE, REQUESTED_AT)
-        removed = tuple(attribute for attribute in unwanted if attribute in stored)
-        return Repair(removed=removed) if removed else None
-    values: Raw = {}
+        removed += tuple(attribute for attribute in unwanted if attribute in stored)
+        return Repair(values, removed) if values or removed else None
     if stored.get(QUEUE) != text(key):
         values[QUEUE] = text(key)
     if not marks.requested_at:
         values[REQUESTED_AT] = text(platform_time(stored, now))
-    return Repair(values) if values else None
+    return Repair(values, removed) if values or removed else None
+
+
+def _routing_repair(stored: Raw, marks: Marks, now: datetime) -> tuple[Raw, tuple[str, ...]]:
+    """The routing of the state that the item is in. What somebody changed while people had it is theirs."""
+    for_people = is_for_people(flag=marks.flag, agent=marks.agent)
+    if (for_people and BEFORE in stored) or _is_expired(stored, now):
+        return {}, ()
+    return routing_change(stored, for_people=for_people)
 
 
 def _normalised(value: str) -> str:

@@ -13,6 +13,7 @@ from conversations.handoff.effects import (
     Raw,
     update_item,
 )
+from conversations.handoff.routing import BEFORE, SWITCH, matters
 from conversations.indexer.states import Repair
 
 # What a repair is judged by: it must be on the item as it was read.
@@ -27,7 +28,7 @@ def key_in(stored: Raw) -> Raw:
 def write(stored: Raw, repair: Repair) -> bool:
     """Repair an item that is still as it was read; False if it is not, or is gone. Raises the store's errors."""
     conditions = Conditions()
-    for attribute in JUDGED_BY:
+    for attribute in (*JUDGED_BY, *((SWITCH, BEFORE) if matters(stored) else ())):
         conditions.as_read(attribute, stored)
     change = Expression(dict(repair.values), removed=repair.removed)
     key = key_in(stored)

@@ -12,6 +12,7 @@ from statistics import median
 
 from console import clock
 from console.caching import cached_for
+from console.errors import TableMissing
 from console.store.calls import parallel
 from conversations.models import Conversation, held_in, waiting_in
 from conversations.queue.pages import (
@@ -28,6 +29,7 @@ from conversations.queue.pages import (
 )
 from conversations.queue.reading import is_indexed, read_index, read_queue
 from conversations.reading import is_gone, is_true
+from conversations.receiving import approvals
 
 HELD_COUNTED = 200
 SECONDS = 5
@@ -85,9 +87,30 @@ def held(company_ids: Iterable[str], username: str, *, read: bool) -> dict[str, 
     return {tab: sum((each.of_tab(tab, username) for each in found), start) for tab in (MINE, COLLEAGUES, OVERRIDDEN)}
 
 
+@cached_for(SECONDS)
+def to_approve_in_company(company_id: str) -> Count:
+    """Count the first messages of a company that wait for approval. Raises the store's errors."""
+    try:
+        return Count(*approvals.count(company_id))
+    except TableMissing:
+        return Count()
+
+
+def to_approve(company_ids: Iterable[str], *, read: bool) -> Count | None:
+    """Count the first messages that wait for approval; None unless cached where it may not `read`."""
+    asked, left_out = at_once(company_ids)
+    if read:
+        found = parallel(*(partial(to_approve_in_company, company_id) for company_id in asked))
+    else:
+        found = [each for each in map(to_approve_in_company.known, asked) if each is not None]
+        if len(found) < len(asked):
+            return None
+    return sum(found, Count(more=bool(left_out)))
+
+
 def forget(company_id: str) -> None:
     """Count a company anew: this worker has just changed something there."""
-    for each in (waiting_in_company, held_in_company, _looked_through):
+    for each in (waiting_in_company, held_in_company, to_approve_in_company, _looked_through):
         each.forget(company_id)
 
 

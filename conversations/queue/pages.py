@@ -15,6 +15,8 @@ from conversations.records import ConversationSummary, HandOff, HandOffState
 
 WAITING, MINE, COLLEAGUES, OVERRIDDEN = "waiting", "mine", "colleagues", "overridden"
 TABS = (WAITING, MINE, COLLEAGUES, OVERRIDDEN)
+# First messages that wait for a decision: a page of its own beside the tabs.
+APPROVE = "approve"
 # Letters of a sealed reference that tell rows apart: it begins with 16 bytes of a keyed digest.
 _MARK = 12
 

@@ -20,9 +20,10 @@ from console.trail.actions import conversation_trail
 from console.trail.recording import read_only_reason
 from conversations import services
 from conversations.facts import facts_of
+from conversations.handoff.routing import goes_to_people
 from conversations.listing import conversation_url, known_list_context, list_link, open_list_context
 from conversations.neighbours import neighbour
-from conversations.panel import POLL_SECONDS, answer_of, holds, panel_for, since_of, updates_of
+from conversations.panel import answer_of, holds, panel_for, poll_seconds, since_of, updates_of
 from conversations.reading import id_to_copy, summary_of
 from conversations.records import ConversationSummary, Transcript
 from conversations.services import last_message
@@ -65,7 +66,7 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
     summary = summary_of(opened.item, request.staff)
     context |= {
         "summary": summary,
-        "panel": panel_for(opened.item, opened.hand_off, request.staff, opened.now),
+        "panel": panel_for(opened.item, opened.hand_off, request.staff, opened.now, opened.story.began),
         "id_to_copy": id_to_copy(opened.item.conversation_id),
         "answer": answer_of(opened.item, request.staff),
         "facts": facts_of(opened.item, opened.stored, raw=opened.is_raw),
@@ -74,7 +75,7 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
         "trail_notice": opened.trail_notice,
         "updates_url": _with_list(reverse("conversation-news", args=[ref]), list_context),
         "since": since_of(opened.item, opened.hand_off),
-        "poll_seconds": POLL_SECONDS,
+        "poll_seconds": poll_seconds(opened.hand_off, request.staff),
         "list_context": list_context,
         "list_link": list_link(open_list_context(list_context)) if list_context else None,
         "crumbs": _crumbs(summary),
@@ -128,7 +129,7 @@ def reveal(request: StaffRequest, ref: str) -> HttpResponse:
         "summary": summary,
         "answer": answer_of(item, request.staff),
         "revealed": revealed,
-        "panel": {"holds": holds(summary.hand_off, request.staff)},
+        "panel": {"holds": holds(summary.hand_off, request.staff), "is_silent": goes_to_people(item.raw)},
         "recipient_url": recipient_url(ref),
         "crumbs": crumbs_below(summary, ref, "Recipient"),
     }

@@ -12,9 +12,11 @@ from console.permissions import Permission
 from console.redaction import mask_identifier
 from console.refs import unseal
 from conversations.handoff import HandOffAction, LostRace, perform, unseal_intent
+from conversations.handoff.intents import TO_AI
 from conversations.listing import conversation_url, known_list_context, list_link, open_list_context
 from conversations.panel import panel_for
 from conversations.reading import hand_off_of, summary_of
+from conversations.receiving.leaving import leave_to_ai
 from conversations.services import load_conversation
 
 _DONE = {
@@ -25,9 +27,10 @@ _DONE = {
     HandOffAction.RELEASE: "Released. It waits for a human again, and the waiting time continues.",
     HandOffAction.HAND_BACK: "Handed back to the AI.",
     HandOffAction.ACKNOWLEDGE: "Left with the AI.",
+    HandOffAction.LEAVE_TO_AI: "Left to the AI. It answers what the customer wrote.",
 }
 # After giving up a conversation from a row of a list (`stay`), people return to the list.
-_GIVEN_UP = frozenset({HandOffAction.RELEASE, HandOffAction.HAND_BACK, HandOffAction.ACKNOWLEDGE})
+_GIVEN_UP = frozenset({HandOffAction.RELEASE, *TO_AI})
 
 
 @requires(Permission.HAND_OFF)
@@ -39,7 +42,10 @@ def hand_off(request: StaffRequest, ref: str) -> HttpResponse:
         raise NotFound
     reason, note = _typed(request, "reason"), _typed(request, "note")
     try:
-        perform(intent, request.staff, reason=reason, note=note)
+        if intent.action is HandOffAction.LEAVE_TO_AI:
+            leave_to_ai(intent, request.staff)
+        else:
+            perform(intent, request.staff, reason=reason, note=note)
     except LostRace as error:
         return _again(request, ref, "conversations/lost_race.html", 409, error)
     except Invalid as error:

@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import HttpResponse, HttpResponseBase, JsonResponse
+from django.conf import settings
+from django.http import HttpResponse, HttpResponseBase, JsonResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.cache import get_conditional_response
@@ -25,13 +26,14 @@ from console.store.streams import Keyset
 from console.trail.recording import new_action_id, read_only_reason
 from conversations.companies import companies_for
 from conversations.listing import seal_list_context
-from conversations.panel import is_forgotten, primary_button
+from conversations.panel import FAILED, is_forgotten, primary_button
 from conversations.queue import counting
 from conversations.queue.form import QueueForm
-from conversations.queue.pages import COLLEAGUES, MINE, OVERRIDDEN, WAITING, Count, QueueEntry, QueuePage
+from conversations.queue.pages import APPROVE, COLLEAGUES, MINE, OVERRIDDEN, WAITING, Count, QueueEntry, QueuePage
 from conversations.queue.reading import INDEX, indexer_health, is_indexed, read_tab
 from conversations.queue.unread import unread_of
 from conversations.reading import CHANNELS, customer_of
+from conversations.receiving.reading import LastWords, last_words
 from conversations.records import HandOff, HandOffState
 
 TABS = ((WAITING, "Waiting"), (MINE, "Mine"), (COLLEAGUES, "With colleagues"), (OVERRIDDEN, "Overridden"))
@@ -60,6 +62,7 @@ def queue(request: StaffRequest) -> HttpResponseBase:
     shown: dict[str, Any] = {
         "is_first": place is None,
         "numbers": _numbers(page, form, list(names), staff, first=place is None, polls=polls),
+        "words": _words_of(page),
         "unread": unread_of(page.entries, staff.username) if form.chosen_tab == MINE else frozenset(),
         "notice": page_notice(page, names),
         "indexer": indexer_notice(indexed=page.indexed, now=clock.now()) if names else None,
@@ -80,13 +83,42 @@ def queue(request: StaffRequest) -> HttpResponseBase:
     return response
 
 
+def queue_tabs(numbers: Mapping[str, Count], current: str, form: QueueForm | None = None) -> list[dict[str, Any]]:
+    """Build the tabs of the queue; they keep the filters of `form`. Without a hand-off queue nothing is to approve."""
+    form = form or QueueForm(QueryDict())
+    tabs = [(name, label, form.url_of(name)) for name, label in TABS]
+    if settings.HANDOFF_QUEUE_URL or current == APPROVE:
+        tabs.append((APPROVE, "To approve", reverse("queue-to-approve")))
+    return [
+        {"name": name, "label": label, "count": numbers.get(name), "url": url, "current": name == current}
+        for name, label, url in tabs
+    ]
+
+
 def _tag(page: QueuePage, shown: dict[str, Any]) -> str:
     """The tag of what this address shows."""
     now = clock.now()
     tones = [_tone(entry.hand_off.waited(now)) for entry in page.entries]
     numbers = {tab: str(count) for tab, count in shown["numbers"].items()}
     said = [str(shown["notice"]), str(shown["indexer"])]
-    return tag_of(page.entries, numbers, tones, sorted(shown["unread"]), said)
+    words = sorted((reference, each.unanswered, each.text) for reference, each in shown["words"].items())
+    return tag_of(page.entries, numbers, tones, sorted(shown["unread"]), words, said)
+
+
+def _words_of(page: QueuePage) -> dict[str, LastWords]:
+    """What customers wrote last, by reference, where that belongs to the request that is shown."""
+    found = last_words(entry.key for entry in page.entries)
+    return {
+        entry.summary.reference: words
+        for entry in page.entries
+        if (words := found.get(entry.key)) is not None and _belongs(words, entry.hand_off)
+    }
+
+
+def _belongs(words: LastWords, hand_off: HandOff) -> bool:
+    """Whether words came with this request, or nothing says when it was made."""
+    since = None if hand_off.wait_at_least else hand_off.requested_at
+    return words.at is not None and (since is None or since <= words.at)
 
 
 def _context(request: StaffRequest, page: QueuePage, form: QueueForm, shown: dict[str, Any]) -> dict[str, Any]:
@@ -95,11 +127,8 @@ def _context(request: StaffRequest, page: QueuePage, form: QueueForm, shown: dic
     longest = page.entries[0].hand_off if page.entries and tab == WAITING and shown["is_first"] else None
     return shown | {
         "tab": tab,
-        "tabs": [
-            {"name": name, "label": label, "count": numbers.get(name), "url": form.url_of(name), "current": name == tab}
-            for name, label in TABS
-        ],
-        "rows": _rows(page, list_context, staff, now, shown["unread"]),
+        "tabs": queue_tabs(numbers, tab, form),
+        "rows": _rows(page, list_context, staff, now, shown),
         "list_context": list_context,
         "heading": heading(
             tab,
@@ -117,25 +146,27 @@ def _context(request: StaffRequest, page: QueuePage, form: QueueForm, shown: dic
 
 
 def _rows(
-    page: QueuePage, list_context: str, staff: Staff, now: datetime, unread: frozenset[str]
+    page: QueuePage, list_context: str, staff: Staff, now: datetime, shown: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     """Build the rows of conversations/_queue_list.html; `version` tells whether a row has changed."""
     query = "?" + urlencode({"in": list_context})
     rows = []
     for entry in page.entries:
         summary, hand_off = entry.summary, entry.hand_off
-        is_unread = summary.reference in unread
+        is_unread, words = summary.reference in shown["unread"], shown["words"].get(summary.reference)
         rows.append(
             {
                 "summary": summary,
                 "url": reverse("conversation", args=[summary.reference]) + query,
                 "action_url": reverse("conversation-hand-off", args=[summary.reference]),
-                "version": tag_of([entry], is_unread)[:_VERSION],
+                "version": tag_of([entry], is_unread, words and (words.unanswered, words.text))[:_VERSION],
                 "wait": _wait(hand_off, now),
                 "who": customer_of(entry.item, staff),
                 "channel": CHANNELS.get(summary.channel, summary.channel),
                 "holder": "you" if hand_off.agent == staff.username else hand_off.agent_shown,
                 "is_unread": is_unread,
+                "words": words,
+                "is_failed": summary.status.startswith(FAILED),
                 "is_forgotten": is_forgotten(hand_off, now),
                 "is_overridden": hand_off.state is HandOffState.OVERRIDDEN,
                 "button": primary_button(entry.item, hand_off, staff),
@@ -200,11 +231,12 @@ def _numbers(
     With filters only what was read counts. What people hold is counted when an open page asks for updates.
     """
     tab, filtered = form.chosen_tab, bool(form.values())
+    held_back = counting.to_approve(company_ids, read=polls) if settings.HANDOFF_QUEUE_URL else None
+    numbers = {} if held_back is None else {APPROVE: held_back}
     if page.totals is not None:
-        return page.totals
-    numbers: dict[str, Count] = {}
+        return page.totals | numbers
     if not filtered:
-        numbers = counting.held(company_ids, staff.username, read=polls)
+        numbers |= counting.held(company_ids, staff.username, read=polls)
         if tab != WAITING or not (first and page.is_whole):
             numbers[WAITING] = counting.waiting(company_ids)
     if first and (page.is_whole or filtered):

@@ -23,15 +23,14 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
 def measure(store: Any, flags: int, writers: int) -> dict[str, float]:
     """Fill, follow, raise the flags, wait until all are indexed."""
     from console import clock
-    from conversations.indexer.streams import following
-    from conversations.indexer.worker import Worker
+    from conversations.indexer import worker as workers
     from tests.support.conversations.handoff.kit import KEY, conversation
 
     keys = [{**KEY, "conversation_id": f"ci-aaa-001#p#{number}#1"} for number in range(flags)]
     store.put_all("CONVERSATIONS", [conversation(**key) for key in keys])
     written: dict[str, float] = {}
     indexed: dict[str, float] = {}
-    handle = following.handle  # type: ignore[attr-defined]
+    handle = workers.handle  # type: ignore[attr-defined]
 
     def timed(change: Any) -> Any:
         done = handle(change)
@@ -40,9 +39,9 @@ def measure(store: Any, flags: int, writers: int) -> dict[str, float]:
             indexed.setdefault(image["conversation_id"]["S"], time.perf_counter())
         return done
 
-    following.handle = timed  # type: ignore[attr-defined]
+    workers.handle = timed  # type: ignore[attr-defined]
     ended = threading.Event()
-    worker = Worker(wait=ended.wait, interval=0.2)
+    worker = workers.Worker(wait=ended.wait, interval=0.2)
     while worker._quiet < 3:
         worker.cycle()
     thread = threading.Thread(target=worker.run)

@@ -41,6 +41,8 @@ class Demo:
         self.tables: dict[str, str] = told["tables"]
         self.endpoint: str = told["dynamodb_endpoint"]
         self.region: str = told["region"]
+        self.sqs_endpoint: str = told["sqs_endpoint"]
+        self.queues: dict[str, str] = told["queues"]
 
 
 @contextmanager

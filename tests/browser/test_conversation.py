@@ -342,6 +342,8 @@ def test_what_was_done_is_said_where_one_sees_it(open_page, talk, width):
 def test_what_is_revealed_has_the_focus_and_is_read_out(open_page, talk):
     one = talk()
     page = one.open(open_page("agent"))
+    # Until its scripts run, the button leads to a page of its own.
+    page.wait_for_load_state()
     page.get_by_role("button", name="Reveal").focus()
     page.keyboard.press("Enter")
     number = one.key["primary_channel"]

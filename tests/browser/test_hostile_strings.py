@@ -62,8 +62,11 @@ IN_PART = {
     # Of a reason to search its beginning.
     **{f"admin: audit-looks-{of}": ("entry.reason",) for of in ("person", "conversation", "recipient")},
     "admin: conversation": ("state.unknown attribute",),
-    "admin: conversation-timeline": ("state.", "message.", "conversation.", "entry.result"),
+    "admin: conversation-timeline": ("received.", "state.", "message.", "conversation.", "entry.result"),
     "admin: trail": ("state.",),
+    "admin: company": ("received.content",),
+    "admin: queue-to-approve": ("first.",),
+    "admin: messages-not-placed": ("not_placed.",),
     "admin: audit": ("record.mode",),
     "admin: audit-entry": ("entry.",),
     "admin: tenant-memories": ("memory.",),

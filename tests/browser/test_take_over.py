@@ -18,7 +18,7 @@ def test_company_project_conversation_take_over_hand_back_trail(open_page):
     page.get_by_role("link", name="***-***-").nth(2).click()
     expect(page.locator("ol.talk")).to_be_visible()
     page.get_by_role("button", name="Take over").click()
-    expect(page.get_by_text("You took over.")).to_be_visible()
+    expect(page.get_by_text("You took over. The conversation is yours")).to_be_visible()
     expect(page.get_by_text("You have this conversation")).to_be_visible()
     page.get_by_text("Leave a note").click()
     page.locator("#note").fill("Wants a call after 5 pm")

@@ -16,6 +16,7 @@ from console.store.models import PlainListAttribute, PlainMapAttribute
 from console.trail.actions import SYSTEM_TRAIL, Action, staff_trail
 from conversations.models import Conversation
 from tests.scenario import chats, tenant_conversations, tenants, threads
+from tests.scenario import messages as messages_received
 from tests.scenario.staff import account_items, session_item
 
 Item = dict[str, Any]
@@ -91,7 +92,8 @@ def side_items(side: str, company_id: str, holders: dict[str, str], texts: Texts
         made.keys[purpose] = key
         item = conversation_item(side, key, company_id, channel, texts, now - timedelta(minutes=number))
         asked = now - timedelta(hours=5 if purpose == "to take" else 0, minutes=30)
-        made.by_table["CONVERSATIONS"].append(item | hand_off(state, company_id, holders, texts, now, asked))
+        apart = {"hand_off_messages_apart": True} if purpose == "mine" else {}
+        made.by_table["CONVERSATIONS"].append(item | apart | hand_off(state, company_id, holders, texts, now, asked))
         made.by_table["CONVERSATION_STATE"].append(state_item(key[1], texts, now))
     trail(made, company_id, holders["colleague"], texts, now)
     made.by_table["CONSOLE"].append(
@@ -110,6 +112,7 @@ def side_items(side: str, company_id: str, holders: dict[str, str], texts: Texts
     made.by_table["TENANT_CONVERSATIONS"] += tenant_conversations.items(company_id, texts, now)
     for table, written in chats.items(side, texts, now).items():
         made.by_table[table] += written
+    made.by_table["MESSAGES"] += messages_received.items(company_id, made.keys, texts, now)
     made.by_table["THREADS"] += threads.items(company_id, texts, now)
     return made
 

@@ -24,7 +24,7 @@ from conversations.queries import ConversationFilters, ConversationList, of_comp
 from conversations.reading import hand_off_of, reference_of
 from conversations.timeline.lines import LineKind
 from conversations.timeline.reading import read_timeline
-from tests.scenario import audit, stores, tenant_conversations, tenants
+from tests.scenario import audit, messages, stores, tenant_conversations, tenants
 from tests.scenario import staff as staff_pages
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ def urls(side: Side, scenario: Scenario, by: StaffAccount | None = None) -> dict
         **tenants.urls(side, staff),
         **tenant_conversations.urls(side, staff),
         **stores.urls(side, staff),
+        **messages.urls(),
         "system": [reverse("system")],
     }
 
@@ -118,6 +119,7 @@ def posts(side: Side, scenario: Scenario, by: StaffAccount | None = None) -> dic
         **tenants.posts(side, by),
         **tenant_conversations.posts(side),
         **stores.posts(side),
+        **messages.posts(side),
         "queue-take": [(reverse("queue-take"), {"token": seal("take", by.username, TAKE_ID)})],
         "queue-release-mine": [(reverse("queue-release-mine"), {})],
         "search": [(reverse("search"), {"typed": typed}) for typed in (side.recipient, side.conversation_id)],

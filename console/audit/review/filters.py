@@ -41,12 +41,14 @@ SIGN_IN = (
     Action.SESSION_ENDED,
     Action.SESSIONS_ENDED,
 )
+MESSAGES = tuple(action for action in Action if action.startswith(("message.", "initial.")))
 ACCOUNTS = tuple(action for action in Action if action.startswith("staff.") and action not in SIGN_IN)
 _OF_TENANTS = ("tenant.", "tenant_conversation.", "user.", "channel.", "company.")
 TENANTS = tuple(action for action in Action if action.startswith(_OF_TENANTS))
 GROUPS: dict[str, tuple[str, ...]] = {
     "Middleware": MIDDLEWARE,
     "Hand-off": HAND_OFF,
+    "Customers' messages": MESSAGES,
     "Looking at personal data": LOOKS,
     "Signing in": SIGN_IN,
     "Accounts": ACCOUNTS,

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from console.errors import ConsoleError
 from console.store.calls import submit
 from conversations.handoff.effects import Raw
-from conversations.indexer.handling import Did, WorkCounts, handle, is_passing
+from conversations.indexer.handling import Did, WorkCounts, is_passing
 from conversations.indexer.lease import Lease, positions
-from conversations.indexer.streams.records import change_of
+from conversations.indexer.streams.records import StreamChange, change_of
 from conversations.indexer.streams.shards import Shard, Shards
 
 logger = logging.getLogger(__name__)
@@ -33,10 +34,23 @@ class _Stuck:
 
 
 class Following:
-    """One stream, followed under a lease. `owes_sweep`: what was missed, or passed over, only a sweep can find."""
+    """One stream, followed under a lease. `owes_sweep`: what was missed, or passed over, only a sweep can find.
 
-    def __init__(self, arn: str, lease: Lease, now: Callable[[], datetime]) -> None:
-        known = positions(arn)
+    `handle` does what a record asks for. `keep` is given a record that could not be handled, before it is passed over;
+    where that fails too, the record is tried again. Both raise the store's errors.
+    """
+
+    def __init__(
+        self,
+        arn: str,
+        lease: Lease,
+        now: Callable[[], datetime],
+        handle: Callable[[StreamChange], WorkCounts],
+        keep: Callable[[Raw], None] | None = None,
+    ) -> None:
+        self.handle = handle
+        self._keep = keep
+        known = positions(arn, lease.name)
         latest = max((each.noted_at for each in known if each.noted_at), default=None)
         self.owes_sweep = latest is None or now() - latest > KEPT
         self.lag_seconds = 0.0
@@ -50,7 +64,7 @@ class Following:
 
     def step(self) -> WorkCounts:
         """One read of each shard that is to be read. Raises the store's errors."""
-        now, done = self._now(), Counter[Did]()
+        now, done = self._now(), Counter[str]()
         if self._looked_at is None or now - self._looked_at >= LOOK_FOR_SHARDS:
             self._shards.refresh()
             self._looked_at = now
@@ -72,9 +86,9 @@ class Following:
 
     def _read(self, shard: Shard) -> tuple[WorkCounts, datetime | None]:
         """Handle what one read gives; what was done, and the time of the last record handled."""
-        done, last = Counter[Did](), None
+        done, last = Counter[str](), None
         records = self._shards.read(shard)
-        for record, outcome in zip(records, _all_handled(records), strict=True):
+        for record, outcome in zip(records, _all_handled(records, self.handle), strict=True):
             counts = self._passed(shard, record, outcome)
             if counts is None:
                 # What of other items was handled behind it is handled again, which changes nothing.
@@ -96,11 +110,21 @@ class Following:
         if outcome.error is not None:
             if is_passing(outcome.error) and not self._is_given_up(shard, sequence):
                 return None
+            if not self._is_kept(record):
+                return None
             done = Counter({Did.READ: 1, Did.FAILED: 1})
-            self.owes_sweep = self.owes_sweep or is_passing(outcome.error)
+            self.owes_sweep = self.owes_sweep or (self._keep is None and is_passing(outcome.error))
         self._stuck.pop(shard.shard_id, None)
         shard.sequence = sequence or shard.sequence
         return done
+
+    def _is_kept(self, record: Raw) -> bool:
+        if self._keep is not None:
+            try:
+                self._keep(record)
+            except ConsoleError as error:
+                return not is_passing(error)
+        return True
 
     def _is_given_up(self, shard: Shard, sequence: str) -> bool:
         stuck = self._stuck.setdefault(shard.shard_id, _Stuck())
@@ -117,33 +141,33 @@ class _Outcome:
     error: Exception | None = None
 
 
-def _all_handled(records: list[Raw]) -> list[_Outcome]:
-    """Handle records: those of one item in order, those of others beside them. An error ends the item's."""
-    by_item: dict[str, list[int]] = {}
+def _all_handled(records: list[Raw], handle: Callable[[StreamChange], WorkCounts]) -> list[_Outcome]:
+    """Handle records: those of one conversation in order, those of others beside them. An error ends the rest of it."""
+    by_conversation: dict[str, list[int]] = {}
     for number, record in enumerate(records):
-        by_item.setdefault(json.dumps(record.get("dynamodb", {}).get("Keys"), sort_keys=True, default=str), []).append(
-            number
-        )
+        keys = record.get("dynamodb", {}).get("Keys") or {}
+        about = json.dumps(keys.get("conversation_id"), default=str)
+        by_conversation.setdefault(about, []).append(number)
     outcomes: list[_Outcome | None] = [None] * len(records)
 
-    def handle_item(numbers: list[int]) -> None:
+    def handle_chain(numbers: list[int]) -> None:
         error: Exception | None = None
         for number in numbers:
-            outcome = _Outcome(Counter(), error=error) if error else _handled(records[number])
+            outcome = _Outcome(Counter(), error=error) if error else _handled(records[number], handle)
             error = outcome.error if outcome.error is not None and is_passing(outcome.error) else None
             outcomes[number] = outcome
 
-    chains = list(by_item.values())
+    chains = list(by_conversation.values())
     if len(chains) < 2:
         for numbers in chains:
-            handle_item(numbers)
+            handle_chain(numbers)
     else:
-        for future in [submit(handle_item, numbers) for numbers in chains]:
+        for future in [submit(handle_chain, numbers) for numbers in chains]:
             future.result()
     return [outcome for outcome in outcomes if outcome is not None]
 
 
-def _handled(record: Raw) -> _Outcome:
+def _handled(record: Raw, handle: Callable[[StreamChange], WorkCounts]) -> _Outcome:
     try:
         change = change_of(record)
         return _Outcome(handle(change), change.at)

@@ -7,8 +7,7 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from console.errors import StoreUnavailable
-from console.schema.definition import STREAM_VIEW
-from console.schema.tables import table_name
+from console.schema.tables import TABLES, table_name
 from console.store.connection import call, client
 from console.store.errors import TRANSLATED, translate
 
@@ -35,11 +34,11 @@ class Shard:
     iterator: str = ""
 
 
-def stream_of_table() -> str:
-    """ARN of the stream of the conversations table; "" without one that tells both images. One DescribeTable."""
-    table = call("DescribeTable", TableName=table_name("CONVERSATIONS"))["Table"]
+def stream_of_table(table_key: str = "CONVERSATIONS") -> str:
+    """ARN of a table's stream; "" without one that tells what the registry asks of it. One DescribeTable."""
+    table = call("DescribeTable", TableName=table_name(table_key))["Table"]
     stream = table.get("StreamSpecification") or {}
-    if not stream.get("StreamEnabled") or stream.get("StreamViewType") != STREAM_VIEW:
+    if not stream.get("StreamEnabled") or stream.get("StreamViewType") not in TABLES[table_key].stream:
         return ""
     return str(table.get("LatestStreamArn") or "")
 

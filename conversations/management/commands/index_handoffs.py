@@ -1,10 +1,7 @@
 """`manage.py index_handoffs`: keep the index of the queue, from the table's stream or by sweeps."""
 
-import signal
 import threading
 from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -15,8 +12,10 @@ from console.errors import ConsoleError
 from console.store.presence import missing_tables
 from conversations.indexer import lease
 from conversations.indexer.handling import Did
+from conversations.indexer.leased import LONGEST_PAUSE_SECONDS
 from conversations.indexer.sweep import Sweep
-from conversations.indexer.worker import LONGEST_PAUSE_SECONDS, Worker, format_counts
+from conversations.indexer.worker import Worker, format_counts
+from conversations.work import until_signal
 
 # Without these nothing is written: what the indexer records goes there.
 NEEDED = frozenset({"CONVERSATIONS", "AUDIT", "IDEMPOTENCY", "CONSOLE"})
@@ -52,7 +51,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until told to end; fails when a sweep could not do everything."""
         try:
-            with _until_signal() as ended:
+            with until_signal() as ended:
                 if absent := sorted(self._missing(ended, is_patient=not options["once"] and not options["sweep"])):
                     raise CommandError(f"Not there in this environment: {', '.join(absent)}. Nothing can be indexed.")
                 failed = self._sweep(ended) if options["sweep"] else self._work(ended, options)
@@ -101,18 +100,3 @@ class Command(BaseCommand):
     def _say(self, line: str) -> None:
         self.stdout.write(line)
         self.stdout.flush()
-
-
-@contextmanager
-def _until_signal() -> Iterator[threading.Event]:
-    """An event that SIGTERM and SIGINT set, where signals can be had: in the main thread."""
-    ended = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield ended
-        return
-    before = {each: signal.signal(each, lambda *_: ended.set()) for each in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield ended
-    finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)

@@ -13,6 +13,7 @@ from console import clock
 from console.errors import ConsoleError
 from conversations.handoff.reconciliation import FENCE_AFTER, Settled, pending_trails, reconcile
 from conversations.reading import short_id
+from conversations.work import note_reconciled
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 
@@ -65,6 +66,8 @@ class Command(BaseCommand):
                 self._say(f"{'error':<11} {step.error}")
         words = ", ".join(f"{number} {word}" for word, number in sorted(counts.items())) or "nothing was pending"
         self.stdout.write(("would settle: " if options["dry_run"] else "settled: ") + words)
+        if not options["conversation"] and not options["dry_run"]:
+            note_reconciled()
         if counts["error"]:
             raise CommandError("Some trails could not be settled; run it again.")
 

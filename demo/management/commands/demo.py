@@ -6,7 +6,7 @@ import sys
 import threading
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,14 @@ from console.schema.tables import TABLES, table_name
 from console.store.calls import budget
 from conversations.indexer.health import read_health
 from conversations.indexer.worker import Worker
-from demo import dynamodb_local
+from conversations.receiving.worker import Receiver
+from conversations.work import all_parts
 from demo.dialogues import DialogueError
+from demo.dynamodb_local import DynamoDBLocal, Unavailable
 from demo.embedded import EmbeddedDynamoDB
 from demo.items import create_tables, fill_tables
 from demo.links import link
+from demo.platform import Customers, create_queues, fill_queue, queue_urls
 from demo.staff import PASSWORD, create_staff, sign_ins
 
 # The indexer: a round sweeps a page, and the demo has a few.
@@ -54,17 +57,18 @@ class Command(BaseCommand):
         if options["dynamodb_local"]:
             # It is a process of its own, and is to end with this one.
             signal.signal(signal.SIGTERM, signal.default_int_handler)
-        with _database(options["dynamodb_local"], folder) as endpoint:
-            settings.DYNAMODB_ENDPOINT = endpoint
+        with _services(options["dynamodb_local"], folder) as (settings.DYNAMODB_ENDPOINT, sqs):
+            create_queues(sqs)
             if not options["json"]:
                 slow = " On disk, writing the data takes up to a minute." if kept and not kept.is_filled else ""
                 self.stderr.write(f"Starting the demo…{slow}")
             with budget(None):
+                create_tables()
                 if kept is None or not kept.is_filled:
                     _fill()
                 if kept is not None:
                     kept.note_filled()
-                stop_indexer = _start_indexer()
+                stop_workers = _start_workers()
             try:
                 _serve(options["port"], lambda url: self._announce(url, as_json=options["json"], kept=folder))
             except KeyboardInterrupt:
@@ -74,12 +78,14 @@ class Command(BaseCommand):
                     f"Port {options['port']} cannot be used ({error.strerror}). Try --port 0."
                 ) from error
             finally:
-                stop_indexer()
+                stop_workers()
 
     def _announce(self, url: str, *, as_json: bool, kept: Path | None) -> None:
         told = {
             "url": url,
             "dynamodb_endpoint": settings.DYNAMODB_ENDPOINT,
+            "sqs_endpoint": settings.SQS_ENDPOINT,
+            "queues": queue_urls(),
             "region": settings.AWS_REGION,
             "environment": settings.CONSOLE_ENV,
             "staff": sign_ins(),
@@ -94,6 +100,7 @@ def _text(told: dict[str, Any], kept: Path | None) -> str:
         "",
         f"  Conversation Console  {told['url']}",
         f"  DynamoDB              {told['dynamodb_endpoint']} (region {told['region']}, any credentials)",
+        f"  SQS                   {told['sqs_endpoint']} (queues {', '.join(told['queues'])})",
         "",
         f"  Everyone’s password is {PASSWORD}. Each link signs you in:",
         "",
@@ -133,52 +140,50 @@ class Kept:
 
 
 @contextmanager
-def _database(local: bool, folder: Path | None) -> Iterator[str]:
-    """A running DynamoDB; its endpoint. Raises `CommandError` where it cannot run here."""
-    if local:
+def _services(local: bool, folder: Path | None) -> Iterator[tuple[str, str]]:
+    """A running DynamoDB and SQS; their endpoints. Raises `CommandError` where they cannot run here."""
+    with ExitStack() as running:
         try:
-            with dynamodb_local.DynamoDBLocal(folder=folder) as server:
-                yield server.endpoint
-        except dynamodb_local.Unavailable as error:
+            embedded = running.enter_context(EmbeddedDynamoDB())
+            database = running.enter_context(DynamoDBLocal(folder=folder)) if local else embedded
+        except Unavailable as error:
             raise CommandError(f"DynamoDB Local cannot run here: {error}") from error
-        return
-    database = EmbeddedDynamoDB()
-    try:
-        endpoint = database.start()
-    except ImportError as error:
-        raise CommandError("The demo needs the packages of requirements.txt.") from error
-    try:
-        yield endpoint
-    finally:
-        database.stop()
+        except ImportError as error:
+            raise CommandError("The demo needs the packages of requirements.txt.") from error
+        yield database.endpoint, embedded.endpoint
 
 
 def _fill() -> None:
     try:
-        create_tables()
         # Before the trails are long: moto copies the tables of every transaction.
         create_staff()
         fill_tables(clock.now())
+        fill_queue(clock.now())
     except DialogueError as error:
         raise CommandError(f"demo/dialogues/{error}") from error
+    Receiver().run(once=True)
 
 
-def _start_indexer() -> Callable[[], None]:
-    """Fill the index of the queue, then follow the stream in a thread, as a worker does; returns what ends it."""
+def _start_workers() -> Callable[[], None]:
+    """Fill the index of the queue, then let all work and the customers run in threads; returns what ends them."""
     ended = threading.Event()
-    worker = Worker(wait=ended.wait)
+    indexer = Worker(wait=ended.wait)
     for _ in range(ROUNDS):
-        worker.cycle()
+        indexer.cycle()
         if read_health().is_reliable:
             break
     # Making the demo's staff has asked for the index already, when it was not there.
     forget_everything()
-    thread = threading.Thread(target=worker.run, name="demo-indexer", daemon=True)
-    thread.start()
+    parts = {**all_parts(wait=ended.wait), "the indexer": indexer, "customers": Customers(wait=ended.wait)}
+    threads = {name: threading.Thread(target=each.run, name=name, daemon=True) for name, each in parts.items()}
+    for thread in threads.values():
+        thread.start()
 
     def stop() -> None:
         ended.set()
-        thread.join(END_SECONDS)
+        # These give back their leases; the others may end anywhere.
+        for name in ("the indexer", "the receiver of the stage table"):
+            threads[name].join(END_SECONDS)
 
     return stop
 

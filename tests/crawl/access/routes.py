@@ -103,6 +103,11 @@ ROUTES = (
     Route("queue", "queue/", READ, "agent admin"),
     Route("queue-count", "queue/count/", READ, "agent admin"),
     Route("queue-waiting-times", "queue/waiting-times/", READ, "agent admin"),
+    Route("queue-to-approve", "queue/to-approve/", READ, "agent admin"),
+    Route("queue-decide", "queue/to-approve/<str:ref>/", FORM, "agent admin", elsewhere=404, page="queue-to-approve"),
+    # Nobody knows whose these are: an administrator of some companies is refused.
+    Route("messages-not-placed", "system/messages/", READ, "admin"),
+    Route("messages-resolve", "system/messages/<str:ref>/", FORM, "admin", elsewhere=403, page="messages-not-placed"),
     Route("queue-take", "queue/take/", FORM, "agent admin", page="queue"),
     Route("queue-release-mine", "queue/release-mine/", FORM, "agent admin", page="queue"),
     # Finding conversations

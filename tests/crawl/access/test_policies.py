@@ -1,32 +1,45 @@
 """The IAM policies are sufficient and minimal: they are exactly what every page, every form and every job calls."""
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.core.management import call_command
 
 from console import caching, clock
 from console.errors import StoreUnavailable
+from console.refs import seal
 from console.schema.check import inspect
-from console.schema.policies import INDEXER, POLICIES, RECONCILE, WEB, Access, document
+from console.schema.policies import INDEXER, POLICIES, QUEUES, RECEIVER, RECONCILE, WEB, WORK, Access, document
 from console.schema.tables import key_of, table_name
 from console.staff.models import StaffAccount
-from console.store import presence
+from console.store import presence, queues
 from console.trail.recording import PLATFORM
 from conversations.handoff import HandOffAction, perform, settle
+from conversations.receiving import worker as receiving
+from conversations.receiving.approvals import approve
+from conversations.receiving.handling import BY_RULE, handle
+from conversations.receiving.leaving import leave_to_ai
+from conversations.receiving.models import approvals_of
+from conversations.receiving.stage import StageReceiver
+from conversations.receiving.worker import Receiver
 from tests import faults
 from tests.answers import body_of
 from tests.crawl.access.routes import in_order
 from tests.dynamodb import SeenCall
 from tests.people import signed_in
 from tests.scenario import HTMX, build, posts, urls
-from tests.support.conversations.handoff.kit import ANA, CONVERSATION, WAITING, form, put
+from tests.scenario.messages import HELD_AT
+from tests.store.conversations.receiving.test_handling import OURS
+from tests.support.conversations.handoff.kit import ANA, CHANNEL, COMPANY, CONVERSATION, KEY, WAITING, form, put, stored
 from tests.support.conversations.indexer import kit as indexing
 
 # What a transaction does, as IAM asks for it.
 INSIDE = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
 Needed = tuple[str, str, str]
+JO = "jo@example.com"
 EARLIER = clock.to_iso(clock.now() - timedelta(minutes=20))
 
 
@@ -45,12 +58,37 @@ def allowed(accesses: Iterable[Access]) -> set[Needed]:
     return found | {(access.table, "Query", index) for access in accesses for index in access.indexes}
 
 
+def queue_actions(monkeypatch, answer: Callable[..., dict[str, Any]] = queues._call) -> set[str]:
+    """What is asked of queues from now on, as IAM asks for it."""
+    asked: set[str] = set()
+
+    def noting(operation: str, **request: Any) -> dict[str, Any]:
+        asked.add("".join(map(str.capitalize, operation.removesuffix("_batch").split("_"))))
+        return answer(operation, **request)
+
+    monkeypatch.setattr(queues, "_call", noting)
+    return asked
+
+
 def fresh() -> None:
     presence.forget()
     caching.forget_everything()
 
 
-def test_the_web_servers_may_do_what_pages_and_forms_do_and_nothing_else(store, settings):
+def decided_and_left(store, settings) -> None:
+    """A first message approved and a reply left to the AI, which need queues: what DynamoDB is asked for."""
+    settings.CHANNEL_QUEUE_URLS = {"whatsapp": "https://sqs.invalid/whatsapp"}
+    settings.TABLE_NAMES = settings.TABLE_NAMES | {"CONVERSATIONS_STAGE": table_name("CONVERSATIONS_STAGE")}
+    first = seal("first message", approvals_of(COMPANY), f"{HELD_AT}#to approve")
+    approve(first, ANA)
+    put(store, auto_queue_reply_message=True)
+    written = {"message_sid": "SM1", "from": CHANNEL, "body": "Where is it?", **KEY}
+    handle(json.dumps(written), clock.now(), "queue", "d1")
+    leave_to_ai(form(HandOffAction.LEAVE_TO_AI), ANA)
+
+
+def test_the_web_servers_may_do_what_pages_and_forms_do_and_nothing_else(store, settings, monkeypatch):
+    asked = queue_actions(monkeypatch, answer=lambda *_, **__: {})
     found: set[Needed] = set()
     for role in ("agent", "onboarding", "auditor", "admin"):
         store.empty()
@@ -73,12 +111,18 @@ def test_the_web_servers_may_do_what_pages_and_forms_do_and_nothing_else(store, 
                 for url, form in forms[route.name]:
                     body_of(signed_in(StaffAccount.get(person.username, consistent_read=True)).post(url, form))
         found |= set(needed(seen))
+    with store.calls() as seen:
+        decided_and_left(store, settings)
+    found |= set(needed(seen))
     # The system page of an environment that is not for development.
     settings.TABLE_NAMES = {access.table: table_name(access.table) for access in WEB}
     settings.CONSOLE_ENV = "staging"
     with store.calls() as seen:
         inspect()
     found |= set(needed(seen))
+    assert (
+        asked == {each for access in QUEUES["web"] for each in access.actions} == {"GetQueueAttributes", "SendMessage"}
+    )
     assert found - allowed(WEB) == set(), "the policy lacks these"
     assert allowed(WEB) - found == set(), "nothing needs these"
 
@@ -116,6 +160,84 @@ def test_the_indexer_may_do_what_it_does_and_nothing_else(store):
     assert allowed(INDEXER) - set(needed(seen)) == set(), "nothing needs these"
 
 
+def sent_to_people(store, url: str) -> None:
+    """What the receiver gets: replies by key and by each kind of number, a first message, and one of nobody's."""
+    written = {"message_sid": "SM1", "to": OURS, "body": "Where is it?"}
+    item = put(store, auto_queue_reply_message=True)
+    queues.send(url, json.dumps({**written, "from": CHANNEL, **KEY}))
+    for channel, ours, sender in (
+        ("whatsapp", "whatsapp_number", CHANNEL),
+        ("sms", "sms_number", CHANNEL),
+        ("email", "email", JO),
+    ):
+        index = {f"gsi_company_{ours}": OURS, f"gsi_recipient_{'email' if sender == JO else 'tel'}": sender}
+        recipient = {"recipient_email": JO, "conversation_id": f"{COMPANY}#p#{channel}"}
+        store.put("CONVERSATIONS", {**item, **index, **recipient})
+        queues.send(url, json.dumps({**written, "message_sid": channel, "from": sender, "channel_type": channel}))
+    queues.send(url, json.dumps({"frontend_payload": {"company_id": COMPANY, "channel_method": "whatsapp"}}))
+    queues.send(url, "{")
+
+
+def staged(store) -> None:
+    """What the platform stages: of a conversation that people have, also where it does not say its channel."""
+    put(store, auto_queue_reply_message=True, hand_off_action_id="before")
+    store.put("CONVERSATIONS_STAGE", {**KEY, "message_sid": "S1", "body": "Hello?"})
+    store.put("CONVERSATIONS", {**stored(store), "conversation_id": "odd"})
+    store.put("CONVERSATIONS_STAGE", {"conversation_id": "odd", "message_sid": "S2", "body": "Hello?"})
+
+
+def test_the_receiver_may_do_what_it_does_and_nothing_else(store, queue, settings, monkeypatch):
+    asked = queue_actions(monkeypatch)
+    settings.CHANNEL_QUEUE_URLS = {"whatsapp": queues.client().create_queue(QueueName="whatsapp")["QueueUrl"]}
+    settings.TABLE_NAMES = settings.TABLE_NAMES | {"CONVERSATIONS_STAGE": table_name("CONVERSATIONS_STAGE")}
+    monkeypatch.setattr(receiving, "AGAIN_SECONDS", 0)
+    sent_to_people(store, queue)
+    fresh()
+    asked.clear()
+    with store.calls() as seen:
+        with faults.fail_before("UpdateItem", table_key="CONVERSATIONS", times=faults.ALWAYS):
+            Receiver().step(wait=0)
+        call_command("receive_messages", "--once", verbosity=0)
+        # What processes that died left to be done.
+        receiving.sweep(clock.now() + timedelta(hours=1))
+    with faults.fail_before("PutItem", table_key="CONVERSATIONS_STAGE"):
+        leave_to_ai(form(HandOffAction.LEAVE_TO_AI), ANA)
+    with store.calls() as later:
+        receiving.sweep(clock.now() + timedelta(hours=1))
+        staged(store)
+        StageReceiver().run(once=True)
+    left_open(store, gone=True)
+    with store.calls() as settling:
+        # As it does where it cannot tell by itself what became of a request.
+        settle(CONVERSATION, actor=BY_RULE)
+    found = set(needed([*seen, *later, *settling]))
+    assert found - allowed(RECEIVER) == set(), "the policy lacks these"
+    assert allowed(RECEIVER) - found == set(), "nothing needs these"
+    assert asked == {each for access in QUEUES["receiver"] for each in access.actions}
+
+
+def test_work_may_do_what_its_parts_may():
+    for part in (INDEXER, RECEIVER, RECONCILE):
+        assert allowed(part) <= allowed(WORK)
+    assert allowed(WORK) == allowed(INDEXER) | allowed(RECEIVER) | allowed(RECONCILE)
+    assert {access.table for access in WORK if access.stream} == {"CONVERSATIONS", "CONVERSATIONS_STAGE"}
+    assert len({access.table for access in WORK}) == len(WORK)
+    assert QUEUES["work"] == QUEUES["receiver"]
+
+
+def test_a_policy_names_the_queues_that_are_configured(settings):
+    settings.AWS_REGION = "eu-west-1"
+    settings.HANDOFF_QUEUE_URL = "https://sqs.eu-west-1.amazonaws.com/210987654321/handoff"
+    settings.CHANNEL_QUEUE_URLS = {"sms": "https://sqs.eu-west-1.amazonaws.com/210987654321/sms"}
+    queue, channels = [each for each in document("receiver")["Statement"] if "Queue" in each["Sid"]]
+    assert queue["Action"] == ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"]
+    assert queue["Resource"] == ["arn:aws:sqs:eu-west-1:210987654321:handoff"]
+    assert channels["Action"] == ["sqs:SendMessage"]
+    assert channels["Resource"] == ["arn:aws:sqs:eu-west-1:210987654321:sms"]
+    settings.HANDOFF_QUEUE_URL, settings.CHANNEL_QUEUE_URLS = "", {}
+    assert not [each for each in document("receiver")["Statement"] if "Queue" in each["Sid"]]
+
+
 def test_reconcile_may_do_what_it_does_and_nothing_else(store):
     left_open(store, gone=False)
     fresh()
@@ -134,9 +256,10 @@ def test_a_policy_names_this_environments_tables_and_no_star_but_a_streams(name,
     settings.AWS_REGION = "eu-west-1"
     made = document(name, "123456789012")
     for statement in made["Statement"]:
-        assert all(action.startswith("dynamodb:") and "*" not in action for action in statement["Action"])
+        service, prefix = ("sqs", "") if "Queue" in statement["Sid"] else ("dynamodb", "table/")
+        assert all(action.startswith(f"{service}:") and "*" not in action for action in statement["Action"])
         for resource in statement["Resource"]:
-            assert resource.startswith("arn:aws:dynamodb:eu-west-1:123456789012:table/")
+            assert resource.startswith(f"arn:aws:{service}:eu-west-1:123456789012:{prefix}")
             assert "*" not in resource or resource.endswith("/stream/*")
     sids = [statement["Sid"] for statement in made["Statement"]]
     assert len(set(sids)) == len(sids)

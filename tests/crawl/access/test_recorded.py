@@ -36,6 +36,8 @@ def test_every_form_leaves_exactly_one_entry(scenario, store, role):
             content = body_of(answer)
             assert answer.status_code in (200, 302), (route.name, answer.status_code, content[:500])
             new = [item for key, item in entries(store).items() if key not in before]
+            # A message that is placed after all is one that the platform brought.
+            new = [item for item in new if item["action_type"] != Action.MESSAGE_RECEIVED]
             if route.name in LOOK_UPS or url.endswith(DRAFTS):
                 assert not new, (route.name, new)
                 continue

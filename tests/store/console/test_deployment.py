@@ -52,7 +52,7 @@ def test_readme_starts_gunicorn_as_the_unit_does_without_its_control_socket():
 def test_every_unit_starts_a_command_that_there_is():
     units = [each.read_text() for each in DEPLOY.glob("*.service")]
     started = [line for each in units for line in re.findall("^ExecStart=(.*)$", each, re.MULTILINE)]
-    assert len(started) == 3
+    assert len(started) == 5
     commands = {path.stem for path in ROOT.glob("*/management/commands/*.py")}
     assert {line.split("manage.py ")[1] for line in started if "manage.py" in line} <= commands
     assert {each.stem for each in DEPLOY.glob("*.timer")} == {"console-reconcile"}

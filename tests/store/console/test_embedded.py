@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from pynamodb.attributes import UnicodeAttribute
 from console.store.connection import transaction
 from console.store.errors import TransactionRefused
 from console.store.models import StoreModel, TableMeta
+from demo.dynamodb_local import plain_client
 from demo.embedded import EmbeddedDynamoDB
 from tests import faults
 from tests.dynamodb import Store
@@ -164,3 +166,21 @@ def test_a_body_of_unknown_length_is_refused(endpoint, headers):
     connection.endheaders(b"POST / HTTP/1.1\r\n\r\n")
     answer = connection.getresponse()
     assert (answer.status, answer.getheader("Connection")) == (400, "close")
+
+
+def test_who_waits_for_a_message_holds_up_nobody_and_gets_it_when_it_comes(endpoint):
+    sqs = plain_client(endpoint, "sqs")
+    url = sqs.create_queue(QueueName="long-poll")["QueueUrl"]
+    with ThreadPoolExecutor(1) as pool:
+        began = time.monotonic()
+        poll = pool.submit(sqs.receive_message, QueueUrl=url, WaitTimeSeconds=10)
+        time.sleep(0.3)
+        assert _send(endpoint, **LIST_TABLES) == 200
+        sqs.send_message(QueueUrl=url, MessageBody="hello")
+        [message] = poll.result()["Messages"]
+        assert message["Body"] == "hello"
+        assert time.monotonic() - began < 5
+    began = time.monotonic()
+    assert not sqs.receive_message(QueueUrl=url, WaitTimeSeconds=1).get("Messages")
+    assert time.monotonic() - began >= 1
+    sqs.delete_queue(QueueUrl=url)

@@ -58,8 +58,22 @@ def test_encryption_is_dynamodbs_own_key_or_a_usable_one(encryption, expected):
     ],
 )
 def test_a_stream_is_asked_for_where_the_registry_says_so(stream, expected):
-    assert _differences(replace(STAFF, stream=True), StreamSpecification=stream) == expected
+    assert _differences(replace(STAFF, stream=("NEW_AND_OLD_IMAGES",)), StreamSpecification=stream) == expected
     assert _differences(STAFF, StreamSpecification=stream) == []
+
+
+@pytest.mark.parametrize("view", ["NEW_IMAGE", "NEW_AND_OLD_IMAGES", "OLD_IMAGE"])
+def test_the_stage_tables_stream_serves_with_what_was_written(view):
+    stage = replace(TABLES["CONVERSATIONS_STAGE"], ttl="")
+    assert create_table_request("CONVERSATIONS_STAGE")["StreamSpecification"]["StreamViewType"] == "NEW_IMAGE"
+    found = _differences(stage, StreamSpecification={"StreamEnabled": True, "StreamViewType": view})
+    assert found == ([("!", "advised", "stream", "OLD_IMAGE")] if view == "OLD_IMAGE" else [])
+
+
+@pytest.mark.parametrize(("key", "severity"), [("CONVERSATIONS_STAGE", "optional"), ("MESSAGES", "required")])
+def test_the_consoles_own_messages_are_needed_and_the_platforms_stage_is_not(key, severity):
+    report = inspection.report(TABLES[key], None, set(TABLES) - {key})
+    assert [each.severity for each in report.differences] == [severity]
 
 
 def test_a_table_being_created_is_waited_for():

@@ -9,9 +9,10 @@ from console.schema.definition import create_table_request, index_definition
 from console.schema.environments import DEVELOPMENT, ENVIRONMENTS, assert_environment, is_local_endpoint, is_protected
 from console.schema.tables import TABLES, key_of, table_name
 
-# Key, type, sort key, type, TTL attribute: as the five schema documents say.
+# Key, type, sort key, type, TTL attribute: as the schema documents say.
 KEYS = {
     "CONVERSATIONS": (("primary_channel", "S"), ("conversation_id", "S"), "ttl"),
+    "CONVERSATIONS_STAGE": (("conversation_id", "S"), ("message_sid", "S"), "expires_at"),
     "IDEMPOTENCY": (("event_id", "S"), None, "expires_at"),
     "CONVERSATION_STATE": (("conversation_id", "S"), None, "expires_at"),
     "AUDIT": (("conversation_id", "S"), ("ts_action_id", "S"), "expires_at"),
@@ -166,6 +167,13 @@ def test_a_name_of_another_environment_is_refused(settings, environment, name):
 )
 def test_a_name_of_this_environment_or_of_none_is_accepted(settings, environment, name):
     _assert(settings, environment, CONVERSATIONS=name)
+
+
+def test_a_table_whose_own_name_has_the_word_of_an_environment(settings):
+    _assert(settings, "dev", CONVERSATIONS_STAGE="conversations-stage")
+    _assert(settings, "prod", CONVERSATIONS_STAGE="acme-conversations-stage")
+    with pytest.raises(ImproperlyConfigured, match="CONVERSATIONS_STAGE"):
+        _assert(settings, "prod", CONVERSATIONS_STAGE="conversations-stage-dev")
 
 
 @pytest.mark.parametrize(

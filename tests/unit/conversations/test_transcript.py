@@ -203,6 +203,22 @@ def test_the_item_adds_nothing_that_the_trail_tells_already():
     assert len(story_of(entries, TAKEN, "x").events) == 2
 
 
+def test_a_rule_asked_when_the_customer_wrote_and_not_when_the_message_was_received():
+    entries = [entry("request", minutes(24), "rule", is_staff=False), entry("take", minutes(30))]
+    assert [(event.at, event.text) for event in story_of(entries, TAKEN, "x").events] == [
+        (minutes(10), "A human was asked for"),
+        (minutes(30), "tom.becker took over"),
+    ]
+    again = [*entries, entry("hand_back", minutes(40)), entry("request", minutes(55), "rule", is_staff=False)]
+    waits = HandOff(WAITING, flag=True, requested_at=minutes(50))
+    assert [event.at for event in story_of(again, waits, "x").events] == [
+        minutes(24),
+        minutes(30),
+        minutes(40),
+        minutes(50),
+    ]
+
+
 def test_a_time_that_only_bounds_the_wait_says_so():
     hand_off = HandOff(WAITING, flag=True, requested_at=minutes(10), wait_at_least=True)
     assert "at the latest" in story_of([], hand_off, "x").events[0].detail

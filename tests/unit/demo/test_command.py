@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from datetime import UTC, datetime
 from pathlib import Path
 
 import botocore.session
@@ -21,6 +22,7 @@ def demo():
     environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
     # What a developer's shell may hold must not reach into the demo.
     environment |= {"CONSOLE_ENV": "prod", "TABLE_AUDIT": "audit-prod", "DYNAMODB_ENDPOINT": "http://127.0.0.1:9"}
+    environment |= {"SQS_ENDPOINT": "http://127.0.0.1:9", "HANDOFF_QUEUE_URL": "http://127.0.0.1:9/1/handoff-prod"}
     process = subprocess.Popen(
         [sys.executable, "manage.py", "demo", "--port", "0", "--json"],
         cwd=ROOT,
@@ -36,22 +38,44 @@ def demo():
     process.communicate(timeout=10)
 
 
-def client_of(told):
+def client_of(told, service="dynamodb"):
     return botocore.session.get_session().create_client(
-        "dynamodb",
+        service,
         region_name=told["region"],
-        endpoint_url=told["dynamodb_endpoint"],
+        endpoint_url=told[f"{service}_endpoint"],
         aws_access_key_id="any",
         aws_secret_access_key="any",
     )
 
 
+def until(holds, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def conversation_of(client, told, number, request_id):
+    found = client.query(
+        TableName=told["tables"]["CONVERSATIONS"],
+        KeyConditionExpression="primary_channel = :number",
+        ExpressionAttributeValues={":number": {"S": number}},
+    )["Items"]
+    return next(item for item in found if item["request_id"]["S"] == request_id)
+
+
+def said_in(item):
+    return [entry["M"]["content"]["S"] for entry in item["messages"]["L"]]
+
+
 def test_it_tells_what_a_program_needs(demo):
-    assert set(demo) == {"url", "dynamodb_endpoint", "region", "environment", "staff", "tables"}
+    expected = {"url", "dynamodb_endpoint", "sqs_endpoint", "queues", "region", "environment", "staff", "tables"}
+    assert set(demo) == expected
+    assert set(demo["queues"]) == {"HANDOFF", "WHATSAPP", "SMS", "EMAIL"}
     assert demo["environment"] == "demo"
     assert set(demo["staff"]) >= {"agent", "onboarding", "auditor", "admin"}
     assert all(set(each) == {"username", "password"} for each in demo["staff"].values())
-    assert set(demo["tables"]) == set(TABLES)
+    assert set(demo["tables"]) == set(TABLES) >= {"MESSAGES", "CONVERSATIONS_STAGE"}
     assert all(name.endswith("-demo") for name in demo["tables"].values())
 
 
@@ -97,10 +121,54 @@ def test_the_queue_is_indexed_and_stays_so(demo):
         UpdateExpression="SET hand_off_to_human = :true",
         ExpressionAttributeValues={":true": {"BOOL": True}},
     )
-    deadline = time.monotonic() + 20
-    while idle["conversation_id"]["S"] not in waiting(company):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(lambda: idle["conversation_id"]["S"] in waiting(company))
+
+
+def test_any_client_of_sqs_or_dynamodb_plays_the_platform(demo):
+    client, sqs = client_of(demo), client_of(demo, "sqs")
+    number, request_id = "+447700900149", "req-5a46bc55"  # amira has it
+    conversation_id = conversation_of(client, demo, number, request_id)["conversation_id"]["S"]
+    key = {"conversation_id": conversation_id, "primary_channel": number}
+    provider = {"channel_type": "whatsapp", "from": f"whatsapp:{number}", "to": "whatsapp:+447700900821"}
+    body = {**key, **provider, "message_sid": "SM0f", "body": "Is anybody there?"}
+    sqs.send_message(QueueUrl=demo["queues"]["HANDOFF"], MessageBody=json.dumps(body))
+
+    def rows():
+        found = client.query(
+            TableName=demo["tables"]["MESSAGES"],
+            KeyConditionExpression="#c = :key",
+            FilterExpression="on_item = :true",
+            ExpressionAttributeNames={"#c": "conversation"},
+            ExpressionAttributeValues={":key": {"S": f"{conversation_id}\n{number}"}, ":true": {"BOOL": True}},
+        )
+        return [(row["message_id"]["S"], row["content"]["S"]) for row in found["Items"]]
+
+    until(lambda: ("SM0f", "Is anybody there?") in rows())
+    fragment = {**key, "message_sid": "SM10", "body": "Hello?", "received_at": datetime.now(UTC).isoformat()[:-6]}
+    item = {name: {"S": value} for name, value in fragment.items()}
+    client.put_item(TableName=demo["tables"]["CONVERSATIONS_STAGE"], Item=item)
+    until(lambda: ("SM10", "Hello?") in rows())
+    assert len(rows()) == 2
+    assert said_in(conversation_of(client, demo, number, request_id))[-2:] == ["Is anybody there?", "Hello?"]
+
+
+def test_a_customer_writes_to_who_takes_the_conversation(demo):
+    client = client_of(demo)
+    number, request_id = "+447700900399", "req-871cda4b"
+    item = conversation_of(client, demo, number, request_id)
+    assert item["auto_queue_reply_message"] == {"BOOL": False}
+    before = said_in(item)
+    client.update_item(
+        TableName=demo["tables"]["CONVERSATIONS"],
+        Key={name: item[name] for name in ("primary_channel", "conversation_id")},
+        UpdateExpression="SET hand_off_agent = :tom, hand_off_taken_at = :now",
+        ExpressionAttributeValues={":tom": {"S": "tom"}, ":now": {"S": datetime.now(UTC).isoformat()}},
+    )
+    until(lambda: len(said_in(conversation_of(client, demo, number, request_id))) > len(before))
+    after = conversation_of(client, demo, number, request_id)
+    assert said_in(after) == [*before, "hi, are you a dentist? i'm at home"]
+    assert after["auto_queue_reply_message"] == {"BOOL": True}
+    assert after["hand_off_routing_before"] == {"L": [{"BOOL": False}]}
 
 
 def test_passwords_are_stored_as_argon2(demo):

@@ -64,10 +64,18 @@ def test_what_was_changed_is_there_in_the_next_run(tmp_path):
         client = plain_client(first["dynamodb_endpoint"])
         client.put_item(TableName=table, Item={"pk": {"S": "NOTE"}, "sk": {"S": "of the first run"}})
         key = client.scan(TableName=first["tables"]["CONVERSATIONS"], Select="COUNT")["Count"]
+        received = client.scan(TableName=first["tables"]["MESSAGES"], Select="COUNT")["Count"]
+        assert received >= 5
+        # As in a folder of an earlier version.
+        client.delete_table(TableName=first["tables"]["CONVERSATIONS_STAGE"])
     with running("--dynamodb-local", "--keep", folder) as second:
         client = plain_client(second["dynamodb_endpoint"])
         assert "Item" in client.get_item(TableName=table, Key={"pk": {"S": "NOTE"}, "sk": {"S": "of the first run"}})
         assert client.scan(TableName=second["tables"]["CONVERSATIONS"], Select="COUNT")["Count"] == key
+        assert client.scan(TableName=second["tables"]["MESSAGES"], Select="COUNT")["Count"] == received
+        assert second["tables"]["CONVERSATIONS_STAGE"] in client.list_tables()["TableNames"]
+        sqs = plain_client(second["sqs_endpoint"], "sqs")
+        assert set(sqs.list_queues()["QueueUrls"]) == set(second["queues"].values())
         with urllib.request.urlopen(f"{second['url']}/readyz") as answer:
             assert answer.status == 200
     assert (tmp_path / "kept" / "demo.json").stat().st_mode & 0o077 == 0

@@ -1,8 +1,9 @@
 """A model of the hand-off protocol, small enough that all its interleavings can be tried.
 
-Submissions of forms, the platform, late packets and the reconciler take turns in every possible order, and anyone may
-die between any two steps. What is proved about an action is decided by the console's own `resolve`. Each rule of the
-protocol can be left out, to see what it is for.
+Submissions of forms, the platform, late writes, the indexer and the reconciler take turns in every possible order, and
+anyone may die between any two steps. What is proved about an action is decided by the console's own `resolution_of`,
+and what becomes of the routing by its own `routing_change`. Each rule of the protocol can be left out, to see what it
+is for.
 """
 
 from collections.abc import Iterator
@@ -10,7 +11,10 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
 
+from django.test import override_settings
+
 from conversations.handoff.resolution import ChainLink, Resolution, resolution_of
+from conversations.handoff.routing import BEFORE, OFF, SWITCH, is_for_people, routing_change
 
 
 @dataclass(frozen=True)
@@ -25,12 +29,24 @@ class Rules:
     known: bool = True  # the reconciler judges only what it knew of before it read the item
     only_write: bool = True  # "refused" by flag or agent is final only if no other write is under way
     fence: bool = True  # what is open is failed only behind a fence
+    routing_as_read: bool = True  # the write is conditional on the routing from which it was worked out
+    routing_repaired: bool = True  # the indexer routes as the state says that nobody's action led to
+
+
+# The switch and what stood there before, as stored: texts of DynamoDB JSON, "" for absent.
+ABSENT, ON, NO = "", "on", "no"
 
 
 class Item(NamedTuple):
     flag: bool
     agent: str
     last_action: str
+    switch: str = ABSENT
+    before: tuple[str, ...] | None = None
+
+    @property
+    def routing(self) -> tuple[str, tuple[str, ...] | None]:
+        return self.switch, self.before
 
 
 class Record(NamedTuple):
@@ -49,7 +65,7 @@ class Form:
 
 
 class Process(NamedTuple):
-    kind: str  # submit, platform, reconcile
+    kind: str  # submit, platform, somebody, indexer, reconcile
     about: Any
     at: str
     memory: Any = None
@@ -59,8 +75,10 @@ class State(NamedTuple):
     item: Item
     records: tuple[tuple[str, Record], ...]
     processes: tuple[Process, ...]
-    late: tuple[str, ...]
+    late: tuple[Any, ...]  # writes without an answer: (action id, routing as read)
     log: tuple[str, ...]  # ids in the order in which they took effect
+    theirs: str = ABSENT  # what the switch would be without the console
+    is_meddled: bool = False  # somebody else changed the switch
 
     def record(self, action_id: str) -> Record | None:
         return dict(self.records).get(action_id)
@@ -75,10 +93,14 @@ END = "end"
 class Model:
     """One scenario: an item, forms by action id, and what goes on at the same time."""
 
-    def __init__(self, item: Item, forms: dict[str, Form], processes: list[tuple[str, Any]], rules: Rules) -> None:
+    def __init__(
+        self, item: Item, forms: dict[str, Form], processes: list[tuple[str, Any]], rules: Rules, mode: str = OFF
+    ) -> None:
         self.forms = forms
         self.rules = rules
-        self.start = State(item, (), tuple(Process(kind, about, "start") for kind, about in processes), (), ())
+        self.mode = mode
+        begun = tuple(Process(kind, about, "start") for kind, about in processes)
+        self.start = State(item, (), begun, (), (), item.switch)
 
     def explore(self) -> tuple[int, dict[str, tuple[str, ...]]]:
         """Number of states, and each violation with a story that leads to it."""
@@ -101,6 +123,11 @@ class Model:
                 yield f"{action_id} took effect without a record"
             if state.log.count(action_id) > 1:
                 yield f"{action_id} took effect {state.log.count(action_id)} times"
+        item = state.item
+        if item.agent and state.log and self.mode != OFF and item.switch != ON and not state.is_meddled:
+            yield "a held conversation goes to the AI"
+        if self.mode == OFF and item.routing != self.start.item.routing and not state.is_meddled:
+            yield "the routing was touched though that is off"
         if all(process.at == END for process in state.processes):
             settled = self.settle_at_last(state)
             for action_id, record in settled.records:
@@ -108,6 +135,10 @@ class Model:
                     yield f"{action_id} is {record.result}"
                 if (record.result == "success") != (action_id in settled.log):
                     yield f"{action_id} is {record.result}, effects: {settled.log.count(action_id)}"
+            if not self.for_people(settled.item) and settled.item.routing != (settled.theirs, None):
+                yield f"with the AI it is routed as {settled.item.routing}, before as {settled.theirs}"
+            if self.for_people(settled.item) and settled.item.switch != ON and not settled.is_meddled:
+                yield "what is for people goes to the AI"
 
     def settle_at_last(self, state: State) -> State:
         """The reconciler alone, until nothing is pending; then whatever was still under way arrives."""
@@ -118,7 +149,22 @@ class Model:
             state = alone
         while state.late:
             state = self.deliver(state, state.late[0])
+        if self.rules.routing_repaired:
+            state = state._replace(item=self.routed(state.item, state.item.routing, is_repair=True))
         return state
+
+    # --- routing -------------------------------------------------------------------------------------------------
+
+    def for_people(self, item: Item) -> bool:
+        return _is_for_people(self.mode, item.flag, item.agent)
+
+    def routed(self, item: Item, read: tuple[str, tuple[str, ...] | None], *, is_repair: bool = False) -> Item:
+        """The item with the routing of its state, worked out from the routing that was read."""
+        for_people = self.for_people(item)
+        if is_repair and for_people and read[1] is not None:
+            return item
+        switch, before = _rerouted(item.switch, item.before, read, for_people)
+        return item._replace(switch=switch, before=before)
 
     # --- steps ---------------------------------------------------------------------------------------------------
 
@@ -134,29 +180,33 @@ class Model:
                 died = process._replace(at=END, memory=None)
                 processes = (*state.processes[:number], died, *state.processes[number + 1 :])
                 yield "dies", state._replace(processes=processes)
-        for action_id in sorted(set(state.late)):
-            yield "late", self.deliver(state, action_id)
+        for write in dict.fromkeys(state.late):
+            yield "late", self.deliver(state, write)
 
-    def deliver(self, state: State, action_id: str) -> State:
+    def deliver(self, state: State, write: Any) -> State:
         late = list(state.late)
-        late.remove(action_id)
-        return self.apply(state._replace(late=tuple(late)), action_id)[0]
+        late.remove(write)
+        return self.apply(state._replace(late=tuple(late)), *write)[0]
 
-    def apply(self, state: State, action_id: str) -> tuple[State, bool]:
-        """The conditional write, as the store carries it out."""
+    def apply(self, state: State, action_id: str, read: Any) -> tuple[State, bool]:
+        """The conditional write, as the store carries it out; `read` is the routing from which it was worked out."""
         form, item = self.forms[action_id], state.item
         holds = (item.flag, item.agent) == (form.seen.flag, form.seen.agent)
         if self.rules.last_action_condition:
             holds = holds and item.last_action == form.seen.last_action
+        if self.rules.routing_as_read and (self.mode != OFF or read[1] is not None):
+            holds = holds and item.routing == read
         if not holds:
             return state, False
         match form.kind:
             case "take_over" | "take" | "steal":
-                after = Item(True, form.who, action_id)
+                after = item._replace(flag=True, agent=form.who, last_action=action_id)
             case "release":
-                after = Item(True, "", action_id)
+                after = item._replace(flag=True, agent="", last_action=action_id)
             case _:
-                after = Item(False, "", action_id if self.rules.keep_last_action else "")
+                kept = action_id if self.rules.keep_last_action else ""
+                after = item._replace(flag=False, agent="", last_action=kept)
+        after = self.routed(after, read)
         return state._replace(item=after, log=(*state.log, action_id)), True
 
     def submit_start(self, state: State, process: Process) -> Iterator[Any]:
@@ -164,11 +214,11 @@ class Model:
         previous = self.forms[action_id].seen.last_action
         if previous and previous not in state.log:
             return  # its form was rendered after that
-        record = state.record(action_id)
+        record, memory = state.record(action_id), (state.records, state.item.routing)
         if record is None:
-            yield "records", state.with_record(action_id, Record(previous, "pending", 1)), "send", state.records
+            yield "records", state.with_record(action_id, Record(previous, "pending", 1)), "send", memory
         elif record.result == "pending":
-            yield "finds it pending", state, "announce", state.records
+            yield "finds it pending", state, "announce", memory
         else:
             yield "finds it closed", state, END, None
 
@@ -181,13 +231,14 @@ class Model:
         yield "announces", state.with_record(process.about, again), "send", process.memory
 
     def submit_send(self, state: State, process: Process) -> Iterator[Any]:
-        after, accepted = self.apply(state, process.about)
+        early_trail, read = process.memory
+        after, accepted = self.apply(state, process.about, read)
         if accepted:
             yield "is accepted", after, "close", "success"
         else:
-            yield "is refused", state, "decide", (state.item, True, process.memory)
-        lost = state._replace(late=tuple(sorted((*state.late, process.about))))
-        yield "gets no answer", lost, "reread", process.memory
+            yield "is refused", state, "decide", (state.item, True, early_trail)
+        lost = state._replace(late=tuple(sorted((*state.late, (process.about, read)), key=repr)))
+        yield "gets no answer", lost, "reread", early_trail
 
     def submit_reread(self, state: State, process: Process) -> Iterator[Any]:
         yield "reads", state, "decide", (state.item, False, process.memory)
@@ -201,7 +252,7 @@ class Model:
         elif found is Resolution.REFUSED:
             yield "was refused", state, "close", "conflict"
         elif refused:
-            yield "was refused, perhaps", state, "close", "conflict, if the only packet"
+            yield "was refused, perhaps", state, "close", "conflict, if the only write"
         else:
             yield "is open", state, END, None
 
@@ -224,6 +275,21 @@ class Model:
     def platform_start(self, state: State, process: Process) -> Iterator[Any]:
         item = state.item._replace(flag=process.about)
         yield f"platform writes {process.about}", state._replace(item=item), END, None
+
+    def somebody_start(self, state: State, process: Process) -> Iterator[Any]:
+        """Changes the switch; that people have the conversation is nothing to them."""
+        mine = state.item.before is not None and process.about == ON
+        item = state.item._replace(switch=process.about)
+        theirs = state.theirs if mine else process.about
+        yield f"somebody routes {process.about}", state._replace(item=item, theirs=theirs, is_meddled=True), END, None
+
+    def indexer_start(self, state: State, process: Process) -> Iterator[Any]:
+        yield "indexer reads", state, "write", state.item
+
+    def indexer_write(self, state: State, process: Process) -> Iterator[Any]:
+        if state.item == process.memory or not self.rules.routing_as_read:
+            state = state._replace(item=self.routed(state.item, process.memory.routing, is_repair=True))
+        yield "indexer repairs", state, END, None
 
     def reconcile_start(self, state: State, process: Process) -> Iterator[Any]:
         pending = frozenset(each for each, record in state.records if record.result == "pending")
@@ -294,6 +360,33 @@ class Model:
         # Without its rules the protocol can leave a chain with holes; the oldest rule then holds: it moved.
         found = _verdict(action_id, previous, last_action, trail)
         return Resolution.REFUSED if found is Resolution.UNKNOWN else found
+
+
+def _stored(switch: str, before: tuple[str, ...] | None) -> dict[str, dict[str, Any]]:
+    value = {ON: {"BOOL": True}, NO: {"BOOL": False}}
+    stored = {SWITCH: value[switch]} if switch else {}
+    return stored | ({} if before is None else {BEFORE: {"L": [value[each] for each in before]}})
+
+
+@cache
+def _is_for_people(mode: str, flag: bool, agent: str) -> bool:
+    with override_settings(HAND_OFF_ROUTING=mode):
+        return is_for_people(flag=flag, agent=agent)
+
+
+@cache
+def _rerouted(
+    switch: str, before: tuple[str, ...] | None, read: tuple[str, tuple[str, ...] | None], for_people: bool
+) -> tuple[str, tuple[str, ...] | None]:
+    """Switch and what stood there, after the change that the console works out from what it read."""
+    values, removed = routing_change(_stored(*read), for_people=for_people)
+    after = {name: value for name, value in (_stored(switch, before) | values).items() if name not in removed}
+    words = {True: ON, False: NO}
+    stood = after.get(BEFORE)
+    return (
+        words[after[SWITCH]["BOOL"]] if SWITCH in after else ABSENT,
+        None if stood is None else tuple(words[each["BOOL"]] for each in stood["L"]),
+    )
 
 
 @cache

@@ -4,7 +4,10 @@ from dataclasses import fields
 
 import pytest
 
-from tests.model.conversations.handoff.protocol_model import Form, Item, Model, Rules, without
+from conversations.handoff.routing import HELD as WHEN_HELD
+from conversations.handoff.routing import OFF
+from conversations.handoff.routing import WAITING as WHEN_WAITING
+from tests.model.conversations.handoff.protocol_model import NO, ON, Form, Item, Model, Rules, without
 
 AI, WAITING = Item(False, "", ""), Item(True, "", "")
 
@@ -64,6 +67,56 @@ HARDER = {
     ),
 }
 ALL = SCENARIOS | HARDER
+
+# As (item, forms, processes, mode).
+ROUTED = {
+    f"{name}, routed when {mode}": (item._replace(switch=switch), forms, processes, mode)
+    for mode in (WHEN_HELD, WHEN_WAITING)
+    for name, item, forms, processes, switch in (
+        (
+            "take and hand back, the answers lost, and the indexer",
+            WAITING,
+            {"A": Form("take", "ana", WAITING), "H": Form("hand_back", "ana", Item(True, "ana", "A"))},
+            [("submit", "A"), ("submit", "H"), ("submit", "H"), ("indexer", 1)],
+            "",
+        ),
+        (
+            "take over and hand back what a rule routes to people",
+            AI,
+            {"A": Form("take_over", "ana", AI), "H": Form("hand_back", "ana", Item(True, "ana", "A"))},
+            [("submit", "A"), ("submit", "H")],
+            ON,
+        ),
+        (
+            "take and release, the platform clears its flag, and the indexer",
+            WAITING,
+            {"A": Form("take", "ana", WAITING), "R": Form("release", "ana", Item(True, "ana", "A"))},
+            [("submit", "A"), ("submit", "R"), ("platform", False), ("indexer", 1)],
+            NO,
+        ),
+        (
+            "take and hand back while somebody changes the switch",
+            WAITING,
+            {"A": Form("take", "ana", WAITING), "H": Form("hand_back", "ana", Item(True, "ana", "A"))},
+            [("submit", "A"), ("submit", "H"), ("somebody", NO)],
+            ON,
+        ),
+        (
+            "two take it at once, and the indexer twice",
+            WAITING,
+            {"A": Form("take", "ana", WAITING), "B": Form("take", "ben", WAITING)},
+            [("submit", "A"), ("submit", "B"), ("indexer", 1), ("indexer", 2)],
+            "",
+        ),
+        (
+            "take, clicked twice, while the reconciler runs",
+            WAITING,
+            {"A": Form("take", "ana", WAITING)},
+            [("submit", "A"), ("submit", "A"), ("reconcile", 1)],
+            NO,
+        ),
+    )
+}
 NAIVE = Rules(*[False] * len(fields(Rules)))
 
 
@@ -74,6 +127,20 @@ def test_with_the_rules_every_interleaving_ends_well(name):
     assert states > 30
 
 
+@pytest.mark.parametrize("name", ROUTED)
+def test_what_people_have_goes_to_people_and_what_the_ai_has_goes_where_it_went_before(name):
+    *scenario, mode = ROUTED[name]
+    states, wrong = Model(*scenario, Rules(), mode).explore()
+    assert wrong == {}
+    assert states > 30
+
+
+@pytest.mark.parametrize("name", ROUTED)
+def test_nothing_of_the_routing_is_touched_where_it_is_off(name):
+    *scenario, _ = ROUTED[name]
+    assert Model(*scenario, Rules(), OFF).explore()[1] == {}
+
+
 def test_without_any_rule_the_six_go_wrong():
     bad = [name for name, scenario in SCENARIOS.items() if Model(*scenario, NAIVE).explore()[1]]
     assert len(bad) >= 5
@@ -81,4 +148,5 @@ def test_without_any_rule_the_six_go_wrong():
 
 @pytest.mark.parametrize("rule", [field.name for field in fields(Rules)])
 def test_each_rule_is_needed(rule):
-    assert any(Model(*scenario, without(rule)).explore()[1] for scenario in ALL.values())
+    every = [(*scenario, OFF) for scenario in ALL.values()] + list(ROUTED.values())
+    assert any(Model(*scenario, without(rule), mode).explore()[1] for *scenario, mode in every)

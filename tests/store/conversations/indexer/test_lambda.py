@@ -4,6 +4,7 @@ import pytest
 
 from conversations.indexer import lambda_entry as indexer
 from conversations.indexer.health import read_health
+from conversations.indexer.streams import events
 from tests import faults
 from tests.support.conversations.handoff.kit import CONVERSATION, put
 from tests.support.conversations.indexer.kit import Stream, asks, drops, indexed, times
@@ -13,7 +14,7 @@ T1, T2, T3 = (f"2026-01-31T10:0{minute}:00.000Z" for minute in (1, 2, 3))
 
 @pytest.fixture
 def stream(store) -> Stream:
-    indexer._beat.clear()
+    events._beat.clear()
     put(store)
     return Stream()
 
@@ -66,7 +67,7 @@ def test_the_heartbeat_is_written_every_few_seconds_at_most(store, stream):
 def test_a_heartbeat_that_fails_is_no_failure_of_the_records(store, stream):
     asks(store, T1)
     indexer.lambda_handler(event(stream))
-    indexer._beat.clear()
+    events._beat.clear()
     # The company is known already: what fails is the heartbeat alone.
     with faults.fail_before("UpdateItem", table_key="CONSOLE"):
         assert indexer.lambda_handler(event(stream)) == {"batchItemFailures": []}

@@ -9,10 +9,12 @@ from console import clock
 from console.errors import StoreUnavailable
 from conversations.indexer import lease as leases
 from conversations.indexer import sweep as sweeping
+from conversations.indexer import worker as workers
 from conversations.indexer.handling import Did
 from conversations.indexer.health import IndexerHealth, read_health
+from conversations.indexer.leased import QUIET_ROUNDS
 from conversations.indexer.streams import following, shards
-from conversations.indexer.worker import QUIET_ROUNDS, SWEEP_EVERY, Worker
+from conversations.indexer.worker import SWEEP_EVERY, Worker
 from tests import faults
 from tests.support.conversations.handoff.kit import CONVERSATION, put, stored
 from tests.support.conversations.indexer.kit import asks, drops, indexed, oracle, times
@@ -109,8 +111,8 @@ def test_another_goes_on_where_the_first_was(store, ticking, monkeypatch):
     one.lease.give_back()
     asks(store, T1)
     seen = []
-    real = following.handle
-    monkeypatch.setattr(following, "handle", lambda change: seen.append(change) or real(change))
+    real = workers.handle
+    monkeypatch.setattr(workers, "handle", lambda change: seen.append(change) or real(change))
     two = worker(ticking, "two")
     rounds(two, ticking)
     assert next(change.new["updated_at"]["S"] for change in seen if change.new) == T1
@@ -205,14 +207,14 @@ def test_a_beginning_that_failed_is_made_again(store, ticking):
 def test_one_bad_record_does_not_stop_the_others(store, ticking, monkeypatch, caplog):
     put(store)
     one = begun(store, ticking)
-    real = following.handle
+    real = one._following.handle
 
     def picky(change):
         if "x_bad" in (change.new or {}):
             raise ValueError("+447700900123")
         return real(change)
 
-    monkeypatch.setattr(following, "handle", picky)
+    monkeypatch.setattr(one._following, "handle", picky)
     store.put("CONVERSATIONS", {**stored(store), "conversation_id": "bad", "x_bad": True})
     asks(store, T1)
     # At once: nothing of it is worth a second try.
@@ -229,7 +231,7 @@ def test_a_record_that_never_succeeds_is_passed_over_and_a_sweep_is_owed(store, 
     def never(change):
         raise StoreUnavailable
 
-    monkeypatch.setattr(following, "handle", never)
+    monkeypatch.setattr(one._following, "handle", never)
     asks(store, T1)
     rounds(one, ticking, following.ROUNDS + 2)
     monkeypatch.undo()
@@ -270,7 +272,7 @@ def test_a_record_passed_over_while_a_sweep_ran_asks_for_another(store, ticking,
         patch.setattr(sweeping, "PAGE", 1)
         patch.setattr(sweeping, "handle_item", lambda stored: Counter({Did.READ: 1}))
         patch.setattr(following, "ROUNDS", 1)
-        patch.setattr(following, "handle", never)
+        patch.setattr(one._following, "handle", never)
         one._sweep_owed = True
         ticking.at += timedelta(minutes=11)
         rounds(one, ticking)
@@ -294,7 +296,7 @@ def test_what_was_trimmed_before_a_sweep_asks_for_no_other(store, ticking):
 
 
 def test_without_a_stream_it_sweeps_again_and_again(store, ticking, monkeypatch):
-    monkeypatch.setattr("conversations.indexer.worker.stream_of_table", lambda: "")
+    monkeypatch.setattr("conversations.indexer.leased.stream_of_table", lambda _: "")
     put(store)
     one = worker(ticking)
     rounds(one, ticking, 4)
@@ -310,7 +312,7 @@ def test_a_stream_that_is_switched_off_and_on_is_noticed(store, ticking, monkeyp
     put(store)
     one = begun(store, ticking)
     with monkeypatch.context() as patch:
-        patch.setattr("conversations.indexer.worker.stream_of_table", lambda: "")
+        patch.setattr("conversations.indexer.leased.stream_of_table", lambda _: "")
         ticking.at += timedelta(minutes=2)
         asks(store, T1)
         rounds(one, ticking, 4)

@@ -1,0 +1,161 @@
+"""The background work on the system page: in sentences, what runs, what waits, and what is not configured."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+
+from console import clock
+from console.errors import ConsoleError, TableMissing
+from console.facts import Fact
+from console.store import queues
+from console.store.batches import batch_get
+from console.store.calls import parallel
+from console.store.models import plain_item
+from console.store.queues import QueueDepth
+from console.system_sections import SystemSection
+from conversations.indexer.health import STALE_AFTER
+from conversations.indexer.lease import LAMBDA, LEASE, STREAM
+from conversations.receiving.bodies import CHANNELS
+from conversations.receiving.fragments import STAGE
+from conversations.receiving.leaving import TO_AI
+from conversations.receiving.models import TO_APPEND, MessageRow
+from conversations.receiving.worker import QUEUE
+from conversations.work import MESSAGE_SWEEP, RECONCILE, RECONCILE_EVERY, SWEEP_EVERY, not_configured
+
+TITLE = "Background work"
+# What is due every so often is late after so many times that.
+LATE_AFTER = 3
+# For so long it is said that messages may be missing.
+MISSED_SHOWN = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkState:
+    """How one part is. `runs`: it does; None: it never has. `words` are sentences; `fact` is what they stand under."""
+
+    fact: str
+    title: str
+    runs: bool | None
+    words: str
+
+
+def section(now: datetime) -> SystemSection:
+    """How the background work is. One BatchGetItem, a Query for each kind of late message, and one call of SQS.
+
+    Raises the store's errors.
+    """
+    notes = _notes()
+    states = [
+        *([_queue(notes[QUEUE], now)] if settings.HANDOFF_QUEUE_URL else []),
+        *([_stage(notes[STAGE], now)] if settings.TABLE_NAMES.get("CONVERSATIONS_STAGE") else []),
+    ]
+    if states:
+        sweep = _recurring(notes[MESSAGE_SWEEP], "Messages to finish", "the message sweep", SWEEP_EVERY, now)
+        states.append(replace(sweep, words=_late(now)))
+    states.append(_recurring(notes[RECONCILE], "Reconcile", "reconcile", RECONCILE_EVERY, now))
+    missing = [*not_configured(), *_channels_not_configured()]
+    facts = [Fact(each.fact, each.words) for each in states]
+    if missing:
+        facts.append(Fact("Not configured", ", ".join(missing)))
+    stopped = [each for each in states if not each.runs]
+    if not stopped:
+        return SystemSection(TITLE, "ready", "Everything that is configured runs.", "good", tuple(facts))
+    words = f"Not running: {', '.join(each.title for each in stopped)}."
+    never = all(each.runs is None for each in stopped)
+    state, tone = ("not running", "human") if never else ("stale", "bad")
+    return SystemSection(TITLE, state, words, tone, tuple(facts), hints=("manage.py work",))
+
+
+def _notes() -> dict[str, dict[str, Any]]:
+    """What each part noted of itself, by name; nothing for who never ran."""
+    names = (QUEUE, STAGE, MESSAGE_SWEEP, RECONCILE)
+    try:
+        found = map(plain_item, batch_get("CONSOLE", [{"pk": name, "sk": LEASE} for name in names]))
+    except TableMissing:
+        found = map(plain_item, ())
+    return {name: {} for name in names} | {str(each["pk"]): each for each in found}
+
+
+def _queue(noted: dict[str, Any], now: datetime) -> WorkState:
+    runs, words = _receiver(noted, now)
+    try:
+        found = queues.depth(settings.HANDOFF_QUEUE_URL)
+        words += f". {_waiting(found)}"
+        if found.waiting and "waited" in noted:
+            words += f" The last one received had waited {_span(noted['waited'])}."
+    except ConsoleError:
+        words += ". The queue could not be asked how many messages wait."
+    return WorkState("Hand-off queue", "the receiver of the hand-off queue", runs, words)
+
+
+def _stage(noted: dict[str, Any], now: datetime) -> WorkState:
+    runs, words = _receiver(noted, now)
+    if runs and noted.get("mode") not in (STREAM, LAMBDA):
+        runs, words = False, "The table or its stream is missing, so nothing is received from it"
+    elif runs and noted.get("mode") == STREAM:
+        lag = timedelta(seconds=float(noted.get("lag") or 0))
+        words += f" and is {clock.format_span(lag)} behind" if lag >= STALE_AFTER else " and is up to date"
+    words += "."
+    missed_at = clock.parse_instant(noted.get("missed_at"))
+    if missed_at is not None and now - missed_at < MISSED_SHOWN:
+        words += f" Messages before {missed_at:%Y-%m-%d %H:%M} UTC may be missing: it was off for more than 24 hours."
+    return WorkState("Stage table", "the receiver of the stage table", runs, words)
+
+
+def _receiver(noted: dict[str, Any], now: datetime) -> tuple[bool | None, str]:
+    """Whether a receiver runs, and that in words, without a full stop."""
+    beat_at = clock.parse_instant(noted.get("beat_at"))
+    if beat_at is None:
+        return None, "Its receiver has never run"
+    since = clock.format_span(now - beat_at)
+    if noted.get("mode") == LAMBDA:
+        return True, f"A Lambda receives; it last ran {since} ago"
+    if now - beat_at > STALE_AFTER:
+        return False, f"There has been no sign of its receiver for {since}"
+    return True, "Its receiver runs"
+
+
+def _waiting(found: QueueDepth) -> str:
+    handled = f"{found.in_flight:,} {'is' if found.in_flight == 1 else 'are'} being handled"
+    if not found.waiting:
+        return f"No message waits, and {handled}." if found.in_flight else "No message waits."
+    waits = f"About {found.waiting:,} message{' waits' if found.waiting == 1 else 's wait'}"
+    return f"{waits}, and {handled}." if found.in_flight else f"{waits}."
+
+
+def _recurring(noted: dict[str, Any], fact: str, title: str, every: timedelta, now: datetime) -> WorkState:
+    """How work is that is due every so often, in a process of its own, in `work`, or by a timer."""
+    ran_at = clock.parse_instant(noted.get("ran_at"))
+    if ran_at is None:
+        return WorkState(fact, title, None, "It has never run.")
+    since = clock.format_span(now - ran_at)
+    if now - ran_at > LATE_AFTER * every:
+        return WorkState(fact, title, False, f"It last ran {since} ago. It is due every {clock.format_span(every)}.")
+    return WorkState(fact, title, True, f"It ran {since} ago.")
+
+
+def _late(now: datetime) -> str:
+    """How late the oldest message is that is still to be finished."""
+    try:
+        found = parallel(*(partial(_oldest_due, kind, now) for kind in (TO_APPEND, TO_AI)))
+    except TableMissing:
+        return "The table of messages is missing."
+    due = min((each for each in found if each is not None), default=None)
+    return "None is late." if due is None else f"The oldest has been due for {clock.format_span(now - due)}."
+
+
+def _oldest_due(kind: str, now: datetime) -> datetime | None:
+    rows = MessageRow.due_index.query(kind, MessageRow.due_at <= clock.to_iso(now), limit=1)
+    return next((clock.parse_instant(each.due_at) for each in rows), None)
+
+
+def _channels_not_configured() -> list[str]:
+    absent = [f"{each.upper()}_QUEUE_URL" for each in CHANNELS if not settings.CHANNEL_QUEUE_URLS.get(each)]
+    return [f"the queues that send ({', '.join(absent)})"] if absent else []
+
+
+def _span(seconds: Any) -> str:
+    return clock.format_span(timedelta(seconds=float(seconds)))

@@ -1,0 +1,166 @@
+"""Work that one process at a time does, under a lease: round after round, heartbeats, and pauses after failures.
+
+A second process stands by and takes over when the lease runs out. Each ends when `wait` says so, and gives the lease
+back.
+"""
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+from console import clock
+from console.errors import ConsoleError, TableMissing
+from conversations.indexer.handling import Did, WorkCounts
+from conversations.indexer.lease import Lease
+from conversations.indexer.streams.following import Following
+from conversations.indexer.streams.shards import stream_of_table
+
+logger = logging.getLogger(__name__)
+
+BEAT_EVERY = timedelta(seconds=5)
+# Streams are switched on and off; one that is off can be read to its end, and tells nothing new.
+LOOK_FOR_STREAM = timedelta(minutes=1)
+STAND_BY_SECONDS = 5.0
+LONGEST_PAUSE_SECONDS = 30.0
+# A stream has no end that it tells: `--once` ends after so many rounds without news.
+QUIET_ROUNDS = 3
+
+
+class LeasedWorker:
+    """`name` is the lease's; `wait` pauses for so many seconds and says whether to end; `say` gets a line to tell.
+
+    Subclasses say where to go on (`_find_place`) and what a round does (`_work`); both raise the store's errors.
+    """
+
+    name = ""
+    # What the log calls it.
+    title = ""
+    # The table whose stream it follows, "" for none.
+    table_key = ""
+
+    def __init__(
+        self,
+        *,
+        interval: float = 1.0,
+        wait: Callable[[float], bool] | None = None,
+        now: Callable[[], datetime] = clock.now,
+        say: Callable[[str], object] = lambda _: None,
+        owner: str = "",
+    ) -> None:
+        self.counts: WorkCounts = Counter()
+        self.interval = interval
+        self.lease = Lease(owner, now, self.name)
+        self.mode = ""
+        self._wait = wait or threading.Event().wait
+        self._now, self._say = now, say
+        self._following: Following | None = None
+        self._beat_at: datetime | None = None
+        self._arn, self._looked_at = "", now()
+        self._errors = self._quiet = 0
+
+    def run(self, *, once: bool = False) -> None:
+        """Work until `wait` says to end; `once`: until all that is there has been handled."""
+        try:
+            while True:
+                pause = self.cycle()
+                if once and not self._errors:
+                    if not self.lease.is_held:
+                        self._say("Another worker is at it.")
+                    if not self.lease.is_held or self._quiet >= QUIET_ROUNDS:
+                        break
+                    pause = 0.0
+                if self._wait(pause):
+                    break
+        finally:
+            self._give_back()
+
+    def cycle(self) -> float:
+        """One round. Returns how many seconds to wait before the next: none while there is more to do."""
+        try:
+            if not self.lease.is_held and not self._begin():
+                return STAND_BY_SECONDS
+            done = self._work()
+            self._beat()
+        except ConsoleError as error:
+            self._errors += 1
+            self.counts[Did.FAILED] += 1
+            logger.warning("%s could not go on: %s", self.title, type(error).__name__)
+            if isinstance(error, TableMissing):
+                # The stream or the table is another one: look again.
+                self._begin_anew()
+            return self._pause()
+        if self._following is not None and self._following.is_stuck:
+            self._errors += 1
+            return self._pause()
+        self._errors = 0
+        busy = self._is_busy(done)
+        self._quiet = 0 if busy else self._quiet + 1
+        return 0.0 if busy else self.interval
+
+    def _find_place(self) -> None:
+        """Find out where to go on, with the lease just taken."""
+        raise NotImplementedError
+
+    def _work(self) -> WorkCounts:
+        """One round's work."""
+        raise NotImplementedError
+
+    def _is_busy(self, done: WorkCounts) -> bool:
+        return bool(done)
+
+    def _details(self) -> dict[str, Any]:
+        """What a heartbeat tells beside its time."""
+        return {}
+
+    def _pause(self) -> float:
+        return min(LONGEST_PAUSE_SECONDS, self.interval * 2.0 ** min(self._errors, 10))
+
+    def _begin(self) -> bool:
+        """Take the lease, and find out where to go on; False while another worker has it."""
+        if not self.lease.take():
+            return False
+        try:
+            self._beat_at = None
+            self._find_place()
+        except ConsoleError:
+            # Half of a beginning would be gone on from for as long as the lease is held.
+            self._begin_anew()
+            raise
+        return True
+
+    def _find_stream(self) -> str:
+        """ARN of the stream to be followed, "" for none."""
+        self._looked_at = self._now()
+        self._arn = stream_of_table(self.table_key)
+        return self._arn
+
+    def _is_another_stream(self) -> bool:
+        """Whether the stream is another one by now, looked at once a minute: then the worker begins anew."""
+        if self._now() - self._looked_at < LOOK_FOR_STREAM:
+            return False
+        before = self._arn
+        if self._find_stream() == before:
+            return False
+        self._begin_anew()
+        return True
+
+    def _begin_anew(self) -> None:
+        """The next round takes the lease again, and looks where to go on."""
+        self._following, self.mode = None, ""
+        self.lease.epoch = 0
+
+    def _beat(self) -> None:
+        now = self._now()
+        if not self.lease.is_held or (self._beat_at is not None and now - self._beat_at < BEAT_EVERY):
+            return
+        self.lease.renew(beat_at=now, **self._details())
+        self._beat_at = now
+
+    def _give_back(self) -> None:
+        try:
+            self.lease.give_back()
+        except ConsoleError as error:
+            logger.warning("The lease could not be given back, it runs out by itself: %s", type(error).__name__)

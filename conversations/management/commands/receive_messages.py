@@ -1,0 +1,40 @@
+"""`manage.py receive_messages`: bring what customers write to people to those who answer it."""
+
+from collections import Counter
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from conversations.handoff.routing import has_inbound_source
+from conversations.indexer.handling import Did
+from conversations.work import inbound_parts, run_all, until_signal
+
+
+class Command(BaseCommand):
+    """Runs until it is told to end. Several may run at once."""
+
+    help = (
+        "Receive what customers write to people, from the platform's hand-off queue and its stage table, whichever is "
+        "configured. Runs until stopped."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """--once: stop when there is nothing more."""
+        parser.add_argument("--once", action="store_true", help="stop when there is nothing more to receive")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        """Raises `CommandError` without a source."""
+        if not has_inbound_source():
+            raise CommandError(
+                "Set HANDOFF_QUEUE_URL or TABLE_CONVERSATIONS_STAGE to where the platform puts messages for people."
+            )
+        with until_signal() as ended:
+            parts = inbound_parts(wait=ended.wait, say=self.stdout.write)
+            if options["once"]:
+                for part in parts.values():
+                    part.run(once=True)
+            else:
+                run_all({name: part.run for name, part in parts.items()}, ended)
+        counts: Counter[str] = sum((part.counts for part in parts.values()), Counter())
+        done = ", ".join(f"{count:,} {what}" for what, count in sorted(counts.items()) if what != Did.READ) or "nothing"
+        self.stdout.write(f"Messages: {done}.")

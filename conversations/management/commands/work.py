@@ -1,0 +1,34 @@
+"""`manage.py work`: all that runs beside the web servers, in one process."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from conversations.work import all_parts, not_configured, run_all, until_signal
+
+
+class Command(BaseCommand):
+    """Each part also runs alone: `index_handoffs`, `receive_messages`, `reconcile`."""
+
+    help = (
+        "Run the indexer, the receivers of what is configured, the message sweep and reconcile in one process, until "
+        "SIGTERM or SIGINT. Start a second one for availability: one of the two does each part."
+    )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Run until told to end; a part that fails is begun again, and ends no other."""
+        with until_signal() as ended:
+            parts = all_parts(wait=ended.wait, say=self._say)
+            self._say(parts_line(list(parts)))
+            run_all({name: part.run for name, part in parts.items()}, ended)
+        self._say("Ended.")
+
+    def _say(self, line: str) -> None:
+        self.stdout.write(line)
+        self.stdout.flush()
+
+
+def parts_line(running: list[str]) -> str:
+    """What runs and what is not configured, in a line."""
+    absent = not_configured()
+    return f"Running: {', '.join(running)}." + (f" Not configured: {', '.join(absent)}." if absent else "")

@@ -1,0 +1,119 @@
+"""Putting a message onto its conversation's own item, so that the platform's record stays whole.
+
+With the schema's four indexes an item may hold about 80 KB. Above half of that nothing is appended: the platform's own
+next write has to fit, and pages join the item with our rows anyway.
+"""
+
+import json
+
+from console import clock
+from console.schema.tables import table_name
+from console.store.connection import call
+from console.store.errors import ConditionFailed
+from console.store.models import plain
+from conversations.handoff.effects import Conditions, Expression, Raw, text, update_item
+from conversations.handoff.protocol import retried
+from conversations.models import Conversation
+from conversations.receiving.models import MessageRow
+
+# Half of what an item may hold, in bytes of its DynamoDB JSON, which is a little more than DynamoDB counts.
+ROOM = 40_000
+IDS = "hand_off_message_ids"
+APART = "hand_off_messages_apart"
+
+
+def append(row: MessageRow, item: Conversation) -> bool:
+    """Put a message onto its item once; whether the item has it now.
+
+    `item` is the conversation as read just before, whole. Raises the store's errors; to be repeated then.
+    """
+    if _has(item.raw, row.message_id or ""):
+        return True
+    if _fits(item.raw, row):
+        return _appended(row, item)
+    _note_apart(item)
+    return False
+
+
+def _has(stored: Raw, message_id: str) -> bool:
+    """Whether the item holds that message already: by us, or by the platform, which names it by the same id."""
+    if message_id in stored.get(IDS, {}).get("SS", ()):
+        return True
+    entries = stored.get("messages", {}).get("L", ())
+    return any(
+        plain(value) == message_id
+        for entry in entries
+        for name in ("message_id", "entry_id")
+        if (value := entry.get("M", {}).get(name)) is not None
+    )
+
+
+def is_of_platform(stored: Raw, message_id: str) -> bool:
+    """Whether the platform itself put that message onto the item: its AI has dealt with it."""
+    return _has(stored, message_id) and message_id not in stored.get(IDS, {}).get("SS", ())
+
+
+def _fits(stored: Raw, row: MessageRow) -> bool:
+    """Whether the item takes it: `messages` is a list or absent, and there is room for it and for others' writes."""
+    if "messages" in stored and "L" not in stored["messages"]:
+        return False
+    size = len(json.dumps(stored, ensure_ascii=False, default=str).encode("utf-8", "replace"))
+    return size + len((row.content or "").encode("utf-8", "replace")) <= ROOM
+
+
+def _appended(row: MessageRow, item: Conversation) -> bool:
+    message_id = row.message_id or ""
+    entry = {
+        "M": {
+            "message_id": text(message_id),
+            "timestamp": text(row.received_at or ""),
+            "role": text("user"),
+            "content": text(row.content or ""),
+        }
+    }
+    update = {
+        "TableName": table_name("CONVERSATIONS"),
+        "Key": {"primary_channel": text(item.primary_channel), "conversation_id": text(item.conversation_id)},
+        "UpdateExpression": (
+            f"SET messages = list_append(if_not_exists(messages, :none), :new), updated_at = :now ADD {IDS} :ids"
+        ),
+        "ConditionExpression": (
+            f"attribute_exists(primary_channel) AND NOT contains({IDS}, :id)"
+            " AND (attribute_not_exists(messages) OR attribute_type(messages, :list))"
+        ),
+        "ExpressionAttributeValues": {
+            ":none": {"L": []},
+            ":new": {"L": [entry]},
+            ":now": text(clock.to_iso(clock.now())),
+            ":ids": {"SS": [message_id]},
+            ":id": text(message_id),
+            ":list": text("L"),
+        },
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+    try:
+        retried(lambda: call("UpdateItem", **update))
+    except ConditionFailed as failed:
+        return _has(failed.item or {}, message_id)
+    return True
+
+
+def _note_apart(item: Conversation) -> None:
+    """Say on the item that it is not all: pages then read our rows too, and open ones learn that something came."""
+    change = Expression({APART: {"BOOL": True}, "updated_at": text(clock.to_iso(clock.now()))})
+    update = update_item(item.primary_channel, item.conversation_id, change, Conditions(), returns="NONE")
+    try:
+        retried(lambda: call("UpdateItem", **update))
+    except ConditionFailed:
+        return
+
+
+def finish(row: MessageRow, *, on_item: bool) -> None:
+    """Nothing is left to be done for a row. Raises the store's errors; the sweep repeats it then."""
+    try:
+        row.update(
+            actions=[MessageRow.on_item.set(on_item), MessageRow.gsi_due.remove(), MessageRow.due_at.remove()],
+            condition=MessageRow.conversation.exists(),
+        )
+    except ConditionFailed:
+        return

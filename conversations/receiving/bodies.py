@@ -1,0 +1,144 @@
+"""What the platform puts into the hand-off queue, understood whatever its shape (schema platform-replies, 4 and 6).
+
+A body is the context object of the platform's webhook: what came from the provider, merged with every attribute of
+the conversation's item. Names differ by channel and provider, services drift, and anybody can write to a phone number:
+what cannot be understood is refused with a reason that a person can read, never with an exception of another kind.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from console.trees import text_of, well_formed
+
+# Beyond the size that SQS takes; what a stage table can hold.
+LONGEST_BODY = 400_000
+LONGEST_ID = 256
+LONGEST_KEY = 1024
+
+_ID = ("message_sid", "MessageSid", "email_id", "message_id", "SmsMessageSid", "id")
+_CHANNEL = ("channel_type", "channel", "channel_method")
+_FROM = ("from", "From", "from_address", "sender", "from_number")
+_TO = ("to", "To", "to_address", "recipient_address", "to_number")
+_TEXT = ("body", "Body", "text", "content", "message", "stripped_text")
+_WHEN = ("received_at", "message_timestamp", "timestamp", "date_sent")
+# What a router's context object of a first message has, and no reply.
+FIRST_PARTS = ("frontend_payload", "company_data_payload", "conversation_data")
+CHANNELS = ("whatsapp", "sms", "email")
+
+_PREFIX = re.compile(r"(whatsapp|sms|tel|mailto|email):", re.IGNORECASE)
+_NAMED = re.compile(r"[^<>]*<([^<>\s]+)>\s*")
+_NOT_IN_NUMBERS = re.compile(r"[\s().\-/]")
+
+
+class NotUnderstood(ValueError):
+    """A body that says nothing the console can act on; its text is the reason, without anything of the body."""
+
+
+@dataclass(frozen=True, slots=True)
+class InboundMessage:
+    """What a customer wrote. Addresses are normalised (see `address`); "" is what the body does not say.
+
+    `message_id` is the provider's; `conversation_id` and `primary_channel` are the key that the platform found;
+    `received_at` is as written, of any spelling.
+    """
+
+    message_id: str
+    channel: str
+    sender: str
+    ours: str
+    text: str
+    conversation_id: str
+    primary_channel: str
+    received_at: Any = None
+
+
+def parsed(body: str) -> dict[str, Any]:
+    """The body's object, without lone surrogates. Raises `NotUnderstood`."""
+    if len(body) > LONGEST_BODY:
+        raise NotUnderstood("The message is too large.")
+    try:
+        found = json.loads(body, parse_constant=lambda _: None)
+    except (ValueError, RecursionError) as error:
+        raise NotUnderstood("The message is not JSON.") from error
+    if not isinstance(found, dict):
+        raise NotUnderstood("The message is not a JSON object.")
+    cleaned = well_formed(found)
+    return cleaned if isinstance(cleaned, dict) else {}
+
+
+def about(body: str) -> str:
+    """The conversation or sender that a body names, "" for none: what has to be handled in its order. Never raises."""
+    try:
+        content = parsed(body)
+    except NotUnderstood:
+        return ""
+    return _text(content.get("conversation_id")) or address(_first(content, _FROM))
+
+
+def is_first_message(content: Mapping[str, Any]) -> bool:
+    """Whether this is a first message that a rule holds for approval, rather than a customer's reply."""
+    return any(isinstance(content.get(name), dict | str) and content.get(name) for name in FIRST_PARTS)
+
+
+def inbound_message(content: Mapping[str, Any]) -> InboundMessage:
+    """The customer's message in a body. Raises `NotUnderstood`."""
+    sender, ours = _first(content, _FROM), _first(content, _TO)
+    message_id = _first(content, _ID)
+    if not message_id or len(message_id) > LONGEST_ID:
+        raise NotUnderstood("The message has no id." if not message_id else "The message's id is too long.")
+    conversation_id, primary_channel = _text(content.get("conversation_id")), _text(content.get("primary_channel"))
+    if len(conversation_id.encode()) > LONGEST_KEY or len(primary_channel.encode()) > LONGEST_KEY:
+        raise NotUnderstood("The conversation's key is too long.")
+    if not conversation_id and not (sender and ours):
+        raise NotUnderstood("The message names no conversation, and not both its sender and our number or address.")
+    return InboundMessage(
+        message_id=message_id,
+        channel=_channel(content, sender, ours),
+        sender=address(sender),
+        ours=address(ours),
+        text=_text_of(content),
+        conversation_id=conversation_id,
+        primary_channel=primary_channel,
+        received_at=next((content[name] for name in _WHEN if content.get(name)), None),
+    )
+
+
+def address(written: str) -> str:
+    """A number as digits with a plus, an email address in lower case, without prefixes and names: as it is compared."""
+    named = _NAMED.fullmatch(written)
+    bare = _PREFIX.sub("", (named[1] if named else written).strip(), count=1).strip()
+    if "@" in bare:
+        return bare.lower()
+    number = _NOT_IN_NUMBERS.sub("", bare)
+    digits = number.removeprefix("+").removeprefix("00")
+    return f"+{digits}" if digits.isascii() and digits.isdigit() else bare
+
+
+def _channel(content: Mapping[str, Any], sender: str, ours: str) -> str:
+    named = _first(content, _CHANNEL).lower()
+    if named in CHANNELS:
+        return named
+    for written in (sender, ours):
+        prefix = written.partition(":")[0].lower()
+        if prefix in CHANNELS:
+            return prefix
+    return "email" if "@" in sender else ""
+
+
+def _text_of(content: Mapping[str, Any]) -> str:
+    value = next((content[name] for name in _TEXT if content.get(name) not in (None, "")), "")
+    return value if isinstance(value, str) else text_of(value)
+
+
+def _first(content: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    return next((found for name in names if (found := _text(content.get(name)))), "")
+
+
+def _text(value: Any) -> str:
+    """A text or a number as text; nothing else is an id or an address."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return ""
+    return str(value).strip() if isinstance(value, str) or abs(value) < 10**40 else ""

@@ -1,0 +1,125 @@
+"""One message from wherever it comes to the page: in the order in which a crash at any point loses and doubles nothing.
+
+Understood and placed; recorded, once; put onto the item; and where nobody has asked for a human yet, asked for, so
+that the conversation stands in the queue. Only then may its source forget it. What cannot be placed is kept as such.
+"""
+
+import hashlib
+from datetime import datetime
+from enum import StrEnum
+
+from console import clock
+from console.store.models import plain
+from console.trail.recording import Actor
+from conversations.handoff.effects import Raw
+from conversations.handoff.intents import HandOffAction, intent_for
+from conversations.handoff.outcomes import LostRace
+from conversations.handoff.routing import FROM_EMAILS, FROM_NUMBERS, RULE, goes_to_people, is_set_by_console
+from conversations.handoff.service import perform_as
+from conversations.models import Conversation
+from conversations.reading import hand_off_of
+from conversations.receiving import appending, approvals, bodies, placing, recording
+from conversations.receiving.bodies import InboundMessage, NotUnderstood, address
+from conversations.receiving.models import MessageRow
+from conversations.records import HandOffState
+
+BY_RULE = Actor("rule", "service")
+TRIES = 3
+
+
+class Handled(StrEnum):
+    """What became of a message."""
+
+    RECEIVED = "received"
+    HELD = "held for approval"
+    AGAIN = "received before"
+    NOT_PLACED = "not placed"
+
+
+def handle(body: str, sent_at: datetime, source: str, name: str) -> Handled:
+    """Take in one message, and keep one that cannot be placed as such.
+
+    `sent_at` and `name` are the delivery's own time and id, the same each time it is brought. Raises the store's
+    errors: then it must be brought again.
+    """
+    try:
+        return take_in(body, sent_at, source, name)
+    except NotUnderstood as reason:
+        recording.note_not_placed(body, str(reason), sent_at, source, name)
+        return Handled.NOT_PLACED
+
+
+def take_in(body: str, sent_at: datetime, source: str, name: str) -> Handled:
+    """Take in one message as `handle` does; raises `NotUnderstood` for one that cannot be placed."""
+    content = bodies.parsed(body)
+    if bodies.is_first_message(content):
+        return Handled.HELD if approvals.hold(content, body, sent_at, name) else Handled.AGAIN
+    message = bodies.inbound_message(content)
+    item = placing.place(message)
+    row, is_new = recording.record(message, item, received_at(message, sent_at), source)
+    if row.gsi_due is not None:
+        complete(row, item, message.sender)
+    return Handled.RECEIVED if is_new else Handled.AGAIN
+
+
+def complete(row: MessageRow, item: Conversation, sender: str = "") -> None:
+    """What is left to be done for a recorded message. May be repeated. Raises the store's errors.
+
+    The row is finished last: until then, whoever brings the message again, and the sweep, do the rest.
+    """
+    on_item = appending.append(row, item)
+    if row.state == recording.RECEIVED:
+        # Not where people have left it to the AI meanwhile.
+        ask_for_human(item, row, sender)
+    appending.finish(row, on_item=on_item)
+
+
+def received_at(message: InboundMessage, sent_at: datetime) -> datetime:
+    """When the customer wrote: what the message says, unless that is later than its delivery."""
+    stated = clock.parse_instant(message.received_at)
+    return stated if stated is not None and stated <= sent_at else sent_at
+
+
+def ask_for_human(item: Conversation, row: MessageRow, sender: str) -> None:
+    """Let a conversation that a rule routed to people stand in the queue; nothing where people have it already.
+
+    The request's id is made of the message's and of the action before: brought again, it is the same request. The
+    customer waits since the message. Raises the store's errors.
+    """
+    since = clock.parse_instant(row.received_at) or clock.now()
+    for attempt in range(1, TRIES + 1):
+        hand_off = hand_off_of(item)
+        if hand_off.state is not HandOffState.AI:
+            return
+        action_id = _request_id(row, hand_off.action_id)
+        intent = intent_for(HandOffAction.REQUEST, item, hand_off, action_id)
+        try:
+            perform_as(BY_RULE, intent, item, reason=rule_of(item.raw, sender), since=since)
+        except LostRace:
+            if attempt == TRIES:
+                raise
+            item = Conversation.get(item.primary_channel, item.conversation_id, consistent_read=True)
+        else:
+            return
+
+
+def rule_of(stored: Raw, sender: str) -> str:
+    """Which of the conversation's rules sends its customer's replies to people, in words."""
+    if goes_to_people(stored) and not is_set_by_console(stored):
+        return f"{RULE}all replies in this conversation go to people."
+    if is_listed(stored, sender):
+        return f"{RULE}replies from this sender go to people."
+    return "The platform routed a reply to people."
+
+
+def is_listed(stored: Raw, sender: str) -> bool:
+    """Whether the conversation's rules send replies of that sender, normalised, to people."""
+    lists = (plain(stored[attribute]) for attribute in (FROM_NUMBERS, FROM_EMAILS) if attribute in stored)
+    return bool(sender) and any(
+        sender in {address(str(each)) for each in listed} for listed in lists if isinstance(listed, list | set)
+    )
+
+
+def _request_id(row: MessageRow, previous: str) -> str:
+    named = "\n".join(("asked for by", row.conversation, row.message_id or "", previous))
+    return hashlib.sha256(named.encode(errors="replace")).hexdigest()[:32]

@@ -1,0 +1,164 @@
+"""Leaving to the AI what a rule sent to people: the messages are staged anew, and the service that replies is told.
+
+The hand-off goes back first, by its own conditional write, so that a colleague who was faster keeps the conversation. A
+row says beforehand what is to be brought to the AI; it goes last, and the sweep finishes what a crash cut off. The AI
+may so be told twice, never not at all: it finds nothing staged the second time.
+"""
+
+import json
+import logging
+from datetime import datetime, timedelta
+
+from django.conf import settings
+
+from console import clock
+from console.errors import Conflict, ConsoleError, Forbidden, Invalid, NotFound
+from console.permissions import Staff
+from console.schema.tables import table_name
+from console.store import queues
+from console.store.connection import call
+from console.store.errors import ConditionFailed
+from conversations.handoff.effects import last_action_of, text
+from conversations.handoff.intents import Intent, check_allowed
+from conversations.handoff.outcomes import HandOffOutcome
+from conversations.handoff.service import perform
+from conversations.models import Conversation
+from conversations.receiving.models import LATEST, MessageRow, latest_of, partition_of
+from conversations.receiving.recording import INBOUND, RECEIVED, expiry
+from conversations.records import HandOff
+
+logger = logging.getLogger(__name__)
+
+# Partition of the sparse index: replies that are to be brought to the AI.
+TO_AI = "to the AI"
+LEFT = "left to the AI"
+FINISH_AFTER = timedelta(minutes=1)
+# The platform stages a message for about a minute; ours wait for its queue, however busy that is.
+STAGED_FOR = timedelta(hours=1)
+AT_ONCE = 50
+
+
+def can_leave(item: Conversation, hand_off: HandOff) -> bool:
+    """Tell whether messages of an item can be left to the AI: people have it, it has some, and a queue is there."""
+    has_messages = bool(item.plain("hand_off_message_ids") or item.hand_off_messages_apart)
+    return hand_off.flag and has_messages and _queue_of(item) != ""
+
+
+def leave_to_ai(intent: Intent, staff: Staff) -> HandOffOutcome:
+    """Give a conversation back and let the AI answer what its customer wrote to people.
+
+    Raises as `perform`, and `Invalid` where there is nothing to answer or no queue of the conversation's channel.
+    """
+    check_allowed(intent, staff)
+    item = Conversation.get(intent.primary_channel, intent.conversation_id, consistent_read=True)
+    if not staff.scope.covers_company(item.company_id):
+        raise NotFound
+    if not _queue_of(item):
+        raise Invalid("The queue of this conversation's channel is not configured, so the AI cannot be told.")
+    noted = _note(intent, item)
+    try:
+        outcome = perform(intent, staff)
+    except (Conflict, Forbidden, Invalid, NotFound):
+        if noted is not None:
+            noted.delete()
+        raise
+    if noted is not None and not outcome.replayed:
+        try:
+            _bring(noted, item)
+        except ConsoleError as error:
+            logger.warning("Replies left to the AI are brought later: %s", type(error).__name__)
+    elif noted is not None:
+        # An earlier submission of the same form has brought them.
+        noted.delete()
+    return outcome
+
+
+def sweep(now: datetime) -> int:
+    """Bring what a crash kept from the AI; how many conversations that were. Raises the store's errors."""
+    due = MessageRow.due_index.query(TO_AI, MessageRow.due_at <= clock.to_iso(now), limit=AT_ONCE)
+    done = 0
+    for found in list(due):
+        try:
+            row = MessageRow.get(found.conversation, found.position, consistent_read=True)
+            conversation_id, _, primary_channel = row.conversation.partition("\n")
+            item = Conversation.get(primary_channel, conversation_id, consistent_read=True)
+        except NotFound:
+            MessageRow(found.conversation, found.position).delete()
+            continue
+        if last_action_of(item.raw) == row.decision_id:
+            _bring(row, item)
+            done += 1
+        else:
+            # It was never given back, or somebody has done something since.
+            row.delete()
+    return done
+
+
+def _queue_of(item: Conversation) -> str:
+    channel = str(item.plain("channel_method") or "").lower()
+    is_staged = bool(settings.TABLE_NAMES.get("CONVERSATIONS_STAGE"))
+    return str(settings.CHANNEL_QUEUE_URLS.get(channel) or "") if is_staged else ""
+
+
+def _unanswered(item: Conversation) -> list[MessageRow]:
+    """What the customer wrote to people since a human was wanted, oldest first."""
+    since = item.hand_off_requested_at if isinstance(item.hand_off_requested_at, str) else ""
+    rows = MessageRow.query(
+        partition_of(item.primary_channel, item.conversation_id),
+        MessageRow.position >= since if since else None,
+        filter_condition=(MessageRow.direction == INBOUND) & (MessageRow.state == RECEIVED),
+        scan_index_forward=False,
+        limit=AT_ONCE,
+        consistent_read=True,
+    )
+    return list(rows)[::-1]
+
+
+def _note(intent: Intent, item: Conversation) -> MessageRow | None:
+    """Write down what is to be brought, before the hand-off goes back; None where that was done before."""
+    found = _unanswered(item)
+    if not found:
+        raise Invalid("There is no message for the AI to answer. Hand the conversation back instead.")
+    now = clock.now()
+    row = MessageRow(
+        partition_of(item.primary_channel, item.conversation_id),
+        f"{TO_AI}#{intent.action_id}",
+        company_id=item.company_id,
+        body=json.dumps([each.position for each in found]),
+        decision_id=intent.action_id,
+        expires_at=expiry(now),
+        gsi_due=TO_AI,
+        due_at=clock.to_iso(now + FINISH_AFTER),
+    )
+    try:
+        row.save(condition=MessageRow.conversation.does_not_exist())
+    except ConditionFailed:
+        return None
+    return row
+
+
+def _bring(noted: MessageRow, item: Conversation) -> None:
+    """Stage the messages, tell the service that replies, and say so in their rows. May be repeated."""
+    positions = json.loads(noted.body or "[]")
+    rows = [MessageRow.get(noted.conversation, position, consistent_read=True) for position in positions]
+    for row in rows:
+        call("PutItem", TableName=table_name("CONVERSATIONS_STAGE"), Item=_staged(row, item))
+    key = {"conversation_id": item.conversation_id, "primary_channel": item.primary_channel}
+    queues.send(_queue_of(item), json.dumps(key))
+    for row in rows:
+        row.update(actions=[MessageRow.state.set(LEFT)])
+    MessageRow(latest_of(noted.conversation), LATEST).update(actions=[MessageRow.unanswered.set(0)])
+    noted.delete()
+
+
+def _staged(row: MessageRow, item: Conversation) -> dict[str, dict[str, str]]:
+    """A message as the platform's webhook stages it (schema platform-replies, 2): times in UTC, without a zone."""
+    received_at = clock.parse_instant(row.received_at) or clock.now()
+    return {
+        "conversation_id": text(item.conversation_id),
+        "message_sid": text(row.message_id or ""),
+        "primary_channel": text(item.primary_channel),
+        "body": text(row.content or ""),
+        "received_at": text(received_at.replace(tzinfo=None).isoformat()),
+        "expires_at": {"N": str(clock.to_epoch(clock.now() + STAGED_FOR))},
+    }

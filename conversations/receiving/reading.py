@@ -1,0 +1,105 @@
+"""What pages show of customers' messages besides the items: those that an item has no room for, and the last words."""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from console import clock
+from console.errors import ConsoleError, TableMissing
+from console.redaction import excerpt
+from console.store.batches import batch_get
+from console.store.models import plain_item
+from conversations.handoff.routing import has_inbound_source
+from conversations.messages import StoredMessages
+from conversations.models import Conversation
+from conversations.receiving.models import LATEST, MessageRow, latest_of, partition_of
+
+logger = logging.getLogger(__name__)
+
+# As many of the latest are shown beside what the item holds.
+MOST = 500
+
+
+# What an item says of its customer's messages to people.
+MARKS = ("hand_off_messages_apart", "hand_off_message_ids")
+
+
+def messages_of(item: Conversation, stored: dict[str, Any] | None, names: tuple[str, ...] = ()) -> StoredMessages:
+    """Return all messages of a conversation: those of its item, which are `stored`, and those kept apart from it."""
+    return joined(item, StoredMessages.of(stored, names), kept_apart(item))
+
+
+def joined(item: Conversation, stored: StoredMessages, apart: list[dict[str, Any]]) -> StoredMessages:
+    """Return the messages of an item with those kept apart, each once."""
+    appended = item.plain("hand_off_message_ids")
+    ids = frozenset(map(str, appended)) if isinstance(appended, list) else frozenset()
+    return stored.without_repeated(ids).joined(apart)
+
+
+def kept_apart(item: Conversation) -> list[dict[str, Any]]:
+    """Return the messages of a conversation that only our own table holds, plain, latest first.
+
+    One Query where the item says that there are any, else none. Raises the store's errors, but for an absent table.
+    """
+    if not item.hand_off_messages_apart:
+        return []
+    partition = partition_of(item.primary_channel, item.conversation_id)
+    try:
+        rows = list(
+            MessageRow.query(
+                partition,
+                filter_condition=MessageRow.on_item == False,  # noqa: E712
+                scan_index_forward=False,
+                limit=MOST,
+                consistent_read=True,
+            )
+        )
+    except TableMissing:
+        return []
+    return [
+        {"message_id": row.message_id, "timestamp": row.received_at, "role": "user", "content": row.content or ""}
+        for row in rows
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class LastWords:
+    """What a customer wrote last, redacted, and how many messages nobody has answered as far as the console knows."""
+
+    text: str
+    unanswered: int
+    at: datetime | None
+
+    @property
+    def label(self) -> str:
+        """How many messages wait for an answer, in words."""
+        return f"{self.unanswered} unanswered message{'' if self.unanswered == 1 else 's'}"
+
+
+def last_words(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], LastWords]:
+    """Return what the customers of conversations (primary_channel, conversation_id) wrote last to people.
+
+    One BatchGetItem, none without a source of such messages. A failure costs the words, not the page.
+    """
+    by_partition = {latest_of(partition_of(*key)): key for key in keys}
+    if not by_partition or not has_inbound_source():
+        return {}
+    wanted = [{"conversation": partition, "position": LATEST} for partition in by_partition]
+    try:
+        found = batch_get("MESSAGES", wanted)
+    except ConsoleError as error:
+        logger.warning("Could not read what customers wrote last: %s", type(error).__name__)
+        return {}
+    rows = map(plain_item, found)
+    return {by_partition[row["conversation"]]: _last_words(row) for row in rows}
+
+
+def _last_words(row: dict[str, Any]) -> LastWords:
+    count = row.get("unanswered")
+    return LastWords(
+        excerpt(" ".join(str(row.get("content") or "").split())),
+        count if isinstance(count, int) else 0,
+        clock.parse_instant(row.get("received_at")),
+    )

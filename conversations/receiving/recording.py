@@ -1,0 +1,210 @@
+"""Writing a message once, whoever brings it how often: its row and its idempotency record in one transaction."""
+
+import hashlib
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+
+from console import clock
+from console.errors import NotFound, StoreUnavailable
+from console.schema.tables import table_name
+from console.store.connection import call
+from console.store.errors import TransactionRefused
+from console.trail.actions import SYSTEM_TRAIL, Action, Result, conversation_trail
+from console.trail.models import AuditEntry, IdempotencyRecord
+from console.trail.recording import PLATFORM, TrailEntry, build
+from conversations.handoff.effects import text
+from conversations.handoff.protocol import retried
+from conversations.models import Conversation
+from conversations.reading import hand_off_of
+from conversations.receiving.bodies import InboundMessage
+from conversations.receiving.models import (
+    LATEST,
+    NOT_PLACED,
+    TO_APPEND,
+    MessageRow,
+    latest_of,
+    partition_of,
+    position_of,
+)
+from conversations.records import HandOffState
+
+MODE = "console"
+RECEIVED = "received"
+INBOUND = "in"
+# Whoever brings a message puts it onto the item at once; the sweep does that where it died in between.
+APPEND_AFTER = timedelta(minutes=1)
+LONGEST_KEPT = 100_000
+LONGEST_EXCERPT = 400
+
+
+def event_key(conversation_id: str, message_id: str) -> str:
+    """Key of a message's idempotency record (schema middleware, section A.1)."""
+    return f"evt:rp:{conversation_id}:{message_id}"
+
+
+def record(message: InboundMessage, item: Conversation, received_at: datetime, source: str) -> tuple[MessageRow, bool]:
+    """The message's row, and whether it is new: written now, or found as an earlier delivery left it.
+
+    Raises the store's errors; then nothing is written, or all of it, and the same message may be brought again.
+    """
+    now = clock.now()
+    row = _row(message, item, received_at, now, source)
+    begins = hand_off_of(item).state is HandOffState.AI
+    event_id = event_key(item.conversation_id, message.message_id)
+    written = _recorded(_record(event_id, row, message, now), row, begins=begins)
+    if not written:
+        found = _earlier(event_id)
+        if found is None:
+            # A service of the platform has noted the same message, which says nothing of its row.
+            event_id = f"{event_id}:console"
+            written = _recorded(_record(event_id, row, message, now), row, begins=begins)
+            found = None if written else _earlier(event_id)
+        if not written:
+            if found is None:
+                raise StoreUnavailable("The message could not be recorded.")
+            return found, False
+    return row, True
+
+
+def _latest(row: MessageRow, *, begins: bool) -> dict[str, Any]:
+    """The write that keeps the customer's last words where lists find them, and counts what nobody has answered.
+
+    `begins`: the AI has the conversation, so what came before was answered or left.
+    """
+    count = "unanswered = :one" if begins else "unanswered = if_not_exists(unanswered, :none) + :one"
+    return {
+        "Update": {
+            "TableName": table_name("MESSAGES"),
+            "Key": {"conversation": text(latest_of(row.conversation)), "position": text(LATEST)},
+            "UpdateExpression": f"SET content = :content, received_at = :at, expires_at = :expiry, {count}",
+            "ExpressionAttributeValues": {
+                ":content": text((row.content or "")[:LONGEST_EXCERPT]),
+                ":at": text(row.received_at or ""),
+                ":expiry": {"N": str(row.expires_at)},
+                ":one": {"N": "1"},
+            }
+            | ({} if begins else {":none": {"N": "0"}}),
+        }
+    }
+
+
+def note_not_placed(body: str, reason: str, received_at: datetime, source: str, name: str) -> None:
+    """Keep what could not be placed, once for each `name` (the delivery's id). Raises the store's errors."""
+    now = clock.now()
+    row = MessageRow(
+        NOT_PLACED,
+        position_of(clock.to_iso(received_at), name),
+        state=NOT_PLACED,
+        source=source,
+        not_placed_because=reason,
+        body=body[:LONGEST_KEPT],
+        is_cut=len(body) > LONGEST_KEPT or None,
+        received_at=clock.to_iso(received_at),
+        expires_at=expiry(now),
+    )
+    payload = {"reason": reason, "characters": len(body), "from": source}
+    entry = build(TrailEntry(SYSTEM_TRAIL, Action.MESSAGE_NOT_PLACED, PLATFORM, payload=payload), now)
+    _written(_put("MESSAGES", row.serialize(), "conversation"), _put("AUDIT", entry.serialize(), "conversation_id"))
+
+
+def _row(message: InboundMessage, item: Conversation, received_at: datetime, now: datetime, source: str) -> MessageRow:
+    at = clock.to_iso(received_at)
+    return MessageRow(
+        partition_of(item.primary_channel, item.conversation_id),
+        position_of(at, message.message_id),
+        company_id=item.company_id,
+        direction=INBOUND,
+        message_id=message.message_id,
+        channel=message.channel or None,
+        content=message.text,
+        state=RECEIVED,
+        source=source,
+        on_item=False,
+        received_at=at,
+        expires_at=expiry(now),
+        gsi_due=TO_APPEND,
+        due_at=clock.to_iso(now + APPEND_AFTER),
+    )
+
+
+def _record(event_id: str, row: MessageRow, message: InboundMessage, now: datetime) -> IdempotencyRecord:
+    content = message.text.encode("utf-8", "surrogatepass")
+    at = clock.to_iso(now)
+    return IdempotencyRecord(
+        event_id=event_id,
+        created_at=at,
+        last_processed_at=at,
+        received_at=row.received_at,
+        expires_at=clock.to_epoch(now + timedelta(days=settings.IDEMPOTENCY_RETENTION_DAYS)),
+        status=Result.SUCCESS.value,
+        mode=MODE,
+        conversation_id=row.conversation.partition("\n")[0],
+        safe_mode=False,
+        automation_enabled=False,
+        source_message_id=message.message_id,
+        payload_sha256=hashlib.sha256(content).hexdigest(),
+        payload_bytes=len(content),
+        # Where its row is: the partition and the sort key.
+        reference=f"{row.conversation}\n{row.position}",
+    )
+
+
+def _recorded(event: IdempotencyRecord, row: MessageRow, *, begins: bool) -> bool:
+    return _written(
+        _put("IDEMPOTENCY", event.serialize(), "event_id"),
+        _put("MESSAGES", row.serialize(), "conversation"),
+        _put("AUDIT", _entry(event, row).serialize(), "conversation_id"),
+        _latest(row, begins=begins),
+    )
+
+
+def _written(*writes: dict[str, Any]) -> bool:
+    """Write all of it, or nothing where one is there already; whether it was written."""
+    try:
+        retried(lambda: call("TransactWriteItems", TransactItems=list(writes)))
+    except TransactionRefused:
+        return False
+    return True
+
+
+def _entry(event: IdempotencyRecord, row: MessageRow) -> AuditEntry:
+    """That a message came, and how long it was: never what it said."""
+    payload = {"channel": row.channel or "unknown", "characters": len(row.content or ""), "from": row.source}
+    entry = TrailEntry(
+        conversation_trail(event.conversation_id or ""),
+        Action.MESSAGE_RECEIVED,
+        PLATFORM,
+        row.company_id or "",
+        payload=payload,
+        idempotency_key=event.event_id,
+    )
+    return build(entry, clock.now())
+
+
+def _earlier(event_id: str) -> MessageRow | None:
+    """The row of which a record of ours tells; None where the record is another service's."""
+    try:
+        found = IdempotencyRecord.get(event_id, consistent_read=True)
+    except NotFound:
+        return None
+    if found.mode != MODE or (found.reference or "").count("\n") != 2:
+        return None
+    conversation, _, position = (found.reference or "").rpartition("\n")
+    try:
+        return MessageRow.get(conversation, position, consistent_read=True)
+    except NotFound:
+        # Its row has expired: it was dealt with long ago.
+        return MessageRow(conversation, position, on_item=True)
+
+
+def _put(table_key: str, item: dict[str, Any], key: str) -> dict[str, Any]:
+    return {
+        "Put": {"TableName": table_name(table_key), "Item": item, "ConditionExpression": f"attribute_not_exists({key})"}
+    }
+
+
+def expiry(now: datetime) -> int:
+    """When a row of today goes by itself, in epoch seconds."""
+    return clock.to_epoch(now + timedelta(days=settings.MESSAGE_RETENTION_DAYS))

@@ -1,0 +1,160 @@
+"""The receiver: brings messages from the hand-off queue to `handling`. The sweep finishes what another left undone.
+
+Several may run: a message is handled once, whoever is brought it. A message leaves SQS only when all of it is done.
+"""
+
+import logging
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+
+from console import clock
+from console.errors import ConsoleError, NotFound
+from console.store import queues
+from console.store.calls import submit
+from console.store.errors import ConditionFailed
+from console.store.queues import Delivery
+from conversations.indexer.lease import note
+from conversations.indexer.leased import BEAT_EVERY, LONGEST_PAUSE_SECONDS
+from conversations.models import Conversation
+from conversations.receiving import leaving
+from conversations.receiving.bodies import about
+from conversations.receiving.handling import Handled, complete, handle
+from conversations.receiving.models import TO_APPEND, MessageRow
+
+logger = logging.getLogger(__name__)
+
+QUEUE = "queue"
+SWEPT_AT_ONCE = 100
+# A row that could not be finished is tried again after so long, so that it never keeps the others waiting.
+PUT_OFF = timedelta(minutes=5)
+# What could not be done now is brought again soon: the queue itself would wait for an hour.
+AGAIN_SECONDS = 15
+FAILED = "failed"
+
+
+class Receiver:
+    """`wait` pauses for so many seconds and says whether to end. `counts` is what was done, by `Handled` or FAILED."""
+
+    def __init__(self, *, wait: Callable[[float], bool] | None = None, now: Callable[[], datetime] = clock.now) -> None:
+        self.counts: Counter[str] = Counter()
+        self._wait = wait or threading.Event().wait
+        self._now = now
+        self._told_at: datetime | None = None
+        self._errors = 0
+
+    def run(self, *, once: bool = False) -> None:
+        """Receive until `wait` says to end; `once`: until the queue gives nothing more."""
+        while True:
+            done, pause = 0, 0.0
+            try:
+                done = self.step(wait=0 if once else queues.LONGEST_WAIT_SECONDS)
+                self._errors = 0
+            except ConsoleError as error:
+                self._errors += 1
+                pause = min(LONGEST_PAUSE_SECONDS, 2.0 ** min(self._errors, 10))
+                logger.warning("The receiver could not go on: %s", type(error).__name__)
+            if (once and not done and not self._errors) or self._wait(pause):
+                break
+
+    def step(self, *, wait: int) -> int:
+        """Receive once and handle what came; how many messages that were. Raises the store's errors."""
+        deliveries = queues.receive(settings.HANDOFF_QUEUE_URL, wait=wait)
+        finished = handle_all(deliveries, QUEUE, self.counts)
+        if left := queues.delete(settings.HANDOFF_QUEUE_URL, finished):
+            logger.warning("%d messages could not be deleted from the queue and will come again.", left)
+        for each in deliveries:
+            if each not in finished:
+                queues.bring_again(settings.HANDOFF_QUEUE_URL, each, seconds=AGAIN_SECONDS)
+        self._tell(deliveries)
+        return len(deliveries)
+
+    def _tell(self, deliveries: Sequence[Delivery]) -> None:
+        """Tell how it goes, every few seconds at most; that this fails is no reason not to go on."""
+        now = self._now()
+        if self._told_at is not None and now - self._told_at < BEAT_EVERY:
+            return
+        details: dict[str, Any] = {"beat_at": now, "mode": QUEUE}
+        if deliveries:
+            oldest = min(each.sent_at for each in deliveries)
+            details |= {"received_at": now, "waited": max(0.0, (now - oldest).total_seconds())}
+        try:
+            note(QUEUE, **details)
+        except ConsoleError as error:
+            logger.warning("The heartbeat could not be written: %s", type(error).__name__)
+        self._told_at = now
+
+
+def handle_all(deliveries: Sequence[Delivery], source: str, counts: Counter[str]) -> list[Delivery]:
+    """Handle messages, those of one sender in their order, those of others beside them; which of them are done.
+
+    What failed is counted, and is to be brought again: also what the same sender wrote after it.
+    """
+    by_sender: dict[str, list[Delivery]] = {}
+    for each in sorted(deliveries, key=lambda delivery: delivery.sent_at):
+        by_sender.setdefault(about(each.body) or each.name, []).append(each)
+    finished = []
+    for outcome in [submit(_handled_in_order, each, source) for each in by_sender.values()]:
+        for delivery, handled in outcome.result():
+            counts[handled or FAILED] += 1
+            if handled is not None:
+                finished.append(delivery)
+    return finished
+
+
+def _handled_in_order(deliveries: Sequence[Delivery], source: str) -> list[tuple[Delivery, Handled | None]]:
+    outcomes: list[tuple[Delivery, Handled | None]] = []
+    failed = False
+    for each in deliveries:
+        handled = None if failed else _handled(each, source)
+        failed = handled is None
+        outcomes.append((each, handled))
+    return outcomes
+
+
+def _handled(delivery: Delivery, source: str) -> Handled | None:
+    try:
+        return handle(delivery.body, delivery.sent_at, source, delivery.name)
+    except Exception as error:
+        # Whatever is wrong with one message must not keep the others from people. No message: it may quote a key.
+        logger.warning("A message could not be handled: %s", type(error).__name__)
+        return None
+
+
+def sweep(now: datetime) -> int:
+    """Finish what a process that died left undone; how many rows that were. Raises the store's errors."""
+    return _sweep_received(now) + leaving.sweep(now)
+
+
+def _sweep_received(now: datetime) -> int:
+    due = MessageRow.due_index.query(TO_APPEND, MessageRow.due_at <= clock.to_iso(now), limit=SWEPT_AT_ONCE)
+    return sum(_finished(found, now) for found in list(due))
+
+
+def _finished(found: MessageRow, now: datetime) -> bool:
+    """Finish one row, if it is still due; one that cannot be finished is put off. Raises the store's errors."""
+    try:
+        row = MessageRow.get(found.conversation, found.position, consistent_read=True)
+    except NotFound:
+        return False
+    if row.gsi_due is None:
+        return False
+    conversation_id, _, primary_channel = row.conversation.partition("\n")
+    try:
+        complete(row, Conversation.get(primary_channel, conversation_id, consistent_read=True))
+    except NotFound:
+        row.update(actions=[MessageRow.gsi_due.remove(), MessageRow.due_at.remove()])
+    except Exception as error:
+        # No message: it may quote a key.
+        logger.warning("A message could not be finished: %s", type(error).__name__)
+        with suppress(ConditionFailed):
+            row.update(
+                actions=[MessageRow.due_at.set(clock.to_iso(now + PUT_OFF))], condition=MessageRow.gsi_due.exists()
+            )
+        return False
+    return True

@@ -1,0 +1,173 @@
+"""The platform's part in the demo: its queues, what stands in them at the start, and customers who go on writing."""
+
+import hashlib
+import json
+import logging
+import re
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
+from random import Random
+from typing import Any
+
+from django.conf import settings
+
+from console import clock
+from console.clock import to_epoch, to_iso
+from console.schema.tables import table_name
+from console.store import queues
+from console.store.connection import call
+from console.store.models import plain_item
+from conversations.models import Conversation, held_in
+from demo import conversations
+from demo.conversations import NEXT, QUEUED, RAW, dialogues, key_of
+from demo.dialogues import Dialogue, read
+
+logger = logging.getLogger(__name__)
+
+# As the platform makes its own.
+_HANDOFF, _VISIBILITY = "HANDOFF", {"VisibilityTimeout": "3600", "MessageRetentionPeriod": "604800"}
+_OUR_ADDRESS = {
+    "whatsapp": "gsi_company_whatsapp_number",
+    "sms": "gsi_company_sms_number",
+    "email": "gsi_company_email",
+}
+# How long customers take, in seconds, after somebody took their conversation, and after what they wrote before.
+PAUSES = ((4.5, 7.0), (20.0, 30.0), (40.0, 60.0))
+LOOK_EVERY_SECONDS = 1.5
+STAGED = timedelta(seconds=70)
+_LANGUAGE = re.compile(r"Language: (\w+)")
+
+Key = tuple[str, str]
+
+
+def create_queues(endpoint: str) -> None:
+    """Make the platform's queues there, and point the console at them."""
+    settings.SQS_ENDPOINT = endpoint
+    made = {
+        name: queues.client().create_queue(QueueName=f"{name.lower()}-demo", Attributes=_VISIBILITY)["QueueUrl"]
+        for name in (_HANDOFF, "WHATSAPP", "SMS", "EMAIL")
+    }
+    settings.HANDOFF_QUEUE_URL = made.pop(_HANDOFF)
+    settings.CHANNEL_QUEUE_URLS = {name.lower(): url for name, url in made.items()}
+
+
+def queue_urls() -> dict[str, str]:
+    """The addresses of the queues, by name."""
+    channels = {channel.upper(): url for channel, url in settings.CHANNEL_QUEUE_URLS.items()}
+    return {_HANDOFF: settings.HANDOFF_QUEUE_URL, **channels}
+
+
+def fill_queue(now: datetime) -> None:
+    """Put into the hand-off queue what stands there when the demo begins. Raises `DialogueError`, store errors."""
+    for dialogue in dialogues():
+        said = [turn for turn in dialogue.turns if turn.kind == QUEUED]
+        for number, turn in enumerate(said):
+            item = Conversation.get(*key_of(dialogue), consistent_read=True)
+            _receive(_context(item, turn.words(1)[1], f"queued {number}", now - turn.ago))
+    for dialogue in read("queue", 2, conversations.HEADERS, {RAW}):
+        for content in [turn.json() for turn in dialogue.turns] or [_first_message(dialogue, now)]:
+            _send(content)
+
+
+def _receive(content: dict[str, Any]) -> None:
+    """What the platform does with a customer's message for people: it is staged, then queued."""
+    fragment = {name: content[name] for name in ("conversation_id", "primary_channel", "body")}
+    fragment["message_sid"] = content["email_id" if content["channel_type"] == "email" else "message_sid"]
+    fragment["received_at"] = content["received_at"].removesuffix("Z")
+    item = {name: {"S": value} for name, value in fragment.items()}
+    item["expires_at"] = {"N": str(to_epoch(clock.now() + STAGED))}
+    call("PutItem", TableName=table_name("CONVERSATIONS_STAGE"), Item=item)
+    _send(content)
+
+
+def _send(content: dict[str, Any]) -> None:
+    queues.send(settings.HANDOFF_QUEUE_URL, json.dumps(content, default=float, ensure_ascii=False))
+
+
+def _context(item: Conversation, text: str, name: str, at: datetime) -> dict[str, Any]:
+    """The context object of a message: what came from the provider, merged with the whole item."""
+    stored = plain_item(item.raw)
+    channel, sender = stored["channel_method"], item.primary_channel
+    ours = stored.get(_OUR_ADDRESS[channel], "")
+    message_id = hashlib.sha256("\n".join((sender, item.conversation_id, name)).encode()).hexdigest()[:32]
+    written = {"channel_type": channel, "body": text, "received_at": to_iso(at)}
+    if channel == "email":
+        address = {"from_address": sender, "to_address": ours, "email_id": f"<{message_id}@mail.example>"}
+    else:
+        prefix = "whatsapp:" if channel == "whatsapp" else ""
+        address = {"from": prefix + sender, "to": prefix + ours, "message_sid": f"SM{message_id}"}
+    return stored | written | address
+
+
+def _first_message(dialogue: Dialogue, now: datetime) -> dict[str, Any]:
+    """The router's context object of a conversation that has not begun."""
+    project_id, request_id = dialogue.words
+    company, project = conversations.PROJECTS[project_id]
+    channel, names = dialogue.needed("channel"), {"company_id": company["id"], "project_id": project_id}
+    request = {"request_id": request_id, "channel_method": channel, "initial_request_timestamp": to_iso(now)}
+    person = {k: value for k, value in conversations.recipient_of(dialogue).items() if not k.startswith("gsi_")}
+    frontend = {"company_data": names, "recipient_data": {**person, "comms_consent": True}}
+    return {
+        "metadata": {"router_version": "1.2.0"},
+        "frontend_payload": {**frontend, "request_data": request, "project_data": dialogue.json("data")},
+        "company_data_payload": {**names, **conversations.configuration(company, project, channel)},
+        "conversation_data": {"conversation_id": key_of(dialogue)[1], "channel_method": channel},
+    }
+
+
+class Customers:
+    """Customers who write to whoever takes their conversation: the next lines of their dialogue, three at most.
+
+    `wait` pauses for so many seconds and says whether to end.
+    """
+
+    def __init__(self, wait: Callable[[float], bool]) -> None:
+        self._wait, self._began = wait, clock.now()
+        self._lines = {key_of(each): [t.text for t in each.turns if t.kind == NEXT] for each in dialogues()}
+        self._in_language = {each.words[0]: [t.text for t in each.turns] for each in read("later", 1, (), {NEXT})}
+        self._wrote: dict[Key, tuple[int, datetime]] = {}
+
+    def run(self) -> None:
+        """Look after the conversations that somebody took until `wait` says to end."""
+        while not self._wait(LOOK_EVERY_SECONDS):
+            try:
+                for key, taken in list(self._taken()):
+                    self._look(key, taken, clock.now())
+            except Exception as error:
+                # Items drift, and a customer who cannot write must not keep others from it.
+                logger.warning("A customer of the demo could not write: %s", type(error).__name__)
+
+    def _taken(self) -> Iterator[tuple[Key, datetime]]:
+        """What people hold and took since the demo began."""
+        for company in conversations.COMPANIES:
+            for item in Conversation.hand_off_queue_index.query(held_in(company["id"])):
+                taken = clock.parse_instant(item.hand_off_taken_at)
+                if taken is not None and taken >= self._began:
+                    yield (item.primary_channel, item.conversation_id), taken
+
+    def _look(self, key: Key, taken: datetime, now: datetime) -> None:
+        number, wrote = self._wrote.get(key, (0, taken))
+        if number == len(PAUSES):
+            return
+        pause = Random(f"{key} {number}").uniform(*PAUSES[number])  # nosec B311
+        if now < max(taken, wrote) + timedelta(seconds=pause):
+            return
+        self._wrote[key] = number + 1, now
+        item = Conversation.get(*key, consistent_read=True)
+        lines = self._lines.get(key) or self._in_language.get(_language(item), [])
+        if number < len(lines) and _is_for_people(item):
+            _receive(_context(item, lines[number], f"next {number}", now))
+
+
+def _is_for_people(item: Conversation) -> bool:
+    """The platform's routing of replies."""
+    stored = plain_item(item.raw)
+    names = ("auto_queue_reply_message_from_number", "auto_queue_reply_message_from_email")
+    listed = [each for name in names for each in stored.get(name) or ()]
+    return stored.get("auto_queue_reply_message") is True or item.primary_channel in listed
+
+
+def _language(item: Conversation) -> str:
+    """What the instruction to the assistant says, "" for nothing."""
+    found = _LANGUAGE.search(json.dumps(item.raw.get("messages", {}).get("L", [])[:1], default=str))
+    return found[1] if found else ""

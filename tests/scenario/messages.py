@@ -1,0 +1,124 @@
+"""What the receiver keeps of one company: a message beside its item, last words, what is to be approved or placed."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.urls import reverse
+
+from console.clock import to_epoch, to_iso
+from console.refs import seal
+from conversations.receiving.models import LATEST, NOT_PLACED, approvals_of, latest_of, partition_of
+
+if TYPE_CHECKING:
+    from tests.scenario import Side
+    from tests.scenario.items import Item, Texts
+
+# Instants of the rows that the forms are about: the same for all tests, as references are made of them.
+HELD_AT, LOST_AT = "2026-01-05T08:00:00.000Z", "2026-01-05T09:00:00.000Z"
+
+
+def items(company_id: str, keys: dict[str, tuple[str, str]], texts: Texts, now: datetime) -> list[Item]:
+    """All rows of MESSAGES for one company."""
+    rows = [
+        _apart(keys["mine"], company_id, texts, now),
+        *(_latest(keys[each], texts, now) for each in ("waiting", "mine")),
+    ]
+    rows += [_first(company_id, purpose, texts) for purpose in ("to approve", "to reject")]
+    rows += [_not_placed(keys["waiting"], purpose, texts) for purpose in ("to retry", "to discard")]
+    return [row | {"expires_at": to_epoch(now + timedelta(days=90))} for row in rows]
+
+
+def _apart(key: tuple[str, str], company_id: str, texts: Texts, now: datetime) -> Item:
+    at = to_iso(now - timedelta(minutes=1))
+    return {
+        "conversation": partition_of(*key),
+        "position": f"{at}#{texts.side}-apart",
+        "company_id": company_id,
+        "direction": "in",
+        "message_id": f"{texts.side}-apart",
+        "channel": "whatsapp",
+        "content": texts("received.content"),
+        "state": "received",
+        "source": "queue",
+        "on_item": False,
+        "received_at": at,
+    }
+
+
+def _latest(key: tuple[str, str], texts: Texts, now: datetime) -> Item:
+    return {
+        "conversation": latest_of(partition_of(*key)),
+        "position": LATEST,
+        "content": texts("received.last"),
+        "received_at": to_iso(now),
+        "unanswered": 2,
+    }
+
+
+def _first(company_id: str, purpose: str, texts: Texts) -> Item:
+    body = {
+        "frontend_payload": {
+            "company_data": {"company_id": company_id, "project_id": texts("first.project")},
+            "recipient_data": {"recipient_first_name": texts("first.name"), "recipient_tel": "+447700900150"},
+        },
+        "company_data_payload": {"project_name": texts("first.project_name"), texts("first key"): texts("first.value")},
+        "conversation_data": {"channel_method": "whatsapp"},
+    }
+    return {
+        "conversation": approvals_of(company_id),
+        "position": f"{HELD_AT}#{purpose}",
+        "company_id": company_id,
+        "project_id": texts("first.project"),
+        "channel": "whatsapp",
+        "state": "held",
+        "body": json.dumps(body),
+        "received_at": HELD_AT,
+    }
+
+
+def _not_placed(key: tuple[str, str], purpose: str, texts: Texts) -> Item:
+    recipient, conversation_id = key
+    body = {
+        "message_sid": f"{texts.side}-{purpose}",
+        "from": recipient,
+        "channel_type": "whatsapp",
+        "primary_channel": recipient,
+        "conversation_id": conversation_id,
+        "body": texts("not_placed.text"),
+    }
+    return {
+        "conversation": NOT_PLACED,
+        "position": f"{LOST_AT}#{texts.side}-{purpose}",
+        "state": NOT_PLACED,
+        "source": texts("not_placed.source"),
+        "not_placed_because": texts("not_placed.reason"),
+        "body": json.dumps(body),
+        "received_at": LOST_AT,
+    }
+
+
+def references(side: Side) -> dict[str, list[str]]:
+    """What stands in the addresses of the forms about them."""
+    found = posts(side)
+    return {name: [url.rstrip("/").rpartition("/")[2] for url, _ in found[name]] for name in found}
+
+
+def urls() -> dict[str, list[str]]:
+    """The pages of these messages."""
+    return {name: [reverse(name)] for name in ("queue-to-approve", "messages-not-placed")}
+
+
+def posts(side: Side) -> dict[str, list[tuple[str, dict[str, Any]]]]:
+    """What is decided about them. Approving needs a queue, which a page does not: it is tested by itself."""
+    first = seal("first message", approvals_of(side.company_id), f"{HELD_AT}#to reject")
+    lost = {purpose: seal(NOT_PLACED, f"{LOST_AT}#{side.name}-{purpose}") for purpose in ("to retry", "to discard")}
+    return {
+        "queue-decide": [(reverse("queue-decide", args=[first]), {"decision": "reject", "reason": "wrong person"})],
+        "messages-resolve": [
+            (reverse("messages-resolve", args=[lost["to retry"]]), {"decision": "retry"}),
+            (reverse("messages-resolve", args=[lost["to discard"]]), {"decision": "discard", "reason": "spam"}),
+        ],
+    }

@@ -1,0 +1,205 @@
+"""Replies that a rule sent to people, left to the AI: staged as the platform does, told, and never forgotten."""
+
+import json
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from console import clock
+from console.errors import ConsoleError, Invalid, NotFound
+from console.permissions import Scope
+from console.schema.tables import table_name
+from console.store import queues
+from conversations.handoff import HandOffAction, LostRace, perform, seal_intent
+from conversations.models import Conversation
+from conversations.panel import panel_for
+from conversations.reading import hand_off_of, reference_of
+from conversations.receiving import leaving
+from conversations.receiving.handling import handle
+from conversations.receiving.leaving import leave_to_ai
+from conversations.receiving.reading import last_words, messages_of
+from tests import faults
+from tests.people import member, signed_in
+from tests.support.conversations.handoff.kit import (
+    ANA,
+    BEN,
+    CHANNEL,
+    CONVERSATION,
+    KEY,
+    form,
+    put,
+    staff,
+    stored,
+    trail,
+)
+
+SENT_AT = datetime(2026, 2, 1, 10, tzinfo=UTC)
+LEAVE = HandOffAction.LEAVE_TO_AI
+
+
+@pytest.fixture
+def replies(queue, settings):
+    """The URL of the queue from which WhatsApp's replies are made."""
+    url = queues.client().create_queue(QueueName="whatsapp-replies")["QueueUrl"]
+    settings.CHANNEL_QUEUE_URLS = {"whatsapp": url}
+    settings.TABLE_NAMES = settings.TABLE_NAMES | {"CONVERSATIONS_STAGE": table_name("CONVERSATIONS_STAGE")}
+    yield url
+    queues.client().delete_queue(QueueUrl=url)
+
+
+def bring(text: str, name: str, seconds: int = 0) -> None:
+    content = {"channel_type": "whatsapp", "from": f"whatsapp:{CHANNEL}", "message_sid": name, "body": text, **KEY}
+    handle(json.dumps(content), SENT_AT + timedelta(seconds=seconds), "queue", name)
+
+
+@pytest.fixture
+def waiting(store, replies):
+    """A conversation that a rule sent to people with two messages; the URL of its channel's queue."""
+    put(store, auto_queue_reply_message=True)
+    bring("Where is my parcel?", "SM1")
+    bring("It was due on Monday.", "SM2", 5)
+    return replies
+
+
+def told(url: str) -> list[dict[str, str]]:
+    return [json.loads(each.body) for each in queues.receive(url, wait=0)]
+
+
+def staged(store) -> list[str]:
+    return [row["body"] for row in store.all("CONVERSATIONS_STAGE")]
+
+
+def due(store) -> list[dict[str, object]]:
+    return [row for row in store.all("MESSAGES") if "gsi_due" in row]
+
+
+def test_the_messages_are_staged_as_the_platform_stages_them_and_its_queue_is_told(store, waiting):
+    leave_to_ai(form(LEAVE), ANA)
+    [first, second] = store.all("CONVERSATIONS_STAGE")
+    expires_at = first.pop("expires_at")
+    assert clock.to_epoch(clock.now()) + 600 < expires_at
+    assert first == {
+        "conversation_id": CONVERSATION,
+        "message_sid": "SM1",
+        "primary_channel": CHANNEL,
+        "body": "Where is my parcel?",
+        "received_at": "2026-02-01T10:00:00",
+    }
+    assert second["body"] == "It was due on Monday."
+    assert told(waiting) == [{"conversation_id": CONVERSATION, "primary_channel": CHANNEL}]
+    assert stored(store)["hand_off_to_human"] is False
+    assert stored(store)["auto_queue_reply_message"] is True
+    assert [entry["result"] for entry in trail(store) if entry["action_type"] == "hand_off.leave_to_ai"] == ["success"]
+    assert due(store) == []
+    assert last_words([(CHANNEL, CONVERSATION)])[CHANNEL, CONVERSATION].unanswered == 0
+
+
+def test_what_was_left_to_the_ai_is_not_left_again(store, waiting):
+    leave_to_ai(form(LEAVE), ANA)
+    bring("And now?", "SM3", 60)
+    store.client.delete_item(
+        TableName=store.name("CONVERSATIONS_STAGE"),
+        Key={"conversation_id": {"S": CONVERSATION}, "message_sid": {"S": "SM1"}},
+    )
+    leave_to_ai(form(LEAVE), BEN)
+    assert sorted(staged(store)) == ["And now?", "It was due on Monday."]
+
+
+def test_a_form_sent_twice_tells_once(store, waiting):
+    intent = form(LEAVE)
+    leave_to_ai(intent, ANA)
+    assert leave_to_ai_again(intent) is True
+    assert len(told(waiting)) == 1
+    assert due(store) == []
+
+
+def leave_to_ai_again(intent) -> bool:
+    """The second submission; whether it ended as it should, with nothing left to bring or as the first one did."""
+    try:
+        return leave_to_ai(intent, ANA).replayed
+    except Invalid as nothing:
+        return "no message for the AI" in str(nothing)
+
+
+def test_who_loses_the_race_tells_nobody(store, waiting):
+    lost = form(LEAVE)
+    perform(form(HandOffAction.TAKE), BEN)
+    with pytest.raises(LostRace):
+        leave_to_ai(lost, ANA)
+    assert staged(store) == told(waiting) == due(store) == []
+
+
+def test_another_company_finds_nothing(store, waiting):
+    with pytest.raises(NotFound):
+        leave_to_ai(form(LEAVE), staff("eve", scope=Scope.of(["ci-zzz-009"])))
+    assert staged(store) == []
+
+
+def test_without_messages_it_is_handed_back_instead(store, replies):
+    put(store, hand_off_to_human=True)
+    with pytest.raises(Invalid, match="Hand the conversation back"):
+        leave_to_ai(form(LEAVE), ANA)
+
+
+@pytest.mark.parametrize("broken", [faults.fail_before, faults.fail_after], ids=["never sent", "answer lost"])
+@pytest.mark.parametrize("nth", range(1, 17))
+def test_whatever_call_fails_the_ai_is_told_once_people_have_given_it_up(store, waiting, broken, nth):
+    intent = form(LEAVE)
+    with broken(nth=nth, whole_calls=True) as fault, suppress(ConsoleError):
+        leave_to_ai(intent, ANA)
+    leave_to_ai_again(intent)
+    leaving.sweep(clock.now() + timedelta(minutes=2))
+    assert fault.struck or nth > 15
+    assert stored(store)["hand_off_to_human"] is False
+    assert len(told(waiting)) >= 1
+    assert sorted(staged(store)) == ["It was due on Monday.", "Where is my parcel?"]
+    assert due(store) == []
+
+
+def test_the_sweep_leaves_what_people_have_taken_again(store, waiting, monkeypatch):
+    with pytest.MonkeyPatch.context() as broken:
+        broken.setattr(leaving, "_bring", lambda *_: (_ for _ in ()).throw(ConsoleError("down")))
+        leave_to_ai(form(LEAVE), ANA)
+    perform(form(HandOffAction.TAKE_OVER), BEN)
+    leaving.sweep(clock.now() + timedelta(minutes=2))
+    assert staged(store) == told(waiting) == due(store) == []
+
+
+def test_the_panel_offers_it_where_there_is_something_to_answer(store, waiting):
+    item = Conversation.get(CHANNEL, CONVERSATION)
+    assert labels(item) == ["Take", "Let the AI answer", "Hand back to the AI"]
+    without = {name: value for name, value in item.raw.items() if name != "hand_off_message_ids"}
+    assert labels(Conversation.from_raw_data(without)) == ["Take", "Hand back to the AI"]
+
+
+def labels(item: Conversation) -> list[str]:
+    return [button.label for button in panel_for(item, hand_off_of(item), ANA, clock.now()).buttons]
+
+
+def test_from_the_page_it_is_one_click(store, waiting):
+    client = signed_in(member("ana"))
+    ref = reference_of(CHANNEL, CONVERSATION)
+    page = client.get(f"/conversations/{ref}/").content.decode()
+    assert "Let the AI answer" in page
+    token = seal_intent(form(LEAVE), ANA)
+    answer = client.post(f"/conversations/{ref}/hand-off/", {"intent": token}, follow=True)
+    assert "Left to the AI. It answers what the customer wrote." in answer.content.decode()
+    assert len(told(waiting)) == 1
+
+
+def test_what_the_platform_writes_again_with_its_reply_is_shown_once(store, waiting):
+    leave_to_ai(form(LEAVE), ANA)
+    messages = [
+        *stored(store)["messages"],
+        {"message_id": "SM1", "role": "user", "content": "Where is my parcel?\nIt was due on Monday."},
+        {"message_id": "SM9", "role": "assistant", "content": "It arrives today."},
+    ]
+    store.update("CONVERSATIONS", KEY, messages=messages)
+    item = Conversation.get(CHANNEL, CONVERSATION)
+    shown = messages_of(item, item.raw["messages"])
+    assert [shown.entry(number)["content"] for number in range(1, len(shown) + 1)] == [
+        "Hello",
+        "Where is my parcel?\nIt was due on Monday.",
+        "It arrives today.",
+    ]

@@ -1,0 +1,160 @@
+"""The background work on the system page: what runs, what waits, and what is not configured, in sentences."""
+
+from datetime import timedelta
+
+import pytest
+
+from console import clock
+from console.store import queues
+from conversations.background import section
+from conversations.indexer.lease import LAMBDA, STREAM, note
+from conversations.receiving.fragments import STAGE
+from conversations.receiving.models import TO_APPEND, MessageRow
+from conversations.receiving.worker import QUEUE
+from conversations.work import MESSAGE_SWEEP, RECONCILE
+from tests import faults
+from tests.people import admin, signed_in
+
+
+@pytest.fixture(autouse=True)
+def configured(settings, request):
+    settings.TABLE_NAMES = {"CONVERSATIONS_STAGE": "conversations-stage-test"}
+    settings.CHANNEL_QUEUE_URLS = dict.fromkeys(("whatsapp", "sms", "email"), "https://sqs.example/1/q")
+    if "queue" in request.fixturenames:
+        request.getfixturevalue("queue")
+    else:
+        settings.HANDOFF_QUEUE_URL = ""
+
+
+def all_well(**changes) -> None:
+    now = clock.now()
+    note(QUEUE, beat_at=now, mode=QUEUE)
+    note(STAGE, beat_at=now, mode=STREAM, lag=0.2)
+    note(MESSAGE_SWEEP, beat_at=now, ran_at=now)
+    note(RECONCILE, beat_at=now, ran_at=now)
+
+
+def facts() -> dict[str, str]:
+    return {fact.label: fact.value for fact in section(clock.now()).facts}
+
+
+def test_where_all_runs_it_says_so(store, queue):
+    all_well()
+    found = section(clock.now())
+    assert (found.state, found.tone, found.words) == ("ready", "good", "Everything that is configured runs.")
+    assert facts() == {
+        "Hand-off queue": "Its receiver runs. No message waits.",
+        "Stage table": "Its receiver runs and is up to date.",
+        "Messages to finish": "None is late.",
+        "Reconcile": "It ran less than a minute ago.",
+    }
+
+
+def test_before_the_first_run_it_says_what_to_run(store, queue):
+    found = section(clock.now())
+    assert (found.state, found.tone, found.hints) == ("not running", "human", ("manage.py work",))
+    receivers = "the receiver of the hand-off queue, the receiver of the stage table"
+    assert found.words == f"Not running: {receivers}, the message sweep, reconcile."
+    assert facts()["Hand-off queue"] == "Its receiver has never run. No message waits."
+    assert facts()["Reconcile"] == "It has never run."
+
+
+def test_who_was_not_heard_of_is_named(store, queue):
+    all_well()
+    before = clock.now() - timedelta(minutes=12)
+    note(QUEUE, beat_at=before)
+    note(RECONCILE, ran_at=before - timedelta(hours=1))
+    found = section(clock.now())
+    assert (found.state, found.tone) == ("stale", "bad")
+    assert found.words == "Not running: the receiver of the hand-off queue, reconcile."
+    assert facts()["Hand-off queue"].startswith("There has been no sign of its receiver for 12 min.")
+    assert facts()["Reconcile"] == "It last ran 1 h 12 min ago. It is due every 5 min."
+
+
+def test_what_waits_is_told_with_how_long_the_last_one_had_waited(store, queue):
+    all_well()
+    for _ in range(3):
+        queues.send(queue, "{}")
+    queues.receive(queue, wait=0, most=1)
+    note(QUEUE, received_at=clock.now(), waited=725.0)
+    assert facts()["Hand-off queue"] == (
+        "Its receiver runs. About 2 messages wait, and 1 is being handled. The last one received had waited 12 min."
+    )
+
+
+def test_a_queue_that_does_not_answer_costs_its_sentence_only(store, queue, settings):
+    all_well()
+    settings.HANDOFF_QUEUE_URL = f"{queue}-gone"
+    assert facts()["Hand-off queue"] == "Its receiver runs. The queue could not be asked how many messages wait."
+    assert facts()["Stage table"] == "Its receiver runs and is up to date."
+
+
+def test_a_lambda_that_is_silent_is_not_stale(store, queue):
+    all_well()
+    before = clock.now() - timedelta(hours=3)
+    note(QUEUE, mode=LAMBDA, beat_at=before)
+    note(STAGE, mode=LAMBDA, beat_at=before)
+    assert section(clock.now()).state == "ready"
+    assert facts()["Hand-off queue"].startswith("A Lambda receives; it last ran 3 h ago.")
+
+
+def test_the_stage_tables_lag_and_what_it_missed(store, queue):
+    all_well()
+    note(STAGE, lag=200.0)
+    assert facts()["Stage table"] == "Its receiver runs and is 3 min behind."
+    yesterday = clock.now() - timedelta(days=1)
+    note(STAGE, missed_at=yesterday)
+    assert f"Messages before {yesterday:%Y-%m-%d %H:%M} UTC may be missing" in facts()["Stage table"]
+    note(STAGE, missed_at=yesterday - timedelta(days=7))
+    assert "missing" not in facts()["Stage table"]
+
+
+def test_a_stage_table_without_a_stream_is_said(store, queue):
+    all_well()
+    note(STAGE, mode="")
+    assert facts()["Stage table"] == "The table or its stream is missing, so nothing is received from it."
+    assert section(clock.now()).tone == "bad"
+
+
+def test_a_message_that_is_late_is_told(store, queue):
+    all_well()
+    due = clock.to_iso(clock.now() - timedelta(minutes=7))
+    MessageRow("c\np", "1", gsi_due=TO_APPEND, due_at=due).save()
+    MessageRow("c\np", "2", gsi_due=TO_APPEND, due_at=clock.to_iso(clock.now() + timedelta(minutes=1))).save()
+    assert facts()["Messages to finish"] == "The oldest has been due for 7 min."
+
+
+def test_what_is_not_configured_is_said_in_one_line(store, settings):
+    settings.TABLE_NAMES, settings.CHANNEL_QUEUE_URLS = {}, {"sms": "https://sqs.example/1/q"}
+    note(RECONCILE, beat_at=clock.now(), ran_at=clock.now())
+    assert facts() == {
+        "Reconcile": "It ran less than a minute ago.",
+        "Not configured": (
+            "the hand-off queue (HANDOFF_QUEUE_URL), the stage table (TABLE_CONVERSATIONS_STAGE), "
+            "the queues that send (WHATSAPP_QUEUE_URL, EMAIL_QUEUE_URL)"
+        ),
+    }
+    assert section(clock.now()).state == "ready"
+
+
+def test_what_cannot_be_read_is_said(store, queue):
+    with faults.fail_before("BatchGetItem", table_key="CONSOLE", times=faults.ALWAYS):
+        text = signed_in(admin()).get("/system/").content.decode()
+    assert "Background work" in text
+    assert "It could not be read. Try again in a moment." in text
+
+
+def test_it_costs_a_read_and_a_query_of_each_kind(store, queue):
+    with store.calls() as calls:
+        section(clock.now())
+    assert sorted(call.operation for call in calls) == ["BatchGetItem", "Query", "Query"]
+
+
+def test_without_the_tables_it_has_never_run(bare_store, settings):
+    bare_store.create_tables("STAFF", "STAFF_SESSIONS", "AUDIT")
+    assert section(clock.now()).state == "not running"
+
+
+def test_a_page_does_not_wait_long_for_a_queue(queue, settings):
+    assert queues.client(patient=False).meta.config.read_timeout <= settings.DYNAMODB_READ_TIMEOUT_SECONDS
+    assert queues.client().meta.config.read_timeout > queues.LONGEST_WAIT_SECONDS

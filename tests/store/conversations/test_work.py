@@ -1,0 +1,274 @@
+"""`manage.py work`: all parts in one process, each under its lease; one that fails ends no other; a signal ends all."""
+
+import io
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from console import clock
+from console.errors import StoreUnavailable
+from console.store import queues
+from conversations.handoff import perform
+from conversations.handoff.reconciliation import reconcile
+from conversations.indexer.lease import LEASE
+from conversations.management.commands.work import parts_line
+from conversations.receiving import handling
+from conversations.receiving.fragments import STAGE
+from conversations.receiving.worker import QUEUE, Receiver, sweep
+from conversations.work import MESSAGE_SWEEP, RECONCILE, Recurring, all_parts, message_sweep, reconciler, run_all
+from tests import faults
+from tests.store.conversations.receiving.test_handling import body, rows, said
+from tests.store.conversations.receiving.test_stage import receiver, stage  # noqa: F401 (a fixture)
+from tests.support.conversations.handoff.kit import ANA, WAITING, form, held_by, put, results
+from tests.support.conversations.indexer.kit import indexed
+
+ROOT = Path(__file__).resolve().parents[3]
+EVERYTHING = (
+    "Running: the indexer, the receiver of the hand-off queue, the receiver of the stage table, the message sweep, "
+    "reconcile."
+)
+
+
+def until(found: Callable[[], object]) -> object:
+    deadline = time.monotonic() + 20
+    while not (answer := found()):
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.05)
+    return answer
+
+
+# All of it.
+
+
+def test_it_says_what_runs_and_what_is_not_configured(settings):
+    settings.HANDOFF_QUEUE_URL, settings.TABLE_NAMES = "https://sqs.example/1/handoff", {}
+    settings.CHANNEL_QUEUE_URLS = {}
+    assert parts_line(list(all_parts())) == (
+        "Running: the indexer, the receiver of the hand-off queue, the message sweep, reconcile. "
+        "Not configured: the stage table (TABLE_CONVERSATIONS_STAGE)."
+    )
+    settings.TABLE_NAMES = {"CONVERSATIONS_STAGE": "stage-test"}
+    assert parts_line(list(all_parts())) == EVERYTHING
+    settings.HANDOFF_QUEUE_URL, settings.TABLE_NAMES = "", {}
+    assert parts_line(list(all_parts())) == (
+        "Running: the indexer, reconcile. "
+        "Not configured: the hand-off queue (HANDOFF_QUEUE_URL), the stage table (TABLE_CONVERSATIONS_STAGE)."
+    )
+
+
+def test_a_signal_ends_all_in_order_and_their_leases_are_given_back(store, receiver, settings):  # noqa: F811
+    settings.TABLE_NAMES = {"CONVERSATIONS_STAGE": store.name("CONVERSATIONS_STAGE")}
+    put(store, hand_off_to_human=True, auto_queue_reply_message=True)
+    process = subprocess.Popen(
+        [sys.executable, "manage.py", "work"],
+        cwd=ROOT,
+        env=store.environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    first = process.stdout.readline()
+    try:
+        until(lambda: (store.get("CONSOLE", pk=STAGE, sk=LEASE) or {}).get("owner"))
+        stage(store, "1")
+        until(lambda: rows(store))
+        until(lambda: indexed(store)["waiting"])
+        leases = ["INDEXER", STAGE, MESSAGE_SWEEP, RECONCILE]
+        until(lambda: all((store.get("CONSOLE", pk=each, sk=LEASE) or {}).get("owner") for each in leases))
+    finally:
+        process.send_signal(signal.SIGTERM)
+        rest, _ = process.communicate(timeout=40)
+    assert process.returncode == 0, rest
+    assert first == (
+        "Running: the indexer, the receiver of the stage table, the message sweep, reconcile. "
+        "Not configured: the hand-off queue (HANDOFF_QUEUE_URL).\n"
+    )
+    assert rest.endswith("Ended.\n")
+    assert not [each for each in leases if "owner" in store.get("CONSOLE", pk=each, sk=LEASE)]
+
+
+def test_one_part_that_fails_ends_no_other_and_is_tried_again(caplog):
+    ended, tries, worked = threading.Event(), [], []
+
+    def failing() -> None:
+        tries.append(1)
+        if len(tries) == 3:
+            ended.set()
+        raise RuntimeError("+447700900123")
+
+    def working() -> None:
+        ended.wait()
+        worked.append(1)
+
+    run_all({"the one": failing, "the other": working}, ended, pause=lambda failures: 0.01)
+    assert (len(tries), worked) == (3, [1])
+    assert "The one failed: RuntimeError" in caplog.text
+    assert "7700" not in caplog.text
+
+
+def test_a_part_that_ends_too_early_is_begun_again():
+    ended, tries = threading.Event(), []
+
+    def hasty() -> None:
+        tries.append(1)
+        if len(tries) == 3:
+            ended.set()
+
+    run_all({"the one": hasty}, ended, pause=lambda failures: 0.01)
+    assert len(tries) == 3
+
+
+# The parts that are due again and again.
+
+
+def test_reconcile_settles_what_was_left_pending_and_says_when_it_ran(store, monkeypatch):
+    monkeypatch.setattr("conversations.work.reconcile", partial(reconcile, older_than=timedelta(0)))
+    put(store, **WAITING)
+    with faults.fail_before("UpdateItem", table_key="CONVERSATIONS"), pytest.raises(StoreUnavailable):
+        perform(form("take"), ANA)
+    assert "pending" in results(store).values()
+    one = reconciler()
+    while not one.cycle():
+        pass
+    assert "pending" not in results(store).values()
+    assert one.counts["settled"] == 1
+    assert clock.parse_instant(store.get("CONSOLE", pk=RECONCILE, sk=LEASE)["ran_at"])
+
+
+def test_the_sweep_of_messages_finishes_what_was_left(store, monkeypatch):
+    put(store, auto_queue_reply_message=True)
+    with (
+        faults.fail_before("UpdateItem", table_key="CONVERSATIONS", times=faults.ALWAYS),
+        pytest.raises(StoreUnavailable),
+    ):
+        handling.handle(body(), clock.now(), "queue", "d1")
+    later = clock.now() + timedelta(minutes=2)
+    one = message_sweep()
+    monkeypatch.setattr("conversations.work.sweep", lambda now: sweep(later))
+    while not one.cycle():
+        pass
+    assert said(store)[-1] == "Where is my parcel?"
+
+
+def test_one_row_that_cannot_be_finished_holds_up_no_other(store, monkeypatch):
+    put(store, auto_queue_reply_message=True)
+    with faults.fail_before("UpdateItem", table_key="CONVERSATIONS", times=faults.ALWAYS):
+        for number in range(2):
+            with pytest.raises(StoreUnavailable):
+                handling.handle(body(message_sid=f"SM{number}", body=f"line {number}"), clock.now(), "queue", "d1")
+    append = handling.appending.append
+
+    def picky(row, item):
+        if row.content == "line 0":
+            raise StoreUnavailable
+        return append(row, item)
+
+    monkeypatch.setattr(handling.appending, "append", picky)
+    later = clock.now() + timedelta(minutes=2)
+    assert sweep(later) == 1
+    assert said(store)[-1] == "line 1"
+    monkeypatch.undo()
+    # It is put off rather than tried again at once.
+    assert sweep(later) == 0
+    assert sweep(clock.now() + timedelta(minutes=20)) == 1
+    assert sorted(said(store)[1:]) == ["line 0", "line 1"]
+
+
+def test_what_ran_just_now_is_not_due(store):
+    runs = []
+
+    def steps():
+        runs.append(1)
+        yield Counter()
+        yield Counter()
+
+    def recurring() -> Recurring:
+        return Recurring("again", "Again", timedelta(minutes=1), steps)
+
+    one = recurring()
+    assert [one.cycle() for _ in range(4)] == [0.0, 0.0, one.interval, one.interval]
+    assert len(runs) == 1
+    one._give_back()
+    # Nor for another one, who takes over.
+    other = recurring()
+    assert other.cycle() == other.interval
+    assert len(runs) == 1
+
+
+def test_a_run_that_failed_is_begun_again_soon(store):
+    tries = []
+
+    def steps():
+        tries.append(1)
+        yield Counter()
+        if len(tries) == 1:
+            raise StoreUnavailable
+
+    one = Recurring("again", "Again", timedelta(minutes=1), steps)
+    pauses = [one.cycle() for _ in range(4)]
+    assert len(tries) == 2
+    assert pauses[1] > 0
+    assert store.get("CONSOLE", pk="again", sk=LEASE).get("ran_at")
+
+
+# Each alone.
+
+
+def test_receive_messages_does_both_sources_and_the_sweep(store, queue, receiver, settings):  # noqa: F811
+    settings.TABLE_NAMES = {"CONVERSATIONS_STAGE": store.name("CONVERSATIONS_STAGE")}
+    put(store, **held_by("ana", auto_queue_reply_message=True))
+    queues.send(queue, body(message_sid="Q"))
+    stage(store, "S")
+    out = io.StringIO()
+    call_command("receive_messages", "--once", stdout=out)
+    assert out.getvalue().endswith("Messages: 2 received.\n")
+    assert {row["source"] for row in rows(store)} == {"queue", "stage"}
+
+
+def test_the_stage_table_alone_is_a_source(store, receiver, settings):  # noqa: F811
+    settings.HANDOFF_QUEUE_URL = ""
+    settings.TABLE_NAMES = {"CONVERSATIONS_STAGE": store.name("CONVERSATIONS_STAGE")}
+    put(store, **held_by("ana", auto_queue_reply_message=True))
+    stage(store, "S")
+    out = io.StringIO()
+    call_command("receive_messages", "--once", stdout=out)
+    assert "Messages: 1 received.\n" in out.getvalue()
+
+
+def test_without_a_source_there_is_nothing_to_receive(settings):
+    settings.HANDOFF_QUEUE_URL, settings.TABLE_NAMES = "", {}
+    with pytest.raises(CommandError, match="HANDOFF_QUEUE_URL or TABLE_CONVERSATIONS_STAGE"):
+        call_command("receive_messages", "--once")
+
+
+def test_the_receiver_of_the_queue_tells_how_it_goes(store, queue):
+    put(store, **held_by("ana"))
+    queues.send(queue, body())
+    Receiver().run(once=True)
+    noted = store.get("CONSOLE", pk=QUEUE, sk=LEASE)
+    assert clock.parse_instant(noted["beat_at"])
+    assert clock.parse_instant(noted["received_at"])
+    assert noted["waited"] >= 0
+
+
+def test_that_it_cannot_tell_is_no_reason_to_stop(store, queue):
+    put(store, **held_by("ana"))
+    queues.send(queue, body())
+    with faults.fail_before("UpdateItem", table_key="CONSOLE", times=faults.ALWAYS):
+        Receiver().run(once=True)
+    assert len(rows(store)) == 1
+
+
+def test_a_run_of_reconcile_by_a_timer_is_noted(store):
+    call_command("reconcile", stdout=io.StringIO())
+    assert clock.parse_instant(store.get("CONSOLE", pk=RECONCILE, sk=LEASE)["ran_at"])

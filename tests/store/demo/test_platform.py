@@ -1,0 +1,195 @@
+"""The platform's part in the demo: what stands in its queue at the start, and customers who write to people."""
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+
+import pytest
+
+from console import clock
+from console.store import queues
+from conversations.models import Conversation
+from conversations.reading import hand_off_of
+from conversations.receiving.approvals import waiting
+from conversations.receiving.models import NOT_PLACED
+from conversations.receiving.worker import Receiver
+from conversations.records import HandOffState
+from demo import conversations, platform
+from demo.conversations import NEXT, QUEUED, dialogues, key_of
+from demo.dialogues import read
+from tests.dynamodb import Store
+
+# What the store takes of it other tests say; moto will do.
+pytestmark = pytest.mark.pages
+
+NOW = datetime(2026, 2, 1, 12, 0, tzinfo=UTC)
+STEPHEN = ("+447700900399", "ci-lum-003#pi-lum-aft#req-871cda4b#447700900399")
+HELD = {
+    "hand_off_to_human": True,
+    "hand_off_agent": "tom",
+    "hand_off_taken_at": "2026-02-01T12:00:10Z",
+    "hand_off_requested_at": "2026-02-01T11:00:00Z",
+    "gsi_hand_off_queue": "held#ci-lum-003",
+    "auto_queue_reply_message": True,
+}
+
+
+@pytest.fixture
+def demo(store: Store, settings, monkeypatch) -> Iterator[Store]:
+    """Some of the demo's conversations, its queues, and a clock that stands."""
+    monkeypatch.setattr(clock, "now", lambda: NOW)
+    monkeypatch.setattr(conversations, "FILES", ("waiting", "by-rule", "asia"))
+    settings.HAND_OFF_ROUTING = "held"
+    store.put_all("CONVERSATIONS", [item for table, item in conversations.items(NOW) if table == "CONVERSATIONS"])
+    platform.create_queues(store.endpoint)
+    yield store
+    for url in platform.queue_urls().values():
+        queues.client().delete_queue(QueueUrl=url)
+
+
+def come(seconds: float, monkeypatch) -> list[dict[str, Any]]:
+    """What customers have put into the queue, in so many seconds after the demo began."""
+    passed = count(0, 2)
+
+    def wait(_: float) -> bool:
+        at = next(passed)
+        monkeypatch.setattr(clock, "now", lambda: NOW + timedelta(seconds=at))
+        return at > seconds
+
+    customers = platform.Customers(wait)
+    customers.run()
+    found: list[dict[str, Any]] = []
+    while batch := queues.receive(platform.queue_urls()["HANDOFF"], wait=0):
+        found += [json.loads(each.body) for each in batch]
+    return found
+
+
+def hold(demo: Store, **changes: Any) -> dict[str, Any]:
+    """Let Tom have Stephen's conversation."""
+    key = dict(zip(("primary_channel", "conversation_id"), STEPHEN, strict=True))
+    demo.update("CONVERSATIONS", key, **{**HELD, **changes})
+    item = demo.get("CONVERSATIONS", **key)
+    assert item is not None
+    return item
+
+
+def test_two_conversations_one_first_message_and_one_without_a_conversation_wait(demo):
+    platform.fill_queue(NOW)
+    Receiver().run(once=True)
+    reasons = {}
+    for dialogue in (each for each in dialogues() if any(turn.kind == QUEUED for turn in each.turns)):
+        item = Conversation.get(*key_of(dialogue), consistent_read=True)
+        queued = [turn for turn in dialogue.turns if turn.kind == QUEUED]
+        assert [entry["content"] for entry in item.plain("messages")[-len(queued) :]] == [
+            turn.words(1)[1] for turn in queued
+        ]
+        assert item.plain("messages")[-1]["role"] == "user"
+        assert hand_off_of(item).state is HandOffState.WAITING
+        assert hand_off_of(item).requested_at == NOW - queued[0].ago
+        reasons[item.company_id] = item.hand_off_to_human_reason
+    assert reasons == {
+        "ci-nwe-002": "Rule: all replies in this conversation go to people.",
+        "ci-lum-003": "Rule: replies from this sender go to people.",
+    }
+    [first] = waiting(["ci-cuc-001"])
+    assert (first.name, first.recipient, first.channel) == ("Beatriz", "+447700900873", "whatsapp")
+    assert first.rule == "All first messages of this project wait for approval."
+    [stray] = [row for row in demo.all("MESSAGES") if row["conversation"] == NOT_PLACED]
+    assert stray["not_placed_because"] == "No conversation has this sender."
+
+
+def test_a_customer_writes_three_times_with_the_whole_item_around_it(demo, monkeypatch):
+    item = hold(demo)
+    found = come(300, monkeypatch)
+    assert [each["body"] for each in found] == [
+        "hi, are you a dentist? i'm at home",
+        "temp still 38.9, took paracetamol an hour ago",
+        "my wife can drive me, just tell me where to go",
+    ]
+    after = [clock.parse_instant(each["received_at"]) - NOW - timedelta(seconds=10) for each in found]
+    assert timedelta(seconds=4) < after[0] < timedelta(seconds=10) < after[1] < after[2]
+    assert len({each["message_sid"] for each in found}) == 3
+    first = found[0]
+    assert first["message_sid"].startswith("SM")
+    assert (first["channel_type"], first["from"], first["to"]) == (
+        "whatsapp",
+        f"whatsapp:{STEPHEN[0]}",
+        "whatsapp:+447700900831",
+    )
+    assert set(item) < set(first)
+    assert first["ttl"] == item["ttl"]
+    staged = demo.get("CONVERSATIONS_STAGE", conversation_id=STEPHEN[1], message_sid=first["message_sid"])
+    assert staged is not None
+    assert (staged["body"], staged["primary_channel"]) == (first["body"], STEPHEN[0])
+    assert f"{staged['received_at']}Z" == first["received_at"]
+    assert first["messages"] == json.loads(json.dumps(item["messages"]))
+
+
+def test_the_same_lines_come_each_time_with_the_same_ids(demo, monkeypatch):
+    hold(demo)
+    first = come(300, monkeypatch)
+    monkeypatch.setattr(clock, "now", lambda: NOW)
+    assert [each["message_sid"] for each in come(300, monkeypatch)] == [each["message_sid"] for each in first]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"auto_queue_reply_message": False},
+        {"hand_off_taken_at": "2026-02-01T11:59:00Z"},
+        {"gsi_hand_off_queue": "waiting#ci-lum-003"},
+    ],
+    ids=["routed to the AI", "taken before", "released"],
+)
+def test_a_customer_writes_to_nobody_else(demo, monkeypatch, changes):
+    hold(demo, **changes)
+    assert come(60, monkeypatch) == []
+
+
+def test_an_item_that_no_service_could_read_keeps_nobody_from_writing(demo, monkeypatch):
+    item = hold(demo)
+    odd = {"primary_channel": "+447700900001", "conversation_id": "ci-lum-003#odd", "channel_method": ["fax"]}
+    demo.put("CONVERSATIONS", item | odd)
+    assert {each["conversation_id"] for each in come(20, monkeypatch)} == {item["conversation_id"]}
+
+
+def test_the_rule_of_a_sender_is_the_platforms_too(demo, monkeypatch):
+    hold(demo, auto_queue_reply_message=False, auto_queue_reply_message_from_number=[STEPHEN[0]])
+    assert len(come(20, monkeypatch)) == 1
+
+
+def test_who_has_no_lines_writes_in_the_language_of_the_conversation(demo, monkeypatch):
+    item = next(
+        item
+        for item in demo.all("CONVERSATIONS")
+        if "Language: Japanese" in str(item["messages"][:1]) and not item["hand_off_to_human"]
+    )
+    key = {name: item[name] for name in ("primary_channel", "conversation_id")}
+    demo.update("CONVERSATIONS", key, **HELD | {"gsi_hand_off_queue": f"held#{item['company_id']}"})
+    [first] = come(20, monkeypatch)
+    assert first["body"] == "お返事ありがとうございます。担当の方でしょうか。"
+
+
+def test_everybody_who_waits_has_lines_and_every_language_too():
+    for dialogue in dialogues():
+        lines = [turn.text for turn in dialogue.turns if turn.kind == NEXT]
+        assert len(lines) <= len(platform.PAUSES)
+        if dialogue.place.startswith(("waiting", "by-rule", "held")) and dialogue.get("expires") != "-40m":
+            assert lines, dialogue.place
+    told = {name for each in dialogues() for name in re.findall(r"Language: (\w+)", str(each.turns[:1]))}
+    assert told == {each.words[0] for each in read("later", 1, (), {NEXT})}
+
+
+def test_what_people_held_before_is_routed_to_them_and_what_they_gave_back_is_not(settings):
+    settings.HAND_OFF_ROUTING = "held"
+    items = [item for table, item in conversations.items(NOW) if table == "CONVERSATIONS"]
+    held = [item for item in items if item.get("hand_off_agent") and "-drift-" not in item["conversation_id"]]
+    assert len(held) == 8
+    assert all(item["auto_queue_reply_message"] is True for item in held)
+    assert all(item["hand_off_routing_before"] == [False] for item in held)
+    others = [item for item in items if not item.get("hand_off_agent")]
+    assert not any("hand_off_routing_before" in item for item in others)
+    assert sum(item.get("auto_queue_reply_message") is True for item in others) == 1

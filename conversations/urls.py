@@ -31,9 +31,9 @@ class StoreConverter:
         except KeyError:
             raise ValueError("no store of that name") from None
 
-    def to_url(self, value: str) -> str:
-        """Return the name as it stands in an address."""
-        return value
+    def to_url(self, value: Adapter | str) -> str:
+        """Return the name of a store as it stands in an address."""
+        return value if isinstance(value, str) else value.name
 
 
 register_converter(StoreConverter, "store")

@@ -74,7 +74,8 @@ def twin_url(url: str) -> str:
     except Resolver404:
         parameters = {}
     for value in parameters.values():
-        if value not in WORDS_OF_PATHS:
+        # A store is the same for everybody.
+        if isinstance(value, str) and value not in WORDS_OF_PATHS:
             path = path.replace(quote(value), quote(twin(value)))
     query = [(name, value if name in KEPT_NAMES else twin(value)) for name, value in parse_qsl(parts.query)]
     return path + (f"?{urlencode(query)}" if query else "")

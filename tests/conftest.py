@@ -143,14 +143,15 @@ def _sqs_endpoint(dynamodb: Store) -> Iterator[str]:
 
 @pytest.fixture
 def queue(store: Store, _sqs_endpoint: str, settings) -> Iterator[str]:
-    """The address of a hand-off queue; the console is pointed at it."""
+    """The address of a hand-off queue; the console is pointed at it. No queue outlives the test."""
     from console.store import queues
 
     settings.SQS_ENDPOINT = _sqs_endpoint
     url = queues.client().create_queue(QueueName="handoff", Attributes={"VisibilityTimeout": "3600"})["QueueUrl"]
     settings.HANDOFF_QUEUE_URL = url
     yield url
-    queues.client().delete_queue(QueueUrl=url)
+    for each in queues.client().list_queues().get("QueueUrls", ()):
+        queues.client().delete_queue(QueueUrl=each)
 
 
 @pytest.fixture

@@ -42,8 +42,7 @@ def channel(queue, settings):
     """The URL of the queue of WhatsApp's sender."""
     url = queues.client().create_queue(QueueName="whatsapp")["QueueUrl"]
     settings.CHANNEL_QUEUE_URLS = {"whatsapp": url}
-    yield url
-    queues.client().delete_queue(QueueUrl=url)
+    return url
 
 
 def sent(url: str) -> list[str]:

@@ -44,8 +44,7 @@ def replies(queue, settings):
     url = queues.client().create_queue(QueueName="whatsapp-replies")["QueueUrl"]
     settings.CHANNEL_QUEUE_URLS = {"whatsapp": url}
     settings.TABLE_NAMES = settings.TABLE_NAMES | {"CONVERSATIONS_STAGE": table_name("CONVERSATIONS_STAGE")}
-    yield url
-    queues.client().delete_queue(QueueUrl=url)
+    return url
 
 
 def bring(text: str, name: str, seconds: int = 0) -> None:

@@ -16,6 +16,7 @@ from console.store.calls import parallel
 from console.store.models import plain_item
 from console.store.queues import QueueDepth
 from console.system_sections import SystemSection
+from conversations.handoff.routing import has_stage
 from conversations.indexer.health import STALE_AFTER
 from conversations.indexer.lease import LAMBDA, LEASE, STREAM
 from conversations.receiving.bodies import CHANNELS
@@ -50,7 +51,7 @@ def section(now: datetime) -> SystemSection:
     notes = _notes()
     states = [
         *([_queue(notes[QUEUE], now)] if settings.HANDOFF_QUEUE_URL else []),
-        *([_stage(notes[STAGE], now)] if settings.TABLE_NAMES.get("CONVERSATIONS_STAGE") else []),
+        *([_stage(notes[STAGE], now)] if has_stage() else []),
     ]
     if states:
         sweep = _recurring(notes[MESSAGE_SWEEP], "Messages to finish", "the message sweep", SWEEP_EVERY, now)

@@ -100,10 +100,11 @@ def _routing(item: Conversation) -> tuple[Fact, ...]:
 def _rule(item: Conversation, attribute: str, held: str, otherwise: str) -> str:
     if is_true(item.plain(attribute)):
         return f"All {held}"
-    listed = [each for kind in ("number", "email") for each in _texts(item, f"{attribute}_from_{kind}")]
+    lists = (item.plain(f"{attribute}_from_{kind}") for kind in ("number", "email"))
+    listed = sum(len(each) for each in lists if isinstance(each, list))
     if not listed:
         return f"All {otherwise}"
-    senders = "1 listed sender" if len(listed) == 1 else f"{len(listed)} listed senders"
+    senders = "1 listed sender" if listed == 1 else f"{listed} listed senders"
     return f"Those of {senders} {held}, others {otherwise}"
 
 

@@ -13,8 +13,8 @@ from console.audit.records import HandOffEntry
 from console.permissions import Staff
 from console.templatetags.console import day, zone_of
 from console.trail.actions import Action, Result
+from conversations.handoff.routing import BY_RULE
 from conversations.messages import StoredMessages
-from conversations.receiving.handling import BY_RULE
 from conversations.records import HandOff, HandOffState, Marker, Message, Speaker, Transcript
 
 # An entry and the item's own time of the same action are moments apart.

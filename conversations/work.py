@@ -14,9 +14,10 @@ from django.conf import settings
 from console import clock
 from console.errors import ConsoleError
 from conversations.handoff.reconciliation import pending_trails, reconcile
+from conversations.handoff.routing import has_stage
 from conversations.indexer import lease
 from conversations.indexer.handling import Did, WorkCounts
-from conversations.indexer.leased import LONGEST_PAUSE_SECONDS, LeasedWorker
+from conversations.indexer.leased import LeasedWorker, pause_after
 from conversations.indexer.worker import Worker
 from conversations.receiving.stage import StageReceiver
 from conversations.receiving.worker import Receiver, sweep
@@ -76,7 +77,7 @@ def inbound_parts(**options: Any) -> dict[str, Part]:
     found: dict[str, Part] = {}
     if settings.HANDOFF_QUEUE_URL:
         found["the receiver of the hand-off queue"] = Receiver(wait=options.get("wait"))
-    if _has_stage():
+    if has_stage():
         found["the receiver of the stage table"] = StageReceiver(**options)
     return found | {"the message sweep": message_sweep(**options)} if found else {}
 
@@ -90,7 +91,7 @@ def not_configured() -> list[str]:
     """The sources of messages that are not configured, in words."""
     return [
         *([] if settings.HANDOFF_QUEUE_URL else ["the hand-off queue (HANDOFF_QUEUE_URL)"]),
-        *([] if _has_stage() else ["the stage table (TABLE_CONVERSATIONS_STAGE)"]),
+        *([] if has_stage() else ["the stage table (TABLE_CONVERSATIONS_STAGE)"]),
     ]
 
 
@@ -102,10 +103,6 @@ def message_sweep(**options: Any) -> Recurring:
 def reconciler(**options: Any) -> Recurring:
     """Settle hand-off actions that were left pending."""
     return Recurring(RECONCILE, "Reconcile", RECONCILE_EVERY, _reconciling, **options)
-
-
-def _has_stage() -> bool:
-    return bool(settings.TABLE_NAMES.get("CONVERSATIONS_STAGE"))
 
 
 def _sweeping() -> Iterator[WorkCounts]:
@@ -133,7 +130,7 @@ def note_reconciled() -> None:
 def run_all(
     parts: Mapping[str, Callable[[], object]],
     ended: threading.Event,
-    pause: Callable[[int], float] = lambda failures: min(LONGEST_PAUSE_SECONDS, 2.0**failures),
+    pause: Callable[[int], float] = pause_after,
 ) -> None:
     """Run parts beside each other until `ended` is set, then wait for each to end, in their order.
 
@@ -158,7 +155,7 @@ def _kept_running(name: str, run: Callable[[], object], ended: threading.Event, 
             # No message: it may quote a key.
             logger.error("%s failed: %s", name.capitalize(), type(error).__name__)
         failures += 1
-        ended.wait(pause(min(failures, 10)))
+        ended.wait(pause(failures))
 
 
 @contextmanager

@@ -1,4 +1,8 @@
-"""The client that all calls share, and PynamoDB on it: calls are counted, timed and their errors translated."""
+"""The client that all calls share, and PynamoDB on it: calls are counted, timed and their errors translated.
+
+PynamoDB builds a client per model class, with time-outs that add up to minutes and an answer parser that takes a
+truncated 200 for an empty one ("not found"). Everything in the console goes through the client made here instead.
+"""
 
 import http.client
 import io

@@ -11,11 +11,13 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from console.store.models import sendable
+from console.trail.recording import Actor
 
 SWITCH = "auto_queue_reply_message"
 FROM_NUMBERS, FROM_EMAILS = f"{SWITCH}_from_number", f"{SWITCH}_from_email"
 BEFORE = "hand_off_routing_before"
-# What the reason of a request begins with that a routing rule made.
+# Who asks for a human where a rule routed a message to people, and what the reason of such a request begins with.
+BY_RULE = Actor("rule", "service")
 RULE = "Rule: "
 OFF, HELD, WAITING = "off", "held", "waiting"
 # What the trail says of an action that routed a conversation to people; of others it says what became of that.
@@ -38,7 +40,12 @@ def assert_routing() -> None:
 
 def has_inbound_source() -> bool:
     """Whether messages that the platform routes to people arrive here."""
-    return bool(settings.HANDOFF_QUEUE_URL or settings.TABLE_NAMES.get("CONVERSATIONS_STAGE"))
+    return bool(settings.HANDOFF_QUEUE_URL) or has_stage()
+
+
+def has_stage() -> bool:
+    """Whether the table is named in which the platform stages what customers write."""
+    return bool(settings.TABLE_NAMES.get("CONVERSATIONS_STAGE"))
 
 
 def goes_to_people(stored: Stored) -> bool:
@@ -60,7 +67,7 @@ def is_set_by_console(stored: Stored) -> bool:
 
 def leads_back_to_ai() -> bool:
     """Whether messages that came to people can be brought to the AI: by the stage table and a channel's queue."""
-    return bool(settings.TABLE_NAMES.get("CONVERSATIONS_STAGE") and any(settings.CHANNEL_QUEUE_URLS.values()))
+    return has_stage() and any(settings.CHANNEL_QUEUE_URLS.values())
 
 
 def is_for_people(*, flag: bool, agent: str) -> bool:

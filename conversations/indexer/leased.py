@@ -6,6 +6,7 @@ back.
 
 import logging
 import threading
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -29,7 +30,12 @@ LONGEST_PAUSE_SECONDS = 30.0
 QUIET_ROUNDS = 3
 
 
-class LeasedWorker:
+def pause_after(failures: int, seconds: float = 1.0) -> float:
+    """How many seconds to wait after so many failures in a row: twice as long each time, up to half a minute."""
+    return min(LONGEST_PAUSE_SECONDS, seconds * 2.0 ** min(failures, 10))
+
+
+class LeasedWorker(ABC):
     """`name` is the lease's; `wait` pauses for so many seconds and says whether to end; `say` gets a line to tell.
 
     Subclasses say where to go on (`_find_place`) and what a round does (`_work`); both raise the store's errors.
@@ -100,13 +106,13 @@ class LeasedWorker:
         self._quiet = 0 if busy else self._quiet + 1
         return 0.0 if busy else self.interval
 
+    @abstractmethod
     def _find_place(self) -> None:
         """Find out where to go on, with the lease just taken."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _work(self) -> WorkCounts:
         """One round's work."""
-        raise NotImplementedError
 
     def _is_busy(self, done: WorkCounts) -> bool:
         return bool(done)
@@ -116,7 +122,7 @@ class LeasedWorker:
         return {}
 
     def _pause(self) -> float:
-        return min(LONGEST_PAUSE_SECONDS, self.interval * 2.0 ** min(self._errors, 10))
+        return pause_after(self._errors, self.interval)
 
     def _begin(self) -> bool:
         """Take the lease, and find out where to go on; False while another worker has it."""

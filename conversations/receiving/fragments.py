@@ -23,7 +23,7 @@ from conversations.indexer.streams.records import StreamChange, change_of
 from conversations.models import Conversation
 from conversations.receiving import appending, placing, recording
 from conversations.receiving.bodies import NotUnderstood, address
-from conversations.receiving.handling import Handled, handle, is_listed
+from conversations.receiving.handling import Handled, handle, is_listed, written_at
 
 # The lease, the rows' source and the stream's positions are named so.
 STAGE = "stage"
@@ -47,10 +47,9 @@ def take_fragment(change: StreamChange) -> WorkCounts:
         recording.note_not_placed(_text(fragment), str(reason), staged_at, STAGE, name)
         return done + Counter({Handled.NOT_PLACED: 1})
     sender = next((each for each in sorted(placing.recipients(item)) if is_listed(item.raw, each)), "")
-    stated = clock.parse_instant(fragment.get("received_at"))
-    written_at = stated if stated is not None and stated <= staged_at else staged_at
+    at = written_at(fragment.get("received_at"), staged_at)
     is_answered = appending.is_of_platform(item.raw, str(fragment["message_sid"]))
-    if is_answered or not (sender or _was_for_people(item, written_at)):
+    if is_answered or not (sender or _was_for_people(item, at)):
         return done + Counter({NOT_FOR_PEOPLE: 1})
     return done + Counter({handle(_body(fragment, item, sender), staged_at, STAGE, name): 1})
 

@@ -7,23 +7,22 @@ that the conversation stands in the queue. Only then may its source forget it. W
 import hashlib
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from console import clock
 from console.store.models import plain
-from console.trail.recording import Actor
 from conversations.handoff.effects import Raw
 from conversations.handoff.intents import HandOffAction, intent_for
 from conversations.handoff.outcomes import LostRace
-from conversations.handoff.routing import FROM_EMAILS, FROM_NUMBERS, RULE, goes_to_people, is_set_by_console
+from conversations.handoff.routing import BY_RULE, FROM_EMAILS, FROM_NUMBERS, RULE, goes_to_people, is_set_by_console
 from conversations.handoff.service import perform_as
 from conversations.models import Conversation
 from conversations.reading import hand_off_of
 from conversations.receiving import appending, approvals, bodies, placing, recording
-from conversations.receiving.bodies import InboundMessage, NotUnderstood, address
+from conversations.receiving.bodies import NotUnderstood, address
 from conversations.receiving.models import MessageRow
 from conversations.records import HandOffState
 
-BY_RULE = Actor("rule", "service")
 TRIES = 3
 
 
@@ -56,7 +55,7 @@ def take_in(body: str, sent_at: datetime, source: str, name: str) -> Handled:
         return Handled.HELD if approvals.hold(content, body, sent_at, name) else Handled.AGAIN
     message = bodies.inbound_message(content)
     item = placing.place(message)
-    row, is_new = recording.record(message, item, received_at(message, sent_at), source)
+    row, is_new = recording.record(message, item, written_at(message.received_at, sent_at), source)
     if row.gsi_due is not None:
         complete(row, item, message.sender)
     return Handled.RECEIVED if is_new else Handled.AGAIN
@@ -74,9 +73,9 @@ def complete(row: MessageRow, item: Conversation, sender: str = "") -> None:
     appending.finish(row, on_item=on_item)
 
 
-def received_at(message: InboundMessage, sent_at: datetime) -> datetime:
-    """When the customer wrote: what the message says, unless that is later than its delivery."""
-    stated = clock.parse_instant(message.received_at)
+def written_at(received_at: Any, sent_at: datetime) -> datetime:
+    """When the customer wrote: what the message says, unless that is no instant or later than its delivery."""
+    stated = clock.parse_instant(received_at)
     return stated if stated is not None and stated <= sent_at else sent_at
 
 

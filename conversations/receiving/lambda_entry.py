@@ -21,10 +21,9 @@ def lambda_handler(event: Mapping[str, Any], context: object = None) -> dict[str
     from conversations.receiving.worker import QUEUE, handle_all
 
     deliveries = [delivery_of(record) for record in event.get("Records", ())]
-    finished = handle_all(deliveries, QUEUE, Counter())
+    finished = set(handle_all(deliveries, QUEUE, Counter()))
     note_beat(QUEUE)
-    failed = [{"itemIdentifier": each.name} for each in deliveries if each not in finished]
-    return {"batchItemFailures": failed}
+    return {"batchItemFailures": [{"itemIdentifier": each.name} for each in deliveries if each not in finished]}
 
 
 def stage_lambda_handler(event: Mapping[str, Any], context: object = None) -> dict[str, list[dict[str, str]]]:

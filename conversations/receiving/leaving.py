@@ -7,7 +7,9 @@ may so be told twice, never not at all: it finds nothing staged the second time.
 
 import json
 import logging
-from datetime import datetime, timedelta
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from datetime import timedelta
 
 from django.conf import settings
 
@@ -21,6 +23,7 @@ from console.store.errors import ConditionFailed
 from conversations.handoff.effects import last_action_of, text
 from conversations.handoff.intents import Intent, check_allowed
 from conversations.handoff.outcomes import HandOffOutcome
+from conversations.handoff.routing import has_stage
 from conversations.handoff.service import perform
 from conversations.models import Conversation
 from conversations.receiving.models import LATEST, MessageRow, latest_of, partition_of
@@ -55,7 +58,8 @@ def leave_to_ai(intent: Intent, staff: Staff) -> HandOffOutcome:
         raise NotFound
     if not _queue_of(item):
         raise Invalid("The queue of this conversation's channel is not configured, so the AI cannot be told.")
-    noted = _note(intent, item)
+    is_done = last_action_of(item.raw) == intent.action_id
+    noted = None if is_done else _note(intent, item)
     try:
         outcome = perform(intent, staff)
     except (Conflict, Forbidden, Invalid, NotFound):
@@ -73,31 +77,20 @@ def leave_to_ai(intent: Intent, staff: Staff) -> HandOffOutcome:
     return outcome
 
 
-def sweep(now: datetime) -> int:
-    """Bring what a crash kept from the AI; how many conversations that were. Raises the store's errors."""
-    due = MessageRow.due_index.query(TO_AI, MessageRow.due_at <= clock.to_iso(now), limit=AT_ONCE)
-    done = 0
-    for found in list(due):
-        try:
-            row = MessageRow.get(found.conversation, found.position, consistent_read=True)
-            conversation_id, _, primary_channel = row.conversation.partition("\n")
-            item = Conversation.get(primary_channel, conversation_id, consistent_read=True)
-        except NotFound:
-            MessageRow(found.conversation, found.position).delete()
-            continue
-        if last_action_of(item.raw) == row.decision_id:
-            _bring(row, item)
-            done += 1
-        else:
-            # It was never given back, or somebody has done something since.
-            row.delete()
-    return done
+def finish_leaving(row: MessageRow, item: Conversation | None) -> None:
+    """Bring what a crash kept from the AI, unless it was never given back, or somebody has acted since.
+
+    `item`: the conversation, None where it is gone. Raises the store's errors.
+    """
+    if item is not None and last_action_of(item.raw) == row.decision_id:
+        _bring(row, item)
+    else:
+        row.delete()
 
 
 def _queue_of(item: Conversation) -> str:
     channel = str(item.plain("channel_method") or "").lower()
-    is_staged = bool(settings.TABLE_NAMES.get("CONVERSATIONS_STAGE"))
-    return str(settings.CHANNEL_QUEUE_URLS.get(channel) or "") if is_staged else ""
+    return str(settings.CHANNEL_QUEUE_URLS.get(channel) or "") if has_stage() else ""
 
 
 def _unanswered(item: Conversation) -> list[MessageRow]:
@@ -139,16 +132,25 @@ def _note(intent: Intent, item: Conversation) -> MessageRow | None:
 
 def _bring(noted: MessageRow, item: Conversation) -> None:
     """Stage the messages, tell the service that replies, and say so in their rows. May be repeated."""
-    positions = json.loads(noted.body or "[]")
-    rows = [MessageRow.get(noted.conversation, position, consistent_read=True) for position in positions]
+    rows = list(_still_there(noted.conversation, json.loads(noted.body or "[]")))
     for row in rows:
         call("PutItem", TableName=table_name("CONVERSATIONS_STAGE"), Item=_staged(row, item))
     key = {"conversation_id": item.conversation_id, "primary_channel": item.primary_channel}
     queues.send(_queue_of(item), json.dumps(key))
     for row in rows:
         row.update(actions=[MessageRow.state.set(LEFT)])
-    MessageRow(latest_of(noted.conversation), LATEST).update(actions=[MessageRow.unanswered.set(0)])
+    with suppress(ConditionFailed):
+        MessageRow(latest_of(noted.conversation), LATEST).update(
+            actions=[MessageRow.unanswered.set(0)], condition=MessageRow.conversation.exists()
+        )
     noted.delete()
+
+
+def _still_there(conversation: str, positions: Iterable[str]) -> Iterator[MessageRow]:
+    """The rows of these messages, but for those that have expired meanwhile."""
+    for position in positions:
+        with suppress(NotFound):
+            yield MessageRow.get(conversation, position, consistent_read=True)
 
 
 def _staged(row: MessageRow, item: Conversation) -> dict[str, dict[str, str]]:

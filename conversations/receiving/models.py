@@ -9,8 +9,6 @@ from console.store.models import StoreModel, TableMeta
 NOT_PLACED = "not placed"
 # Partition of the sparse index: rows that are still to be put onto their conversation's item.
 TO_APPEND = "append"
-
-
 # The row that says what a customer wrote last has a partition of its own, so that it can be read with those of others.
 LATEST = "latest"
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from console import clock
-from console.errors import Invalid, NotFound
+from console.errors import Forbidden, Invalid, NotFound
 from console.permissions import Permission, Staff
 from console.redaction import cut, redact
 from console.refs import seal, seal_cursor, unseal, unseal_cursor
@@ -37,13 +37,11 @@ class NotPlacedMessage:
     can_be_retried: bool
 
 
-def may_look(staff: Staff) -> bool:
-    """Tell whether a person sees these messages: nobody knows whose they are, so only those of all companies do."""
-    return staff.can(Permission.SYSTEM_READ) and staff.scope.everything
-
-
 def page(staff: Staff, cursor: str = "") -> tuple[Sequence[NotPlacedMessage], str]:
-    """Return a page, latest first, and the cursor of the next one ("" at the end). One Query; raises store errors."""
+    """Return a page, latest first, and the cursor of the next one ("" at the end). One Query.
+
+    Raises `Forbidden`, and the store's errors.
+    """
     _check(staff)
     before = unseal_cursor(cursor, _KIND, staff.username) if cursor else None
     older = MessageRow.position < before if isinstance(before, str) and before else None
@@ -56,7 +54,7 @@ def page(staff: Staff, cursor: str = "") -> tuple[Sequence[NotPlacedMessage], st
 def retry(reference: str, staff: Staff) -> None:
     """Try to place a message again, and record that it was placed.
 
-    Raises `NotFound`, `Invalid` (it still cannot be placed, and why), and the store's errors.
+    Raises `Forbidden`, `NotFound`, `Invalid` (it still cannot be placed, and why), and the store's errors.
     """
     row = _load(reference, staff)
     if row.is_cut:
@@ -70,7 +68,10 @@ def retry(reference: str, staff: Staff) -> None:
 
 
 def discard(reference: str, staff: Staff, reason: str) -> None:
-    """Delete a message for good, on record. Raises `NotFound`, `Invalid` (no reason, too long), the store's errors."""
+    """Delete a message for good, on record.
+
+    Raises `Forbidden`, `NotFound`, `Invalid` (no reason, too long), and the store's errors.
+    """
     row = _load(reference, staff)
     reason = reason.strip()
     if not reason or len(reason) > MAX_REASON:
@@ -79,9 +80,10 @@ def discard(reference: str, staff: Staff, reason: str) -> None:
 
 
 def _check(staff: Staff) -> None:
+    """Nobody knows whose these messages are, so only those who see all companies do. Raises `Forbidden`."""
     staff.require(Permission.SYSTEM_READ)
     if not staff.scope.everything:
-        raise NotFound
+        raise Forbidden("Only administrators of all companies see messages that could not be placed.")
 
 
 def _load(reference: str, staff: Staff) -> MessageRow:

@@ -20,8 +20,6 @@ logger = logging.getLogger(__name__)
 
 # As many of the latest are shown beside what the item holds.
 MOST = 500
-
-
 # What an item says of its customer's messages to people.
 MARKS = ("hand_off_messages_apart", "hand_off_message_ids")
 

@@ -20,11 +20,12 @@ from console.store.calls import submit
 from console.store.errors import ConditionFailed
 from console.store.queues import Delivery
 from conversations.indexer.lease import note
-from conversations.indexer.leased import BEAT_EVERY, LONGEST_PAUSE_SECONDS
+from conversations.indexer.leased import BEAT_EVERY, pause_after
 from conversations.models import Conversation
-from conversations.receiving import leaving
+from conversations.receiving import appending
 from conversations.receiving.bodies import about
 from conversations.receiving.handling import Handled, complete, handle
+from conversations.receiving.leaving import TO_AI, finish_leaving
 from conversations.receiving.models import TO_APPEND, MessageRow
 
 logger = logging.getLogger(__name__)
@@ -57,7 +58,7 @@ class Receiver:
                 self._errors = 0
             except ConsoleError as error:
                 self._errors += 1
-                pause = min(LONGEST_PAUSE_SECONDS, 2.0 ** min(self._errors, 10))
+                pause = pause_after(self._errors)
                 logger.warning("The receiver could not go on: %s", type(error).__name__)
             if (once and not done and not self._errors) or self._wait(pause):
                 break
@@ -128,27 +129,25 @@ def _handled(delivery: Delivery, source: str) -> Handled | None:
 
 def sweep(now: datetime) -> int:
     """Finish what a process that died left undone; how many rows that were. Raises the store's errors."""
-    return _sweep_received(now) + leaving.sweep(now)
+    done = 0
+    for kind, finish in FINISH.items():
+        due = MessageRow.due_index.query(kind, MessageRow.due_at <= clock.to_iso(now), limit=SWEPT_AT_ONCE)
+        done += sum(_finished(found, kind, finish, now) for found in list(due))
+    return done
 
 
-def _sweep_received(now: datetime) -> int:
-    due = MessageRow.due_index.query(TO_APPEND, MessageRow.due_at <= clock.to_iso(now), limit=SWEPT_AT_ONCE)
-    return sum(_finished(found, now) for found in list(due))
-
-
-def _finished(found: MessageRow, now: datetime) -> bool:
+def _finished(
+    found: MessageRow, kind: str, finish: Callable[[MessageRow, Conversation | None], None], now: datetime
+) -> bool:
     """Finish one row, if it is still due; one that cannot be finished is put off. Raises the store's errors."""
     try:
         row = MessageRow.get(found.conversation, found.position, consistent_read=True)
     except NotFound:
         return False
-    if row.gsi_due is None:
+    if row.gsi_due != kind:
         return False
-    conversation_id, _, primary_channel = row.conversation.partition("\n")
     try:
-        complete(row, Conversation.get(primary_channel, conversation_id, consistent_read=True))
-    except NotFound:
-        row.update(actions=[MessageRow.gsi_due.remove(), MessageRow.due_at.remove()])
+        finish(row, _conversation_of(row))
     except Exception as error:
         # No message: it may quote a key.
         logger.warning("A message could not be finished: %s", type(error).__name__)
@@ -158,3 +157,22 @@ def _finished(found: MessageRow, now: datetime) -> bool:
             )
         return False
     return True
+
+
+def _conversation_of(row: MessageRow) -> Conversation | None:
+    conversation_id, _, primary_channel = row.conversation.partition("\n")
+    try:
+        return Conversation.get(primary_channel, conversation_id, consistent_read=True)
+    except NotFound:
+        return None
+
+
+def _complete(row: MessageRow, item: Conversation | None) -> None:
+    if item is None:
+        appending.finish(row, on_item=False)
+    else:
+        complete(row, item)
+
+
+# What finishes a row of each kind that may be due, with its conversation, which may be gone.
+FINISH = {TO_APPEND: _complete, TO_AI: finish_leaving}

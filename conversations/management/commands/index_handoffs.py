@@ -12,7 +12,7 @@ from console.errors import ConsoleError
 from console.store.presence import missing_tables
 from conversations.indexer import lease
 from conversations.indexer.handling import Did
-from conversations.indexer.leased import LONGEST_PAUSE_SECONDS
+from conversations.indexer.leased import pause_after
 from conversations.indexer.sweep import Sweep
 from conversations.indexer.worker import Worker, format_counts
 from conversations.work import until_signal
@@ -71,7 +71,7 @@ class Command(BaseCommand):
                     raise
                 self._say(f"Waiting for the database: {error}")
                 errors += 1
-                ended.wait(min(LONGEST_PAUSE_SECONDS, 2.0**errors / 2))
+                ended.wait(pause_after(errors, 0.5))
         return frozenset()
 
     def _sweep(self, ended: threading.Event) -> bool:

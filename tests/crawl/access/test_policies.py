@@ -18,9 +18,10 @@ from console.staff.models import StaffAccount
 from console.store import presence, queues
 from console.trail.recording import PLATFORM
 from conversations.handoff import HandOffAction, perform, settle
+from conversations.handoff.routing import BY_RULE
 from conversations.receiving import worker as receiving
 from conversations.receiving.approvals import approve
-from conversations.receiving.handling import BY_RULE, handle
+from conversations.receiving.handling import handle
 from conversations.receiving.leaving import leave_to_ai
 from conversations.receiving.models import approvals_of
 from conversations.receiving.stage import StageReceiver

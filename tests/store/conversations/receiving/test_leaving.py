@@ -19,6 +19,7 @@ from conversations.receiving import leaving
 from conversations.receiving.handling import handle
 from conversations.receiving.leaving import leave_to_ai
 from conversations.receiving.reading import last_words, messages_of
+from conversations.receiving.worker import PUT_OFF, sweep
 from tests import faults
 from tests.people import member, signed_in
 from tests.support.conversations.handoff.kit import (
@@ -108,17 +109,9 @@ def test_what_was_left_to_the_ai_is_not_left_again(store, waiting):
 def test_a_form_sent_twice_tells_once(store, waiting):
     intent = form(LEAVE)
     leave_to_ai(intent, ANA)
-    assert leave_to_ai_again(intent) is True
+    assert leave_to_ai(intent, ANA).replayed
     assert len(told(waiting)) == 1
     assert due(store) == []
-
-
-def leave_to_ai_again(intent) -> bool:
-    """The second submission; whether it ended as it should, with nothing left to bring or as the first one did."""
-    try:
-        return leave_to_ai(intent, ANA).replayed
-    except Invalid as nothing:
-        return "no message for the AI" in str(nothing)
 
 
 def test_who_loses_the_race_tells_nobody(store, waiting):
@@ -147,8 +140,8 @@ def test_whatever_call_fails_the_ai_is_told_once_people_have_given_it_up(store, 
     intent = form(LEAVE)
     with broken(nth=nth, whole_calls=True) as fault, suppress(ConsoleError):
         leave_to_ai(intent, ANA)
-    leave_to_ai_again(intent)
-    leaving.sweep(clock.now() + timedelta(minutes=2))
+    leave_to_ai(intent, ANA)
+    sweep(clock.now() + timedelta(minutes=2))
     assert fault.struck or nth > 15
     assert stored(store)["hand_off_to_human"] is False
     assert len(told(waiting)) >= 1
@@ -156,13 +149,40 @@ def test_whatever_call_fails_the_ai_is_told_once_people_have_given_it_up(store, 
     assert due(store) == []
 
 
-def test_the_sweep_leaves_what_people_have_taken_again(store, waiting, monkeypatch):
+def test_the_sweep_leaves_what_people_have_taken_again(store, waiting):
+    left_without_being_brought()
+    perform(form(HandOffAction.TAKE_OVER), BEN)
+    sweep(clock.now() + timedelta(minutes=2))
+    assert staged(store) == told(waiting) == due(store) == []
+
+
+def left_without_being_brought() -> None:
+    """People have given it back, and the process died before the AI was told."""
     with pytest.MonkeyPatch.context() as broken:
         broken.setattr(leaving, "_bring", lambda *_: (_ for _ in ()).throw(ConsoleError("down")))
         leave_to_ai(form(LEAVE), ANA)
-    perform(form(HandOffAction.TAKE_OVER), BEN)
-    leaving.sweep(clock.now() + timedelta(minutes=2))
-    assert staged(store) == told(waiting) == due(store) == []
+
+
+def test_what_cannot_be_brought_is_put_off_and_keeps_nothing_else_waiting(store, waiting, settings):
+    left_without_being_brought()
+    later = clock.now() + timedelta(minutes=2)
+    settings.CHANNEL_QUEUE_URLS = {"whatsapp": f"{waiting}-gone"}
+    assert sweep(later) == 0
+    settings.CHANNEL_QUEUE_URLS = {"whatsapp": waiting}
+    assert sweep(later) == 0
+    assert told(waiting) == []
+    assert sweep(later + PUT_OFF) == 1
+    assert len(told(waiting)) == 1
+    assert due(store) == []
+
+
+def test_a_message_that_has_expired_meanwhile_keeps_the_others_from_nobody(store, waiting):
+    left_without_being_brought()
+    [first, _] = [row for row in store.all("MESSAGES") if row.get("direction") == "in"]
+    store.delete("MESSAGES", conversation=first["conversation"], position=first["position"])
+    assert sweep(clock.now() + timedelta(minutes=2)) == 1
+    assert len(staged(store)) == len(told(waiting)) == 1
+    assert due(store) == []
 
 
 def test_the_panel_offers_it_where_there_is_something_to_answer(store, waiting):

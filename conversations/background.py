@@ -20,9 +20,9 @@ from conversations.handoff.routing import has_stage
 from conversations.indexer.health import STALE_AFTER
 from conversations.indexer.lease import LAMBDA, LEASE, STREAM
 from conversations.receiving.bodies import CHANNELS
-from conversations.receiving.fragments import STAGE
 from conversations.receiving.leaving import TO_AI
 from conversations.receiving.models import TO_APPEND, MessageRow
+from conversations.receiving.stage import STAGE
 from conversations.receiving.worker import QUEUE
 from conversations.work import MESSAGE_SWEEP, RECONCILE, RECONCILE_EVERY, SWEEP_EVERY, not_configured
 

@@ -11,6 +11,8 @@ import subprocess  # java and Maven, with arguments of our own  # nosec B404
 import sys
 import tempfile
 import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,6 +25,8 @@ CACHE = ROOT / ".cache" / "dynamodb-local"
 VERSION = "3.1.0"
 MAIN_CLASS = "software.amazon.dynamodb.services.local.main.ServerRunner"
 START_SECONDS = 60.0
+# For short runs on few processors: otherwise a server spends most of its first minute on compiling itself.
+QUICK = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -81,28 +85,35 @@ def copy_jars(group: str, artifact: str, version: str, directory: Path) -> None:
         raise Unavailable(f"Maven could not fetch {artifact} {version}: {(ran.stdout + ran.stderr)[-2000:]}")
 
 
-class DynamoDBLocal:
-    """One DynamoDB Local process on a free loopback port, with so much `heap`. Context manager.
+class JavaServer(ABC):
+    """A server in a Java process on a free loopback port. Context manager."""
 
-    It keeps its data in `folder`, in memory without one.
-    """
+    # What errors call it, and the service that a client of it asks.
+    title = ""
+    service = ""
 
-    def __init__(self, heap: str = "512m", folder: Path | None = None) -> None:
-        self._heap = heap
-        self._stored = ["-inMemory"] if folder is None else ["-dbPath", str(folder)]
+    def __init__(self, options: Sequence[str] = QUICK) -> None:
+        """Take options of java."""
         self.endpoint = ""
+        self._options = options
         self._process: subprocess.Popen[bytes] | None = None
+
+    @abstractmethod
+    def _arguments(self, port: int) -> list[str]:
+        """What java gets. Raises `Unavailable`."""
+
+    @abstractmethod
+    def _ask(self, client: Any) -> object:
+        """Ask a client of the server anything. Raises what botocore raises."""
 
     def start(self) -> str:
         """Start it, wait until it answers, return its endpoint URL. Raises `Unavailable`."""
         java = shutil.which("java")
         if java is None:
             raise Unavailable("no java on the PATH")
-        directory = fetch()
         port = free_port()
-        command = [java, f"-Xmx{self._heap}", f"-Djava.library.path={directory}", "-cp", f"{directory}/*", MAIN_CLASS]
         self._process = subprocess.Popen(  # nosec B603
-            [*command, *self._stored, "-sharedDb", "-disableTelemetry", "-port", str(port)],
+            [java, *self._options, *self._arguments(port)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -124,17 +135,17 @@ class DynamoDBLocal:
         self._process, self.endpoint = None, ""
 
     def _wait_until_it_answers(self) -> None:
-        client = plain_client(self.endpoint)
+        client = plain_client(self.endpoint, self.service)
         end = time.monotonic() + START_SECONDS
         while True:
             try:
-                client.list_tables()
+                self._ask(client)
                 return
             except (BotoCoreError, ClientError) as error:
                 code = self._process.poll() if self._process else None
                 if code is not None or time.monotonic() > end:
                     self.stop()
-                    raise Unavailable(f"DynamoDB Local did not start (exit code {code}): {error}") from error
+                    raise Unavailable(f"{self.title} did not start (exit code {code}): {error}") from error
                 time.sleep(0.1)
 
     def __enter__(self) -> Self:
@@ -143,6 +154,25 @@ class DynamoDBLocal:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+
+class DynamoDBLocal(JavaServer):
+    """DynamoDB Local with so much `heap`. It keeps its data in `folder`, in memory without one."""
+
+    title, service = "DynamoDB Local", "dynamodb"
+
+    def __init__(self, heap: str = "512m", folder: Path | None = None, options: Sequence[str] = QUICK) -> None:
+        super().__init__(options)
+        self._heap = heap
+        self._stored = ["-inMemory"] if folder is None else ["-dbPath", str(folder)]
+
+    def _arguments(self, port: int) -> list[str]:
+        directory = fetch()
+        found = [f"-Xmx{self._heap}", f"-Djava.library.path={directory}", "-cp", f"{directory}/*", MAIN_CLASS]
+        return [*found, *self._stored, "-sharedDb", "-disableTelemetry", "-port", str(port)]
+
+    def _ask(self, client: Any) -> object:
+        return client.list_tables()
 
 
 def plain_client(endpoint: str, service: str = "dynamodb") -> Any:

@@ -3,15 +3,10 @@
 Its jars are in `.cache/elasticmq/`: put there with Maven at the first start, or by `python -m tests.elasticmq`.
 """
 
-import shutil
-import subprocess
 import sys
-import time
-from typing import Self
+from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
-from demo.dynamodb_local import ROOT, START_SECONDS, Unavailable, copy_jars, free_port, plain_client
+from demo.dynamodb_local import ROOT, JavaServer, Unavailable, copy_jars
 
 CACHE = ROOT / ".cache" / "elasticmq"
 VERSION = "1.6.12"
@@ -24,21 +19,13 @@ def fetch() -> None:
         copy_jars("org.elasticmq", "elasticmq-server_2.13", VERSION, CACHE)
 
 
-class ElasticMQ:
-    """One ElasticMQ process on a free loopback port. Context manager."""
+class ElasticMQ(JavaServer):
+    """ElasticMQ, with its queues in memory."""
 
-    def __init__(self) -> None:
-        self.endpoint = ""
-        self._process: subprocess.Popen[bytes] | None = None
+    title, service = "ElasticMQ", "sqs"
 
-    def start(self) -> str:
-        """Start it, wait until it answers, return its endpoint URL. Raises `Unavailable`."""
-        java = shutil.which("java")
-        if java is None:
-            raise Unavailable("no java on the PATH")
+    def _arguments(self, port: int) -> list[str]:
         fetch()
-        port = free_port()
-        self.endpoint = f"http://127.0.0.1:{port}"
         settings = {
             "node-address.protocol": "http",
             "node-address.host": "127.0.0.1",
@@ -47,43 +34,10 @@ class ElasticMQ:
             "rest-sqs.bind-port": port,
             "rest-stats.enabled": "false",
         }
-        told = [f"-D{name}={value}" for name, value in settings.items()]
-        self._process = subprocess.Popen(
-            [java, "-Xmx384m", *told, "-cp", f"{CACHE}/*", MAIN_CLASS],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        self._wait_until_it_answers()
-        return self.endpoint
+        return ["-Xmx384m", *(f"-D{name}={value}" for name, value in settings.items()), "-cp", f"{CACHE}/*", MAIN_CLASS]
 
-    def stop(self) -> None:
-        """End the process, if it runs."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-        self._process, self.endpoint = None, ""
-
-    def _wait_until_it_answers(self) -> None:
-        client = plain_client(self.endpoint, "sqs")
-        end = time.monotonic() + START_SECONDS
-        while True:
-            try:
-                client.list_queues()
-                return
-            except (BotoCoreError, ClientError) as error:
-                code = self._process.poll() if self._process else None
-                if code is not None or time.monotonic() > end:
-                    self.stop()
-                    raise Unavailable(f"ElasticMQ did not start (exit code {code}): {error}") from error
-                time.sleep(0.1)
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
+    def _ask(self, client: Any) -> object:
+        return client.list_queues()
 
 
 if __name__ == "__main__":

@@ -88,7 +88,7 @@ RECONCILE = (
 RECEIVER = (
     Access(
         "CONVERSATIONS",
-        ("DescribeTable", "GetItem", "UpdateItem"),
+        ("DescribeTable", "GetItem", "BatchGetItem", "UpdateItem"),
         (
             "company-whatsapp-number-recipient-tel-index",
             "company-sms-number-recipient-tel-index",

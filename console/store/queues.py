@@ -2,9 +2,11 @@
 
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import botocore.session
@@ -13,6 +15,7 @@ from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError,
 from django.conf import settings
 
 from console.errors import StoreUnavailable
+from console.store.calls import parallel, submit
 
 logger = logging.getLogger(__name__)
 
@@ -45,12 +48,26 @@ class QueueDepth:
     in_flight: int
 
 
-def receive(url: str, *, wait: int = LONGEST_WAIT_SECONDS, most: int = BATCH) -> list[Delivery]:
-    """The next messages, at most `most` (10), after up to `wait` seconds for the first. Raises `StoreUnavailable`."""
+def receive(url: str, *, wait: int = LONGEST_WAIT_SECONDS, batches: int = 1) -> list[Delivery]:
+    """The next messages, after up to `wait` seconds for the first. Raises `StoreUnavailable`.
+
+    Ten at most, and where there are ten, up to so many `batches`, beside each other.
+    """
+    found = _received(url, wait)
+    if len(found) < BATCH:
+        return found
+    for more in [submit(_received, url, 0) for _ in range(batches - 1)]:
+        # What did come must not wait for what did not.
+        with suppress(StoreUnavailable):
+            found += more.result()
+    return found
+
+
+def _received(url: str, wait: int) -> list[Delivery]:
     answer = _call(
         "receive_message",
         QueueUrl=url,
-        MaxNumberOfMessages=most,
+        MaxNumberOfMessages=BATCH,
         WaitTimeSeconds=wait,
         AttributeNames=["SentTimestamp"],
     )
@@ -70,11 +87,13 @@ def delivery_of(message: dict[str, Any]) -> Delivery:
 
 def delete(url: str, deliveries: Sequence[Delivery]) -> int:
     """Delete messages that are dealt with; how many SQS did not delete and will bring again."""
-    failed = 0
-    for batch in _batches(deliveries):
-        entries = [{"Id": str(number), "ReceiptHandle": each.receipt} for number, each in enumerate(batch)]
-        failed += len(_call("delete_message_batch", QueueUrl=url, Entries=entries).get("Failed", ()))
-    return failed
+    batches = [deliveries[start : start + BATCH] for start in range(0, len(deliveries), BATCH)]
+    return sum(parallel(*(partial(_deleted, url, each) for each in batches)))
+
+
+def _deleted(url: str, batch: Sequence[Delivery]) -> int:
+    entries = [{"Id": str(number), "ReceiptHandle": each.receipt} for number, each in enumerate(batch)]
+    return len(_call("delete_message_batch", QueueUrl=url, Entries=entries).get("Failed", ()))
 
 
 def bring_again(url: str, delivery: Delivery, *, seconds: int) -> None:
@@ -92,11 +111,6 @@ def depth(url: str) -> QueueDepth:
     names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
     found = _call("get_queue_attributes", patient=False, QueueUrl=url, AttributeNames=names).get("Attributes", {})
     return QueueDepth(*(int(found.get(name, 0)) for name in names))
-
-
-def _batches(deliveries: Sequence[Delivery]) -> Iterator[Sequence[Delivery]]:
-    for start in range(0, len(deliveries), BATCH):
-        yield deliveries[start : start + BATCH]
 
 
 def _call(operation: str, *, patient: bool = True, **request: Any) -> dict[str, Any]:

@@ -5,11 +5,16 @@ next write has to fit, and pages join the item with our rows anyway.
 """
 
 import json
+from collections.abc import Collection
+from contextlib import suppress
+
+from pynamodb.expressions.update import Action as UpdateAction
 
 from console import clock
+from console.errors import Throttled
 from console.schema.tables import table_name
-from console.store.connection import call
-from console.store.errors import ConditionFailed
+from console.store.connection import call, transaction
+from console.store.errors import ConditionFailed, TransactionRefused
 from console.store.models import plain
 from conversations.handoff.effects import Conditions, Expression, Raw, text, update_item
 from conversations.handoff.protocol import retried
@@ -20,6 +25,8 @@ from conversations.receiving.models import MessageRow
 ROOM = 40_000
 IDS = "hand_off_message_ids"
 APART = "hand_off_messages_apart"
+# As many writes as DynamoDB takes in one transaction.
+MOST_WRITES = 100
 
 
 def append(row: MessageRow, item: Conversation) -> bool:
@@ -108,12 +115,28 @@ def _note_apart(item: Conversation) -> None:
         return
 
 
-def finish(row: MessageRow, *, on_item: bool) -> None:
+def finish(row: MessageRow, on_item: bool) -> None:
     """Nothing is left to be done for a row. Raises the store's errors; the sweep repeats it then."""
-    try:
-        row.update(
-            actions=[MessageRow.on_item.set(on_item), MessageRow.gsi_due.remove(), MessageRow.due_at.remove()],
-            condition=MessageRow.conversation.exists(),
-        )
-    except ConditionFailed:
-        return
+    with suppress(ConditionFailed):
+        row.update(actions=_finished(on_item), condition=MessageRow.conversation.exists())
+
+
+def finish_all(done: Collection[tuple[MessageRow, bool]]) -> None:
+    """Nothing is left to be done for these rows, each with whether its item has it. Raises as `finish`.
+
+    One write for many; one by one where one of them is gone, or somebody writes to it.
+    """
+    rows = {(row.conversation, row.position): (row, on_item) for row, on_item in done}
+    for start in range(0, len(rows), MOST_WRITES):
+        several = list(rows.values())[start : start + MOST_WRITES]
+        try:
+            with transaction() as writes:
+                for row, on_item in several:
+                    writes.update(row, _finished(on_item), condition=MessageRow.conversation.exists())
+        except (TransactionRefused, Throttled):
+            for row, on_item in several:
+                finish(row, on_item)
+
+
+def _finished(on_item: bool) -> list[UpdateAction]:
+    return [MessageRow.on_item.set(on_item), MessageRow.gsi_due.remove(), MessageRow.due_at.remove()]

@@ -33,6 +33,10 @@ _NAMED = re.compile(r"[^<>]*<([^<>\s]+)>\s*")
 _NOT_IN_NUMBERS = re.compile(r"[\s().\-/]")
 
 
+# A conversation's primary channel and id.
+Key = tuple[str, str]
+
+
 class NotUnderstood(ValueError):
     """A body that says nothing the console can act on; its text is the reason, without anything of the body."""
 
@@ -69,13 +73,18 @@ def parsed(body: str) -> dict[str, Any]:
     return cleaned if isinstance(cleaned, dict) else {}
 
 
-def about(body: str) -> str:
-    """The conversation or sender that a body names, "" for none: what has to be handled in its order. Never raises."""
+def about(body: str) -> tuple[str, Key | None]:
+    """What a body names: the conversation or sender, "" for none, and the conversation's whole key, if it has it.
+
+    What names the same has to be handled in its order. Never raises.
+    """
     try:
         content = parsed(body)
     except NotUnderstood:
-        return ""
-    return _text(content.get("conversation_id")) or address(_first(content, _FROM))
+        return "", None
+    conversation_id, primary_channel = _text(content.get("conversation_id")), _text(content.get("primary_channel"))
+    key = (primary_channel, conversation_id) if primary_channel and conversation_id else None
+    return conversation_id or address(_first(content, _FROM)), key
 
 
 def is_first_message(content: Mapping[str, Any]) -> bool:

@@ -5,12 +5,17 @@ that the conversation stands in the queue. Only then may its source forget it. W
 """
 
 import hashlib
+import logging
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 from console import clock
 from console.store.models import plain
+from console.store.queues import Delivery
 from conversations.handoff.effects import Raw
 from conversations.handoff.intents import HandOffAction, intent_for
 from conversations.handoff.outcomes import LostRace
@@ -19,9 +24,12 @@ from conversations.handoff.service import perform_as
 from conversations.models import Conversation
 from conversations.reading import hand_off_of
 from conversations.receiving import appending, approvals, bodies, placing, recording
-from conversations.receiving.bodies import NotUnderstood, address
+from conversations.receiving.bodies import InboundMessage, Key, NotUnderstood, address
 from conversations.receiving.models import MessageRow
+from conversations.receiving.recording import Placed
 from conversations.records import HandOffState
+
+logger = logging.getLogger(__name__)
 
 TRIES = 3
 
@@ -35,42 +43,101 @@ class Handled(StrEnum):
     NOT_PLACED = "not placed"
 
 
-def handle(body: str, sent_at: datetime, source: str, name: str) -> Handled:
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A message that has its row. `is_new`: it was written now, not found as an earlier delivery left it."""
+
+    message: InboundMessage
+    item: Conversation
+    row: MessageRow
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What is done for several messages at once.
+
+    `ahead` are conversations as read just before, `recorded` are messages by the name of their delivery, and `done` are
+    rows to be finished together, each with whether its item has it.
+    """
+
+    ahead: dict[Key, Conversation]
+    recorded: dict[str, Recorded] = field(default_factory=dict)
+    done: list[tuple[MessageRow, bool]] = field(default_factory=list)
+
+
+def handle(body: str, sent_at: datetime, source: str, name: str, batch: Batch | None = None) -> Handled:
     """Take in one message, and keep one that cannot be placed as such.
 
-    `sent_at` and `name` are the delivery's own time and id, the same each time it is brought. Raises the store's
-    errors: then it must be brought again.
+    `sent_at` and `name` are the delivery's own time and id, the same each time it is brought. Of a message in a `batch`
+    the row is left to be finished with others. Raises the store's errors: then it must be brought again.
     """
     try:
-        return take_in(body, sent_at, source, name)
+        return take_in(body, sent_at, source, name, batch)
     except NotUnderstood as reason:
         recording.note_not_placed(body, str(reason), sent_at, source, name)
         return Handled.NOT_PLACED
 
 
-def take_in(body: str, sent_at: datetime, source: str, name: str) -> Handled:
+def take_in(body: str, sent_at: datetime, source: str, name: str, batch: Batch | None = None) -> Handled:
     """Take in one message as `handle` does; raises `NotUnderstood` for one that cannot be placed."""
-    content = bodies.parsed(body)
-    if bodies.is_first_message(content):
-        return Handled.HELD if approvals.hold(content, body, sent_at, name) else Handled.AGAIN
-    message = bodies.inbound_message(content)
-    item = placing.place(message)
-    row, is_new = recording.record(message, item, written_at(message.received_at, sent_at), source)
-    if row.gsi_due is not None:
-        complete(row, item, message.sender)
-    return Handled.RECEIVED if is_new else Handled.AGAIN
+    found = batch.recorded.get(name) if batch else None
+    if found is None:
+        content = bodies.parsed(body)
+        if bodies.is_first_message(content):
+            return Handled.HELD if approvals.hold(content, body, sent_at, name) else Handled.AGAIN
+        message = bodies.inbound_message(content)
+        item = placing.place(message, batch.ahead if batch else {})
+        row, is_new = recording.record(message, item, written_at(message.received_at, sent_at), source)
+        found = Recorded(message, item, row, is_new)
+    if found.row.gsi_due is not None:
+        complete(found.row, found.item, found.message.sender, batch)
+    return Handled.RECEIVED if found.is_new else Handled.AGAIN
 
 
-def complete(row: MessageRow, item: Conversation, sender: str = "") -> None:
+def record_together(deliveries: Iterable[Delivery], source: str, batch: Batch) -> None:
+    """Record the messages of several conversations, one of each, with one write. Never raises.
+
+    What is not recorded then, `handle` records: where one of them was there already, or anything fails, each of them.
+    """
+    try:
+        placed = dict(_placed(deliveries, batch))
+        rows = recording.record_all(list(placed.values()), source)
+    except Exception as error:
+        # Whatever is wrong is found again, and told, with the message that it is wrong with.
+        logger.info("Messages are recorded one by one: %s", type(error).__name__)
+        return
+    for (name, (message, item, _)), row in zip(placed.items(), rows, strict=True):
+        batch.recorded[name] = Recorded(message, item, row, is_new=True)
+
+
+def _placed(deliveries: Iterable[Delivery], batch: Batch) -> Iterator[tuple[str, Placed]]:
+    """The messages whose conversations were read ahead, by the name of their delivery."""
+    for each in deliveries:
+        with suppress(NotUnderstood):
+            content = bodies.parsed(each.body)
+            if bodies.is_first_message(content):
+                continue
+            message = bodies.inbound_message(content)
+            if (message.primary_channel, message.conversation_id) in batch.ahead:
+                item = placing.place(message, batch.ahead)
+                yield each.name, (message, item, written_at(message.received_at, each.sent_at))
+
+
+def complete(row: MessageRow, item: Conversation, sender: str = "", batch: Batch | None = None) -> None:
     """What is left to be done for a recorded message. May be repeated. Raises the store's errors.
 
-    The row is finished last: until then, whoever brings the message again, and the sweep, do the rest.
+    The row is finished last, in a `batch` with others: until then, whoever brings the message again, and the sweep, do
+    the rest.
     """
     on_item = appending.append(row, item)
     if row.state == recording.RECEIVED:
         # Not where people have left it to the AI meanwhile.
         ask_for_human(item, row, sender)
-    appending.finish(row, on_item=on_item)
+    if batch is None:
+        appending.finish(row, on_item)
+    else:
+        batch.done.append((row, on_item))
 
 
 def written_at(received_at: Any, sent_at: datetime) -> datetime:

@@ -30,7 +30,7 @@ def stage_lambda_handler(event: Mapping[str, Any], context: object = None) -> di
     """Handle what was staged, in order; what may succeed later is reported, and Lambda sends it and the rest again."""
     _set_up()
     from conversations.indexer.streams.events import handle_event
-    from conversations.receiving.fragments import STAGE, keep, take_fragment
+    from conversations.receiving.stage import STAGE, keep, take_fragment
 
     return handle_event(event, STAGE, take_fragment, keep)
 

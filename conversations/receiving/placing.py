@@ -1,10 +1,13 @@
 """Finding the conversation that a customer's message belongs to. A sender never reaches another's conversation."""
 
+from collections.abc import Collection
+
 from console import clock
-from console.errors import NotFound
+from console.errors import ConsoleError, NotFound
+from console.store.batches import batch_get
 from conversations.models import Conversation
 from conversations.reading import is_gone
-from conversations.receiving.bodies import InboundMessage, NotUnderstood, address
+from conversations.receiving.bodies import InboundMessage, Key, NotUnderstood, address
 
 # As many of a sender's conversations are looked at; more than one that lives cannot be chosen from anyway.
 LOOKED_AT = 20
@@ -16,16 +19,29 @@ _INDEXES = {
 }
 
 
-def place(message: InboundMessage) -> Conversation:
+def read_ahead(keys: Collection[Key]) -> dict[Key, Conversation]:
+    """The conversations of these keys, whole, strongly consistent, by key. Nothing where that fails: never raises."""
+    try:
+        found = batch_get("CONVERSATIONS", [dict(zip(_KEY, each, strict=True)) for each in keys], consistent=True)
+    except ConsoleError:
+        return {}
+    items = map(Conversation.from_raw_data, found)
+    return {(item.primary_channel, item.conversation_id): item for item in items}
+
+
+def place(message: InboundMessage, ahead: dict[Key, Conversation]) -> Conversation:
     """The conversation of a message, whole, strongly consistent. Raises `NotUnderstood` with the reason, store errors.
 
-    By its key where the message names one, else by our number or address and the sender's, as the platform does.
+    By its key where the message names one, else by our number or address and the sender's, as the platform does. What
+    was read `ahead` is taken out of there: it is true for the first message only.
     """
-    item = (
-        by_key(message.conversation_id, message.primary_channel, message.sender)
-        if message.conversation_id
-        else _by_numbers(message)
-    )
+    item = ahead.pop((message.primary_channel, message.conversation_id), None)
+    if item is None:
+        item = (
+            by_key(message.conversation_id, message.primary_channel, message.sender)
+            if message.conversation_id
+            else _by_numbers(message)
+        )
     if is_gone(item, clock.now()):
         raise NotUnderstood("The conversation has expired.")
     if message.sender and message.sender not in recipients(item):

@@ -1,6 +1,7 @@
 """Writing a message once, whoever brings it how often: its row and its idempotency record in one transaction."""
 
 import hashlib
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -38,6 +39,9 @@ APPEND_AFTER = timedelta(minutes=1)
 LONGEST_KEPT = 100_000
 LONGEST_EXCERPT = 400
 
+# A message, its conversation, and when the customer wrote it.
+Placed = tuple[InboundMessage, Conversation, datetime]
+
 
 def event_key(conversation_id: str, message_id: str) -> str:
     """Key of a message's idempotency record (schema middleware, section A.1)."""
@@ -53,19 +57,36 @@ def record(message: InboundMessage, item: Conversation, received_at: datetime, s
     row = _row(message, item, received_at, now, source)
     begins = hand_off_of(item).state is HandOffState.AI
     event_id = event_key(item.conversation_id, message.message_id)
-    written = _recorded(_record(event_id, row, message, now), row, begins=begins)
+    written = _written(*_writes(_record(event_id, row, message, now), row, begins=begins))
     if not written:
         found = _earlier(event_id)
         if found is None:
             # A service of the platform has noted the same message, which says nothing of its row.
             event_id = f"{event_id}:console"
-            written = _recorded(_record(event_id, row, message, now), row, begins=begins)
+            written = _written(*_writes(_record(event_id, row, message, now), row, begins=begins))
             found = None if written else _earlier(event_id)
         if not written:
             if found is None:
                 raise StoreUnavailable("The message could not be recorded.")
             return found, False
     return row, True
+
+
+def record_all(placed: Sequence[Placed], source: str) -> list[MessageRow]:
+    """The rows of new messages, one of each conversation, all written now, or none.
+
+    Raises `TransactionRefused` where one is there already, and the store's errors; then each may be brought again.
+    """
+    now, rows = clock.now(), list[MessageRow]()
+    writes: list[dict[str, Any]] = []
+    for message, item, received_at in placed:
+        row = _row(message, item, received_at, now, source)
+        event = _record(event_key(item.conversation_id, message.message_id), row, message, now)
+        writes += _writes(event, row, begins=hand_off_of(item).state is HandOffState.AI)
+        rows.append(row)
+    if writes:
+        retried(lambda: call("TransactWriteItems", TransactItems=writes))
+    return rows
 
 
 def _latest(row: MessageRow, *, begins: bool) -> dict[str, Any]:
@@ -151,8 +172,9 @@ def _record(event_id: str, row: MessageRow, message: InboundMessage, now: dateti
     )
 
 
-def _recorded(event: IdempotencyRecord, row: MessageRow, *, begins: bool) -> bool:
-    return _written(
+def _writes(event: IdempotencyRecord, row: MessageRow, *, begins: bool) -> tuple[dict[str, Any], ...]:
+    """What records a message."""
+    return (
         _put("IDEMPOTENCY", event.serialize(), "event_id"),
         _put("MESSAGES", row.serialize(), "conversation"),
         _put("AUDIT", _entry(event, row).serialize(), "conversation_id"),

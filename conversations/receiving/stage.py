@@ -1,21 +1,48 @@
-"""The receiver of what the platform stages: one at a time under a lease of its own, on the stage table's stream."""
+"""What the platform stages of all customers: the part that it routes to people, taken in as from the queue.
 
+The platform stages a message before it routes it, and says nothing of where it went. So the conversation tells: where
+it is routed to people, or was when the customer wrote, which the trail knows of each time the console changed that.
+"""
+
+import hashlib
+import json
 import logging
 from collections import Counter
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import Any
 
+from console import clock
 from console.errors import TableMissing
-from conversations.indexer.handling import WorkCounts
+from console.store.models import plain_item
+from console.store.presence import index_ready
+from console.trail.actions import HAND_OFF_PREFIX, Result, conversation_trail
+from console.trail.models import AuditEntry
+from conversations.handoff.effects import LAST_ACTION, Raw, text_in
+from conversations.handoff.routing import TO_PEOPLE, goes_to_people, went_to_people
+from conversations.indexer.handling import Did, WorkCounts
 from conversations.indexer.lease import STREAM
 from conversations.indexer.leased import LeasedWorker
 from conversations.indexer.streams.following import Following
-from conversations.receiving.fragments import STAGE, keep, take_fragment
+from conversations.indexer.streams.records import StreamChange, change_of
+from conversations.models import Conversation
+from conversations.receiving import appending, placing, recording
+from conversations.receiving.bodies import NotUnderstood, address
+from conversations.receiving.handling import Handled, handle, is_listed, written_at
 
 logger = logging.getLogger(__name__)
 
+# The lease, the rows' source and the stream's positions are named so.
+STAGE = "stage"
+NOT_FOR_PEOPLE = "not for people"
+NOT_HANDLED = "The console could not handle it."
+# A stream tells whole seconds, rounded down; the platform tells less.
+SECOND = timedelta(seconds=1)
+_TAKEN_OVER = ("conversation_id", "message_sid", "body", "received_at")
+
 
 class StageReceiver(LeasedWorker):
-    """Counts are by `Handled`, and what was read and was not for people."""
+    """Follows the stage table's stream, one at a time. `counts` are by `Handled`, and NOT_FOR_PEOPLE."""
 
     name, title, table_key = STAGE, "The receiver of the stage table", "CONVERSATIONS_STAGE"
 
@@ -50,3 +77,101 @@ class StageReceiver(LeasedWorker):
     def _details(self) -> dict[str, Any]:
         lag = self._following.lag_seconds if self._following is not None else None
         return {"lag": lag, "mode": self.mode}
+
+
+def take_fragment(change: StreamChange) -> WorkCounts:
+    """Take in what was staged, if it is for people. May be repeated. Raises the store's errors: to be repeated then."""
+    done: WorkCounts = Counter({Did.READ: 1})
+    if change.new is None:
+        return done
+    fragment, staged_at = plain_item(change.new), change.at + SECOND
+    name = _name(change.new)
+    try:
+        item = _conversation(fragment)
+    except NotUnderstood as reason:
+        recording.note_not_placed(_text(fragment), str(reason), staged_at, STAGE, name)
+        return done + Counter({Handled.NOT_PLACED: 1})
+    sender = next((each for each in sorted(placing.recipients(item)) if is_listed(item.raw, each)), "")
+    at = written_at(fragment.get("received_at"), staged_at)
+    is_answered = appending.is_of_platform(item.raw, str(fragment["message_sid"]))
+    if is_answered or not (sender or _was_for_people(item, at)):
+        return done + Counter({NOT_FOR_PEOPLE: 1})
+    return done + Counter({handle(_body(fragment, item, sender), staged_at, STAGE, name): 1})
+
+
+def keep(record: Mapping[str, Any]) -> None:
+    """Keep a record that cannot be handled among the messages not placed. Raises the store's errors."""
+    try:
+        change = change_of(record)
+        image, at = change.new or {}, change.at + SECOND
+    except (KeyError, TypeError, AttributeError):
+        image, at = {}, clock.now()
+    body = _text(plain_item(image)) if image else "{}"
+    recording.note_not_placed(body, NOT_HANDLED, at, STAGE, _name(image or record))
+
+
+def _conversation(fragment: Mapping[str, Any]) -> Conversation:
+    """The conversation, whole, strongly consistent. Raises `NotUnderstood` and the store's errors.
+
+    Where the fragment does not say in which channel: its id ends with the recipient, else our index knows it.
+    """
+    conversation_id, primary_channel = str(fragment["conversation_id"]), fragment.get("primary_channel")
+    if isinstance(primary_channel, str) and primary_channel:
+        return placing.by_key(conversation_id, primary_channel, "")
+    try:
+        return placing.by_key(conversation_id, "", address(conversation_id.rpartition("#")[2]))
+    except NotUnderstood:
+        if not index_ready("CONVERSATIONS", "conversation-id-index"):
+            raise
+    found = list(Conversation.conversation_id_index.query(conversation_id, limit=2))
+    if len(found) != 1:
+        raise NotUnderstood("Several conversations have this id." if found else "There is no such conversation.")
+    return placing.by_key(conversation_id, found[0].primary_channel, "")
+
+
+def _was_for_people(item: Conversation, at: datetime) -> bool:
+    """Whether the platform sent what came at that time to people: now, or before the console next changed the routing.
+
+    One Query where the console ever acted on the conversation, else none.
+    """
+    changed = _next_change(item.conversation_id, at) if text_in(item.raw, LAST_ACTION) else ""
+    if not changed:
+        return goes_to_people(item.raw)
+    return went_to_people(item.raw) if changed == TO_PEOPLE else True
+
+
+def _next_change(conversation_id: str, since: datetime) -> str:
+    """What the first action at or after that time did to the routing, as the trail says it; "" where none did."""
+    for entry in AuditEntry.query(
+        conversation_trail(conversation_id),
+        AuditEntry.ts_action_id >= clock.to_iso(since),
+        filter_condition=AuditEntry.action_type.startswith(HAND_OFF_PREFIX),
+        consistent_read=True,
+    ):
+        if entry.result not in (Result.SUCCESS.value, Result.PENDING.value):
+            continue
+        try:
+            payload = json.loads(entry.action_payload_redacted or "{}")
+        except ValueError:
+            continue
+        if isinstance(payload, dict) and (routing := payload.get("routing")):
+            return str(routing)
+    return ""
+
+
+def _body(fragment: Mapping[str, Any], item: Conversation, sender: str) -> str:
+    """The fragment as the queue would have it."""
+    content = {name: fragment[name] for name in _TAKEN_OVER if name in fragment}
+    content |= {"primary_channel": item.primary_channel, "channel_type": item.plain("channel_method"), "from": sender}
+    return _text(content)
+
+
+def _text(content: Mapping[str, Any]) -> str:
+    return json.dumps(content, default=str)
+
+
+def _name(content: Raw | Mapping[str, Any]) -> str:
+    """The same for the same fragment each time, without anything of it."""
+    key = {name: content.get(name) for name in ("conversation_id", "message_sid")}
+    named = key if any(key.values()) else content
+    return hashlib.sha256(json.dumps(named, sort_keys=True, default=str).encode()).hexdigest()[:32]

@@ -23,14 +23,19 @@ from conversations.indexer.lease import note
 from conversations.indexer.leased import BEAT_EVERY, pause_after
 from conversations.models import Conversation
 from conversations.receiving import appending
-from conversations.receiving.bodies import about
-from conversations.receiving.handling import Handled, complete, handle
+from conversations.receiving.bodies import Key, about
+from conversations.receiving.handling import Batch, Handled, complete, handle, record_together
 from conversations.receiving.leaving import TO_AI, finish_leaving
 from conversations.receiving.models import TO_APPEND, MessageRow
+from conversations.receiving.placing import read_ahead
 
 logger = logging.getLogger(__name__)
 
 QUEUE = "queue"
+# Of ten messages each, where there are so many.
+BATCHES = 5
+# As many are recorded with one write: DynamoDB takes a hundred parts, and a message has four.
+TOGETHER = 25
 SWEPT_AT_ONCE = 100
 # A row that could not be finished is tried again after so long, so that it never keeps the others waiting.
 PUT_OFF = timedelta(minutes=5)
@@ -65,7 +70,7 @@ class Receiver:
 
     def step(self, *, wait: int) -> int:
         """Receive once and handle what came; how many messages that were. Raises the store's errors."""
-        deliveries = queues.receive(settings.HANDOFF_QUEUE_URL, wait=wait)
+        deliveries = queues.receive(settings.HANDOFF_QUEUE_URL, wait=wait, batches=BATCHES)
         finished = handle_all(deliveries, QUEUE, self.counts)
         if left := queues.delete(settings.HANDOFF_QUEUE_URL, finished):
             logger.warning("%d messages could not be deleted from the queue and will come again.", left)
@@ -97,30 +102,43 @@ def handle_all(deliveries: Sequence[Delivery], source: str, counts: Counter[str]
     What failed is counted, and is to be brought again: also what the same sender wrote after it.
     """
     by_sender: dict[str, list[Delivery]] = {}
+    keys: set[Key] = set()
     for each in sorted(deliveries, key=lambda delivery: delivery.sent_at):
-        by_sender.setdefault(about(each.body) or each.name, []).append(each)
-    finished = []
-    for outcome in [submit(_handled_in_order, each, source) for each in by_sender.values()]:
+        named, key = about(each.body)
+        by_sender.setdefault(named or each.name, []).append(each)
+        keys |= {key} if key else set()
+    batch, finished = Batch(read_ahead(keys)), []
+    firsts = [each[0] for each in by_sender.values()] if len(by_sender) > 1 else []
+    for start in range(0, len(firsts), TOGETHER):
+        record_together(firsts[start : start + TOGETHER], source, batch)
+    for outcome in [submit(_handled_in_order, each, source, batch) for each in by_sender.values()]:
         for delivery, handled in outcome.result():
             counts[handled or FAILED] += 1
             if handled is not None:
                 finished.append(delivery)
+    try:
+        appending.finish_all(batch.done)
+    except ConsoleError as error:
+        # All else is done, and the sweep does this.
+        logger.warning("Messages are finished later: %s", type(error).__name__)
     return finished
 
 
-def _handled_in_order(deliveries: Sequence[Delivery], source: str) -> list[tuple[Delivery, Handled | None]]:
+def _handled_in_order(
+    deliveries: Sequence[Delivery], source: str, batch: Batch
+) -> list[tuple[Delivery, Handled | None]]:
     outcomes: list[tuple[Delivery, Handled | None]] = []
     failed = False
     for each in deliveries:
-        handled = None if failed else _handled(each, source)
+        handled = None if failed else _handled(each, source, batch)
         failed = handled is None
         outcomes.append((each, handled))
     return outcomes
 
 
-def _handled(delivery: Delivery, source: str) -> Handled | None:
+def _handled(delivery: Delivery, source: str, batch: Batch) -> Handled | None:
     try:
-        return handle(delivery.body, delivery.sent_at, source, delivery.name)
+        return handle(delivery.body, delivery.sent_at, source, delivery.name, batch)
     except Exception as error:
         # Whatever is wrong with one message must not keep the others from people. No message: it may quote a key.
         logger.warning("A message could not be handled: %s", type(error).__name__)
@@ -169,7 +187,7 @@ def _conversation_of(row: MessageRow) -> Conversation | None:
 
 def _complete(row: MessageRow, item: Conversation | None) -> None:
     if item is None:
-        appending.finish(row, on_item=False)
+        appending.finish(row, False)
     else:
         complete(row, item)
 

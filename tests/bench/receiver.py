@@ -3,7 +3,8 @@
     python -m tests.bench.receiver [--json] [--messages N]
 
 Puts N messages (20,000) to held conversations into the hand-off queue, two to each, and lets one receiver take them in.
-Prints how many a second in the first and in the last tenth of the backlog, over all of it, and that each is there once.
+Prints how many a second in the second and in the last tenth of the backlog, and that each is there once. In the first
+tenth the two servers compile themselves.
 """
 
 import argparse
@@ -17,6 +18,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
 
 BATCH = 10
 PARTS = 10
+# The servers compile themselves as well as they can: it pays in a run of minutes.
+LASTING = ("-XX:+UseSerialGC",)
 
 
 def fill(store: Any, url: str, messages: int) -> None:
@@ -41,9 +44,9 @@ def measure(store: Any, messages: int) -> dict[str, float]:
     from conversations.receiving.worker import Receiver
 
     receiver, rates = Receiver(), []
-    for _ in range(PARTS):
+    for part in range(1, PARTS + 1):
         began, done = time.perf_counter(), 0
-        while done < messages // PARTS:
+        while sum(receiver.counts.values()) < messages * part // PARTS:
             done += receiver.step(wait=1)
         rates.append(done / (time.perf_counter() - began))
     rows = [row for row in store.all("MESSAGES") if row.get("direction") == "in"]
@@ -52,9 +55,9 @@ def measure(store: Any, messages: int) -> dict[str, float]:
         "received": sum(receiver.counts.values()),
         "rows": len(rows),
         "on their items": sum(bool(row["on_item"]) for row in rows),
-        "first tenth, a second": rates[0],
+        "second tenth, a second": rates[1],
         "last tenth, a second": rates[-1],
-        "all, a second": PARTS / sum(1 / rate for rate in rates),
+        "all but the first tenth": (PARTS - 1) / sum(1 / rate for rate in rates[1:]),
     }
 
 
@@ -74,7 +77,7 @@ def main() -> int:
     from tests.dynamodb import Store
     from tests.elasticmq import ElasticMQ
 
-    with DynamoDBLocal() as server, ElasticMQ() as elasticmq:
+    with DynamoDBLocal(options=LASTING) as server, ElasticMQ(options=LASTING) as elasticmq:
         settings.DYNAMODB_ENDPOINT, settings.SQS_ENDPOINT = server.endpoint, elasticmq.endpoint
         store = Store(server.endpoint, local=True)
         store.create_tables()

@@ -8,8 +8,8 @@ from console import clock
 from console.store import queues
 from conversations.background import section
 from conversations.indexer.lease import LAMBDA, STREAM, note
-from conversations.receiving.fragments import STAGE
 from conversations.receiving.models import TO_APPEND, MessageRow
+from conversations.receiving.stage import STAGE
 from conversations.receiving.worker import QUEUE
 from conversations.work import MESSAGE_SWEEP, RECONCILE
 from tests import faults
@@ -75,7 +75,7 @@ def test_what_waits_is_told_with_how_long_the_last_one_had_waited(store, queue):
     all_well()
     for _ in range(3):
         queues.send(queue, "{}")
-    queues.receive(queue, wait=0, most=1)
+    queues.client().receive_message(QueueUrl=queue, MaxNumberOfMessages=1)
     note(QUEUE, received_at=clock.now(), waited=725.0)
     assert facts()["Hand-off queue"] == (
         "Its receiver runs. About 2 messages wait, and 1 is being handled. The last one received had waited 12 min."

@@ -23,7 +23,7 @@ from conversations.handoff.reconciliation import reconcile
 from conversations.indexer.lease import LEASE
 from conversations.management.commands.work import parts_line
 from conversations.receiving import handling
-from conversations.receiving.fragments import STAGE
+from conversations.receiving.stage import STAGE
 from conversations.receiving.worker import QUEUE, Receiver, sweep
 from conversations.work import MESSAGE_SWEEP, RECONCILE, Recurring, all_parts, message_sweep, reconciler, run_all
 from tests import faults

@@ -1,14 +1,11 @@
-"""A process whose children are killed while they receive messages, or sweep (run with `python -m`).
+"""Children that are killed while they receive messages, or sweep (see tests/support/victims.py; run with `python -m`).
 
-Each line on stdin is a job as JSON: `job` ("receive", or the instant of a sweep), and `kill` ("before", "after" or "")
-the call number `nth`, of DynamoDB and SQS together. A fresh child does it on the store and the queue that the
-environment names. The answer is a line with how the child ended: {"killed": bool, "code": exit code}.
+`job` is "receive", or the instant of a sweep; `kill` ("before", "after" or "") is about the call number `nth`, of
+DynamoDB and SQS together. It is done on the store and the queue that the environment names.
 """
 
-import json
 import os
 import signal
-import sys
 from itertools import count
 from typing import Any
 
@@ -19,6 +16,7 @@ django.setup()
 from console import clock  # noqa: E402
 from console.store import connection, queues  # noqa: E402
 from conversations.receiving.worker import Receiver, sweep  # noqa: E402
+from tests.support.victims import serve  # noqa: E402
 
 
 def kill_at(nth: int, when: str) -> None:
@@ -49,20 +47,5 @@ def child(job: dict[str, Any]) -> None:
         sweep(at)
 
 
-def main() -> None:
-    for line in sys.stdin:
-        pid = os.fork()
-        if pid == 0:
-            try:
-                child(json.loads(line))
-            except BaseException as error:
-                print(repr(error), file=sys.stderr, flush=True)
-                os._exit(1)
-            os._exit(0)
-        _, status = os.waitpid(pid, 0)
-        killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-        print(json.dumps({"killed": killed, "code": os.waitstatus_to_exitcode(status)}), flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    serve(child)

@@ -1,10 +1,5 @@
 """SIGKILL before and after every DynamoDB call of a hand-off, and of its settling: the trail tells the truth."""
 
-import json
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from console import clock
@@ -22,11 +17,11 @@ from tests.support.conversations.handoff.kit import (
     stored,
     trail,
 )
+from tests.support.victims import victims as children
 
 # What a process that dies leaves behind, the real store shows; its children share no memory with moto.
 pytestmark = pytest.mark.local_only
 
-ROOT = Path(__file__).resolve().parents[4]
 A = HandOffAction
 MOST_CALLS = 30
 SITUATIONS = {
@@ -39,24 +34,8 @@ SITUATIONS = {
 @pytest.fixture
 def victims(store):
     """Does jobs in children that get killed; see the module of that name."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.support.conversations.handoff.victims"],
-        cwd=ROOT,
-        env=store.environment(),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-
-    def do(job, kill="", nth=0):
-        process.stdin.write(json.dumps({"job": job, "username": "ana", "kill": kill, "nth": nth}) + "\n")
-        process.stdin.flush()
-        return json.loads(process.stdout.readline())
-
-    yield do
-    process.stdin.close()
-    process.stdout.close()
-    process.wait()
+    with children("tests.support.conversations.handoff.victims", store.environment()) as do:
+        yield do
 
 
 def eleven_minutes_later(monkeypatch):

@@ -1,11 +1,7 @@
 """SIGKILL before and after every call of a receiver and of the sweep: each message once, and none forgotten."""
 
-import json
-import subprocess
-import sys
 from contextlib import suppress
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -19,12 +15,12 @@ from tests import faults
 from tests.store.conversations.receiving.test_handling import SENT_AT, body, rows
 from tests.store.conversations.receiving.test_sizes import texts
 from tests.store.conversations.receiving.test_worker import visible
-from tests.support.conversations.handoff.kit import COMPANY, put, stored, trail
+from tests.support.conversations.handoff.kit import COMPANY, CONVERSATION, KEY, conversation, put, stored, trail
+from tests.support.victims import victims as children
 
 # What a process that dies leaves behind, the real store shows; its children share no memory with moto.
 pytestmark = pytest.mark.local_only
 
-ROOT = Path(__file__).resolve().parents[4]
 MOST_CALLS = 40
 
 
@@ -34,24 +30,20 @@ def victims(store, queue):
     # A message that a dead receiver had comes again at once, and not in an hour.
     queues.client().set_queue_attributes(QueueUrl=queue, Attributes={"VisibilityTimeout": "0"})
     where = {"SQS_ENDPOINT": settings.SQS_ENDPOINT, "HANDOFF_QUEUE_URL": queue}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.support.conversations.receiving_victims"],
-        cwd=ROOT,
-        env=store.environment() | where,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    with children("tests.support.conversations.receiving_victims", store.environment() | where) as do:
+        yield do
 
-    def do(job, kill="", nth=0):
-        process.stdin.write(json.dumps({"job": job, "kill": kill, "nth": nth}) + "\n")
-        process.stdin.flush()
-        return json.loads(process.stdout.readline())
 
-    yield do
-    process.stdin.close()
-    process.stdout.close()
-    process.wait()
+OTHER = f"{CONVERSATION}#other"
+
+
+def check_the_other_received(store) -> None:
+    """The message to another conversation, which nobody asked for a human in before, was recorded with the first."""
+    [row] = [row for row in store.all("MESSAGES") if row["conversation"].startswith(OTHER)]
+    item = store.get("CONVERSATIONS", **KEY | {"conversation_id": OTHER})
+    assert (row["content"], row["on_item"], row.get("gsi_due")) == ("other", True, None)
+    assert [entry["content"] for entry in item["messages"]] == ["Hello", "other"]
+    assert item["gsi_hand_off_queue"] == f"waiting#{COMPANY}"
 
 
 def check_each_message_once(store, queue, count: int) -> None:
@@ -69,13 +61,16 @@ def check_each_message_once(store, queue, count: int) -> None:
 def test_killed_at_any_call_of_a_receiver(store, queue, victims, kill):
     for nth in range(1, MOST_CALLS):
         put(store, auto_queue_reply_message=True)
+        store.put("CONVERSATIONS", conversation(**KEY | {"conversation_id": OTHER}, auto_queue_reply_message=True))
         for number in range(2):
             queues.send(queue, body(message_sid=f"SM{number}", body=f"line {number}"))
+        queues.send(queue, body(message_sid="SM2", body="other", conversation_id=OTHER))
         ended = victims("receive", kill, nth)
         # It left the queue only if all of it was done: whoever comes next, and the sweep, do the rest.
         Receiver().run(once=True)
         sweep(clock.now() + timedelta(minutes=2))
         check_each_message_once(store, queue, 2)
+        check_the_other_received(store)
         store.empty()
         if not ended["killed"]:
             assert ended["code"] == 0

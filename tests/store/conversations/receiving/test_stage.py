@@ -16,11 +16,10 @@ from conversations.indexer.streams import events, following
 from conversations.indexer.streams.records import StreamChange
 from conversations.indexer.streams.shards import Shards, stream_of_table
 from conversations.receiving import handling, stage_lambda_handler
-from conversations.receiving.fragments import NOT_FOR_PEOPLE, STAGE, take_fragment
 from conversations.receiving.handling import Handled
 from conversations.receiving.leaving import leave_to_ai
 from conversations.receiving.models import NOT_PLACED
-from conversations.receiving.stage import StageReceiver
+from conversations.receiving.stage import NOT_FOR_PEOPLE, STAGE, StageReceiver, take_fragment
 from conversations.receiving.worker import sweep
 from tests import faults
 from tests.dynamodb import Store, to_dynamodb
@@ -295,10 +294,10 @@ def test_a_message_that_never_can_be_handled_is_kept_and_blocks_nobody(store, re
     stage(store, "bad", "good")
     place = handling.placing.place
 
-    def picky(message):
+    def picky(message, ahead):
         if message.message_id == "bad":
             raise RuntimeError("+447700900123")
-        return place(message)
+        return place(message, ahead)
 
     monkeypatch.setattr(handling.placing, "place", picky)
     receiver.run(once=True)

@@ -1,7 +1,9 @@
 """The receiver: what stands in the queue is handled once, leaves the queue only when it is done, and nothing blocks."""
 
 import io
+from collections import Counter
 from datetime import timedelta
+from itertools import count
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -10,11 +12,11 @@ from console import clock
 from console.errors import ConsoleError, StoreUnavailable
 from console.store import queues
 from conversations.receiving import appending, handling, lambda_handler, worker
-from conversations.receiving.models import NOT_PLACED
+from conversations.receiving.models import NOT_PLACED, MessageRow
 from conversations.receiving.worker import FAILED, Receiver, sweep
 from tests import faults
-from tests.store.conversations.receiving.test_handling import body, rows, said
-from tests.support.conversations.handoff.kit import CONVERSATION, held_by, put, stored
+from tests.store.conversations.receiving.test_handling import SENT_AT, body, rows, said
+from tests.support.conversations.handoff.kit import CONVERSATION, KEY, conversation, held_by, put, stored
 
 
 def visible(url: str) -> int:
@@ -70,16 +72,109 @@ def test_a_message_that_no_code_can_handle_keeps_no_other_from_people(store, que
     queues.send(queue, body())
     place = handling.placing.place
 
-    def broken(message):
+    def broken(message, ahead):
         if message.message_id == "bad":
             raise RuntimeError
-        return place(message)
+        return place(message, ahead)
 
     monkeypatch.setattr(handling.placing, "place", broken)
     receiver = Receiver()
     receiver.step(wait=0)
     assert received(store) == ["Where is my parcel?"]
     assert receiver.counts == {FAILED: 1, handling.Handled.RECEIVED: 1}
+
+
+def sent_to_many(store, queue, count: int) -> list[str]:
+    """A message to each of so many held conversations, and one more to the first; the ids of the conversations."""
+    ids = [f"{CONVERSATION}#{number}" for number in range(count)]
+    store.put_all("CONVERSATIONS", [conversation(**KEY | {"conversation_id": each}, **held_by("ana")) for each in ids])
+    for number, each in enumerate([*ids, ids[0]]):
+        queues.send(queue, body(message_sid=f"SM{number}", body=f"line {number}", conversation_id=each))
+    return ids
+
+
+def said_in(store) -> dict[str, list[str]]:
+    return {
+        item["conversation_id"]: [entry["content"] for entry in item["messages"][1:]]
+        for item in store.all("CONVERSATIONS")
+    }
+
+
+def check_all_received(store, queue, ids: list[str]) -> None:
+    expected = {each: [f"line {number}"] for number, each in enumerate(ids)}
+    expected[ids[0]].append(f"line {len(ids)}")
+    assert said_in(store) == expected
+    found = [row for row in store.all("MESSAGES") if row.get("direction") == "in"]
+    assert sorted(row["content"] for row in found) == sorted(text for texts in expected.values() for text in texts)
+    assert all(row["on_item"] and "gsi_due" not in row for row in found)
+    assert visible(queue) == 0
+
+
+def test_messages_of_many_conversations_cost_few_calls(store, queue):
+    ids = sent_to_many(store, queue, 29)
+    with store.calls() as seen:
+        assert Receiver().step(wait=0) == 30
+    check_all_received(store, queue, ids)
+    assert Counter((call.operation, call.tables) for call in seen if call.tables != ("CONSOLE",)) == {
+        ("BatchGetItem", ("CONVERSATIONS",)): 1,
+        # 25 conversations at once, then four, and the second message to the first one alone.
+        ("TransactWriteItems", ("IDEMPOTENCY", "MESSAGES", "AUDIT")): 3,
+        ("GetItem", ("CONVERSATIONS",)): 1,
+        ("UpdateItem", ("CONVERSATIONS",)): 30,
+        ("TransactWriteItems", ("MESSAGES",)): 1,
+    }
+
+
+@pytest.mark.parametrize("broken", [faults.fail_before, faults.fail_after], ids=["never sent", "answer lost"])
+@pytest.mark.parametrize("operation", ["BatchGetItem", "TransactWriteItems"])
+def test_what_cannot_be_done_together_is_done_one_by_one(store, queue, broken, operation):
+    ids = sent_to_many(store, queue, 12)
+    with broken(operation, whole_calls=True) as fault:
+        assert Receiver().step(wait=0) == 13
+    assert fault.struck
+    check_all_received(store, queue, ids)
+
+
+def test_a_message_that_was_there_before_keeps_no_other_from_being_received_once(store, queue):
+    ids = sent_to_many(store, queue, 12)
+    handling.handle(body(message_sid="SM3", body="line 3", conversation_id=ids[3]), SENT_AT, "queue", "other")
+    receiver = Receiver()
+    receiver.step(wait=0)
+    check_all_received(store, queue, ids)
+    assert receiver.counts == {handling.Handled.RECEIVED: 12, handling.Handled.AGAIN: 1}
+
+
+@pytest.mark.parametrize("gone", [True, False], ids=["a row that is gone", "the database fails"])
+def test_rows_that_cannot_be_finished_together_are_finished_later(store, queue, monkeypatch, gone):
+    ids = sent_to_many(store, queue, 3)
+    finish_all = appending.finish_all
+
+    def broken(done):
+        if not gone:
+            raise StoreUnavailable
+        missing = MessageRow("gone", "2026#gone")
+        finish_all([*done, (missing, True)])
+
+    monkeypatch.setattr(appending, "finish_all", broken)
+    Receiver().step(wait=0)
+    assert visible(queue) == 0
+    assert sweep(clock.now() + timedelta(minutes=2)) == (0 if gone else 4)
+    check_all_received(store, queue, ids)
+
+
+def test_what_came_does_not_wait_for_what_did_not(store, queue, monkeypatch):
+    ids = sent_to_many(store, queue, 12)
+    call, calls = queues._call, count()
+
+    def sometimes(operation, **request):
+        if operation == "receive_message" and next(calls) == 1:
+            raise StoreUnavailable
+        return call(operation, **request)
+
+    monkeypatch.setattr(queues, "_call", sometimes)
+    assert Receiver().step(wait=0) >= 10
+    Receiver().run(once=True)
+    check_all_received(store, queue, ids)
 
 
 def test_a_queue_that_does_not_answer_is_tried_again(store, queue, monkeypatch):

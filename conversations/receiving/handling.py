@@ -81,7 +81,7 @@ def handle(body: str, sent_at: datetime, source: str, name: str, batch: Batch | 
 
 def take_in(body: str, sent_at: datetime, source: str, name: str, batch: Batch | None = None) -> Handled:
     """Take in one message as `handle` does; raises `NotUnderstood` for one that cannot be placed."""
-    found = batch.recorded.get(name) if batch else None
+    found = batch.recorded.pop(name, None) if batch else None
     if found is None:
         content = bodies.parsed(body)
         if bodies.is_first_message(content):

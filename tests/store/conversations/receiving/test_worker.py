@@ -2,6 +2,8 @@
 
 import io
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 from itertools import count
 
@@ -14,6 +16,7 @@ from console.store import queues
 from conversations.receiving import appending, handling, lambda_handler, worker
 from conversations.receiving.models import NOT_PLACED, MessageRow
 from conversations.receiving.worker import FAILED, Receiver, sweep
+from demo.dynamodb_local import free_port
 from tests import faults
 from tests.store.conversations.receiving.test_handling import SENT_AT, body, rows, said
 from tests.support.conversations.handoff.kit import CONVERSATION, KEY, conversation, held_by, put, stored
@@ -193,6 +196,59 @@ def test_a_queue_that_does_not_answer_is_tried_again(store, queue, monkeypatch):
     receiver.run(once=True)
     assert received(store) == ["Where is my parcel?"]
     assert pauses[:2] == [2.0, 4.0]
+
+
+def test_two_receivers_that_are_brought_the_same_messages_receive_each_once(store, queue):
+    ids = sent_to_many(store, queue, 12)
+    brought = queues.receive(queue, wait=0, batches=worker.BATCHES)
+    # Each came twice: under a name of its own, and again while it was being handled.
+    twice = [*brought, *(replace(each, name=f"{each.name}-2") for each in reversed(brought)), *brought]
+    counts: Counter[str] = Counter()
+    with ThreadPoolExecutor() as pool:
+        finished = list(pool.map(lambda each: worker.handle_all(each, worker.QUEUE, counts), (twice, twice)))
+    assert [len(each) for each in finished] == [39, 39]
+    assert queues.delete(queue, brought) == 0
+    check_all_received(store, queue, ids)
+    assert counts == {handling.Handled.RECEIVED: 13, handling.Handled.AGAIN: 65}
+
+
+class Outage:
+    """Nobody listens at the endpoint of that setting until a receiver has waited for a minute. No time passes."""
+
+    def __init__(self, settings, name: str) -> None:
+        self.waited = 0.0
+        self._settings, self._name, self._real = settings, name, getattr(settings, name)
+        setattr(settings, name, f"http://127.0.0.1:{free_port()}")
+
+    def wait(self, pause: float) -> bool:
+        """What the receiver waits with."""
+        self.waited += pause
+        if self.waited >= 60:
+            setattr(self._settings, self._name, self._real)
+        return False
+
+
+def test_a_queue_that_cannot_be_reached_for_a_minute_is_waited_for(store, queue, settings):
+    ids = sent_to_many(store, queue, 12)
+    outage = Outage(settings, "SQS_ENDPOINT")
+    receiver = Receiver(wait=outage.wait)
+    receiver.run(once=True)
+    assert outage.waited >= 60
+    check_all_received(store, queue, ids)
+    assert receiver.counts == {handling.Handled.RECEIVED: 13}
+
+
+def test_a_database_that_cannot_be_reached_for_a_minute_loses_and_doubles_nothing(store, queue, settings, monkeypatch):
+    monkeypatch.setattr(worker, "AGAIN_SECONDS", 0)
+    ids = sent_to_many(store, queue, 12)
+    outage = Outage(settings, "DYNAMODB_ENDPOINT")
+    receiver = Receiver()
+    while not outage.wait(15) and outage.waited < 60:
+        assert receiver.step(wait=0) > 0
+        assert store.all("MESSAGES") == []
+    receiver.run(once=True)
+    check_all_received(store, queue, ids)
+    assert receiver.counts[handling.Handled.RECEIVED] == 13
 
 
 def test_a_sweep_finishes_what_a_receiver_that_died_left(store, queue):

@@ -9,7 +9,7 @@ from django import forms
 
 from console.errors import Invalid
 from console.permissions import Permission, Staff
-from console.store.keys import PARTITION_KEY_BYTES
+from console.store.models import PARTITION_KEY_BYTES
 
 # The browser must not store, change or spell-check it: it may be somebody's number or address.
 PLAIN_TEXT = {"autocomplete": "off", "autocapitalize": "none", "autocorrect": "off", "spellcheck": "false"}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from console.errors import ConsoleError
-from console.facts import Fact
+from console.trees import Fact
 
 logger = logging.getLogger(__name__)
 

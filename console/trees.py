@@ -1,9 +1,14 @@
-"""Values of unknown shape as bounded trees that a template can show, and text that UTF-8 can encode."""
+"""What panels show: facts, values of unknown shape as bounded trees, and text from elsewhere that stays in its place."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
+
+from console import clock
+from console.redaction import redact
 
 # Deeper levels are shown as one line of text; more nodes are counted, not shown. Nobody reads further in a page.
 MAX_DEPTH = 10
@@ -112,3 +117,69 @@ def well_formed(value: Any, depth: int = 0) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return tail(value) if depth >= 64 else [well_formed(each, depth + 1) for each in value]
     return value
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One line of a panel; the fields are those of the `_facts` component. An empty `value` is shown as a dash."""
+
+    label: str
+    value: str = ""
+    mono: bool = False
+    tone: str = ""
+    at: datetime | None = None
+    relative: str = ""
+    list: tuple[str, ...] = ()
+    note: str = ""
+    copy_text: str = ""
+
+
+def instant_fact(label: str, value: Any, relative: str = "", now: datetime | None = None) -> Fact:
+    """Return a time as a fact; one that cannot be parsed is shown as redacted text.
+
+    `relative` is "ago" or "in". With `now` given, the distance is written out without JavaScript too.
+    """
+    at = clock.parse_instant(value)
+    if at is None:
+        return Fact(label, redact(text_of(value))[:80] if value not in (None, "") else "")
+    return Fact(label, distance(at, relative, now) if now and relative else "", at=at, relative=relative)
+
+
+def distance(at: datetime, relative: str, now: datetime) -> str:
+    """Describe how far off a time is: "12 min ago", "in 26 days", "past". The browser uses the same words."""
+    if relative == "ago":
+        return f"{clock.format_span(abs(now - at))} ago"
+    return f"in {clock.format_span(at - now)}" if at >= now else "past"
+
+
+_FIRST_STRONG_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
+# Hebrew and Arabic letters, and the controls that embed, override and isolate.
+_REORDERS = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\u200f\u202a-\u202e\u2066-\u2069]")
+_CONTROLS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_ISOLATES = re.compile("[\u2066-\u2069]")
+# These end a paragraph, and with it every isolate.
+_PARAGRAPH_ENDS = re.compile("[\n\r\x1c-\x1e\x85\u2029]+")
+
+
+def isolated(text: str) -> str:
+    """Isolate a stored text inside a sentence, so that it keeps its direction to itself.
+
+    Text that cannot reorder anything is returned as it is. A template does the same with <bdi>.
+    """
+    if not _REORDERS.search(text):
+        return text
+    text = _PARAGRAPH_ENDS.sub(" ", text)
+    kept: list[str] = []
+    depth, end = 0, 0
+    for control in _ISOLATES.finditer(text):
+        opens = control.group() != _POP_ISOLATE
+        kept.append(text[end : control.start()])
+        # A surplus closing control would end our own isolate.
+        kept.append(control.group() if opens or depth else "")
+        depth, end = max(0, depth + (1 if opens else -1)), control.end()
+    return f"{_FIRST_STRONG_ISOLATE}{''.join(kept)}{text[end:]}{_POP_ISOLATE * depth}{_POP_ISOLATE}"
+
+
+def spelled_out(json_text: str) -> str:
+    """Escape the reordering controls in JSON text, which means the same: shown raw, they would reorder it."""
+    return _CONTROLS.sub(lambda control: f"\\u{ord(control.group()):04x}", json_text)

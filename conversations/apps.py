@@ -25,9 +25,9 @@ class ConversationsConfig(AppConfig):
         from conversations.companies import names_for, project_names
         from conversations.handoff.routing import assert_routing
         from conversations.indexer.section import TITLE, section
-        from conversations.listing import url_by_id
         from conversations.lookups import conversations_of, country_codes, known_conversation
         from conversations.queue.actions import release_everything_of
+        from conversations.reading import url_by_id
         from conversations.search import COMPANIES, CONVERSATIONS
         from conversations.stores.chats.adapter import Chats
         from conversations.stores.tenant_conversations.services import exists as tenant_conversation_exists

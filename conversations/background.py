@@ -9,13 +9,13 @@ from django.conf import settings
 
 from console import clock
 from console.errors import ConsoleError, TableMissing
-from console.facts import Fact
 from console.store import queues
-from console.store.batches import batch_get
 from console.store.calls import parallel
+from console.store.connection import batch_get
 from console.store.models import plain_item
 from console.store.queues import QueueDepth
 from console.system_sections import SystemSection
+from console.trees import Fact
 from conversations.handoff.routing import has_stage
 from conversations.indexer.health import STALE_AFTER
 from conversations.indexer.lease import LAMBDA, LEASE, STREAM

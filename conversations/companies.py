@@ -22,8 +22,7 @@ from console.schema.tables import table_name
 from console.store.calls import parallel
 from console.store.connection import call
 from console.store.errors import ConditionFailed
-from console.store.keys import SORT_KEY_BYTES, fits
-from console.store.models import StoreModel, TableMeta, plain, plain_item
+from console.store.models import SORT_KEY_BYTES, StoreModel, TableMeta, fits, plain, plain_item
 from conversations.models import CompanyProjectIndex, Conversation
 from conversations.reading import is_gone, text_of
 

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from console import clock
-from console.facts import Fact, instant_fact
 from console.redaction import mask_identifier, redact, redact_value, without_names
 from console.redaction.credentials import mask_credentials
 from console.store.models import ForeignModel
-from console.trees import Node, clean, tail, text_of, tree_of, well_formed
+from console.trees import Fact, Node, clean, instant_fact, tail, text_of, tree_of, well_formed
 from conversations.handoff.routing import is_set_by_console
 from conversations.messages import StoredMessages
 from conversations.models import Conversation

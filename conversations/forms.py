@@ -13,7 +13,7 @@ from django.http import QueryDict
 from console.forms import DaysForm, FilterForm, KeyField, LookupForm, bind_lookup, by_look
 from console.permissions import Staff
 from console.search.meanings import is_national
-from console.store.keys import SORT_KEY_BYTES
+from console.store.models import SORT_KEY_BYTES
 from conversations.lookups import LookupFinding, country_codes, find_by_id, find_recipient, find_replies, spellings
 from conversations.queries import FAILED, ConversationFilters
 from conversations.reading import CHANNELS, words

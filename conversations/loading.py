@@ -15,8 +15,7 @@ from console.schema.sizes import MAX_ITEM_BYTES, size_of
 from console.schema.tables import TABLES, table_name
 from console.store.connection import call
 from console.store.errors import ConditionFailed
-from console.store.keys import PARTITION_KEY_BYTES, SORT_KEY_BYTES
-from console.store.models import TYPE_WORDS
+from console.store.models import PARTITION_KEY_BYTES, SORT_KEY_BYTES, TYPE_WORDS
 from conversations.models import Conversation
 from conversations.reading import CHANNELS, OWN_ADDRESSES, own_address
 

@@ -19,7 +19,7 @@ from console.permissions import Staff
 from console.refs import seal
 from console.search.meanings import is_national, tried_with, with_code
 from console.store.calls import parallel
-from console.store.keys import SORT_KEY_BYTES, fits
+from console.store.models import SORT_KEY_BYTES, fits
 from console.store.paging import PageRead, PageSource, read_page
 from console.store.presence import index_absent
 from conversations.companies import companies_for

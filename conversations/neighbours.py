@@ -7,7 +7,7 @@ from django.http import QueryDict
 from console.errors import BadReference, NotFound
 from console.permissions import Permission, Staff
 from console.refs import unseal
-from console.templatetags.console import zone_of
+from console.templatetags.components import zone_of
 from conversations.companies import companies_for
 from conversations.forms import CompanyListFilter, RecipientFilter, bound_lookup
 from conversations.queries import (

@@ -6,19 +6,17 @@ from datetime import datetime
 from urllib.parse import quote
 
 from console import clock
-from console.bidi import isolated
 from console.permissions import Permission, Staff
 from console.redaction import redact
 from console.refs import is_digest_of, keyed_digest
 from console.trail.recording import read_only_reason
-from console.trees import text_of
+from console.trees import isolated, text_of
 from conversations.handoff import HandOffAction, allowed_actions, intent_for, seal_intent
 from conversations.handoff.routing import BEFORE, RULE, SWITCH, goes_to_people, has_inbound_source
 from conversations.models import Conversation
 from conversations.queries import load_row
 from conversations.reading import OWN_ADDRESSES, hand_off_of, identifier_for, own_address, words
-from conversations.receiving.leaving import can_leave
-from conversations.receiving.reading import MARKS, messages_of
+from conversations.receiving.reading import MARKS, can_leave, messages_of
 from conversations.records import HandOff, HandOffState
 
 

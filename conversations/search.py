@@ -8,8 +8,8 @@ from console.permissions import Permission, Staff
 from console.search.finders import HITS, Finder, SearchFound, SearchHit
 from console.search.meanings import MeaningKind, is_national, named_so
 from conversations import companies
-from conversations.listing import conversation_url, url_of
 from conversations.lookups import LookupFinding, find_by_id, find_recipient
+from conversations.reading import conversation_url, url_of
 from conversations.records import ConversationSummary
 
 

@@ -10,9 +10,7 @@ from typing import Any
 from console import clock
 from console.audit.queries import hand_off_entries
 from console.audit.records import HandOffEntry
-from console.audit.state import StatePanel, read_state, with_switches
-from console.audit.switches import read_switches
-from console.bidi import spelled_out
+from console.audit.state import StatePanel, read_state, read_switches, with_switches
 from console.errors import ConsoleError, NotFound, TableMissing
 from console.permissions import Permission, Staff
 from console.personal_searches import count_reveal, pseudonym_of
@@ -26,6 +24,7 @@ from console.store.connection import call
 from console.store.models import plain
 from console.trail.actions import Action, conversation_trail, staff_trail
 from console.trail.recording import Actor, NoTrail, TrailEntry, record, record_once, record_once_an_hour
+from console.trees import spelled_out
 from conversations.facts import protected
 from conversations.messages import StoredMessages
 from conversations.models import Conversation

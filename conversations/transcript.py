@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from console import clock
 from console.audit.records import HandOffEntry
 from console.permissions import Staff
-from console.templatetags.console import day, zone_of
+from console.templatetags.components import day, zone_of
 from console.trail.actions import Action, Result
 from conversations.handoff.routing import BY_RULE
 from conversations.messages import StoredMessages

@@ -3,8 +3,7 @@
 from django.urls import path, register_converter
 
 import tenants.urls  # noqa: F401 registers <tenant:…>
-from conversations.stores import named
-from conversations.stores.adapter import Adapter
+from conversations.stores import StoreConverter
 from conversations.views import (
     conversation,
     find,
@@ -17,24 +16,6 @@ from conversations.views import (
     tenant_conversations,
     timeline,
 )
-
-
-class StoreConverter:
-    """A registered store, by its name in an address."""
-
-    regex = "[a-z][a-z-]*"
-
-    def to_python(self, value: str) -> Adapter:
-        """The store's adapter; `ValueError`, which leads on to other routes, for a name that no store has."""
-        try:
-            return named(value)
-        except KeyError:
-            raise ValueError("no store of that name") from None
-
-    def to_url(self, value: Adapter | str) -> str:
-        """Return the name of a store as it stands in an address."""
-        return value if isinstance(value, str) else value.name
-
 
 register_converter(StoreConverter, "store")
 

@@ -12,10 +12,9 @@ from pynamodb.transactions import TransactWrite
 from console import clock
 from console.errors import Conflict, NotFound
 from console.permissions import Permission, Staff
-from console.store.batches import BATCH, batch_get
+from console.store.connection import BATCH, batch_get
 from console.trail.actions import Action
-from tenants.channel_types import label_of
-from tenants.keys import OWNER, Channel, check_key, partition_of
+from tenants.keys import OWNER, Channel, check_key, label_of, partition_of
 from tenants.models import ChannelGuard, ChannelMapping
 from tenants.queries import guard_of, owners_among
 from tenants.writing import attempts, check_exists, check_writer, current_meta, entry_of

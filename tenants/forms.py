@@ -9,9 +9,19 @@ from django.http import QueryDict
 from console.errors import Invalid
 from console.forms import PLAIN_TEXT, FilterForm, cleaned_by
 from console.permissions import Staff
-from tenants.channel_types import MAX_CHANNEL_ID, MAX_TYPE, TYPES
 from tenants.companies import OUT_OF_SCOPE
-from tenants.keys import MAX_ID, MAX_NAME, Channel, checked_company_id, checked_name, checked_tenant_id, proposed_id
+from tenants.keys import (
+    MAX_CHANNEL_ID,
+    MAX_ID,
+    MAX_NAME,
+    MAX_TYPE,
+    TYPES,
+    Channel,
+    checked_company_id,
+    checked_name,
+    checked_tenant_id,
+    proposed_id,
+)
 from tenants.onboarding import MAX_COMPANIES
 from tenants.records import STATUSES
 from tenants.row_forms import PairForm

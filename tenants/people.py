@@ -7,14 +7,11 @@ from typing import Any
 
 from console.permissions import Permission, Staff
 from console.schema.tables import table_name
-from console.store.batches import batch_get
 from console.store.calls import parallel
-from console.store.connection import call
-from console.store.keys import SORT_KEY_BYTES, fits
-from console.store.models import ForeignModel
+from console.store.connection import batch_get, call
+from console.store.models import SORT_KEY_BYTES, ForeignModel, fits
 from console.store.presence import index_ready
-from tenants.channel_types import label_of
-from tenants.keys import USER, partition_of, tenant_of, user_key
+from tenants.keys import USER, label_of, partition_of, tenant_of, user_key
 from tenants.models import TenantItem
 from tenants.queries import INDEX, list_tenants
 from tenants.reading import identities_of, shown_to, text

@@ -13,11 +13,9 @@ from console.errors import NotFound, TableMissing
 from console.permissions import Permission, Staff
 from console.refs import seal_cursor, unseal_cursor
 from console.schema.tables import table_name
-from console.store.batches import BATCH, batch_get
 from console.store.calls import parallel
-from console.store.connection import call
-from console.store.keys import SORT_KEY_BYTES, fits
-from console.store.models import ForeignModel
+from console.store.connection import BATCH, batch_get, call
+from console.store.models import SORT_KEY_BYTES, ForeignModel, fits
 from console.store.paging import PAGE_SIZE, PageRead, PageSource, read_page
 from console.store.presence import index_absent, index_ready, table_ready
 from tenants.keys import INVITE, MEMORY, MEMORY_END, META, OWNER, Channel, ItemKind, partition_of, tenant_of

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from console.permissions import Staff
-from tenants.channel_types import label_of
 from tenants.channels import ChannelTaken, check_free, claims_among
+from tenants.keys import label_of
 from tenants.records import Tenant
 
 # Channels of the platform's own that need no mapping.

@@ -6,15 +6,13 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from console import clock
-from console.facts import Fact
 from console.permissions import Permission, Staff
 from console.redaction import redact, redact_value
 from console.refs import seal
 from console.store.models import ForeignModel
-from console.trees import Node, clean, text_of, tree_of
+from console.trees import Fact, Node, clean, text_of, tree_of
 from tenants import settings_text
-from tenants.channel_types import is_digest, label_of
-from tenants.keys import COMPANY, MEMORY, USER, Channel, ItemKind, partition_of, tenant_of
+from tenants.keys import COMPANY, MEMORY, USER, Channel, ItemKind, is_digest, label_of, partition_of, tenant_of
 from tenants.models import ChannelMapping, TenantMeta, UserMemory
 from tenants.records import (
     STATUSES,

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 from console.permissions import Permission, Staff
 from console.refs import seal
-from tenants.channel_types import is_digest, label_of
-from tenants.keys import Channel
+from tenants.keys import Channel, is_digest, label_of
 from tenants.queries import metas_of, owners_of
 from tenants.reading import row_of, shown_to
 from tenants.records import ACTIVE, TenantRow

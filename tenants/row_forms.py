@@ -8,8 +8,7 @@ from django.http import QueryDict
 
 from console.errors import Invalid
 from console.forms import PLAIN_TEXT
-from tenants.channel_types import MAX_CHANNEL_ID, MAX_TYPE, checked_channel, checked_type
-from tenants.keys import Channel
+from tenants.keys import MAX_CHANNEL_ID, MAX_TYPE, Channel, checked_channel, checked_type
 from tenants.onboarding import MAX_CHANNELS
 
 MAX_IDENTITIES = 100

@@ -6,8 +6,7 @@ from console.errors import Invalid
 from console.permissions import Permission, Staff
 from console.search.finders import HITS, Finder, SearchFound, SearchHit
 from console.search.meanings import MeaningKind, named_so
-from tenants.channel_types import TYPES, checked_channel, label_of
-from tenants.keys import Channel
+from tenants.keys import TYPES, Channel, checked_channel, label_of
 from tenants.people import KnownUsers, users_known_by, users_of_id
 from tenants.queries import first_tenants, owners_of, row_for
 from tenants.records import TenantRow

@@ -16,8 +16,7 @@ from console.errors import Invalid
 from console.forms import PLAIN_TEXT
 from console.refs import is_digest_of, keyed_digest
 from console.trees import clean
-from tenants.channel_types import TYPES, label_of
-from tenants.keys import MAX_NAME, checked_name
+from tenants.keys import MAX_NAME, TYPES, checked_name, label_of
 from tenants.settings import StoredSettings
 from tenants.settings_text import BY_NAME, KNOWN, MAX_BYTES, MAX_PROMPT, Setting, check_json, parse_json
 

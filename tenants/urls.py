@@ -1,39 +1,9 @@
 """Routes of tenants. An id stands in its address as it is, or sealed where it might be somebody's number."""
 
-import re
-
 from django.urls import path, register_converter
 
-from console.errors import BadReference
-from console.redaction import redact
-from console.refs import seal, unseal
+from tenants.keys import TenantId
 from tenants.views import channels, companies, listing, onboarding, resolve, settings, status, tenant, users
-
-_PLAIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?", re.ASCII)
-# What follows `/tenants/` otherwise.
-_RESERVED = ("new",)
-
-
-class TenantId:
-    """The id of a tenant in an address: plain, or `~` and a sealed reference."""
-
-    regex = "[^/]+"
-
-    def to_python(self, value: str) -> str:
-        """The id; `ValueError`, which is a 404, for a reference of another make."""
-        if not value.startswith("~"):
-            return value
-        try:
-            return unseal("tenant", value[1:], 1)[0]
-        except BadReference as error:
-            raise ValueError("no tenant's reference") from error
-
-    def to_url(self, value: str) -> str:
-        """As it stands in an address."""
-        if _PLAIN.fullmatch(value) and value not in _RESERVED and redact(value) == value:
-            return value
-        return "~" + seal("tenant", value)
-
 
 register_converter(TenantId, "tenant")
 

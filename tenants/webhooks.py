@@ -6,8 +6,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from console.errors import Invalid
-from tenants.channel_types import TYPES, checked_channel
-from tenants.keys import Channel
+from tenants.keys import TYPES, Channel, checked_channel
 
 MAX_PASTED = 20_000
 # Of one text; each costs three reads.

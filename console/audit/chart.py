@@ -8,7 +8,7 @@ from math import ceil
 from zoneinfo import ZoneInfo
 
 from console import clock
-from console.audit.review.filters import Review
+from console.audit.review.plan import Review
 from console.audit.review.reading import Gathered, gather
 from console.audit.rows import happened_at
 from console.permissions import Staff

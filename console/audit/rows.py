@@ -11,18 +11,17 @@ from console import clock
 from console.audit.events.keys import decode, shown_key
 from console.audit.records import TrailRow
 from console.audit.sentences import COLLEAGUES, sentence, tone
-from console.bidi import isolated
 from console.errors import ConsoleError, TableMissing
 from console.permissions import Role
 from console.redaction import redact, redact_value, without_names
 from console.refs import seal
 from console.staff.models import StaffAccount
-from console.store.batches import batch_get
 from console.store.calls import parallel
-from console.store.keys import fits
+from console.store.connection import batch_get
+from console.store.models import fits
 from console.trail.actions import REFUSED, STAFF_TRAIL, Action, outcome, outcome_of, reason_of, staff_trail
 from console.trail.models import AuditEntry, IdempotencyRecord
-from console.trees import clean, text_of, tree_of, well_formed
+from console.trees import clean, isolated, text_of, tree_of, well_formed
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

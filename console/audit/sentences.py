@@ -6,10 +6,9 @@ The schema leaves a payload's names to its writers: a cause that is missing or o
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from console.bidi import isolated
 from console.redaction import redact
 from console.trail.actions import HAND_OFF_PREFIX, Action, Result
-from console.trees import text_of
+from console.trees import isolated, text_of
 
 MAX_WORDS = 80
 MAX_FLAGS = 5

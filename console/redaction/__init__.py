@@ -8,8 +8,8 @@ The rules, and where each is written:
  4. Epochs stay, unless a phone word stands near .................... shapes.py (epochs, phone_word_near)
  5. Conversation ids and idempotency keys ........................... identifiers.py (conversation_ids), shapes.py
  6. WhatsApp message ids ......... identifiers.py (whatsapp_ids)
- 7. Decode before matching ....... decoding.py; keys of dictionaries are redacted in values.py and walk.py
- 8. JSON cut off, or in text ..... walk.py (a walk over tokens.py), never parsed and never let through
+ 7. Decode before matching ....... text.py (Decoded); keys of dictionaries are redacted in values.py and walk.py
+ 8. JSON cut off, or in text ..... walk.py (a walk over its tokens), never parsed and never let through
  9. Keyed digests only ........... masks.py (pseudonym)
 10. Nothing worse than linear .... patterns with bounds or possessive quantifiers (of single characters: Python before
     3.11.5 repeats possessive groups wrongly); the hostile inputs among the tests
@@ -26,7 +26,7 @@ To change what is masked, change a word in keys.py, a shape in shapes.py or a pa
 and raise RULESET_VERSION.
 """
 
-from console.redaction.documents import RedactedMemo, redact_document, redact_value
+from console.redaction.documents import RedactedMemo, excerpt, redact, redact_value
 from console.redaction.masks import cut, mask_email, mask_identifier, mask_phone, pseudonym
 from console.redaction.names import without_names
 
@@ -46,24 +46,3 @@ __all__ = [
 
 # Stored with what was redacted, so that a reader knows by which rules.
 RULESET_VERSION = "10"
-
-_cached = RedactedMemo(redact_document, capacity=2048, shortest=128, longest=65536)
-
-
-def redact(text: str) -> str:
-    """Return text with every piece of personal data masked; a second call changes nothing.
-
-    Text may be plain, JSON, or JSON inside text or strings, whole or cut off. Raises TypeError for anything but str:
-    structured values go to redact_value.
-    """
-    if not isinstance(text, str):
-        raise TypeError(f"redact takes str, not {type(text).__name__}")
-    return _cached(text)
-
-
-def excerpt(text: str, length: int = 80, names: tuple[str, ...] = ()) -> str:
-    """Return at most length characters of the redacted text: redacted first, cut after, the ellipsis included.
-
-    `names` are of somebody who is known by name: they are masked too.
-    """
-    return cut(without_names(redact(text), names), length)

@@ -4,8 +4,7 @@ import re
 from itertools import groupby
 from operator import itemgetter
 
-from console.redaction.claims import Claim
-from console.redaction.masks import FULL_MASK, mask_order
+from console.redaction.masks import FULL_MASK, Claim, mask_order
 from console.redaction.numbers import NUMBER_IN_GROUPS
 
 # The patterns match text in lower case. Between the word and the number:

@@ -6,8 +6,7 @@ from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
-from console.redaction.claims import Claim, holds_any, word_set
-from console.redaction.masks import FULL_MASK, KEPT_TAIL, is_mask
+from console.redaction.masks import FULL_MASK, KEPT_TAIL, Claim, holds_any, is_mask, word_set
 
 _SECRETS = word_set(
     "password passwords passwd passphrase passcode pwd secret secrets authorization cookie cookies apikey otp pin nino "

@@ -1,4 +1,4 @@
-"""Redaction of JSON text, whole, cut off or inside other text: it is rewritten in place by a walk over its tokens."""
+"""Redaction of text and of values. JSON text, whole, cut off or inside other text, is rewritten in place by a walk."""
 
 import hashlib
 import re
@@ -8,7 +8,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from console.redaction.keys import KeyKind
-from console.redaction.masks import FULL_MASK
+from console.redaction.masks import FULL_MASK, cut
+from console.redaction.names import without_names
 from console.redaction.text import redact_suspicious, redact_text
 from console.redaction.values import Redaction
 from console.redaction.walk import NotJsonError, Walk
@@ -146,3 +147,25 @@ class RedactedMemo:
     def _digest(self, text: str) -> bytes:
         data = text.encode("utf-8", "surrogatepass")
         return hashlib.blake2b(data, digest_size=_DIGEST_BYTES, key=self._key).digest()
+
+
+_cached = RedactedMemo(redact_document, capacity=2048, shortest=128, longest=65536)
+
+
+def redact(text: str) -> str:
+    """Return text with every piece of personal data masked; a second call changes nothing.
+
+    Text may be plain, JSON, or JSON inside text or strings, whole or cut off. Raises TypeError for anything but str:
+    structured values go to redact_value.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"redact takes str, not {type(text).__name__}")
+    return _cached(text)
+
+
+def excerpt(text: str, length: int = 80, names: tuple[str, ...] = ()) -> str:
+    """Return at most length characters of the redacted text: redacted first, cut after, the ellipsis included.
+
+    `names` are of somebody who is known by name: they are masked too.
+    """
+    return cut(without_names(redact(text), names), length)

@@ -2,10 +2,18 @@
 
 import re
 
-from console.redaction.claims import BLANK, Claim
 from console.redaction.credentials import PHRASE
 from console.redaction.keys import KeyKind, KeyKinds, looks_like_name, words_of
-from console.redaction.masks import EMAIL_MASK, FULL_MASK, digits_of, is_mask, mask_order, mask_phone_digits
+from console.redaction.masks import (
+    BLANK,
+    EMAIL_MASK,
+    FULL_MASK,
+    Claim,
+    digits_of,
+    is_mask,
+    mask_order,
+    mask_phone_digits,
+)
 from console.redaction.numbers import NUMBER_IN_GROUPS
 
 # Not those of JSON, where a key that is known is not looked at again.

@@ -2,8 +2,7 @@
 
 import re
 
-from console.redaction.claims import Claim
-from console.redaction.masks import EMAIL_MASK, FULL_MASK, MASK, mask_phone
+from console.redaction.masks import EMAIL_MASK, FULL_MASK, MASK, Claim, mask_phone
 
 # `wamid.` and base64 of a phone number; some systems drop the prefix.
 _WAMID = re.compile(r"wamid\.[\w+/=\-.]*|HBg[A-Z](?<![A-Za-z0-9]....)[A-Za-z0-9+/_\-]{16,}={0,2}")

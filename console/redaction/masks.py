@@ -1,4 +1,4 @@
-"""The masks, and the functions that turn one value into its mask.
+"""The masks, the functions that turn one value into its mask, and what a rule returns: where it puts which mask.
 
 A mask masks to itself, so that text can pass through redaction any number of times.
 """
@@ -7,6 +7,43 @@ import hashlib
 import hmac
 import re
 import unicodedata
+from collections.abc import Callable, Sequence
+
+# Stands for text that an earlier rule has explained; no rule matches it.
+BLANK = "\0"
+
+# Start, end, and the mask that is put there; None keeps what is there. A plain tuple, because thousands are made.
+Claim = tuple[int, int, str | None]
+Rule = Callable[[str], Sequence[Claim]]
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a text, as a set to look words up in."""
+    return frozenset(text.split())
+
+
+def holds_any(text: str, pieces: Sequence[str]) -> bool:
+    """Whether one of the pieces stands in text. A loop, because any() over them takes twice as long."""
+    for piece in pieces:  # noqa: SIM110
+        if piece in text:
+            return True
+    return False
+
+
+def blank(text: str, claims: Sequence[Claim]) -> str:
+    """Text of the same length in which claimed stretches can no longer match; claims are in order."""
+    if len(claims) == 1:
+        start, end, _ = claims[0]
+        return f"{text[:start]}{BLANK * (end - start)}{text[end:]}"
+    pieces: list[str] = []
+    done = 0
+    for start, end, _ in claims:
+        start = max(start, done)
+        pieces += (text[done:start], BLANK * (end - start))
+        done = max(end, done)
+    pieces.append(text[done:])
+    return "".join(pieces)
+
 
 FULL_MASK = "***"
 EMAIL_MASK = "***@***"
@@ -21,7 +58,7 @@ ELLIPSIS = "…"
 # Longest first: the short mask is the beginning of every other one.
 MASK = re.compile(r"\*\*\*+(?:-\*\*\*-[0-9]{4}(?![0-9])|@\*\*\*|[0-9A-Za-z]{1,4}(?![0-9A-Za-z@]))?")
 _PHONE_SHAPE = re.compile(r"(?:[a-z]{2,9}:)?[+(]?[0-9][0-9 .()+\-/]{3,40}", re.IGNORECASE)
-_NOT_DIGITS = bytes(set(range(256)) - set(b"0123456789"))
+NOT_DIGITS = bytes(set(range(256)) - set(b"0123456789"))
 _NOT_ALPHANUMERIC = re.compile(r"[^0-9A-Za-z]+")
 
 
@@ -33,13 +70,8 @@ def is_mask(text: str) -> bool:
 def digits_of(text: str) -> str:
     """The decimal digits of text, of any script, as ASCII digits."""
     if text.isascii():
-        return text.encode().translate(None, _NOT_DIGITS).decode()
+        return text.encode().translate(None, NOT_DIGITS).decode()
     return "".join(str(unicodedata.decimal(char)) for char in text if char.isdecimal())
-
-
-def count_digits(text: str) -> int:
-    """How many ASCII digits text has. The functions of bytes are several times faster than a pattern."""
-    return len(text.encode("utf-8", "replace").translate(None, _NOT_DIGITS))
 
 
 def mask_phone(value: str) -> str:

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from console.redaction.claims import word_set
-from console.redaction.decoding import Decoded, may_be_encoded
-from console.redaction.masks import FULL_MASK
+from console.redaction.masks import FULL_MASK, word_set
+from console.redaction.text import Decoded, may_be_encoded
 
 T = TypeVar("T")
 

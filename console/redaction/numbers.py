@@ -2,8 +2,15 @@
 
 import re
 
-from console.redaction.claims import Claim
-from console.redaction.masks import FULL_MASK, MAX_PHONE_DIGITS, MIN_PHONE_DIGITS, digits_of, mask_phone_digits
+from console.redaction.masks import (
+    FULL_MASK,
+    MAX_PHONE_DIGITS,
+    MIN_PHONE_DIGITS,
+    NOT_DIGITS,
+    Claim,
+    digits_of,
+    mask_phone_digits,
+)
 from console.redaction.shapes import EPOCH, phone_word_near
 
 _LONG = 7
@@ -123,3 +130,8 @@ def _without_last_group(text: str, start: int, stop: int) -> int:
     while stop > start and not text[stop - 1].isdigit():
         stop -= 1
     return stop
+
+
+def count_digits(text: str) -> int:
+    """How many ASCII digits text has. The functions of bytes are several times faster than a pattern."""
+    return len(text.encode("utf-8", "replace").translate(None, NOT_DIGITS))

@@ -6,8 +6,8 @@ A weak shape could be a phone number too, and gives way to a phone word near it.
 
 import re
 
-from console.redaction.claims import Claim, holds_any
 from console.redaction.credentials import KEY_PREFIX
+from console.redaction.masks import Claim, holds_any
 
 _TIME = r"[0-9]{1,2}:[0-5][0-9](?::[0-6][0-9](?:[.,][0-9]{1,9})?)?(?:Z|[+\-][0-9]{2}:?[0-9]{2}(?![0-9]))?"
 _YEAR = r"(?:19|20)[0-9]{2}"

@@ -12,25 +12,42 @@ from dataclasses import dataclass
 from console.redaction.fields import mask_value
 from console.redaction.keys import KeyKind, KeyKinds, key_kinds, looks_like_name
 from console.redaction.masks import FULL_MASK
-from console.redaction.shapes import is_plain_text
-from console.redaction.tokens import (
-    BARE,
-    CLOSING_QUOTE,
-    COLON,
-    CUT_LITERAL,
-    KEY,
-    LITERALS,
-    MARK,
-    MEMBER_BARE,
-    MEMBER_MARK,
-    MEMBER_PLAIN,
-    MEMBER_STRING,
-    NUMBER,
-    OTHER,
-    STRING,
-    TOKEN,
-)
+from console.redaction.shapes import FREQUENT_SHAPE, NOTHING_SUSPICIOUS_UNQUOTED, WHOLE_NUMBER, is_plain_text
 from console.redaction.values import CONTACT, kind_of_key, redact_number
+
+# The groups of TOKEN, by what was found. A member is a key with its value, all in one token, as most are.
+KEY = 1
+MEMBER_PLAIN = 2  # a value that no rule could mask unless its key is sensitive
+MEMBER_STRING = 3
+MEMBER_MARK = 4
+MEMBER_BARE = 5
+STRING, CLOSING_QUOTE, COLON = 6, 7, 8  # a string, whole where it has a closing quote, a key where a colon is behind
+MARK = 9
+BARE = 10  # a number or a literal
+OTHER = 11  # what is no JSON
+
+TOKEN = re.compile(
+    rf"""
+    "([^"\\]*+)"\s*+:\s*+(?:
+        (   "(?:{NOTHING_SUSPICIOUS_UNQUOTED}|{FREQUENT_SHAPE})"
+          | {WHOLE_NUMBER}
+          | true | false | null
+        )(?=\s*+[,}}\]])
+      | "((?:[^"\\]++|\\.)*)"(?!\s*+:)
+      | ([{{\[])
+      | ([^\s"{{}}\[\],]++)(?=\s*+(?:[,}}\]]|\Z))
+    )
+    | "((?:[^"\\]++|\\.)*)(?:(")(\s*+:)?|\\?\Z)
+    | ([{{}}\[\]])
+    | ([^\s"{{}}\[\],]++)(?=\s*+(?:[,}}\]]|\Z))
+    | ([^\s,])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+\-]?[0-9]+)?")
+LITERALS = frozenset({"true", "false", "null", "NaN", "Infinity", "-Infinity"})
+CUT_LITERAL = re.compile(r"t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?|-|-?[0-9]++(?:\.|(?:\.[0-9]*+)?[eE][+\-]?)")
+
 
 # Python 3.11 is slow to reach the members of an Enum by name.
 _OTHER, _NAME, _PERSONAL = KeyKind.OTHER, KeyKind.NAME, KeyKind.PERSONAL

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from console.store.keys import PARTITION_KEY_BYTES
+from console.store.models import PARTITION_KEY_BYTES
 
 
 class MeaningKind(StrEnum):

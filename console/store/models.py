@@ -241,3 +241,12 @@ def key_of_item(model: type[StoreModel], raw: dict[str, dict[str, Any]], index: 
     """The key attributes of a raw item, as `ExclusiveStartKey` wants them: the table's, and the index's if named."""
     names = model._get_connection().get_meta_table().get_key_names(index)
     return {name: raw[name] for name in cast(list[str], names) if name in raw}
+
+
+PARTITION_KEY_BYTES = 2048
+SORT_KEY_BYTES = 1024
+
+
+def fits(value: str, most: int = PARTITION_KEY_BYTES) -> bool:
+    """Whether a text can be a key: not empty, and at most so many bytes as UTF-8."""
+    return 0 < len(value.encode("utf-8", "surrogatepass")) <= most

@@ -117,3 +117,22 @@ def _describe(table_key: str) -> Indexes | None:
 def _projects(index: dict[str, Any], wanted: frozenset[str]) -> bool:
     projection = index.get("Projection", {})
     return projection.get("ProjectionType", "ALL") == "ALL" or wanted <= set(projection.get("NonKeyAttributes", ()))
+
+
+def any_item(table_key: str, attribute: str, value: str, index: str = "") -> bool:
+    """Whether any item has that partition key, of the table or of an index: one Query of one key.
+
+    One that has expired counts, until it is removed. Strongly consistent in the table. Raises the store's errors.
+    """
+    where: dict[str, Any] = {"IndexName": index} if index else {"ConsistentRead": True}
+    answer = call(
+        "Query",
+        TableName=table_name(table_key),
+        KeyConditionExpression=f"{attribute} = :value",
+        ExpressionAttributeValues={":value": {"S": value}},
+        ProjectionExpression=attribute,
+        Limit=1,
+        ReturnConsumedCapacity="TOTAL",
+        **where,
+    )
+    return bool(answer["Items"])

@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
-from console.facts import Fact, instant_fact
 from console.system_sections import SystemSection
+from console.trees import Fact, instant_fact
 from conversations.indexer.health import IndexerHealth, read_health
 from conversations.indexer.lease import LAMBDA, STREAM, SWEEP
 

@@ -13,8 +13,7 @@ from console import clock
 from console.errors import ConsoleError
 from console.refs import as_letters
 from console.schema.tables import table_name
-from console.store.batches import batch_get
-from console.store.connection import call
+from console.store.connection import batch_get, call
 from console.store.models import plain
 from conversations.messages import StoredMessages
 from conversations.queue.pages import QueueEntry

@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import timedelta
 
-from django.conf import settings
-
 from console import clock
 from console.errors import Conflict, ConsoleError, Forbidden, Invalid, NotFound
 from console.permissions import Staff
@@ -23,12 +21,11 @@ from console.store.errors import ConditionFailed
 from conversations.handoff.effects import last_action_of, text
 from conversations.handoff.intents import Intent, check_allowed
 from conversations.handoff.outcomes import HandOffOutcome
-from conversations.handoff.routing import has_stage
 from conversations.handoff.service import perform
 from conversations.models import Conversation
 from conversations.receiving.models import LATEST, MessageRow, latest_of, partition_of
+from conversations.receiving.reading import queue_of
 from conversations.receiving.recording import INBOUND, RECEIVED, expiry
-from conversations.records import HandOff
 
 logger = logging.getLogger(__name__)
 
@@ -41,12 +38,6 @@ STAGED_FOR = timedelta(hours=1)
 AT_ONCE = 50
 
 
-def can_leave(item: Conversation, hand_off: HandOff) -> bool:
-    """Tell whether messages of an item can be left to the AI: people have it, it has some, and a queue is there."""
-    has_messages = bool(item.plain("hand_off_message_ids") or item.hand_off_messages_apart)
-    return hand_off.flag and has_messages and _queue_of(item) != ""
-
-
 def leave_to_ai(intent: Intent, staff: Staff) -> HandOffOutcome:
     """Give a conversation back and let the AI answer what its customer wrote to people.
 
@@ -56,7 +47,7 @@ def leave_to_ai(intent: Intent, staff: Staff) -> HandOffOutcome:
     item = Conversation.get(intent.primary_channel, intent.conversation_id, consistent_read=True)
     if not staff.scope.covers_company(item.company_id):
         raise NotFound
-    if not _queue_of(item):
+    if not queue_of(item):
         raise Invalid("The queue of this conversation's channel is not configured, so the AI cannot be told.")
     is_done = last_action_of(item.raw) == intent.action_id
     noted = None if is_done else _note(intent, item)
@@ -86,11 +77,6 @@ def finish_leaving(row: MessageRow, item: Conversation | None) -> None:
         _bring(row, item)
     else:
         row.delete()
-
-
-def _queue_of(item: Conversation) -> str:
-    channel = str(item.plain("channel_method") or "").lower()
-    return str(settings.CHANNEL_QUEUE_URLS.get(channel) or "") if has_stage() else ""
 
 
 def _unanswered(item: Conversation) -> list[MessageRow]:
@@ -136,7 +122,7 @@ def _bring(noted: MessageRow, item: Conversation) -> None:
     for row in rows:
         call("PutItem", TableName=table_name("CONVERSATIONS_STAGE"), Item=_staged(row, item))
     key = {"conversation_id": item.conversation_id, "primary_channel": item.primary_channel}
-    queues.send(_queue_of(item), json.dumps(key))
+    queues.send(queue_of(item), json.dumps(key))
     for row in rows:
         row.update(actions=[MessageRow.state.set(LEFT)])
     with suppress(ConditionFailed):

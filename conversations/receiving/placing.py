@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from console import clock
 from console.errors import ConsoleError, NotFound
-from console.store.batches import batch_get
+from console.store.connection import batch_get
 from conversations.models import Conversation
 from conversations.reading import is_gone
 from conversations.receiving.bodies import InboundMessage, Key, NotUnderstood, address

@@ -6,15 +6,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
+
 from console import clock
 from console.errors import ConsoleError, TableMissing
 from console.redaction import excerpt
-from console.store.batches import batch_get
+from console.store.connection import batch_get
 from console.store.models import plain_item
-from conversations.handoff.routing import has_inbound_source
+from conversations.handoff.routing import has_inbound_source, has_stage
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.receiving.models import LATEST, MessageRow, latest_of, partition_of
+from conversations.records import HandOff
 
 logger = logging.getLogger(__name__)
 
@@ -101,3 +104,15 @@ def _last_words(row: dict[str, Any]) -> LastWords:
         count if isinstance(count, int) else 0,
         clock.parse_instant(row.get("received_at")),
     )
+
+
+def can_leave(item: Conversation, hand_off: HandOff) -> bool:
+    """Tell whether messages of an item can be left to the AI: people have it, it has some, and a queue is there."""
+    has_messages = bool(item.plain("hand_off_message_ids") or item.hand_off_messages_apart)
+    return hand_off.flag and has_messages and queue_of(item) != ""
+
+
+def queue_of(item: Conversation) -> str:
+    """The URL of the queue that brings the replies of a conversation's channel to the AI, "" where there is none."""
+    channel = str(item.plain("channel_method") or "").lower()
+    return str(settings.CHANNEL_QUEUE_URLS.get(channel) or "") if has_stage() else ""

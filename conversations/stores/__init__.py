@@ -6,7 +6,6 @@ from functools import partial
 
 from console import context, system_sections
 from console.errors import NotFound
-from console.facts import Fact
 from console.forms import bind_lookup
 from console.permissions import COMPANY, Permission, Staff
 from console.schema.tables import TABLES
@@ -15,6 +14,7 @@ from console.search.finders import Finder, SearchFound, SearchHit
 from console.staff import known_companies
 from console.store.presence import has_known_key, index_ready, table_ready
 from console.system_sections import SystemSection
+from console.trees import Fact
 from conversations.stores.adapter import Adapter
 from conversations.stores.records import address_of
 
@@ -116,3 +116,20 @@ def section_of(adapter: Adapter, now: datetime) -> SystemSection:
         words = "Its pages say what does not work without these."
         return SystemSection(title, "partly", words, "human", (*facts, Fact("Not there", list=lacking)))
     return SystemSection(title, "ready", "Every table and index is there.", "good", facts)
+
+
+class StoreConverter:
+    """A registered store, by its name in an address."""
+
+    regex = "[a-z][a-z-]*"
+
+    def to_python(self, value: str) -> Adapter:
+        """The store's adapter; `ValueError`, which leads on to other routes, for a name that no store has."""
+        try:
+            return named(value)
+        except KeyError:
+            raise ValueError("no store of that name") from None
+
+    def to_url(self, value: Adapter | str) -> str:
+        """Return the name of a store as it stands in an address."""
+        return value if isinstance(value, str) else value.name

@@ -12,10 +12,9 @@ from django import forms
 from django.urls import reverse
 
 from console.errors import BadReference
-from console.facts import Fact
 from console.forms import FilterForm
 from console.refs import seal, unseal
-from console.trees import Node
+from console.trees import Fact, Node
 from conversations.records import Marker, Message, Picture
 
 

@@ -7,8 +7,7 @@ from enum import StrEnum
 from console import clock
 from console.audit.events.keys import decode
 from console.audit.records import TrailRow
-from console.audit.state import StateMoment, words_of
-from console.audit.switches import seen_at
+from console.audit.state import StateMoment, seen_at, words_of
 from console.redaction import excerpt, redact, redact_value
 from console.redaction.masks import cut
 from console.refs import keyed_digest, seal

@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from console import clock
-from console.audit.history import has_record_index, read_entries, read_records
-from console.audit.queries import is_of
+from console.audit.queries import has_record_index, is_of, read_entries, read_records
 from console.audit.rows import instant_of
 from console.audit.state import StateMoment
 from console.store.streams import BEGINNING, END, Candidate, Place, Stream, Stretch

@@ -21,10 +21,16 @@ from console.trail.recording import read_only_reason
 from conversations import services
 from conversations.facts import facts_of
 from conversations.handoff.routing import goes_to_people
-from conversations.listing import conversation_url, known_list_context, list_link, open_list_context
 from conversations.neighbours import neighbour
 from conversations.panel import answer_of, holds, panel_for, poll_seconds, since_of, updates_of
-from conversations.reading import id_to_copy, summary_of
+from conversations.reading import (
+    conversation_url,
+    id_to_copy,
+    known_list_context,
+    list_link,
+    open_list_context,
+    summary_of,
+)
 from conversations.records import ConversationSummary, Transcript
 from conversations.services import last_message
 from conversations.transcript import WINDOW, earlier_text, transcript

@@ -13,9 +13,15 @@ from console.redaction import mask_identifier
 from console.refs import unseal
 from conversations.handoff import HandOffAction, LostRace, perform, unseal_intent
 from conversations.handoff.intents import TO_AI
-from conversations.listing import conversation_url, known_list_context, list_link, open_list_context
 from conversations.panel import panel_for
-from conversations.reading import hand_off_of, summary_of
+from conversations.reading import (
+    conversation_url,
+    hand_off_of,
+    known_list_context,
+    list_link,
+    open_list_context,
+    summary_of,
+)
 from conversations.receiving.leaving import leave_to_ai
 from conversations.services import load_conversation
 

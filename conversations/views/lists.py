@@ -16,8 +16,8 @@ from console.permissions import Permission, Staff
 from console.redaction import mask_identifier
 from console.refs import unseal
 from console.store.calls import submit
-from console.store.keys import SORT_KEY_BYTES, fits
-from console.templatetags.console import zone_of
+from console.store.models import SORT_KEY_BYTES, fits
+from console.templatetags.components import zone_of
 from console.trail.recording import NoTrail
 from conversations.companies import Company, companies_for, company_named, projects_of
 from conversations.forms import (
@@ -27,7 +27,6 @@ from conversations.forms import (
     ConversationFilter,
     RecipientFilter,
 )
-from conversations.listing import seal_list_context, url_of
 from conversations.queries import (
     FAILED,
     ConversationFilters,
@@ -39,7 +38,7 @@ from conversations.queries import (
     read_list,
 )
 from conversations.queue.counting import waits_in
-from conversations.reading import CHANNELS, identifier_for, words
+from conversations.reading import CHANNELS, identifier_for, seal_list_context, url_of, words
 from conversations.records import ConversationSummary, HandOffState, Page
 from conversations.services import CONVERSATIONS, look_up, note_look
 from conversations.views.conversation import not_for_prefetch

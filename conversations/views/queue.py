@@ -25,14 +25,13 @@ from console.store.presence import index_ready
 from console.store.streams import Keyset
 from console.trail.recording import new_action_id, read_only_reason
 from conversations.companies import companies_for
-from conversations.listing import seal_list_context
 from conversations.panel import FAILED, is_forgotten, primary_button
 from conversations.queue import counting
 from conversations.queue.form import QueueForm
 from conversations.queue.pages import APPROVE, COLLEAGUES, MINE, OVERRIDDEN, WAITING, Count, QueueEntry, QueuePage
 from conversations.queue.reading import INDEX, indexer_health, is_indexed, read_tab
 from conversations.queue.unread import unread_of
-from conversations.reading import CHANNELS, customer_of
+from conversations.reading import CHANNELS, customer_of, seal_list_context
 from conversations.receiving.reading import LastWords, last_words
 from conversations.records import HandOff, HandOffState
 

@@ -10,11 +10,11 @@ from console.errors import BadReference
 from console.permissions import Permission
 from console.refs import unseal
 from conversations.companies import companies_for
-from conversations.listing import conversation_url, seal_list_context
 from conversations.queue.actions import release_mine as release_held
 from conversations.queue.actions import take_longest
 from conversations.queue.form import QueueForm
 from conversations.queue.pages import WAITING
+from conversations.reading import conversation_url, seal_list_context
 
 
 @requires(Permission.HAND_OFF)

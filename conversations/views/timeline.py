@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from console.access import StaffRequest, requires
 from console.permissions import Permission, Staff
-from console.templatetags.console import day
+from console.templatetags.components import day
 from conversations import services
 from conversations.reading import summary_of
 from conversations.timeline.lines import KIND_WORDS, Line, LineKind

@@ -11,10 +11,9 @@ from console.answers import FAILURES, describe_error, form_on
 from console.errors import Invalid, NotFound
 from console.permissions import Permission
 from tenants import channels
-from tenants.channel_types import TYPES
 from tenants.channels import GONE, NotMapped
 from tenants.forms import ChannelForm, TenantIdForm
-from tenants.keys import Channel
+from tenants.keys import TYPES, Channel
 from tenants.queries import guards_of, load_tenant, unfound_channels
 from tenants.records import ACTIVE, Tenant, TenantChannel
 from tenants.views.frame import (

@@ -16,10 +16,9 @@ from console.answers import FAILURES, answer, describe_error
 from console.errors import Conflict, ConsoleError, Invalid, NotFound
 from console.permissions import Permission, Staff
 from tenants import onboarding, settings
-from tenants.channel_types import TYPES, label_of
 from tenants.companies import linkable
 from tenants.forms import CompaniesForm, IdentityForm
-from tenants.keys import Channel
+from tenants.keys import TYPES, Channel, label_of
 from tenants.onboarding import Draft, DraftChanged
 from tenants.queries import load_tenant
 from tenants.readiness import readiness_of

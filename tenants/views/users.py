@@ -11,7 +11,7 @@ from console.access import StaffRequest, requires
 from console.answers import answer
 from console.permissions import Permission
 from tenants import users
-from tenants.channel_types import TYPES
+from tenants.keys import TYPES
 from tenants.queries import load_invitations, load_tenant
 from tenants.records import Tenant, User
 from tenants.user_form import UserForm

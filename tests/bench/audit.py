@@ -52,7 +52,7 @@ def _conversation(number: int) -> str:
 
 def questions() -> dict[str, Question]:
     """The first page of reviews, by name."""
-    from console.audit.review.filters import BEGINNING, Review
+    from console.audit.review.plan import BEGINNING, Review
     from console.audit.review.reading import read_review
     from console.permissions import Role, Scope, Staff
 

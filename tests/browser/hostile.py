@@ -10,7 +10,7 @@ from typing import Any
 
 from playwright.sync_api import BrowserContext, Page, expect
 
-from console.bidi import spelled_out
+from console.trees import spelled_out
 from tests.crawl.hostile.strings import STRINGS, storable
 
 TAG = re.compile(r"~([a-z]{4})~")

@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from console.audit.events.queries import records_of
-from console.audit.review.filters import Review
 from console.audit.review.forms import CONVERSATION, KEY, About
+from console.audit.review.plan import Review
 from console.audit.review.reading import read_review
 from console.audit.rows import reference_of
 from console.permissions import Role, Scope, Staff

@@ -9,7 +9,7 @@ from typing import Any
 
 from pynamodb.attributes import UnicodeAttribute
 
-from console.audit.review.filters import MIDDLEWARE
+from console.audit.review.plan import MIDDLEWARE
 from console.clock import to_epoch, to_iso
 from console.staff import password_links
 from console.store.models import PlainListAttribute, PlainMapAttribute

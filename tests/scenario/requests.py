@@ -16,12 +16,11 @@ from console.staff.models import StaffAccount
 from console.store.paging import read_page
 from console.trail.actions import SYSTEM_TRAIL, staff_trail
 from conversations.handoff import HandOffAction, allowed_actions, intent_for, seal_intent
-from conversations.listing import seal_list_context
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.panel import since_of
 from conversations.queries import ConversationFilters, ConversationList, of_company, of_recipient, of_reply
-from conversations.reading import hand_off_of, reference_of
+from conversations.reading import hand_off_of, reference_of, seal_list_context
 from conversations.timeline.lines import LineKind
 from conversations.timeline.reading import read_timeline
 from tests.scenario import audit, messages, stores, tenant_conversations, tenants

@@ -9,8 +9,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from console.audit import scoping
-from console.audit.review.filters import Review
-from console.audit.review.plan import RANGES
+from console.audit.review.plan import RANGES, Review
 from console.audit.review.reading import PIECE, gather, look_ahead
 from console.audit.rows import happened_at, instant_of, payload_of, text_in
 from console.clock import parse_instant

@@ -12,10 +12,8 @@ from django.urls import reverse
 from console import clock
 from console.audit import scoping
 from console.audit.access_log.exports import NOWHERE, Across, exports_across
-from console.audit.history import read_entries
-from console.audit.queries import is_of
-from console.audit.review.filters import LOOKS, NOBODY, Review
-from console.audit.review.plan import TRAIL_BY_TRAIL
+from console.audit.queries import is_of, read_entries
+from console.audit.review.plan import LOOKS, NOBODY, TRAIL_BY_TRAIL, Review
 from console.audit.review.reading import Gathered, gather, look_ahead
 from console.audit.rows import PLATFORM_NAMES, display_names, happened_at, is_live, payload_of, text_in, times_of
 from console.audit.scoping import is_conversation_trail, name_of

@@ -8,11 +8,10 @@ right. If the record names the conversation, nothing is guessed.
 import re
 from dataclasses import dataclass, field
 
-from console.bidi import isolated
 from console.redaction import redact
 from console.redaction.masks import FULL_MASK, mask_order
 from console.refs import keyed_pseudonym
-from console.trees import clean
+from console.trees import clean, isolated
 
 CONVERSATION, MESSAGE, HASH, REST = "Conversation", "Message", "Hash of the text", "Rest"
 TAG, TEAM, ORDER, ACTION = "Tag", "Team", "Order", "Action"

@@ -8,14 +8,14 @@ from console import clock
 from console.audit import scoping
 from console.audit.events.keys import decode
 from console.audit.events.records import DIGESTS, EventPage, ProcessedEvent, UnrecordedKey, parts_of, record_of
-from console.audit.history import RECORD_INDEX, has_record_index
+from console.audit.queries import RECORD_INDEX, has_record_index
 from console.audit.records import TrailPage
 from console.audit.review.plan import EPOCHS, TIMESTAMPS, bounds
 from console.audit.rows import display_names, is_live, row_of_entry
 from console.errors import ConsoleError, NotFound, TableMissing
 from console.permissions import Permission, Staff
 from console.store.calls import parallel
-from console.store.keys import SORT_KEY_BYTES, fits
+from console.store.models import SORT_KEY_BYTES, fits
 from console.store.paging import PageSource, read_page
 from console.trail.models import AuditEntry, IdempotencyRecord
 

@@ -8,14 +8,12 @@ from console import clock, refs
 from console.audit.events.keys import DecodedKey, decode, shown_message
 from console.audit.records import TrailPage
 from console.audit.scoping import name_of
-from console.audit.switches import CONSOLE_MODE, seen_at
-from console.bidi import isolated
+from console.audit.state import CONSOLE_MODE, seen_at
 from console.errors import BadReference
-from console.facts import Fact, distance
 from console.redaction import redact, redact_value
 from console.trail.actions import Result, outcome
 from console.trail.models import IdempotencyRecord
-from console.trees import Node, tail, text_of, tree_of, well_formed
+from console.trees import Fact, Node, distance, isolated, tail, text_of, tree_of, well_formed
 
 # What the schema asks of every record. The digest may have either of its two names.
 REQUIRED = (

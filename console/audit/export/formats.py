@@ -17,10 +17,9 @@ from typing import Any, ClassVar, Protocol
 from console import clock
 from console.audit.rows import NO_ACTOR, as_payload, display_names, row_of_entry, without_names_in
 from console.audit.scoping import is_conversation_trail, name_of
-from console.bidi import spelled_out
 from console.redaction import redact
 from console.trail.models import AuditEntry
-from console.trees import clean, text_of
+from console.trees import clean, spelled_out, text_of
 
 # What keeps a name in a sentence from reordering the words around it; a cell holds nothing else.
 _ISOLATES = re.compile("[\u2066-\u2069]")

@@ -11,7 +11,7 @@ from django.conf import settings
 
 from console import clock
 from console.audit.export.formats import FORMATS, ExportFormat, rows_of_piece
-from console.audit.review.filters import Review
+from console.audit.review.plan import Review
 from console.audit.review.reading import every_page, gather
 from console.audit.scoping import is_conversation_trail, recipient_names
 from console.errors import ConsoleError

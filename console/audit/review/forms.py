@@ -11,7 +11,7 @@ from django.utils.functional import cached_property
 from django.utils.text import slugify
 
 from console.audit.events.keys import decode, shown_key
-from console.audit.review.filters import MOST_NAMED, NOBODY, Review, action_groups, is_action_type, known_actions
+from console.audit.review.plan import MOST_NAMED, NOBODY, Review, action_groups, is_action_type, known_actions
 from console.audit.sentences import label_of
 from console.errors import BadReference
 from console.forms import PLAIN_TEXT, DaysForm, KeyField, ask_reason, cleaned_by
@@ -21,7 +21,7 @@ from console.refs import seal_data, unseal_data
 from console.search.meanings import named_so
 from console.staff import known_companies
 from console.staff.directory import is_a_persons_name, username_of
-from console.templatetags.console import zone_of
+from console.templatetags.components import zone_of
 from console.trail.actions import Result
 
 SUGGESTED = 60

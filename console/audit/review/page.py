@@ -9,9 +9,8 @@ from django.urls import reverse
 
 from console.audit.events.keys import shown_key
 from console.audit.records import TrailRow
-from console.audit.review.filters import BEGINNING, NOBODY, Review, action_groups, known_actions
 from console.audit.review.forms import ReviewForm
-from console.audit.review.plan import TRAIL_BY_TRAIL
+from console.audit.review.plan import BEGINNING, NOBODY, TRAIL_BY_TRAIL, Review, action_groups, known_actions
 from console.audit.review.reading import ReviewFound, read_review
 from console.audit.rows import rows_and_records, without_names_in
 from console.audit.scoping import (

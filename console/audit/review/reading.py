@@ -13,8 +13,16 @@ from django.conf import settings
 
 from console import clock
 from console.audit import scoping
-from console.audit.review.filters import NOBODY, Review
-from console.audit.review.plan import EPOCHS_BEGIN, TRAIL_BY_TRAIL, Plan, TrailPartition, identity_of, plan_for
+from console.audit.review.plan import (
+    EPOCHS_BEGIN,
+    NOBODY,
+    TRAIL_BY_TRAIL,
+    Plan,
+    Review,
+    TrailPartition,
+    identity_of,
+    plan_for,
+)
 from console.audit.rows import happened_at, instant_of, is_live
 from console.errors import TableMissing
 from console.permissions import Permission, Staff

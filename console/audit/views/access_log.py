@@ -20,8 +20,8 @@ from console.audit.access_log.reading import (
     looks_of_recipient,
     person_url,
 )
-from console.audit.review.filters import LOOKS
 from console.audit.review.forms import CONVERSATION, About
+from console.audit.review.plan import LOOKS
 from console.audit.scoping import conversation_url
 from console.errors import NotFound
 from console.forms import PLAIN_TEXT, KeyField, LookupForm, by_look, lookup_forms

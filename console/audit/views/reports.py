@@ -14,13 +14,12 @@ from console.access import StaffRequest, requires
 from console.audit.chart import DAYS_SHOWN, count_days, render_chart
 from console.audit.export.formats import COLUMNS, FORMATS
 from console.audit.export.streaming import export as export_entries
-from console.audit.review.filters import Review
 from console.audit.review.forms import ReviewForm, review_of
 from console.audit.review.page import READ_LAST, describe_covered, describe_filters
-from console.audit.review.plan import TRAIL_BY_TRAIL, Plan
+from console.audit.review.plan import TRAIL_BY_TRAIL, Plan, Review
 from console.audit.review.reading import look_ahead
 from console.permissions import Permission
-from console.templatetags.console import zone_of
+from console.templatetags.components import zone_of
 
 
 class ExportForm(forms.Form):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import ClassVar
 
-from console.audit.history import trails_of
+from console.audit.queries import trails_of
 from console.errors import ConsoleError, NotFound
 from console.forms import by_look
 from console.permissions import Permission, Staff

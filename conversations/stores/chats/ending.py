@@ -8,10 +8,10 @@ from django.http import QueryDict
 
 from console import clock
 from console.errors import Conflict, NotFound
-from console.facts import Fact, instant_fact
 from console.permissions import Permission, Staff
 from console.refs import is_digest_of, keyed_digest
 from console.trail import actions
+from console.trees import Fact, instant_fact
 from conversations.stores.adapter import NothingToDo, RecordActionHandler
 from conversations.stores.chats import queries
 from conversations.stores.chats.keys import check, short, user_link

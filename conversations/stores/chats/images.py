@@ -6,10 +6,9 @@ from urllib.parse import urlsplit
 
 from console import clock
 from console.errors import NotFound
-from console.facts import Fact, instant_fact
 from console.redaction import excerpt, redact
 from console.refs import is_digest_of
-from console.trees import clean, text_of
+from console.trees import Fact, clean, instant_fact, text_of
 from conversations.facts import unknown_names, unknown_tree
 from conversations.records import Picture
 from conversations.stores.adapter import ListParameters

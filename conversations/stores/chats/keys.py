@@ -16,9 +16,8 @@ from console.errors import NotFound
 from console.permissions import Permission, Staff
 from console.redaction import excerpt
 from console.refs import keyed_digest
-from console.store.keys import SORT_KEY_BYTES, fits
-from console.store.models import ForeignModel
-from console.templatetags.console import day, zone_of
+from console.store.models import SORT_KEY_BYTES, ForeignModel, fits
+from console.templatetags.components import day, zone_of
 from console.trees import clean
 from conversations.stores.records import RecordLink, RecordPlace, a_list, a_record
 

@@ -12,7 +12,7 @@ from console.errors import NotAccepted, NotFound, TableMissing
 from console.forms import KeyField
 from console.permissions import Staff
 from console.store.calls import parallel
-from console.store.keys import SORT_KEY_BYTES
+from console.store.models import SORT_KEY_BYTES
 from conversations.lookups import spellings
 from conversations.stores.adapter import StoreLookup
 from conversations.stores.chats import queries

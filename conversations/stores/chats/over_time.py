@@ -11,7 +11,7 @@ from console.forms import DaysForm
 from console.permissions import Staff
 from console.redaction import excerpt
 from console.store.paging import RESTARTED, PageRead, PageSource, read_page
-from console.templatetags.console import zone_of
+from console.templatetags.components import zone_of
 from conversations.records import Speaker
 from conversations.stores.adapter import ListParameters
 from conversations.stores.chats import queries

@@ -13,9 +13,8 @@ from typing import Any, Generic, Literal, TypeVar
 from pynamodb.expressions.condition import Condition
 
 from console import clock
-from console.store.batches import batch_get
-from console.store.keys import PARTITION_KEY_BYTES, SORT_KEY_BYTES, fits
-from console.store.models import ForeignModel
+from console.store.connection import batch_get
+from console.store.models import PARTITION_KEY_BYTES, SORT_KEY_BYTES, ForeignModel, fits
 from console.store.presence import has_known_key, table_keys
 from console.store.streams import Key, query
 from conversations.stores.chats.keys import is_usable

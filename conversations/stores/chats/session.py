@@ -5,12 +5,12 @@ from functools import partial
 
 from console import clock
 from console.errors import NotFound
-from console.facts import Fact, instant_fact
 from console.permissions import Permission, Staff
 from console.store.calls import beside
-from console.templatetags.console import dated
+from console.templatetags.components import dated
 from console.trail.actions import chat_trail
 from console.trail.recording import read_only_reason
+from console.trees import Fact, instant_fact
 from conversations.facts import unknown_names, unknown_tree
 from conversations.stores.adapter import ListParameters, Subject
 from conversations.stores.chats import queries

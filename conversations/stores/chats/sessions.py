@@ -10,14 +10,14 @@ from functools import partial
 from typing import Any
 
 from console import clock
-from console.facts import Fact, distance
 from console.permissions import Staff
 from console.refs import seal_cursor, unseal_cursor
 from console.store.calls import parallel
 from console.store.models import key_of_item
 from console.store.paging import RESTARTED
 from console.store.streams import Key
-from console.templatetags.console import dated
+from console.templatetags.components import dated
+from console.trees import Fact, distance
 from conversations.stores.chats import queries
 from conversations.stores.chats.keys import begun_at, is_digest, is_usable, moment, session_place, short, tabs
 from conversations.stores.chats.models import USER_CONVERSATION, USERS_LAST_MESSAGE, ChatEvent, Session

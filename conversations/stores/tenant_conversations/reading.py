@@ -12,11 +12,10 @@ from typing import Any
 from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 
 from console import clock
-from console.facts import Fact, instant_fact
 from console.redaction import redact
 from console.refs import seal
 from console.store.models import ForeignModel, TableMeta, plain
-from console.trees import Node, clean, text_of, well_formed
+from console.trees import Fact, Node, clean, instant_fact, text_of, well_formed
 from conversations.content import CONTENT, blocks_of
 from conversations.facts import unknown_names, unknown_tree
 from conversations.records import Extra, Message, Speaker

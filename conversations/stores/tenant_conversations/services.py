@@ -13,11 +13,9 @@ from console.permissions import Permission, Staff
 from console.refs import is_digest_of, keyed_digest, unseal
 from console.store.connection import transaction
 from console.store.errors import TransactionRefused
-from console.store.existence import any_item
-from console.store.keys import fits
-from console.store.models import sendable
+from console.store.models import fits, sendable
 from console.store.paging import PageRead, PageSource, read_page
-from console.store.presence import table_ready
+from console.store.presence import any_item, table_ready
 from console.trail.actions import Action, tenant_trail
 from console.trail.recording import Actor, NoTrail, TrailEntry, build
 from conversations.stores.adapter import Subject

@@ -12,7 +12,7 @@ from console.forms import DaysForm, FilterForm
 from console.permissions import Permission, Staff
 from console.redaction import excerpt, redact
 from console.search.meanings import MeaningKind
-from console.templatetags.console import zone_of
+from console.templatetags.components import zone_of
 from console.trail.actions import thread_trail
 from console.trail.recording import read_only_reason
 from console.trees import clean

@@ -10,13 +10,12 @@ from django.http import QueryDict
 
 from console import clock
 from console.errors import Conflict, ConsoleError, NotFound
-from console.facts import Fact
 from console.permissions import Permission, Staff
 from console.redaction import excerpt, redact
 from console.refs import is_digest_of, keyed_digest
 from console.trail.actions import Action as AuditAction
 from console.trail.actions import thread_trail
-from console.trees import clean, text_of
+from console.trees import Fact, clean, text_of
 from conversations.stores.adapter import RecordActionHandler, Subject
 from conversations.stores.reading import fingerprint
 from conversations.stores.records import ActionResult, Confirmation, RecordPlace, a_record

@@ -10,8 +10,7 @@ from console import clock
 from console.errors import BadReference, NotFound
 from console.permissions import Permission, Staff
 from console.refs import seal, unseal
-from console.store.keys import SORT_KEY_BYTES, fits
-from console.store.models import ForeignModel
+from console.store.models import SORT_KEY_BYTES, ForeignModel, fits
 
 THREAD, MSG, LLM = "THREAD#", "MSG#", "LLM#"
 MESSAGES = (MSG, LLM)

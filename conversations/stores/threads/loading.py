@@ -12,9 +12,9 @@ from console import clock
 from console.errors import NotAccepted, NotFound, TableMissing
 from console.permissions import Staff
 from console.refs import seal_cursor, unseal_cursor
-from console.store.batches import batch_get
 from console.store.calls import beside, parallel
-from console.store.keys import SORT_KEY_BYTES, fits
+from console.store.connection import batch_get
+from console.store.models import SORT_KEY_BYTES, fits
 from console.store.presence import index_absent
 from console.store.streams import BEGINNING, END, Candidate, Place, Stream, Stretch, merge, query, read_on
 from console.trees import text_of

@@ -13,9 +13,9 @@ from console.permissions import Staff
 from console.refs import seal_cursor, unseal_cursor
 from console.store import presence
 from console.store.calls import parallel
-from console.store.existence import any_item
 from console.store.models import ForeignModel
 from console.store.paging import PAGE_SIZE, RESTARTED, PageRead, PageSource, read_page
+from console.store.presence import any_item
 from console.trees import text_of
 from conversations.queries import ConversationFilters, created_ranges
 from conversations.stores.reading import Attempted, attempt, index_absent

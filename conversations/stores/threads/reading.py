@@ -7,10 +7,9 @@ from typing import Any
 
 from console import clock
 from console.errors import ConsoleError
-from console.facts import Fact, instant_fact
 from console.permissions import Staff
 from console.redaction import excerpt, redact
-from console.trees import Node, clean, text_of, tree_of
+from console.trees import Fact, Node, clean, instant_fact, text_of, tree_of
 from conversations.companies import names_for
 from conversations.facts import protected, unknown_names
 from conversations.reading import is_true

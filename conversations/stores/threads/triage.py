@@ -15,7 +15,7 @@ from console.permissions import Staff
 from console.redaction import excerpt
 from console.store.calls import parallel
 from console.store.streams import query
-from console.templatetags.console import dated
+from console.templatetags.components import dated
 from console.trees import text_of
 from conversations.stores.records import Cell, Listing, RecordRow, a_record
 from conversations.stores.threads.keys import END_OF_KEYS, LLM, MESSAGES, MSG, ThreadKey, anchor_of, instant_of

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from console import clock
 from console.schema.definition import create_table_request
 from console.store import presence
-from console.store.keys import SORT_KEY_BYTES, fits
-from conversations.listing import seal_list_context, url_by_id
+from console.store.models import SORT_KEY_BYTES, fits
 from conversations.lookups import find_by_id, spellings
-from conversations.reading import reference_of
+from conversations.reading import reference_of, seal_list_context, url_by_id
 from tests.items import conversation, put_conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, as_staff, member, signed_in
 

@@ -9,8 +9,7 @@ from django.urls import reverse
 from console import clock
 from console.refs import seal
 from conversations.companies import register
-from conversations.listing import list_link, open_list_context, seal_list_context
-from conversations.reading import reference_of
+from conversations.reading import list_link, open_list_context, reference_of, seal_list_context
 from tests import faults
 from tests.items import conversation, put_conversation
 from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in

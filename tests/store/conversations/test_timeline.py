@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from console import clock
-from console.audit.history import has_record_index
+from console.audit.queries import has_record_index
 from console.schema.tables import table_name
 from conversations import services
 from conversations.reading import reference_of

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from console.bidi import isolated, spelled_out
+from console.trees import isolated, spelled_out
 from tests.crawl.hostile.strings import STRINGS, storable
 
 OPENS, CLOSES = "\u2066\u2067\u2068", "\u2069"

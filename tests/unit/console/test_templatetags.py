@@ -6,7 +6,7 @@ import pytest
 from django.template import Context, Template
 
 from console import clock
-from console.templatetags.console import brief, to_the_second
+from console.templatetags.components import brief, to_the_second
 
 NOW = datetime(2026, 11, 20, 12, 30, tzinfo=UTC)
 

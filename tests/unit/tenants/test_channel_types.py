@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console.errors import Invalid
-from tenants.channel_types import TYPES, checked_channel, label_of
-from tenants.keys import Channel, ItemKind, kind_of, partition_of
+from tenants.keys import TYPES, Channel, ItemKind, checked_channel, kind_of, label_of, partition_of
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from console import clock
 from console.audit import chart as counting
 from console.audit.chart import DAYS_SHOWN, HEIGHT, DayCount, Rect, counted, render_chart, scale
-from console.audit.review.filters import Review
 from console.audit.review.forms import CONVERSATION, About
+from console.audit.review.plan import Review
 from console.audit.review.reading import Gathered
 from console.clock import to_iso
 from console.trail.models import AuditEntry

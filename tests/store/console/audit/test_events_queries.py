@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 
 from console import clock
-from console.audit import history, scoping
+from console.audit import queries as trails
+from console.audit import scoping
 from console.audit.events import queries
 from console.audit.events.queries import check_conversation, events_of, find_event, read_event
 from console.audit.events.records import UnrecordedKey
@@ -201,7 +202,7 @@ def test_a_cursor_of_another_conversation_or_person_begins_anew(store):
 def test_without_the_index_it_says_so_and_records_are_found_by_key_only(store, monkeypatch):
     store.put("IDEMPOTENCY", event())
     assert queries.has_index()
-    monkeypatch.setattr(history, "index_ready", lambda table, name: False)
+    monkeypatch.setattr(trails, "index_ready", lambda table, name: False)
     page = events_of(CONVERSATION, AUDITOR)
     assert (page.rows, page.notice, queries.has_index()) == ((), queries.NO_INDEX, False)
     assert read_event(KEY, AUDITOR).record.words

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from console import clock
-from console.audit import history
+from console.audit import queries as trails
 from console.audit.events import queries
 from console.clock import to_epoch, to_iso
 from console.refs import seal
@@ -89,7 +89,7 @@ def test_an_unknown_look_up_is_refused(reviewer):
 
 
 def test_without_the_index_only_event_ids_are_looked_up(reviewer, monkeypatch):
-    monkeypatch.setattr(history, "index_ready", lambda table, name: False)
+    monkeypatch.setattr(trails, "index_ready", lambda table, name: False)
     text = text_of(reviewer.get(EVENTS))
     assert queries.NO_INDEX in text
     assert 'name="conversation_id"' not in text

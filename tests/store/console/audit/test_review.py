@@ -7,7 +7,7 @@ import pytest
 
 from console.audit.queries import trail_page
 from console.audit.review import plan, reading
-from console.audit.review.filters import NOBODY, Review, known_actions
+from console.audit.review.plan import NOBODY, Review, known_actions
 from console.audit.review.reading import every_page, read_review
 from console.clock import to_epoch, to_iso
 from console.errors import Forbidden, NotFound, StoreUnavailable

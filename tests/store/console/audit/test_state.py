@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from console import clock
-from console.audit.history import has_record_index
+from console.audit.queries import has_record_index
 from console.audit.sentences import per_cent, share_of
 from console.audit.state import NOTHING, panel_beside, panel_of, read_state
 from console.trail.models import ConversationState

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from console import clock
-from console.audit.history import has_record_index
-from console.audit.switches import read_switches
+from console.audit.queries import has_record_index
+from console.audit.state import read_switches
 from console.schema.tables import table_name
 from console.store import presence
 from tests import faults

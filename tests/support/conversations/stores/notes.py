@@ -7,17 +7,16 @@ from django.http import QueryDict
 from pynamodb.attributes import NumberAttribute, UnicodeAttribute
 
 from console.errors import NotFound
-from console.facts import Fact
 from console.forms import KeyField, by_look
 from console.permissions import Permission, Staff
 from console.redaction import redact
 from console.schema.tables import KeyAttribute, TableSpec, table_name
 from console.search.meanings import MeaningKind
 from console.store.connection import call
-from console.store.keys import fits
-from console.store.models import ForeignModel, TableMeta
+from console.store.models import ForeignModel, TableMeta, fits
 from console.store.paging import PageSource, read_page
 from console.trail.actions import Action as Did
+from console.trees import Fact
 from conversations.content import blocks_of
 from conversations.records import Extra, Message, Picture, Speaker
 from conversations.stores.adapter import Adapter, ListParameters, NothingToDo, RecordActionHandler, StoreLookup, Subject

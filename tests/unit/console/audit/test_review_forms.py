@@ -7,9 +7,9 @@ import pytest
 from django.http import QueryDict
 
 from console.audit.events.keys import FORMATS
-from console.audit.review.filters import BEGINNING, HAND_OFF, MIDDLEWARE, NOBODY, Review, action_groups
 from console.audit.review.forms import CONVERSATION, KEY, About, AboutForm, group_slugs, review_of
 from console.audit.review.page import describe_filters
+from console.audit.review.plan import BEGINNING, HAND_OFF, MIDDLEWARE, NOBODY, Review, action_groups
 from console.errors import BadReference
 from console.permissions import Role, Scope, Staff
 from console.refs import seal, seal_data

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from console.search.meanings import _CHANNEL_TYPES, MAX_LENGTH, MeaningKind, is_national, named_so, recognise
 from console.search.service import taken_for
-from tenants.channel_types import TYPES
+from tenants.keys import TYPES
 
 USER = "3f" * 32
 PHONE = [MeaningKind.PHONE, MeaningKind.CHANNEL_ID]

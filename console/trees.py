@@ -1,4 +1,4 @@
-"""What panels show: facts, values of unknown shape as bounded trees, and text from elsewhere that stays in its place."""
+"""What panels show: facts, values of unknown shape as bounded trees, and text from elsewhere, kept in its place."""
 
 import re
 from collections.abc import Sequence

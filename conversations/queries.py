@@ -14,6 +14,7 @@ from console import clock
 from console.errors import NotAccepted, NotFound, StoreUnavailable, TableMissing
 from console.permissions import Staff
 from console.refs import unseal
+from console.store.models import SORT_KEY_BYTES, fits
 from console.store.paging import PAGE_SIZE, RESTARTED, PageRead, PageSource, read_neighbour, read_page
 from console.store.presence import index_absent
 from conversations.models import (
@@ -145,8 +146,11 @@ def of_company(
     """List the conversations of a company or project, latest activity first; items without `updated_at` are not in it.
 
     A project is filtered out of its company, within the budget of reads. Not `in_time`, or without the index, the list
-    follows the company/project index, which holds each project in one piece but in no order of time.
+    follows the company/project index, which holds each project in one piece but in no order of time. Raises `NotFound`
+    for what no key can be.
     """
+    if not fits(company_id, SORT_KEY_BYTES) or (project_id and not fits(project_id, SORT_KEY_BYTES)):
+        raise NotFound
     ranges = ((project_id, project_id),) if project_id else ()
     in_one_piece = ConversationList(_source(company_id, filters, staff, CompanyProjectIndex.Meta.index_name, ranges))
     if not in_time:

@@ -4,7 +4,7 @@ The rules, and where each is written:
 
  1. Keys decide first ............ keys.py (words of keys → Kind), fields.py (`key=value` in text, masks by kind)
  2. Safe keys exempt safe values . keys.py (Kind.SAFE, Kind.ID), values.py (redact_number), documents.py (_Strings)
- 3. What must survive; the rest of seven digits or more is masked ... shapes.py (harmless_shapes), numbers.py
+ 3. What must survive; the rest of seven digits or more is masked ... shapes.py (harmless_shapes, long_numbers)
  4. Epochs stay, unless a phone word stands near .................... shapes.py (epochs, phone_word_near)
  5. Conversation ids and idempotency keys ........................... identifiers.py (conversation_ids), shapes.py
  6. WhatsApp message ids ......... identifiers.py (whatsapp_ids)

@@ -5,7 +5,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from console.redaction.masks import FULL_MASK, Claim, mask_order
-from console.redaction.numbers import NUMBER_IN_GROUPS
+from console.redaction.shapes import NUMBER_IN_GROUPS
 
 # The patterns match text in lower case. Between the word and the number:
 _FILLER = (

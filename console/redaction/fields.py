@@ -14,7 +14,7 @@ from console.redaction.masks import (
     mask_order,
     mask_phone_digits,
 )
-from console.redaction.numbers import NUMBER_IN_GROUPS
+from console.redaction.shapes import NUMBER_IN_GROUPS
 
 # Not those of JSON, where a key that is known is not looked at again.
 _KINDS = KeyKinds("", KeyKind.OTHER)

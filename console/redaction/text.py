@@ -24,12 +24,14 @@ from console.redaction.identifiers import (
     whatsapp_ids,
 )
 from console.redaction.masks import FULL_MASK, Claim, Rule, blank, holds_any, is_mask, mask_phone
-from console.redaction.numbers import count_digits, lone_number, long_numbers
 from console.redaction.shapes import (
     NAMED_SIGNS,
+    count_digits,
     epochs,
     harmless_shapes,
     is_plain_text,
+    lone_number,
+    long_numbers,
     named_identifiers,
     phone_word_near,
     revisions,

@@ -16,6 +16,7 @@ from typing import Any
 
 import botocore.client
 import botocore.session
+from botocore import xform_name
 from botocore.awsrequest import (
     AWSHTTPConnection,
     AWSHTTPConnectionPool,
@@ -195,7 +196,7 @@ def call(operation: str, **kwargs: Any) -> dict[str, Any]:
     answer: dict[str, Any] = {}
     failed = True
     try:
-        answer = _whole(client()._make_api_call(operation, kwargs), operation, kwargs)
+        answer = _whole(getattr(client(), xform_name(operation))(**kwargs), operation, kwargs)
         failed = False
         return answer
     except TRANSLATED as error:

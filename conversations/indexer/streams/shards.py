@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from botocore import xform_name
 from botocore.exceptions import ClientError
 
 from console.errors import StoreUnavailable
@@ -111,7 +112,7 @@ class Shards:
 
     def _call(self, operation: str, **request: Any) -> dict[str, Any]:
         try:
-            answer: dict[str, Any] = client("dynamodbstreams")._make_api_call(operation, request)
+            answer: dict[str, Any] = getattr(client("dynamodbstreams"), xform_name(operation))(**request)
         except TRANSLATED as error:
             code = error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""
             if code == "TrimmedDataAccessException":

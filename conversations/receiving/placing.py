@@ -1,13 +1,16 @@
 """Finding the conversation that a customer's message belongs to. A sender never reaches another's conversation."""
 
+import logging
 from collections.abc import Collection
 
 from console import clock
-from console.errors import ConsoleError, NotFound
+from console.errors import NotFound
 from console.store.connection import batch_get
 from conversations.models import Conversation
 from conversations.reading import is_gone
 from conversations.receiving.bodies import InboundMessage, Key, NotUnderstood, address
+
+logger = logging.getLogger(__name__)
 
 # As many of a sender's conversations are looked at; more than one that lives cannot be chosen from anyway.
 LOOKED_AT = 20
@@ -23,9 +26,11 @@ def read_ahead(keys: Collection[Key]) -> dict[Key, Conversation]:
     """The conversations of these keys, whole, strongly consistent, by key. Nothing where that fails: never raises."""
     try:
         found = batch_get("CONVERSATIONS", [dict(zip(_KEY, each, strict=True)) for each in keys], consistent=True)
-    except ConsoleError:
+        items = list(map(Conversation.from_raw_data, found))
+    except Exception as error:
+        # Whatever is wrong is found again, and told, with the message that it is wrong with.
+        logger.info("Conversations are read one by one: %s", type(error).__name__)
         return {}
-    items = map(Conversation.from_raw_data, found)
     return {(item.primary_channel, item.conversation_id): item for item in items}
 
 

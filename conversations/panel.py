@@ -1,23 +1,23 @@
-"""The hand-off panel: who has the conversation, what this person may do and how they answer, and what has changed."""
+"""The hand-off panel: who has the conversation, what this person may do, and what has changed."""
 
-import re
 from dataclasses import dataclass
 from datetime import datetime
-from urllib.parse import quote
 
 from console import clock
 from console.permissions import Permission, Staff
 from console.redaction import redact
 from console.refs import is_digest_of, keyed_digest
 from console.trail.recording import read_only_reason
-from console.trees import isolated, text_of
+from console.trees import text_of
 from conversations.handoff import HandOffAction, allowed_actions, intent_for, seal_intent
 from conversations.handoff.routing import BEFORE, RULE, SWITCH, goes_to_people, has_inbound_source
+from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.queries import load_row
-from conversations.reading import OWN_ADDRESSES, hand_off_of, identifier_for, own_address, words
+from conversations.reading import hand_off_of, words
 from conversations.receiving.reading import MARKS, can_leave, messages_of
 from conversations.records import HandOff, HandOffState
+from conversations.replying import AnswerChannel, answer_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,100 +199,17 @@ def _button(action: HandOffAction, item: Conversation, hand_off: HandOff, staff:
     )
 
 
-_NUMBER = re.compile(r"\+?\d{7,15}", re.ASCII)
-_EMAIL = re.compile(r"[^\s@<>\"']{1,64}@[^\s@<>\"']{1,255}")
-_CHANNEL_WORDS = {"whatsapp": "WhatsApp", "sms": "SMS", "email": "email"}
-
-
-@dataclass(frozen=True, slots=True)
-class ChannelLink:
-    """A link that opens the channel's own application with the recipient."""
-
-    label: str
-    url: str
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerChannel:
-    """How the holder answers: the channel, the company's own number or address, and the recipient masked."""
-
-    channel: str
-    ours: str
-    masked: str
-
-
-@dataclass(frozen=True, slots=True)
-class Revealed:
-    """The recipient in full. Only for the answer to a recorded reveal: never stored, cached or put into a URL."""
-
-    number: str = ""
-    email: str = ""
-    name: str = ""
-    links: tuple[ChannelLink, ...] = ()
-
-
-def answer_of(item: Conversation, staff: Staff) -> AnswerChannel:
-    """Return how this person answers in this conversation."""
-    channel = channel_of(item)
-    return AnswerChannel(
-        channel=_CHANNEL_WORDS.get(channel, redact(text_of(item.plain("channel_method") or ""))[:40]),
-        ours=_ours(item, channel),
-        masked=identifier_for(item.primary_channel, staff),
-    )
-
-
-def revealed(item: Conversation) -> Revealed:
-    """Return number, email and name as stored, whatever their type, with links to write to them."""
-    number = _stored(item, "recipient_tel") or (item.primary_channel if _number(item.primary_channel) else "")
-    email = _stored(item, "recipient_email") or (item.primary_channel if _EMAIL.fullmatch(item.primary_channel) else "")
-    names = (_stored(item, "recipient_first_name"), _stored(item, "recipient_last_name"))
-    if not number and not email:
-        number = item.primary_channel
-    name = " ".join(isolated(each) for each in names if each)
-    return Revealed(number, email, name, tuple(_links(number, email, channel_of(item))))
-
-
-def channel_of(item: Conversation) -> str:
-    """Return the channel in lower case; "" if it is not text."""
-    value = item.plain("channel_method")
-    return value.strip().lower() if isinstance(value, str) else ""
-
-
-def _links(number: str, email: str, channel: str) -> list[ChannelLink]:
-    links = []
-    digits = _number(number)
-    # Without its country code, WhatsApp opens nobody or somebody else.
-    if digits and not digits.startswith("0"):
-        links.append(ChannelLink("Open in WhatsApp", f"https://wa.me/{digits}"))
-    if digits:
-        links.append(ChannelLink("Write an SMS", f"sms:{digits}" if digits.startswith("0") else f"sms:+{digits}"))
-    if channel == "sms":
-        links.reverse()
-    if _EMAIL.fullmatch(email):
-        links.insert(
-            0 if channel == "email" else len(links), ChannelLink("Write an email", f"mailto:{quote(email, safe='@')}")
-        )
-    return links
-
-
-def _number(text: str) -> str:
-    """The digits of a phone number; "" for anything else."""
-    compact = re.sub(r"[\s().-]", "", text)
-    return compact.lstrip("+") if _NUMBER.fullmatch(compact) else ""
-
-
-def _stored(item: Conversation, name: str) -> str:
-    value = item.plain(name)
-    return "" if value is None or isinstance(value, bool | dict | list) else text_of(value).strip()
-
-
-def _ours(item: Conversation, channel: str) -> str:
-    name = OWN_ADDRESSES.get(channel)
-    return "" if name is None else _stored(item, f"gsi_{name}") or own_address(item.plain("channel_config"), channel)
-
-
 # What the panel shows beside a row's attributes.
-_OF_PANEL = ("hand_off_note", "channel_config", "failure_reason", *MARKS, SWITCH, BEFORE)
+_OF_PANEL = (
+    "hand_off_note",
+    "channel_config",
+    "failure_reason",
+    "allowed_channels",
+    "comms_consent",
+    *MARKS,
+    SWITCH,
+    BEFORE,
+)
 FAILED = "failed"
 APART = "apart"
 # How often an open page asks for updates: the holder's, to whom customers write, more often. Each answer costs one read
@@ -335,8 +252,8 @@ def _known(item: Conversation, hand_off: HandOff) -> tuple[str, str]:
 def updates_of(reference: str, staff: Staff, since: str, shown: int | None) -> Updates | None:
     """Return what came after `since` for a page that shows `shown` messages, or None if nothing did.
 
-    Without `shown`, messages are not counted. One GetItem without the messages, and one with them if the item changed;
-    where messages are kept apart, one with them and one Query. Raises as `load_row`.
+    Without `shown`, messages are not counted. One GetItem without the messages, and one with them if the item changed
+    or this person has taken it; where messages are kept apart, one with them and one Query. Raises as `load_row`.
     """
     known_hand_off, known_change, apart = (*since.split("-"), "", "", "")[:3]
     more = ("messages",) if apart and shown is not None else ()
@@ -346,20 +263,20 @@ def updates_of(reference: str, staff: Staff, since: str, shown: int | None) -> U
     is_changed, has_come = not is_digest_of(known_hand_off, state), not is_digest_of(known_change, change)
     if not is_changed and not has_come:
         return None
+    is_holder, counts, now = holds(hand_off, staff), shown is not None and has_come, clock.now()
+    stored = StoredMessages()
+    if counts or (is_changed and is_holder):
+        whole = item if more else load_row(reference, staff, "messages", *MARKS)
+        stored = messages_of(whole, whole.raw.get("messages"))
     return Updates(
         since=since_of(item, hand_off),
         seconds=poll_seconds(hand_off, staff),
-        holds=holds(hand_off, staff),
-        messages=_came(reference, staff, shown, item if more else None) if shown is not None and has_come else 0,
+        holds=is_holder,
+        messages=max(0, len(stored) - (shown or 0)) if counts else 0,
         hand_off=_news(hand_off, staff) if is_changed and known_hand_off else "",
-        panel=panel_for(item, hand_off, staff, clock.now()) if is_changed else None,
-        answer=answer_of(item, staff) if is_changed else None,
+        panel=panel_for(item, hand_off, staff, now) if is_changed else None,
+        answer=answer_of(item, staff, stored.last_by_customer, now) if is_changed else None,
     )
-
-
-def _came(reference: str, staff: Staff, shown: int, item: Conversation | None) -> int:
-    item = item or load_row(reference, staff, "messages", *MARKS)
-    return max(0, len(messages_of(item, item.raw.get("messages"))) - shown)
 
 
 def _news(hand_off: HandOff, staff: Staff) -> str:

@@ -63,6 +63,12 @@ LONGEST_NAME = 40
 _ADDRESS = re.compile(r"([^\W_])[^\s@<>,]{0,63}@([\w-]{1,63}(?:\.[\w-]{1,63}){1,8})")
 
 
+def channel_of(item: Conversation) -> str:
+    """Return the channel in lower case; "" if it is not text."""
+    value = item.plain("channel_method")
+    return value.strip().lower() if isinstance(value, str) else ""
+
+
 def own_address(config: Any, channel: str) -> str:
     """Return the company's own number or address from `channel_config`: in the channel's own map, or beside it."""
     name = OWN_ADDRESSES.get(channel)

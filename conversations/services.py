@@ -28,12 +28,12 @@ from console.trees import spelled_out
 from conversations.facts import protected
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
-from conversations.panel import Revealed, revealed
 from conversations.queries import ConversationFilters, any_of, load_row, of_recipient
 from conversations.queue.unread import note_seen
 from conversations.reading import hand_off_of, identifier_for, is_gone, names_of
 from conversations.receiving.reading import MARKS, joined, kept_apart, messages_of
 from conversations.records import HandOff, agent_shown
+from conversations.replying import AnswerChannel, Revealed, answer_of, revealed
 from conversations.timeline.lines import LineKind
 from conversations.timeline.reading import Timeline, read_timeline
 from conversations.transcript import Story, story_of
@@ -156,13 +156,14 @@ def _hand_offs(item: Conversation) -> tuple[tuple[HandOffEntry, ...], str]:
     return entries, "" if complete else "Only the latest hand-offs are shown. Earlier ones are in the trail."
 
 
-def reveal(reference: str, staff: Staff) -> tuple[Conversation, Revealed]:
-    """Return the recipient in full, counted and recorded first.
+def reveal(reference: str, staff: Staff) -> tuple[Conversation, AnswerChannel, Revealed]:
+    """Return the recipient in full, counted and recorded first, and how this person answers.
 
     Raises as `open_conversation`; `Forbidden` without the permission, `TooManyAttempts` after too many in a day.
     """
     staff.require(Permission.PII_REVEAL)
-    item = load_conversation(reference, staff)
+    item, messages = _load(reference, staff)
+    answer = answer_of(item, staff, messages_of(item, messages).last_by_customer, clock.now())
     shown = revealed(item)
     fields = [name for name in ("number", "email", "name") if getattr(shown, name)]
     entry = _entry(item, staff, Action.RECIPIENT_REVEALED, {"fields": fields})
@@ -171,7 +172,7 @@ def reveal(reference: str, staff: Staff) -> tuple[Conversation, Revealed]:
         record(entry)
     except TableMissing as missing:
         raise NoTrail(*REVEALED) from missing
-    return item, shown
+    return item, answer, shown
 
 
 def open_raw(reference: str, staff: Staff) -> tuple[Conversation, str]:

@@ -22,7 +22,7 @@ from conversations import services
 from conversations.facts import facts_of
 from conversations.handoff.routing import goes_to_people
 from conversations.neighbours import neighbour
-from conversations.panel import answer_of, holds, panel_for, poll_seconds, since_of, updates_of
+from conversations.panel import holds, panel_for, poll_seconds, since_of, updates_of
 from conversations.reading import (
     conversation_url,
     id_to_copy,
@@ -32,6 +32,7 @@ from conversations.reading import (
     summary_of,
 )
 from conversations.records import ConversationSummary, Transcript
+from conversations.replying import answer_of
 from conversations.services import last_message
 from conversations.transcript import WINDOW, earlier_text, transcript
 
@@ -74,7 +75,7 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
         "summary": summary,
         "panel": panel_for(opened.item, opened.hand_off, request.staff, opened.now, opened.story.began),
         "id_to_copy": id_to_copy(opened.item.conversation_id),
-        "answer": answer_of(opened.item, request.staff),
+        "answer": answer_of(opened.item, request.staff, opened.stored.last_by_customer, opened.now),
         "facts": facts_of(opened.item, opened.stored, raw=opened.is_raw),
         "state": opened.state,
         "shows_technical": any(map(request.staff.can, (Permission.SYSTEM_READ, Permission.AUDIT_REVIEW))),
@@ -128,12 +129,12 @@ def conversation_updates(request: StaffRequest, ref: str) -> HttpResponse:
 @form_on("conversation", "ref")
 def reveal(request: StaffRequest, ref: str) -> HttpResponse:
     """The recipient in full, recorded: a fragment for htmx, else a page of its own. Never cached."""
-    item, revealed = services.reveal(ref, request.staff)
+    item, answer, revealed = services.reveal(ref, request.staff)
     summary = summary_of(item, request.staff)
     context = {
         "reference": ref,
         "summary": summary,
-        "answer": answer_of(item, request.staff),
+        "answer": answer,
         "revealed": revealed,
         "panel": {"holds": holds(summary.hand_off, request.staff), "is_silent": goes_to_people(item.raw)},
         "recipient_url": recipient_url(ref),

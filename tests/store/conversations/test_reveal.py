@@ -1,14 +1,17 @@
 """The recipient in full: a POST, with the permission, on record before it is shown, and nowhere kept."""
 
 import html
+import re
+from datetime import timedelta
 
 import pytest
 
+from console import clock
 from console.audit.access_log.reading import looks_of_conversation
 from console.permissions import Role, Scope, Staff
 from console.refs import seal
 from conversations.models import Conversation
-from conversations.panel import answer_of, revealed
+from conversations.replying import answer_of, revealed
 from tests import faults
 from tests.dynamodb import to_dynamodb
 from tests.items import conversation, put_conversation
@@ -131,7 +134,7 @@ def test_links_open_the_channel_and_nothing_else(overrides, urls):
     ],
 )
 def test_our_own_number_comes_from_the_index_copy_or_the_configuration(overrides, ours):
-    assert answer_of(loaded(**overrides), STAFF).ours == ours
+    assert answer_of(loaded(**overrides), STAFF, None, clock.now()).ours == ours
 
 
 def test_reveals_are_counted_per_person_and_day_and_refusals_are_on_record(store, item, settings):
@@ -169,3 +172,69 @@ def test_a_reveal_that_cannot_be_counted_is_not_made(store, item):
         answer = client.post(url_of(item, "reveal/"))
     assert answer.status_code == 503
     assert "7700900123" not in answer.content.decode()
+
+
+# --- Whether the holder may answer ------------------------------------------------------------------------------------
+
+SPOKEN = {"message_id": "SM1", "role": "user", "content": "Hello?"}
+
+
+def answer_panel(store, *, hours: float, **overrides) -> str:
+    """What the holder of a conversation reads beside it, whose customer wrote so many hours ago; as one line."""
+    wrote_at = clock.to_iso(clock.now() - timedelta(hours=hours))
+    held = {"hand_off_to_human": True, "hand_off_agent": "amira.haddad", "messages": [SPOKEN | {"timestamp": wrote_at}]}
+    item = put_conversation(store, **held | overrides)
+    page = html.unescape(signed_in(member()).get(url_of(item)).content.decode())
+    return re.sub(r"\s+", " ", page[page.index('id="recipient"') : page.index("All conversations with this customer")])
+
+
+def test_the_holder_reads_by_when_whatsapp_takes_an_answer(store):
+    panel = answer_panel(store, hours=20)
+    assert "Answer by" in panel
+    assert clock.to_iso(clock.now() + timedelta(hours=4))[:13] in panel
+    assert "notice" not in panel
+
+
+def test_the_holder_reads_that_whatsapp_takes_none_any_longer(store):
+    panel = answer_panel(store, hours=27)
+    assert "Answer by" not in panel
+    assert "WhatsApp takes free text for 24 hours after a customer writes. That ended 3 h ago" in panel
+    assert "approved template" in panel
+
+
+def test_without_an_answer_by_and_consent_the_holder_is_warned(store):
+    panel = answer_panel(store, hours=1, comms_consent=False, allowed_channels=["email"], channel_method="sms")
+    assert "Answer by" not in panel
+    assert "This project does not allow messages over SMS." in panel
+    assert "This customer has not agreed to be contacted." in panel
+
+
+def test_who_does_not_hold_it_is_told_nothing_of_answering(store):
+    panel = answer_panel(store, hours=27, hand_off_agent="ben.okafor", comms_consent=False)
+    assert "WhatsApp takes" not in panel
+    assert "agreed" not in panel
+
+
+def test_a_reveal_says_the_same(store):
+    answer_panel(store, hours=27)
+    item = store.all("CONVERSATIONS")[0]
+    text = html.unescape(signed_in(member()).post(url_of(item, "reveal/"), **HTMX).content.decode())
+    assert "That ended 3 h ago" in text
+
+
+def test_who_takes_it_is_warned_without_loading_the_page_again(store):
+    item = put_conversation(store, comms_consent=False, messages=[SPOKEN | {"timestamp": clock.to_iso(clock.now())}])
+    client = signed_in(member())
+    since = re.search(r'data-since="([^"]*)"', client.get(url_of(item)).content.decode())
+    assert since is not None
+    store.update(
+        "CONVERSATIONS",
+        {name: item[name] for name in ("primary_channel", "conversation_id")},
+        hand_off_to_human=True,
+        hand_off_agent="amira.haddad",
+    )
+    with store.calls() as seen:
+        text = client.get(url_of(item, "news/"), {"since": since[1], "shown": "1"}).content.decode()
+    assert "This customer has not agreed to be contacted." in text
+    assert "Answer by" in text
+    assert [call.operation for call in seen[1:]] == ["GetItem", "GetItem"]

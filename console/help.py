@@ -59,10 +59,14 @@ TOPICS = (
         "answering",
         "Answering a customer",
         (
-            "The console does not send messages. Once you hold a conversation, its page says how to answer: the "
-            "channel, our number or address, and the recipient after you reveal it, with a link that opens it.",
-            "It also says by when WhatsApp takes an answer, which is 24 hours after the customer last wrote, and warns you "
-            "if the customer has not agreed to be contacted or the project does not allow the channel.",
+            (
+                "The console does not send messages. Once you hold a conversation, its page says how to answer: the "
+                "channel, our number or address, and the recipient after you reveal it, with a link that opens it."
+            ),
+            (
+                "It also says by when WhatsApp takes an answer, which is 24 hours after the customer last wrote. It "
+                "warns you if the customer has not agreed to be contacted, or the project does not allow the channel."
+            ),
             (
                 "Revealing a number, an address or a name is recorded with your name. The number of people you can "
                 "reveal in a day is limited."

@@ -134,10 +134,13 @@ def _warning(obstacle: Obstacle, channel: str, until: datetime | None, now: date
         case Obstacle.CONSENT:
             return "This customer has not agreed to be contacted."
         case Obstacle.WINDOW:
-            ended = f"That ended {clock.format_span(now - until)} ago" if until else "When that was is not known"
+            if until is None:
+                return (
+                    "WhatsApp takes free text for 24 hours after a customer writes. When this one wrote is not known."
+                )
+            ended = clock.format_span(now - until)
             return (
-                f"WhatsApp takes free text for 24 hours after a customer writes. {ended}: an approved template "
-                "is all that is sure to arrive."
+                f"The 24 hours for free text over WhatsApp ended {ended} ago. Our number can only send a template now."
             )
 
 

@@ -28,7 +28,12 @@ if TYPE_CHECKING:
 
 Row = TypeVar("Row", bound="DataclassInstance")
 STAFF_ROLES = frozenset(role.value for role in Role)
-PLATFORM_NAMES = {"platform": "The platform", "command-line": "An operator", "unknown": "Somebody"}
+PLATFORM_NAMES = {
+    "platform": "The platform",
+    "rule": "A rule",
+    "command-line": "An operator",
+    "unknown": "Somebody",
+}
 # Who acted where an entry names nobody.
 NO_ACTOR = "Middleware"
 

@@ -198,8 +198,13 @@ def test_the_holder_reads_by_when_whatsapp_takes_an_answer(store):
 def test_the_holder_reads_that_whatsapp_takes_none_any_longer(store):
     panel = answer_panel(store, hours=27)
     assert "Answer by" not in panel
-    assert "WhatsApp takes free text for 24 hours after a customer writes. That ended 3 h ago" in panel
-    assert "approved template" in panel
+    assert "The 24 hours for free text over WhatsApp ended 3 h ago. Our number can only send a template now." in panel
+
+
+def test_the_holder_reads_that_nobody_knows_when_the_customer_wrote(store):
+    panel = answer_panel(store, hours=1, messages=[])
+    assert "Answer by" not in panel
+    assert "When this one wrote is not known." in panel
 
 
 def test_without_an_answer_by_and_consent_the_holder_is_warned(store):
@@ -211,7 +216,7 @@ def test_without_an_answer_by_and_consent_the_holder_is_warned(store):
 
 def test_who_does_not_hold_it_is_told_nothing_of_answering(store):
     panel = answer_panel(store, hours=27, hand_off_agent="ben.okafor", comms_consent=False)
-    assert "WhatsApp takes" not in panel
+    assert "free text" not in panel
     assert "agreed" not in panel
 
 
@@ -219,7 +224,7 @@ def test_a_reveal_says_the_same(store):
     answer_panel(store, hours=27)
     item = store.all("CONVERSATIONS")[0]
     text = html.unescape(signed_in(member()).post(url_of(item, "reveal/"), **HTMX).content.decode())
-    assert "That ended 3 h ago" in text
+    assert "ended 3 h ago" in text
 
 
 def test_who_takes_it_is_warned_without_loading_the_page_again(store):

@@ -28,6 +28,7 @@ def row(**attributes):
         ({"action_type": "hand_off.take_over", "actor": "amira.haddad"}, "Amira Haddad took over"),
         ({"action_type": "hand_off.take_over", "actor": "tom.becker"}, "tom.becker took over"),
         ({"action_type": "hand_off.request", "actor": "platform"}, "The platform asked for a human"),
+        ({"action_type": "hand_off.request", "actor": "rule"}, "A rule asked for a human"),
         ({"action_type": "route", "action_payload_redacted": '{"team": "Returns team"}'}, "Routed to Returns team"),
         ({"action_type": "route", "action_payload_redacted": {"routed_team": "Sales"}}, "Routed to Sales"),
         ({"action_type": "route"}, "Routed"),

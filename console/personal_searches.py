@@ -21,7 +21,8 @@ from console.permissions import Permission, Staff
 from console.redaction import redact
 from console.redaction.masks import digits_of
 from console.refs import keyed_pseudonym
-from console.search.meanings import MeaningKind, recognise, tidied
+from console.search.finders import country_codes
+from console.search.meanings import MeaningKind, is_national, recognise, tidied, with_code
 from console.staff.throttling import TooManyAttempts, count_use
 from console.trail.actions import Action, Result, staff_trail
 from console.trail.recording import Actor, NoTrail, TrailEntry, record, record_counted
@@ -71,13 +72,14 @@ def on_record(typed: str, form: forms.Form, staff: Staff, search: Callable[[], T
     _count_search(staff)
     found = search()
     meanings = recognise(typed)
+    person, *tried_as = _pseudonyms_of(typed, staff)
     payload = {
-        "person": pseudonym_of(typed),
+        "person": person,
         # The likeliest of what it can be.
         "looked_for": meanings[0].kind.value if meanings else "what a person is known by",
         "reason": form.cleaned_data["reason"],
         "hits": hits(found),
-    }
+    } | ({"tried_as": tried_as} if tried_as else {})
     try:
         record(_entry(staff, payload=payload))
     except TableMissing as missing:
@@ -95,6 +97,19 @@ def pseudonym_of(typed: str) -> str:
         if meaning.kind is MeaningKind.EMAIL:
             return keyed_pseudonym(meaning.value.lower())
     return keyed_pseudonym(tidied(typed))
+
+
+def _pseudonyms_of(typed: str, staff: Staff) -> tuple[str, ...]:
+    """`pseudonym_of`, and those of a number without country code with each code that searches try."""
+    national = [each.value for each in recognise(typed) if each.kind is MeaningKind.PHONE and is_national(each.value)]
+    try:
+        codes = country_codes(staff) if national else ()
+    except ConsoleError as error:
+        # No search has tried what cannot be read.
+        logger.warning("Country codes could not be read: %s", type(error).__name__)
+        codes = ()
+    tried = (pseudonym_of(with_code(each, code)) for each in national for code in codes)
+    return tuple(dict.fromkeys((pseudonym_of(typed), *tried)))
 
 
 def count_reveal(staff: Staff, entry: TrailEntry) -> None:

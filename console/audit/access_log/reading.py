@@ -126,6 +126,12 @@ def _about(entry: AuditEntry) -> str:
     return _in_tenant(entry)
 
 
+def _people_in(entry: AuditEntry) -> set[str]:
+    """The pseudonyms of all whom a search may have been for: a number without country code was tried with several."""
+    tried_as = payload_of(entry).get("tried_as")
+    return {person_in(entry), *(map(str, tried_as) if isinstance(tried_as, list) else ())}
+
+
 def person_in(entry: AuditEntry) -> str:
     """The pseudonym of the person a look-up or search was for; "" if the entry has none."""
     return _word(payload_of(entry).get("person"))
@@ -226,7 +232,7 @@ def looks_of_recipient(recipient: str, staff: Staff) -> tuple[Looks, tuple[str, 
     if staff.scope.everything:
         gathered = gather(Review(OF_PERSONS), staff, SEARCHES_READ, SEARCH_PIECES)
         person = pseudonym_of(recipient)
-        entries += [entry for entry in gathered.entries if person_in(entry) == person]
+        entries += [entry for entry in gathered.entries if person in _people_in(entry)]
         is_all, notices = is_all and gathered.is_all, ()
     rows = rows_by_person(entries, what_of)
     looks = Looks(rows, len(entries), is_all, None, notices, across=Across(why_not=NO_EXPORTS))

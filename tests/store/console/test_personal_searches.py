@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from console import clock
-from console.audit.access_log.reading import looks_of_person
+from console.audit.access_log.reading import looks_of_person, looks_of_recipient
 from conversations.companies import register
 from conversations.stores.chats.keys import user_ids_of
 from tests import faults
@@ -149,6 +149,20 @@ def test_one_person_has_one_pseudonym_however_typed_and_hits_are_counted(filled)
     told = [payload(each) for each in searches(filled)]
     assert sorted(each["hits"] for each in told) == [0, 1, 1, 1, 1, 1, 1]
     assert len({each["person"] for each in told}) == 2
+
+
+@pytest.mark.parametrize("url", ["/search/", "/conversations/find/"])
+def test_a_number_without_country_code_is_in_the_log_of_whose_it_may_be(filled, url):
+    register(COMPANY, "Lumen Lamps", "test", "2026-03-02T09:00:00Z")
+    field = {"typed": "07700 900123"} if url == "/search/" else {"look": "recipient", "recipient": "07700 900123"}
+    signed_in(auditor()).post(url, field | WHY)
+    [entry] = searches(filled)
+    assert len(payload(entry)["tried_as"]) == 1
+    assert "7700900123" not in json.dumps(entry)
+    looks, _ = looks_of_recipient(NUMBER, as_staff(admin()))
+    assert looks.read == 1
+    signed_in(auditor()).post(url, {name: text.replace("123", "124") for name, text in field.items()} | WHY)
+    assert looks_of_recipient(NUMBER, as_staff(admin()))[0].read == 1
 
 
 @pytest.mark.parametrize(("operation", "table"), [("UpdateItem", "CONSOLE"), ("PutItem", "AUDIT")])

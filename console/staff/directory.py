@@ -191,11 +191,6 @@ def read_page(staff: Staff, filters: AccountFilters, cursor: str = "") -> Direct
     return DirectoryPage(rows, seal_cursor(after, *binding) if after else "", bool(after) and len(rows) < PAGE_SIZE)
 
 
-def is_a_persons_name(typed: str) -> bool:
-    """Whether a text is a name as people write it, and no username or name of a service."""
-    return " " in typed or (typed.isalpha() and typed != typed.lower() and typed != typed.upper())
-
-
 def username_of(name: str) -> str:
     """The username of whom that name is of, as a whole or where each of its words begins one of theirs.
 

@@ -20,7 +20,7 @@ from console.redaction import redact
 from console.refs import seal_data, unseal_data
 from console.search.meanings import named_so
 from console.staff import known_companies
-from console.staff.directory import is_a_persons_name, username_of
+from console.staff.directory import username_of
 from console.templatetags.components import zone_of
 from console.trail.actions import Result
 
@@ -145,7 +145,7 @@ class ReviewForm(DaysForm):
             raise forms.ValidationError("Enter a username or a service's name, not a number or an address.")
         if actor.lower() == NOBODY:
             return NOBODY
-        return cleaned_by(username_of, actor) if is_a_persons_name(actor) else actor
+        return cleaned_by(username_of, actor) if _is_a_persons_name(actor) else actor
 
     def clean_company(self) -> str:
         """Find a company or tenant in scope by id or name; does not say whether an id exists."""
@@ -308,3 +308,8 @@ class AboutForm(forms.Form):
     def about(self) -> About:
         """What a valid form names."""
         return About(self.cleaned_data["what"], self.cleaned_data["value"])
+
+
+def _is_a_persons_name(typed: str) -> bool:
+    """Whether a text is a name as people write it, and no username or name of a service."""
+    return " " in typed or (typed.isalpha() and typed != typed.lower() and typed != typed.upper())

@@ -221,7 +221,8 @@ POLL_SECONDS, HOLDER_POLL_SECONDS = 12, 4
 class Updates:
     """What is new. `since` is what the page then knows; `messages` is how many came; `hand_off` says what happened.
 
-    `panel` and `answer` come with a change of the hand-off. `holds`: the person has it, so messages show by themselves.
+    `panel` and `answer` come with a change of the hand-off, and `answer` to the holder with messages too. `holds`: the
+    person has it, so messages show by themselves.
     """
 
     since: str
@@ -268,14 +269,16 @@ def updates_of(reference: str, staff: Staff, since: str, shown: int | None) -> U
     if counts or (is_changed and is_holder):
         whole = item if more else load_row(reference, staff, "messages", *MARKS)
         stored = messages_of(whole, whole.raw.get("messages"))
+    came = max(0, len(stored) - (shown or 0)) if counts else 0
+    answer = answer_of(item, staff, stored.last_by_customer, now)
     return Updates(
         since=since_of(item, hand_off),
         seconds=poll_seconds(hand_off, staff),
         holds=is_holder,
-        messages=max(0, len(stored) - (shown or 0)) if counts else 0,
+        messages=came,
         hand_off=_news(hand_off, staff) if is_changed and known_hand_off else "",
         panel=panel_for(item, hand_off, staff, now) if is_changed else None,
-        answer=answer_of(item, staff, stored.last_by_customer, now) if is_changed else None,
+        answer=answer if is_changed or (came and is_holder) else None,
     )
 
 

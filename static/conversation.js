@@ -220,7 +220,8 @@
     }
     const fresh = answer.querySelector("[data-holding]");
     if (fresh) {
-      waiting = [...fresh.children].map((each) => document.importNode(each, true));
+      const came = [...fresh.children].map((each) => document.importNode(each, true));
+      waiting = [...waiting.filter((each) => !came.some(({ id }) => id === each.id)), ...came];
       settle();
     }
     draw();

@@ -31,12 +31,13 @@ def write(demo) -> Write:
     return send
 
 
-def waiting(talk) -> Talk:  # noqa: F811
+def waiting(talk, **attributes) -> Talk:  # noqa: F811
     return talk(
         hand_off_to_human=True,
         hand_off_requested_at=instant(60),
         gsi_hand_off_queue="waiting#ci-cuc-001",
         channel_method="whatsapp",
+        **attributes,
     )
 
 
@@ -62,6 +63,22 @@ def test_what_the_customer_writes_appears_by_itself_and_is_read_out(open_page, t
     expect(note).to_have_value("calls back")
     expect(arrived).to_have_count(1)
     check_looks(page, "conversation-arrived")
+
+
+def test_once_the_customer_has_written_there_is_time_to_answer_again(open_page, talk, write):  # noqa: F811
+    # Only the AI has said something so far.
+    one = waiting(talk, messages=1)
+    page = one.open(open_page("agent"))
+    take(page)
+    rules = page.locator("#answer-rules")
+    expect(rules).to_contain_text("When this one wrote is not known.")
+    page.locator("#recipient").get_by_role("button", name="Reveal").click()
+    revealed = page.locator("#recipient [data-revealed]").first
+    expect(revealed).to_be_visible()
+    write(one, "Are you there?")
+    expect(rules).to_contain_text("Answer by", timeout=SOON)
+    expect(rules).not_to_contain_text("not known")
+    expect(revealed).to_be_visible()
 
 
 def test_on_a_phone_too(open_page, talk, write):  # noqa: F811

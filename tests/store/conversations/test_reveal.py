@@ -243,3 +243,24 @@ def test_who_takes_it_is_warned_without_loading_the_page_again(store):
     assert "This customer has not agreed to be contacted." in text
     assert "Answer by" in text
     assert [call.operation for call in seen[1:]] == ["GetItem", "GetItem"]
+
+
+def test_a_message_of_the_customer_gives_its_holder_time_and_leaves_what_was_revealed(store):
+    long_ago, now = clock.to_iso(clock.now() - timedelta(hours=30)), clock.to_iso(clock.now())
+    before = SPOKEN | {"timestamp": long_ago}
+    item = put_conversation(store, hand_off_to_human=True, hand_off_agent="amira.haddad", messages=[before])
+    polls = {}
+    for who in (member(), member("ben.okafor")):
+        client = signed_in(who)
+        since = re.search(r'data-since="([^"]*)"', client.get(url_of(item)).content.decode())
+        assert since is not None
+        polls[who.username] = (client, {"since": since[1], "shown": "1"})
+    key = {name: item[name] for name in ("primary_channel", "conversation_id")}
+    store.update(
+        "CONVERSATIONS", key, updated_at=now, messages=[before, SPOKEN | {"message_id": "2", "timestamp": now}]
+    )
+    news = {who: client.get(url_of(item, "news/"), query).content.decode() for who, (client, query) in polls.items()}
+    assert all("1 new message" in text for text in news.values())
+    assert "Answer by" in news["amira.haddad"]
+    assert 'id="recipient"' not in news["amira.haddad"]
+    assert "answer-rules" not in news["ben.okafor"]

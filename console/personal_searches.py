@@ -21,8 +21,8 @@ from console.permissions import Permission, Staff
 from console.redaction import redact
 from console.redaction.masks import digits_of
 from console.refs import keyed_pseudonym
-from console.search.finders import country_codes
-from console.search.meanings import MeaningKind, is_national, recognise, tidied, with_code
+from console.search.finders import with_codes
+from console.search.meanings import MeaningKind, recognise, tidied
 from console.staff.throttling import TooManyAttempts, count_use
 from console.trail.actions import Action, Result, staff_trail
 from console.trail.recording import Actor, NoTrail, TrailEntry, record, record_counted
@@ -101,15 +101,9 @@ def pseudonym_of(typed: str) -> str:
 
 def _pseudonyms_of(typed: str, staff: Staff) -> tuple[str, ...]:
     """`pseudonym_of`, and those of a number without country code with each code that searches try."""
-    national = [each.value for each in recognise(typed) if each.kind is MeaningKind.PHONE and is_national(each.value)]
-    try:
-        codes = country_codes(staff) if national else ()
-    except ConsoleError as error:
-        # No search has tried what cannot be read.
-        logger.warning("Country codes could not be read: %s", type(error).__name__)
-        codes = ()
-    tried = (pseudonym_of(with_code(each, code)) for each in national for code in codes)
-    return tuple(dict.fromkeys((pseudonym_of(typed), *tried)))
+    meanings = recognise(typed)
+    _, tried = with_codes(meanings, staff)
+    return tuple(dict.fromkeys((pseudonym_of(typed), *(pseudonym_of(each.value) for each in tried[len(meanings) :]))))
 
 
 def count_reveal(staff: Staff, entry: TrailEntry) -> None:

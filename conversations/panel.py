@@ -270,7 +270,7 @@ def updates_of(reference: str, staff: Staff, since: str, shown: int | None) -> U
         whole = item if more else load_row(reference, staff, "messages", *MARKS)
         stored = messages_of(whole, whole.raw.get("messages"))
     came = max(0, len(stored) - (shown or 0)) if counts else 0
-    answer = answer_of(item, staff, stored.last_by_customer, now)
+    shows_answer = is_changed or (came > 0 and is_holder)
     return Updates(
         since=since_of(item, hand_off),
         seconds=poll_seconds(hand_off, staff),
@@ -278,7 +278,7 @@ def updates_of(reference: str, staff: Staff, since: str, shown: int | None) -> U
         messages=came,
         hand_off=_news(hand_off, staff) if is_changed and known_hand_off else "",
         panel=panel_for(item, hand_off, staff, now) if is_changed else None,
-        answer=answer if is_changed or (came and is_holder) else None,
+        answer=answer_of(item, staff, stored.last_by_customer, now) if shows_answer else None,
     )
 
 

@@ -5,7 +5,6 @@ platform-replies).
 """
 
 import re
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -26,9 +25,9 @@ WHATSAPP = "whatsapp"
 class Obstacle(StrEnum):
     """What stands in the way of an answer."""
 
-    CHANNEL = "the project does not allow the channel"
-    CONSENT = "the customer has not agreed to be contacted"
-    WINDOW = "WhatsApp takes no free text any longer"
+    CHANNEL = "channel"
+    CONSENT = "consent"
+    WINDOW = "window"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +56,7 @@ class ReplyFacts:
 class ReplyCheck:
     """What stands in the way, nothing where the customer may be answered; `until`: so long, None for no limit."""
 
-    obstacles: Collection[Obstacle]
+    obstacles: tuple[Obstacle, ...]
     until: datetime | None
 
 
@@ -99,8 +98,8 @@ class AnswerChannel:
     channel: str
     ours: str
     masked: str
-    until: datetime | None = None
-    warnings: tuple[str, ...] = ()
+    until: datetime | None
+    warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,14 @@
 """Finders: what the search box asks. Each app registers its own at start-up, because the base knows no stores."""
 
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from console.errors import ConsoleError
 from console.permissions import Permission, Staff
-from console.search.meanings import MeaningKind
+from console.search.meanings import Meaning, MeaningKind, is_national, with_code
+
+logger = logging.getLogger(__name__)
 
 # Of what one name finds, in one store.
 HITS = 20
@@ -56,6 +60,21 @@ def register_codes(codes: Callable[[Staff], tuple[str, ...]]) -> None:
 def country_codes(staff: Staff) -> tuple[str, ...]:
     """The country codes to try a national number with, such as "+44", likeliest first. Raises the store's errors."""
     return _codes(staff) if _codes else ()
+
+
+def with_codes(meanings: Sequence[Meaning], staff: Staff) -> tuple[tuple[str, ...], Sequence[Meaning]]:
+    """The country codes to try a national number with, and all meanings, those added by the codes at the end.
+
+    Codes that cannot be read are not tried.
+    """
+    national = [each for each in meanings if each.kind is MeaningKind.PHONE and is_national(each.value)]
+    try:
+        codes = country_codes(staff) if national else ()
+    except ConsoleError as error:
+        logger.warning("Country codes could not be read: %s", type(error).__name__)
+        codes = ()
+    added = [Meaning(MeaningKind.PHONE, with_code(each.value, code)) for each in national for code in codes]
+    return codes, [*meanings, *added]
 
 
 def register(finder: Finder) -> None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from console.errors import ConsoleError, NotFound, TableMissing
 from console.permissions import Staff
-from console.search.finders import Find, Finder, SearchFound, SearchHit, country_codes, finders
-from console.search.meanings import UNSEARCHED, Meaning, MeaningKind, is_national, tried_with, with_code
+from console.search.finders import Find, Finder, SearchFound, SearchHit, finders, with_codes
+from console.search.meanings import UNSEARCHED, Meaning, MeaningKind, is_national, tried_with
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ def search(meanings: Sequence[Meaning], staff: Staff, deadline: float = DEADLINE
     """
     if staff.scope.is_empty:
         return Results(lines=("Your scope is empty, so nothing was searched.",))
-    codes, meanings = _with_codes(meanings, staff)
+    codes, meanings = with_codes(meanings, staff)
     allowed = [each for each in finders() if staff.can(each.permission)]
     asked = {finder.title: _start(finder, meanings, staff) for finder in allowed}
     asked = {title: futures for title, futures in asked.items() if futures}
@@ -75,18 +75,6 @@ def search(meanings: Sequence[Meaning], staff: Staff, deadline: float = DEADLINE
     if not groups and any(meaning.kind is MeaningKind.PHONE and is_national(meaning.value) for meaning in meanings):
         lines.append(tried_with(codes))
     return Results(tuple(groups), tuple(quiet), tuple(dict.fromkeys(lines)), complete)
-
-
-def _with_codes(meanings: Sequence[Meaning], staff: Staff) -> tuple[tuple[str, ...], Sequence[Meaning]]:
-    """The country codes to try a national number with, and all meanings, those added by the codes among them."""
-    national = [each for each in meanings if each.kind is MeaningKind.PHONE and is_national(each.value)]
-    try:
-        codes = country_codes(staff) if national else ()
-    except ConsoleError as error:
-        logger.warning("Country codes could not be read: %s", type(error).__name__)
-        codes = ()
-    added = [Meaning(MeaningKind.PHONE, with_code(each.value, code)) for each in national for code in codes]
-    return codes, [*meanings, *added]
 
 
 def _start(finder: Finder, meanings: Sequence[Meaning], staff: Staff) -> list[Future[SearchFound]]:

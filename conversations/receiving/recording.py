@@ -85,7 +85,7 @@ def record_all(placed: Sequence[Placed], source: str) -> list[MessageRow]:
         writes += _writes(event, row, begins=hand_off_of(item).state is HandOffState.AI)
         rows.append(row)
     if writes:
-        retried(lambda: call("TransactWriteItems", TransactItems=writes))
+        _write(writes)
     return rows
 
 
@@ -185,10 +185,14 @@ def _writes(event: IdempotencyRecord, row: MessageRow, *, begins: bool) -> tuple
 def _written(*writes: dict[str, Any]) -> bool:
     """Write all of it, or nothing where one is there already; whether it was written."""
     try:
-        retried(lambda: call("TransactWriteItems", TransactItems=list(writes)))
+        _write(writes)
     except TransactionRefused:
         return False
     return True
+
+
+def _write(writes: Sequence[dict[str, Any]]) -> None:
+    retried(lambda: call("TransactWriteItems", TransactItems=list(writes)))
 
 
 def _entry(event: IdempotencyRecord, row: MessageRow) -> AuditEntry:

@@ -74,7 +74,7 @@ def test_every_refused_form_says_so(open_page, role, path, fill, button, focused
     pressed.click()
     expect(page).to_have_title(re.compile("^Error: "))
     # The script that moves the focus runs after the title is there.
-    expect(page.locator(f"#{focused}" if focused else ".errors")).to_be_focused()
+    expect(page.locator(f"#{focused}" if focused else ".notice.bad.errors")).to_be_focused()
 
 
 def test_a_filter_that_is_not_understood_takes_no_focus(open_page):

@@ -1,0 +1,1 @@
+"""Replies of people: written here, sent once from the company's own number, and on record."""

@@ -101,9 +101,13 @@ def bring_again(url: str, delivery: Delivery, *, seconds: int) -> None:
     _call("change_message_visibility", QueueUrl=url, ReceiptHandle=delivery.receipt, VisibilityTimeout=seconds)
 
 
-def send(url: str, body: str) -> None:
-    """Put a message into a queue. Raises `NotSent`, and `StoreUnavailable` where it may have arrived all the same."""
-    _call("send_message", QueueUrl=url, MessageBody=body)
+def send(url: str, body: str, *, group: str = "", once: str = "") -> None:
+    """Put a message into a queue. Raises `NotSent`, and `StoreUnavailable` where it may have arrived all the same.
+
+    A FIFO queue needs both: it keeps the order within a `group`, and takes the same `once` one time in five minutes.
+    """
+    fifo: dict[str, Any] = {"MessageGroupId": group, "MessageDeduplicationId": once} if group else {}
+    _call("send_message", QueueUrl=url, MessageBody=body, **fifo)
 
 
 def depth(url: str) -> QueueDepth:

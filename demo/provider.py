@@ -1,0 +1,257 @@
+"""A stand-in for Twilio and SendGrid inside this process, for the demo and the tests: nothing leaves the machine.
+
+It speaks what the official libraries ask for, keeps everything in memory, and lets statuses follow the clock. What a
+browser sends for a page is refused, as anything on the machine can reach a loopback port.
+"""
+
+import base64
+import json
+import re
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, timedelta
+from email.utils import format_datetime
+from http import HTTPStatus
+from typing import Any, Self
+from urllib.parse import parse_qsl, urlencode
+
+from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
+
+from console import clock
+from demo.embedded import HOST, StartResponse
+
+ACCOUNT = "AC" + "d0" * 16
+TOKEN = "demo-token-of-twilio"  # noqa: S105  # nosec B105
+SENDGRID_KEY = "SG.demo-key"
+TEMPLATE = "HX" + "e0" * 16
+TEMPLATES: Mapping[str, dict[str, Any]] = {
+    TEMPLATE: {
+        "variables": {"1": "Amira", "2": "your order"},
+        "types": {
+            "twilio/text": {"body": "Hello {{1}}, we have news about {{2}}. Reply here and we will tell you more."}
+        },
+    }
+}
+# How long after it was accepted a message is delivered, then read.
+DELIVERED, READ = timedelta(seconds=1), timedelta(seconds=3)
+LONGEST_TEXT = 1_600
+
+
+@dataclass(frozen=True)
+class ProviderFault:
+    """What goes wrong with one request: it is accepted or not, and then answered so.
+
+    `status` 0 closes the connection without an answer. `drip` is the seconds between two bytes of the body.
+    """
+
+    accepts: bool = False
+    status: int = 0
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    drip: float = 0.0
+
+
+FaultHook = Callable[[str, str, dict[str, Any]], ProviderFault | None]
+# Status, what becomes JSON, and headers.
+Answered = tuple[int, Any, dict[str, str]]
+
+
+class _Refused(Exception):
+    """Its arguments: an HTTP status, Twilio's code, and words that quote what was asked, as the providers' do."""
+
+
+class DemoProvider:
+    """An HTTP server on a loopback port.
+
+    Messages to `failing` recipients fail after a second with Twilio's code; those to `refusing` are refused at once.
+    `fault` may be set to a function of method, path and form (or JSON) that answers with what is to go wrong.
+    """
+
+    def __init__(
+        self,
+        failing: Mapping[str, int] | None = None,
+        refusing: Mapping[str, int] | None = None,
+        templates: Mapping[str, dict[str, Any]] = TEMPLATES,
+    ) -> None:
+        self._failing, self._refusing, self._templates = failing or {}, refusing or {}, templates
+        self.fault: FaultHook = lambda method, path, form: None
+        self.endpoint = ""
+        self._accepted: list[dict[str, Any]] = []
+        self._lock = threading.Lock()
+        self._server: ThreadedWSGIServer | None = None
+
+    def start(self, port: int = 0) -> str:
+        """Serve on `port` (0: any free one) and return the endpoint's URL. Raises `OSError` if the port is taken."""
+        self._server = ThreadedWSGIServer((HOST, port), _Handler)
+        self._server.set_app(self._answered)
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), name="demo-provider", daemon=True).start()
+        self.endpoint = f"http://{HOST}:{self._server.server_address[1]}"
+        return self.endpoint
+
+    def stop(self) -> None:
+        """Stop serving. Does nothing if it is not running."""
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+            self._server = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def messages(self) -> list[dict[str, Any]]:
+        """Everything that was accepted, oldest first: `id`, `channel`, `from`, `to`, `text`, `at` and the `request`."""
+        with self._lock:
+            return [dict(each) for each in self._accepted]
+
+    def _answered(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+        method, path, length = environ["REQUEST_METHOD"], environ["PATH_INFO"], str(environ.get("CONTENT_LENGTH") or 0)
+        body = environ["wsgi.input"].read(int(length)).decode()
+        query = dict(parse_qsl(environ.get("QUERY_STRING", "")))
+        try:
+            if "HTTP_ORIGIN" in environ:
+                raise _Refused(403, 20403, "Not for pages of browsers.")
+            is_json = environ.get("CONTENT_TYPE") == "application/json" and body
+            form: dict[str, Any] = json.loads(body) if is_json else query | dict(parse_qsl(body))
+            fault = self.fault(method, path, form)
+            answered: Answered = 0, None, {}
+            if fault is None or fault.accepts:
+                answered = self._routed(method, path, form, environ.get("HTTP_AUTHORIZATION", ""))
+        except _Refused as refused:
+            status, code, words = refused.args
+            fault, answered = None, (status, {"code": code, "message": words, "more_info": "", "status": status}, {})
+        status, content, headers = answered
+        answer, drip = json.dumps(content).encode() if content else b"", 0.0
+        if fault is not None:
+            status, headers, answer, drip = fault.status or 200, dict(fault.headers), fault.body, fault.drip
+            if not fault.status:
+                environ["demo.connection"].shutdown(socket.SHUT_RDWR)
+        headers |= {"Content-Type": "application/json", "Content-Length": str(len(answer))}
+        start_response(f"{status} {HTTPStatus(status).phrase}", [*headers.items()])
+        return _dripped(answer, drip) if drip else [answer]
+
+    def _routed(self, method: str, path: str, form: dict[str, Any], authorization: str) -> Answered:
+        if path.startswith("/v3/"):
+            if authorization != f"Bearer {SENDGRID_KEY}":
+                raise _Refused(401, 401, "The provided authorization grant is invalid, expired, or revoked")
+            return self._sendgrid(method, path.removeprefix("/v3"), form)
+        wanted = base64.b64encode(f"{ACCOUNT}:{TOKEN}".encode()).decode()
+        if authorization != f"Basic {wanted}":
+            raise _Refused(401, 20003, "Authenticate")
+        return self._twilio(method, path, form)
+
+    def _twilio(self, method: str, path: str, form: dict[str, Any]) -> Answered:
+        messages = f"/2010-04-01/Accounts/{ACCOUNT}/Messages"
+        if path == f"{messages}.json":
+            return (201, self._created(form), {}) if method == "POST" else (200, self._listed(path, form), {})
+        found = re.fullmatch(rf"{messages}/(\w+)\.json|/v1/Content/(\w+)", path)
+        if found and found[2] in self._templates:
+            return 200, {"sid": found[2], "language": "en", **self._templates[found[2]]}, {}
+        for each in self.messages():
+            if found and each["id"] == found[1]:
+                return 200, self._record(each), {}
+        raise _Refused(404, 20404, f"The requested resource {path} was not found")
+
+    def _created(self, form: dict[str, Any]) -> dict[str, Any]:
+        to, text = form.get("To", ""), form.get("Body", "")
+        number = to.removeprefix("whatsapp:")
+        if number in self._refusing:
+            raise _Refused(400, self._refusing[number], f"The message From {form.get('From')} to {to} cannot be sent")
+        if (sid := form.get("ContentSid", "")) in self._templates:
+            variables = json.loads(form.get("ContentVariables") or "{}")
+            text = self._templates[sid]["types"]["twilio/text"]["body"]
+            text = re.sub(r"{{(\w+)}}", lambda blank: str(variables.get(blank[1], blank[0])), text)
+        if not number.startswith("+") or not text or len(text) > LONGEST_TEXT:
+            raise _Refused(400, 21602 if not text else 21617 if text[LONGEST_TEXT:] else 21211, f"'{to}' or its body")
+        channel = "whatsapp" if to.startswith("whatsapp:") else "sms"
+        return self._record(self._keep(f"SM{uuid.uuid4().hex}", channel, form["From"], to, text, form))
+
+    def _keep(self, name: str, channel: str, sender: str, to: str, text: str, request: Any) -> dict[str, Any]:
+        kept = {"id": name, "channel": channel, "from": sender, "to": to, "text": text, "at": clock.now()}
+        with self._lock:
+            self._accepted.append(kept | {"request": request})
+        return kept
+
+    def _status(self, kept: dict[str, Any]) -> tuple[str, int | None]:
+        age, code = clock.now() - kept["at"], self._failing.get(kept["to"].removeprefix("whatsapp:"))
+        if age < DELIVERED:
+            return "sent", None
+        if code:
+            return "failed" if str(code).startswith("63") else "undelivered", code
+        return "read" if kept["channel"] == "whatsapp" and age >= READ else "delivered", None
+
+    def _record(self, kept: dict[str, Any]) -> dict[str, Any]:
+        status, code = self._status(kept)
+        return {
+            **{"sid": kept["id"], "account_sid": ACCOUNT, "from": kept["from"], "to": kept["to"], "body": kept["text"]},
+            **{"status": status, "error_code": code, "error_message": None, "direction": "outbound-api"},
+            **dict.fromkeys(("date_created", "date_sent", "date_updated"), format_datetime(kept["at"])),
+        }
+
+    def _listed(self, path: str, form: dict[str, Any]) -> dict[str, Any]:
+        """The newest first, as Twilio does."""
+        since, size, page = form.get("DateSent>", "")[:10], int(form.get("PageSize", 50)), int(form.get("Page", 0))
+        found = [
+            self._record(each)
+            for each in reversed(self.messages())
+            if each["at"].astimezone(UTC).date().isoformat() >= since
+            and (form.get("To", each["to"]), form.get("From", each["from"])) == (each["to"], each["from"])
+            and each["channel"] != "email"
+        ]
+        first, end = page * size, (page + 1) * size
+        more = f"{path}?{urlencode(form | {'Page': page + 1})}" if found[end:] else None
+        return {"messages": found[first:end], "page": page, "page_size": size, "next_page_uri": more}
+
+    def _sendgrid(self, method: str, path: str, form: dict[str, Any]) -> Answered:
+        if (method, path) == ("POST", "/mail/send"):
+            [to] = form["personalizations"][0]["to"]
+            if to["email"] in self._refusing or not form.get("subject"):
+                raise _Refused(400, 0, f"{to['email']} does not contain a valid address.")
+            text, name = form["content"][0]["value"], uuid.uuid4().hex[:22]
+            kept = self._keep(name, "email", form["from"]["email"], to["email"], text, form)
+            return 202, None, {"X-Message-Id": kept["id"]}
+        found = [self._email(each) for each in self.messages() if each["channel"] == "email" and _is_asked(each, form)]
+        if path == "/messages":
+            return 200, {"messages": found[: int(form["limit"])]}, {}
+        for each in found:
+            if path == f"/messages/{each['msg_id']}":
+                return 200, each, {}
+        raise _Refused(404, 0, "not found")
+
+    def _email(self, kept: dict[str, Any]) -> dict[str, Any]:
+        status, code = self._status(kept)
+        said = "not_delivered" if code else {"sent": "processed"}.get(status, status)
+        named = {"from_email": kept["from"], "to_email": kept["to"], "subject": kept["request"]["subject"]}
+        return {"msg_id": f"{kept['id']}.filterdrecv-0", "status": said, **named}
+
+
+def _is_asked(kept: dict[str, Any], form: dict[str, Any]) -> bool:
+    """The two queries that are asked: by `reply_id`, and by the beginning of an id."""
+    reply = kept["request"]["personalizations"][0]["custom_args"]["reply_id"]
+    begins = re.fullmatch(r"msg_id LIKE '(.*)%'", form.get("query", ""))
+    by_id = begins is not None and f"{kept['id']}.filterdrecv-0".startswith(begins[1])
+    return by_id or form.get("query", "") in ("", f"(unique_args['reply_id']=\"{reply}\")")
+
+
+def _dripped(answer: bytes, seconds: float) -> Iterator[bytes]:
+    for each in answer:
+        time.sleep(seconds)
+        yield bytes([each])
+
+
+class _Handler(WSGIRequestHandler):
+    """Django's, without a line per request, and with the connection at hand for faults that end it."""
+
+    def get_environ(self) -> dict[str, Any]:
+        """Return the request's, with its connection."""
+        return {**super().get_environ(), "demo.connection": self.connection}
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing: a line per call would drown the console's own log."""

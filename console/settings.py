@@ -43,6 +43,20 @@ _CHANNEL_QUEUES = {
     "email": env.str("EMAIL_QUEUE_URL", default=""),
 }
 CHANNEL_QUEUE_URLS = {channel: url for channel, url in _CHANNEL_QUEUES.items() if url}
+# What brings replies to customers, by channel (conversations.sending.providers.choice).
+REPLY_PROVIDERS = {
+    channel.strip(): name.strip()
+    for channel, _, name in (
+        each.partition(":")
+        for each in env.list("REPLY_PROVIDERS", default=["whatsapp:twilio", "sms:twilio", "email:sendgrid"])
+    )
+}
+# Where the providers' APIs are; empty: where the providers have them.
+TWILIO_API_URL = env.str("TWILIO_API_URL", default="")
+SENDGRID_API_URL = env.str("SENDGRID_API_URL", default="")
+# The FIFO queue of a company's own sending service, and the queue on which it says what became of replies.
+SENDING_SERVICE_QUEUE_URL = env.str("SENDING_SERVICE_QUEUE_URL", default="")
+RECEIPTS_QUEUE_URL = env.str("RECEIPTS_QUEUE_URL", default="")
 # How long messages of customers live in the console's own table.
 MESSAGE_RETENTION_DAYS = env.int("MESSAGE_RETENTION_DAYS", default=180)
 AUDIT_RETENTION_DAYS = env.int("AUDIT_RETENTION_DAYS", default=60)
@@ -232,8 +246,11 @@ LOGGING = {
         "django.request": {"level": "ERROR"},
         # Malformed requests: anybody can make as many as they like, and each would leave a traceback.
         "django.security": {"handlers": ["security"], "propagate": False},
-        # At debug level both libraries print whole items.
+        # At debug level these libraries print whole items, messages, addresses and credentials.
         "botocore": {"level": "WARNING"},
         "pynamodb": {"level": "WARNING"},
+        "python_http_client": {"level": "WARNING"},
+        "twilio": {"level": "WARNING"},
+        "urllib3": {"level": "WARNING"},
     },
 }

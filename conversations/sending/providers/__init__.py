@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 
 class DeliveryState(StrEnum):
@@ -26,7 +26,8 @@ class Outgoing:
 
     `sender` is the company's own number or address, `recipient` the customer's. With `template`, the id of one that the
     provider knows, `variables` fill its blanks and `text` is what it then says. Of an email, `answers` are the ids of
-    the messages that it answers, oldest first. `begun_at` is when its sending began.
+    the messages that it answers, oldest first. `begun_at` is when its sending began. `row` says where the reply is
+    stored (`table`, `conversation`, `position`), for services that read it there.
     """
 
     reply_id: str
@@ -39,6 +40,7 @@ class Outgoing:
     variables: Mapping[str, str] = field(default_factory=dict)
     subject: str = ""
     answers: tuple[str, ...] = ()
+    row: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,3 +112,24 @@ class Provider(Protocol):
 
     def template(self, template_id: str) -> Template:
         """Return an approved template. Raises `CannotAsk` where the provider has none, and as `send`."""
+
+
+# Longer than any provider asks anybody to wait.
+LONGEST_RETRY_SECONDS = 3600.0
+
+
+def credential(secret: Mapping[str, Any], key: str) -> str:
+    """Return a credential of a company's secret. Raises `CredentialsRejected` where it is missing or no plain text."""
+    value = secret.get(key)
+    text = value.strip() if isinstance(value, str) else ""
+    # What is not printable ASCII cannot stand in a header, and the error that said so would quote it.
+    if not text or not text.isascii() or not text.isprintable():
+        raise CredentialsRejected("", f"The company's secret has no usable {key}. Ask an administrator to correct it.")
+    return text
+
+
+def retry_after(headers: Mapping[str, str]) -> float:
+    """Return how many seconds a busy provider asks to wait, 1 where it does not say."""
+    text = str(headers.get("Retry-After") or "").strip()
+    seconds = float(text) if text.isascii() and text.isdigit() and len(text) < 10 else 1.0
+    return min(seconds, LONGEST_RETRY_SECONDS)

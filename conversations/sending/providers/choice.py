@@ -1,0 +1,26 @@
+"""Which provider brings the replies of a channel. Adapters are imported when one is made: the web never needs them."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from django.conf import settings
+
+from conversations.sending.providers import Provider
+
+NAMES = {"twilio": "twilio.Twilio", "sendgrid": "sendgrid.SendGrid", "outbox-only": "outbox_only.OutboxOnly"}
+
+
+def provider_name(channel: str) -> str:
+    """Return the name of a channel's provider, empty where nothing sends on that channel."""
+    return str(settings.REPLY_PROVIDERS.get(channel, ""))
+
+
+def make(channel: str, secret: Mapping[str, Any]) -> Provider:
+    """Return the adapter of a channel with a company's credentials.
+
+    Raises `CredentialsRejected`, and `LookupError` where the channel has no provider or one of an unknown name.
+    """
+    module, _, adapter = NAMES[provider_name(channel)].partition(".")
+    made: Provider = getattr(import_module(f"conversations.sending.providers.{module}"), adapter)(secret)
+    return made

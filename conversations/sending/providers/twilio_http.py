@@ -1,0 +1,122 @@
+"""How Twilio's library reaches Twilio: with time-outs, once, without a line in any log; and what refusals mean."""
+
+import json
+import re
+import ssl
+import time
+from collections.abc import Mapping
+from logging import getLogger
+from typing import Any
+from urllib.parse import urlsplit
+
+import requests
+from django.conf import settings
+from twilio.http import HttpClient
+from twilio.http.response import Response
+from urllib3.exceptions import HTTPError, NewConnectionError
+
+from conversations.sending.providers import CredentialsRejected, NoAnswer, NotReached, Rejected, retry_after
+
+# To connect, and until the next bytes of an answer come; then for all of it, however slowly it comes. In seconds.
+TIMEOUTS = (3.05, 10.0)
+LONGEST_ANSWER_SECONDS = 20.0
+LARGEST_ANSWER = 4_000_000
+
+_UNREACHABLE = "The phone is switched off or cannot be reached. Try again later."
+_NOT_A_NUMBER = "The customer's number is not a valid phone number."
+WORDS = {
+    "20003": "Twilio refused the company's credentials. Ask an administrator to check them.",
+    "21211": _NOT_A_NUMBER,
+    "21408": "The company's Twilio account may not send to the customer's country.",
+    "21610": "The customer opted out of messages with STOP. Only they can opt in again.",
+    "21614": "The customer's number cannot receive text messages.",
+    "21617": "The message is too long.",
+    "30003": _UNREACHABLE,
+    "30004": "The customer or their network blocks messages from this number.",
+    "30005": "The customer's number does not exist or is no longer in use.",
+    "30006": "The customer's number is a landline or cannot be reached.",
+    "30007": "The customer's network blocked the message as spam.",
+    "63013": "WhatsApp blocked the message because it breaks a WhatsApp policy.",
+    "63016": "WhatsApp's 24 hours have ended. Only a template can be sent now.",
+    "63018": "WhatsApp's limit for messages from this number is reached. Try again later.",
+    "63024": "The customer's number is not on WhatsApp.",
+}
+
+
+class TwilioHttp(HttpClient):
+    """One request over one connection, never sent twice; refusals become errors here, where their headers are."""
+
+    def __init__(self) -> None:
+        # The library's own client writes addresses with phone numbers into its log; this one writes nothing.
+        super().__init__(getLogger(__name__), is_async=False)
+
+    def request(self, method: str, url: str, *_: Any, **request: Any) -> Response:
+        """Send a request of the library's. Raises `Rejected`, `CredentialsRejected`, `NotReached` and `NoAnswer`."""
+        if settings.TWILIO_API_URL:
+            there = urlsplit(url)
+            url = settings.TWILIO_API_URL.rstrip("/") + there.path + (f"?{there.query}" if there.query else "")
+        named = {name: request.get(name) for name in ("params", "data", "headers", "auth")}
+        with requests.Session() as session:
+            try:
+                answer = session.request(method, url, timeout=TIMEOUTS, allow_redirects=False, stream=True, **named)
+            except requests.RequestException as error:
+                if _never_reached(error):
+                    raise NotReached("Twilio could not be reached.") from None
+                raise NoAnswer("Twilio did not answer.") from None
+            text = _read(answer)
+        if 400 <= answer.status_code < 500:
+            raise _refusal(answer.status_code, answer.headers, text)
+        if not 200 <= answer.status_code < 300:
+            raise NoAnswer(f"Twilio answered with status {answer.status_code}.")
+        return Response(answer.status_code, text, answer.headers)
+
+
+def _never_reached(error: requests.RequestException) -> bool:
+    """Tell whether it failed before there was a connection. A connection that ended later may have brought it."""
+    if isinstance(error, requests.ConnectTimeout | requests.exceptions.InvalidURL | requests.exceptions.MissingSchema):
+        return True
+    reason = getattr(error.args[0] if error.args else None, "reason", None)
+    causes = (reason, getattr(reason, "original_error", None), *getattr(reason, "args", ()))
+    return any(isinstance(each, NewConnectionError | ssl.SSLCertVerificationError) for each in causes)
+
+
+def _read(answer: requests.Response) -> str:
+    end, content = time.monotonic() + LONGEST_ANSWER_SECONDS, b""
+    try:
+        # Reads what is there: reading a number of bytes would wait for all of them.
+        while part := answer.raw.read1(decode_content=True):
+            content += part
+            if len(content) > LARGEST_ANSWER or time.monotonic() > end:
+                raise NoAnswer("Twilio's answer was too long or took too long.")
+    except (HTTPError, OSError):
+        raise NoAnswer("Twilio's answer was cut off.") from None
+    return content.decode("utf-8", "replace")
+
+
+def _refusal(status: int, headers: Mapping[str, str], text: str) -> Exception:
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError):
+        told = None
+    code = said_code(told.get("code") if isinstance(told, dict) else None) or str(status)
+    if status == 429 or code == "20429":
+        return NotReached("Twilio is busy.", retry_after(headers))
+    # Of 403 some codes are about a message, such as the country that it goes to.
+    if status == 401 or code == "20003" or (status == 403 and (code == "403" or code.startswith("20"))):
+        return refused_credentials(code)
+    return Rejected(code, words_of(code))
+
+
+def refused_credentials(code: str) -> CredentialsRejected:
+    """Make the error of credentials that Twilio does not take."""
+    return CredentialsRejected(code, WORDS["20003"])
+
+
+def said_code(told: Any) -> str:
+    """Return Twilio's error code as text, empty where it is none: what is longer could be somebody's number."""
+    return str(told) if re.fullmatch(r"[1-9][0-9]{4}", str(told)) else ""
+
+
+def words_of(code: str) -> str:
+    """Say why a message did not arrive, to people."""
+    return WORDS.get(code) or f"Twilio could not deliver the message{f' (code {code})' if code else ''}."

@@ -219,6 +219,11 @@ class TestErrors:
                 call()
             says_nothing(raised.value, SENDGRID_KEY)
 
+    def test_a_server_that_is_not_the_provider_gets_nothing(self, settings, untrusted):
+        settings.SENDGRID_API_URL = untrusted
+        with pytest.raises(NotReached):
+            SendGrid(SECRET).send(outgoing())
+
     @pytest.mark.parametrize("value", [None, "", 7, "a\nX: harbour", "härbour"])
     def test_an_unusable_secret_is_said_before_anything_is_sent(self, provider, value):
         with pytest.raises(CredentialsRejected) as raised:

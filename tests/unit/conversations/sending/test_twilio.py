@@ -162,6 +162,12 @@ def test_what_was_never_connected_was_not_reached(settings, url):
         says_nothing(raised.value, TOKEN, ACCOUNT)
 
 
+def test_a_server_that_is_not_the_provider_gets_nothing(settings, untrusted):
+    settings.TWILIO_API_URL = untrusted
+    with pytest.raises(NotReached):
+        Twilio(SECRET).send(outgoing())
+
+
 def test_a_connection_that_is_not_made_in_time_was_not_reached(monkeypatch, settings):
     monkeypatch.setattr(twilio_http, "TIMEOUTS", (0.2, 1.0))
     # A queue of one that is full: nobody answers, and nobody refuses.

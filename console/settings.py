@@ -57,6 +57,19 @@ SENDGRID_API_URL = env.str("SENDGRID_API_URL", default="")
 # The FIFO queue of a company's own sending service, and the queue on which it says what became of replies.
 SENDING_SERVICE_QUEUE_URL = env.str("SENDING_SERVICE_QUEUE_URL", default="")
 RECEIPTS_QUEUE_URL = env.str("RECEIPTS_QUEUE_URL", default="")
+# The FIFO queue that brings replies of people to what sends them. Empty: people answer with their own applications.
+OUTBOX_QUEUE_URL = env.str("OUTBOX_QUEUE_URL", default="")
+# For so long a reply can be taken back before it leaves.
+REPLY_UNDO_SECONDS = env.int("REPLY_UNDO_SECONDS", default=10)
+# Whether a customer who has not agreed to be contacted may be answered, after a warning.
+REPLY_WITHOUT_CONSENT = env.bool("REPLY_WITHOUT_CONSENT", default=False)
+# What one person may send in a minute, and one number or address of a company in a second.
+REPLIES_PER_MINUTE = env.int("REPLIES_PER_MINUTE", default=30)
+REPLIES_PER_SECOND = env.float("REPLIES_PER_SECOND", default=80.0)
+# Where the companies' credentials at providers are: Secrets Manager, or another endpoint of it.
+SECRETS_ENDPOINT = env.str("SECRETS_ENDPOINT", default="")
+# The names of these secrets, as patterns: the platform's own are {credential_type}/{company}/{project}/{provider}.
+SECRET_NAMES = env.list("SECRET_NAMES", default=["*/*/*/*"])
 # How long messages of customers live in the console's own table.
 MESSAGE_RETENTION_DAYS = env.int("MESSAGE_RETENTION_DAYS", default=180)
 AUDIT_RETENTION_DAYS = env.int("AUDIT_RETENTION_DAYS", default=60)
@@ -246,11 +259,8 @@ LOGGING = {
         "django.request": {"level": "ERROR"},
         # Malformed requests: anybody can make as many as they like, and each would leave a traceback.
         "django.security": {"handlers": ["security"], "propagate": False},
-        # At debug level these libraries print whole items, messages, addresses and credentials.
+        # At debug level both libraries print whole items.
         "botocore": {"level": "WARNING"},
         "pynamodb": {"level": "WARNING"},
-        "python_http_client": {"level": "WARNING"},
-        "twilio": {"level": "WARNING"},
-        "urllib3": {"level": "WARNING"},
     },
 }

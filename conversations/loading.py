@@ -17,7 +17,7 @@ from console.store.connection import call
 from console.store.errors import ConditionFailed
 from console.store.models import PARTITION_KEY_BYTES, SORT_KEY_BYTES, TYPE_WORDS
 from conversations.models import Conversation
-from conversations.reading import CHANNELS, OWN_ADDRESSES, own_address
+from conversations.reading import CHANNELS, OWN_ADDRESSES, from_config
 
 MAX_LINE_BYTES = 4 * 1024 * 1024
 _TIMESTAMPS = ("created_at", "updated_at")
@@ -115,7 +115,9 @@ def with_reply_keys(plain: dict[str, Any]) -> dict[str, Any]:
     sources = {"gsi_recipient_tel": item.get("recipient_tel"), "gsi_recipient_email": item.get("recipient_email")}
     channel = item.get("channel_method")
     if isinstance(channel, str) and channel in OWN_ADDRESSES:
-        sources[f"gsi_{OWN_ADDRESSES[channel]}"] = own_address(item.get("channel_config"), channel)
+        sources[f"gsi_{OWN_ADDRESSES[channel]}"] = from_config(
+            item.get("channel_config"), channel, OWN_ADDRESSES[channel]
+        )
     for name, value in sources.items():
         if isinstance(value, str) and value:
             item.setdefault(name, value)

@@ -6,8 +6,8 @@ role is read. Writers drift: a list or JSON text, structured content. What canno
 
 import hashlib
 import json
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
 from typing import Any
@@ -21,7 +21,7 @@ from console.refs import as_letters
 from console.store.models import TYPE_WORDS, plain
 from console.trees import clean, text_of, well_formed
 from conversations.content import blocks_of, first_of
-from conversations.records import Message, Speaker
+from conversations.records import Message, ReplyStatus, Speaker
 
 # As the schema names them, then as the service that replies does.
 _TIME = ("message_timestamp", "timestamp")
@@ -35,6 +35,8 @@ _SPEAKERS = {
 _LOOKED_BACK = 50
 # Of the messages that the console appended, as many of the latest are compared with what the platform wrote since.
 MOST_APPENDED = 100
+# What the console puts into `sent_by` of a reply that a person wrote, whose role is the assistant's for the platform.
+BY_HUMAN = "human"
 INSTRUCTION = "Instruction to the AI"
 _NAMES = {Speaker.CUSTOMER: "Customer", Speaker.AI: "AI", Speaker.HUMAN: "Human", Speaker.SYSTEM: "System"}
 
@@ -52,6 +54,8 @@ class StoredMessages:
     notice: str = ""
     drift: str = ""
     names: tuple[str, ...] = ()
+    # What became of people's replies, by the id of their entries.
+    replies: Mapping[str, ReplyStatus] = field(default_factory=dict)
 
     @classmethod
     def of(cls, stored: dict[str, Any] | None, names: tuple[str, ...] = ()) -> "StoredMessages":
@@ -77,12 +81,12 @@ class StoredMessages:
         """Add plain messages that are kept beside the item, each once, before the first later one of the item."""
         if not kept_apart:
             return self
-        known = {plain_id for number in range(1, len(self) + 1) if (plain_id := self._peek(number, "message_id"))}
+        known = {self._peek(number, *_IDENTITY) for number in range(1, len(self) + 1)} - {None}
         entries = list(self.entries)
-        for message in sorted(kept_apart, key=lambda each: str(each.get("timestamp")), reverse=True):
-            if message.get("message_id") in known:
+        for message in sorted(kept_apart, key=lambda each: str(first_of(each, *_TIME)), reverse=True):
+            if first_of(message, *_IDENTITY) in known:
                 continue
-            at, place = clock.parse_instant(message.get("timestamp")), len(self)
+            at, place = clock.parse_instant(first_of(message, *_TIME)), len(self)
             while place and at is not None and (earlier := self.at(place)) is not None and earlier > at:
                 place -= 1
             entries.insert(place, TypeSerializer().serialize(message) if self.typed else message)
@@ -126,6 +130,8 @@ class StoredMessages:
         return first_of({name: plain(value) for name, value in found.items()} if self.typed else found, *names)
 
     def _role(self, number: int) -> Speaker:
+        if self._peek(number, "sent_by") == BY_HUMAN:
+            return Speaker.HUMAN
         return _speaker(self._peek(number, "role"))[0]
 
     def at(self, number: int) -> datetime | None:
@@ -143,9 +149,21 @@ class StoredMessages:
     def last_by_customer(self) -> datetime | None:
         """When the customer last wrote, as far as the last `_LOOKED_BACK` entries tell."""
         for number in range(len(self), max(0, len(self) - _LOOKED_BACK), -1):
-            if self._role(number) is Speaker.CUSTOMER:
+            if self._is_by_customer(number):
                 return self.at(number)
         return None
+
+    def by_customer(self) -> Iterator[dict[str, Any]]:
+        """Yield what the customer wrote of the last `_LOOKED_BACK` entries, oldest first, as plain Python."""
+        for number in range(max(0, len(self) - _LOOKED_BACK) + 1, len(self) + 1):
+            if self._is_by_customer(number) and isinstance(entry := self.entry(number), dict):
+                yield entry
+
+    def _is_by_customer(self, number: int) -> bool:
+        """Whether an entry is the customer's own: the platform begins with a prompt in the role of the user."""
+        if self._role(number) is not Speaker.CUSTOMER:
+            return False
+        return number != 1 or self._peek(1, "message_id") is not None
 
     @cached_property
     def first_by_ai(self) -> int:
@@ -187,6 +205,10 @@ class StoredMessages:
         if is_bare:
             entry = {"content": entry}
         speaker, name, flaws = _speaker(entry.get("role"))
+        author = ""
+        if entry.get("sent_by") == BY_HUMAN:
+            speaker, flaws = Speaker.HUMAN, ()
+            author = redact(text_of(first_of(entry, "agent_name", "agent") or ""))[:80]
         at = clock.parse_instant(first_of(entry, *_TIME))
         if at is None:
             flaws += ("its time cannot be read" if first_of(entry, *_TIME) is not None else "it has no time",)
@@ -196,7 +218,7 @@ class StoredMessages:
         if is_prompt:
             name = INSTRUCTION
         else:
-            name = _NAMES.get(speaker) or without_names(redact(name), names)[:80] or "Unknown sender"
+            name = author or _NAMES.get(speaker) or without_names(redact(name), names)[:80] or "Unknown sender"
         return Message(
             number=number,
             anchor=self.anchor(number),
@@ -207,6 +229,7 @@ class StoredMessages:
             is_initial_prompt=is_prompt,
             tokens=_tokens(entry),
             processing_ms=_whole(entry.get("processing_time_ms")),
+            reply=self.replies.get(str(first_of(entry, *_IDENTITY))) if self.replies else None,
             drift=("not a message but a bare value",) if is_bare else (*flaws, *content_flaws),
         )
 

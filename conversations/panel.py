@@ -18,6 +18,7 @@ from conversations.reading import hand_off_of, words
 from conversations.receiving.reading import MARKS, can_leave, messages_of
 from conversations.records import HandOff, HandOffState
 from conversations.replying import AnswerChannel, answer_of
+from conversations.sending.reading import latest_replies
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +207,8 @@ _OF_PANEL = (
     "failure_reason",
     "allowed_channels",
     "comms_consent",
+    "recipient_tel",
+    "recipient_email",
     *MARKS,
     SWITCH,
     BEFORE,
@@ -222,7 +225,8 @@ class Updates:
     """What is new. `since` is what the page then knows; `messages` is how many came; `hand_off` says what happened.
 
     `panel` and `answer` come with a change of the hand-off, and `answer` to the holder with messages too. `holds`: the
-    person has it, so messages show by themselves.
+    person has it, so messages show by themselves; `item` and `heard_at` (when the customer last wrote) come with them.
+    `changed`: something became of a reply that the page shows.
     """
 
     since: str
@@ -232,6 +236,9 @@ class Updates:
     hand_off: str = ""
     panel: Panel | None = None
     answer: AnswerChannel | None = None
+    changed: bool = False
+    item: Conversation | None = None
+    heard_at: datetime | None = None
 
 
 def poll_seconds(hand_off: HandOff, staff: Staff) -> int:
@@ -239,11 +246,11 @@ def poll_seconds(hand_off: HandOff, staff: Staff) -> int:
     return HOLDER_POLL_SECONDS if holds(hand_off, staff) and has_inbound_source() else POLL_SECONDS
 
 
-def since_of(item: Conversation, hand_off: HandOff) -> str:
+def since_of(item: Conversation, hand_off: HandOff, replies: str = "") -> str:
     """Digest what a page knows of a conversation: the hand-off, and the item's last change; then whether messages are
-    kept apart from the item."""
+    kept apart from the item, and what became of its replies (`replies_known`)."""
     digests = [keyed_digest(each)[:16] for each in _known(item, hand_off)]
-    return "-".join([*digests, APART] if item.hand_off_messages_apart else digests)
+    return "-".join([*digests, APART if item.hand_off_messages_apart else "", replies])
 
 
 def _known(item: Conversation, hand_off: HandOff) -> tuple[str, str]:
@@ -253,18 +260,20 @@ def _known(item: Conversation, hand_off: HandOff) -> tuple[str, str]:
 def updates_of(reference: str, staff: Staff, since: str, shown: int | None) -> Updates | None:
     """Return what came after `since` for a page that shows `shown` messages, or None if nothing did.
 
-    Without `shown`, messages are not counted. One GetItem without the messages, and one with them if the item changed
-    or this person has taken it; where messages are kept apart, one with them and one Query. Raises as `load_row`.
+    Without `shown`, messages are not counted. One GetItem without the messages, and a Query for what became of replies
+    where there may be any. If anything changed, one GetItem with the messages, and a Query where some are kept beside
+    the item. Raises as `load_row`.
     """
-    known_hand_off, known_change, apart = (*since.split("-"), "", "", "")[:3]
+    known_hand_off, known_change, apart, known_replies = (*since.split("-"), "", "", "", "")[:4]
     more = ("messages",) if apart and shown is not None else ()
     item = load_row(reference, staff, *_OF_PANEL, *more)
     hand_off = hand_off_of(item)
     state, change = _known(item, hand_off)
+    replies = latest_replies(item)
     is_changed, has_come = not is_digest_of(known_hand_off, state), not is_digest_of(known_change, change)
-    if not is_changed and not has_come:
+    if not is_changed and not has_come and replies == known_replies:
         return None
-    is_holder, counts, now = holds(hand_off, staff), shown is not None and has_come, clock.now()
+    is_holder, counts, now = holds(hand_off, staff), shown is not None, clock.now()
     stored = StoredMessages()
     if counts or (is_changed and is_holder):
         whole = item if more else load_row(reference, staff, "messages", *MARKS)
@@ -272,13 +281,16 @@ def updates_of(reference: str, staff: Staff, since: str, shown: int | None) -> U
     came = max(0, len(stored) - (shown or 0)) if counts else 0
     shows_answer = is_changed or (came > 0 and is_holder)
     return Updates(
-        since=since_of(item, hand_off),
+        since=since_of(item, hand_off, replies),
         seconds=poll_seconds(hand_off, staff),
         holds=is_holder,
         messages=came,
         hand_off=_news(hand_off, staff) if is_changed and known_hand_off else "",
         panel=panel_for(item, hand_off, staff, now) if is_changed else None,
         answer=answer_of(item, staff, stored.last_by_customer, now) if shows_answer else None,
+        changed=replies != known_replies,
+        item=item if shows_answer else None,
+        heard_at=stored.last_by_customer,
     )
 
 

@@ -69,10 +69,9 @@ def channel_of(item: Conversation) -> str:
     return value.strip().lower() if isinstance(value, str) else ""
 
 
-def own_address(config: Any, channel: str) -> str:
-    """Return the company's own number or address from `channel_config`: in the channel's own map, or beside it."""
-    name = OWN_ADDRESSES.get(channel)
-    if name is None or not isinstance(config, dict):
+def from_config(config: Any, channel: str, name: str) -> str:
+    """Return a text of a channel from `channel_config`: in the channel's own map, or beside it; "" for none."""
+    if not isinstance(config, dict):
         return ""
     inner = config.get(channel)
     found = (inner.get(name) if isinstance(inner, dict) else None) or config.get(name)

@@ -151,6 +151,25 @@ class Extra:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplyStatus:
+    """What became of a person's reply. `at`: since when; `error` says why it failed.
+
+    `author` is who wrote it, who alone may use the tokens: `undo` takes it back within `undo_seconds`, `again` sends
+    its text as another reply.
+    """
+
+    state: str
+    label: str
+    tone: str
+    at: datetime | None
+    error: str
+    author: str
+    undo_seconds: int = 0
+    undo: str = ""
+    again: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """One message. `number` counts from 1 in stored order, 0 in stores that are read in pieces; `anchor` is for
     permalinks.
@@ -169,6 +188,7 @@ class Message:
     processing_ms: int | None = None
     drift: tuple[str, ...] = ()
     extra: Extra | None = None
+    reply: ReplyStatus | None = None
     is_message = True
 
     @property

@@ -15,41 +15,78 @@ from console.permissions import Staff
 from console.redaction import redact
 from console.trees import isolated, text_of
 from conversations.models import Conversation
-from conversations.reading import OWN_ADDRESSES, channel_of, identifier_for, is_true, own_address
+from conversations.reading import OWN_ADDRESSES, channel_of, from_config, hand_off_of, identifier_for, is_true
+from conversations.records import HandOffState
+from conversations.sending.reading import is_configured
 
 # WhatsApp takes free text for so long after the customer's last message, then approved templates only.
 WINDOW = timedelta(hours=24)
 WHATSAPP = "whatsapp"
+# Characters of one message, by the channels over which replies can be sent.
+LONGEST = {WHATSAPP: 1_600, "sms": 1_600, "email": 20_000}
 
 
 class Obstacle(StrEnum):
     """What stands in the way of an answer."""
 
+    HOLDER = "holder"
     CHANNEL = "channel"
     CONSENT = "consent"
     WINDOW = "window"
+    SENDER = "sender"
+    RECIPIENT = "recipient"
+    CREDENTIALS = "credentials"
+    EMPTY = "empty"
+    LENGTH = "length"
+
+
+# What stands in a person's way whichever application they answer with.
+OF_THE_CUSTOMER = (Obstacle.CHANNEL, Obstacle.CONSENT, Obstacle.WINDOW)
 
 
 @dataclass(frozen=True, slots=True)
 class ReplyFacts:
-    """What decides. `allowed` are channels, none where the item does not say; `heard_at` is when the customer wrote."""
+    """What decides. `allowed` are channels, none where the item does not say; `heard_at` is when the customer wrote.
+
+    `holder` is who has the conversation, "" for nobody. `sender` is the company's own number or address, `recipient`
+    the customer's, and `credentials` the name of the company's secret: "" for what the item does not name.
+    """
 
     channel: str
     allowed: frozenset[str]
     has_consent: bool
     heard_at: datetime | None
+    holder: str = ""
+    sender: str = ""
+    recipient: str = ""
+    credentials: str = ""
 
     @classmethod
     def of(cls, item: Conversation, heard_at: datetime | None) -> "ReplyFacts":
         """Read them from an item; `heard_at`: its customer's last message, None where there is none that says when."""
         allowed = item.plain("allowed_channels")
         named = allowed if isinstance(allowed, list) else []
+        channel, hand_off = channel_of(item), hand_off_of(item)
         return cls(
-            channel=channel_of(item),
+            channel=channel,
             allowed=frozenset(each.strip().lower() for each in named if isinstance(each, str)),
             has_consent=is_true(item.plain("comms_consent")),
             heard_at=heard_at,
+            holder=hand_off.agent if hand_off.state is HandOffState.HELD else "",
+            sender=sender_of(item, channel),
+            recipient=recipient_of(item, channel),
+            credentials=from_config(item.plain("channel_config"), channel, f"{channel}_credentials_id"),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyDraft:
+    """What somebody wants to send. `is_template`: the approved template; `is_accepted`: it was accepted before."""
+
+    author: str
+    text: str
+    is_template: bool = False
+    is_accepted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +97,61 @@ class ReplyCheck:
     until: datetime | None
 
 
-def check_reply(facts: ReplyFacts, now: datetime) -> ReplyCheck:
-    """Tell whether free text may go to the customer at an instant. Pure; never raises."""
-    obstacles = []
-    if facts.allowed and facts.channel not in facts.allowed:
-        obstacles.append(Obstacle.CHANNEL)
-    if not facts.has_consent:
-        obstacles.append(Obstacle.CONSENT)
-    until = None
-    if facts.channel == WHATSAPP:
-        until = facts.heard_at + WINDOW if facts.heard_at is not None else None
-        if until is None or until <= now:
-            obstacles.append(Obstacle.WINDOW)
-    return ReplyCheck(tuple(obstacles), until)
+def check_reply(facts: ReplyFacts, now: datetime, draft: ReplyDraft | None = None) -> ReplyCheck:
+    """Tell whether a text may go to the customer at an instant; without a draft, whether any may. Pure; never raises.
+
+    The author has to hold the conversation. Once accepted, a reply goes unless somebody else holds it: who answers
+    and hands back at once has answered.
+    """
+    ends = facts.heard_at + WINDOW if facts.heard_at is not None and facts.channel == WHATSAPP else None
+    found = {
+        Obstacle.CHANNEL: bool(facts.allowed) and facts.channel not in facts.allowed,
+        Obstacle.CONSENT: not facts.has_consent,
+        Obstacle.WINDOW: facts.channel == WHATSAPP and (ends is None or ends <= now),
+        Obstacle.SENDER: not facts.sender,
+        Obstacle.RECIPIENT: not facts.recipient,
+        Obstacle.CREDENTIALS: not facts.credentials,
+    }
+    if draft is not None:
+        allowed_holders = (draft.author, "") if draft.is_accepted else (draft.author,)
+        found |= {
+            Obstacle.HOLDER: facts.holder not in allowed_holders,
+            Obstacle.WINDOW: found[Obstacle.WINDOW] and not draft.is_template,
+            Obstacle.EMPTY: not draft.text.strip(),
+            Obstacle.LENGTH: length_of(draft.text) > LONGEST.get(facts.channel, 0),
+        }
+    return ReplyCheck(tuple(each for each in Obstacle if found.get(each)), ends)
+
+
+def length_of(text: str) -> int:
+    """Count a text as browsers and providers do: in UTF-16 units."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def words_of(obstacle: Obstacle, channel: str) -> str:
+    """Say what stands in the way of a reply over a channel: `WhatsApp`, `SMS`, `email`."""
+    match obstacle:
+        case Obstacle.HOLDER:
+            return "A colleague has this conversation now."
+        case Obstacle.CHANNEL:
+            return f"This project does not allow messages over {channel or 'this channel'}."
+        case Obstacle.CONSENT:
+            return "This customer has not agreed to be contacted."
+        case Obstacle.WINDOW:
+            return "WhatsApp’s 24 hours for free text have ended."
+        case Obstacle.SENDER:
+            return f"The conversation does not say from which {channel or 'address'} number or address to answer."
+        case Obstacle.RECIPIENT:
+            return "The conversation has no number or address of the customer that can be written to."
+        case Obstacle.CREDENTIALS:
+            return f"The conversation does not name the credentials for {channel or 'its channel'}."
+        case Obstacle.EMPTY:
+            return "Write a reply."
+        case Obstacle.LENGTH:
+            longest = LONGEST.get(channel.lower(), 0)
+            return (
+                f"Shorten the reply to {longest:,} characters." if longest else "Replies cannot go over this channel."
+            )
 
 
 _NUMBER = re.compile(r"\+?\d{7,15}", re.ASCII)
@@ -93,6 +172,7 @@ class AnswerChannel:
     """How the holder answers: the channel, the company's own number or address, and the recipient masked.
 
     `until`: WhatsApp takes free text so long; `warnings` are sentences about what stands in the way of an answer.
+    `is_sent_here`: replies are written on the page, which says both there.
     """
 
     channel: str
@@ -100,6 +180,7 @@ class AnswerChannel:
     masked: str
     until: datetime | None
     warnings: tuple[str, ...]
+    is_sent_here: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,32 +196,30 @@ class Revealed:
 def answer_of(item: Conversation, staff: Staff, heard_at: datetime | None, now: datetime) -> AnswerChannel:
     """Return how this person answers in this conversation; `heard_at` is when its customer last wrote, if known."""
     channel = channel_of(item)
-    name = _CHANNEL_WORDS.get(channel, redact(text_of(item.plain("channel_method") or ""))[:40])
+    name = channel_words(item)
     check = check_reply(ReplyFacts.of(item, heard_at), now)
     return AnswerChannel(
         channel=name,
-        ours=_ours(item, channel),
+        ours=sender_of(item, channel),
         masked=identifier_for(item.primary_channel, staff),
         until=None if Obstacle.WINDOW in check.obstacles else check.until,
-        warnings=tuple(_warning(each, name, check.until, now) for each in check.obstacles),
+        warnings=tuple(_warning(each, name, check.until, now) for each in check.obstacles if each in OF_THE_CUSTOMER),
+        is_sent_here=is_configured(),
     )
 
 
 def _warning(obstacle: Obstacle, channel: str, until: datetime | None, now: datetime) -> str:
-    match obstacle:
-        case Obstacle.CHANNEL:
-            return f"This project does not allow messages over {channel or 'this channel'}."
-        case Obstacle.CONSENT:
-            return "This customer has not agreed to be contacted."
-        case Obstacle.WINDOW:
-            if until is None:
-                return (
-                    "WhatsApp takes free text for 24 hours after a customer writes. When this one wrote is not known."
-                )
-            ended = clock.format_span(now - until)
-            return (
-                f"The 24 hours for free text over WhatsApp ended {ended} ago. Our number can only send a template now."
-            )
+    if obstacle is not Obstacle.WINDOW:
+        return words_of(obstacle, channel)
+    if until is None:
+        return "WhatsApp takes free text for 24 hours after a customer writes. When this one wrote is not known."
+    ended = clock.format_span(now - until)
+    return f"The 24 hours for free text over WhatsApp ended {ended} ago. Our number can only send a template now."
+
+
+def channel_words(item: Conversation) -> str:
+    """Name the channel of a conversation: `WhatsApp`, `SMS`, `email`, or what is stored, redacted."""
+    return _CHANNEL_WORDS.get(channel_of(item)) or redact(text_of(item.plain("channel_method") or ""))[:40]
 
 
 def revealed(item: Conversation) -> Revealed:
@@ -159,14 +238,17 @@ def _links(number: str, email: str, channel: str) -> list[ChannelLink]:
     digits = _number(number)
     # Without its country code, WhatsApp opens nobody or somebody else.
     if digits and not digits.startswith("0"):
-        links.append(ChannelLink("Open in WhatsApp", f"https://wa.me/{digits}"))
+        links.append(ChannelLink("Opens your own WhatsApp", f"https://wa.me/{digits}"))
     if digits:
-        links.append(ChannelLink("Write an SMS", f"sms:{digits}" if digits.startswith("0") else f"sms:+{digits}"))
+        links.append(
+            ChannelLink("Opens your own SMS app", f"sms:{digits}" if digits.startswith("0") else f"sms:+{digits}")
+        )
     if channel == "sms":
         links.reverse()
     if _EMAIL.fullmatch(email):
         links.insert(
-            0 if channel == "email" else len(links), ChannelLink("Write an email", f"mailto:{quote(email, safe='@')}")
+            0 if channel == "email" else len(links),
+            ChannelLink("Opens your own email", f"mailto:{quote(email, safe='@')}"),
         )
     return links
 
@@ -182,6 +264,19 @@ def _stored(item: Conversation, name: str) -> str:
     return "" if value is None or isinstance(value, bool | dict | list) else text_of(value).strip()
 
 
-def _ours(item: Conversation, channel: str) -> str:
+def sender_of(item: Conversation, channel: str) -> str:
+    """Return the company's own number or address of a channel, "" where the item names none."""
     name = OWN_ADDRESSES.get(channel)
-    return "" if name is None else _stored(item, f"gsi_{name}") or own_address(item.plain("channel_config"), channel)
+    return (
+        "" if name is None else _stored(item, f"gsi_{name}") or from_config(item.plain("channel_config"), channel, name)
+    )
+
+
+def recipient_of(item: Conversation, channel: str) -> str:
+    """Return the customer's number with its country code, or address; "" where the item names none that can be used."""
+    if channel == "email":
+        found = (_stored(item, "recipient_email"), item.primary_channel)
+        return next((each for each in found if _EMAIL.fullmatch(each)), "")
+    digits = (_number(each) for each in (_stored(item, "recipient_tel"), item.primary_channel))
+    # Without its country code, a number is nobody's or somebody else's.
+    return next((f"+{each}" for each in digits if each and not each.startswith("0")), "")

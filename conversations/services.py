@@ -31,9 +31,10 @@ from conversations.models import Conversation
 from conversations.queries import ConversationFilters, any_of, load_row, of_recipient
 from conversations.queue.unread import note_seen
 from conversations.reading import hand_off_of, identifier_for, is_gone, names_of
-from conversations.receiving.reading import MARKS, joined, kept_apart, messages_of
+from conversations.receiving.reading import MARKS, joined, messages_of, rows_beside
 from conversations.records import HandOff, agent_shown
 from conversations.replying import AnswerChannel, Revealed, answer_of, revealed
+from conversations.sending.reading import replies_known
 from conversations.timeline.lines import LineKind
 from conversations.timeline.reading import Timeline, read_timeline
 from conversations.transcript import Story, story_of
@@ -59,6 +60,7 @@ class OpenedConversation:
     is_recorded: bool
     is_raw: bool
     trail_notice: str = ""
+    replies_known: str = ""
 
 
 def load_conversation(reference: str, staff: Staff) -> Conversation:
@@ -105,16 +107,17 @@ def open_conversation(reference: str, staff: Staff, *, with_state: bool = True) 
     work: list[Callable[[], Any]] = [partial(_record_opened, item, staff, raw=may_see), partial(_hand_offs, item)]
     if with_state:
         work += [partial(read, item.conversation_id, now) for read in (read_state, read_switches)]
-    work.append(partial(kept_apart, item))
+    work.append(partial(rows_beside, item))
     if hand_off.agent == staff.username:
         work.append(partial(note_seen, staff.username, reference))
     results: list[Any] = parallel(*work)
     entries, notice = results[1]
-    apart = results[4] if with_state else results[2]
+    beside = results[4] if with_state else results[2]
     return OpenedConversation(
         reference=reference,
         item=item,
-        stored=joined(item, StoredMessages.of(messages, names_of(item)), apart),
+        stored=joined(item, StoredMessages.of(messages, names_of(item)), beside),
+        replies_known=replies_known(beside),
         hand_off=hand_off,
         story=story_of(entries, hand_off, staff.username),
         state=with_switches(*results[2:4]) if with_state else StatePanel(),

@@ -21,6 +21,8 @@ from conversations.indexer.leased import LeasedWorker, pause_after
 from conversations.indexer.worker import Worker
 from conversations.receiving.stage import StageReceiver
 from conversations.receiving.worker import Receiver, sweep
+from conversations.sending.reading import is_configured as replies_are_sent
+from conversations.sending.worker import Sender
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +30,7 @@ logger = logging.getLogger(__name__)
 MESSAGE_SWEEP, RECONCILE = "sweep", "reconcile"
 SWEEP_EVERY, RECONCILE_EVERY = timedelta(minutes=1), timedelta(minutes=5)
 
-Part = Receiver | LeasedWorker
+Part = Receiver | Sender | LeasedWorker
 
 
 class Recurring(LeasedWorker):
@@ -84,14 +86,16 @@ def inbound_parts(**options: Any) -> dict[str, Part]:
 
 def all_parts(**options: Any) -> dict[str, Part]:
     """All that is configured, as `inbound_parts`."""
-    return {"the indexer": Worker(**options), **inbound_parts(**options), "reconcile": reconciler(**options)}
+    sender = {"the sender": Sender(wait=options.get("wait"))} if replies_are_sent() else {}
+    return {"the indexer": Worker(**options), **inbound_parts(**options), **sender, "reconcile": reconciler(**options)}
 
 
 def not_configured() -> list[str]:
-    """The sources of messages that are not configured, in words."""
+    """The sources of messages, and the outbox, where they are not configured, in words."""
     return [
         *([] if settings.HANDOFF_QUEUE_URL else ["the hand-off queue (HANDOFF_QUEUE_URL)"]),
         *([] if has_stage() else ["the stage table (TABLE_CONVERSATIONS_STAGE)"]),
+        *([] if replies_are_sent() else ["replies (OUTBOX_QUEUE_URL)"]),
     ]
 
 

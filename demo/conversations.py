@@ -33,7 +33,9 @@ QUEUED, NEXT = "queued", "next"
 _LIFETIME = timedelta(days=180)
 # Of those whose dialogue says nothing else.
 _WITH_MIDDLEWARE = 0.6
+# Where the platform's secrets of AI providers are, which nothing here reads.
 _ARN = "arn:aws:secretsmanager:eu-west-2:123456789012:secret:ai-multi-comms"
+PROVIDERS = {"whatsapp": "twilio", "sms": "twilio", "email": "sendgrid"}
 
 COMPANIES: list[Item] = tomllib.loads(Path(__file__).with_name("companies.toml").read_text(encoding="utf-8"))["company"]
 PROJECTS: dict[str, tuple[Item, Item]] = {
@@ -229,6 +231,11 @@ def recipient_of(dialogue: Dialogue) -> Item:
     return found
 
 
+def credentials_of(company: Item, project: Item, channel: str) -> str:
+    """The name of the secret with a project's credentials for a channel (schema platform-replies)."""
+    return f"{channel}/{company['slug']}/{project['id']}/{PROVIDERS[channel]}"
+
+
 def configuration(company: Item, project: Item, channel: str) -> Item:
     """What the platform copies into each conversation, and the sparse key by which replies find it."""
     path, sms = f"{_ARN}/{company['slug']}", company.get("sms")
@@ -239,7 +246,7 @@ def configuration(company: Item, project: Item, channel: str) -> Item:
         "email": {"company_email": company["email"], "sender_name": f"{company['assistant']} at {company['name']}"},
     }
     config = {
-        each: channels[each] | {f"{each}_credentials_id": f"{path}/{project['id']}/{each}/dev-Wq7xKp"}
+        each: channels[each] | {f"{each}_credentials_id": credentials_of(company, project, each)}
         for each in project["channels"]
     }
     reply_keys = {f"gsi_{name}": value for name, value in channels[channel].items() if name.startswith("company_")}

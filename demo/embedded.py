@@ -1,4 +1,4 @@
-"""A DynamoDB and an SQS inside this process for the demo and the tests: moto over HTTP, one request at a time.
+"""A DynamoDB, an SQS and a Secrets Manager inside this process for the demo and the tests: moto over HTTP, one request at a time.
 
 moto's transactions are not atomic across threads, so a lock is held for the whole of every request, but for what a long
 poll of a queue waits; and it ignores their tokens, so that one sent again after a time-out would meet its own effect.
@@ -18,7 +18,12 @@ from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
 
 HOST = "127.0.0.1"
 # The service named by `X-Amz-Target: DynamoDB_20120810.Query`, and moto's name for it.
-SERVICES = {"DynamoDB_20120810": "dynamodb", "DynamoDBStreams_20120810": "dynamodbstreams", "AmazonSQS": "sqs"}
+SERVICES = {
+    "DynamoDB_20120810": "dynamodb",
+    "DynamoDBStreams_20120810": "dynamodbstreams",
+    "AmazonSQS": "sqs",
+    "secretsmanager": "secretsmanager",
+}
 
 # How long a long poll waits before it looks again, in seconds.
 POLL_SECONDS = 0.1

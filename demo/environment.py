@@ -32,6 +32,10 @@ def apply() -> None:
         HAND_OFF_ROUTING="held",
         TABLE_CONVERSATIONS_STAGE="conversations-stage-demo",
         **dict.fromkeys(("HANDOFF_QUEUE_URL", "WHATSAPP_QUEUE_URL", "SMS_QUEUE_URL", "EMAIL_QUEUE_URL"), ""),
+        **dict.fromkeys(("OUTBOX_QUEUE_URL", "RECEIPTS_QUEUE_URL", "SENDING_SERVICE_QUEUE_URL"), ""),
+        REPLY_PROVIDERS="whatsapp:twilio,sms:twilio,email:sendgrid",
+        REPLY_UNDO_SECONDS="10",
+        REPLY_WITHOUT_CONSENT="false",
     )
     for name in ("AWS_SESSION_TOKEN", "AWS_PROFILE"):
         os.environ.pop(name, None)

@@ -18,9 +18,11 @@ from console.store import queues
 from console.store.connection import call
 from console.store.models import plain_item
 from conversations.models import Conversation, held_in
+from conversations.sending import credentials
 from demo import conversations
 from demo.conversations import NEXT, QUEUED, RAW, dialogues, key_of
 from demo.dialogues import Dialogue, read
+from demo.provider import ACCOUNT, SENDGRID_KEY, TEMPLATE, TOKEN, DemoProvider
 
 logger = logging.getLogger(__name__)
 
@@ -33,6 +35,8 @@ _OUR_ADDRESS = {
 }
 # How long customers take, in seconds, after somebody took their conversation, and after what they wrote before.
 PAUSES = ((4.5, 7.0), (20.0, 30.0), (40.0, 60.0))
+# And after they were answered.
+ANSWERS_AFTER = (5.0, 8.0)
 LOOK_EVERY_SECONDS = 1.5
 STAGED = timedelta(seconds=70)
 _LANGUAGE = re.compile(r"Language: (\w+)")
@@ -40,9 +44,36 @@ _LANGUAGE = re.compile(r"Language: (\w+)")
 Key = tuple[str, str]
 
 
+# Whose telephone the provider never reaches, and who told it to stop, by Twilio's codes.
+UNREACHABLE, OPTED_OUT = {"+447700900038": 63024}, {"+447700900011": 21610}
+
+
+def create_provider() -> DemoProvider:
+    """What stands in for Twilio and SendGrid; point the console at it when it runs."""
+    return DemoProvider(UNREACHABLE, OPTED_OUT)
+
+
+def create_secrets(endpoint: str, provider: DemoProvider) -> None:
+    """Put the companies' credentials there, and point the sender at them and at the provider."""
+    settings.SECRETS_ENDPOINT = endpoint
+    settings.TWILIO_API_URL = settings.SENDGRID_API_URL = provider.endpoint
+    twilio = {"twilio_account_sid": ACCOUNT, "twilio_auth_token": TOKEN, "twilio_template_sid": TEMPLATE}
+    for company, project in conversations.PROJECTS.values():
+        name = f"{company['assistant']} at {company['name']}"
+        sendgrid = {"sendgrid_auth_value": SENDGRID_KEY, "sendgrid_from_email": company["email"]}
+        for channel in project["channels"]:
+            secret = sendgrid | {"sendgrid_from_name": name} if channel == "email" else twilio
+            credentials.client().create_secret(
+                Name=conversations.credentials_of(company, project, channel), SecretString=json.dumps(secret)
+            )
+
+
 def create_queues(endpoint: str) -> None:
-    """Make the platform's queues there, and point the console at them."""
+    """Make the platform's queues there, and the outbox, and point the console at them."""
     settings.SQS_ENDPOINT = endpoint
+    settings.OUTBOX_QUEUE_URL = queues.client().create_queue(
+        QueueName="outbox-demo.fifo", Attributes={"FifoQueue": "true", "VisibilityTimeout": "60"}
+    )["QueueUrl"]
     made = {
         name: queues.client().create_queue(QueueName=f"{name.lower()}-demo", Attributes=_VISIBILITY)["QueueUrl"]
         for name in (_HANDOFF, "WHATSAPP", "SMS", "EMAIL")
@@ -54,7 +85,7 @@ def create_queues(endpoint: str) -> None:
 def queue_urls() -> dict[str, str]:
     """The addresses of the queues, by name."""
     channels = {channel.upper(): url for channel, url in settings.CHANNEL_QUEUE_URLS.items()}
-    return {_HANDOFF: settings.HANDOFF_QUEUE_URL, **channels}
+    return {_HANDOFF: settings.HANDOFF_QUEUE_URL, "OUTBOX": settings.OUTBOX_QUEUE_URL, **channels}
 
 
 def fill_queue(now: datetime) -> None:
@@ -116,13 +147,13 @@ def _first_message(dialogue: Dialogue, now: datetime) -> dict[str, Any]:
 
 
 class Customers:
-    """Customers who write to whoever takes their conversation: the next lines of their dialogue, three at most.
+    """Customers who write to whoever takes their conversation, and answer them: the next lines of their dialogue.
 
-    `wait` pauses for so many seconds and says whether to end.
+    `wait` pauses for so many seconds and says whether to end; `provider` has what they were sent.
     """
 
-    def __init__(self, wait: Callable[[float], bool]) -> None:
-        self._wait, self._began = wait, clock.now()
+    def __init__(self, wait: Callable[[float], bool], provider: DemoProvider) -> None:
+        self._wait, self._provider, self._began = wait, provider, clock.now()
         self._lines = {key_of(each): [t.text for t in each.turns if t.kind == NEXT] for each in dialogues()}
         self._in_language = {each.words[0]: [t.text for t in each.turns] for each in read("later", 1, (), {NEXT})}
         self._wrote: dict[Key, tuple[int, datetime]] = {}
@@ -147,16 +178,25 @@ class Customers:
 
     def _look(self, key: Key, taken: datetime, now: datetime) -> None:
         number, wrote = self._wrote.get(key, (0, taken))
-        if number == len(PAUSES):
+        since, answered = max(taken, wrote), self._answered(key[0])
+        if answered is not None and answered > since:
+            since, pause = answered, ANSWERS_AFTER
+        elif number < len(PAUSES):
+            pause = PAUSES[number]
+        else:
             return
-        pause = Random(f"{key} {number}").uniform(*PAUSES[number])  # nosec B311
-        if now < max(taken, wrote) + timedelta(seconds=pause):
+        if now < since + timedelta(seconds=Random(f"{key} {number}").uniform(*pause)):  # nosec B311
             return
         self._wrote[key] = number + 1, now
         item = Conversation.get(*key, consistent_read=True)
         lines = self._lines.get(key) or self._in_language.get(_language(item), [])
         if number < len(lines) and _is_for_people(item):
             _receive(_context(item, lines[number], f"next {number}", now))
+
+    def _answered(self, recipient: str) -> datetime | None:
+        """When somebody was last sent a message that reached them."""
+        sent = [each["at"] for each in self._provider.messages() if each["to"].removeprefix("whatsapp:") == recipient]
+        return None if recipient in UNREACHABLE else max(sent, default=None)
 
 
 def _is_for_people(item: Conversation) -> bool:

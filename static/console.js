@@ -1,5 +1,5 @@
 /* Conversation Console, in the browser. Every page works without this file; it adds:
-   - keys: j k Enter t r / ? Esc, for elements marked data-row, data-open, data-key, data-ask, data-dialog
+   - keys: j k Enter t r w / ? Esc, for elements marked data-row, data-open, data-key, data-ask, data-dialog
    - fresh relative times (time[data-relative]), in the server's words
    - copy buttons (data-copy, data-copy-from), self-submitting filters (form[data-autosubmit])
    - the code of a password link from its # into the form (data-from-fragment), letters for a field (data-letters)
@@ -93,8 +93,15 @@
     $("h2", dialog).textContent = `${label}?`;
     $("p", dialog).textContent = target.dataset.ask;
     $("[value=yes]", dialog).textContent = label;
+    // A note goes with it, where its form takes one.
+    const [note, field] = [target.form?.elements.note, $("textarea", dialog)];
+    field.parentElement.hidden = !note;
+    field.value = note?.value ?? "";
     dialog.returnValue = "";
-    dialog.onclose = () => dialog.returnValue === "yes" && isPressable(target) && target.click();
+    dialog.onclose = () => {
+      if (note) note.value = field.value;
+      if (dialog.returnValue === "yes" && isPressable(target)) target.click();
+    };
     showDialog("ask");
   }
 
@@ -118,6 +125,7 @@
     k: () => press("k") || moveRow(-1),
     t: () => press("t"),
     r: () => press("r"),
+    w: () => press("w"),
     "/": () => press("/"),
     "?": () => showDialog("keys"),
     Escape: leave,

@@ -78,6 +78,10 @@
       if (state.textContent !== said.textContent) state.textContent = said.textContent;
       return false;
     }
+    if (fresh.id === "reply") {
+      document.dispatchEvent(new CustomEvent("console:reply-box", { detail: fresh }));
+      return true;
+    }
     // What was revealed stays while its reader has as much to do with it as before.
     if (!now || (now.dataset.holds && now.dataset.holds === fresh.dataset.holds)) return true;
     const isFocused = now.contains(document.activeElement);
@@ -109,6 +113,8 @@
       if (same) {
         while (at && at !== same) at = drop(at);
         at = same.nextElementSibling;
+        // Something became of a reply.
+        if (same.dataset.state !== item.dataset.state) same.replaceWith(item);
       } else if (at && !at.id && at.isEqualNode(item)) {
         at = at.nextElementSibling;
       } else {
@@ -225,8 +231,11 @@
       settle();
     }
     draw();
-    if (arrives && answer.querySelector("[data-news=messages]")) bring(false);
+    if ((arrives && answer.querySelector("[data-news=messages]")) || "changed" in answer.dataset) bring(false);
   }
+
+  // A reply was written, or taken back, on this page.
+  document.addEventListener("console:replied", () => bring(false));
 
   keepFresh({
     url() {

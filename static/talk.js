@@ -55,7 +55,7 @@
     // On small screens the hand-off panel stands first and stays in view; .latest leads to the end.
     if (!transcript || location.hash || matchMedia("(max-width: 900px)").matches) return;
     if (performance.getEntriesByType("navigation")[0]?.type === "back_forward") return; // the browser restores the place
-    transcript.lastElementChild?.scrollIntoView({ block: "end" });
+    (document.querySelector("#reply:not([hidden])") ?? transcript.lastElementChild)?.scrollIntoView({ block: "end" });
   }
 
   scrollToEnd();

@@ -29,16 +29,22 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class QueueAccess:
-    """What a process may do with queues: of `HANDOFF` or of all `CHANNELS`, where they are configured."""
+    """What a process may do with queues, where they are configured; `CHANNELS` are those of all channels."""
 
-    queue: Literal["HANDOFF", "CHANNELS"]
+    queue: Literal["HANDOFF", "CHANNELS", "OUTBOX", "RECEIPTS", "SERVICE"]
     actions: tuple[str, ...]
 
     @property
     def urls(self) -> list[str]:
         """The addresses of the queues."""
-        urls = [settings.HANDOFF_QUEUE_URL] if self.queue == "HANDOFF" else settings.CHANNEL_QUEUE_URLS.values()
-        return [url for url in urls if url]
+        urls = {
+            "HANDOFF": [settings.HANDOFF_QUEUE_URL],
+            "CHANNELS": list(settings.CHANNEL_QUEUE_URLS.values()),
+            "OUTBOX": [settings.OUTBOX_QUEUE_URL],
+            "RECEIPTS": [settings.RECEIPTS_QUEUE_URL],
+            "SERVICE": [settings.SENDING_SERVICE_QUEUE_URL],
+        }
+        return [url for url in urls[self.queue] if url]
 
 
 def _of_web(key: str, *actions: str) -> Access:
@@ -102,6 +108,13 @@ RECEIVER = (
     Access("MESSAGES", ("GetItem", "ConditionCheckItem", "PutItem", "UpdateItem", "DeleteItem"), ("due-index",)),
     Access("CONSOLE", ("Query", "ConditionCheckItem", "PutItem", "UpdateItem")),
 )
+SENDER = (
+    Access("CONVERSATIONS", ("GetItem", "UpdateItem")),
+    Access("MESSAGES", ("GetItem", "Query", "UpdateItem"), ("due-index",)),
+    Access("AUDIT", ("PutItem", "UpdateItem")),
+    Access("IDEMPOTENCY", ("UpdateItem",)),
+    Access("CONSOLE", ("PutItem", "UpdateItem", "DeleteItem")),
+)
 
 
 def _together(*parts: tuple[Access, ...]) -> tuple[Access, ...]:
@@ -118,13 +131,14 @@ def _together(*parts: tuple[Access, ...]) -> tuple[Access, ...]:
     return tuple(found.values())
 
 
-WORK = _together(INDEXER, RECEIVER, RECONCILE)
-# The web servers, the indexer and the receivers (workers or Lambdas), the job that settles actions, and all but the
-# first in one process.
+WORK = _together(INDEXER, RECEIVER, SENDER, RECONCILE)
+# The web servers, the indexer, the receivers and the sender (workers or Lambdas), the job that settles actions, and all
+# but the first in one process.
 POLICIES: dict[str, tuple[Access, ...]] = {
     "web": WEB,
     "indexer": INDEXER,
     "receiver": RECEIVER,
+    "sender": SENDER,
     "reconcile": RECONCILE,
     "work": WORK,
 }
@@ -132,11 +146,23 @@ _RECEIVING = (
     QueueAccess("HANDOFF", ("ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility")),
     QueueAccess("CHANNELS", ("SendMessage",)),
 )
+_SENDING = (
+    QueueAccess("OUTBOX", ("ReceiveMessage", "DeleteMessage", "ChangeMessageVisibility")),
+    QueueAccess("RECEIPTS", ("ReceiveMessage", "DeleteMessage")),
+    QueueAccess("SERVICE", ("SendMessage",)),
+)
 QUEUES: dict[str, tuple[QueueAccess, ...]] = {
-    "web": (QueueAccess("HANDOFF", ("GetQueueAttributes",)), QueueAccess("CHANNELS", ("SendMessage",))),
+    "web": (
+        QueueAccess("HANDOFF", ("GetQueueAttributes",)),
+        QueueAccess("CHANNELS", ("SendMessage",)),
+        QueueAccess("OUTBOX", ("SendMessage", "GetQueueAttributes")),
+    ),
     "receiver": _RECEIVING,
-    "work": _RECEIVING,
+    "sender": _SENDING,
+    "work": (*_RECEIVING, *_SENDING),
 }
+# Who may read the companies' secrets, by the names that the platform gives them.
+SECRETS = ("sender", "work")
 
 _STREAM = ("DescribeStream", "GetShardIterator", "GetRecords")
 
@@ -144,6 +170,11 @@ _STREAM = ("DescribeStream", "GetShardIterator", "GetRecords")
 def document(name: str, account: str = "*") -> dict[str, Any]:
     """The IAM policy of a process for the tables and queues of this environment, in AWS_REGION. Raises `KeyError`."""
     statements = [*_statements(POLICIES[name], account), *_queue_statements(QUEUES.get(name, ()), account)]
+    if name in SECRETS and settings.OUTBOX_QUEUE_URL:
+        arns = [
+            f"arn:aws:secretsmanager:{settings.AWS_REGION}:{account}:secret:{each}" for each in settings.SECRET_NAMES
+        ]
+        statements.append(_allow("Secrets", "secretsmanager", ("GetSecretValue",), arns))
     return {"Version": "2012-10-17", "Statement": statements}
 
 

@@ -343,7 +343,7 @@ _SPECS = (
         S("position"),
         gsis=(IndexSpec("due-index", S("gsi_due"), S("due_at"), include=("company_id",), ours=True),),
         ttl="expires_at",
-        purpose="what customers write to people",
+        purpose="what customers and people write to each other",
     ),
     TableSpec(
         "CONSOLE", "console", "console", S("pk"), S("sk"), ttl="expires_at", purpose="company registry and the like"

@@ -43,6 +43,10 @@ class Action(StrEnum):
     MESSAGE_NOT_PLACED = "message.not_placed"
     MESSAGE_PLACED = "message.placed"
     MESSAGE_DISCARDED = "message.discarded"
+    # What people answer
+    REPLY_SEND = "reply.send"
+    REPLY_DELIVERY = "reply.delivery"
+    NOTE_SAVED = "note.saved"
     INITIAL_APPROVE = "initial.approve"
     INITIAL_REJECT = "initial.reject"
     # Looking at personal data

@@ -12,7 +12,7 @@ from django.conf import settings
 from pynamodb.transactions import TransactWrite
 
 from console import clock
-from console.errors import TableMissing
+from console.errors import Conflict, ConsoleError, NotAccepted, TableMissing, Throttled
 from console.permissions import Staff
 from console.redaction import redact_value
 from console.schema.tables import table_name
@@ -187,3 +187,45 @@ def record_once_an_hour(entry: TrailEntry, at: datetime | None = None) -> bool:
     shown = entry.payload.get("shown", "raw")
     about = entry.actor.name if shown == "raw" else f"{shown}:{entry.actor.name}"
     return record_once(entry, about, timedelta(hours=1), at)
+
+
+def write_on_record(entry: TrailEntry, write: Callable[[], None]) -> None:
+    """Do one conditional write with its entry in the trail, which says pending until its outcome is known.
+
+    `write` raises `ConditionFailed` where the item is no longer as it was seen: that is told as `Conflict`. Raises
+    `NoTrail` where there is no trail, and the store's errors; where no answer came, the entry stays pending.
+    """
+    item = build(replace(entry, result=Result.PENDING), clock.now())
+    try:
+        item.save()
+    except TableMissing as missing:
+        raise NoTrail("Changes are made", "nothing was changed") from missing
+    except ConsoleError:
+        # It may be there all the same, and nothing was begun.
+        _settle(item, f"{Result.FAILED}: not begun")
+        raise
+    try:
+        write()
+    except Throttled:
+        _settle(item, f"{Result.FAILED}: the store was busy")
+        raise
+    except ConditionFailed as lost:
+        _settle(item, f"{Result.CONFLICT}: it had changed")
+        raise Conflict("It changed in the meantime, so nothing was done.") from lost
+    except NotAccepted:
+        _settle(item, f"{Result.FAILED}: refused as invalid")
+        raise
+    _settle(item, Result.SUCCESS)
+
+
+def _settle(item: AuditEntry, result: str) -> None:
+    """Write the outcome, twice if need be; where that fails what was done is done, and the entry stays pending."""
+    for _ in range(2):
+        try:
+            item.update(actions=[AuditEntry.result.set(result)], condition=AuditEntry.result == str(Result.PENDING))
+            return
+        except ConditionFailed:  # the first one was carried out
+            return
+        except ConsoleError as error:
+            failure = type(error).__name__
+    logger.warning("The outcome of %s could not be recorded: %s", item.action_type, failure)

@@ -18,6 +18,7 @@ from console.store.errors import ConditionFailed, TransactionRefused
 from console.store.models import plain
 from conversations.handoff.effects import Conditions, Expression, Raw, text, update_item
 from conversations.handoff.protocol import retried
+from conversations.messages import BY_HUMAN
 from conversations.models import Conversation
 from conversations.receiving.models import MessageRow
 
@@ -70,14 +71,7 @@ def _fits(stored: Raw, row: MessageRow) -> bool:
 
 def _appended(row: MessageRow, item: Conversation) -> bool:
     message_id = row.message_id or ""
-    entry = {
-        "M": {
-            "message_id": text(message_id),
-            "timestamp": text(row.received_at or ""),
-            "role": text("user"),
-            "content": text(row.content or ""),
-        }
-    }
+    entry = {"M": {name: text(value) for name, value in entry_of(row).items()}}
     update = {
         "TableName": table_name("CONVERSATIONS"),
         "Key": {"primary_channel": text(item.primary_channel), "conversation_id": text(item.conversation_id)},
@@ -103,6 +97,18 @@ def _appended(row: MessageRow, item: Conversation) -> bool:
     except ConditionFailed as failed:
         return _has(failed.item or {}, message_id)
     return True
+
+
+def entry_of(row: MessageRow) -> dict[str, str]:
+    """A message as an entry of its item's `messages`: the customer's as the platform writes them, or a person's reply.
+
+    A reply's role is the assistant's: for the platform it is what was answered (schema platform-conversations).
+    """
+    at, content = row.received_at or "", row.content or ""
+    if row.author is None:
+        return {"message_id": row.message_id or "", "timestamp": at, "role": "user", "content": content}
+    by = {"sent_by": BY_HUMAN, "agent": row.author, "agent_name": row.author_name or row.author}
+    return {"entry_id": row.message_id or "", "message_timestamp": at, "role": "assistant", "content": content, **by}
 
 
 def _note_apart(item: Conversation) -> None:

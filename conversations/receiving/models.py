@@ -1,4 +1,4 @@
-"""MESSAGES, ours: what customers wrote to people, and what could not be placed."""
+"""MESSAGES, ours: what customers and people write to each other, and what could not be placed."""
 
 from pynamodb.attributes import BooleanAttribute, NumberAttribute, UnicodeAttribute
 from pynamodb.indexes import GlobalSecondaryIndex, IncludeProjection
@@ -9,6 +9,10 @@ from console.store.models import StoreModel, TableMeta
 NOT_PLACED = "not placed"
 # Partition of the sparse index: rows that are still to be put onto their conversation's item.
 TO_APPEND = "append"
+# Replies that are to be sent, whose sending is to be settled, and whose delivery is to be asked for.
+TO_SEND, TO_SETTLE, TO_ASK = "send", "settle", "delivery"
+# Templates that are to be fetched from the provider.
+TO_FETCH = "template"
 # The row that says what a customer wrote last has a partition of its own, so that it can be read with those of others.
 LATEST = "latest"
 
@@ -25,7 +29,7 @@ class DueIndex(GlobalSecondaryIndex["MessageRow"]):
 
 
 class MessageRow(StoreModel):
-    """One message. `position` is `{instant}#{message id}`; `on_item`: the conversation's own item has it as well.
+    """One message or reply. `position` is `{instant}#{message id}`; `on_item`: the conversation's own item has it too.
 
     Of what could not be placed, `not_placed_because` says why, and `body` is what stood in the queue (`is_cut`: its
     beginning).
@@ -60,6 +64,33 @@ class MessageRow(StoreModel):
     decided_by = UnicodeAttribute(null=True)
     decided_at = UnicodeAttribute(null=True)
     decision_id = UnicodeAttribute(null=True)
+
+    # Of a reply: who wrote it, and when it may leave at the earliest
+    author = UnicodeAttribute(null=True)
+    author_name = UnicodeAttribute(null=True)
+    not_before = UnicodeAttribute(null=True)
+    template = UnicodeAttribute(null=True)
+    variables = UnicodeAttribute(null=True)
+    # its entry in the trail, and its idempotency record
+    ts_action_id = UnicodeAttribute(null=True)
+    event_id = UnicodeAttribute(null=True)
+    # who sends it, since when, and how: as it was handed to the provider
+    sending_id = UnicodeAttribute(null=True)
+    begun_at = UnicodeAttribute(null=True)
+    sender = UnicodeAttribute(null=True)
+    recipient = UnicodeAttribute(null=True)
+    credentials = UnicodeAttribute(null=True)
+    subject = UnicodeAttribute(null=True)
+    answers = UnicodeAttribute(null=True)
+    # what became of it
+    provider_id = UnicodeAttribute(null=True)
+    sent_at = UnicodeAttribute(null=True)
+    state_at = UnicodeAttribute(null=True)
+    asked = NumberAttribute(null=True)
+    error_code = UnicodeAttribute(null=True)
+    error = UnicodeAttribute(null=True)
+    # the reply that was written in its place
+    retried_by = UnicodeAttribute(null=True)
 
     due_index = DueIndex()
 

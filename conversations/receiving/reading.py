@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -16,8 +16,11 @@ from console.store.models import plain_item
 from conversations.handoff.routing import has_inbound_source, has_stage
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
+from conversations.receiving.appending import entry_of
 from conversations.receiving.models import LATEST, MessageRow, latest_of, partition_of
 from conversations.records import HandOff
+from conversations.sending.reading import may_have_replies, status_of
+from conversations.sending.states import OUTBOUND, ReplyState
 
 logger = logging.getLogger(__name__)
 
@@ -28,30 +31,34 @@ MARKS = ("hand_off_messages_apart", "hand_off_message_ids")
 
 
 def messages_of(item: Conversation, stored: dict[str, Any] | None, names: tuple[str, ...] = ()) -> StoredMessages:
-    """Return all messages of a conversation: those of its item, which are `stored`, and those kept apart from it."""
-    return joined(item, StoredMessages.of(stored, names), kept_apart(item))
+    """Return all messages of a conversation: those of its item, which are `stored`, and those kept beside it."""
+    return joined(item, StoredMessages.of(stored, names), rows_beside(item))
 
 
-def joined(item: Conversation, stored: StoredMessages, apart: list[dict[str, Any]]) -> StoredMessages:
-    """Return the messages of an item with those kept apart, each once."""
+def joined(item: Conversation, stored: StoredMessages, rows: list[MessageRow]) -> StoredMessages:
+    """Return the messages of an item with those kept beside it, each once, and what became of people's replies."""
     appended = item.plain("hand_off_message_ids")
     ids = frozenset(map(str, appended)) if isinstance(appended, list) else frozenset()
-    return stored.without_repeated(ids).joined(apart)
+    shown = [row for row in rows if row.state != ReplyState.UNDONE]
+    apart = [dict(entry_of(row)) for row in shown if not row.on_item]
+    replies = {row.message_id or "": status_of(row) for row in shown if row.direction == OUTBOUND}
+    return replace(stored.without_repeated(ids).joined(apart), replies=replies)
 
 
-def kept_apart(item: Conversation) -> list[dict[str, Any]]:
-    """Return the messages of a conversation that only our own table holds, plain, latest first.
+def rows_beside(item: Conversation) -> list[MessageRow]:
+    """Return the rows of what only our own table holds of a conversation, latest first: messages that its item has no
+    room for, and people's replies.
 
-    One Query where the item says that there are any, else none. Raises the store's errors, but for an absent table.
+    One Query where there may be any, else none. Raises the store's errors, but for an absent table.
     """
-    if not item.hand_off_messages_apart:
+    if not item.hand_off_messages_apart and not may_have_replies(item):
         return []
     partition = partition_of(item.primary_channel, item.conversation_id)
     try:
-        rows = list(
+        return list(
             MessageRow.query(
                 partition,
-                filter_condition=MessageRow.on_item == False,  # noqa: E712
+                filter_condition=(MessageRow.on_item == False) | (MessageRow.direction == OUTBOUND),  # noqa: E712
                 scan_index_forward=False,
                 limit=MOST,
                 consistent_read=True,
@@ -59,10 +66,6 @@ def kept_apart(item: Conversation) -> list[dict[str, Any]]:
         )
     except TableMissing:
         return []
-    return [
-        {"message_id": row.message_id, "timestamp": row.received_at, "role": "user", "content": row.content or ""}
-        for row in rows
-    ]
 
 
 @dataclass(frozen=True, slots=True)

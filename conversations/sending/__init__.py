@@ -1,1 +1,9 @@
-"""Replies of people: written here, sent once from the company's own number, and on record."""
+"""Replies of people: written in the console, sent once from the company's own number, and on record.
+
+`outbox` accepts a reply, `worker` is the process that sends, `delivering` brings one reply to its customer,
+`providers` are what it goes through, `templates` what WhatsApp takes after its 24 hours, `reading` what pages show.
+"""
+
+from conversations.sending.lambda_entry import lambda_handler
+
+__all__ = ["lambda_handler"]

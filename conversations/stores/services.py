@@ -9,15 +9,14 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from console import clock
-from console.errors import Conflict, ConsoleError, NotAccepted, TableMissing, Throttled
+from console.errors import TableMissing
 from console.permissions import Permission, Staff
 from console.schema.tables import table_name
 from console.store.connection import call
 from console.store.errors import ConditionFailed
 from console.store.models import ForeignModel, sendable
-from console.trail.actions import Action, Result
-from console.trail.models import AuditEntry
-from console.trail.recording import Actor, NoTrail, TrailEntry, build, record_once, record_once_an_hour
+from console.trail.actions import Action
+from console.trail.recording import Actor, TrailEntry, record_once, record_once_an_hour, write_on_record
 from conversations.stores.adapter import Adapter, ListParameters, Subject
 from conversations.stores.records import RecordPage
 
@@ -70,27 +69,7 @@ def carry_out(subject: Subject, action: Action, staff: Staff, write: Callable[[]
     `write` raises `ConditionFailed` where the item is no longer as it was seen: that is told as `Conflict`. Raises
     `NoTrail` where there is no trail, and the store's errors; where no answer came, the entry stays pending.
     """
-    item = build(replace(_entry(subject, action, staff), result=Result.PENDING), clock.now())
-    try:
-        item.save()
-    except TableMissing as missing:
-        raise NoTrail("Changes are made", "nothing was changed") from missing
-    except ConsoleError:
-        # It may be there all the same, and nothing was begun.
-        _settle(item, f"{Result.FAILED}: not begun")
-        raise
-    try:
-        write()
-    except Throttled:
-        _settle(item, f"{Result.FAILED}: the store was busy")
-        raise
-    except ConditionFailed as lost:
-        _settle(item, f"{Result.CONFLICT}: it had changed")
-        raise Conflict("It changed in the meantime, so nothing was done.") from lost
-    except NotAccepted:
-        _settle(item, f"{Result.FAILED}: refused as invalid")
-        raise
-    _settle(item, Result.SUCCESS)
+    write_on_record(_entry(subject, action, staff), write)
 
 
 def update_as_read(
@@ -151,19 +130,6 @@ def _was_sent_again(lost: ConditionFailed) -> bool:
     if not isinstance(refusal, ClientError):
         return False
     return int(refusal.response.get("ResponseMetadata", {}).get("RetryAttempts", 0)) > 0
-
-
-def _settle(item: AuditEntry, result: str) -> None:
-    """Write the outcome, twice if need be; where that fails what was done is done, and the entry stays pending."""
-    for _ in range(2):
-        try:
-            item.update(actions=[AuditEntry.result.set(result)], condition=AuditEntry.result == str(Result.PENDING))
-            return
-        except ConditionFailed:  # the first one was carried out
-            return
-        except ConsoleError as error:
-            failure = type(error).__name__
-    logger.warning("The outcome of %s could not be recorded: %s", item.action_type, failure)
 
 
 def _entry(subject: Subject, action: Action, staff: Staff) -> TrailEntry:

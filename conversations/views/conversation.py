@@ -1,6 +1,7 @@
 """`/conversations/<ref>/`: the page, what is new, the last message, the recipient, the raw item and neighbours."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from typing import Any
 from urllib.parse import urlencode
@@ -11,6 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_safe
 
+from console import clock
 from console.access import StaffRequest, requires
 from console.answers import form_on
 from console.errors import NotFound
@@ -33,6 +35,8 @@ from conversations.reading import (
 )
 from conversations.records import ConversationSummary, Transcript
 from conversations.replying import answer_of
+from conversations.saved_replies.service import filled_text
+from conversations.sending.box import ReplyBox, reply_box
 from conversations.services import last_message
 from conversations.transcript import WINDOW, earlier_text, transcript
 
@@ -81,7 +85,8 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
         "shows_technical": any(map(request.staff.can, (Permission.SYSTEM_READ, Permission.AUDIT_REVIEW))),
         "trail_notice": opened.trail_notice,
         "updates_url": _with_list(reverse("conversation-news", args=[ref]), list_context),
-        "since": since_of(opened.item, opened.hand_off),
+        "since": since_of(opened.item, opened.hand_off, opened.replies_known),
+        "box": _box_of(request, opened),
         "poll_seconds": poll_seconds(opened.hand_off, request.staff),
         "list_context": list_context,
         "list_link": list_link(open_list_context(list_context)) if list_context else None,
@@ -104,6 +109,14 @@ def _fragment(request: HttpRequest, before: int | None) -> str:
     return "conversations/_talk.html" if request.GET.get("latest") else ""
 
 
+def _box_of(request: StaffRequest, opened: services.OpenedConversation) -> ReplyBox | None:
+    """The reply box of the holder, with the saved reply that a link names."""
+    box = reply_box(opened.item, request.staff, opened.stored.last_by_customer, opened.now)
+    if box is not None and (token := request.GET.get("saved", "")):
+        return replace(box, typed=filled_text(token, opened.item, request.staff))
+    return box
+
+
 @requires(Permission.CONVERSATION_READ)
 @require_safe
 def conversation_updates(request: StaffRequest, ref: str) -> HttpResponse:
@@ -121,6 +134,7 @@ def conversation_updates(request: StaffRequest, ref: str) -> HttpResponse:
         "list_context": list_context,
         "can_reveal": request.staff.can(Permission.PII_REVEAL) and not read_only_reason(),
         "recipient_url": recipient_url(ref),
+        "box": reply_box(updates.item, request.staff, updates.heard_at, clock.now()) if updates.item else None,
     }
     return render(request, "conversations/_updates.html", context)
 

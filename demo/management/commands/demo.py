@@ -26,7 +26,8 @@ from demo.dynamodb_local import DynamoDBLocal, Unavailable
 from demo.embedded import EmbeddedDynamoDB
 from demo.items import create_tables, fill_tables
 from demo.links import link
-from demo.platform import Customers, create_queues, fill_queue, queue_urls
+from demo.platform import Customers, create_provider, create_queues, create_secrets, fill_queue, queue_urls
+from demo.provider import ACCOUNT, TOKEN, DemoProvider
 from demo.staff import PASSWORD, create_staff, sign_ins
 
 # The indexer: a round sweeps a page, and the demo has a few.
@@ -57,8 +58,12 @@ class Command(BaseCommand):
         if options["dynamodb_local"]:
             # It is a process of its own, and is to end with this one.
             signal.signal(signal.SIGTERM, signal.default_int_handler)
-        with _services(options["dynamodb_local"], folder) as (settings.DYNAMODB_ENDPOINT, sqs):
-            create_queues(sqs)
+        with (
+            _services(options["dynamodb_local"], folder) as (settings.DYNAMODB_ENDPOINT, embedded),
+            create_provider() as self.provider,
+        ):
+            create_queues(embedded)
+            create_secrets(embedded, self.provider)
             if not options["json"]:
                 slow = " On disk, writing the data takes up to a minute." if kept and not kept.is_filled else ""
                 self.stderr.write(f"Starting the demo…{slow}")
@@ -68,7 +73,7 @@ class Command(BaseCommand):
                     _fill()
                 if kept is not None:
                     kept.note_filled()
-                stop_workers = _start_workers()
+                stop_workers = _start_workers(self.provider)
             try:
                 _serve(options["port"], lambda url: self._announce(url, as_json=options["json"], kept=folder))
             except KeyboardInterrupt:
@@ -86,6 +91,9 @@ class Command(BaseCommand):
             "dynamodb_endpoint": settings.DYNAMODB_ENDPOINT,
             "sqs_endpoint": settings.SQS_ENDPOINT,
             "queues": queue_urls(),
+            "provider": self.provider.endpoint,
+            "provider_account": ACCOUNT,
+            "provider_token": TOKEN,
             "region": settings.AWS_REGION,
             "environment": settings.CONSOLE_ENV,
             "staff": sign_ins(),
@@ -101,6 +109,7 @@ def _text(told: dict[str, Any], kept: Path | None) -> str:
         f"  Conversation Console  {told['url']}",
         f"  DynamoDB              {told['dynamodb_endpoint']} (region {told['region']}, any credentials)",
         f"  SQS                   {told['sqs_endpoint']} (queues {', '.join(told['queues'])})",
+        f"  Provider              {told['provider']} (in place of Twilio and SendGrid)",
         "",
         f"  Everyone’s password is {PASSWORD}. Each link signs you in:",
         "",
@@ -164,7 +173,7 @@ def _fill() -> None:
     Receiver().run(once=True)
 
 
-def _start_workers() -> Callable[[], None]:
+def _start_workers(provider: DemoProvider) -> Callable[[], None]:
     """Fill the index of the queue, then let all work and the customers run in threads; returns what ends them."""
     ended = threading.Event()
     indexer = Worker(wait=ended.wait)
@@ -174,7 +183,8 @@ def _start_workers() -> Callable[[], None]:
             break
     # Making the demo's staff has asked for the index already, when it was not there.
     forget_everything()
-    parts = {**all_parts(wait=ended.wait), "the indexer": indexer, "customers": Customers(wait=ended.wait)}
+    customers = Customers(wait=ended.wait, provider=provider)
+    parts = {**all_parts(wait=ended.wait), "the indexer": indexer, "customers": customers}
     threads = {name: threading.Thread(target=each.run, name=name, daemon=True) for name, each in parts.items()}
     for thread in threads.values():
         thread.start()

@@ -1,0 +1,49 @@
+"""The note of whoever holds a conversation, for the next person: saved at any time."""
+
+from console import clock
+from console.errors import Forbidden, Invalid, NotFound
+from console.permissions import Permission, Staff
+from console.store.connection import call
+from console.trail.actions import Action, conversation_trail
+from console.trail.recording import Actor, TrailEntry, write_on_record
+from conversations.handoff.effects import ATTRIBUTES, NOTE, Expression, as_seen, text, update_item
+from conversations.handoff.service import MAX_TEXT
+from conversations.models import Conversation
+from conversations.reading import hand_off_of, is_gone
+from conversations.records import HandOffState
+
+
+def save_note(primary_channel: str, conversation_id: str, staff: Staff, note: str) -> None:
+    """Save the holder's note; "" removes it. The trail says how long it is, never what it says.
+
+    Raises `Forbidden` (not the holder), `Invalid` (too long), `NotFound` (out of scope), `Conflict` (no longer theirs
+    at that moment), `NoTrail` and the store's errors.
+    """
+    staff.require(Permission.HAND_OFF)
+    if len(note) > MAX_TEXT:
+        raise Invalid(f"Shorten the note: it can have up to {MAX_TEXT:,} characters.")
+    item = Conversation.get(primary_channel, conversation_id, consistent_read=True, attributes_to_get=list(ATTRIBUTES))
+    if is_gone(item, clock.now()) or not staff.scope.covers_company(item.company_id):
+        raise NotFound
+    hand_off = hand_off_of(item)
+    if hand_off.state is not HandOffState.HELD or hand_off.agent != staff.username:
+        raise Forbidden("Only the person who has this conversation can write its note.")
+    change = Expression({"updated_at": text(clock.to_iso(clock.now()))})
+    if note:
+        change.values[NOTE] = text(note)
+    else:
+        change.removed = (NOTE,)
+    conditions = as_seen(True, staff.username, hand_off.action_id, item.raw)
+    update = update_item(primary_channel, conversation_id, change, conditions, returns="NONE")
+    entry = TrailEntry(
+        conversation_trail(conversation_id),
+        Action.NOTE_SAVED,
+        Actor.of(staff),
+        item.company_id or "",
+        payload={"characters": len(note)},
+    )
+    write_on_record(entry, lambda: _send(update))
+
+
+def _send(update: dict[str, object]) -> None:
+    call("UpdateItem", **update)

@@ -1,0 +1,29 @@
+"""`manage.py send_replies`: bring what people answer to the customers."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from conversations.sending.reading import is_configured
+from conversations.sending.worker import Sender
+from conversations.work import until_signal
+
+
+class Command(BaseCommand):
+    """Runs until it is told to end. Several may run at once. The only process that needs the companies' secrets."""
+
+    help = "Send the replies of people from the outbox queue, and ask what became of them. Runs until stopped."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """--once: stop when nothing more may leave now."""
+        parser.add_argument("--once", action="store_true", help="stop when nothing more may leave now")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        """Raises `CommandError` where replies are not configured."""
+        if not is_configured():
+            raise CommandError("Set OUTBOX_QUEUE_URL to the FIFO queue that brings replies to the sender.")
+        with until_signal() as ended:
+            sender = Sender(wait=ended.wait)
+            sender.run(once=options["once"])
+        done = ", ".join(f"{count:,} {what}" for what, count in sorted(sender.counts.items()) if count) or "nothing"
+        self.stdout.write(f"Replies: {done}.")

@@ -1,0 +1,152 @@
+"""The companies' credentials at providers, from AWS Secrets Manager. Only the sender reads them; nothing shows them.
+
+What is wrong with one is noted for the system page, by the secret's name.
+"""
+
+import json
+import logging
+import threading
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+
+import botocore.session
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+from cachetools import TTLCache
+from django.conf import settings
+from pynamodb.attributes import NumberAttribute, UnicodeAttribute
+
+from console import clock
+from console.errors import ConsoleError
+from console.redaction import cut, redact
+from console.store.models import StoreModel, TableMeta
+from conversations.sending.providers import CredentialsRejected, NotReached
+
+logger = logging.getLogger(__name__)
+
+# Partition of what is wrong with secrets.
+PROBLEMS, PROBLEMS_KEPT, SHOWN_AT_MOST = "SECRET-PROBLEMS", timedelta(days=7), 20
+KEPT_SECONDS, KEPT = 300, 1_000
+# Secrets Manager says so of what is not there, or not for us.
+_ABSENT = ("ResourceNotFoundException", "InvalidRequestException", "InvalidParameterException", "ValidationException")
+_DENIED = ("AccessDeniedException", "DecryptionFailure")
+LONGEST_NAME = 200
+
+# The code of a secret that cannot be read.
+UNUSABLE = "credentials"
+# Of these this process noted a problem.
+_noted: set[str] = set()
+_lock = threading.Lock()
+_made: list[tuple[tuple[str, str], Any]] = []
+_secrets: TTLCache[tuple[str, str], dict[str, Any]] = TTLCache(KEPT, KEPT_SECONDS)
+
+
+def secret_named(name: str) -> dict[str, Any]:
+    """The content of a secret, kept for five minutes.
+
+    Raises `CredentialsRejected`, with words for the agent, where it is missing or no JSON object; `NotReached` where
+    Secrets Manager did not answer.
+    """
+    key = (settings.SECRETS_ENDPOINT, name)
+    with _lock:
+        known = _secrets.get(key)
+    if known is not None:
+        return known
+    try:
+        answer = client().get_secret_value(SecretId=name)
+    except ClientError as error:
+        code = error.response["Error"]["Code"]
+        if code in _ABSENT:
+            raise _unusable(name, "it does not exist") from None
+        if code in _DENIED:
+            raise _unusable(name, "the sender may not read it") from None
+        raise NotReached("Secrets Manager did not answer.") from None
+    except BotoCoreError:
+        raise NotReached("Secrets Manager did not answer.") from None
+    try:
+        content = json.loads(answer.get("SecretString") or "")
+    except ValueError:
+        content = None
+    if not isinstance(content, dict):
+        raise _unusable(name, "it is not a JSON object")
+    with _lock:
+        _secrets[key] = content
+    return content
+
+
+def forget_secret(name: str) -> None:
+    """Read a secret anew the next time: the provider did not take what was known."""
+    with _lock:
+        _secrets.pop((settings.SECRETS_ENDPOINT, name), None)
+
+
+class SecretProblem(StoreModel):
+    """What is wrong with a secret, until it works or a week is over."""
+
+    class Meta(TableMeta):
+        table_key = "CONSOLE"
+
+    pk = UnicodeAttribute(hash_key=True, default=PROBLEMS)
+    name = UnicodeAttribute(range_key=True, attr_name="sk")
+    problem = UnicodeAttribute(null=True)
+    noted_at = UnicodeAttribute(null=True)
+    expires_at = NumberAttribute(null=True)
+
+
+def note_problem(name: str, problem: str) -> None:
+    """Tell administrators what is wrong with a secret, by its name. Never raises."""
+    shown, now = cut(name, LONGEST_NAME), clock.now()
+    logger.error("The secret %s cannot be used: %s.", redact(shown), problem)
+    noted = SecretProblem(PROBLEMS, shown, problem=problem, noted_at=clock.to_iso(now))
+    noted.expires_at = clock.to_epoch(now + PROBLEMS_KEPT)
+    try:
+        noted.save()
+    except ConsoleError as error:
+        logger.warning("What is wrong with a secret could not be noted: %s", type(error).__name__)
+    else:
+        _noted.add(shown)
+
+
+def note_works(name: str) -> None:
+    """A secret of which this process noted a problem works. Never raises."""
+    shown = cut(name, LONGEST_NAME)
+    if shown in _noted:
+        with suppress(ConsoleError):
+            SecretProblem(PROBLEMS, shown).delete()
+            _noted.discard(shown)
+
+
+def problems() -> list[SecretProblem]:
+    """What is wrong with secrets now, by name. One Query; raises the store's errors."""
+    return list(SecretProblem.query(PROBLEMS, limit=SHOWN_AT_MOST))
+
+
+def forget_all() -> None:
+    """Read every secret anew: between tests."""
+    with _lock:
+        _secrets.clear()
+    _noted.clear()
+
+
+def _unusable(name: str, problem: str) -> CredentialsRejected:
+    note_problem(name, problem)
+    return CredentialsRejected(
+        UNUSABLE, "The credentials for this company cannot be read, so nothing was sent. Tell an administrator."
+    )
+
+
+def client() -> Any:
+    """The shared client, made anew when region or endpoint changed (tests, demo)."""
+    wanted = (settings.AWS_REGION, settings.SECRETS_ENDPOINT)
+    with _lock:
+        if not _made or _made[0][0] != wanted:
+            config = Config(connect_timeout=3, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 2})
+            made = botocore.session.get_session().create_client(
+                "secretsmanager",
+                region_name=settings.AWS_REGION,
+                endpoint_url=settings.SECRETS_ENDPOINT or None,
+                config=config,
+            )
+            _made[:] = [(wanted, made)]
+        return _made[0][1]

@@ -1,0 +1,395 @@
+"""One reply from the outbox to the customer: handed to the provider at most once, and never silently not at all.
+
+A conditional write says that sending begins before the provider is called; nothing but a certain "not accepted" ever
+leads back. Where the answer was lost, the provider is asked what it has, and the text is never sent again by itself.
+"""
+
+import json
+import logging
+import secrets
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from pynamodb.expressions.update import Action as UpdateAction
+
+from console import clock
+from console.errors import NotFound
+from console.schema.tables import table_name
+from console.store.errors import ConditionFailed, TransactionRefused
+from console.trail.actions import Action, Result, conversation_trail
+from console.trail.recording import Actor, TrailEntry, record
+from conversations.models import Conversation
+from conversations.reading import is_gone
+from conversations.receiving import appending
+from conversations.receiving.models import LATEST, TO_ASK, TO_SEND, TO_SETTLE, MessageRow, latest_of
+from conversations.replying import ReplyDraft, ReplyFacts, channel_words, words_of
+from conversations.sending import credentials
+from conversations.sending.emails import subject_and_answers
+from conversations.sending.outbox import close, facts_of, obstacles_in
+from conversations.sending.providers import (
+    CannotAsk,
+    CredentialsRejected,
+    Delivery,
+    DeliveryState,
+    NoAnswer,
+    NotReached,
+    Outgoing,
+    Provider,
+    Rejected,
+)
+from conversations.sending.providers.choice import make
+from conversations.sending.rates import Rates
+from conversations.sending.states import OUTBOUND, ReplyState
+
+logger = logging.getLogger(__name__)
+
+SENDER = Actor("sender", "service")
+# Longer than any call of a provider takes: until then somebody may be at it.
+BUSY_FOR = timedelta(seconds=30)
+# Who begins to send and is held up for longer leaves it: the provider will be asked, and must not be handed it later.
+HELD_UP = timedelta(seconds=10)
+# What the provider does not know by then was never accepted; what cannot be handed over by then is given up.
+GIVEN_UP_AFTER = timedelta(minutes=10)
+SETTLED_EVERY = timedelta(seconds=15)
+# After so long each the provider is asked what became of what it accepted, until that is final.
+ASKED_AFTER = tuple(timedelta(seconds=each) for each in (5, 30, 120, 600, 3_600))
+# Rows of a conversation that are looked at for replies that are to leave before.
+LOOKED_BACK = 60
+
+_GONE = "The conversation no longer exists."
+_NOT_KNOWN = "The provider does not have it, so the customer did not get it."
+_NEVER_REACHED = "The provider could not be reached for ten minutes."
+_CANNOT_ASK = "The provider did not answer, and cannot be asked. Check with the customer before you send it again."
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """A reply that may not leave yet; to be brought again after so many seconds."""
+
+    seconds: float
+
+
+def send(conversation: str, position: str, rates: Rates) -> Later | None:
+    """Send one reply if it is due and next in its conversation; None where nothing is left to be done now.
+
+    May be called for the same reply again and beside others. Raises the store's errors; to be repeated then.
+    """
+    rows = list(
+        MessageRow.query(
+            conversation,
+            MessageRow.position <= position,
+            scan_index_forward=False,
+            limit=LOOKED_BACK,
+            page_size=LOOKED_BACK,
+            consistent_read=True,
+        )
+    )
+    if not rows or rows[0].position != position or rows[0].state != ReplyState.QUEUED:
+        return None
+    row, now = rows[0], clock.now()
+    leaves = clock.parse_instant(row.not_before)
+    if leaves is not None and leaves > now:
+        return Later((leaves - now).total_seconds())
+    if any(_leaves_before(each, now) for each in rows[1:]):
+        return Later(1.0)
+    if (item := _conversation_of(conversation)) is None:
+        _refuse(row, _GONE)
+        return None
+    facts = facts_of(item)
+    draft = ReplyDraft(row.author or "", row.content or "", is_template=bool(row.template), is_accepted=True)
+    if obstacles := obstacles_in(facts, now, draft):
+        _refuse(row, " ".join(words_of(each, channel_words(item)) for each in obstacles))
+        return None
+    if wait := rates.wait_for(facts.sender, now):
+        return Later(wait)
+    return _Sending(row, item, facts, rates).run()
+
+
+def _conversation_of(partition: str) -> Conversation | None:
+    """The conversation of a partition of messages, strongly consistent; None where it is gone or past its TTL."""
+    conversation_id, _, primary_channel = partition.partition("\n")
+    try:
+        item = Conversation.get(primary_channel, conversation_id, consistent_read=True)
+    except NotFound:
+        return None
+    return None if is_gone(item, clock.now()) else item
+
+
+def _leaves_before(row: MessageRow, now: datetime) -> bool:
+    """Whether an earlier row of the conversation is a reply that is to leave first, or is leaving."""
+    if row.direction != OUTBOUND:
+        return False
+    begun = clock.parse_instant(row.begun_at)
+    return row.state == ReplyState.QUEUED or (
+        row.state == ReplyState.SENDING and begun is not None and now - begun < BUSY_FOR
+    )
+
+
+def _refuse(row: MessageRow, words: str) -> None:
+    """It may not go any more: said, not sent."""
+    with suppress(TransactionRefused, ConditionFailed):
+        close(row, ReplyState.NOT_SENT, f"{Result.FAILED}: {words}", ReplyState.QUEUED, error=words)
+
+
+class _Sending:
+    """One attempt to hand a reply over."""
+
+    def __init__(self, row: MessageRow, item: Conversation, facts: ReplyFacts, rates: Rates) -> None:
+        self.row, self.item, self.facts, self.rates = row, item, facts, rates
+
+    def run(self) -> Later | None:
+        row = self.row
+        try:
+            provider = _provider_of(self.facts.channel, self.facts.credentials)
+        except Rejected as error:
+            self._fail(error, ReplyState.QUEUED)
+            return None
+        except NotReached as error:
+            return self._put_off(error, ReplyState.QUEUED)
+        begun = clock.now()
+        if not self._begin(begun):
+            return None
+        if clock.now() - begun > HELD_UP:
+            return None
+        try:
+            provider_id = provider.send(outgoing_of(row))
+        except Rejected as error:
+            self._fail(error, ReplyState.SENDING)
+            return None
+        except NotReached as error:
+            self.rates.pause(self.facts.sender, error.retry_after)
+            return self._put_off(error, ReplyState.SENDING)
+        except NoAnswer:
+            row.update(
+                actions=[
+                    MessageRow.state.set(ReplyState.UNKNOWN.value),
+                    MessageRow.state_at.set(clock.to_iso(clock.now())),
+                    MessageRow.due_at.set(clock.to_iso(clock.now() + timedelta(seconds=2))),
+                ],
+                condition=(MessageRow.state == ReplyState.SENDING.value) & (MessageRow.sending_id == row.sending_id),
+            )
+            return None
+        credentials.note_works(self.facts.credentials)
+        accepted(row, provider_id, self.item)
+        return None
+
+    def _begin(self, now: datetime) -> bool:
+        """Say that sending begins, with what is handed over; False where somebody else has, or it was taken back."""
+        row, facts = self.row, self.facts
+        row.sending_id = secrets.token_hex(8)
+        row.begun_at, row.sender, row.recipient = clock.to_iso(now), facts.sender, facts.recipient
+        row.credentials = facts.credentials
+        if facts.channel == "email":
+            row.subject, answers = subject_and_answers(self.item)
+            row.answers = json.dumps(answers)
+        names = ("sending_id", "begun_at", "sender", "recipient", "credentials", "subject", "answers")
+        values = [getattr(MessageRow, name).set(value) for name in names if (value := getattr(row, name)) is not None]
+        try:
+            row.update(
+                actions=[
+                    *values,
+                    MessageRow.state.set(ReplyState.SENDING.value),
+                    MessageRow.state_at.set(row.begun_at),
+                    MessageRow.gsi_due.set(TO_SETTLE),
+                    MessageRow.due_at.set(clock.to_iso(now + BUSY_FOR)),
+                ],
+                condition=MessageRow.state == ReplyState.QUEUED.value,
+            )
+        except ConditionFailed as failed:
+            # The answer to our own write may have been lost, and the write sent again.
+            return bool((failed.item or {}).get("sending_id", {}).get("S") == row.sending_id)
+        return True
+
+    def _fail(self, error: Rejected, before: ReplyState) -> None:
+        """The provider said no, or would."""
+        if isinstance(error, CredentialsRejected) and error.code != credentials.UNUSABLE:
+            credentials.forget_secret(self.facts.credentials)
+            credentials.note_problem(self.facts.credentials, "the provider does not accept what is in it")
+        result = f"{Result.FAILED}: {error.words}"
+        close(self.row, ReplyState.FAILED, result, before, error=error.words, error_code=error.code or None)
+
+    def _put_off(self, error: NotReached, before: ReplyState) -> Later | None:
+        """It was certainly not accepted: it waits again, unless it has for too long."""
+        row, now = self.row, clock.now()
+        leaves = clock.parse_instant(row.not_before) or now
+        if now - leaves > GIVEN_UP_AFTER:
+            close(row, ReplyState.NOT_SENT, f"{Result.FAILED}: {_NEVER_REACHED}", before, error=_NEVER_REACHED)
+            return None
+        wait = max(1.0, error.retry_after) if error.retry_after else 2.0
+        condition = MessageRow.state == before.value
+        if before is ReplyState.SENDING:
+            condition &= MessageRow.sending_id == row.sending_id
+        row.update(
+            actions=[
+                MessageRow.state.set(ReplyState.QUEUED.value),
+                MessageRow.gsi_due.set(TO_SEND),
+                MessageRow.due_at.set(clock.to_iso(now + timedelta(seconds=wait))),
+                MessageRow.sending_id.remove(),
+            ],
+            condition=condition,
+        )
+        return Later(wait)
+
+
+def _provider_of(channel: str, name: str) -> Provider:
+    """The adapter of a channel with a company's credentials. Raises what `Provider.send` does but `NoAnswer`."""
+    try:
+        return make(channel, credentials.secret_named(name))
+    except LookupError:
+        raise Rejected("provider", "No provider is set up for this channel. Tell an administrator.") from None
+
+
+def outgoing_of(row: MessageRow) -> Outgoing:
+    """A reply whose sending has begun, as it is handed to the provider."""
+    return Outgoing(
+        reply_id=row.message_id or "",
+        channel=row.channel or "",
+        sender=row.sender or "",
+        recipient=row.recipient or "",
+        text=row.content or "",
+        begun_at=clock.parse_instant(row.begun_at) or clock.now(),
+        template=row.template or "",
+        variables=json.loads(row.variables or "{}"),
+        subject=row.subject or "",
+        answers=tuple(json.loads(row.answers or "[]")),
+        row={"table": table_name("MESSAGES"), "conversation": row.conversation, "position": row.position},
+    )
+
+
+def accepted(row: MessageRow, provider_id: str, item: Conversation | None) -> None:
+    """The provider has it: said on row, entry and record, and the reply put onto its conversation's item.
+
+    Raises the store's errors; the provider is asked then, and says so again.
+    """
+    now = clock.now()
+    try:
+        close(
+            row,
+            ReplyState.SENT,
+            Result.SUCCESS,
+            ReplyState.SENDING,
+            ReplyState.UNKNOWN,
+            provider_id=provider_id,
+            sent_at=clock.to_iso(now),
+            error=None,
+            error_code=None,
+            asked=0,
+            gsi_due=TO_ASK,
+            due_at=clock.to_iso(now + ASKED_AFTER[0]),
+        )
+    except (TransactionRefused, ConditionFailed):
+        # Whoever settled it was faster.
+        return
+    with suppress(ConditionFailed):
+        MessageRow(latest_of(row.conversation), LATEST).update(
+            actions=[MessageRow.unanswered.set(0)], condition=MessageRow.conversation.exists()
+        )
+    _put_onto_item(row, item)
+
+
+def _put_onto_item(row: MessageRow, item: Conversation | None) -> None:
+    if item is not None and not row.on_item and appending.append(row, item):
+        row.update(actions=[MessageRow.on_item.set(True)], condition=MessageRow.conversation.exists())
+
+
+# --- What the sweep does ----------------------------------------------------------------------------------------------
+
+
+def settle(row: MessageRow) -> None:
+    """Find out whether a reply was accepted whose sender died, or got no answer. Raises the store's errors."""
+    if row.state not in (ReplyState.SENDING, ReplyState.UNKNOWN):
+        return
+    now, begun = clock.now(), clock.parse_instant(row.begun_at)
+    is_over = begun is None or now - begun > GIVEN_UP_AFTER
+    before = (ReplyState.SENDING, ReplyState.UNKNOWN)
+    try:
+        found = _provider_of(row.channel or "", row.credentials or "").find(outgoing_of(row))
+    except CannotAsk:
+        close(row, ReplyState.UNKNOWN, f"{Result.FAILED}: {_CANNOT_ASK}", *before, error=_CANNOT_ASK)
+        return
+    except (Rejected, NotReached, NoAnswer) as error:
+        logger.warning("A provider could not be asked about a reply: %s", type(error).__name__)
+        if is_over:
+            close(row, ReplyState.UNKNOWN, f"{Result.FAILED}: {_CANNOT_ASK}", *before, error=_CANNOT_ASK)
+            return
+        found = None
+        is_over = False
+    if found is not None:
+        accepted(row, found, _conversation_of(row.conversation))
+    elif is_over:
+        close(row, ReplyState.NOT_SENT, f"{Result.FAILED}: {_NOT_KNOWN}", *before, error=_NOT_KNOWN)
+    else:
+        row.update(
+            actions=[
+                MessageRow.state.set(ReplyState.UNKNOWN.value),
+                MessageRow.due_at.set(clock.to_iso(now + SETTLED_EVERY)),
+            ],
+            condition=MessageRow.state.is_in(*(each.value for each in before)),
+        )
+
+
+def ask_delivery(row: MessageRow) -> None:
+    """Ask the provider what became of a reply, until that is final. Raises the store's errors."""
+    if not row.on_item:
+        _put_onto_item(row, _conversation_of(row.conversation))
+    try:
+        found = _provider_of(row.channel or "", row.credentials or "").delivery(row.provider_id or "")
+    except CannotAsk:
+        found = None
+        row.asked = len(ASKED_AFTER)
+    except (Rejected, NotReached, NoAnswer) as error:
+        logger.info("A provider could not be asked about a delivery: %s", type(error).__name__)
+        found = None
+    note_delivery(row, found)
+
+
+_FINAL = {"whatsapp": (DeliveryState.READ, DeliveryState.FAILED)}
+_OF_DELIVERY = {
+    DeliveryState.SENT: ReplyState.SENT,
+    DeliveryState.DELIVERED: ReplyState.DELIVERED,
+    DeliveryState.READ: ReplyState.READ,
+    DeliveryState.FAILED: ReplyState.FAILED,
+}
+
+
+def note_delivery(row: MessageRow, found: Delivery | None) -> None:
+    """Write what became of a reply; None: nothing is known yet. Raises the store's errors."""
+    asked, sent = int(row.asked or 0) + 1, clock.parse_instant(row.sent_at) or clock.now()
+    final = _FINAL.get(row.channel or "", (DeliveryState.DELIVERED, DeliveryState.READ, DeliveryState.FAILED))
+    is_last = asked >= len(ASKED_AFTER) or (found is not None and found.state in final)
+    actions: list[UpdateAction] = [MessageRow.asked.set(asked)]
+    if is_last:
+        actions += [MessageRow.gsi_due.remove(), MessageRow.due_at.remove()]
+    else:
+        actions.append(MessageRow.due_at.set(clock.to_iso(sent + ASKED_AFTER[asked])))
+    state = row.state if found is None else _OF_DELIVERY[found.state].value
+    if found is not None and state != row.state:
+        actions += [MessageRow.state.set(state), MessageRow.state_at.set(clock.to_iso(clock.now()))]
+        if found.state is DeliveryState.FAILED:
+            actions += [MessageRow.error.set(found.words), MessageRow.error_code.set(found.code or "none")]
+        # First the trail: no state without its entry. Repeated after a crash, it is the same entry.
+        _record_delivery(row, found)
+    with suppress(ConditionFailed):
+        row.update(actions=actions, condition=MessageRow.state == row.state)
+
+
+def _record_delivery(row: MessageRow, found: Delivery) -> None:
+    payload: dict[str, Any] = {"channel": row.channel, "state": found.state.value, "reply": row.message_id}
+    result = Result.SUCCESS.value
+    if found.state is DeliveryState.FAILED:
+        payload["code"], result = found.code, f"{Result.FAILED}: {found.words}"
+    at = clock.parse_instant(row.sent_at) or clock.now()
+    entry = TrailEntry(
+        conversation_trail(row.conversation.partition("\n")[0]),
+        Action.REPLY_DELIVERY,
+        SENDER,
+        row.company_id or "",
+        result,
+        payload,
+        action_id=f"{row.message_id}.{found.state.value}",
+        idempotency_key=row.event_id or "",
+        previous_action_id=row.message_id or "",
+    )
+    record(entry, at)

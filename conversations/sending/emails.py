@@ -1,0 +1,28 @@
+"""What an email answers: its subject, and the ids of the messages before it, so that it stands in their thread."""
+
+import re
+
+from console.trees import text_of
+from conversations.models import Conversation
+from conversations.receiving.reading import messages_of
+
+_ID = re.compile(r"<[^\s<>]{1,250}>")
+LONGEST_SUBJECT = 200
+
+
+def subject_and_answers(item: Conversation) -> tuple[str, list[str]]:
+    """The subject of a reply, and the ids of what the customer wrote, oldest first; () where none is known.
+
+    `email_id` is the thread's (schema platform-conversations); each message of the customer has its own.
+    """
+    stored = messages_of(item, item.raw.get("messages"))
+    ids = [item.plain("email_id"), *(entry.get("message_id") for entry in stored.by_customer())]
+    answers = [each for each in ids if isinstance(each, str) and _ID.fullmatch(each)]
+    return _subject(item), list(dict.fromkeys(answers))
+
+
+def _subject(item: Conversation) -> str:
+    """What the platform's own emails say where it stored that, else what the conversation is about."""
+    named = (item.plain(name) for name in ("email_subject", "subject", "project_name", "company_name"))
+    found = next((line for each in named if (line := " ".join(text_of(each or "").split()))), "your message")
+    return f"Re: {re.sub('(?i)^(re: *)+', '', found)}"[:LONGEST_SUBJECT]

@@ -1,0 +1,35 @@
+"""The sender as an AWS Lambda on the outbox queue: `conversations.sending.lambda_handler`.
+
+The event source mapping needs `ReportBatchItemFailures`. Run `manage.py send_replies --once` every few seconds beside
+it: it settles what was left undone, and asks what became of what was sent.
+"""
+
+import os
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
+
+import django
+from django.apps import apps
+
+
+def lambda_handler(event: Mapping[str, Any], context: object = None) -> dict[str, list[dict[str, str]]]:
+    """Send the replies of an event; those that may not leave yet are reported, and SQS brings them again."""
+    if not apps.ready:
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "console.settings")
+        django.setup()
+    from console import clock
+    from console.errors import ConsoleError
+    from console.store import queues
+    from conversations.indexer.lease import LAMBDA, note
+    from conversations.sending.rates import Rates
+    from conversations.sending.worker import SENDER, bring_later, send_all
+
+    brought = [queues.delivery_of(record) for record in event.get("Records", ())]
+    with ThreadPoolExecutor(max(1, len(brought))) as pool:
+        _, later = send_all(brought, Rates(), pool)
+    bring_later(later)
+    with suppress(ConsoleError):
+        note(SENDER, beat_at=clock.now(), mode=LAMBDA)
+    return {"batchItemFailures": [{"itemIdentifier": each.name} for each, _ in later]}

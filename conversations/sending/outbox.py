@@ -1,0 +1,323 @@
+"""Accepting a reply: its row, its pending entry in the trail and its idempotency record are one transaction.
+
+Then it stands in the outbox queue; where that fails the sweep finds the row by its due instant. Nothing here sends.
+"""
+
+import hashlib
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+
+from console import clock
+from console.errors import Conflict, Invalid, NotFound, StoreUnavailable
+from console.permissions import Permission, Staff
+from console.refs import keyed_digest, seal_data, unseal_data
+from console.schema.tables import table_name
+from console.staff.throttling import count_use
+from console.store import queues
+from console.store.connection import call, transaction
+from console.store.errors import TransactionRefused
+from console.trail.actions import Action, Result, conversation_trail
+from console.trail.models import AuditEntry, IdempotencyRecord
+from console.trail.recording import Actor, TrailEntry, build, new_action_id
+from conversations.handoff.protocol import retried
+from conversations.models import Conversation
+from conversations.queries import load_key
+from conversations.reading import is_true
+from conversations.receiving.models import TO_SEND, MessageRow, partition_of
+from conversations.receiving.reading import MARKS, messages_of
+from conversations.receiving.recording import expiry
+from conversations.replying import Obstacle, ReplyDraft, ReplyFacts, channel_words, check_reply, words_of
+from conversations.sending.states import OUTBOUND, ReplyState
+
+logger = logging.getLogger(__name__)
+
+MINUTE = timedelta(minutes=1)
+# The queue brings a reply when it may leave; the sweep so long afterwards.
+SWEPT_AFTER = timedelta(seconds=10)
+LOST = "You no longer have this conversation, so the reply was not sent."
+ITEM = (
+    *("messages", "channel_config", "allowed_channels", "comms_consent", "recipient_tel", "recipient_email"),
+    *MARKS,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyForm:
+    """One rendered form: whose conversation, and the id by which a second submission finds the first."""
+
+    primary_channel: str
+    conversation_id: str
+    reply_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyKey:
+    """Where a reply's row is."""
+
+    conversation: str
+    position: str
+
+
+def seal_form(primary_channel: str, conversation_id: str, staff: Staff) -> str:
+    """The form of a new reply in a conversation: sealed, and of use to this person only."""
+    return seal_data("reply", [staff.username, primary_channel, conversation_id, new_action_id()])
+
+
+def unseal_form(token: str, staff: Staff) -> ReplyForm:
+    """The form that a page carried. Raises `BadReference`, a `NotFound`, for what this person was not given."""
+    data = unseal_data("reply", token)
+    if not isinstance(data, list) or len(data) != 4 or data[0] != staff.username:
+        raise NotFound
+    return ReplyForm(*map(str, data[1:]))
+
+
+def obstacles_in(facts: ReplyFacts, now: datetime, draft: ReplyDraft | None) -> tuple[Obstacle, ...]:
+    """What stands in the way here: as `check_reply` says, where an absent consent may be no more than a warning."""
+    found = check_reply(facts, now, draft).obstacles
+    return tuple(each for each in found if each is not Obstacle.CONSENT or not settings.REPLY_WITHOUT_CONSENT)
+
+
+def accept(
+    form: ReplyForm, staff: Staff, text: str, *, template: str = "", variables: Mapping[str, str] | None = None
+) -> MessageRow:
+    """Put a reply into the outbox, once, however often its form is sent; return its row.
+
+    Raises `Forbidden`, `NotFound` (out of scope), `TooManyAttempts`, `Conflict` (no longer theirs, or the form was used
+    for another text), `Invalid` (may not go, and why), and the store's errors; then it may be sent again.
+    """
+    staff.require(Permission.HAND_OFF)
+    text = text.replace("\r\n", "\n").strip()
+    count_use("replies", staff.username, settings.REPLIES_PER_MINUTE, MINUTE, "You sent many replies in a short time.")
+    item, facts = _load(form, staff)
+    now = clock.now()
+    draft = ReplyDraft(staff.username, text, is_template=bool(template))
+    obstacles = obstacles_in(facts, now, draft)
+    row = _row(form, item, facts, staff, text, now)
+    row.template = template or None
+    row.variables = json.dumps(dict(variables or {})) if template else None
+    if obstacles and (found := _earlier(row)) is not None:
+        # It was accepted when it still might go.
+        return found
+    if Obstacle.HOLDER in obstacles:
+        raise Conflict(LOST)
+    if obstacles:
+        raise Invalid(" ".join(words_of(each, channel_words(item)) for each in obstacles))
+    try:
+        _write(row, item, staff, now)
+    except TransactionRefused as refused:
+        found = _earlier(row)
+        if found is None:
+            raise StoreUnavailable("The reply could not be put into the outbox. It was not sent.") from refused
+        return found
+    enqueue(row)
+    return row
+
+
+def enqueue(row: MessageRow) -> None:
+    """Bring a reply to what sends it; where that fails, the sweep finds it. Never raises."""
+    body = json.dumps({"conversation": row.conversation, "position": row.position})
+    try:
+        queues.send(
+            settings.OUTBOX_QUEUE_URL, body, group=keyed_digest(row.conversation)[:32], once=row.message_id or ""
+        )
+    except StoreUnavailable as error:
+        logger.warning("A reply waits for the sweep, as the outbox queue did not take it: %s", type(error).__name__)
+
+
+def _load(form: ReplyForm, staff: Staff) -> tuple[Conversation, ReplyFacts]:
+    item = load_key(form.primary_channel, form.conversation_id, staff, *ITEM)
+    if item is None:
+        raise NotFound
+    return item, facts_of(item)
+
+
+def facts_of(item: Conversation) -> ReplyFacts:
+    """What decides about replies in a conversation that was read with its messages (`ITEM`)."""
+    return ReplyFacts.of(item, messages_of(item, item.raw.get("messages")).last_by_customer)
+
+
+def _row(form: ReplyForm, item: Conversation, facts: ReplyFacts, staff: Staff, text: str, now: datetime) -> MessageRow:
+    at = clock.to_iso(now, "microseconds")
+    leaves = now + timedelta(seconds=settings.REPLY_UNDO_SECONDS)
+    return MessageRow(
+        partition_of(item.primary_channel, item.conversation_id),
+        # Replies of one conversation leave in this order.
+        f"{at}#{form.reply_id}",
+        company_id=item.company_id,
+        direction=OUTBOUND,
+        message_id=form.reply_id,
+        channel=facts.channel,
+        content=text,
+        state=ReplyState.QUEUED.value,
+        state_at=at,
+        author=staff.username,
+        author_name=staff.display_name or staff.username,
+        on_item=False,
+        received_at=at,
+        not_before=clock.to_iso(leaves),
+        event_id=f"act:reply:{item.conversation_id}:{form.reply_id}",
+        expires_at=expiry(now),
+        gsi_due=TO_SEND,
+        due_at=clock.to_iso(leaves + SWEPT_AFTER),
+    )
+
+
+def _write(row: MessageRow, item: Conversation, staff: Staff, now: datetime) -> None:
+    """All three, or nothing where one is there already."""
+    entry, record = _entry(row, item, staff, now), _record(row, item, now)
+    row.ts_action_id = record.ts_action_id = entry.ts_action_id
+    puts = [
+        _put("IDEMPOTENCY", record.serialize(), "event_id"),
+        _put("MESSAGES", row.serialize(), "conversation"),
+        _put("AUDIT", entry.serialize(), "conversation_id"),
+    ]
+    retried(lambda: call("TransactWriteItems", TransactItems=puts))
+
+
+def _put(table_key: str, item: dict[str, Any], key: str) -> dict[str, Any]:
+    return {
+        "Put": {"TableName": table_name(table_key), "Item": item, "ConditionExpression": f"attribute_not_exists({key})"}
+    }
+
+
+def _entry(row: MessageRow, item: Conversation, staff: Staff, now: datetime) -> AuditEntry:
+    """That somebody answered, over what, and how long it was: never what it said."""
+    text = row.content or ""
+    payload = {"channel": row.channel, "characters": len(text), "sha256": _sha256(text)}
+    since = clock.parse_instant(item.plain("hand_off_requested_at"))
+    if since is not None:
+        payload["waited_seconds"] = max(0, round((now - since).total_seconds()))
+    if row.template:
+        payload["template"] = row.template
+    if not is_true(item.plain("comms_consent")):
+        payload["consent"] = "none"
+    entry = TrailEntry(
+        conversation_trail(item.conversation_id),
+        Action.REPLY_SEND,
+        Actor.of(staff),
+        row.company_id or "",
+        Result.PENDING,
+        payload,
+        action_id=row.message_id or "",
+        idempotency_key=row.event_id or "",
+    )
+    return build(entry, now)
+
+
+def _record(row: MessageRow, item: Conversation, now: datetime) -> IdempotencyRecord:
+    at, text = clock.to_iso(now), row.content or ""
+    return IdempotencyRecord(
+        event_id=row.event_id,
+        created_at=at,
+        last_processed_at=at,
+        received_at=at,
+        expires_at=clock.to_epoch(now + timedelta(days=settings.IDEMPOTENCY_RETENTION_DAYS)),
+        status=Result.PENDING.value,
+        mode="console",
+        conversation_id=item.conversation_id,
+        safe_mode=False,
+        automation_enabled=False,
+        payload_sha256=_sha256(text),
+        payload_bytes=len(text.encode("utf-8", "surrogatepass")),
+        intent=Action.REPLY_SEND.value,
+        # Where its row is: the partition and the sort key.
+        reference=f"{row.conversation}\n{row.position}",
+    )
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _earlier(row: MessageRow) -> MessageRow | None:
+    """The reply that an earlier submission of the same form put there; None where there was none.
+
+    Raises `Conflict` where that was another text.
+    """
+    try:
+        record = IdempotencyRecord.get(row.event_id, consistent_read=True)
+    except NotFound:
+        return None
+    conversation, _, position = (record.reference or "").rpartition("\n")
+    if conversation != row.conversation:
+        return None
+    if record.payload_sha256 != _sha256(row.content or ""):
+        raise Conflict("This form has already sent another reply. Send this text as a new one.")
+    try:
+        return MessageRow.get(conversation, position, consistent_read=True)
+    except NotFound:
+        return None
+
+
+# --- Taking back, and trying again ------------------------------------------------------------------------------------
+
+
+def load_reply(token: str, reference: tuple[str, str], staff: Staff) -> MessageRow:
+    """The own reply of this person that a form names, in the conversation (primary_channel, conversation_id).
+
+    Raises `Forbidden`, and `NotFound` for everything else.
+    """
+    staff.require(Permission.HAND_OFF)
+    data = unseal_data("sent reply", token)
+    if not isinstance(data, list) or len(data) != 2 or data[0] != partition_of(*reference):
+        raise NotFound
+    row = MessageRow.get(data[0], data[1], consistent_read=True)
+    if row.author != staff.username or not staff.scope.covers_company(row.company_id):
+        raise NotFound
+    return row
+
+
+def undo(row: MessageRow) -> None:
+    """Take a reply back before it leaves. Raises `Conflict` where it is too late, and the store's errors."""
+    if row.state == ReplyState.UNDONE:
+        return
+    try:
+        close(row, ReplyState.UNDONE, f"{Result.FAILED}: taken back before it was sent", ReplyState.QUEUED)
+    except TransactionRefused as late:
+        raise Conflict("It is too late to undo: the reply is being sent.") from late
+
+
+def mark_retried(row: MessageRow, reply_id: str) -> None:
+    """Say on a reply that failed that another one was written in its place. Raises the store's errors."""
+    row.update(actions=[MessageRow.retried_by.set(reply_id)], condition=MessageRow.conversation.exists())
+
+
+def close(row: MessageRow, state: ReplyState, result: str, *before: ReplyState, **values: Any) -> None:
+    """Write what became of a reply on its row, its trail entry and its record, where the row is in a state `before`.
+
+    `values` are further attributes of the row, None to remove one. Raises `TransactionRefused` where it is in another
+    state, and the store's errors. Entry and record are left where they were closed before, or have expired.
+    """
+    now = clock.to_iso(clock.now())
+    changes = {"state": state.value, "state_at": now, "gsi_due": None, "due_at": None, **values}
+    actions = [
+        attribute.remove() if value is None else attribute.set(value)
+        for name, value in changes.items()
+        if (attribute := getattr(MessageRow, name))
+    ]
+    condition = MessageRow.state.is_in(*(each.value for each in before))
+    if row.sending_id and state is not ReplyState.UNDONE:
+        condition &= MessageRow.sending_id == row.sending_id
+    trail = conversation_trail(row.conversation.partition("\n")[0])
+    entry, record = AuditEntry(trail, row.ts_action_id), IdempotencyRecord(row.event_id)
+    pending = str(Result.PENDING)
+    status = Result.SUCCESS if result == Result.SUCCESS else Result.FAILED
+    try:
+        with transaction() as writes:
+            writes.update(row, actions, condition=condition)
+            writes.update(entry, [AuditEntry.result.set(result)], condition=AuditEntry.result == pending)
+            writes.update(
+                record,
+                [IdempotencyRecord.status.set(status.value), IdempotencyRecord.last_processed_at.set(now)],
+                condition=IdempotencyRecord.status == pending,
+            )
+    except TransactionRefused as refused:
+        if refused.codes[:1] != ("None",):
+            raise
+        row.update(actions=actions, condition=condition)

@@ -1,0 +1,116 @@
+"""The approved template of a project: the only text that WhatsApp takes once its 24 hours are over.
+
+Web servers reach no provider: they ask for it in our own table, and the sender fetches it from the provider.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from pynamodb.expressions.update import Action as UpdateAction
+
+from console import clock
+from console.errors import Invalid, NotFound
+from conversations.receiving.models import TO_FETCH, MessageRow
+from conversations.sending.credentials import note_works, secret_named
+from conversations.sending.providers import CannotAsk, NoAnswer, NotReached, Rejected, Template
+from conversations.sending.providers.choice import make
+
+TEMPLATE = "template"
+# Of this channel only there are any.
+CHANNEL = "whatsapp"
+# The name of the template in a company's secret.
+NAMED_BY = "twilio_template_sid"
+KEPT, FRESH = timedelta(days=7), timedelta(days=1)
+LONGEST_BLANK = 200
+_BLANK = re.compile(r"\{\{\s*([\w.-]{1,64})\s*\}\}")
+NONE = "This company has no template for WhatsApp."
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTemplate:
+    """A template as the sender fetched it. `problem` says why there is none; `is_wanted`: it is being fetched."""
+
+    template: Template | None = None
+    problem: str = ""
+    is_wanted: bool = False
+    fetched_at: datetime | None = None
+
+    def is_fresh(self, now: datetime) -> bool:
+        """Whether it need not be fetched again."""
+        return self.fetched_at is not None and now - self.fetched_at < FRESH
+
+
+def read_template(credentials: str) -> StoredTemplate:
+    """The template that belongs to these credentials, as far as it is here. One GetItem; raises the store's errors."""
+    try:
+        row = MessageRow.get(_partition(credentials), TEMPLATE)
+    except NotFound:
+        return StoredTemplate()
+    template = None
+    if row.body:
+        content = json.loads(row.body)
+        template = Template(content["template_id"], content["body"], content["variables"])
+    return StoredTemplate(template, row.error or "", row.gsi_due == TO_FETCH, clock.parse_instant(row.received_at))
+
+
+def want_template(credentials: str, company_id: str) -> None:
+    """Let the sender fetch a template. Raises the store's errors."""
+    now = clock.now()
+    MessageRow(_partition(credentials), TEMPLATE).update(
+        actions=[
+            MessageRow.company_id.set(company_id),
+            MessageRow.credentials.set(credentials),
+            MessageRow.gsi_due.set(TO_FETCH),
+            MessageRow.due_at.set(clock.to_iso(now)),
+            MessageRow.expires_at.set(clock.to_epoch(now + KEPT)),
+        ]
+    )
+
+
+def fetch(row: MessageRow) -> None:
+    """Fetch a template that is wanted from its provider. Raises the store's errors; for the sender alone."""
+    name, template, problem = row.credentials or "", None, ""
+    try:
+        secret = secret_named(name)
+        named = secret.get(NAMED_BY)
+        if isinstance(named, str) and named.strip():
+            template = make(CHANNEL, secret).template(named.strip())
+            note_works(name)
+        else:
+            problem = NONE
+    except CannotAsk:
+        problem = NONE
+    except Rejected as error:
+        problem = error.words
+    except (NotReached, NoAnswer):
+        problem = "The provider did not answer. Try again in a minute."
+    changes: list[UpdateAction] = [MessageRow.received_at.set(clock.to_iso(clock.now())), MessageRow.gsi_due.remove()]
+    changes += [MessageRow.due_at.remove(), MessageRow.error.set(problem) if problem else MessageRow.error.remove()]
+    if template is not None:
+        content = {
+            "template_id": template.template_id,
+            "body": template.body,
+            "variables": dict(template.variables),
+        }
+        changes.append(MessageRow.body.set(json.dumps(content, ensure_ascii=False)))
+    row.update(actions=changes, condition=MessageRow.conversation.exists())
+
+
+def filled(template: Template, values: Mapping[str, str]) -> str:
+    """The template's text with its blanks filled in. Raises `Invalid` where one is empty or too long.
+
+    What is filled in is text: it fills no blank itself.
+    """
+    for name in template.variables:
+        if not values.get(name, "").strip():
+            raise Invalid("Fill in every blank of the template.")
+        if len(values[name]) > LONGEST_BLANK:
+            raise Invalid(f"Shorten what you filled in: a blank takes {LONGEST_BLANK} characters.")
+    return _BLANK.sub(lambda found: values.get(found[1], found[0]), template.body)
+
+
+def _partition(credentials: str) -> str:
+    return f"{TEMPLATE}\n{credentials}"

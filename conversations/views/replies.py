@@ -1,0 +1,216 @@
+"""`/conversations/<ref>/reply/…`: a reply of the holder, taking it back, trying again, and its template; the note.
+
+Each works as a form of a page. A script sends the same forms and gets fragments: the box, or what replaces its token.
+"""
+
+import hashlib
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+
+from console import clock
+from console.access import StaffRequest, requires
+from console.answers import answer, form_on
+from console.errors import Conflict, ConsoleError, Invalid, NotFound, StoreUnavailable, TableMissing, Throttled
+from console.permissions import Permission
+from console.refs import unseal
+from console.staff.throttling import TooManyAttempts
+from conversations.handoff.notes import save_note
+from conversations.models import Conversation
+from conversations.queries import load_row
+from conversations.reading import conversation_url, known_list_context, summary_of
+from conversations.replying import ReplyFacts
+from conversations.sending.box import reply_box
+from conversations.sending.outbox import (
+    ITEM,
+    ReplyForm,
+    accept,
+    facts_of,
+    load_reply,
+    mark_retried,
+    seal_form,
+    undo,
+    unseal_form,
+)
+from conversations.sending.states import RETRIED
+from conversations.sending.templates import filled, read_template, want_template
+
+REFUSALS = (Conflict, Invalid, StoreUnavailable, Throttled, TooManyAttempts)
+BLANK = "blank-"
+NOT_THE_HOLDER = "Only the person who has this conversation can do that."
+
+
+@requires(Permission.HAND_OFF)
+@form_on("conversation", "ref")
+def reply(request: StaffRequest, ref: str) -> HttpResponse:
+    """Accept a reply, or a filled-in template. A form sent twice is one reply."""
+    form = unseal_form(request.POST.get("reply", ""), request.staff)
+    if unseal("conversation", ref, 2) != (form.primary_channel, form.conversation_id):
+        raise NotFound
+    text, values = _typed(request, "text"), _blanks(request)
+    try:
+        if "template" in request.POST:
+            return _template(request, ref, form, values)
+        accept(form, request.staff, text)
+    except REFUSALS as error:
+        return _refused(request, ref, error, text, values)
+    return _accepted(request, ref)
+
+
+def _template(request: StaffRequest, ref: str, form: ReplyForm, values: dict[str, str]) -> HttpResponse:
+    """Send the template of the conversation's credentials, or show what it then says."""
+    facts = ReplyFacts.of(load_row(ref, request.staff, *ITEM), None)
+    found = read_template(facts.credentials).template
+    if found is None:
+        raise Invalid("Load the template first.")
+    text = filled(found, values)
+    if "preview" in request.POST:
+        return _again(request, ref, None, "", values, preview=text)
+    accept(form, request.staff, text, template=found.template_id, variables=values)
+    return _accepted(request, ref)
+
+
+@requires(Permission.HAND_OFF)
+@form_on("conversation", "ref")
+def undo_reply(request: StaffRequest, ref: str) -> HttpResponse:
+    """Take a reply back before it leaves: its text is in the box again."""
+    row = load_reply(request.POST.get("reply", ""), _key(ref), request.staff)
+    try:
+        undo(row)
+    except REFUSALS as error:
+        return _refused(request, ref, error, "", {})
+    if _is_fragment(request):
+        return _token(request, ref, row.content or "")
+    return _again(request, ref, None, row.content or "", {}, notice="Not sent. Your text is below.")
+
+
+@requires(Permission.HAND_OFF)
+@form_on("conversation", "ref")
+def retry_reply(request: StaffRequest, ref: str) -> HttpResponse:
+    """Send the text of a reply that failed as another one: once, however often it is asked."""
+    key = _key(ref)
+    row = load_reply(request.POST.get("reply", ""), key, request.staff)
+    if row.state not in RETRIED:
+        return _refused(request, ref, Conflict("This reply was sent in the meantime."), "", {})
+    form = ReplyForm(*key, hashlib.sha256(f"again {row.message_id}".encode()).hexdigest()[:32])
+    try:
+        accept(form, request.staff, row.content or "")
+        mark_retried(row, form.reply_id)
+    except REFUSALS as error:
+        return _refused(request, ref, error, row.content or "", {})
+    return _accepted(request, ref)
+
+
+@requires(Permission.HAND_OFF)
+@form_on("conversation", "ref")
+def load_template(request: StaffRequest, ref: str) -> HttpResponse:
+    """Let the sender fetch the template of the conversation's credentials."""
+    item = load_row(ref, request.staff, *ITEM)
+    box = reply_box(item, request.staff, None, clock.now())
+    facts = ReplyFacts.of(item, None)
+    if box is None or not facts.credentials:
+        return _refused(request, ref, Conflict(NOT_THE_HOLDER), "", {})
+    want_template(facts.credentials, item.company_id or "")
+    if _is_fragment(request):
+        return _again(request, ref, None, "", {})
+    return redirect(_back(request, ref))
+
+
+@requires(Permission.HAND_OFF)
+@form_on("conversation", "ref")
+def note(request: StaffRequest, ref: str) -> HttpResponse:
+    """Save the holder's note for the next person."""
+    save_note(*_key(ref), request.staff, _typed(request, "note"))
+    messages.success(request, "Your note is saved.")
+    return redirect(_back(request, ref))
+
+
+# --- What they answer -------------------------------------------------------------------------------------------------
+
+
+def _accepted(request: StaffRequest, ref: str) -> HttpResponse:
+    if _is_fragment(request):
+        return _token(request, ref, "")
+    seconds = settings.REPLY_UNDO_SECONDS
+    leaves = f"It leaves in {seconds} seconds; until then you can undo it." if seconds else ""
+    messages.success(request, f"Your reply is on its way. {leaves}".strip())
+    return redirect(_back(request, ref))
+
+
+def _token(request: StaffRequest, ref: str, text: str) -> HttpResponse:
+    """What the script puts into the box: a new form's token, and the text of a reply that was taken back."""
+    context = {"token": seal_form(*_key(ref), request.staff), "text": text}
+    return render(request, "conversations/_reply_token.html", context)
+
+
+def _refused(request: StaffRequest, ref: str, error: ConsoleError, text: str, values: dict[str, str]) -> HttpResponse:
+    """Say why, and keep what was typed: in a fresh box for the holder, else to be copied."""
+    if isinstance(error, TableMissing):
+        raise error
+    return _again(request, ref, error, text, values)
+
+
+def _again(
+    request: StaffRequest,
+    ref: str,
+    error: ConsoleError | None,
+    text: str,
+    values: dict[str, str],
+    *,
+    notice: str = "",
+    preview: str = "",
+) -> HttpResponse:
+    item: Conversation | None
+    try:
+        item = load_row(ref, request.staff, *ITEM)
+        box = reply_box(item, request.staff, facts_of(item).heard_at, clock.now(), text)
+        if box is not None:
+            token = request.POST["reply"] if _is_same_form(request, error) else box.token
+            box = replace(box, values=values, token=token)
+    except (StoreUnavailable, Throttled):
+        item = box = None
+    context: dict[str, Any] = {
+        "reference": ref,
+        "summary": summary_of(item, request.staff) if item is not None else None,
+        "box": box,
+        "error": error,
+        "notice": notice,
+        "typed": text,
+        "preview": preview,
+        "list_context": known_list_context(request.POST.get("in", "")),
+        "back": _back(request, ref),
+    }
+    template = "conversations/_reply.html" if _is_fragment(request) else "conversations/reply_again.html"
+    return answer(request, template, context, error, HTTPStatus.OK)
+
+
+def _is_same_form(request: StaffRequest, error: ConsoleError | None) -> bool:
+    """Whether the form may be sent again as it is: without an answer of the store, only that finds what it did."""
+    return isinstance(error, StoreUnavailable | Throttled) and "text" in request.POST
+
+
+def _typed(request: StaffRequest, name: str) -> str:
+    """A text field with single line feeds, as `maxlength` in the browser counts them."""
+    return request.POST.get(name, "").replace("\r\n", "\n").strip()
+
+
+def _blanks(request: StaffRequest) -> dict[str, str]:
+    return {name.removeprefix(BLANK): _typed(request, name) for name in request.POST if name.startswith(BLANK)}
+
+
+def _key(ref: str) -> tuple[str, str]:
+    primary_channel, conversation_id = unseal("conversation", ref, 2)
+    return primary_channel, conversation_id
+
+
+def _back(request: StaffRequest, ref: str) -> str:
+    return conversation_url(ref, request.POST.get("in", "")) + "#reply"
+
+
+def _is_fragment(request: StaffRequest) -> bool:
+    return bool(getattr(request, "htmx", False))

@@ -273,7 +273,8 @@ def updates_of(reference: str, staff: Staff, since: str, shown: int | None) -> U
     is_changed, has_come = not is_digest_of(known_hand_off, state), not is_digest_of(known_change, change)
     if not is_changed and not has_come and replies == known_replies:
         return None
-    is_holder, counts, now = holds(hand_off, staff), shown is not None, clock.now()
+    is_told = has_come or replies != known_replies
+    is_holder, counts, now = holds(hand_off, staff), shown is not None and is_told, clock.now()
     stored = StoredMessages()
     if counts or (is_changed and is_holder):
         whole = item if more else load_row(reference, staff, "messages", *MARKS)

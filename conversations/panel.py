@@ -250,7 +250,8 @@ def since_of(item: Conversation, hand_off: HandOff, replies: str = "") -> str:
     """Digest what a page knows of a conversation: the hand-off, and the item's last change; then whether messages are
     kept apart from the item, and what became of its replies (`replies_known`)."""
     digests = [keyed_digest(each)[:16] for each in _known(item, hand_off)]
-    return "-".join([*digests, APART if item.hand_off_messages_apart else "", replies])
+    known = keyed_digest(replies)[:16] if replies else ""
+    return "-".join([*digests, APART if item.hand_off_messages_apart else "", known])
 
 
 def _known(item: Conversation, hand_off: HandOff) -> tuple[str, str]:
@@ -271,10 +272,10 @@ def updates_of(reference: str, staff: Staff, since: str, shown: int | None) -> U
     state, change = _known(item, hand_off)
     replies = latest_replies(item)
     is_changed, has_come = not is_digest_of(known_hand_off, state), not is_digest_of(known_change, change)
-    if not is_changed and not has_come and replies == known_replies:
+    is_told = bool(known_replies) if not replies else not is_digest_of(known_replies, replies)
+    if not is_changed and not has_come and not is_told:
         return None
-    is_told = has_come or replies != known_replies
-    is_holder, counts, now = holds(hand_off, staff), shown is not None and is_told, clock.now()
+    is_holder, counts, now = holds(hand_off, staff), shown is not None and (has_come or is_told), clock.now()
     stored = StoredMessages()
     if counts or (is_changed and is_holder):
         whole = item if more else load_row(reference, staff, "messages", *MARKS)
@@ -289,7 +290,7 @@ def updates_of(reference: str, staff: Staff, since: str, shown: int | None) -> U
         hand_off=_news(hand_off, staff) if is_changed and known_hand_off else "",
         panel=panel_for(item, hand_off, staff, now) if is_changed else None,
         answer=answer_of(item, staff, stored.last_by_customer, now) if shows_answer else None,
-        changed=replies != known_replies,
+        changed=is_told,
         item=item if shows_answer else None,
         heard_at=stored.last_by_customer,
     )

@@ -54,7 +54,7 @@ def reply(request: StaffRequest, ref: str) -> HttpResponse:
         raise NotFound
     text, values = _typed(request, "text"), _blanks(request)
     try:
-        if "template" in request.POST:
+        if "use_template" in request.POST:
             return _template(request, ref, form, values)
         accept(form, request.staff, text)
     except REFUSALS as error:

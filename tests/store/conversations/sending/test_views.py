@@ -320,7 +320,7 @@ def test_after_24_hours_only_the_template_can_be_sent(store, closed, provider):
     box = box_in(page(closed))
     assert "we have news about" in box
     token = token_in(box)
-    filled = {"reply": token, "template": "1", "blank-1": "Jo", "blank-2": "<b>parcel</b>"}
+    filled = {"reply": token, "use_template": "1", "blank-1": "Jo", "blank-2": "<b>parcel</b>"}
     preview = closed.post(url("conversation-reply"), filled | {"preview": "1"})
     assert "Hello Jo, we have news about &lt;b&gt;parcel&lt;/b&gt;." in preview.content.decode()
     assert replies(store) == []

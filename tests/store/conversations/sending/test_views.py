@@ -393,3 +393,31 @@ def test_a_race_for_the_note_is_told_to_its_loser(store, client):
     assert answer.status_code == 409
     [entry] = sent_entries(store, "note.saved")
     assert entry["result"].startswith("conflict")
+
+
+# --- Undo of a hand-back ----------------------------------------------------------------------------------------------
+
+
+def press(client, text: str, label: str):
+    form = re.search(rf'<form method="post" action="([^"]+)">((?:(?!</form>).)*?{label}.*?)</form>', text, re.DOTALL)
+    assert form, text
+    fields = dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', form[2]))
+    pressed = re.search(rf'<button[^>]*name="intent" value="([^"]+)"[^>]*>{label}', form[2])
+    return client.post(form[1], fields | ({"intent": pressed[1]} if pressed else {}))
+
+
+def test_a_hand_back_can_be_undone_at_once(store, client, settings, monkeypatch):
+    settings.REPLY_UNDO_SECONDS = 10
+    assert press(client, page(client), "Hand back to the AI").status_code == 302
+    text = page(client)
+    assert "Undo: take it back" in text
+    assert "Undo: take it back" not in page(signed_in(member(username="ben")))
+    assert press(client, text, "Undo: take it back").status_code == 302
+    assert "You have this conversation" in page(client)
+    [entry] = sent_entries(store, "hand_off.take_over")
+    assert entry["payload"]["reason"] == "The hand-back was undone."
+    press(client, page(client), "Hand back to the AI")
+    now = clock.now()
+    monkeypatch.setattr(clock, "now", lambda: now + timedelta(seconds=11))
+    assert "Undo: take it back" not in page(client)
+    assert "Take over" in page(client)

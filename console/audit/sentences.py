@@ -44,6 +44,9 @@ _PHRASES: dict[str, tuple[str, str]] = {
     ),
     Action.INITIAL_APPROVE: ("approved a first message", "approve a first message"),
     Action.INITIAL_REJECT: ("rejected a first message[: {why}]", "reject a first message"),
+    Action.SAVED_REPLY_CREATED: ("added the saved reply[ {saved_reply}]", "add the saved reply[ {saved_reply}]"),
+    Action.SAVED_REPLY_CHANGED: ("changed the saved reply[ {saved_reply}]", "change the saved reply[ {saved_reply}]"),
+    Action.SAVED_REPLY_DELETED: ("deleted the saved reply[ {saved_reply}]", "delete the saved reply[ {saved_reply}]"),
     Action.TRANSCRIPT_OPENED: ("opened the transcript[ of {conversation}]", "open the transcript[ of {conversation}]"),
     Action.RECIPIENT_REVEALED: ("looked at the recipient in full", "look at the recipient in full"),
     Action.PERSON_LOOKED_UP: ("looked up one person[ in {stores}]", "look up one person[ in {stores}]"),
@@ -106,6 +109,7 @@ _FIELDS = {
     "company": ("company",),
     "conversation": ("tenant_conversation",),
     "stores": ("stores",),
+    "saved_reply": ("saved_reply",),
 }
 _FALLBACKS = {"colleague": "a colleague"}
 # Entries that are of a failure: the words say so already.

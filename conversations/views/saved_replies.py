@@ -157,7 +157,7 @@ def delete(request: StaffRequest, ref: str) -> HttpResponse:
 @requires(Permission.HAND_OFF)
 @require_safe
 def pick(request: StaffRequest, ref: str) -> HttpResponse:
-    """What can be picked in a conversation, filled in for it: a page with a search (`q`), or for htmx the list alone."""
+    """What can be picked in a conversation, filled in for it: a page with a search (`q`), for htmx the list alone."""
     item = load_row(ref, request.staff)
     is_fragment = bool(request.htmx)  # type: ignore[attr-defined]
     wanted = "" if is_fragment else request.GET.get("q", "").strip()[: service.LONGEST_NAME]

@@ -75,6 +75,25 @@ TOPICS = (
         _P.PII_REVEAL,
     ),
     Topic(
+        "saved-replies",
+        "Saved replies",
+        (
+            "Save the sentences you write again and again, and pick one when you answer: press / in the empty reply "
+            "box, or choose Saved replies below it. You can change the text in the box before you send it.",
+            (
+                "{first_name}, {agent} and {company} in a text become the customer's first name, your name and the "
+                "company's name. If the first name is not known, it is left out: “Hello {first_name},” becomes "
+                "“Hello,”."
+            ),
+            (
+                "You are offered your own ones, those of the conversation's company and those for all. Only you see "
+                "and change your own. Administrators write the others. Changes are recorded by name, without the text."
+            ),
+        ),
+        _P.HAND_OFF,
+        (("Saved replies", "saved-replies"),),
+    ),
+    Topic(
         "messages",
         "What customers write to you",
         (

@@ -13,6 +13,7 @@ class Permission(StrEnum):
     CONVERSATION_READ = "conversation:read"
     TRANSCRIPT_RAW = "conversation:read-raw"
     HAND_OFF = "conversation:hand-off"
+    REPLIES_WRITE = "saved-reply:write"
     CHAT_END = "chat:end"
     FEEDBACK_WRITE = "feedback:write"
     TENANT_CONVERSATION_CLEAR = "tenant-conversation:clear"

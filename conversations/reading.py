@@ -89,11 +89,16 @@ def names_of(item: Conversation) -> tuple[str, ...]:
 
 def customer_of(item: Conversation, staff: Staff | None = None) -> str:
     """Name the customer in one line: masked, or for people who read transcripts with the hint and the first name."""
-    shown = identifier_for(item.primary_channel, staff)
+    shown, name = identifier_for(item.primary_channel, staff), first_name_of(item, staff)
+    return f"{isolated(name)} · {shown}" if name else shown
+
+
+def first_name_of(item: Conversation, staff: Staff | None) -> str:
+    """The customer's first name for people who read transcripts; "" where nothing looks like one."""
     name = item.plain("recipient_first_name")
     if not _sees_hints(staff) or not isinstance(name, str) or not _is_name(name.strip()):
-        return shown
-    return f"{isolated(name.strip())} · {shown}"
+        return ""
+    return name.strip()
 
 
 def identifier_for(identifier: str, staff: Staff | None) -> str:

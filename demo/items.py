@@ -1,19 +1,26 @@
 """Every item of the demo, and writing them to the tables."""
 
+import hashlib
+import tomllib
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from boto3.dynamodb.types import TypeSerializer
 
+from console.clock import to_iso
 from console.schema.definition import create_table_request
 from console.schema.tables import TABLES, table_name
 from console.store.connection import call
 from conversations.companies import PARTITION
+from conversations.saved_replies.service import Owner, OwnerKind
 from demo import chats, conversations, tenant_conversations, tenants, threads
 
 Record = tuple[str, dict[str, Any]]
 BATCH = 25
+_TEXTS = Path(__file__).with_name("saved-replies.toml").read_text(encoding="utf-8")
+_SAVED_REPLIES: list[dict[str, Any]] = tomllib.loads(_TEXTS)["saved"]
 
 
 def items(now: datetime) -> Iterator[Record]:
@@ -28,8 +35,26 @@ def items(now: datetime) -> Iterator[Record]:
     for company in conversations.COMPANIES:
         if company.get("registered", True):
             yield "CONSOLE", {"pk": PARTITION, "sk": company["id"], "name": company["name"], "source": "demo"}
+    yield from _saved_replies(now)
     for part in (conversations, tenant_conversations, chats, threads, tenants):
         yield from part.items(now)
+
+
+def _saved_replies(now: datetime) -> Iterator[Record]:
+    for each in _SAVED_REPLIES:
+        kind = next((kind for kind in OwnerKind if kind.value in each), OwnerKind.ALL)
+        partition = Owner(kind, each.get(kind.value, "")).partition
+        yield (
+            "CONSOLE",
+            {
+                "pk": partition,
+                "sk": hashlib.sha256(f"{partition} {each['name']}".encode()).hexdigest()[:32],
+                "name": each["name"],
+                "text": each["text"],
+                "updated_by": each["by"],
+                "updated_at": to_iso(now - timedelta(days=each["changed"])),
+            },
+        )
 
 
 def create_tables() -> None:

@@ -47,6 +47,9 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.NOTE_SAVED: ("saved a note for the next person", "save a note for the next person"),
     Action.INITIAL_APPROVE: ("approved a first message", "approve a first message"),
     Action.INITIAL_REJECT: ("rejected a first message[: {why}]", "reject a first message"),
+    Action.SAVED_REPLY_CREATED: ("added the saved reply[ {saved_reply}]", "add the saved reply[ {saved_reply}]"),
+    Action.SAVED_REPLY_CHANGED: ("changed the saved reply[ {saved_reply}]", "change the saved reply[ {saved_reply}]"),
+    Action.SAVED_REPLY_DELETED: ("deleted the saved reply[ {saved_reply}]", "delete the saved reply[ {saved_reply}]"),
     Action.TRANSCRIPT_OPENED: ("opened the transcript[ of {conversation}]", "open the transcript[ of {conversation}]"),
     Action.RECIPIENT_REVEALED: ("looked at the recipient in full", "look at the recipient in full"),
     Action.PERSON_LOOKED_UP: ("looked up one person[ in {stores}]", "look up one person[ in {stores}]"),
@@ -110,6 +113,7 @@ _FIELDS = {
     "conversation": ("tenant_conversation",),
     "stores": ("stores",),
     "state": ("state",),
+    "saved_reply": ("saved_reply",),
 }
 _FALLBACKS = {"colleague": "a colleague"}
 # Entries that are of a failure: the words say so already.

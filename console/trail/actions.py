@@ -47,6 +47,9 @@ class Action(StrEnum):
     REPLY_SEND = "reply.send"
     REPLY_DELIVERY = "reply.delivery"
     NOTE_SAVED = "note.saved"
+    SAVED_REPLY_CREATED = "saved_reply.created"
+    SAVED_REPLY_CHANGED = "saved_reply.changed"
+    SAVED_REPLY_DELETED = "saved_reply.deleted"
     INITIAL_APPROVE = "initial.approve"
     INITIAL_REJECT = "initial.reject"
     # Looking at personal data

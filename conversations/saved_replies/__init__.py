@@ -1,1 +1,1 @@
-"""stub"""
+"""Saved replies: short texts that people pick into their reply to a customer."""

@@ -1,5 +1,333 @@
-"""stub"""
+"""Saved replies of everybody, of a company or of one person: listed, offered for a reply, added, changed and deleted.
+
+Everybody sees those for all and those of companies in scope. Only administrators write these: those of a company
+within their scope, those for all if their scope is everything. One's own are one's own.
+"""
+
+import json
+import uuid
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from functools import partial
+
+from pynamodb.transactions import TransactWrite
+
+from console import clock
+from console.errors import BadReference, Conflict, Forbidden, Invalid, NotFound
+from console.permissions import Permission, Staff
+from console.refs import is_digest_of, keyed_digest, seal, unseal
+from console.store.calls import parallel
+from console.store.connection import transaction
+from console.store.errors import TransactionRefused
+from console.store.models import SORT_KEY_BYTES, fits
+from console.trail.actions import SYSTEM_TRAIL, Action, staff_trail
+from console.trail.recording import Actor, TrailEntry, build
+from conversations import companies
+from conversations.models import Conversation
+from conversations.reading import first_name_of, text_of
+from conversations.saved_replies.filling import fill
+from conversations.saved_replies.models import SavedReply
+
+LONGEST_NAME, LONGEST_TEXT, MOST = 60, 1_600, 200
+REFERENCE = "saved reply"
+_PREFIX = "SAVED_REPLIES#"
+_DIGEST = 32
 
 
-def filled_text(token, item, staff):
-    return ""
+class OwnerKind(StrEnum):
+    """Whose saved replies are, and which tab of the list shows them."""
+
+    ALL = "all"
+    COMPANY = "company"
+    STAFF = "staff"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose saved replies are. `id`: of the company, or the username; "" for those of everybody."""
+
+    kind: OwnerKind
+    id: str = ""
+
+    @property
+    def partition(self) -> str:
+        """Where they are stored."""
+        return f"{_PREFIX}{self.kind}" + (f"#{self.id}" if self.id else "")
+
+    def is_read_by(self, staff: Staff) -> bool:
+        """Whether a person may read them."""
+        if self.kind is OwnerKind.COMPANY:
+            return staff.scope.covers_company(self.id)
+        return self.kind is OwnerKind.ALL or self.id == staff.username
+
+    def may_write(self, staff: Staff) -> bool:
+        """Whether a person may add, change and delete them."""
+        if self.kind is OwnerKind.STAFF:
+            return self.is_read_by(staff)
+        is_theirs = staff.scope.everything if self.kind is OwnerKind.ALL else self.is_read_by(staff)
+        return is_theirs and staff.can(Permission.REPLIES_WRITE)
+
+    def check_writer(self, staff: Staff) -> None:
+        """Raise `Forbidden` without the right, `NotFound` for another company's or person's."""
+        staff.require(Permission.HAND_OFF)
+        if self.kind is not OwnerKind.STAFF:
+            staff.require(Permission.REPLIES_WRITE)
+        if not self.is_read_by(staff):
+            raise NotFound
+        if not self.may_write(staff):
+            raise Forbidden("Only administrators of all companies can change the saved replies for all.")
+
+
+FOR_ALL = Owner(OwnerKind.ALL)
+
+
+def of_company(company_id: str) -> Owner:
+    """Those of a company."""
+    return Owner(OwnerKind.COMPANY, company_id)
+
+
+def of_staff(staff: Staff) -> Owner:
+    """A person's own."""
+    return Owner(OwnerKind.STAFF, staff.username)
+
+
+@dataclass(frozen=True, slots=True)
+class SavedText:
+    """A saved reply as pages show it. `seen` is a digest of name and text, for forms."""
+
+    owner: Owner
+    id: str
+    name: str
+    text: str
+    updated_by: str
+    updated_at: datetime | None
+
+    @property
+    def reference(self) -> str:
+        """As addresses have it."""
+        return seal(REFERENCE, self.owner.partition, self.id)
+
+    @property
+    def seen(self) -> str:
+        """What a form remembers of what it showed."""
+        return keyed_digest(_shown(self))[:_DIGEST]
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedReply:
+    """A saved reply to pick for one conversation, with its placeholders filled in. `whose`: "own", "company", "all"."""
+
+    reference: str
+    name: str
+    text: str
+    whose: str
+
+
+class SavedReplyGone(NotFound):
+    """It was deleted since the person saw it."""
+
+    def __init__(self) -> None:
+        super().__init__("This saved reply no longer exists.")
+
+
+class SavedReplyChanged(Conflict):
+    """Somebody changed it since the person saw it."""
+
+    def __init__(self) -> None:
+        super().__init__("Somebody else changed this saved reply in the meantime.")
+
+
+# --- Reading ----------------------------------------------------------------------------------------------------------
+
+
+def listed(owner: Owner, staff: Staff, wanted: str = "") -> tuple[SavedText, ...]:
+    """All of one owner by name; only those with `wanted` in name or text. One Query; raises `NotFound`."""
+    if not owner.is_read_by(staff):
+        raise NotFound
+    return _matching(_query(owner), wanted)
+
+
+def offered(item: Conversation, staff: Staff, wanted: str = "") -> tuple[OfferedReply, ...]:
+    """What a person can pick in a conversation: their own, its company's, and those for all. Three Queries at once."""
+    owners = [of_staff(staff), *([of_company(item.company_id)] if item.company_id else []), FOR_ALL]
+    found = parallel(*(partial(_query, owner) for owner in owners if owner.is_read_by(staff)))
+    values = _values(item, staff)
+    return tuple(
+        OfferedReply(each.reference, each.name, fill(each.text, values), each.owner.kind.value)
+        for each in (saved for of_owner in found for saved in _matching(of_owner, wanted))
+    )
+
+
+def filled_text(token: str, item: Conversation, staff: Staff) -> str:
+    """The text of one saved reply for a conversation; "" if the reference is bad, foreign, or of a deleted one.
+
+    One GetItem; raises the store's errors.
+    """
+    try:
+        owner, _ = _opened(token)
+        if owner.kind is OwnerKind.COMPANY and owner.id != item.company_id:
+            return ""
+        return fill(load(token, staff).text, _values(item, staff))
+    except NotFound:
+        return ""
+
+
+def load(reference: str, staff: Staff) -> SavedText:
+    """One of a sealed reference, strongly consistent. Raises `NotFound`, and `SavedReplyGone` within the scope."""
+    owner, saved_id = _opened(reference)
+    if not owner.is_read_by(staff):
+        raise NotFound
+    try:
+        return _record(owner, SavedReply.get(owner.partition, saved_id, consistent_read=True))
+    except NotFound as error:
+        raise SavedReplyGone from error
+
+
+def owner_of(reference: str) -> Owner:
+    """Whose the one of a sealed reference is. Reads nothing; raises `BadReference`."""
+    return _opened(reference)[0]
+
+
+def company_name(company_id: str, staff: Staff) -> str:
+    """The name of a company in scope, or its id; "" where there is none. At most one GetItem and one Query."""
+    if not fits(company_id, SORT_KEY_BYTES) or not staff.scope.covers_company(company_id):
+        return ""
+    found = companies.find(company_id)
+    return found.name if found else "" if staff.scope.everything else company_id
+
+
+def _opened(reference: str) -> tuple[Owner, str]:
+    partition, saved_id = unseal(REFERENCE, reference, 2)
+    kind, _, of = partition.removeprefix(_PREFIX).partition("#")
+    try:
+        owner = Owner(OwnerKind(kind), of)
+    except ValueError as error:
+        raise BadReference from error
+    if owner.partition != partition or not fits(partition) or not saved_id:
+        raise BadReference
+    return owner, saved_id
+
+
+def _query(owner: Owner) -> list[SavedText]:
+    if not fits(owner.partition):
+        return []
+    found = [_record(owner, each) for each in SavedReply.query(owner.partition, limit=MOST)]
+    return sorted(found, key=lambda each: (each.name.casefold(), each.id))
+
+
+def _record(owner: Owner, item: SavedReply) -> SavedText:
+    updated_at = clock.parse_instant(item.updated_at)
+    return SavedText(owner, item.sk, item.name, item.text, item.updated_by or "", updated_at)
+
+
+def _matching(found: Iterable[SavedText], wanted: str) -> tuple[SavedText, ...]:
+    folded = wanted.casefold()
+    return tuple(each for each in found if folded in each.name.casefold() or folded in each.text.casefold())
+
+
+def _values(item: Conversation, staff: Staff) -> dict[str, str]:
+    return {
+        "first_name": first_name_of(item, staff),
+        "agent": staff.display_name or staff.username,
+        "company": text_of(item.company_name),
+    }
+
+
+# --- Writing ----------------------------------------------------------------------------------------------------------
+
+
+def new_token(owner: Owner) -> str:
+    """The reference of one to be added: a form has it, so that the form sent twice adds one."""
+    return seal(REFERENCE, owner.partition, uuid.uuid4().hex)
+
+
+def add(token: str, name: str, text: str, staff: Staff) -> None:
+    """Add one under the reference of `new_token`; the same one again is no error.
+
+    Raises `Invalid` if its owner has `MOST`, `Conflict` if the form added another one before, `Forbidden`, `NotFound`.
+    """
+    owner, saved_id = _opened(token)
+    owner.check_writer(staff)
+    known = list(SavedReply.query(owner.partition, consistent_read=True, limit=MOST, attributes_to_get=["sk"]))
+    if len(known) >= MOST and saved_id not in (each.sk for each in known):
+        raise Invalid(f"There are {MOST} saved replies already, which is the most there can be. Delete one first.")
+    item = SavedReply(owner.partition, saved_id, name=name, text=text, **_by(staff))
+    try:
+        _write(
+            Action.SAVED_REPLY_CREATED,
+            _record(owner, item),
+            staff,
+            lambda writes: writes.save(item, condition=SavedReply.pk.does_not_exist()),
+        )
+    except SavedReplyChanged:
+        there = load(token, staff)
+        if (there.name, there.text) != (name, text):
+            raise Conflict("This form has added a saved reply already. Check the list.") from None
+
+
+def change(reference: str, name: str, text: str, seen: str, staff: Staff) -> bool:
+    """Change one; False where nothing was to be changed.
+
+    Raises `SavedReplyChanged` unless it is as `seen`, `SavedReplyGone`, `Forbidden`, `NotFound`.
+    """
+    before = _to_write(reference, seen, staff)
+    if (before.name, before.text) == (name, text):
+        return False
+    by = _by(staff)
+    item = SavedReply(before.owner.partition, before.id, name=name, text=text, **by)
+    actions = [getattr(SavedReply, each).set(getattr(item, each)) for each in ("name", "text", *by)]
+    _write(
+        Action.SAVED_REPLY_CHANGED,
+        _record(before.owner, item),
+        staff,
+        lambda writes: writes.update(item, actions=actions, condition=_as_read(before)),
+    )
+    return True
+
+
+def delete(reference: str, seen: str, staff: Staff) -> None:
+    """Delete one. Raises as `change`."""
+    before = _to_write(reference, seen, staff)
+    item = SavedReply(before.owner.partition, before.id)
+    _write(Action.SAVED_REPLY_DELETED, before, staff, lambda writes: writes.delete(item, condition=_as_read(before)))
+
+
+def _to_write(reference: str, seen: str, staff: Staff) -> SavedText:
+    """The one of a form, if it is as the form showed it."""
+    _opened(reference)[0].check_writer(staff)
+    found = load(reference, staff)
+    if not is_digest_of(seen, _shown(found)):
+        raise SavedReplyChanged
+    return found
+
+
+def _as_read(found: SavedText) -> object:
+    return SavedReply.pk.exists() & (SavedReply.name == found.name) & (SavedReply.text == found.text)
+
+
+def _by(staff: Staff) -> dict[str, str]:
+    return {"updated_by": staff.username, "updated_at": clock.to_iso(clock.now())}
+
+
+def _shown(found: SavedText) -> str:
+    return json.dumps([found.name, found.text])
+
+
+def _write(action: Action, saved: SavedText, staff: Staff, add_to: Callable[[TransactWrite], None]) -> None:
+    """Write together with the entry in the trail, which never has the text. Raises `SavedReplyChanged`."""
+    owner = saved.owner
+    entry = TrailEntry(
+        staff_trail(owner.id) if owner.kind is OwnerKind.STAFF else SYSTEM_TRAIL,
+        action,
+        Actor.of(staff),
+        owner.id if owner.kind is OwnerKind.COMPANY else "",
+        payload={"saved_reply": saved.name, "characters": len(saved.text), "for": owner.kind.value},
+    )
+    try:
+        with transaction() as writes:
+            add_to(writes)
+            writes.save(build(entry, clock.now()))
+    except TransactionRefused as lost:
+        raise SavedReplyChanged from lost

@@ -21,6 +21,7 @@ from tests.crawl.hostile.stored import Stored, put_back, taken
 from tests.dynamodb import Store
 from tests.people import COMPANY, OTHER_COMPANY, member
 from tests.queue import filled
+from tests.scenario import saved_replies
 from tests.scenario.items import OUR_NUMBERS, RECIPIENTS, Texts, side_items
 from tests.scenario.requests import hand_offs, posts, urls
 from tests.scenario.staff import PASSWORD, session_item
@@ -117,6 +118,7 @@ def _build(store: Store, text: Callable[[str], str]) -> Scenario:
         "STAFF_SESSIONS", [session_item(each.username, "Firefox on Linux", clock.now()) for each in people.values()]
     )
     filled(store)
+    store.put("CONSOLE", saved_replies.for_all())
     return Scenario(_side(store, "ours", people["agent"], text), _side(store, "theirs", None, text), people)
 
 

@@ -24,7 +24,7 @@ from conversations.reading import hand_off_of, reference_of, seal_list_context
 from conversations.sending.reading import latest_replies
 from conversations.timeline.lines import LineKind
 from conversations.timeline.reading import read_timeline
-from tests.scenario import audit, messages, stores, tenant_conversations, tenants
+from tests.scenario import audit, messages, saved_replies, stores, tenant_conversations, tenants
 from tests.scenario import staff as staff_pages
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ def urls(side: Side, scenario: Scenario, by: StaffAccount | None = None) -> dict
             _with(conversation, at=_anchor(side)),
             *(reverse("conversation", args=[ref(side, each)]) for each in ("ai", "waiting", "colleague", "overridden")),
             reverse("conversation", args=[ref(side, "email")]),
+            _with(conversation, saved=saved_replies.reference(side, "to change")),
         ],
         "conversation-news": _news(side, inside),
         "conversation-last-message": [_with(reverse("conversation-last-message", args=[ref(side, "ai")]), **inside)],
@@ -102,6 +103,7 @@ def urls(side: Side, scenario: Scenario, by: StaffAccount | None = None) -> dict
         **tenant_conversations.urls(side, staff),
         **stores.urls(side, staff),
         **messages.urls(),
+        **saved_replies.urls(side, staff),
         "system": [reverse("system")],
     }
 
@@ -121,6 +123,7 @@ def posts(side: Side, scenario: Scenario, by: StaffAccount | None = None) -> dic
         **stores.posts(side),
         **messages.posts(side),
         **messages.replies(side, by),
+        **saved_replies.posts(side, by.username),
         "queue-take": [(reverse("queue-take"), {"token": seal("take", by.username, TAKE_ID)})],
         "queue-release-mine": [(reverse("queue-release-mine"), {})],
         "search": [(reverse("search"), {"typed": typed}) for typed in (side.recipient, side.conversation_id)],

@@ -212,6 +212,12 @@ ROUTES = (
         elsewhere=404,
         page="conversation",
     ),
+    Route("conversation-saved-replies", "conversations/<str:ref>/saved-replies/", READ, "agent admin", elsewhere=404),
+    # Saved replies. Agents write their own ones only; these are a company's
+    Route("saved-replies", "saved-replies/", READ, "agent admin"),
+    Route("saved-reply-new", "saved-replies/new/", BOTH, "agent admin"),
+    Route("saved-reply-change", "saved-replies/<str:ref>/change/", BOTH, "agent admin", but="agent", elsewhere=404),
+    Route("saved-reply-delete", "saved-replies/<str:ref>/delete/", BOTH, "agent admin", but="agent", elsewhere=404),
     # Conversations of tenants. Onboarding reads tenants, but no conversations.
     Route(
         "tenant-conversations",

@@ -16,6 +16,7 @@ from console.staff.directory import within
 from console.trail.actions import HAND_OFF_PREFIX, TENANT_TRAIL, Action
 from conversations.indexer.entries import HumanRequest, sort_key
 from conversations.records import Speaker
+from conversations.saved_replies.forms import SavedReplyForm
 from conversations.stores.tenant_conversations.reading import StoredTenantConversation, TenantConversation, window
 from demo import items as demo
 from demo import staff
@@ -190,8 +191,9 @@ def test_no_two_items_share_a_key(tables):
 
 def test_three_companies_of_several_projects_are_registered_and_a_fourth_is_not(tables, regular):
     registered = {company["id"]: company for company in COMPANIES if company.get("registered", True)}
-    assert {(item["pk"], item["sk"], item["name"], item["source"]) for item in tables["CONSOLE"]} == {
-        ("COMPANIES", company_id, company["name"], "demo") for company_id, company in registered.items()
+    known = [item for item in tables["CONSOLE"] if item["pk"] == "COMPANIES"]
+    assert {(item["sk"], item["name"], item["source"]) for item in known} == {
+        (company_id, company["name"], "demo") for company_id, company in registered.items()
     }
     assert len(registered) == 3
     assert all(3 <= len(company["project"]) <= 4 for company in registered.values())
@@ -200,6 +202,17 @@ def test_three_companies_of_several_projects_are_registered_and_a_fourth_is_not(
     assert min(count for (company_id, _), count in used.items() if company_id in registered) >= 10
     waiting = [item["company_id"] for item in waiting_for_human(regular)]
     assert {company_id for company_id in waiting if company_id not in registered} == {"ci-har-004"}
+
+
+def test_saved_replies_are_ones_that_the_form_takes(tables):
+    found = [item for item in tables["CONSOLE"] if item["pk"] != "COMPANIES"]
+    owners = {"all", "company#ci-cuc-001", "company#ci-nwe-002", "staff#amira"}
+    assert {item["pk"].removeprefix("SAVED_REPLIES#") for item in found} == owners
+    for item in found:
+        form = SavedReplyForm({"name": item["name"], "text": item["text"]})
+        assert form.is_valid(), form.errors
+        assert form.cleaned_data == {"name": item["name"], "text": item["text"]}
+        assert item["updated_by"] in staff.ROLES
 
 
 def test_every_channel_status_and_language_occurs(regular):

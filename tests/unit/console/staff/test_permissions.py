@@ -14,6 +14,7 @@ TABLE = {
     "conversation:read": "auA",
     "conversation:read-raw": "aA",
     "conversation:hand-off": "aA",
+    "saved-reply:write": "A",
     "chat:end": "A",
     "feedback:write": "A",
     "tenant-conversation:clear": "A",

@@ -1,0 +1,225 @@
+"""`/saved-replies/`: the saved replies that a person may use, and writing them; and picking one in a conversation."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+
+from console.access import StaffRequest, requires
+from console.answers import FAILURES, answer, describe_error
+from console.errors import BadReference, Conflict, NotFound
+from console.permissions import Permission, Staff
+from console.trail.recording import read_only_reason
+from conversations.companies import companies_for
+from conversations.queries import load_row
+from conversations.reading import summary_of
+from conversations.saved_replies import service
+from conversations.saved_replies.filling import PLACEHOLDERS
+from conversations.saved_replies.forms import SavedRepliesFilter, SavedReplyForm
+from conversations.saved_replies.service import FOR_ALL, Owner, OwnerKind, SavedReplyChanged, SavedReplyGone, SavedText
+from conversations.views.conversation import crumbs_below
+from tenants.views.frame import ASKING, FormPage, fill_in
+
+_TABS = ((OwnerKind.ALL, "For all"), (OwnerKind.COMPANY, "By company"), (OwnerKind.STAFF, "My own"))
+_FORM, _DELETE = "saved_replies/form.html", "saved_replies/delete.html"
+_ABOUT = "the saved replies"
+
+
+# --- The list ---------------------------------------------------------------------------------------------------------
+
+
+@requires(Permission.HAND_OFF)
+@require_safe
+def index(request: StaffRequest) -> HttpResponse:
+    """The saved replies of one tab, by name. GET filters: tab, company, q. One Query, and one for the companies."""
+    staff = request.staff
+    known = companies_for(staff) if request.GET.get("tab") == OwnerKind.COMPANY else ()
+    form = SavedRepliesFilter(request.GET, known)
+    tab = OwnerKind(form.chosen("tab", OwnerKind.ALL))
+    company_id = form.chosen("company") or (known[0].company_id if len(known) == 1 and not form.errors else "")
+    owner = Owner(tab, _id_of(tab, company_id, staff))
+    is_chosen = tab is not OwnerKind.COMPANY or bool(company_id)
+    wanted = form.chosen("q")
+    may_write = is_chosen and owner.may_write(staff) and not read_only_reason()
+    context = {
+        "form": form,
+        "tabs": [{"label": label, "url": _list_url(Owner(each)), "current": each is tab} for each, label in _TABS],
+        "rows": service.listed(owner, staff, wanted) if is_chosen else (),
+        "is_chosen": is_chosen,
+        "wanted": wanted,
+        "may_write": may_write,
+        "new_url": _new_url(owner) if may_write else "",
+        "start_url": _list_url(owner),
+        "clear_url": _list_url(owner) if wanted or form.errors else "",
+    }
+    return render(request, "saved_replies/index.html", context)
+
+
+# --- Writing ----------------------------------------------------------------------------------------------------------
+
+
+@requires(Permission.HAND_OFF)
+@require_http_methods(ASKING)
+def new(request: StaffRequest) -> HttpResponse:
+    """Add one: to one's own, or with GET `tab` (and `company`) to those for all or of a company."""
+    owner = _owner_asked_for(request)
+    owner.check_writer(request.staff)
+    token = request.POST.get("token") or service.new_token(owner)
+    if service.owner_of(token) != owner:
+        raise BadReference
+    form = SavedReplyForm(request.POST if request.method == "POST" else None)
+
+    def act() -> str:
+        service.add(token, form.cleaned_data["name"], form.cleaned_data["text"], request.staff)
+        return "The saved reply is added."
+
+    context = _context(owner, request.staff, "New saved reply") | {"token": token}
+    return fill_in(request, FormPage(_FORM, form, _ABOUT, _list_url(owner), context), act)
+
+
+@requires(Permission.HAND_OFF)
+@require_http_methods(ASKING)
+def change(request: StaffRequest, ref: str) -> HttpResponse:
+    """Change one. If somebody else changed or deleted it meanwhile, what was typed stays in the form."""
+    owner = service.owner_of(ref)
+    owner.check_writer(request.staff)
+    if request.method != "POST":
+        saved = service.load(ref, request.staff)
+        form = SavedReplyForm(initial={"name": saved.name, "text": saved.text})
+        context = _context(owner, request.staff, "Change a saved reply", saved)
+        return render(request, _FORM, context | {"form": form})
+    form = SavedReplyForm(request.POST)
+    context = _context(owner, request.staff, "Change a saved reply") | {"seen": request.POST.get("seen", "")}
+
+    def act() -> str:
+        typed, seen = form.cleaned_data, request.POST.get("seen", "")
+        changed = service.change(ref, typed["name"], typed["text"], seen, request.staff)
+        return "The saved reply is changed." if changed else "Nothing to change."
+
+    try:
+        page = FormPage(_FORM, form, _ABOUT, _list_url(owner), context)
+        return fill_in(request, page, act, passing=(SavedReplyChanged,))
+    except SavedReplyChanged as error:
+        return _lost(request, ref, form, error)
+    except SavedReplyGone:
+        return _gone(request, owner, form)
+
+
+def _lost(request: StaffRequest, ref: str, form: SavedReplyForm, error: SavedReplyChanged) -> HttpResponse:
+    """The form as typed, beside what is stored now: saving it again replaces that."""
+    owner = service.owner_of(ref)
+    try:
+        saved = service.load(ref, request.staff)
+    except SavedReplyGone:
+        return _gone(request, owner, form)
+    context = _context(owner, request.staff, "Change a saved reply", saved)
+    return answer(request, _FORM, context | {"form": form, "stored": saved}, error)
+
+
+def _gone(request: StaffRequest, owner: Owner, form: SavedReplyForm) -> HttpResponse:
+    """The form as typed: it now adds a new one."""
+    context = _context(owner, request.staff, "Change a saved reply")
+    context |= {"form": form, "is_gone": True, "token": service.new_token(owner), "action": _new_url(owner)}
+    return answer(request, _FORM, context, Conflict())
+
+
+@requires(Permission.HAND_OFF)
+@require_http_methods(ASKING)
+def delete(request: StaffRequest, ref: str) -> HttpResponse:
+    """Ask, then delete one as it was shown. A form sent twice acts once."""
+    owner, error, problem = service.owner_of(ref), None, ""
+    owner.check_writer(request.staff)
+    try:
+        if request.method == "POST":
+            try:
+                service.delete(ref, request.POST.get("seen", ""), request.staff)
+                messages.success(request, "The saved reply is deleted.")
+                return redirect(_list_url(owner))
+            except FAILURES as failed:
+                error, problem = failed, describe_error(failed, _ABOUT)
+        saved = service.load(ref, request.staff)
+    except SavedReplyGone as gone:
+        if request.method != "POST":
+            raise
+        messages.info(request, str(gone))
+        return redirect(_list_url(owner))
+    context = _context(owner, request.staff, "Delete a saved reply", saved)
+    return answer(request, _DELETE, context | {"saved": saved, "problem": problem}, error)
+
+
+# --- Picking ----------------------------------------------------------------------------------------------------------
+
+
+@requires(Permission.HAND_OFF)
+@require_safe
+def pick(request: StaffRequest, ref: str) -> HttpResponse:
+    """What can be picked in a conversation, filled in for it: a page with a search (`q`), for htmx the list alone."""
+    item = load_row(ref, request.staff)
+    is_fragment = bool(request.htmx)  # type: ignore[attr-defined]
+    wanted = "" if is_fragment else request.GET.get("q", "").strip()[: service.LONGEST_NAME]
+    summary = summary_of(item, request.staff)
+    context = {
+        "reference": ref,
+        "replies": service.offered(item, request.staff, wanted),
+        "wanted": wanted,
+        "is_page": not is_fragment,
+        "summary": summary,
+        "crumbs": crumbs_below(summary, ref, "Saved replies"),
+    }
+    return render(request, "saved_replies/_pick.html" if is_fragment else "saved_replies/pick.html", context)
+
+
+# --- What they share --------------------------------------------------------------------------------------------------
+
+
+def _owner_asked_for(request: StaffRequest) -> Owner:
+    """Whose is to be added. Raises `NotFound` for what is no tab and for a company that does not exist or is not in
+    scope; a role without the right is refused before anything is read."""
+    try:
+        tab = OwnerKind(request.GET.get("tab", OwnerKind.STAFF))
+    except ValueError as error:
+        raise NotFound from error
+    company_id = request.GET.get("company", "")
+    owner = Owner(tab, _id_of(tab, company_id, request.staff))
+    if tab is OwnerKind.COMPANY:
+        owner.check_writer(request.staff)
+        if not service.company_name(company_id, request.staff):
+            raise NotFound
+    return owner
+
+
+def _id_of(tab: OwnerKind, company_id: str, staff: Staff) -> str:
+    return {OwnerKind.ALL: "", OwnerKind.COMPANY: company_id, OwnerKind.STAFF: staff.username}[tab]
+
+
+def _list_url(owner: Owner) -> str:
+    return f"{reverse('saved-replies')}?{urlencode(_query_of(owner))}"
+
+
+def _new_url(owner: Owner) -> str:
+    return f"{reverse('saved-reply-new')}?{urlencode(_query_of(owner))}"
+
+
+def _query_of(owner: Owner) -> dict[str, str]:
+    return {"tab": owner.kind.value} | ({"company": owner.id} if owner.kind is OwnerKind.COMPANY and owner.id else {})
+
+
+def _context(owner: Owner, staff: Staff, title: str, saved: SavedText | None = None) -> dict[str, Any]:
+    """`saved`: what a form shows, or has to be looked at again."""
+    whose = {OwnerKind.ALL: "For all", OwnerKind.STAFF: "My own"}.get(owner.kind)
+    label = whose or service.company_name(owner.id, staff) or owner.id
+    crumbs = [{"label": "Saved replies", "url": reverse("saved-replies")}, {"label": label, "url": _list_url(owner)}]
+    return {
+        "title": title,
+        "crumbs": [*crumbs, {"label": title}],
+        "whose": label,
+        "is_for_all": owner == FOR_ALL,
+        "is_own": owner.kind is OwnerKind.STAFF,
+        "back": _list_url(owner),
+        "placeholders": [("{" + name + "}", words) for name, words in PLACEHOLDERS.items()],
+        "seen": saved.seen if saved else "",
+    }

@@ -1,0 +1,235 @@
+"""`/saved-replies/` as people use it: the tabs, the forms with their errors, and what a lost race leaves them."""
+
+import html
+import re
+
+import pytest
+
+from conversations.saved_replies import service
+from conversations.saved_replies.service import FOR_ALL, of_company, of_staff
+from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
+from tests.support.conversations.handoff.kit import ADMIN, staff
+from tests.support.conversations.saved_replies import added, entries, saved
+
+AGENT = "amira.haddad"
+MINE = of_staff(staff(AGENT))
+OURS, THEIRS = of_company(COMPANY), of_company(OTHER_COMPANY)
+NEW = "/saved-replies/new/"
+TYPED = {"name": "Greeting", "text": "Hello {first_name},\r\nthanks."}
+
+
+@pytest.fixture
+def agent(store):
+    return signed_in(member(AGENT))
+
+
+@pytest.fixture
+def of_one(store):
+    """An administrator of one company."""
+    return signed_in(member("lea.limited", "admin", [f"company:{COMPANY}"]))
+
+
+@pytest.fixture
+def of_all(store):
+    return signed_in(admin())
+
+
+def url_of(reference: str, what: str = "change") -> str:
+    return f"/saved-replies/{reference}/{what}/"
+
+
+def read(answer) -> str:
+    return html.unescape(answer.content.decode())
+
+
+def field(answer, name: str) -> str:
+    return re.search(rf'name="{name}" value="([^"]*)"', answer.content.decode())[1]
+
+
+def errors(answer) -> list[str]:
+    return [
+        html.unescape(each)
+        for each in re.findall(r'<ul class="errorlist"[^>]*><li>(.*?)</li>', answer.content.decode())
+    ]
+
+
+def send(client, url: str, **typed):
+    """Open the form, and send it as a browser would."""
+    form = client.get(url)
+    hidden = {each: field(form, each) for each in ("token", "seen") if f'name="{each}"' in form.content.decode()}
+    return client.post(url, hidden | typed, follow=True)
+
+
+def test_an_agent_adds_changes_and_deletes_their_own(store, agent):
+    answer = send(agent, NEW, **TYPED)
+    assert "The saved reply is added." in read(answer)
+    [item] = saved(store)
+    assert (item["pk"], item["text"]) == (MINE.partition, "Hello {first_name},\nthanks.")
+    links = re.findall(r'href="(/saved-replies/[^"]+/(?:change|delete)/)"', read(answer))
+    assert len(links) == 2
+    answer = send(agent, links[0], name="Greeting", text="Hello")
+    assert "The saved reply is changed." in read(answer)
+    assert [each["text"] for each in saved(store)] == ["Hello"]
+    asked = agent.get(links[1])
+    assert "Delete this saved reply?" in read(asked)
+    assert "Hello" in read(asked)
+    assert saved(store)
+    answer = agent.post(links[1], {"seen": field(asked, "seen")}, follow=True)
+    assert "The saved reply is deleted." in read(answer)
+    assert not saved(store)
+    again = agent.post(links[1], {"seen": field(asked, "seen")}, follow=True)
+    assert "This saved reply no longer exists." in read(again)
+
+
+@pytest.mark.parametrize(
+    ("query", "partition"),
+    [("?tab=all", FOR_ALL.partition), (f"?tab=company&company={COMPANY}", OURS.partition)],
+)
+def test_an_administrator_adds_those_for_all_and_of_companies(store, of_all, query, partition):
+    store.put("CONSOLE", {"pk": "COMPANIES", "sk": COMPANY, "name": "Cucumber"})
+    send(of_all, NEW + query, **TYPED)
+    assert [each["pk"] for each in saved(store)] == [partition]
+    assert "Greeting" in read(of_all.get("/saved-replies/" + query))
+
+
+def test_an_administrator_of_a_company_manages_only_its_own(store, of_one):
+    assert of_one.get(f"{NEW}?tab=company&company={COMPANY}").status_code == 200
+    for company in (OTHER_COMPANY, "ci-nothing-999", "", "x" * 2000):
+        assert of_one.get(NEW, {"tab": "company", "company": company}).status_code == 404
+    assert of_one.get(f"{NEW}?tab=all").status_code == 403
+    assert of_one.get(f"{NEW}?tab=junk").status_code == 404
+    theirs, ours, for_all = added(THEIRS, ADMIN), added(OURS, ADMIN), added(FOR_ALL, ADMIN)
+    absent = service.new_token(THEIRS)
+    for what in ("change", "delete"):
+        assert of_one.get(url_of(ours, what)).status_code == 200
+        assert of_one.get(url_of(for_all, what)).status_code == 403
+        out_of_scope, nothing = (of_one.get(url_of(each, what)) for each in (theirs, absent))
+        assert out_of_scope.status_code == nothing.status_code == 404
+    assert of_one.post(f"{NEW}?tab=company&company={COMPANY}", TYPED | {"token": absent}).status_code == 404
+
+
+def test_a_company_that_does_not_exist_gets_none(store, of_all):
+    assert of_all.get(NEW, {"tab": "company", "company": "ci-nothing-999"}).status_code == 404
+
+
+def test_an_agent_reads_what_is_shared_and_changes_none_of_it(store, agent):
+    shared = [added(FOR_ALL, ADMIN, "For everybody"), added(OURS, ADMIN, "Of ours")]
+    added(THEIRS, ADMIN, "Of theirs")
+    everybody, company = agent.get("/saved-replies/"), agent.get("/saved-replies/?tab=company")
+    assert "For everybody" in read(everybody)
+    assert "Of ours" in read(company)
+    for answer in (everybody, company):
+        assert "/change/" not in read(answer)
+        assert "New saved reply" not in read(answer)
+    foreign = agent.get(f"/saved-replies/?tab=company&company={OTHER_COMPANY}")
+    assert foreign.status_code == 200
+    assert "Of theirs" not in read(foreign)
+    assert "Choose one of the listed companies." in read(foreign)
+    for reference in shared:
+        for what in ("change", "delete"):
+            assert agent.get(url_of(reference, what)).status_code == 403
+            assert agent.post(url_of(reference, what), TYPED).status_code == 403
+    assert agent.get(f"{NEW}?tab=company&company={COMPANY}").status_code == 403
+    assert len(saved(store)) == 3
+
+
+def test_a_colleagues_own_ones_are_not_there(store, agent, of_all):
+    theirs = added(of_staff(staff("ben")), staff("ben"), "Only mine")
+    for client in (agent, of_all):
+        assert client.get(url_of(theirs)).status_code == client.get(url_of(theirs, "delete")).status_code == 404
+        assert "Only mine" not in read(client.get("/saved-replies/?tab=staff"))
+
+
+def test_auditors_and_onboarding_have_no_saved_replies(store):
+    for client in (signed_in(auditor()), signed_in(member("olga.novak", "onboarding"))):
+        assert client.get("/saved-replies/").status_code == client.get(NEW).status_code == 403
+        assert 'href="/saved-replies/"' not in read(client.get("/help/"))
+
+
+def test_the_navigation_leads_there(agent):
+    assert re.search(r'<a href="/saved-replies/" aria-current="page"', read(agent.get("/saved-replies/")))
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ({"name": "", "text": "Hello"}, "Enter a name."),
+        ({"name": "Greeting", "text": " \r\n "}, "Enter the text."),
+        ({"name": "n" * 61, "text": "Hello"}, "Ensure this value has at most 60 characters (it has 61)."),
+        ({"name": "G", "text": "t" * 1601}, "Ensure this value has at most 1600 characters (it has 1601)."),
+        (
+            {"name": "G", "text": "Hello {name}, <b>"},
+            "{name} is not a placeholder. Use {first_name}, {agent} or {company}.",
+        ),
+    ],
+)
+def test_a_wrong_form_says_what_and_keeps_what_was_typed(store, agent, typed, said):
+    answer = send(agent, NEW, **typed)
+    assert (answer.status_code, errors(answer)) == (422, [said])
+    assert typed["name"] in read(answer)
+    assert typed["text"].strip() in read(answer)
+    assert not saved(store)
+
+
+def test_a_text_of_1600_characters_may_have_lines(store, agent):
+    send(agent, NEW, name="Long", text="\r\n".join(["t" * 799, "t" * 800]))
+    assert [len(each["text"]) for each in saved(store)] == [1600]
+
+
+def test_a_lost_race_is_told_with_both_versions_and_saving_again_replaces(store, of_all):
+    reference = added(FOR_ALL, ADMIN)
+    form = of_all.get(url_of(reference))
+    service.change(reference, "Theirs", "Their words", service.load(reference, ADMIN).seen, ADMIN)
+    typed = {"name": "Mine", "text": "My words"}
+    lost = of_all.post(url_of(reference), typed | {"seen": field(form, "seen")})
+    assert lost.status_code == 409
+    for words in ("Somebody else changed this saved reply in the meantime.", "Their words", "My words"):
+        assert words in read(lost)
+    assert [each["text"] for each in saved(store)] == ["Their words"]
+    of_all.post(url_of(reference), typed | {"seen": field(lost, "seen")})
+    assert [each["text"] for each in saved(store)] == ["My words"]
+
+
+def test_what_was_typed_survives_a_deletion_and_can_be_added_anew(store, of_all):
+    reference = added(OURS, ADMIN)
+    form = of_all.get(url_of(reference))
+    service.delete(reference, service.load(reference, ADMIN).seen, ADMIN)
+    lost = of_all.post(url_of(reference), {"name": "Mine", "text": "My words", "seen": field(form, "seen")})
+    assert lost.status_code == 409
+    assert "Somebody else deleted this saved reply in the meantime." in read(lost)
+    assert "My words" in read(lost)
+    assert not saved(store)
+    store.put("CONSOLE", {"pk": "COMPANIES", "sk": COMPANY, "name": "Cucumber"})
+    action = re.search(r'<form class="form" method="post" action="([^"]+)"', read(lost))[1]
+    of_all.post(action, {"name": "Mine", "text": "My words", "token": field(lost, "token")})
+    assert [(each["pk"], each["text"]) for each in saved(store)] == [(OURS.partition, "My words")]
+
+
+def test_a_lost_deletion_is_asked_again_with_what_is_there_now(store, of_all):
+    reference = added(FOR_ALL, ADMIN)
+    asked = of_all.get(url_of(reference, "delete"))
+    service.change(reference, "Theirs", "Their words", service.load(reference, ADMIN).seen, ADMIN)
+    lost = of_all.post(url_of(reference, "delete"), {"seen": field(asked, "seen")})
+    assert lost.status_code == 409
+    assert "Somebody else changed this saved reply in the meantime." in read(lost)
+    assert "Their words" in read(lost)
+    assert saved(store)
+    of_all.post(url_of(reference, "delete"), {"seen": field(lost, "seen")})
+    assert not saved(store)
+
+
+def test_the_search_narrows_the_list(store, agent):
+    for name in ("Opening hours", "Goodbye"):
+        added(FOR_ALL, ADMIN, name, "some text")
+    found = read(agent.get("/saved-replies/", {"q": "OPENING"}))
+    assert "Opening hours" in found
+    assert "Goodbye" not in found
+    assert "No saved reply matches" in read(agent.get("/saved-replies/", {"q": "zzz"}))
+
+
+def test_the_trail_names_what_was_changed(store, of_all):
+    send(of_all, f"{NEW}?tab=all", **TYPED)
+    assert entries(store)[-1][:2] == ("SYSTEM", "saved_reply.created")
+    assert "added the saved reply Greeting" in re.sub(
+        r"[\u2066-\u2069]", "", read(of_all.get("/audit/?action=saved_reply.created"))
+    )

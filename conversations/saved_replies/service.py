@@ -12,6 +12,7 @@ from datetime import datetime
 from enum import StrEnum
 from functools import partial
 
+from pynamodb.expressions.condition import Condition
 from pynamodb.transactions import TransactWrite
 
 from console import clock
@@ -303,8 +304,9 @@ def _to_write(reference: str, seen: str, staff: Staff) -> SavedText:
     return found
 
 
-def _as_read(found: SavedText) -> object:
-    return SavedReply.pk.exists() & (SavedReply.name == found.name) & (SavedReply.text == found.text)
+def _as_read(found: SavedText) -> Condition:
+    condition: Condition = SavedReply.pk.exists() & (SavedReply.name == found.name) & (SavedReply.text == found.text)
+    return condition
 
 
 def _by(staff: Staff) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
 
 from django.conf import settings
 
@@ -31,7 +32,8 @@ def section(now: datetime) -> SystemSection:
     if not is_configured():
         words = "Replies are not set up: people answer with their own applications. Set OUTBOX_QUEUE_URL."
         return SystemSection(TITLE, "not configured", words)
-    noted, bad, *due = parallel(_note, problems, *(partial(_oldest_due, kind) for kind in (TO_SEND, TO_SETTLE, TO_ASK)))
+    found: list[Any] = parallel(_note, problems, *(partial(_oldest_due, each) for each in (TO_SEND, TO_SETTLE, TO_ASK)))
+    noted, bad, due = found[0], found[1], found[2:]
     runs, said = _runs(noted, now)
     facts = [Fact("Outbox", f"{said}. {_waiting()}"), Fact("Replies to finish", _late(due, now))]
     for each in bad:

@@ -203,7 +203,9 @@ class Answered(DemoProvider):
 
     def __init__(self, recipient: str, *seconds: float) -> None:
         super().__init__()
-        self._sent = [{"to": f"whatsapp:{recipient}", "at": NOW + timedelta(seconds=each)} for each in seconds]
+        self._sent: list[dict[str, Any]] = [
+            {"to": f"whatsapp:{recipient}", "at": NOW + timedelta(seconds=each)} for each in seconds
+        ]
 
     def messages(self) -> list[dict[str, Any]]:
         return [each for each in self._sent if each["at"] <= clock.now()]

@@ -48,7 +48,7 @@ def kill_at(nth: int, when: str) -> None:
         strike(lambda: asked(adapter, request, **options))
         return asked(adapter, request, **options)
 
-    requests.adapters.HTTPAdapter.send = ask  # type: ignore[method-assign]
+    requests.adapters.HTTPAdapter.send = ask  # type: ignore[assignment, method-assign]
 
 
 def child(told: dict[str, Any]) -> None:

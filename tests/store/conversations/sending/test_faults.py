@@ -253,7 +253,7 @@ def test_no_credential_number_or_text_is_logged_or_kept_elsewhere(store, outbox,
 
 def test_the_provider_is_asked_five_times_at_most(store, outbox, provider):
     held(store)
-    provider._status = lambda kept: ("sent", None)  # type: ignore[method-assign]
+    provider._status = lambda kept: ("sent", None)
     write(ANA, TEXT)
     send_all_due()
     asked: list[float] = []

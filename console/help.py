@@ -107,9 +107,9 @@ TOPICS = (
             ),
             (
                 "Answer in the box below the messages: the customer gets your reply from the company's own number or "
-                "address. Ctrl+Enter sends, and until the countdown ends Undo takes the reply back. You then see it sent, "
-                "delivered and read, or why it failed. Your draft stays if the page reloads or a colleague takes the "
-                "conversation."
+                "address. Ctrl+Enter sends, and until the countdown ends Undo takes the reply back. You then see it "
+                "sent, delivered and read, or why it failed. Your draft stays if the page reloads or a colleague takes "
+                "the conversation."
             ),
             (
                 "WhatsApp takes free text for 24 hours after the customer's last message. After that you can send only "

@@ -230,6 +230,9 @@
 
   addEventListener("pageshow", releaseAll);
 
+  // A script has sent the form, and has its answer.
+  document.addEventListener("console:answered", (event) => release(event.target));
+
   /* ---- Sign-in ------------------------------------------------------------------------------------------------- */
 
   // The code of a link to set a password stands behind its #: into the form with it, out of sight and history.

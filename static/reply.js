@@ -133,7 +133,7 @@
     const [place, field] = [box()?.querySelector("[data-count]"), area()];
     if (!place || !field) return;
     const [length, most] = [field.value.length, field.maxLength];
-    const words = `${length.toLocaleString("en-GB")} of ${most.toLocaleString("en-GB")} characters`;
+    const words = `${length.toLocaleString("en-GB")} of ${most.toLocaleString("en-GB")}`;
     place.textContent = "parts" in box().dataset && length ? `${words} · ${parts(field.value)} SMS` : words;
   }
 
@@ -166,8 +166,6 @@
 
   /** Sends a form of the box or of a reply; what it answers is put in its place. Gives whether it was done. */
   async function send(sent) {
-    if (sent.dataset.busy) return false;
-    sent.dataset.busy = "yes";
     tell("");
     try {
       const { isOut, token, fresh } = await post(sent);
@@ -185,7 +183,7 @@
     } catch {
       tell("The server did not answer. Send it again: it cannot be sent twice.");
     } finally {
-      delete sent.dataset.busy;
+      sent.dispatchEvent(new CustomEvent("console:answered", { bubbles: true }));
     }
     return false;
   }

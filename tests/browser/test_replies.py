@@ -178,6 +178,8 @@ def test_a_customer_who_cannot_be_reached_and_a_second_try(open_page, talk):  # 
     failed = page.locator(".msg.human", has_text="Hello?")
     expect(failed.locator(".delivery.bad")).to_contain_text("opted out", timeout=SOON)
     check_looks(page, "reply-failed")
+    # The next one can be sent at once.
+    expect(page.get_by_role("button", name="Send")).to_be_enabled()
     failed.get_by_role("button", name="Try again").click()
     expect(page.locator(".msg.human", has_text="Hello?")).to_have_count(2)
     expect(failed.first.get_by_role("button", name="Try again")).to_have_count(0)

@@ -17,7 +17,7 @@ from console.store.queues import QueueDepth
 from console.system_sections import SystemSection
 from console.trees import Fact
 from conversations.handoff.routing import has_stage
-from conversations.indexer.health import STALE_AFTER
+from conversations.indexer.health import STALE_AFTER, describe_beat
 from conversations.indexer.lease import LAMBDA, LEASE, STREAM
 from conversations.receiving.bodies import CHANNELS
 from conversations.receiving.leaving import TO_AI
@@ -81,7 +81,7 @@ def _notes() -> dict[str, dict[str, Any]]:
 
 
 def _queue(noted: dict[str, Any], now: datetime) -> WorkState:
-    runs, words = _receiver(noted, now)
+    runs, words = describe_beat(noted, now, "its receiver", "receives")
     try:
         found = queues.depth(settings.HANDOFF_QUEUE_URL)
         words += f". {_waiting(found)}"
@@ -93,7 +93,7 @@ def _queue(noted: dict[str, Any], now: datetime) -> WorkState:
 
 
 def _stage(noted: dict[str, Any], now: datetime) -> WorkState:
-    runs, words = _receiver(noted, now)
+    runs, words = describe_beat(noted, now, "its receiver", "receives")
     if runs and noted.get("mode") not in (STREAM, LAMBDA):
         runs, words = False, "The table or its stream is missing, so nothing is received from it"
     elif runs and noted.get("mode") == STREAM:
@@ -104,19 +104,6 @@ def _stage(noted: dict[str, Any], now: datetime) -> WorkState:
     if missed_at is not None and now - missed_at < MISSED_SHOWN:
         words += f" Messages before {missed_at:%Y-%m-%d %H:%M} UTC may be missing: it was off for more than 24 hours."
     return WorkState("Stage table", "the receiver of the stage table", runs, words)
-
-
-def _receiver(noted: dict[str, Any], now: datetime) -> tuple[bool | None, str]:
-    """Whether a receiver runs, and that in words, without a full stop."""
-    beat_at = clock.parse_instant(noted.get("beat_at"))
-    if beat_at is None:
-        return None, "Its receiver has never run"
-    since = clock.format_span(now - beat_at)
-    if noted.get("mode") == LAMBDA:
-        return True, f"A Lambda receives; it last ran {since} ago"
-    if now - beat_at > STALE_AFTER:
-        return False, f"There has been no sign of its receiver for {since}"
-    return True, "Its receiver runs"
 
 
 def _waiting(found: QueueDepth) -> str:

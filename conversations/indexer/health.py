@@ -1,5 +1,6 @@
 """How the indexer is: what pages that rely on the index need to know, and what `/system/` shows. One GetItem."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -85,3 +86,19 @@ def health_of(stored: dict[str, Any], now: datetime) -> IndexerHealth:
         last_sweep_at=swept_at,
         counts={str(name): int(count) for name, count in counts.items()} if isinstance(counts, dict) else {},
     )
+
+
+def describe_beat(noted: Mapping[str, Any], now: datetime, who: str, does: str) -> tuple[bool | None, str]:
+    """Whether a process that notes its heartbeat runs (None: it never has), and that in words without a full stop.
+
+    `who` names it, and `does` says what a Lambda in its place does: "its receiver", "receives".
+    """
+    beat_at = clock.parse_instant(noted.get("beat_at"))
+    if beat_at is None:
+        return None, f"{who[0].upper()}{who[1:]} has never run"
+    since = clock.format_span(now - beat_at)
+    if noted.get("mode") == LAMBDA:
+        return True, f"A Lambda {does}; it last ran {since} ago"
+    if now - beat_at > STALE_AFTER:
+        return False, f"There has been no sign of {who} for {since}"
+    return True, f"{who[0].upper()}{who[1:]} runs"

@@ -384,6 +384,8 @@ def note_delivery(row: MessageRow, found: Delivery | None) -> None:
 
 def _record_delivery(row: MessageRow, found: Delivery) -> None:
     payload: dict[str, Any] = {"channel": row.channel, "state": found.state.value, "reply": row.message_id}
+    # The entry's own time is that of the sending, so that it is the same one when it is written again.
+    payload["at"] = clock.to_iso(clock.now())
     result = Result.SUCCESS.value
     if found.state is DeliveryState.FAILED:
         payload["code"], result = found.code, f"{Result.FAILED}: {found.words}"

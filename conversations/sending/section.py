@@ -15,8 +15,8 @@ from console.store.connection import call
 from console.store.models import plain_item
 from console.system_sections import SystemSection
 from console.trees import Fact
-from conversations.indexer.health import STALE_AFTER
-from conversations.indexer.lease import LAMBDA, LEASE
+from conversations.indexer.health import describe_beat
+from conversations.indexer.lease import LEASE
 from conversations.receiving.models import TO_ASK, TO_SEND, TO_SETTLE, MessageRow
 from conversations.sending.credentials import problems
 from conversations.sending.reading import is_configured
@@ -34,7 +34,7 @@ def section(now: datetime) -> SystemSection:
         return SystemSection(TITLE, "not configured", words)
     found: list[Any] = parallel(_note, problems, *(partial(_oldest_due, each) for each in (TO_SEND, TO_SETTLE, TO_ASK)))
     noted, bad, due = found[0], found[1], found[2:]
-    runs, said = _runs(noted, now)
+    runs, said = describe_beat(noted, now, "the sender", "sends")
     facts = [Fact("Outbox", f"{said}. {_waiting()}"), Fact("Replies to finish", _late(due, now))]
     for each in bad:
         at = clock.parse_instant(each.noted_at)
@@ -61,18 +61,6 @@ def _note() -> dict[str, object]:
     except (NotFound, TableMissing):
         return {}
     return plain_item(found.get("Item") or {})
-
-
-def _runs(noted: dict[str, object], now: datetime) -> tuple[bool | None, str]:
-    beat_at = clock.parse_instant(noted.get("beat_at"))
-    if beat_at is None:
-        return None, "The sender has never run"
-    since = clock.format_span(now - beat_at)
-    if noted.get("mode") == LAMBDA:
-        return True, f"A Lambda sends; it last ran {since} ago"
-    if now - beat_at > STALE_AFTER:
-        return False, f"There has been no sign of the sender for {since}"
-    return True, "The sender runs"
 
 
 def _waiting() -> str:

@@ -353,12 +353,6 @@ def ask_delivery(row: MessageRow) -> None:
 
 
 _FINAL = {"whatsapp": (DeliveryState.READ, DeliveryState.FAILED)}
-_OF_DELIVERY = {
-    DeliveryState.SENT: ReplyState.SENT,
-    DeliveryState.DELIVERED: ReplyState.DELIVERED,
-    DeliveryState.READ: ReplyState.READ,
-    DeliveryState.FAILED: ReplyState.FAILED,
-}
 
 
 def note_delivery(row: MessageRow, found: Delivery | None) -> None:
@@ -371,7 +365,7 @@ def note_delivery(row: MessageRow, found: Delivery | None) -> None:
         actions += [MessageRow.gsi_due.remove(), MessageRow.due_at.remove()]
     else:
         actions.append(MessageRow.due_at.set(clock.to_iso(sent + ASKED_AFTER[asked])))
-    state = row.state if found is None else _OF_DELIVERY[found.state].value
+    state = row.state if found is None else ReplyState(found.state.value).value
     if found is not None and state != row.state:
         actions += [MessageRow.state.set(state), MessageRow.state_at.set(clock.to_iso(clock.now()))]
         if found.state is DeliveryState.FAILED:

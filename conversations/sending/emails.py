@@ -1,6 +1,8 @@
-"""What an email answers: its subject, and the ids of the messages before it, so that it stands in their thread."""
+"""What an email answers, so that it stands in its thread, and its text as HTML."""
 
 import re
+
+from django.utils.html import escape
 
 from console.trees import text_of
 from conversations.models import Conversation
@@ -26,3 +28,9 @@ def _subject(item: Conversation) -> str:
     named = (item.plain(name) for name in ("email_subject", "subject", "project_name", "company_name"))
     found = next((line for each in named if (line := " ".join(text_of(each or "").split()))), "your message")
     return f"Re: {re.sub('(?i)^(re: *)+', '', found)}"[:LONGEST_SUBJECT]
+
+
+def as_html(text: str) -> str:
+    """Write a plain text as HTML: paragraphs and line breaks, and nothing of the text becomes markup."""
+    paragraphs = re.split(r"\n\s*\n", "\n".join(text.splitlines()).strip())
+    return "".join(f"<p>{str(escape(each)).replace(chr(10), '<br>')}</p>" for each in paragraphs if each)

@@ -15,11 +15,11 @@ from typing import Any
 from urllib.error import URLError
 
 from django.conf import settings
-from django.utils.html import escape
 from python_http_client.exceptions import HTTPError
 from sendgrid import SendGridAPIClient
 
 from console import clock
+from conversations.sending.emails import as_html
 from conversations.sending.providers import (
     CannotAsk,
     CredentialsRejected,
@@ -147,9 +147,3 @@ def _thread(answers: tuple[str, ...]) -> dict[str, str]:
     if len(ids) > MOST_ANSWERED:
         ids = [ids[0], *ids[1 - MOST_ANSWERED :]]
     return {"In-Reply-To": ids[-1], "References": " ".join(ids)} if ids else {}
-
-
-def as_html(text: str) -> str:
-    """Write a plain text as HTML: paragraphs and line breaks, and nothing of the text becomes markup."""
-    paragraphs = re.split(r"\n\s*\n", "\n".join(text.splitlines()).strip())
-    return "".join(f"<p>{str(escape(each)).replace(chr(10), '<br>')}</p>" for each in paragraphs if each)

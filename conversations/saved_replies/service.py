@@ -5,7 +5,6 @@ within their scope, those for all if their scope is everything. One's own are on
 """
 
 import json
-import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,7 +22,7 @@ from console.store.connection import transaction
 from console.store.errors import TransactionRefused
 from console.store.models import SORT_KEY_BYTES, fits
 from console.trail.actions import SYSTEM_TRAIL, Action, staff_trail
-from console.trail.recording import Actor, TrailEntry, build
+from console.trail.recording import Actor, TrailEntry, build, new_action_id
 from conversations import companies
 from conversations.models import Conversation
 from conversations.reading import first_name_of, text_of
@@ -70,12 +69,12 @@ class Owner:
         return is_theirs and staff.can(Permission.REPLIES_WRITE)
 
     def check_writer(self, staff: Staff) -> None:
-        """Raise `Forbidden` without the right, `NotFound` for another company's or person's."""
+        """Raise `NotFound` for another company's or person's, `Forbidden` without the right."""
         staff.require(Permission.HAND_OFF)
-        if self.kind is not OwnerKind.STAFF:
-            staff.require(Permission.REPLIES_WRITE)
         if not self.is_read_by(staff):
             raise NotFound
+        if self.kind is not OwnerKind.STAFF:
+            staff.require(Permission.REPLIES_WRITE)
         if not self.may_write(staff):
             raise Forbidden("Only administrators of all companies can change the saved replies for all.")
 
@@ -240,7 +239,7 @@ def _values(item: Conversation, staff: Staff) -> dict[str, str]:
 
 def new_token(owner: Owner) -> str:
     """The reference of one to be added: a form has it, so that the form sent twice adds one."""
-    return seal(REFERENCE, owner.partition, uuid.uuid4().hex)
+    return seal(REFERENCE, owner.partition, new_action_id())
 
 
 def add(token: str, name: str, text: str, staff: Staff) -> None:

@@ -11,6 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from functools import partial
 
+from pynamodb.expressions.condition import Condition
 from pynamodb.transactions import TransactWrite
 
 from console import clock
@@ -252,7 +253,7 @@ def add(token: str, name: str, text: str, staff: Staff) -> None:
     known = list(SavedReply.query(owner.partition, consistent_read=True, limit=MOST, attributes_to_get=["sk"]))
     if len(known) >= MOST and saved_id not in (each.sk for each in known):
         raise Invalid(f"There are {MOST} saved replies already, which is the most there can be. Delete one first.")
-    item = SavedReply(owner.partition, saved_id, name=name, text=text, **_by(staff))
+    item = _item(owner, saved_id, name, text, staff)
     try:
         _write(
             Action.SAVED_REPLY_CREATED,
@@ -274,9 +275,10 @@ def change(reference: str, name: str, text: str, seen: str, staff: Staff) -> boo
     before = _to_write(reference, seen, staff)
     if (before.name, before.text) == (name, text):
         return False
-    by = _by(staff)
-    item = SavedReply(before.owner.partition, before.id, name=name, text=text, **by)
-    actions = [getattr(SavedReply, each).set(getattr(item, each)) for each in ("name", "text", *by)]
+    item = _item(before.owner, before.id, name, text, staff)
+    actions = [
+        getattr(SavedReply, each).set(getattr(item, each)) for each in ("name", "text", "updated_by", "updated_at")
+    ]
     _write(
         Action.SAVED_REPLY_CHANGED,
         _record(before.owner, item),
@@ -302,12 +304,15 @@ def _to_write(reference: str, seen: str, staff: Staff) -> SavedText:
     return found
 
 
-def _as_read(found: SavedText) -> object:
-    return SavedReply.pk.exists() & (SavedReply.name == found.name) & (SavedReply.text == found.text)
+def _as_read(found: SavedText) -> Condition:
+    unchanged: Condition = SavedReply.pk.exists()
+    unchanged &= (SavedReply.name == found.name) & (SavedReply.text == found.text)
+    return unchanged
 
 
-def _by(staff: Staff) -> dict[str, str]:
-    return {"updated_by": staff.username, "updated_at": clock.to_iso(clock.now())}
+def _item(owner: Owner, saved_id: str, name: str, text: str, staff: Staff) -> SavedReply:
+    at = clock.to_iso(clock.now())
+    return SavedReply(owner.partition, saved_id, name=name, text=text, updated_by=staff.username, updated_at=at)
 
 
 def _shown(found: SavedText) -> str:

@@ -106,6 +106,16 @@ TOPICS = (
                 "nothing the customer writes reaches it until you hand back."
             ),
             (
+                "Answer in the box below the messages: the customer gets your reply from the company's own number or "
+                "address. Ctrl+Enter sends, and until the countdown ends Undo takes the reply back. You then see it "
+                "sent, delivered and read, or why it failed. Your draft stays if the page reloads or a colleague takes "
+                "the conversation."
+            ),
+            (
+                "WhatsApp takes free text for 24 hours after the customer's last message. After that you can send only "
+                "the company's approved template: load it, fill in its blanks, and read what the customer will get."
+            ),
+            (
                 "To approve lists first messages that a rule holds. Approve sends a message on exactly as it is. "
                 "Reject needs a reason. Both are recorded."
             ),

@@ -259,8 +259,11 @@ LOGGING = {
         "django.request": {"level": "ERROR"},
         # Malformed requests: anybody can make as many as they like, and each would leave a traceback.
         "django.security": {"handlers": ["security"], "propagate": False},
-        # At debug level both libraries print whole items.
+        # At debug level these libraries print whole items, messages, addresses and credentials.
         "botocore": {"level": "WARNING"},
         "pynamodb": {"level": "WARNING"},
+        "python_http_client": {"level": "WARNING"},
+        "twilio": {"level": "WARNING"},
+        "urllib3": {"level": "WARNING"},
     },
 }

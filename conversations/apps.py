@@ -29,16 +29,20 @@ class ConversationsConfig(AppConfig):
         from conversations.queue.actions import release_everything_of
         from conversations.reading import url_by_id
         from conversations.search import COMPANIES, CONVERSATIONS
+        from conversations.sending import section as replies
+        from conversations.sending.checks import assert_replies
         from conversations.stores.chats.adapter import Chats
         from conversations.stores.tenant_conversations.services import exists as tenant_conversation_exists
         from conversations.stores.threads.adapter import Threads
 
         assert_routing()
+        assert_replies()
         finders.register(CONVERSATIONS)
         finders.register_codes(country_codes)
         finders.register(COMPANIES)
         system_sections.register(TITLE, section)
         system_sections.register(background.TITLE, background.section)
+        system_sections.register(replies.TITLE, replies.section)
         scoping.register(
             scoping.ConversationSource(known_conversation, url_by_id, project_names, of_recipient=conversations_of)
         )

@@ -34,6 +34,8 @@ class Button:
     requires_reason: bool = False
     asks_note: bool = False
     hint: str = ""
+    # What its form says without asking.
+    reason: str = ""
 
     @property
     def asks_first(self) -> bool:
@@ -67,6 +69,8 @@ class Panel:
         return any(button.asks_note for button in self.buttons)
 
 
+# The reason of a take-over that undoes a hand-back.
+UNDONE = "The hand-back was undone."
 _LABELS = {
     HandOffAction.REQUEST: "Ask for a human",
     HandOffAction.TAKE_OVER: "Take over",
@@ -93,10 +97,13 @@ _KEYS = {
 }
 
 
-def panel_for(item: Conversation, hand_off: HandOff, staff: Staff, now: datetime, began: str = "") -> Panel:
+def panel_for(
+    item: Conversation, hand_off: HandOff, staff: Staff, now: datetime, began: str = "", *, can_undo: bool = False
+) -> Panel:
     """Build the panel of one conversation for one person. Each button seals a fresh action id.
 
-    `began` says how people came to have it, as the trail tells; "" where it was not read.
+    `began` says how people came to have it, as the trail tells; "" where it was not read. `can_undo`: this person has
+    just given it to the AI, so that taking it over again undoes that.
     """
     is_mine = hand_off.agent == staff.username
     actions = () if read_only_reason() else allowed_actions(hand_off, staff)
@@ -111,7 +118,7 @@ def panel_for(item: Conversation, hand_off: HandOff, staff: Staff, now: datetime
         note=hand_off.note if staff.can(Permission.HAND_OFF) else "",
         holds=holds(hand_off, staff),
         forgotten=is_forgotten(hand_off, now),
-        buttons=tuple(_button(action, item, hand_off, staff) for action in actions),
+        buttons=tuple(_button(action, item, hand_off, staff, undoes=can_undo) for action in actions),
         taken_at=hand_off.taken_at,
         requested_at=hand_off.requested_at,
         why=_why(item, hand_off, began),
@@ -184,9 +191,13 @@ def _lines(hand_off: HandOff, now: datetime) -> list[str]:
     return lines
 
 
-def _button(action: HandOffAction, item: Conversation, hand_off: HandOff, staff: Staff) -> Button:
+def _button(
+    action: HandOffAction, item: Conversation, hand_off: HandOff, staff: Staff, *, undoes: bool = False
+) -> Button:
     was_mine = hand_off.state is HandOffState.OVERRIDDEN and hand_off.agent == staff.username
-    label = "Take over again" if was_mine and action is HandOffAction.TAKE_OVER else _LABELS[action]
+    label, undoes = _LABELS[action], undoes and action is HandOffAction.TAKE_OVER
+    if action is HandOffAction.TAKE_OVER and (was_mine or undoes):
+        label = "Undo: take it back" if undoes else "Take over again"
     return Button(
         action=action.value,
         label=label.format(agent=hand_off.agent_shown),
@@ -197,6 +208,7 @@ def _button(action: HandOffAction, item: Conversation, hand_off: HandOff, staff:
         requires_reason=action is HandOffAction.TAKE_FROM_COLLEAGUE,
         asks_note=action in (HandOffAction.RELEASE, HandOffAction.HAND_BACK),
         hint=_HINTS.get(action, ""),
+        reason=UNDONE if undoes else "",
     )
 
 
@@ -250,7 +262,8 @@ def since_of(item: Conversation, hand_off: HandOff, replies: str = "") -> str:
     """Digest what a page knows of a conversation: the hand-off, and the item's last change; then whether messages are
     kept apart from the item, and what became of its replies (`replies_known`)."""
     digests = [keyed_digest(each)[:16] for each in _known(item, hand_off)]
-    return "-".join([*digests, APART if item.hand_off_messages_apart else "", replies])
+    known = keyed_digest(replies)[:16] if replies else ""
+    return "-".join([*digests, APART if item.hand_off_messages_apart else "", known])
 
 
 def _known(item: Conversation, hand_off: HandOff) -> tuple[str, str]:
@@ -271,9 +284,10 @@ def updates_of(reference: str, staff: Staff, since: str, shown: int | None) -> U
     state, change = _known(item, hand_off)
     replies = latest_replies(item)
     is_changed, has_come = not is_digest_of(known_hand_off, state), not is_digest_of(known_change, change)
-    if not is_changed and not has_come and replies == known_replies:
+    is_told = bool(known_replies) if not replies else not is_digest_of(known_replies, replies)
+    if not is_changed and not has_come and not is_told:
         return None
-    is_holder, counts, now = holds(hand_off, staff), shown is not None, clock.now()
+    is_holder, counts, now = holds(hand_off, staff), shown is not None and (has_come or is_told), clock.now()
     stored = StoredMessages()
     if counts or (is_changed and is_holder):
         whole = item if more else load_row(reference, staff, "messages", *MARKS)
@@ -288,7 +302,7 @@ def updates_of(reference: str, staff: Staff, since: str, shown: int | None) -> U
         hand_off=_news(hand_off, staff) if is_changed and known_hand_off else "",
         panel=panel_for(item, hand_off, staff, now) if is_changed else None,
         answer=answer_of(item, staff, stored.last_by_customer, now) if shows_answer else None,
-        changed=replies != known_replies,
+        changed=is_told,
         item=item if shows_answer else None,
         heard_at=stored.last_by_customer,
     )

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from django.conf import settings
+
 from console import clock
 from console.audit.records import HandOffEntry
 from console.permissions import Staff
@@ -79,6 +81,16 @@ class Story:
                 break
             found = event.text
         return found
+
+    def just_ended_by(self, username: str, now: datetime) -> bool:
+        """Whether a person has given the conversation to the AI a moment ago, and nobody has acted since."""
+        last = self.events[-1] if self.events else None
+        return (
+            last is not None
+            and last.state is HandOffState.AI
+            and last.actor == username
+            and now - last.at <= timedelta(seconds=settings.REPLY_UNDO_SECONDS)
+        )
 
     def during(self, at: datetime) -> str:
         """Return which hand-off a message of the AI at that instant broke into: "held", "waiting", or "" for none.

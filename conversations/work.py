@@ -91,11 +91,10 @@ def all_parts(**options: Any) -> dict[str, Part]:
 
 
 def not_configured() -> list[str]:
-    """The sources of messages, and the outbox, where they are not configured, in words."""
+    """The sources of messages that are not configured, in words."""
     return [
         *([] if settings.HANDOFF_QUEUE_URL else ["the hand-off queue (HANDOFF_QUEUE_URL)"]),
         *([] if has_stage() else ["the stage table (TABLE_CONVERSATIONS_STAGE)"]),
-        *([] if replies_are_sent() else ["replies (OUTBOX_QUEUE_URL)"]),
     ]
 
 

@@ -1,4 +1,5 @@
-"""A DynamoDB, an SQS and a Secrets Manager inside this process for the demo and the tests: moto over HTTP, one request at a time.
+"""A DynamoDB, an SQS and a Secrets Manager inside this process, for the demo and the tests: moto over HTTP, one request
+at a time.
 
 moto's transactions are not atomic across threads, so a lock is held for the whole of every request, but for what a long
 poll of a queue waits; and it ignores their tokens, so that one sent again after a time-out would meet its own effect.

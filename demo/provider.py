@@ -106,6 +106,16 @@ class DemoProvider:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
+    def forget(self) -> None:
+        """Have accepted nothing."""
+        with self._lock:
+            self._accepted.clear()
+
+    @staticmethod
+    def lost() -> ProviderFault:
+        """A message that is accepted, and whose answer never arrives."""
+        return ProviderFault(accepts=True)
+
     def messages(self) -> list[dict[str, Any]]:
         """Everything that was accepted, oldest first: `id`, `channel`, `from`, `to`, `text`, `at` and the `request`."""
         with self._lock:

@@ -216,7 +216,7 @@
     } else if (typed) {
       const copy = document.getElementById("reply-kept");
       if (copy && !copy.value) copy.value = typed;
-      if (copy) fresh.hidden = false;
+      if (copy) fresh.hidden = copy.parentElement.hidden = false;
       if (hadFocus && copy) copy.focus();
     }
     begin();

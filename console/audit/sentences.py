@@ -42,6 +42,9 @@ _PHRASES: dict[str, tuple[str, str]] = {
         "discarded a message that could not be placed[: {why}]",
         "discard a message that could not be placed",
     ),
+    Action.REPLY_SEND: ("answered the customer[ over {channel}]", "answer the customer[ over {channel}]"),
+    Action.REPLY_DELIVERY: ("learned what became of a reply[: {state}]", "deliver a reply"),
+    Action.NOTE_SAVED: ("saved a note for the next person", "save a note for the next person"),
     Action.INITIAL_APPROVE: ("approved a first message", "approve a first message"),
     Action.INITIAL_REJECT: ("rejected a first message[: {why}]", "reject a first message"),
     Action.SAVED_REPLY_CREATED: ("added the saved reply[ {saved_reply}]", "add the saved reply[ {saved_reply}]"),
@@ -109,6 +112,7 @@ _FIELDS = {
     "company": ("company",),
     "conversation": ("tenant_conversation",),
     "stores": ("stores",),
+    "state": ("state",),
     "saved_reply": ("saved_reply",),
 }
 _FALLBACKS = {"colleague": "a colleague"}

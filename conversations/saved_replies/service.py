@@ -305,9 +305,8 @@ def _to_write(reference: str, seen: str, staff: Staff) -> SavedText:
 
 
 def _as_read(found: SavedText) -> Condition:
-    unchanged: Condition = SavedReply.pk.exists()
-    unchanged &= (SavedReply.name == found.name) & (SavedReply.text == found.text)
-    return unchanged
+    condition: Condition = SavedReply.pk.exists() & (SavedReply.name == found.name) & (SavedReply.text == found.text)
+    return condition
 
 
 def _item(owner: Owner, saved_id: str, name: str, text: str, staff: Staff) -> SavedReply:

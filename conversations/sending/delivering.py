@@ -8,7 +8,7 @@ import json
 import logging
 import secrets
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -305,7 +305,8 @@ def settle(row: MessageRow) -> None:
     is_over = begun is None or now - begun > GIVEN_UP_AFTER
     before = (ReplyState.SENDING, ReplyState.UNKNOWN)
     try:
-        found = _provider_of(row.channel or "", row.credentials or "").find(outgoing_of(row))
+        message = replace(outgoing_of(row), others=_known_to_provider(row))
+        found = _provider_of(row.channel or "", row.credentials or "").find(message)
     except CannotAsk:
         close(row, ReplyState.UNKNOWN, f"{Result.FAILED}: {_CANNOT_ASK}", *before, error=_CANNOT_ASK)
         return
@@ -328,6 +329,12 @@ def settle(row: MessageRow) -> None:
             ],
             condition=MessageRow.state.is_in(*(each.value for each in before)),
         )
+
+
+def _known_to_provider(row: MessageRow) -> frozenset[str]:
+    """The provider's ids of other replies of the conversation."""
+    rows = MessageRow.query(row.conversation, scan_index_forward=False, limit=LOOKED_BACK, consistent_read=True)
+    return frozenset(each.provider_id for each in rows if each.provider_id and each.position != row.position)
 
 
 def ask_delivery(row: MessageRow) -> None:

@@ -103,7 +103,7 @@ def accept(
     row.variables = json.dumps(dict(variables or {})) if template else None
     if obstacles and (found := _earlier(row)) is not None:
         # It was accepted when it still might go.
-        return found
+        return _brought(found)
     if Obstacle.HOLDER in obstacles:
         raise Conflict(LOST)
     if obstacles:
@@ -114,8 +114,14 @@ def accept(
         found = _earlier(row)
         if found is None:
             raise StoreUnavailable("The reply could not be put into the outbox. It was not sent.") from refused
-        return found
-    enqueue(row)
+        return _brought(found)
+    return _brought(row)
+
+
+def _brought(row: MessageRow) -> MessageRow:
+    """The row, once the queue has it: again, where an earlier submission may have got no answer. It is told once."""
+    if row.state == ReplyState.QUEUED:
+        enqueue(row)
     return row
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from django.conf import settings
 
 from console import clock
-from console.refs import keyed_digest, seal_data
+from console.refs import seal_data
 from conversations.models import Conversation
 from conversations.receiving.models import MessageRow, partition_of
 from conversations.records import ReplyStatus
@@ -63,10 +63,10 @@ def seal_key(row: MessageRow) -> str:
 
 
 def replies_known(rows: Iterable[MessageRow]) -> str:
-    """Digest what a page knows of a conversation's latest replies, for these rows of it; "" for none."""
+    """What a page knows of a conversation's latest replies, for these rows of it; "" for none."""
     replies = sorted((row for row in rows if row.direction == OUTBOUND), key=lambda row: row.position)
     states = [f"{row.position} {row.state} {row.retried_by}" for row in replies[-LATEST_REPLIES:]]
-    return keyed_digest("\n".join(states))[:16] if states else ""
+    return "\n".join(states)
 
 
 def latest_replies(item: Conversation) -> str:

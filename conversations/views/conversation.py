@@ -77,7 +77,14 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
     summary = summary_of(opened.item, request.staff)
     context |= {
         "summary": summary,
-        "panel": panel_for(opened.item, opened.hand_off, request.staff, opened.now, opened.story.began),
+        "panel": panel_for(
+            opened.item,
+            opened.hand_off,
+            request.staff,
+            opened.now,
+            opened.story.began,
+            can_undo=opened.story.just_ended_by(request.staff.username, opened.now),
+        ),
         "id_to_copy": id_to_copy(opened.item.conversation_id),
         "answer": answer_of(opened.item, request.staff, opened.stored.last_by_customer, opened.now),
         "facts": facts_of(opened.item, opened.stored, raw=opened.is_raw),

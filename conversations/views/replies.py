@@ -4,6 +4,7 @@ Each works as a form of a page. A script sends the same forms and gets fragments
 """
 
 import hashlib
+from contextlib import suppress
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
@@ -21,7 +22,6 @@ from console.permissions import Permission
 from console.refs import unseal
 from console.staff.throttling import TooManyAttempts
 from conversations.handoff.notes import save_note
-from conversations.models import Conversation
 from conversations.queries import load_row
 from conversations.reading import conversation_url, known_list_context, summary_of
 from conversations.replying import ReplyFacts
@@ -54,7 +54,7 @@ def reply(request: StaffRequest, ref: str) -> HttpResponse:
         raise NotFound
     text, values = _typed(request, "text"), _blanks(request)
     try:
-        if "template" in request.POST:
+        if "use_template" in request.POST:
             return _template(request, ref, form, values)
         accept(form, request.staff, text)
     except REFUSALS as error:
@@ -165,15 +165,13 @@ def _again(
     notice: str = "",
     preview: str = "",
 ) -> HttpResponse:
-    item: Conversation | None
-    try:
+    item, box = None, None
+    with suppress(StoreUnavailable, Throttled):
         item = load_row(ref, request.staff, *ITEM)
         box = reply_box(item, request.staff, facts_of(item).heard_at, clock.now(), text)
         if box is not None:
             token = request.POST["reply"] if _is_same_form(request, error) else box.token
             box = replace(box, values=values, token=token)
-    except (StoreUnavailable, Throttled):
-        item = box = None
     context: dict[str, Any] = {
         "reference": ref,
         "summary": summary_of(item, request.staff) if item is not None else None,
@@ -181,6 +179,8 @@ def _again(
         "error": error,
         "notice": notice,
         "typed": text,
+        # Nothing is known of the conversation now: the same form finds what it did.
+        "again": request.POST.get("reply", "") if item is None else "",
         "preview": preview,
         "list_context": known_list_context(request.POST.get("in", "")),
         "back": _back(request, ref),

@@ -43,6 +43,9 @@ class Demo:
         self.region: str = told["region"]
         self.sqs_endpoint: str = told["sqs_endpoint"]
         self.queues: dict[str, str] = told["queues"]
+        self.provider: str = told["provider"]
+        self.provider_account: str = told["provider_account"]
+        self.provider_token: str = told["provider_token"]
 
 
 @contextmanager

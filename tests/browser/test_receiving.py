@@ -67,17 +67,18 @@ def test_what_the_customer_writes_appears_by_itself_and_is_read_out(open_page, t
 
 def test_once_the_customer_has_written_there_is_time_to_answer_again(open_page, talk, write):  # noqa: F811
     # Only the AI has said something so far.
-    one = waiting(talk, messages=1)
+    config = {"company_whatsapp_number": "+447700900811", "whatsapp_credentials_id": "a/b/c/twilio"}
+    one = waiting(talk, messages=1, channel_config={"whatsapp": config})
     page = one.open(open_page("agent"))
     take(page)
-    rules = page.locator("#answer-rules")
-    expect(rules).to_contain_text("When this one wrote is not known.")
+    rules = page.locator("#reply-rules")
+    expect(rules).to_contain_text("WhatsApp takes only an approved template.")
     page.locator("#recipient").get_by_role("button", name="Reveal").click()
     revealed = page.locator("#recipient [data-revealed]").first
     expect(revealed).to_be_visible()
     write(one, "Are you there?")
-    expect(rules).to_contain_text("Answer by", timeout=SOON)
-    expect(rules).not_to_contain_text("not known")
+    expect(rules).to_contain_text("Reply until", timeout=SOON)
+    expect(page.get_by_label("Your reply")).to_be_visible()
     expect(revealed).to_be_visible()
 
 

@@ -1,8 +1,17 @@
-"""Every crawl sees the console with a source of customers' messages, so that their pages and rows are there."""
+"""Every crawl sees the console with messages of customers and replies, so that their rows and boxes are there."""
 
 import pytest
+
+from conversations.sending import outbox
 
 
 @pytest.fixture(autouse=True)
 def _hand_off_queue(settings) -> None:
     settings.HANDOFF_QUEUE_URL = "https://sqs.invalid/handoff"
+
+
+@pytest.fixture(autouse=True)
+def _outbox(settings, monkeypatch) -> None:
+    """Replies are configured; that their queue has them, tests of replies show."""
+    settings.OUTBOX_QUEUE_URL = "https://sqs.invalid/outbox.fifo"
+    monkeypatch.setattr(outbox, "enqueue", lambda row: None)

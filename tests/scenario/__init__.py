@@ -42,6 +42,7 @@ __all__ = [
 ]
 
 HTMX = {"HX-Request": "true"}
+ADMIN = "ada.admin"
 # Company ids and the words that begin everything of theirs.
 COMPANIES = {"ours": COMPANY, "theirs": OTHER_COMPANY}
 
@@ -111,7 +112,7 @@ def _build(store: Store, text: Callable[[str], str]) -> Scenario:
         "agent": person("amira.haddad", "agent", [f"company:{COMPANY}"], text),
         "onboarding": person("olga.novak", "onboarding", both_of(COMPANY), text),
         "auditor": person("aiko.mori", "auditor", ["*"], text),
-        "admin": person("ada.admin", "admin", ["*"], text),
+        "admin": person(ADMIN, "admin", ["*"], text),
     }
     store.put_all(
         "STAFF_SESSIONS", [session_item(each.username, "Firefox on Linux", clock.now()) for each in people.values()]
@@ -139,6 +140,7 @@ def _side(store: Store, name: str, mine: StaffAccount | None, text: Callable[[st
     company_id, texts = COMPANIES[name], Texts(name, text)
     colleague = person(f"{name}.colleague", "agent", [f"company:{company_id}"], texts.stored)
     holders = {"mine": mine.username if mine else colleague.username, "colleague": colleague.username}
+    holders["admin"] = ADMIN if mine else colleague.username
     items = side_items(name, company_id, holders, texts, clock.now())
     for table, written in items.by_table.items():
         store.put_all(table, written)

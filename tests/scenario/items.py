@@ -38,6 +38,7 @@ CONVERSATIONS = {
     "to hand back": ("second", "sms", "waiting"),
     "mine": ("first", "whatsapp", "mine"),
     "to release": ("second", "sms", "mine"),
+    "admin's": ("second", "whatsapp", "admin"),
     "colleague": ("first", "whatsapp", "colleague"),
     "overridden": ("second", "whatsapp", "overridden"),
     "email": ("email", "email", "ai"),
@@ -113,7 +114,7 @@ def side_items(side: str, company_id: str, holders: dict[str, str], texts: Texts
     made.by_table["TENANT_CONVERSATIONS"] += tenant_conversations.items(company_id, texts, now)
     for table, written in chats.items(side, texts, now).items():
         made.by_table[table] += written
-    made.by_table["MESSAGES"] += messages_received.items(company_id, made.keys, texts, now)
+    made.by_table["MESSAGES"] += messages_received.items(company_id, made.keys, holders, texts, now)
     made.by_table["THREADS"] += threads.items(company_id, texts, now)
     return made
 
@@ -155,6 +156,7 @@ def conversation_item(
     }
     kind = {"whatsapp": "whatsapp_number", "sms": "sms_number", "email": "email"}[channel]
     item[f"gsi_company_{kind}"] = OUR_NUMBERS[side][channel]
+    item["channel_config"] |= {f"{channel}_credentials_id": f"{channel}/{side}/project/twilio"}
     item["gsi_recipient_email" if channel == "email" else "gsi_recipient_tel"] = recipient
     return {name: value for name, value in item.items() if value is not None or name == "hand_off_to_human_reason"}
 
@@ -217,7 +219,7 @@ def hand_off(
     if state == "waiting":
         return wants
     return wants | {
-        "hand_off_agent": holders["colleague" if state == "colleague" else "mine"],
+        "hand_off_agent": holders[state if state in holders else "mine"],
         "hand_off_taken_at": to_iso(now - timedelta(minutes=20)),
         "hand_off_wanted": True,
         "hand_off_action_id": f"{texts.side}-action",

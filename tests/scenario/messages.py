@@ -9,21 +9,34 @@ from typing import TYPE_CHECKING, Any
 from django.urls import reverse
 
 from console.clock import to_epoch, to_iso
-from console.refs import seal
+from console.refs import seal, seal_data
+from console.staff.models import StaffAccount
+from conversations.reading import reference_of
 from conversations.receiving.models import LATEST, NOT_PLACED, approvals_of, latest_of, partition_of
+from conversations.sending.outbox import seal_form
 
 if TYPE_CHECKING:
     from tests.scenario import Side
     from tests.scenario.items import Item, Texts
 
 # Instants of the rows that the forms are about: the same for all tests, as references are made of them.
+WRITTEN_AT = {state: f"2026-01-05T10:00:0{at}.000000Z" for at, state in enumerate(("queued", "failed", "read"))}
+# In which conversations there are replies, and by whom.
+ANSWERED = {"mine": "mine", "admin's": "admin"}
 HELD_AT, LOST_AT = "2026-01-05T08:00:00.000Z", "2026-01-05T09:00:00.000Z"
 
 
-def items(company_id: str, keys: dict[str, tuple[str, str]], texts: Texts, now: datetime) -> list[Item]:
-    """All rows of MESSAGES for one company."""
+def items(
+    company_id: str, keys: dict[str, tuple[str, str]], holders: dict[str, str], texts: Texts, now: datetime
+) -> list[Item]:
+    """All rows of MESSAGES for one company. `holders` are the usernames of who has which conversation."""
     rows = [
         _apart(keys["mine"], company_id, texts, now),
+        *(
+            _reply(keys[purpose], company_id, holders[who], texts, state, now)
+            for purpose, who in ANSWERED.items()
+            for state in WRITTEN_AT
+        ),
         *(_latest(keys[each], texts, now) for each in ("waiting", "mine")),
     ]
     rows += [_first(company_id, purpose, texts) for purpose in ("to approve", "to reject")]
@@ -46,6 +59,33 @@ def _apart(key: tuple[str, str], company_id: str, texts: Texts, now: datetime) -
         "on_item": False,
         "received_at": at,
     }
+
+
+def _reply(key: tuple[str, str], company_id: str, holder: str, texts: Texts, state: str, now: datetime) -> Item:
+    """A reply: one that can be taken back, one that can be sent again, one that was read."""
+    row = {
+        "conversation": partition_of(*key),
+        "position": _position(texts.side, state),
+        "company_id": company_id,
+        "direction": "out",
+        "message_id": f"{texts.side}-{state}",
+        "channel": "whatsapp",
+        "content": texts(f"reply.{state}"),
+        "state": state,
+        "state_at": to_iso(now),
+        "author": holder,
+        "author_name": texts("reply.author_name"),
+        "on_item": False,
+        "received_at": WRITTEN_AT[state],
+        "not_before": to_iso(now + timedelta(minutes=30)),
+        "ts_action_id": f"{WRITTEN_AT[state]}#{texts.side}-{state}",
+        "event_id": f"act:reply:{key[1]}:{texts.side}-{state}",
+    }
+    return row | ({"error": texts("reply.error"), "error_code": "30003"} if state == "failed" else {})
+
+
+def _position(side: str, state: str) -> str:
+    return f"{WRITTEN_AT[state]}#{side}-{state}"
 
 
 def _latest(key: tuple[str, str], texts: Texts, now: datetime) -> Item:
@@ -109,6 +149,22 @@ def references(side: Side) -> dict[str, list[str]]:
 def urls() -> dict[str, list[str]]:
     """The pages of these messages."""
     return {name: [reverse(name)] for name in ("queue-to-approve", "messages-not-placed")}
+
+
+def replies(side: Side, by: StaffAccount) -> dict[str, list[tuple[str, dict[str, Any]]]]:
+    """What somebody does with replies in a conversation that they hold, if they are the agent or the admin."""
+    key = side.keys["admin's" if by.role == "admin" else "mine"]
+    sealed = reference_of(*key)
+    rows = {state: seal_data("sent reply", [partition_of(*key), _position(side.name, state)]) for state in WRITTEN_AT}
+    form = {"reply": seal_form(*key, by.as_staff())}
+    found: dict[str, tuple[str, dict[str, Any]]] = {
+        "conversation-reply": (sealed, {**form, "text": "It is on its way."}),
+        "conversation-reply-undo": (sealed, {"reply": rows["queued"]}),
+        "conversation-reply-again": (sealed, {"reply": rows["failed"]}),
+        "conversation-reply-template": (sealed, {}),
+        "conversation-note": (sealed, {"note": "wants a call"}),
+    }
+    return {name: [(reverse(name, args=[reference]), data)] for name, (reference, data) in found.items()}
 
 
 def posts(side: Side) -> dict[str, list[tuple[str, dict[str, Any]]]]:

@@ -21,6 +21,7 @@ from conversations.models import Conversation
 from conversations.panel import since_of
 from conversations.queries import ConversationFilters, ConversationList, of_company, of_recipient, of_reply
 from conversations.reading import hand_off_of, reference_of, seal_list_context
+from conversations.sending.reading import latest_replies
 from conversations.timeline.lines import LineKind
 from conversations.timeline.reading import read_timeline
 from tests.scenario import audit, messages, saved_replies, stores, tenant_conversations, tenants
@@ -121,6 +122,7 @@ def posts(side: Side, scenario: Scenario, by: StaffAccount | None = None) -> dic
         **tenant_conversations.posts(side),
         **stores.posts(side),
         **messages.posts(side),
+        **messages.replies(side, by),
         **saved_replies.posts(side, by.username),
         "queue-take": [(reverse("queue-take"), {"token": seal("take", by.username, TAKE_ID)})],
         "queue-release-mine": [(reverse("queue-release-mine"), {})],
@@ -158,7 +160,7 @@ def _news(side: Side, inside: dict[str, str]) -> list[str]:
     """As a page asks that knows nothing, one that is up to date, and one that knew another hand-off and one message."""
     address = reverse("conversation-news", args=[side.conversation_ref])
     item = Conversation.get(*side.keys["mine"], consistent_read=True)
-    since = since_of(item, hand_off_of(item))
+    since = since_of(item, hand_off_of(item), latest_replies(item))
     known = {"since": f"other-{since.partition('-')[2][::-1]}", "shown": "1"}
     return [address, _with(address, since=since, shown="3", **inside), _with(address, **known, **inside)]
 

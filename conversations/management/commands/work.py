@@ -4,15 +4,16 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from conversations.sending.reading import is_configured
 from conversations.work import all_parts, not_configured, run_all, until_signal
 
 
 class Command(BaseCommand):
-    """Each part also runs alone: `index_handoffs`, `receive_messages`, `reconcile`."""
+    """Each part also runs alone: `index_handoffs`, `receive_messages`, `send_replies`, `reconcile`."""
 
     help = (
-        "Run the indexer, the receivers of what is configured, the message sweep and reconcile in one process, until "
-        "SIGTERM or SIGINT. Start a second one for availability: one of the two does each part."
+        "Run the indexer, the receivers of what is configured, the message sweep, the sender of replies and reconcile "
+        "in one process, until SIGTERM or SIGINT. Start a second one for availability: one of the two does each part."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -30,5 +31,5 @@ class Command(BaseCommand):
 
 def parts_line(running: list[str]) -> str:
     """What runs and what is not configured, in a line."""
-    absent = not_configured()
+    absent = [*not_configured(), *([] if is_configured() else ["replies (OUTBOX_QUEUE_URL)"])]
     return f"Running: {', '.join(running)}." + (f" Not configured: {', '.join(absent)}." if absent else "")

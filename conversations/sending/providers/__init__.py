@@ -27,7 +27,8 @@ class Outgoing:
     `sender` is the company's own number or address, `recipient` the customer's. With `template`, the id of one that the
     provider knows, `variables` fill its blanks and `text` is what it then says. Of an email, `answers` are the ids of
     the messages that it answers, oldest first. `begun_at` is when its sending began. `row` says where the reply is
-    stored (`table`, `conversation`, `position`), for services that read it there.
+    stored (`table`, `conversation`, `position`), for services that read it there. `others` are the provider's ids of
+    other messages of this conversation: the same words may be sent twice.
     """
 
     reply_id: str
@@ -41,6 +42,7 @@ class Outgoing:
     subject: str = ""
     answers: tuple[str, ...] = ()
     row: Mapping[str, str] = field(default_factory=dict)
+    others: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ class Twilio:
                 seen.append(moment)
                 if moment is None or moment < earliest or not str(each.direction or "").startswith("outbound"):
                     continue
-                if each.sid and (each.body or "").split() == wanted:
+                if each.sid and each.sid not in message.others and (each.body or "").split() == wanted:
                     found.append((moment, each.sid))
         if not found and len(seen) >= LOOKED_AT and all(each is None or each >= earliest for each in seen):
             raise CannotAsk("More messages were sent since than can be looked at.")

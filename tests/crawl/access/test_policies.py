@@ -12,7 +12,7 @@ from console import caching, clock
 from console.errors import StoreUnavailable
 from console.refs import seal
 from console.schema.check import inspect
-from console.schema.policies import INDEXER, POLICIES, QUEUES, RECEIVER, RECONCILE, WEB, WORK, Access, document
+from console.schema.policies import INDEXER, POLICIES, QUEUES, RECEIVER, RECONCILE, SENDER, WEB, WORK, Access, document
 from console.schema.tables import key_of, table_name
 from console.staff.models import StaffAccount
 from console.store import presence, queues
@@ -26,6 +26,8 @@ from conversations.receiving.leaving import leave_to_ai
 from conversations.receiving.models import approvals_of
 from conversations.receiving.stage import StageReceiver
 from conversations.receiving.worker import Receiver
+from conversations.sending import credentials
+from conversations.sending.outbox import enqueue as bring
 from tests import faults
 from tests.answers import body_of
 from tests.crawl.access.routes import in_order
@@ -34,8 +36,10 @@ from tests.people import signed_in
 from tests.scenario import HTMX, build, posts, urls
 from tests.scenario.messages import HELD_AT
 from tests.store.conversations.receiving.test_handling import OURS
+from tests.store.conversations.sending.conftest import _secrets_endpoint, outbox, provider, secrets  # noqa: F401
 from tests.support.conversations.handoff.kit import ANA, CHANNEL, COMPANY, CONVERSATION, KEY, WAITING, form, put, stored
 from tests.support.conversations.indexer import kit as indexing
+from tests.support.conversations.replies import held, send_all_due, write
 
 # What a transaction does, as IAM asks for it.
 INSIDE = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
@@ -217,13 +221,62 @@ def test_the_receiver_may_do_what_it_does_and_nothing_else(store, queue, setting
     assert asked == {each for access in QUEUES["receiver"] for each in access.actions}
 
 
+def test_the_sender_may_do_what_it_does_and_nothing_else(store, outbox, settings, monkeypatch):  # noqa: F811
+    asked = queue_actions(monkeypatch)
+    for name in ("RECEIPTS", "SENDING_SERVICE"):
+        attributes = {"FifoQueue": "true"} if name != "RECEIPTS" else {}
+        made = queues.client().create_queue(
+            QueueName=f"{name}{'.fifo' if attributes else ''}".lower(), Attributes=attributes
+        )
+        setattr(settings, f"{name}_QUEUE_URL", made["QueueUrl"])
+    held(store)
+    bring(write(ANA, "Sent."))
+    fresh()
+    asked.clear()
+    with store.calls() as seen:
+        send_all_due()
+        settings.REPLY_UNDO_SECONDS = 10
+        bring(write(ANA, "Later."))
+        send_all_due()
+    own = {("IDEMPOTENCY", "PutItem", ""), ("MESSAGES", "PutItem", ""), ("CONSOLE", "UpdateItem", "")}
+    settings.REPLY_UNDO_SECONDS = 0
+    settings.REPLY_PROVIDERS = {"whatsapp": "outbox-only"}
+    bring(write(ANA, "By a service."))
+    with store.calls() as more:
+        send_all_due()
+        later = clock.now() + timedelta(minutes=11)
+        monkeypatch.setattr(clock, "now", lambda: later)
+        settings.REPLY_PROVIDERS = {"whatsapp": "twilio"}
+        send_all_due()
+        credentials.note_problem("secret", "it is missing")
+        credentials.note_works("secret")
+        queues.send(settings.RECEIPTS_QUEUE_URL, "no receipt")
+        send_all_due()
+    found = set(needed([*seen, *more])) - (own - allowed(SENDER))
+    assert found - allowed(SENDER) == set(), "the policy lacks these"
+    assert allowed(SENDER) - found == set(), "nothing needs these"
+    assert asked == {each for access in QUEUES["sender"] for each in access.actions}
+
+
+def test_a_policy_names_the_secrets_of_the_sender_alone(settings):
+    settings.AWS_REGION, settings.OUTBOX_QUEUE_URL = "eu-west-1", "https://sqs.eu-west-1.amazonaws.com/2/outbox.fifo"
+    settings.SECRET_NAMES = ["whatsapp/*", "email/*"]
+    for name in POLICIES:
+        found = [each for each in document(name, "1")["Statement"] if "secretsmanager" in str(each["Action"])]
+        assert bool(found) == (name in ("sender", "work")), name
+        for each in found:
+            assert each["Action"] == ["secretsmanager:GetSecretValue"]
+            assert each["Resource"] == [
+                f"arn:aws:secretsmanager:eu-west-1:1:secret:{x}/*" for x in ("whatsapp", "email")
+            ]
+
+
 def test_work_may_do_what_its_parts_may():
-    for part in (INDEXER, RECEIVER, RECONCILE):
-        assert allowed(part) <= allowed(WORK)
-    assert allowed(WORK) == allowed(INDEXER) | allowed(RECEIVER) | allowed(RECONCILE)
+    parts = (INDEXER, RECEIVER, SENDER, RECONCILE)
+    assert allowed(WORK) == set().union(*map(allowed, parts))
     assert {access.table for access in WORK if access.stream} == {"CONVERSATIONS", "CONVERSATIONS_STAGE"}
     assert len({access.table for access in WORK}) == len(WORK)
-    assert QUEUES["work"] == QUEUES["receiver"]
+    assert QUEUES["work"] == QUEUES["receiver"] + QUEUES["sender"]
 
 
 def test_a_policy_names_the_queues_that_are_configured(settings):
@@ -255,8 +308,13 @@ def test_reconcile_may_do_what_it_does_and_nothing_else(store):
 @pytest.mark.parametrize("name", POLICIES)
 def test_a_policy_names_this_environments_tables_and_no_star_but_a_streams(name, settings):
     settings.AWS_REGION = "eu-west-1"
+    settings.OUTBOX_QUEUE_URL = "https://sqs.eu-west-1.amazonaws.com/123456789012/outbox.fifo"
+    settings.HANDOFF_QUEUE_URL = ""
     made = document(name, "123456789012")
     for statement in made["Statement"]:
+        if statement["Sid"] == "Secrets":
+            # Of every company; which those are, another test says.
+            continue
         service, prefix = ("sqs", "") if "Queue" in statement["Sid"] else ("dynamodb", "table/")
         assert all(action.startswith(f"{service}:") and "*" not in action for action in statement["Action"])
         for resource in statement["Resource"]:

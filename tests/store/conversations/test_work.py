@@ -35,7 +35,7 @@ from tests.support.conversations.indexer.kit import indexed
 ROOT = Path(__file__).resolve().parents[3]
 EVERYTHING = (
     "Running: the indexer, the receiver of the hand-off queue, the receiver of the stage table, the message sweep, "
-    "reconcile."
+    "the sender, reconcile."
 )
 
 
@@ -55,14 +55,17 @@ def test_it_says_what_runs_and_what_is_not_configured(settings):
     settings.CHANNEL_QUEUE_URLS = {}
     assert parts_line(list(all_parts())) == (
         "Running: the indexer, the receiver of the hand-off queue, the message sweep, reconcile. "
-        "Not configured: the stage table (TABLE_CONVERSATIONS_STAGE)."
+        "Not configured: the stage table (TABLE_CONVERSATIONS_STAGE), replies (OUTBOX_QUEUE_URL)."
     )
     settings.TABLE_NAMES = {"CONVERSATIONS_STAGE": "stage-test"}
+    settings.OUTBOX_QUEUE_URL = "https://sqs.example/1/outbox.fifo"
     assert parts_line(list(all_parts())) == EVERYTHING
+    settings.OUTBOX_QUEUE_URL = ""
     settings.HANDOFF_QUEUE_URL, settings.TABLE_NAMES = "", {}
     assert parts_line(list(all_parts())) == (
         "Running: the indexer, reconcile. "
-        "Not configured: the hand-off queue (HANDOFF_QUEUE_URL), the stage table (TABLE_CONVERSATIONS_STAGE)."
+        "Not configured: the hand-off queue (HANDOFF_QUEUE_URL), the stage table (TABLE_CONVERSATIONS_STAGE), "
+        "replies (OUTBOX_QUEUE_URL)."
     )
 
 
@@ -91,7 +94,7 @@ def test_a_signal_ends_all_in_order_and_their_leases_are_given_back(store, recei
     assert process.returncode == 0, rest
     assert first == (
         "Running: the indexer, the receiver of the stage table, the message sweep, reconcile. "
-        "Not configured: the hand-off queue (HANDOFF_QUEUE_URL).\n"
+        "Not configured: the hand-off queue (HANDOFF_QUEUE_URL), replies (OUTBOX_QUEUE_URL).\n"
     )
     assert rest.endswith("Ended.\n")
     assert not [each for each in leases if "owner" in store.get("CONSOLE", pk=each, sk=LEASE)]

@@ -17,9 +17,11 @@ from conversations.receiving.approvals import waiting
 from conversations.receiving.models import NOT_PLACED
 from conversations.receiving.worker import Receiver
 from conversations.records import HandOffState
+from conversations.sending import credentials
 from demo import conversations, platform
 from demo.conversations import NEXT, QUEUED, dialogues, key_of
 from demo.dialogues import read
+from demo.provider import DemoProvider
 from tests.dynamodb import Store
 
 # What the store takes of it other tests say; moto will do.
@@ -50,16 +52,17 @@ def demo(store: Store, settings, monkeypatch) -> Iterator[Store]:
         queues.client().delete_queue(QueueUrl=url)
 
 
-def come(seconds: float, monkeypatch) -> list[dict[str, Any]]:
+def come(seconds: float, monkeypatch, provider: DemoProvider | None = None) -> list[dict[str, Any]]:
     """What customers have put into the queue, in so many seconds after the demo began."""
     passed = count(0, 2)
+    monkeypatch.setattr(clock, "now", lambda: NOW)
 
     def wait(_: float) -> bool:
         at = next(passed)
         monkeypatch.setattr(clock, "now", lambda: NOW + timedelta(seconds=at))
         return at > seconds
 
-    customers = platform.Customers(wait)
+    customers = platform.Customers(wait, provider or DemoProvider())
     customers.run()
     found: list[dict[str, Any]] = []
     while batch := queues.receive(platform.queue_urls()["HANDOFF"], wait=0):
@@ -193,3 +196,47 @@ def test_what_people_held_before_is_routed_to_them_and_what_they_gave_back_is_no
     others = [item for item in items if not item.get("hand_off_agent")]
     assert not any("hand_off_routing_before" in item for item in others)
     assert sum(item.get("auto_queue_reply_message") is True for item in others) == 1
+
+
+class Answered(DemoProvider):
+    """A provider that has brought a message to somebody, so many seconds after the demo began."""
+
+    def __init__(self, recipient: str, *seconds: float) -> None:
+        super().__init__()
+        self._sent: list[dict[str, Any]] = [
+            {"to": f"whatsapp:{recipient}", "at": NOW + timedelta(seconds=each)} for each in seconds
+        ]
+
+    def messages(self) -> list[dict[str, Any]]:
+        return [each for each in self._sent if each["at"] <= clock.now()]
+
+
+def test_who_is_answered_writes_soon(demo, monkeypatch):
+    hold(demo)
+    assert len(come(30, monkeypatch)) == 1
+    assert len(come(30, monkeypatch, Answered(STEPHEN[0], 19, 20))) == 2
+    assert len(come(30, monkeypatch, Answered("+447700900999", 19, 20))) == 1
+
+
+def test_who_was_never_reached_never_answers(demo, monkeypatch):
+    monkeypatch.setattr(platform, "UNREACHABLE", {STEPHEN[0]: 63024})
+    hold(demo)
+    assert len(come(30, monkeypatch, Answered(STEPHEN[0], 19, 20))) == 1
+
+
+def test_each_project_has_its_credentials(demo, settings):
+    settings.SECRETS_ENDPOINT = ""
+    with DemoProvider() as provider:
+        platform.create_secrets(demo.endpoint if not demo.local else settings.SQS_ENDPOINT, provider)
+        names = {
+            item["channel_config"][channel][f"{channel}_credentials_id"]
+            for item in demo.all("CONVERSATIONS")
+            for channel in ("whatsapp", "sms", "email")
+            if channel in item.get("channel_config", {})
+        }
+        assert names
+        for name in names:
+            assert credentials.secret_named(name)
+        for each in credentials.client().list_secrets()["SecretList"]:
+            credentials.client().delete_secret(SecretId=each["Name"], ForceDeleteWithoutRecovery=True)
+        credentials.forget_all()

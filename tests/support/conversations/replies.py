@@ -12,7 +12,7 @@ from conversations.sending.outbox import accept, seal_form, unseal_form
 from conversations.sending.worker import Sender
 from demo.provider import ACCOUNT, SENDGRID_KEY, TEMPLATE, TOKEN
 from tests.dynamodb import Store
-from tests.support.conversations.handoff.kit import CHANNEL, COMPANY, CONVERSATION, held_by, put
+from tests.support.conversations.handoff.kit import CHANNEL, CONVERSATION, held_by, put
 
 OURS = "+441134960000"
 EMAIL, OUR_EMAIL = "jo@doe.example", "help@cucumber.example"
@@ -90,5 +90,3 @@ def sent_entries(store: Store, action: str = "reply.send") -> list[dict[str, Any
 
 def conversation_now() -> Conversation:
     return Conversation.get(CHANNEL, CONVERSATION, consistent_read=True)
-
-

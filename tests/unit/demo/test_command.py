@@ -1,5 +1,6 @@
 """`manage.py demo --json`: one line of JSON, then a console and a DynamoDB that answer."""
 
+import base64
 import json
 import os
 import subprocess
@@ -70,13 +71,21 @@ def said_in(item):
 
 def test_it_tells_what_a_program_needs(demo):
     expected = {"url", "dynamodb_endpoint", "sqs_endpoint", "queues", "region", "environment", "staff", "tables"}
-    assert set(demo) == expected
-    assert set(demo["queues"]) == {"HANDOFF", "WHATSAPP", "SMS", "EMAIL"}
+    assert set(demo) == expected | {"provider", "provider_account", "provider_token"}
+    assert set(demo["queues"]) == {"HANDOFF", "OUTBOX", "WHATSAPP", "SMS", "EMAIL"}
     assert demo["environment"] == "demo"
     assert set(demo["staff"]) >= {"agent", "onboarding", "auditor", "admin"}
     assert all(set(each) == {"username", "password"} for each in demo["staff"].values())
     assert set(demo["tables"]) == set(TABLES) >= {"MESSAGES", "CONVERSATIONS_STAGE"}
     assert all(name.endswith("-demo") for name in demo["tables"].values())
+
+
+def test_the_provider_lists_messages_as_twilios_does(demo):
+    url = f"{demo['provider']}/2010-04-01/Accounts/{demo['provider_account']}/Messages.json"
+    basic = base64.b64encode(f"{demo['provider_account']}:{demo['provider_token']}".encode()).decode()
+    request = urllib.request.Request(url, headers={"Authorization": f"Basic {basic}"})
+    with urllib.request.urlopen(request) as answer:
+        assert json.load(answer)["messages"] == []
 
 
 def test_the_console_answers(demo):

@@ -1,0 +1,96 @@
+"""Replies on the system page: whether the sender runs, what waits, and which companies' credentials do not work."""
+
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+
+from console import clock
+from console.errors import ConsoleError, NotFound, TableMissing
+from console.schema.tables import table_name
+from console.store import queues
+from console.store.calls import parallel
+from console.store.connection import call
+from console.store.models import plain_item
+from console.system_sections import SystemSection
+from console.trees import Fact
+from conversations.indexer.health import STALE_AFTER
+from conversations.indexer.lease import LAMBDA, LEASE
+from conversations.receiving.models import TO_ASK, TO_SEND, TO_SETTLE, MessageRow
+from conversations.sending.credentials import problems
+from conversations.sending.reading import is_configured
+from conversations.sending.worker import SENDER
+
+TITLE = "Replies"
+# Rows are due when they may leave, or when the provider is to be asked: so much later they are late.
+LATE = timedelta(minutes=2)
+
+
+def section(now: datetime) -> SystemSection:
+    """How sending is: a GetItem, four Queries and one call of SQS. Raises the store's errors."""
+    if not is_configured():
+        words = "Replies are not set up: people answer with their own applications. Set OUTBOX_QUEUE_URL."
+        return SystemSection(TITLE, "not configured", words)
+    found: list[Any] = parallel(_note, problems, *(partial(_oldest_due, each) for each in (TO_SEND, TO_SETTLE, TO_ASK)))
+    noted, bad, due = found[0], found[1], found[2:]
+    runs, said = _runs(noted, now)
+    facts = [Fact("Outbox", f"{said}. {_waiting()}"), Fact("Replies to finish", _late(due, now))]
+    for each in bad:
+        at = clock.parse_instant(each.noted_at)
+        since = f" It was last tried {clock.format_span(now - at)} ago." if at is not None else ""
+        facts.append(Fact("Secret", f"{each.name}: {each.problem}.{since}"))
+    if runs is None:
+        return SystemSection(TITLE, "not running", f"{said}.", "human", tuple(facts), hints=("manage.py send_replies",))
+    if not runs:
+        return SystemSection(TITLE, "stale", f"{said}.", "bad", tuple(facts), hints=("manage.py send_replies",))
+    if bad:
+        one = len(bad) == 1
+        words = (
+            f"{len(bad)} of the companies’ secrets {'does' if one else 'do'} not work, so their replies are not sent."
+        )
+        return SystemSection(TITLE, "failing", words, "bad", tuple(facts))
+    return SystemSection(TITLE, "ready", "Replies are sent.", "good", tuple(facts))
+
+
+def _note() -> dict[str, object]:
+    """What the sender noted of itself; nothing where it never ran."""
+    key = {"pk": {"S": SENDER}, "sk": {"S": LEASE}}
+    try:
+        found = call("GetItem", TableName=table_name("CONSOLE"), Key=key)
+    except (NotFound, TableMissing):
+        return {}
+    return plain_item(found.get("Item") or {})
+
+
+def _runs(noted: dict[str, object], now: datetime) -> tuple[bool | None, str]:
+    beat_at = clock.parse_instant(noted.get("beat_at"))
+    if beat_at is None:
+        return None, "The sender has never run"
+    since = clock.format_span(now - beat_at)
+    if noted.get("mode") == LAMBDA:
+        return True, f"A Lambda sends; it last ran {since} ago"
+    if now - beat_at > STALE_AFTER:
+        return False, f"There has been no sign of the sender for {since}"
+    return True, "The sender runs"
+
+
+def _waiting() -> str:
+    try:
+        found = queues.depth(settings.OUTBOX_QUEUE_URL)
+    except ConsoleError:
+        return "The queue could not be asked how many replies wait."
+    count = found.waiting + found.in_flight
+    return "No reply waits." if not count else f"About {count:,} {'reply waits' if count == 1 else 'replies wait'}."
+
+
+def _oldest_due(kind: str) -> datetime | None:
+    rows = MessageRow.due_index.query(kind, limit=1)
+    return next((clock.parse_instant(each.due_at) for each in rows), None)
+
+
+def _late(due: list[datetime | None], now: datetime) -> str:
+    oldest = min((each for each in due if each is not None), default=None)
+    if oldest is None or now - oldest < LATE:
+        return "None is late."
+    return f"The oldest has been due for {clock.format_span(now - oldest)}."

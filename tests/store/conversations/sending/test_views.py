@@ -1,0 +1,423 @@
+"""The reply box and its forms: what the holder sees and sends, with scripts and without, and what others are told."""
+
+import html
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.urls import reverse
+
+from console import clock
+from console.permissions import Role
+from console.refs import seal_data
+from console.store.calls import budget
+from conversations.panel import updates_of
+from conversations.reading import reference_of
+from conversations.sending.outbox import accept, seal_form, unseal_form
+from tests import faults
+from tests.people import as_staff, member, signed_in
+from tests.support.conversations.handoff.kit import CHANNEL, CONVERSATION
+from tests.support.conversations.replies import (
+    held,
+    replies,
+    said,
+    send_all_due,
+    sent_entries,
+    states,
+)
+
+HTMX = {"HTTP_HX_REQUEST": "true"}
+AMIRA = "amira.haddad"
+TEXT = "It is on its way."
+
+
+@pytest.fixture
+def client(store, outbox):
+    held(store, AMIRA)
+    return signed_in(member())
+
+
+def url(name: str = "conversation", **query: str) -> str:
+    return reverse(name, args=[reference_of(CHANNEL, CONVERSATION)], query=query or None)
+
+
+def page(client, **query: str) -> str:
+    return html.unescape(client.get(url(**query)).content.decode())
+
+
+def token_in(text: str, name: str = "reply") -> str:
+    found = re.search(rf'name="{name}" value="([^"]+)"', text)
+    assert found, text[:2000]
+    return found[1]
+
+
+def box_in(text: str) -> str:
+    found = re.search(r'<section class="panel reply".*?</section>', text, re.DOTALL)
+    assert found
+    return found[0]
+
+
+def send(client, text: str = TEXT, **more: Any):
+    data = {"reply": token_in(box_in(page(client))), "text": text} | more
+    return client.post(url("conversation-reply"), data)
+
+
+def test_the_holder_has_a_box_and_no_links_to_own_applications(client):
+    text = page(client)
+    box = box_in(text)
+    assert "Reply over WhatsApp" in box
+    assert "<textarea" in box
+    assert 'maxlength="1600"' in box
+    assert "Reply until" in box
+    assert "How to answer" not in text
+    revealed = client.post(url("conversation-reveal"), **HTMX).content.decode()
+    assert "wa.me" not in revealed
+    assert "own " not in revealed
+
+
+@pytest.mark.parametrize("role", [Role.AGENT, Role.ADMIN, Role.AUDITOR])
+def test_nobody_else_has_one(store, outbox, role):
+    held(store, "ben")
+    box = box_in(page(signed_in(member(role=role.value))))
+    assert "<form" not in box
+    assert " hidden" in box.split(">")[0]
+
+
+def test_where_replies_are_not_configured_people_answer_with_their_own_applications(store, client, settings):
+    settings.OUTBOX_QUEUE_URL = ""
+    text = page(client)
+    assert "<form" not in box_in(text)
+    assert "you answer with your own applications" in text
+    revealed = client.post(url("conversation-reveal"), **HTMX).content.decode()
+    assert "Opens your own WhatsApp" in revealed
+
+
+def test_a_form_without_scripts(store, client, provider):
+    answer = send(client)
+    assert answer.status_code == 302
+    assert answer.url.endswith("#reply")
+    assert "Your reply is on its way." in page(client)
+    send_all_due()
+    assert [each["text"] for each in provider.messages()] == [TEXT]
+    text = page(client)
+    assert re.search(r"<b dir=\"auto\">Amira Haddad</b>", text)
+    assert re.search(r'class="delivery"><span>Sent</span>', text)
+
+
+def test_a_script_gets_a_new_forms_token(store, client, provider):
+    first = token_in(box_in(page(client)))
+    answer = client.post(url("conversation-reply"), {"reply": first, "text": TEXT}, **HTMX)
+    assert answer.status_code == 200
+    found = re.search(r'data-token="([^"]+)"', answer.content.decode())
+    assert found
+    assert found[1] != first
+    client.post(url("conversation-reply"), {"reply": found[1], "text": "And one more."}, **HTMX)
+    assert [row["content"] for row in replies(store)] == [TEXT, "And one more."]
+
+
+def test_what_is_written_stands_in_the_transcript_at_once_apart_from_the_ais(store, client, settings):
+    settings.REPLY_UNDO_SECONDS = 10
+    send(client)
+    text = page(client)
+    assert re.search(r'class="msg human" id="m-\w+" data-state="queued"', text)
+    assert "Undo" in text
+    assert text.count(TEXT) == 1
+    auditor = page(signed_in(member(username="aud", role="auditor")))
+    assert "Undo" not in auditor
+    assert "Amira Haddad" in auditor
+
+
+@pytest.mark.parametrize("headers", [{}, HTMX])
+def test_undo_brings_the_text_back_into_the_box(store, client, provider, settings, headers):
+    settings.REPLY_UNDO_SECONDS = 10
+    send(client)
+    form = re.search(r'action="([^"]+/undo/)".*?name="reply" value="([^"]+)"', page(client), re.DOTALL)
+    assert form
+    answer = client.post(form[1], {"reply": form[2]}, **headers)
+    assert answer.status_code == 200
+    assert TEXT in html.unescape(answer.content.decode())
+    assert states(store) == ["undone"]
+    assert TEXT not in page(client)
+    settings.REPLY_UNDO_SECONDS = 0
+    send_all_due()
+    assert provider.messages() == []
+
+
+def test_a_reply_that_failed_is_tried_again_once(store, client, provider):
+    held(store, AMIRA, recipient_tel="+447700900610")
+    send(client)
+    send_all_due()
+    assert states(store) == ["failed"]
+    text = page(client)
+    assert "opted out" in text
+    form = re.search(r'action="([^"]+/again/)".*?name="reply" value="([^"]+)"', text, re.DOTALL)
+    assert form
+    held(store, AMIRA)
+    for _ in range(2):
+        assert client.post(form[1], {"reply": form[2]}, **HTMX).status_code == 200
+    send_all_due()
+    assert states(store) == ["failed", "sent"]
+    assert len(provider.messages()) == 1
+    assert "/again/" not in page(client)
+
+
+def test_a_lost_race_keeps_the_text_to_be_copied(store, client, provider):
+    token = token_in(box_in(page(client)))
+    held(store, "ben")
+    for headers in ({}, HTMX):
+        answer = client.post(url("conversation-reply"), {"reply": token, "text": TEXT}, **headers)
+        assert answer.status_code == 409
+        text = html.unescape(answer.content.decode())
+        assert "You no longer have this conversation" in text
+        assert TEXT in box_in(text)
+        assert "<form" not in box_in(text)
+    assert replies(store) == []
+
+
+def test_what_may_not_go_says_why_and_keeps_the_text(store, client):
+    token = token_in(box_in(page(client)))
+    held(store, AMIRA, comms_consent=False)
+    answer = client.post(url("conversation-reply"), {"reply": token, "text": TEXT})
+    assert answer.status_code == 422
+    text = html.unescape(answer.content.decode())
+    assert "has not agreed to be contacted" in text
+    assert TEXT in box_in(text)
+    assert "has not agreed to be contacted" in page(client)
+    assert "<form" not in box_in(page(client))
+
+
+@pytest.mark.parametrize("text", ["", "   ", "x" * 1601])
+def test_a_text_that_is_none_or_too_long_is_refused_in_words(store, client, text):
+    answer = send(client, text)
+    assert answer.status_code == 422
+    assert replies(store) == []
+    assert ("1,600 characters" in answer.content.decode()) is bool(text.strip())
+
+
+def test_without_an_answer_of_the_store_the_same_form_can_be_sent_again(store, client, provider):
+    token = token_in(box_in(page(client)))
+    with faults.fail_after("TransactWriteItems"):
+        answer = client.post(url("conversation-reply"), {"reply": token, "text": TEXT})
+    assert answer.status_code == 503
+    text = html.unescape(answer.content.decode())
+    assert TEXT in text
+    assert token_in(box_in(text)) == token
+    assert client.post(url("conversation-reply"), {"reply": token, "text": TEXT}).status_code == 302
+    send_all_due()
+    assert len(provider.messages()) == len(replies(store)) == 1
+
+
+def test_where_nothing_can_be_read_the_text_is_there_to_be_sent_again(store, client):
+    token = token_in(box_in(page(client)))
+    with faults.fail_before("GetItem", table_key="CONVERSATIONS", times=faults.ALWAYS):
+        answer = client.post(url("conversation-reply"), {"reply": token, "text": TEXT})
+    assert answer.status_code == 503
+    text = html.unescape(answer.content.decode())
+    assert TEXT in text
+    assert "It cannot be sent twice." in text
+    assert token_in(box_in(text)) == token
+
+
+@pytest.mark.parametrize("name", ["reply", "reply-undo", "reply-again"])
+def test_tampered_and_foreign_forms_are_of_no_use(store, client, name):
+    others = seal_form(CHANNEL, CONVERSATION, as_staff(member(username="ben")))
+    mine = seal_form(CHANNEL, f"{CONVERSATION}x", as_staff(member()))
+    for bad in ("", "x", others, mine, seal_data("reply", ["amira.haddad"]), seal_data("sent reply", ["a", "b"])):
+        answer = client.post(url(f"conversation-{name}"), {"reply": bad, "text": TEXT})
+        assert answer.status_code == 404, bad
+    assert replies(store) == []
+
+
+def test_too_many_in_a_minute_are_told_for_how_long(store, client, settings):
+    settings.REPLIES_PER_MINUTE = 1
+    send(client)
+    answer = send(client, "One more")
+    assert answer.status_code == 429
+    assert "Retry-After" in answer.headers
+    assert "One more" in answer.content.decode()
+    assert len(replies(store)) == 1
+
+
+def test_a_reply_costs_five_calls(store, client):
+    token, staff = token_in(box_in(page(client))), as_staff(member())
+    with budget(None) as spent:
+        accept(unseal_form(token, staff), staff, TEXT)
+    # The outbox queue's call is one more.
+    assert [call.operation for call in spent.calls] == ["UpdateItem", "GetItem", "Query", "TransactWriteItems"]
+
+
+# --- What an open page learns -----------------------------------------------------------------------------------------
+
+
+def known(client) -> dict[str, str]:
+    text = page(client)
+    since = re.search(r'data-since="([^"]*)"', text)
+    shown = re.search(r'data-shown="(\d+)"', text)
+    assert since
+    assert shown
+    return {"since": since[1], "shown": shown[1]}
+
+
+def test_an_open_page_learns_what_became_of_a_reply(store, client, monkeypatch):
+    send(client)
+    before = known(client)
+    assert client.get(url("conversation-news"), before).status_code == 204
+    send_all_due()
+    answer = client.get(url("conversation-news"), before)
+    assert answer.status_code == 200
+    assert "data-changed" in answer.content.decode()
+    now = clock.now()
+    before = known(client)
+    monkeypatch.setattr(clock, "now", lambda: now + timedelta(seconds=6))
+    send_all_due()
+    assert "data-changed" in client.get(url("conversation-news"), before).content.decode()
+    assert client.get(url("conversation-news"), known(client)).status_code == 204
+
+
+def test_a_poll_that_finds_nothing_new_costs_two_reads(store, client):
+    send(client)
+    before, staff = known(client), as_staff(member())
+    with budget(None) as spent:
+        assert updates_of(reference_of(CHANNEL, CONVERSATION), staff, before["since"], int(before["shown"])) is None
+    assert [call.operation for call in spent.calls] == ["GetItem", "Query"]
+
+
+def test_who_loses_it_loses_the_box_with_the_next_poll(store, client):
+    before = known(client)
+    held(store, "ben", hand_off_action_id="theirs", updated_at=clock.to_iso(clock.now()))
+    text = client.get(url("conversation-news"), before).content.decode()
+    assert "<form" not in box_in(text)
+    assert 'data-holds="no"' in text
+
+
+def test_a_message_of_the_customer_opens_the_box_again(store, client):
+    held(store, AMIRA, messages=[said(ago=timedelta(days=2))])
+    before = known(client)
+    messages = [said(ago=timedelta(days=2)), said("Hello?", timedelta(0), "SM2")]
+    held(store, AMIRA, messages=messages, updated_at=clock.to_iso(clock.now()))
+    text = client.get(url("conversation-news"), before).content.decode()
+    assert 'data-open="text"' in box_in(text)
+
+
+# --- Templates --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def closed(store, client):
+    """The customer last wrote two days ago."""
+    held(store, AMIRA, messages=[said(ago=timedelta(days=2))])
+    return client
+
+
+def test_after_24_hours_only_the_template_can_be_sent(store, closed, provider):
+    box = box_in(page(closed))
+    assert "only an approved template" in box
+    assert 'name="text"' not in box
+    assert closed.post(url("conversation-reply-template"), {}).status_code == 302
+    assert "being loaded" in box_in(page(closed))
+    send_all_due()
+    box = box_in(page(closed))
+    assert "we have news about" in box
+    token = token_in(box)
+    filled = {"reply": token, "use_template": "1", "blank-1": "Jo", "blank-2": "<b>parcel</b>"}
+    preview = closed.post(url("conversation-reply"), filled | {"preview": "1"})
+    assert "Hello Jo, we have news about &lt;b&gt;parcel&lt;/b&gt;." in preview.content.decode()
+    assert replies(store) == []
+    refused = closed.post(url("conversation-reply"), filled | {"blank-2": " "})
+    assert refused.status_code == 422
+    assert "every blank" in refused.content.decode()
+    assert 'value="Jo"' in refused.content.decode()
+    assert closed.post(url("conversation-reply"), filled).status_code == 302
+    send_all_due()
+    [message] = provider.messages()
+    assert message["text"].startswith("Hello Jo, we have news about <b>parcel</b>.")
+    assert "ContentSid" in message["request"]
+    [row] = replies(store)
+    assert (row["state"], row["content"]) == ("sent", message["text"])
+    assert sent_entries(store)[0]["payload"]["template"] == row["template"]
+
+
+def test_free_text_after_24_hours_is_refused_whatever_the_form_was(store, closed):
+    token = seal_form(CHANNEL, CONVERSATION, as_staff(member()))
+    answer = closed.post(url("conversation-reply"), {"reply": token, "text": TEXT})
+    assert answer.status_code == 422
+    assert replies(store) == []
+    assert TEXT in html.unescape(answer.content.decode())
+
+
+def test_a_company_without_a_template_is_told_so(store, closed, secrets, monkeypatch):
+    monkeypatch.setattr("conversations.sending.templates.NAMED_BY", "another_template_sid")
+    closed.post(url("conversation-reply-template"), {})
+    send_all_due()
+    assert "This company has no template for WhatsApp." in box_in(page(closed))
+
+
+def test_only_the_holder_asks_for_a_template(store, outbox):
+    held(store, "ben", messages=[said(ago=timedelta(days=2))])
+    answer = signed_in(member()).post(url("conversation-reply-template"), {})
+    assert answer.status_code == 409
+    assert [row for row in store.all("MESSAGES") if row.get("gsi_due") == "template"] == []
+
+
+# --- The note ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_holder_saves_a_note_at_any_time(store, client):
+    assert client.post(url("conversation-note"), {"note": "Wants a call\r\ntomorrow"}).status_code == 302
+    item = store.get("CONVERSATIONS", primary_channel=CHANNEL, conversation_id=CONVERSATION)
+    assert item["hand_off_note"] == "Wants a call\ntomorrow"
+    assert (item["hand_off_agent"], item["hand_off_action_id"]) == (AMIRA, "before")
+    [entry] = sent_entries(store, "note.saved")
+    assert (entry["result"], entry["payload"]) == ("success", {"characters": 21})
+    assert "tomorrow" in page(client)
+    client.post(url("conversation-note"), {"note": ""})
+    assert "hand_off_note" not in store.get("CONVERSATIONS", primary_channel=CHANNEL, conversation_id=CONVERSATION)
+
+
+def test_nobody_else_saves_one(store, client):
+    held(store, "ben")
+    assert client.post(url("conversation-note"), {"note": "x"}).status_code == 403
+    assert client.post(url("conversation-note"), {"note": "x" * 2001}).status_code == 400
+    item = store.get("CONVERSATIONS", primary_channel=CHANNEL, conversation_id=CONVERSATION)
+    assert "hand_off_note" not in item
+
+
+def test_a_race_for_the_note_is_told_to_its_loser(store, client):
+    def lose(request: dict) -> bool:
+        held(store, "ben", hand_off_action_id="theirs")
+        return False
+
+    with faults.fail_before("UpdateItem", table_key="CONVERSATIONS", where=lose):
+        answer = client.post(url("conversation-note"), {"note": "x"})
+    assert answer.status_code == 409
+    [entry] = sent_entries(store, "note.saved")
+    assert entry["result"].startswith("conflict")
+
+
+# --- Undo of a hand-back ----------------------------------------------------------------------------------------------
+
+
+def press(client, text: str, label: str):
+    form = re.search(rf'<form method="post" action="([^"]+)">((?:(?!</form>).)*?{label}.*?)</form>', text, re.DOTALL)
+    assert form, text
+    fields = dict(re.findall(r'type="hidden" name="([^"]+)" value="([^"]*)"', form[2]))
+    pressed = re.search(rf'<button[^>]*name="intent" value="([^"]+)"[^>]*>{label}', form[2])
+    return client.post(form[1], fields | ({"intent": pressed[1]} if pressed else {}))
+
+
+def test_a_hand_back_can_be_undone_at_once(store, client, settings, monkeypatch):
+    settings.REPLY_UNDO_SECONDS = 10
+    assert press(client, page(client), "Hand back to the AI").status_code == 302
+    text = page(client)
+    assert "Undo: take it back" in text
+    assert "Undo: take it back" not in page(signed_in(member(username="ben")))
+    assert press(client, text, "Undo: take it back").status_code == 302
+    assert "You have this conversation" in page(client)
+    [entry] = sent_entries(store, "hand_off.take_over")
+    assert entry["payload"]["reason"] == "The hand-back was undone."
+    press(client, page(client), "Hand back to the AI")
+    now = clock.now()
+    monkeypatch.setattr(clock, "now", lambda: now + timedelta(seconds=11))
+    assert "Undo: take it back" not in page(client)
+    assert "Take over" in page(client)

@@ -5,7 +5,6 @@ within their scope, those for all if their scope is everything. One's own are on
 """
 
 import json
-import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,7 +23,7 @@ from console.store.connection import transaction
 from console.store.errors import TransactionRefused
 from console.store.models import SORT_KEY_BYTES, fits
 from console.trail.actions import SYSTEM_TRAIL, Action, staff_trail
-from console.trail.recording import Actor, TrailEntry, build
+from console.trail.recording import Actor, TrailEntry, build, new_action_id
 from conversations import companies
 from conversations.models import Conversation
 from conversations.reading import first_name_of, text_of
@@ -71,12 +70,12 @@ class Owner:
         return is_theirs and staff.can(Permission.REPLIES_WRITE)
 
     def check_writer(self, staff: Staff) -> None:
-        """Raise `Forbidden` without the right, `NotFound` for another company's or person's."""
+        """Raise `NotFound` for another company's or person's, `Forbidden` without the right."""
         staff.require(Permission.HAND_OFF)
-        if self.kind is not OwnerKind.STAFF:
-            staff.require(Permission.REPLIES_WRITE)
         if not self.is_read_by(staff):
             raise NotFound
+        if self.kind is not OwnerKind.STAFF:
+            staff.require(Permission.REPLIES_WRITE)
         if not self.may_write(staff):
             raise Forbidden("Only administrators of all companies can change the saved replies for all.")
 
@@ -241,7 +240,7 @@ def _values(item: Conversation, staff: Staff) -> dict[str, str]:
 
 def new_token(owner: Owner) -> str:
     """The reference of one to be added: a form has it, so that the form sent twice adds one."""
-    return seal(REFERENCE, owner.partition, uuid.uuid4().hex)
+    return seal(REFERENCE, owner.partition, new_action_id())
 
 
 def add(token: str, name: str, text: str, staff: Staff) -> None:
@@ -254,7 +253,7 @@ def add(token: str, name: str, text: str, staff: Staff) -> None:
     known = list(SavedReply.query(owner.partition, consistent_read=True, limit=MOST, attributes_to_get=["sk"]))
     if len(known) >= MOST and saved_id not in (each.sk for each in known):
         raise Invalid(f"There are {MOST} saved replies already, which is the most there can be. Delete one first.")
-    item = SavedReply(owner.partition, saved_id, name=name, text=text, **_by(staff))
+    item = _item(owner, saved_id, name, text, staff)
     try:
         _write(
             Action.SAVED_REPLY_CREATED,
@@ -276,9 +275,10 @@ def change(reference: str, name: str, text: str, seen: str, staff: Staff) -> boo
     before = _to_write(reference, seen, staff)
     if (before.name, before.text) == (name, text):
         return False
-    by = _by(staff)
-    item = SavedReply(before.owner.partition, before.id, name=name, text=text, **by)
-    actions = [getattr(SavedReply, each).set(getattr(item, each)) for each in ("name", "text", *by)]
+    item = _item(before.owner, before.id, name, text, staff)
+    actions = [
+        getattr(SavedReply, each).set(getattr(item, each)) for each in ("name", "text", "updated_by", "updated_at")
+    ]
     _write(
         Action.SAVED_REPLY_CHANGED,
         _record(before.owner, item),
@@ -309,8 +309,9 @@ def _as_read(found: SavedText) -> Condition:
     return condition
 
 
-def _by(staff: Staff) -> dict[str, str]:
-    return {"updated_by": staff.username, "updated_at": clock.to_iso(clock.now())}
+def _item(owner: Owner, saved_id: str, name: str, text: str, staff: Staff) -> SavedReply:
+    at = clock.to_iso(clock.now())
+    return SavedReply(owner.partition, saved_id, name=name, text=text, updated_by=staff.username, updated_at=at)
 
 
 def _shown(found: SavedText) -> str:

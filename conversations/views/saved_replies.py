@@ -53,8 +53,9 @@ def index(request: StaffRequest) -> HttpResponse:
         "wanted": wanted,
         "may_write": may_write,
         "new_url": _new_url(owner) if may_write else "",
-        "start_url": _list_url(owner),
-        "clear_url": _list_url(owner) if wanted or form.errors else "",
+        "all_url": _list_url(owner),
+        "start_url": _list_url(Owner(tab)),
+        "clear_url": _list_url(Owner(tab)) if wanted or form.errors else "",
     }
     return render(request, "saved_replies/index.html", context)
 

@@ -66,6 +66,8 @@ IN_PART = {
     "admin: trail": ("state.",),
     "admin: company": ("received.content",),
     "admin: queue-to-approve": ("first.",),
+    **{f"admin: saved-reply-{of}": ("saved_reply.",) for of in ("change", "delete")},
+    "admin: conversation-saved-replies": ("saved_reply.", "conversation."),
     "admin: messages-not-placed": ("not_placed.",),
     "admin: audit": ("record.mode",),
     "admin: audit-entry": ("entry.",),

@@ -45,17 +45,23 @@ def reference(side: Side, purpose: str) -> str:
     return seal(service.REFERENCE, of_company(side.company_id).partition, IDS[purpose])
 
 
+def references(side: Side) -> list[str]:
+    """Of the company's, and of one of its colleague's own."""
+    own = seal(service.REFERENCE, Owner(OwnerKind.STAFF, side.username).partition, "e" * 32)
+    return [*(reference(side, each) for each in IDS), own]
+
+
 def urls(side: Side, staff: Staff) -> dict[str, list[str]]:
     """The pages."""
     company = urlencode({"tab": "company", "company": side.company_id})
     listed, new = reverse("saved-replies"), reverse("saved-reply-new")
     pick = reverse("conversation-saved-replies", args=[side.conversation_ref])
     return {
-        "saved-replies": [listed, f"{listed}?{company}", f"{listed}?tab=staff", f"{listed}?{company}&q=saved"],
+        "saved-replies": [listed, f"{listed}?{company}", f"{listed}?tab=staff", f"{listed}?{company}&q={side.name}"],
         "saved-reply-new": [new, *([f"{new}?{company}"] if staff.can(Permission.REPLIES_WRITE) else [])],
         "saved-reply-change": [reverse("saved-reply-change", args=[reference(side, "to change")])],
         "saved-reply-delete": [reverse("saved-reply-delete", args=[reference(side, "to delete")])],
-        "conversation-saved-replies": [pick, f"{pick}?q=saved"],
+        "conversation-saved-replies": [pick, f"{pick}?q={side.name}"],
     }
 
 

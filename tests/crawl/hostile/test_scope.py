@@ -13,18 +13,19 @@ from console import clock
 from console.refs import seal
 from console.trail import recording
 from conversations.handoff import intents
+from conversations.saved_replies import service as saved_reply_service
 from conversations.views import queue
 from tests.crawl.hostile.crawl import Crawler, Visit
 from tests.crawl.hostile.scene import SHARED, assert_same, is_theirs, known_pairs, put_back, scene, stored
 from tests.crawl.hostile.twins import KEPT_NAMES, malformed, twin, twin_url
 from tests.people import OTHER_COMPANY, member, signed_in
-from tests.scenario import Side, messages, posts, stores, tenant_conversations, tenants, urls
+from tests.scenario import Side, messages, posts, saved_replies, stores, tenant_conversations, tenants, urls
 from tests.scenario.audit import entry_refs, event_key, event_ref
 from tests.scenario.requests import hand_offs, ref
 
 ROLES = ("agent", "onboarding", "auditor", "admin")
 # Forms about oneself, which have nothing of a company in them.
-OWN = ("sign-in", "sign-out", "oidc", "set-password", "account", "queue-release-mine", "queue-take")
+OWN = ("sign-in", "sign-out", "oidc", "set-password", "account", "queue-release-mine", "queue-take", "saved-reply-new")
 OF_TRAILS = ("trail", "audit-entry")
 # What was typed leads to a page about it, whatever it is.
 LEADING_ON = ("search", "audit-find", "audit-looks", "channels-resolve")
@@ -41,7 +42,7 @@ def _repeatable(monkeypatch):
     """A clock that stands still, and the same id in every form."""
     moment = clock.now()
     monkeypatch.setattr(clock, "now", lambda: moment)
-    for module in (intents, queue):
+    for module in (intents, queue, saved_reply_service):
         monkeypatch.setattr(module, "new_action_id", lambda: "0" * 32)
 
 
@@ -174,6 +175,7 @@ def references(side: Side) -> dict[str, list[str]]:
         "tenant-conversation": tenant_conversations.refs(side),
         **stores.refs(side),
         **messages.references(side),
+        "saved-reply": saved_replies.references(side),
         "trail": [
             side.trail_ref,
             seal("trail", f"STAFF#{side.username}"),

@@ -227,6 +227,16 @@ def test_the_search_narrows_the_list(store, agent):
     assert "No saved reply matches" in read(agent.get("/saved-replies/", {"q": "zzz"}))
 
 
+def test_clear_takes_the_company_away_and_show_all_keeps_it(store, of_all):
+    store.put("CONSOLE", {"pk": "COMPANIES", "sk": COMPANY, "name": "Cucumber"})
+    found = of_all.get("/saved-replies/", {"tab": "company", "company": COMPANY, "q": "zzz"}).content.decode()
+    links = {label: html.unescape(url) for url, label in re.findall(r'href="([^"]+)">(Clear|Show all)</a>', found)}
+    assert links == {
+        "Clear": "/saved-replies/?tab=company",
+        "Show all": f"/saved-replies/?tab=company&company={COMPANY}",
+    }
+
+
 def test_the_trail_names_what_was_changed(store, of_all):
     send(of_all, f"{NEW}?tab=all", **TYPED)
     assert entries(store)[-1][:2] == ("SYSTEM", "saved_reply.created")

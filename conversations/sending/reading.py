@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from django.conf import settings
 
 from console import clock
+from console.redaction import redact
 from console.refs import seal_data
 from conversations.models import Conversation
 from conversations.receiving.models import MessageRow, partition_of
@@ -49,7 +50,8 @@ def status_of(row: MessageRow) -> ReplyStatus:
         label=label,
         tone=tone,
         at=clock.parse_instant(row.state_at),
-        error=row.error or "",
+        # A sending service may have worded it.
+        error=redact(row.error or ""),
         author=row.author or "",
         undo_seconds=seconds if is_open else 0,
         undo=seal_key(row) if is_open else "",

@@ -58,7 +58,7 @@ def urls(side: Side, staff: Staff) -> dict[str, list[str]]:
     pick = reverse("conversation-saved-replies", args=[side.conversation_ref])
     return {
         "saved-replies": [listed, f"{listed}?{company}", f"{listed}?tab=staff", f"{listed}?{company}&q={side.name}"],
-        "saved-reply-new": [new, *([f"{new}?{company}"] if staff.can(Permission.REPLIES_WRITE) else [])],
+        "saved-reply-new": [new, f"{new}?{company if staff.can(Permission.REPLIES_WRITE) else 'tab=staff'}"],
         "saved-reply-change": [reverse("saved-reply-change", args=[reference(side, "to change")])],
         "saved-reply-delete": [reverse("saved-reply-delete", args=[reference(side, "to delete")])],
         "conversation-saved-replies": [pick, f"{pick}?q={side.name}"],

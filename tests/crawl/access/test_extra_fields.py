@@ -111,6 +111,7 @@ def test_the_extras_hold_what_would_do_harm():
 CHANCE = (
     (re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|\+00:00|\b)"), "<instant>"),
     (re.compile(r"\b[0-9a-f]{64}\b"), "<digest>"),
+    (re.compile(r"waited_seconds\W+\d+"), "<waited>"),
     (re.compile(r"\b[0-9a-f]{32}\b"), "<id>"),
     # Sort keys of threads have them padded with zeros.
     (re.compile(r"\b0*1[5-9]\d{8}(?:\d{3})?\b"), "<epoch>"),

@@ -260,8 +260,9 @@ REPEATABLE = {
 }
 # Forms that count once, whatever came of it: a code of a second factor, which is used up before it is believed.
 ONE_TIME = {"sign-in-code"}
-# Forms about what other services own, which nothing reconciles: where no answer came, their entry says so for good.
-NOT_RECONCILED = {"store-action"}
+# Forms about what other services own, which nothing reconciles: where no answer came, their entry says so for good. And
+# replies, which are pending until a sender has sent them.
+NOT_RECONCILED = {"store-action", "conversation-note", "conversation-reply", "conversation-reply-again"}
 # Forms about several objects, of which some may be done and others not.
 OF_MANY = {"queue-release-mine"}
 # Forms that have something to act on only after those of another route.

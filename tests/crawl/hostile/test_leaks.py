@@ -192,7 +192,8 @@ def test_no_answer_to_a_crawl_leaks(store, role):
     assert {"agent": {200, 302, 403, 409}, "nobody": {200, 302}}.get(role, {200}) <= found
     if role == "agent":
         assert any(PHONE in visit.body for visit in browser.visits), "the transcript has to hold what may not leak"
-        assert any(each in url for visit in browser.visits for _, url in visit.page.addresses for each in EXTERNAL)
+        # People answer on the page: nothing opens their own applications.
+        assert not any(each in url for visit in browser.visits for _, url in visit.page.addresses for each in EXTERNAL)
     assert_nothing_leaks(browser.visits, store, scenario, client, role)
     if account:
         assert_titles_name_no_customer(browser.visits, scenario)

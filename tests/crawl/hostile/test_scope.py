@@ -14,6 +14,7 @@ from console.refs import seal
 from console.trail import recording
 from conversations.handoff import intents
 from conversations.saved_replies import service as saved_reply_service
+from conversations.sending import outbox
 from conversations.views import queue
 from tests.crawl.hostile.crawl import Crawler, Visit
 from tests.crawl.hostile.scene import SHARED, assert_same, is_theirs, known_pairs, put_back, scene, stored
@@ -42,7 +43,7 @@ def _repeatable(monkeypatch):
     """A clock that stands still, and the same id in every form."""
     moment = clock.now()
     monkeypatch.setattr(clock, "now", lambda: moment)
-    for module in (intents, queue, saved_reply_service):
+    for module in (intents, queue, saved_reply_service, outbox):
         monkeypatch.setattr(module, "new_action_id", lambda: "0" * 32)
 
 

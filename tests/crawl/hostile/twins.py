@@ -42,8 +42,8 @@ def twin(value: str, staff: Staff | None = None) -> str:
                 return seal_data(kind, _other(unseal_data(kind, value)))
             except BadReference:
                 continue
-        if staff is not None and (intent := _twin_intent(value, staff)):
-            return intent
+        if staff is not None and (form := _twin_intent(value, staff) or _twin_reply(value)):
+            return form
     kept = found[0] if (found := _KEPT.match(value)) else ""
     return value if value in _CHANNELS | _LISTS else kept + value.removeprefix(kept).translate(_OTHERS)
 
@@ -55,6 +55,15 @@ def _twin_intent(token: str, staff: Staff) -> str:
         return ""
     names = ("primary_channel", "conversation_id", "company_id")
     return seal_intent(replace(intent, **{name: twin(getattr(intent, name)) for name in names}), staff)  # type: ignore[arg-type]
+
+
+def _twin_reply(token: str) -> str:
+    """The form of a reply by the same person, in the twin of its conversation."""
+    try:
+        username, primary_channel, conversation_id, reply_id = unseal_data("reply", token)
+    except BadReference:
+        return ""
+    return seal_data("reply", [username, twin(primary_channel), twin(conversation_id), reply_id])
 
 
 def _other(data: Any) -> Any:

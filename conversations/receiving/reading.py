@@ -35,6 +35,14 @@ def messages_of(item: Conversation, stored: dict[str, Any] | None, names: tuple[
     return joined(item, StoredMessages.of(stored, names), rows_beside(item))
 
 
+def customers_of(item: Conversation) -> StoredMessages:
+    """Return the messages of an item that was read with them, for what its customer wrote: without people's replies
+    that only our own table holds. One Query where messages are kept apart from the item, else none.
+    """
+    apart = rows_beside(item) if item.hand_off_messages_apart else []
+    return joined(item, StoredMessages.of(item.raw.get("messages")), apart)
+
+
 def joined(item: Conversation, stored: StoredMessages, rows: list[MessageRow]) -> StoredMessages:
     """Return the messages of an item with those kept beside it, each once, and what became of people's replies."""
     appended = item.plain("hand_off_message_ids")

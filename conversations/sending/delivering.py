@@ -15,7 +15,7 @@ from typing import Any
 from pynamodb.expressions.update import Action as UpdateAction
 
 from console import clock
-from console.errors import NotFound
+from console.errors import ConsoleError, NotFound
 from console.schema.tables import table_name
 from console.store.errors import ConditionFailed, TransactionRefused
 from console.trail.actions import Action, Result, conversation_trail
@@ -259,10 +259,14 @@ def outgoing_of(row: MessageRow) -> Outgoing:
 
 
 def accepted(row: MessageRow, provider_id: str, item: Conversation | None) -> None:
-    """The provider has it: said on row, entry and record, and the reply put onto its conversation's item.
+    """The provider has it: put onto its conversation's item, then said on row, entry and record.
 
     Raises the store's errors; the provider is asked then, and says so again.
     """
+    on_item = False
+    with suppress(ConsoleError):
+        # If not now, it is done when the provider is asked what became of the reply.
+        on_item = item is not None and appending.append(row, item)
     now = clock.now()
     try:
         close(
@@ -273,6 +277,7 @@ def accepted(row: MessageRow, provider_id: str, item: Conversation | None) -> No
             ReplyState.UNKNOWN,
             provider_id=provider_id,
             sent_at=clock.to_iso(now),
+            on_item=on_item,
             error=None,
             error_code=None,
             asked=0,
@@ -282,15 +287,15 @@ def accepted(row: MessageRow, provider_id: str, item: Conversation | None) -> No
     except (TransactionRefused, ConditionFailed):
         # Whoever settled it was faster.
         return
-    with suppress(ConditionFailed):
-        MessageRow(latest_of(row.conversation), LATEST).update(
-            actions=[MessageRow.unanswered.set(0)], condition=MessageRow.conversation.exists()
-        )
-    _put_onto_item(row, item)
+    if item is not None and (item.hand_off_messages_apart or item.plain("hand_off_message_ids")):
+        with suppress(ConditionFailed):
+            MessageRow(latest_of(row.conversation), LATEST).update(
+                actions=[MessageRow.unanswered.set(0)], condition=MessageRow.conversation.exists()
+            )
 
 
 def _put_onto_item(row: MessageRow, item: Conversation | None) -> None:
-    if item is not None and not row.on_item and appending.append(row, item):
+    if item is not None and appending.append(row, item):
         row.update(actions=[MessageRow.on_item.set(True)], condition=MessageRow.conversation.exists())
 
 

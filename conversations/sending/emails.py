@@ -6,7 +6,7 @@ from django.utils.html import escape
 
 from console.trees import text_of
 from conversations.models import Conversation
-from conversations.receiving.reading import messages_of
+from conversations.receiving.reading import customers_of
 
 _ID = re.compile(r"<[^\s<>]{1,250}>")
 LONGEST_SUBJECT = 200
@@ -17,8 +17,7 @@ def subject_and_answers(item: Conversation) -> tuple[str, list[str]]:
 
     `email_id` is the thread's (schema platform-conversations); each message of the customer has its own.
     """
-    stored = messages_of(item, item.raw.get("messages"))
-    ids = [item.plain("email_id"), *(entry.get("message_id") for entry in stored.by_customer())]
+    ids = [item.plain("email_id"), *(entry.get("message_id") for entry in customers_of(item).by_customer())]
     answers = [each for each in ids if isinstance(each, str) and _ID.fullmatch(each)]
     return _subject(item), list(dict.fromkeys(answers))
 

@@ -30,7 +30,7 @@ from conversations.models import Conversation
 from conversations.queries import load_key
 from conversations.reading import is_true
 from conversations.receiving.models import TO_SEND, MessageRow, partition_of
-from conversations.receiving.reading import MARKS, messages_of
+from conversations.receiving.reading import MARKS, customers_of
 from conversations.receiving.recording import expiry
 from conversations.replying import Obstacle, ReplyDraft, ReplyFacts, channel_words, check_reply, words_of
 from conversations.sending.states import OUTBOUND, ReplyState
@@ -145,7 +145,7 @@ def _load(form: ReplyForm, staff: Staff) -> tuple[Conversation, ReplyFacts]:
 
 def facts_of(item: Conversation) -> ReplyFacts:
     """What decides about replies in a conversation that was read with its messages (`ITEM`)."""
-    return ReplyFacts.of(item, messages_of(item, item.raw.get("messages")).last_by_customer)
+    return ReplyFacts.of(item, customers_of(item).last_by_customer)
 
 
 def _row(form: ReplyForm, item: Conversation, facts: ReplyFacts, staff: Staff, text: str, now: datetime) -> MessageRow:

@@ -61,7 +61,10 @@ LINES = {"state.risk_flag", "message.role", "message.tool"}
 IN_PART = {
     # Of a reason to search its beginning.
     **{f"admin: audit-looks-{of}": ("entry.reason",) for of in ("person", "conversation", "recipient")},
-    "admin: conversation": ("state.unknown attribute",),
+    "admin: conversation": (
+        "state.unknown attribute",
+        "reply.author_name",
+    ),
     "admin: conversation-timeline": ("received.", "state.", "message.", "conversation.", "entry.result"),
     "admin: trail": ("state.",),
     "admin: company": ("received.content",),

@@ -52,7 +52,7 @@ def test_what_the_customer_writes_appears_by_itself_and_is_read_out(open_page, t
     take(page)
     expect(page.locator("#recipient")).to_contain_text("The AI stays silent until you hand back.")
     page.locator("#hand-off").get_by_text("Leave a note").click()
-    note = page.get_by_label("Note for the next person")
+    note = page.locator("#note")
     note.fill("calls back")
     write(one, "Are you there? <b>Hello</b>")
     arrived = page.locator(".msg", has_text="Are you there? <b>Hello</b>")

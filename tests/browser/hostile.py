@@ -4,6 +4,7 @@ import itertools
 import json
 import re
 import string
+import unicodedata
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
@@ -90,7 +91,8 @@ def spellings_of(text: str) -> tuple[str, ...]:
     """How pages spell a string: as it is, or where they must
 
     as JSON does (the raw item), as words (an unknown action), without what would end an isolate (inside a sentence),
-    or without the scheme of a data URL (an image is named, never loaded).
+    without the scheme of a data URL (an image is named, never loaded), or with marks in their canonical order (what may
+    be cut short).
     """
     stored = storable(text)
     as_json = spelled_out(json.dumps(stored, ensure_ascii=False)[1:-1])
@@ -99,6 +101,7 @@ def spellings_of(text: str) -> tuple[str, ...]:
     # An unknown action begins a sentence.
     begun = as_words.strip()[:1].upper() + as_words.strip()[1:]
     spelled = (stored, as_json, as_words, begun, stored.replace("_", " "), within, stored.removeprefix("data:"))
+    spelled += (unicodedata.normalize("NFC", stored),)
     return tuple(plain(each) for each in spelled)
 
 

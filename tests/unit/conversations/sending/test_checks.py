@@ -1,0 +1,61 @@
+"""Settings with which replies would go nowhere are refused at start-up; and how fast a number may send."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from hypothesis import given
+from hypothesis import strategies as st
+
+from console.errors import Invalid
+from conversations.sending.checks import assert_replies
+from conversations.sending.providers import Template
+from conversations.sending.rates import Rates
+from conversations.sending.templates import filled
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+TEMPLATE = Template("HX1", "Hello {{1}}, about {{ 2 }}: {{1}}.", {"1": "Jo", "2": "it"})
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"REPLY_PROVIDERS": {"whatsapp": "pigeon"}}, "whatsapp:pigeon"),
+        ({"REPLY_PROVIDERS": {"fax": "twilio"}}, "fax:twilio"),
+        ({"OUTBOX_QUEUE_URL": "https://sqs.example/1/outbox"}, "FIFO"),
+        ({"OUTBOX_QUEUE_URL": "https://x/o.fifo", "REPLY_PROVIDERS": {"sms": "outbox-only"}}, "SENDING_SERVICE"),
+        ({"REPLIES_PER_SECOND": 0}, "more than 0"),
+        ({"REPLY_UNDO_SECONDS": -1}, "not less than 0"),
+    ],
+)
+def test_settings_that_lead_nowhere_are_refused(settings, changes, words):
+    assert_replies()
+    for name, value in changes.items():
+        setattr(settings, name, value)
+    with pytest.raises(ImproperlyConfigured, match=words):
+        assert_replies()
+
+
+def test_a_number_sends_no_faster_than_it_may_and_others_do_not_wait(settings):
+    settings.REPLIES_PER_SECOND = 2
+    rates = Rates()
+    at_once = sum(rates.wait_for("a", NOW) == 0.0 for _ in range(10))
+    assert at_once == 2
+    assert rates.wait_for("b", NOW) == 0.0
+    wait = rates.wait_for("a", NOW)
+    assert rates.wait_for("a", NOW + timedelta(seconds=wait)) == 0.0
+    over_a_minute = sum(rates.wait_for("c", NOW + timedelta(milliseconds=10 * each)) == 0.0 for each in range(6000))
+    assert 119 <= over_a_minute <= 122
+
+
+@given(st.text(min_size=1).filter(str.strip), st.text(min_size=1).filter(str.strip))
+def test_what_is_filled_in_fills_no_blank_itself(one, two):
+    one, two = one[:200], two[:200]
+    if one.strip() and two.strip():
+        assert filled(TEMPLATE, {"1": one, "2": two}) == f"Hello {one}, about {two}: {one}."
+
+
+@pytest.mark.parametrize("values", [{}, {"1": "Jo"}, {"1": "Jo", "2": " "}, {"1": "Jo", "2": "x" * 201}])
+def test_every_blank_has_to_be_filled(values):
+    with pytest.raises(Invalid):
+        filled(TEMPLATE, values)

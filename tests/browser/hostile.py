@@ -100,7 +100,15 @@ def spellings_of(text: str) -> tuple[str, ...]:
     within = stored.replace("\u2069", "")
     # An unknown action begins a sentence.
     begun = as_words.strip()[:1].upper() + as_words.strip()[1:]
-    spelled = (stored, as_json, as_words, begun, stored.replace("_", " "), within, stored.removeprefix("data:"))
+    spelled: tuple[str, ...] = (
+        stored,
+        as_json,
+        as_words,
+        begun,
+        stored.replace("_", " "),
+        within,
+        stored.removeprefix("data:"),
+    )
     spelled += (unicodedata.normalize("NFC", stored),)
     return tuple(plain(each) for each in spelled)
 

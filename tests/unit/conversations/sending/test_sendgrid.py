@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from console import clock
+from conversations.sending.emails import as_html
 from conversations.sending.providers import (
     CannotAsk,
     CredentialsRejected,
@@ -24,7 +25,7 @@ from conversations.sending.providers import (
     Rejected,
     sendgrid,
 )
-from conversations.sending.providers.sendgrid import SendGrid, as_html
+from conversations.sending.providers.sendgrid import SendGrid
 from demo.provider import SENDGRID_KEY, ProviderFault
 from tests.unit.conversations.sending.conftest import says_nothing
 

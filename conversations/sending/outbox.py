@@ -33,6 +33,7 @@ from conversations.receiving.models import TO_SEND, MessageRow, partition_of
 from conversations.receiving.reading import MARKS, customers_of
 from conversations.receiving.recording import expiry
 from conversations.replying import Obstacle, ReplyDraft, ReplyFacts, channel_words, check_reply, words_of
+from conversations.sending.reading import is_configured
 from conversations.sending.states import OUTBOUND, ReplyState
 
 logger = logging.getLogger(__name__)
@@ -92,6 +93,8 @@ def accept(
     for another text), `Invalid` (may not go, and why), and the store's errors; then it may be sent again.
     """
     staff.require(Permission.HAND_OFF)
+    if not is_configured():
+        raise Invalid("Replies are not set up here.")
     text = text.replace("\r\n", "\n").strip()
     count_use("replies", staff.username, settings.REPLIES_PER_MINUTE, MINUTE, "You sent many replies in a short time.")
     item, facts = _load(form, staff)

@@ -93,6 +93,15 @@ def test_where_replies_are_not_configured_people_answer_with_their_own_applicati
     assert "Opens your own WhatsApp" in revealed
 
 
+def test_a_form_of_before_is_refused_where_replies_are_not_configured_any_more(store, client, settings):
+    token = token_in(box_in(page(client)))
+    settings.OUTBOX_QUEUE_URL = ""
+    answer = client.post(url("conversation-reply"), {"reply": token, "text": TEXT})
+    assert answer.status_code == 422
+    assert TEXT in answer.content.decode()
+    assert replies(store) == []
+
+
 def test_a_form_without_scripts(store, client, provider):
     answer = send(client)
     assert answer.status_code == 302

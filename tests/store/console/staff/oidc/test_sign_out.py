@@ -32,7 +32,7 @@ def test_session_of_the_company_s_sign_in_ends_here_and_goes_on_to_the_provider(
         "client_id": ["console"],
         "post_logout_redirect_uri": ["http://testserver/sign-in/"],
     }
-    assert "eyJ" not in page.content.decode()
+    assert "eyJhbGci" not in page.content.decode()
     assert "form-action 'self'" in page["Content-Security-Policy"]
 
 

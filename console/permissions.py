@@ -14,6 +14,8 @@ class Permission(StrEnum):
     TRANSCRIPT_RAW = "conversation:read-raw"
     HAND_OFF = "conversation:hand-off"
     REPLIES_WRITE = "saved-reply:write"
+    # Sees who holds what, shares views, and sets targets and notifications of the companies in scope.
+    TEAM_LEAD = "team:lead"
     CHAT_END = "chat:end"
     FEEDBACK_WRITE = "feedback:write"
     TENANT_CONVERSATION_CLEAR = "tenant-conversation:clear"

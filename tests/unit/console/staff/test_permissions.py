@@ -15,6 +15,7 @@ TABLE = {
     "conversation:read-raw": "aA",
     "conversation:hand-off": "aA",
     "saved-reply:write": "A",
+    "team:lead": "A",
     "chat:end": "A",
     "feedback:write": "A",
     "tenant-conversation:clear": "A",

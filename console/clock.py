@@ -90,19 +90,33 @@ def is_expired(ttl: Any, at: datetime) -> bool:
 
     DynamoDB removes expired items within days, not at once; every page treats them as gone.
     """
+    seconds = _epoch_of(ttl)
+    return seconds is not None and seconds <= at.timestamp()
+
+
+def expiry_of(ttl: Any) -> datetime | None:
+    """Return when an item's TTL attribute (see `is_expired`) ends; None where it tells no time."""
+    seconds = _epoch_of(ttl)
+    try:
+        return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _epoch_of(ttl: Any) -> float | None:
     if isinstance(ttl, str):
         try:
             ttl = float(ttl)
         except ValueError:
-            return False
+            return None
     if isinstance(ttl, bool) or not isinstance(ttl, int | float | Decimal):
-        return False
+        return None
     seconds = float(ttl)
-    return math.isfinite(seconds) and 0 < seconds <= at.timestamp()
+    return seconds if math.isfinite(seconds) and seconds > 0 else None
 
 
 def format_span(span: timedelta) -> str:
-    """Format a length of time as people say it: `less than a minute`, `12 min`, `3 h 12 min`, `2 days`.
+    """Format a length of time as people say it: `less than a minute`, `12 min`, `3 h 12 min`, `1 d 10 h`, `12 days`.
 
     console.js keeps such texts fresh in the same words.
     """
@@ -114,5 +128,7 @@ def format_span(span: timedelta) -> str:
     if seconds < 86_400:
         hours, minutes = seconds // 3600, seconds % 3600 // 60
         return f"{hours} h {minutes} min" if minutes else f"{hours} h"
-    days = seconds // 86_400
-    return f"{days} day" if days == 1 else f"{days} days"
+    days, hours = seconds // 86_400, seconds % 86_400 // 3600
+    if days >= 7:
+        return f"{days} days"
+    return f"{days} d {hours} h" if hours else f"{days} d"

@@ -15,14 +15,16 @@ from console.permissions import Staff
 from console.search.meanings import is_national
 from console.store.models import SORT_KEY_BYTES
 from conversations.lookups import LookupFinding, country_codes, find_by_id, find_recipient, find_replies, spellings
-from conversations.queries import FAILED, ConversationFilters
+from conversations.queries import FAMILY, ConversationFilters
 from conversations.reading import CHANNELS, words
 from conversations.records import ConversationSummary
+from conversations.statuses import Family
 
+_BY_FAMILY = {f"{FAMILY}{family}": family.label for family in Family}
 # The schema names some and writers use others, so each page adds those of its rows.
-STATUSES = (
+KNOWN = (
     *("processing", "initial_message_sent", "awaiting_reply", "processing_reply", "reply_sent", "retry", "completed"),
-    *(FAILED, "failed_to_process_ai", "failed_to_send_message", "failed_secrets_fetch", "failed_unknown"),
+    *("failed_to_process_ai", "failed_to_send_message", "failed_secrets_fetch", "failed_unknown"),
 )
 _WORD = RegexValidator(re.compile(r"[\w .:/-]+\Z"), "Choose one of the listed values.")
 
@@ -58,14 +60,16 @@ class ConversationFilter(FilterForm):
     def offer(self, rows: Iterable[ConversationSummary]) -> None:
         """Fill the selects with the known values, those of these rows, and the chosen one."""
         shown = list(rows)
-        statuses = dict.fromkeys((*STATUSES, *(row.status for row in shown), self.chosen("status")))
+        chosen = "" if self.chosen("status") in _BY_FAMILY else self.chosen("status")
+        stored = dict.fromkeys((*KNOWN, *(row.status for row in shown), chosen))
         channels = dict.fromkeys((*CHANNELS, *(row.channel for row in shown), self.chosen("channel")))
         self._choices(
-            "status", [(each, "failed, for any reason" if each == FAILED else words(each)) for each in statuses if each]
+            "status",
+            [("By family", list(_BY_FAMILY.items())), ("As stored", [(each, words(each)) for each in stored if each])],
         )
         self._choices("channel", [(each, CHANNELS.get(each, each)) for each in channels if each])
 
-    def _choices(self, name: str, choices: list[tuple[str, str]]) -> None:
+    def _choices(self, name: str, choices: list[Any]) -> None:
         self.fields[name].widget.choices = [("", "Any"), *choices]
 
     def values(self) -> dict[str, str]:

@@ -153,6 +153,20 @@ class StoredMessages:
                 return self.at(number)
         return None
 
+    @property
+    def first_unanswered(self) -> int:
+        """Number of the first of the customer's entries that nobody has answered, of the last ones; 0 for none.
+
+        What neither the customer nor an answerer wrote, such as an instruction, ends nothing.
+        """
+        first = 0
+        for number in range(len(self), max(0, len(self) - _LOOKED_BACK), -1):
+            if self._is_by_customer(number):
+                first = number
+            elif self._role(number) in (Speaker.AI, Speaker.HUMAN):
+                break
+        return first
+
     def by_customer(self) -> Iterator[dict[str, Any]]:
         """Yield what the customer wrote of the last `_LOOKED_BACK` entries, oldest first, as plain Python."""
         for number in range(max(0, len(self) - _LOOKED_BACK) + 1, len(self) + 1):

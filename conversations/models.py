@@ -130,6 +130,10 @@ class ChannelMethodIndex(LocalSecondaryIndex["Conversation"]):
     channel_method = UnicodeAttribute(range_key=True)
 
 
+# What `hand_off_urgent` holds where a person says that it is not.
+NOT_URGENT = "no"
+
+
 def waiting_in(company_id: str) -> str:
     """Return the partition of those who wait for a human in a company (`gsi_hand_off_queue`)."""
     return f"waiting#{company_id}"
@@ -138,6 +142,16 @@ def waiting_in(company_id: str) -> str:
 def held_in(company_id: str) -> str:
     """Return the partition of what people hold in a company (`gsi_hand_off_queue`)."""
     return f"held#{company_id}"
+
+
+def urgent_in(company_id: str) -> str:
+    """Return the partition of those who wait for a human in a company and are urgent (`gsi_hand_off_queue`)."""
+    return f"urgent#{company_id}"
+
+
+def attention_in(company_id: str) -> str:
+    """Return the partition of what the AI has in a company and needs attention (`gsi_hand_off_queue`)."""
+    return f"attention#{company_id}"
 
 
 class Conversation(ForeignModel):
@@ -210,6 +224,17 @@ class Conversation(ForeignModel):
     # Ids of the messages that the console put into `messages`.
     hand_off_message_ids = UnicodeSetAttribute(null=True)
     hand_off_action_id = UnicodeAttribute(null=True)
+    # Why it needs attention though the AI has it; from when on such causes count; since when the AI is to answer.
+    hand_off_attention = UnicodeAttribute(null=True)
+    hand_off_left_at = UnicodeAttribute(null=True)
+    hand_off_to_ai_at = UnicodeAttribute(null=True)
+    # Why it is urgent; the group that it waits for; when a person answered, and since when the customer waits again.
+    hand_off_urgent = UnicodeAttribute(null=True)
+    hand_off_group = UnicodeAttribute(null=True)
+    hand_off_answered_at = UnicodeAttribute(null=True)
+    hand_off_unanswered_at = UnicodeAttribute(null=True)
+    hand_off_heard_at = UnicodeAttribute(null=True)
+    hand_off_reply_failed_at = UnicodeAttribute(null=True)
     gsi_hand_off_queue = UnicodeAttribute(null=True)
 
     company_project_index = CompanyProjectIndex()

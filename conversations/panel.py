@@ -9,7 +9,9 @@ from console.redaction import redact
 from console.refs import is_digest_of, keyed_digest
 from console.trail.recording import read_only_reason
 from console.trees import text_of
+from conversations.attention.causes import Cause, of_people
 from conversations.handoff import HandOffAction, allowed_actions, intent_for, seal_intent
+from conversations.handoff.intents import GIVES
 from conversations.handoff.routing import BEFORE, RULE, SWITCH, goes_to_people, has_inbound_source
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
@@ -19,6 +21,7 @@ from conversations.receiving.reading import MARKS, can_leave, messages_of
 from conversations.records import HandOff, HandOffState
 from conversations.replying import AnswerChannel, answer_of
 from conversations.sending.reading import latest_replies
+from conversations.statuses import Family, family_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,9 @@ class Panel:
     requested_at: datetime | None = None
     why: str = ""
     is_silent: bool = False
+    # Whether the person may give it to a colleague or a group.
+    gives: bool = False
+    is_urgent: bool = False
 
     @property
     def asks_note(self) -> bool:
@@ -80,6 +86,9 @@ _LABELS = {
     HandOffAction.HAND_BACK: "Hand back to the AI",
     HandOffAction.ACKNOWLEDGE: "Leave it with the AI",
     HandOffAction.LEAVE_TO_AI: "Let the AI answer",
+    HandOffAction.MARK_URGENT: "Mark as urgent",
+    HandOffAction.MARK_NOT_URGENT: "Not urgent",
+    HandOffAction.LEAVE: "Leave it with the AI",
 }
 _HINTS = {
     HandOffAction.REQUEST: "Adds it to the queue for a human.",
@@ -88,6 +97,8 @@ _HINTS = {
     HandOffAction.RELEASE: "Back to the queue. The waiting time continues.",
     HandOffAction.HAND_BACK: "The AI continues from here.",
     HandOffAction.LEAVE_TO_AI: "The AI answers what the customer has written, and continues from there.",
+    HandOffAction.MARK_URGENT: "First in the queue, before all that are not urgent.",
+    HandOffAction.LEAVE: "It needs no attention until something changes.",
     HandOffAction.ACKNOWLEDGE: "Accept that the platform gave it back to the AI.",
 }
 _KEYS = {
@@ -107,12 +118,17 @@ def panel_for(
     """
     is_mine = hand_off.agent == staff.username
     actions = () if read_only_reason() else allowed_actions(hand_off, staff)
+    gives = any(action in GIVES for action in actions)
+    hidden = {*GIVES, HandOffAction.MARK_URGENT if hand_off.urgent else HandOffAction.MARK_NOT_URGENT}
     if not can_leave(item, hand_off):
-        actions = tuple(action for action in actions if action is not HandOffAction.LEAVE_TO_AI)
+        hidden.add(HandOffAction.LEAVE_TO_AI)
+    if not item.hand_off_attention:
+        hidden.add(HandOffAction.LEAVE)
+    actions = tuple(action for action in actions if action not in hidden)
     return Panel(
         title=_title(hand_off, is_mine=is_mine),
         state=hand_off.state,
-        lines=tuple(_lines(hand_off, now)),
+        lines=(*_lines(hand_off, now), *attention_lines(item, hand_off, now)),
         reason=hand_off.reason if hand_off.flag else "",
         # Free text between colleagues: for those who may hand off, as the data model says.
         note=hand_off.note if staff.can(Permission.HAND_OFF) else "",
@@ -123,6 +139,8 @@ def panel_for(
         requested_at=hand_off.requested_at,
         why=_why(item, hand_off, began),
         is_silent=goes_to_people(item.raw),
+        gives=gives,
+        is_urgent=bool(hand_off.urgent) and hand_off.state is not HandOffState.AI,
     )
 
 
@@ -130,7 +148,7 @@ def _why(item: Conversation, hand_off: HandOff, began: str) -> str:
     """Say why people have a conversation; "" where the AI has it, or nothing tells."""
     if hand_off.state is HandOffState.AI:
         return ""
-    if (status := text_of(item.plain("conversation_status") or "")).startswith(FAILED):
+    if family_of(status := text_of(item.plain("conversation_status") or "")) is Family.FAILED:
         failure = redact(text_of(item.plain("failure_reason") or ""))[:200]
         return f"The platform could not answer: {failure or words(redact(status))}."
     if hand_off.reason.startswith(RULE):
@@ -151,6 +169,13 @@ def primary_button(item: Conversation, hand_off: HandOff, staff: Staff) -> Butto
         if _is_primary(action, hand_off, staff):
             return _button(action, item, hand_off, staff)
     return None
+
+
+def leave_button(item: Conversation, hand_off: HandOff, staff: Staff) -> Button | None:
+    """Return the button of a row that leaves what needs attention with the AI; None where there is nothing to leave."""
+    if read_only_reason() or hand_off.state is not HandOffState.AI or not item.hand_off_attention:
+        return None
+    return _button(HandOffAction.LEAVE, item, hand_off, staff) if staff.can(Permission.HAND_OFF) else None
 
 
 def _is_primary(action: HandOffAction, hand_off: HandOff, staff: Staff) -> bool:
@@ -191,6 +216,23 @@ def _lines(hand_off: HandOff, now: datetime) -> list[str]:
     return lines
 
 
+def attention_lines(item: Conversation, hand_off: HandOff, now: datetime) -> list[str]:
+    """Say why a conversation needs attention; nothing where it does not."""
+    if hand_off.state is HandOffState.AI:
+        cause, since = item.hand_off_attention or "", clock.parse_instant(item.plain("hand_off_requested_at"))
+        if cause not in set(Cause):
+            return []
+        when = "" if since is None else f", for {clock.format_span(now - since)}"
+        return [f"Needs attention: {Cause(cause).label}{when}."]
+    return [_ATTENTION[each] for each in of_people(item.raw, now) if each in _ATTENTION]
+
+
+_ATTENTION = {
+    Cause.REPLY_FAILED: "A reply did not reach the customer.",
+    Cause.EXPIRING: "The conversation expires within a day. Then nobody can answer it any more.",
+}
+
+
 def _button(
     action: HandOffAction, item: Conversation, hand_off: HandOff, staff: Staff, *, undoes: bool = False
 ) -> Button:
@@ -200,7 +242,7 @@ def _button(
         label = "Undo: take it back" if undoes else "Take over again"
     return Button(
         action=action.value,
-        label=label.format(agent=hand_off.agent_shown),
+        label=label.format(agent=hand_off.agent_shown) if "{" in label else label,
         token=seal_intent(intent_for(action, item, hand_off), staff),
         key=_KEYS.get(action, ""),
         primary=_is_primary(action, hand_off, staff),
@@ -225,7 +267,6 @@ _OF_PANEL = (
     SWITCH,
     BEFORE,
 )
-FAILED = "failed"
 APART = "apart"
 # How often an open page asks for updates: the holder's, to whom customers write, more often. Each answer costs one read
 # of the item, which may be large.

@@ -17,6 +17,7 @@ from console.refs import unseal
 from console.store.models import SORT_KEY_BYTES, fits
 from console.store.paging import PAGE_SIZE, RESTARTED, PageRead, PageSource, read_neighbour, read_page
 from console.store.presence import index_absent
+from conversations.attention.levels import DEFAULTS, levels_of
 from conversations.models import (
     SUMMARY_ATTRIBUTES,
     ChannelMethodIndex,
@@ -32,6 +33,7 @@ from conversations.models import (
 )
 from conversations.reading import hand_off_of, is_gone, is_true, summary_of
 from conversations.records import ConversationSummary, HandOffState, Page
+from conversations.statuses import PREFIXES, STATUSES, Family, family_now, is_processing
 
 # The choice of the form → the states it means. Overridden is still held: its holder has to act on it.
 HAND_OFF_STATES = {
@@ -41,15 +43,24 @@ HAND_OFF_STATES = {
 }
 
 
-# The schema's word for statuses that services write as `failed_…`, with what failed.
-FAILED = "failed"
+# What the choice of a family of statuses begins with; the schema's own word for failures has always meant its family.
+FAMILY = "is:"
 
 
-def is_of_status(stored: Any, status: str) -> bool:
-    """Return whether a stored status is the one asked for; `failed` covers every status that begins with `failed_`."""
-    if stored == status:
-        return True
-    return status == FAILED and isinstance(stored, str) and stored.startswith(f"{FAILED}_")
+def family_asked_for(status: str) -> Family | None:
+    """Return the family that a filter means; None for a status as it is stored."""
+    name = Family.FAILED if status == Family.FAILED else status.removeprefix(FAMILY) if FAMILY in status else ""
+    return Family(name) if name in set(Family) else None
+
+
+def is_of_status(item: Conversation, status: str) -> bool:
+    """Whether an item has the status asked for, or one of its family now."""
+    stored, family = item.plain("conversation_status"), family_asked_for(status)
+    if family is None:
+        return bool(stored == status)
+    levels = levels_of(item.company_id or "", item.project_id or "") if is_processing(stored) else DEFAULTS
+    updated = clock.parse_instant(item.plain("updated_at"))
+    return family_now(stored, updated, clock.now(), levels.stuck_after) is family
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +95,7 @@ class ConversationFilters:
     def matches(self, item: Conversation) -> bool:
         """Whether an item passes. Timestamps are compared as instants; an unreadable one matches no range."""
         return (
-            (not self.status or is_of_status(item.plain("conversation_status"), self.status))
+            (not self.status or is_of_status(item, self.status))
             and (not self.channel or item.plain("channel_method") == self.channel)
             and (not self.hand_off or hand_off_of(item).state in HAND_OFF_STATES[self.hand_off])
             and (self.task is None or self.task == is_true(item.plain("task_complete")))
@@ -204,14 +215,24 @@ def _local_index(filters: ConversationFilters) -> tuple[str, Ranges, tuple[str, 
         # Dates are compared again as instants: the index compares text.
         return CreatedAtIndex.Meta.index_name, created_ranges(filters), ()
     if filters.status:
-        # Compared again: the range of `failed_…` holds other statuses too.
-        family: Ranges = ((f"{FAILED}_", f"{FAILED}_{_AFTER}"),) if filters.status == FAILED else ()
-        return StatusIndex.Meta.index_name, ((filters.status, filters.status), *family), ()
+        # Compared again: ranges of a family hold other statuses too, and what is stuck is so by its time.
+        return StatusIndex.Meta.index_name, _status_ranges(filters.status), ()
     if filters.channel:
         return ChannelMethodIndex.Meta.index_name, ((filters.channel, filters.channel),), ("channel",)
     if filters.task is not None:
         return TaskCompleteIndex.Meta.index_name, ((int(filters.task), int(filters.task)),), ("task",)
     return None
+
+
+def _status_ranges(status: str) -> Ranges:
+    """The ranges of text that hold a status, or every spelling of its family's."""
+    family = family_asked_for(status)
+    if family is None:
+        return ((status, status),)
+    stored_as = Family.WAITING_FOR_AI if family is Family.STUCK else family
+    prefix = PREFIXES.get(stored_as, "")
+    exact = tuple((each, each) for each in STATUSES[stored_as] if not prefix or not each.startswith(prefix))
+    return (*exact, (prefix, prefix + _AFTER)) if prefix else exact
 
 
 def created_ranges(filters: ConversationFilters) -> Ranges:

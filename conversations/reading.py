@@ -19,7 +19,7 @@ from console.refs import seal, seal_data, unseal_data
 from console.schema.tables import RECIPIENT_NAMES
 from console.store.connection import known_absent
 from console.trees import isolated
-from conversations.models import SUMMARY_ATTRIBUTES, Conversation
+from conversations.models import NOT_URGENT, SUMMARY_ATTRIBUTES, Conversation
 from conversations.records import ConversationSummary, HandOff, HandOffState
 
 CHANNELS = {"whatsapp": "WhatsApp", "sms": "SMS", "email": "Email"}
@@ -128,7 +128,8 @@ def hand_off_of(item: Conversation) -> HandOff:
     flag = is_true(item.plain("hand_off_to_human"))
     agent = item.hand_off_agent or ""
     wanted = item.hand_off_wanted
-    requested = clock.parse_instant(item.plain("hand_off_requested_at"))
+    # Of what needs attention though the AI has it, that time is another.
+    requested = None if item.hand_off_attention else clock.parse_instant(item.plain("hand_off_requested_at"))
     at_least = False
     if flag and requested is None:
         # The platform sets the flag without a time, so the wait began at its last update or earlier.
@@ -147,6 +148,8 @@ def hand_off_of(item: Conversation) -> HandOff:
         note=item.hand_off_note or "",
         wanted=wanted,
         action_id=item.hand_off_action_id or "",
+        urgent="" if item.hand_off_urgent == NOT_URGENT else item.hand_off_urgent or "",
+        group=item.hand_off_group or "",
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from console.redaction import mask_identifier, redact
 from console.staff.accounts import USERNAME
+from console.staff.colleagues import name_of
 from console.trees import Node
 
 
@@ -22,6 +23,11 @@ class HandOffState(StrEnum):
 def agent_shown(agent: str) -> str:
     """Show a stored holder: a username as it is; a name or address that another writer put there, masked."""
     return redact(agent) if USERNAME.fullmatch(agent) else mask_identifier(agent)
+
+
+def name_shown(agent: str) -> str:
+    """Show a stored holder by name, where it is a colleague's username; else as `agent_shown`."""
+    return redact(name_of(agent)) if USERNAME.fullmatch(agent) else mask_identifier(agent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +49,13 @@ class HandOff:
     note: str = ""
     wanted: bool | None = None
     action_id: str = ""
+    urgent: str = ""
+    group: str = ""
 
     @property
     def agent_shown(self) -> str:
-        """`agent` as pages and the trail may have it."""
-        return agent_shown(self.agent)
+        """The holder's name as pages have it."""
+        return name_shown(self.agent)
 
     def waited(self, now: datetime) -> timedelta | None:
         """Return how long the customer has waited, or None if unknown."""

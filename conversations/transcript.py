@@ -17,7 +17,7 @@ from console.templatetags.components import day, zone_of
 from console.trail.actions import Action, Result
 from conversations.handoff.routing import BY_RULE
 from conversations.messages import StoredMessages
-from conversations.records import HandOff, HandOffState, Marker, Message, Speaker, Transcript
+from conversations.records import HandOff, HandOffState, Marker, Message, Speaker, Transcript, name_shown
 
 # An entry and the item's own time of the same action are moments apart.
 _SAME_ACTION = timedelta(minutes=2)
@@ -33,6 +33,8 @@ _LEADS_TO = {
     Action.HAND_OFF_HAND_BACK: HandOffState.AI,
     Action.HAND_OFF_ACKNOWLEDGE: HandOffState.AI,
     Action.HAND_OFF_LEAVE_TO_AI: HandOffState.AI,
+    Action.HAND_OFF_ASSIGN: HandOffState.HELD,
+    Action.HAND_OFF_HAND_OVER: HandOffState.WAITING,
 }
 _WORDS = {
     Action.HAND_OFF_REQUEST: "asked for a human",
@@ -43,6 +45,8 @@ _WORDS = {
     Action.HAND_OFF_HAND_BACK: "handed back to the AI",
     Action.HAND_OFF_ACKNOWLEDGE: "left it with the AI",
     Action.HAND_OFF_LEAVE_TO_AI: "left the reply to the AI",
+    Action.HAND_OFF_ASSIGN: "assigned it to a colleague",
+    Action.HAND_OFF_HAND_OVER: "handed it over to a group",
 }
 
 
@@ -145,7 +149,7 @@ def _of_entry(entry: HandOffEntry, hand_off: HandOff, viewer: str) -> HandOffCha
         since = hand_off.requested_at if entry.actor == BY_RULE.name else None
         at = min(entry.at, since or entry.at)
         return HandOffChange(at, state, "A human was asked for", detail=entry.reason)
-    who = "You" if entry.actor == viewer else entry.actor or "The platform"
+    who = "You" if entry.actor == viewer else name_shown(entry.actor) or "The platform"
     return HandOffChange(entry.at, state, f"{who} {_WORDS[action]}", entry.actor, entry.reason)
 
 

@@ -7,6 +7,7 @@ from conversations.stores import StoreConverter
 from conversations.views import (
     conversation,
     find,
+    giving,
     hand_off,
     lists,
     messages,
@@ -38,6 +39,9 @@ urlpatterns = [
     path("conversations/recipients/<str:ref>/", lists.recipient, name="recipient"),
     path("conversations/recipients/<str:ref>/elsewhere/", lists.elsewhere, name="recipient-elsewhere"),
     path("conversations/replies/<str:ref>/", lists.replies, name="replies"),
+    path("told/", giving.told, name="told"),
+    path("availability/", giving.availability, name="availability"),
+    path("conversations/<str:ref>/give/", giving.give, name="conversation-give"),
     path("conversations/<str:ref>/hand-off/", hand_off.hand_off, name="conversation-hand-off"),
     path(
         "conversations/<str:ref>/last-message/",

@@ -100,7 +100,7 @@ class HandOffs:
         payload = {"reason": reason} if reason else {}
         if intent.agent_seen not in ("", agent):
             payload["held by"] = intent.agent_seen
-        if routing := what_becomes_of_routing(stored, for_people=ends_for_people(action)):
+        if routing := what_becomes_of_routing(stored, for_people=ends_for_people(intent)):
             payload["routing"] = routing
         self._record(intent, agent, at, payload, Result.SUCCESS)
 

@@ -21,7 +21,7 @@
 
   /* ---- Relative times -------------------------------------------------------------------------------------- */
 
-  /** Words for a span of seconds: "less than a minute", "12 min", "3 h 12 min", "3 h", "1 day", "2 days". */
+  /** Words for a span of seconds: "less than a minute", "12 min", "3 h 12 min", "3 h", "1 d 10 h", "12 days". */
   function spanInWords(seconds) {
     const minutes = Math.floor(Math.max(0, seconds) / 60);
     if (minutes < 1) return "less than a minute";
@@ -29,7 +29,8 @@
     const hours = Math.floor(minutes / 60);
     if (hours < 24) return minutes % 60 ? `${hours} h ${minutes % 60} min` : `${hours} h`;
     const days = Math.floor(hours / 24);
-    return days === 1 ? "1 day" : `${days} days`;
+    if (days >= 7) return `${days} days`;
+    return hours % 24 ? `${days} d ${hours % 24} h` : `${days} d`;
   }
 
   function refreshTimes() {
@@ -41,6 +42,7 @@
       let words = spanInWords(Math.abs(seconds));
       if (kind === "ago") words += " ago";
       if (kind === "in") words = seconds > 0 ? "past" : `in ${words}`;
+      if (kind === "due") words = seconds > 0 ? `overdue by ${words}` : `due in ${words}`;
       if (element.textContent !== words) element.textContent = words;
     }
   }

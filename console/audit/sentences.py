@@ -30,6 +30,16 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.HAND_OFF_HAND_BACK: ("handed back to the AI", "hand back to the AI"),
     Action.HAND_OFF_ACKNOWLEDGE: ("left it with the AI", "leave it with the AI"),
     Action.HAND_OFF_LEAVE_TO_AI: ("left the reply to the AI", "leave the reply to the AI"),
+    Action.HAND_OFF_ASSIGN: ("assigned it[ to {colleague}]", "assign it[ to {colleague}]"),
+    Action.HAND_OFF_HAND_OVER: ("handed it over[ to the group {group}]", "hand it over[ to the group {group}]"),
+    Action.HAND_OFF_MARK_URGENT: ("marked it as urgent", "mark it as urgent"),
+    Action.HAND_OFF_MARK_NOT_URGENT: ("marked it as not urgent", "mark it as not urgent"),
+    Action.HAND_OFF_LEAVE: ("looked at it and left it with the AI", "leave it with the AI"),
+    Action.TARGET_MISSED: ("noted that an answer is overdue", "note that an answer is overdue"),
+    Action.LEVELS_CHANGED: ("changed the service levels[ of {company}]", "change the service levels[ of {company}]"),
+    Action.GROUP_CHANGED: ("changed the group[ {group}]", "change the group[ {group}]"),
+    Action.STAFF_AVAILABLE: ("is available again", "become available again"),
+    Action.STAFF_AWAY: ("is away", "be away"),
     Action.HAND_OFF_FENCE: ("closed an action that never arrived", "close an action that never arrived"),
     Action.HAND_OFF_REASSERT: ("restored what a person had decided", "restore what a person had decided"),
     Action.MESSAGE_RECEIVED: ("brought a message from the customer", "bring a message from the customer"),
@@ -114,6 +124,7 @@ _FIELDS = {
     "stores": ("stores",),
     "state": ("state",),
     "saved_reply": ("saved_reply",),
+    "group": ("group",),
 }
 _FALLBACKS = {"colleague": "a colleague"}
 # Entries that are of a failure: the words say so already.
@@ -124,6 +135,8 @@ _TONES = {
     Action.HAND_OFF_HAND_BACK: "ai",
     Action.HAND_OFF_ACKNOWLEDGE: "ai",
     Action.HAND_OFF_LEAVE_TO_AI: "ai",
+    Action.HAND_OFF_LEAVE: "ai",
+    Action.TARGET_MISSED: "bad",
     Action.ESCALATE: "human",
     Action.SIGN_IN_FAILED: "bad",
     Action.SIGN_IN_THROTTLED: "bad",

@@ -117,6 +117,13 @@ CONVERSATION_SUMMARY = (
     "hand_off_taken_at",
     "hand_off_wanted",
     "hand_off_action_id",
+    "hand_off_attention",
+    "hand_off_urgent",
+    "hand_off_group",
+    "hand_off_answered_at",
+    "hand_off_unanswered_at",
+    "hand_off_heard_at",
+    "hand_off_reply_failed_at",
     "ttl",
     # Not shown, but required by the schema: a row whose item lacks one or has it as NULL or of another type is flagged.
     "request_id",

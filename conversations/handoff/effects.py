@@ -10,9 +10,9 @@ from django.utils.crypto import salted_hmac
 from console import clock
 from console.schema.tables import table_name
 from console.store.models import plain, sendable
-from conversations.handoff.intents import TO_AI, HandOffAction, Intent
+from conversations.handoff.intents import BEGINS, ENDS_WITH_AI, URGENCY, HandOffAction, Intent
 from conversations.handoff.routing import BEFORE, SWITCH, is_for_people, matters, routing_change
-from conversations.models import held_in, waiting_in
+from conversations.models import NOT_URGENT, held_in, urgent_in, waiting_in
 from conversations.reading import is_true
 
 Raw = dict[str, dict[str, Any]]
@@ -26,9 +26,27 @@ NOTE = "hand_off_note"
 WANTED = "hand_off_wanted"
 LAST_ACTION = "hand_off_action_id"
 QUEUE = "gsi_hand_off_queue"
+# Why a conversation that the AI has needs attention; its `REQUESTED_AT` is then since when.
+ATTENTION = "hand_off_attention"
+# What was before is nothing that needs attention; and the AI is to answer since.
+LEFT_AT, TO_AI_AT = "hand_off_left_at", "hand_off_to_ai_at"
+# Why it is urgent, or `NOT_URGENT` where a person says that it is not.
+URGENT, BY_HAND = "hand_off_urgent", "by hand"
+# When a person last answered, since when the customer has waited for the next answer, and when they last wrote to
+# people; and that an answer did not arrive.
+ANSWERED_AT, UNANSWERED_AT = "hand_off_answered_at", "hand_off_unanswered_at"
+HEARD_AT = "hand_off_heard_at"
+REPLY_FAILED_AT = "hand_off_reply_failed_at"
+# The group of people that it waits for.
+GROUP = "hand_off_group"
 
+# What is said of the last time that people had it.
+OF_LAST_TIME = (ANSWERED_AT, UNANSWERED_AT, HEARD_AT, REPLY_FAILED_AT)
 # What an item no longer has once the AI has it again.
-GONE_WITH_THE_AI = (AGENT, TAKEN_AT, REQUESTED_AT, QUEUE)
+GONE_WITH_THE_AI = (
+    *(AGENT, TAKEN_AT, REQUESTED_AT, QUEUE),
+    *(URGENT, GROUP, *OF_LAST_TIME),
+)
 
 # What is read of an item: our attributes, the flag and reason, what tells scope, age and expiry, and whether a service
 # is at work on it.
@@ -49,6 +67,15 @@ ATTRIBUTES = (
     WANTED,
     LAST_ACTION,
     QUEUE,
+    ATTENTION,
+    LEFT_AT,
+    TO_AI_AT,
+    URGENT,
+    GROUP,
+    ANSWERED_AT,
+    UNANSWERED_AT,
+    HEARD_AT,
+    REPLY_FAILED_AT,
     SWITCH,
     BEFORE,
 )
@@ -76,16 +103,18 @@ def effect_of(
     *,
     reason: str = "",
     note: str = "",
+    to: str = "",
     since: datetime | None = None,
 ) -> Expression:
     """The table of effects (data model, section 4). `by` is who acts, `stored` the item as read just before.
 
-    `since` is when a request's customer began to wait, `at` where nothing is known of that.
+    `to` is who or which group gets it. `since` is when a request's customer began to wait, `at` where nothing is known
+    of that.
     """
     now = clock.to_iso(at)
     change = Expression({LAST_ACTION: text(intent.action_id), "updated_at": text(now)})
-    change.values[WANTED] = {"BOOL": intent.action not in (HandOffAction.HAND_BACK, HandOffAction.LEAVE_TO_AI)}
-    held, waiting = text(held_in(intent.company_id)), text(waiting_in(intent.company_id))
+    change.values[WANTED] = {"BOOL": intent.action not in ENDS_WITH_AI}
+    held, waiting = text(held_in(intent.company_id)), text(waiting_key(stored, intent.company_id))
     if note:
         change.values[NOTE] = text(note)
     match intent.action:
@@ -98,27 +127,64 @@ def effect_of(
                 change.removed = (AGENT, TAKEN_AT)
         case HandOffAction.TAKE | HandOffAction.TAKE_FROM_COLLEAGUE:
             change.values |= {AGENT: text(by), TAKEN_AT: text(now), QUEUE: held}
+            change.removed = (GROUP,)
             _keep_timer(change, intent, now, stored)
-        case HandOffAction.RELEASE:
+        case HandOffAction.ASSIGN:
+            if intent.flag_seen:
+                _keep_timer(change, intent, now, stored)
+            else:
+                _raise_flag(change, intent, now, stored, reason)
+            change.values |= {AGENT: text(to), TAKEN_AT: text(now), QUEUE: held}
+            change.removed = (GROUP,)
+        case HandOffAction.RELEASE | HandOffAction.HAND_OVER:
             change.values[QUEUE] = waiting
             change.removed = (AGENT, TAKEN_AT)
+            if intent.action is HandOffAction.HAND_OVER:
+                change.values[GROUP] = text(to)
             _keep_timer(change, intent, now, stored)
-        case HandOffAction.HAND_BACK | HandOffAction.LEAVE_TO_AI:
-            change.values |= {FLAG: {"BOOL": False}, REASON: {"NULL": True}}
-            change.removed = GONE_WITH_THE_AI
-        case HandOffAction.ACKNOWLEDGE:
-            change.values[WANTED] = {"BOOL": intent.flag_seen}
-            change.removed = GONE_WITH_THE_AI
-    values, removed = routing_change(stored, for_people=ends_for_people(intent.action))
+        case HandOffAction.MARK_URGENT | HandOffAction.MARK_NOT_URGENT:
+            is_urgent = intent.action is HandOffAction.MARK_URGENT
+            change.values[URGENT] = text(BY_HAND if is_urgent else NOT_URGENT)
+            key = urgent_in if is_urgent else waiting_in
+            change.values[QUEUE] = held if intent.agent_seen else text(key(intent.company_id))
+            _keep_timer(change, intent, now, stored)
+        case _:
+            _leave_with_ai(change, intent, now)
+    values, removed = routing_change(stored, for_people=ends_for_people(intent))
     change.values |= values
-    change.removed += removed
+    change.removed += (ATTENTION, *removed)
+    if intent.action in BEGINS and not intent.flag_seen and not intent.agent_seen:
+        change.removed += OF_LAST_TIME
     return change
 
 
-def ends_for_people(action: HandOffAction) -> bool:
+def _leave_with_ai(change: Expression, intent: Intent, now: str) -> None:
+    """What was said and failed before is nothing that needs attention, unless the AI is to answer it."""
+    change.values[TO_AI_AT if intent.action is HandOffAction.LEAVE_TO_AI else LEFT_AT] = text(now)
+    change.removed = (QUEUE, REQUESTED_AT) if intent.action is HandOffAction.LEAVE else GONE_WITH_THE_AI
+    if intent.action is HandOffAction.ACKNOWLEDGE:
+        change.values[WANTED] = {"BOOL": intent.flag_seen}
+    elif intent.action is not HandOffAction.LEAVE:
+        change.values |= {FLAG: {"BOOL": False}, REASON: {"NULL": True}}
+
+
+def waiting_key(stored: Raw, company_id: str) -> str:
+    """The partition of the queue's index in which a conversation waits."""
+    return urgent_in(company_id) if is_urgent(stored) else waiting_in(company_id)
+
+
+def is_urgent(stored: Raw) -> bool:
+    """Whether it is urgent: by hand, by what the platform notes of it, or by what was said."""
+    return text_in(stored, URGENT) not in ("", NOT_URGENT)
+
+
+def ends_for_people(intent: Intent) -> bool:
     """Whether the state that an action leads to is routed to people."""
-    to_ai = action in TO_AI
-    waits = action in (HandOffAction.REQUEST, HandOffAction.RELEASE)
+    action = intent.action
+    if action in URGENCY:
+        return is_for_people(flag=True, agent=intent.agent_seen)
+    to_ai = action in ENDS_WITH_AI or action is HandOffAction.ACKNOWLEDGE
+    waits = action in (HandOffAction.REQUEST, HandOffAction.RELEASE, HandOffAction.HAND_OVER)
     return is_for_people(flag=not to_ai, agent="" if to_ai or waits else "somebody")
 
 
@@ -137,10 +203,10 @@ def _raise_flag(change: Expression, intent: Intent, now: str, stored: Raw, reaso
 def _keep_timer(change: Expression, intent: Intent, now: str, stored: Raw) -> None:
     """Since when a human is wanted stays; where nothing says so, it is at least as long as was seen."""
     since = text(intent.requested_seen or now)
-    if set(stored.get(REQUESTED_AT, {"S": ""})) == {"S"}:
+    if set(stored.get(REQUESTED_AT, {"S": ""})) == {"S"} and ATTENTION not in stored:
         change.if_absent[REQUESTED_AT] = since
     else:
-        # Present but no text: a sort key of the queue's index has to be one.
+        # Present but no text, which a sort key has to be; or the time of what needed attention.
         change.values[REQUESTED_AT] = since
 
 
@@ -235,9 +301,25 @@ class Conditions:
             self.values[f":read_{attribute}"] = sendable(found)
             self.clauses.append(f"{name} = :read_{attribute}")
 
+    def as_long_as_read(self, attribute: str, stored: Raw) -> None:
+        """A list or text of the length that was read, whatever stands in it; absent where it was absent."""
+        name, found = f"#{attribute}", stored.get(attribute, {})
+        kind = next(iter(found), "")
+        if kind not in ("L", "S"):
+            self.as_read(attribute, stored)
+            return
+        self.names[name] = attribute
+        self.values[f":length_{attribute}"] = {"N": str(_size_of(found[kind]))}
+        self.clauses.append(f"size({name}) = :length_{attribute}")
+
     def _nothing(self, name: str) -> list[str]:
         self.values[":null"] = text("NULL")
         return [f"attribute_not_exists({name})", f"attribute_type({name}, :null)"]
+
+
+def _size_of(value: Any) -> int:
+    """What DynamoDB's `size` says of a list or a text."""
+    return len(value.encode("utf-8", "replace")) if isinstance(value, str) else len(value)
 
 
 def update_item(

@@ -26,6 +26,11 @@ class HandOffAction(StrEnum):
     HAND_BACK = "hand_back"
     ACKNOWLEDGE = "acknowledge"
     LEAVE_TO_AI = "leave_to_ai"
+    ASSIGN = "assign"
+    HAND_OVER = "hand_over"
+    MARK_URGENT = "mark_urgent"
+    MARK_NOT_URGENT = "mark_not_urgent"
+    LEAVE = "leave"
 
     @property
     def audited_as(self) -> Action:
@@ -35,6 +40,13 @@ class HandOffAction(StrEnum):
 
 # What gives a conversation back to the AI.
 TO_AI = (HandOffAction.HAND_BACK, HandOffAction.ACKNOWLEDGE, HandOffAction.LEAVE_TO_AI)
+# What brings one that the AI has to people.
+BEGINS = (HandOffAction.REQUEST, HandOffAction.TAKE_OVER, HandOffAction.ASSIGN)
+URGENCY = (HandOffAction.MARK_URGENT, HandOffAction.MARK_NOT_URGENT)
+# What names who, or which group, gets it.
+GIVES = (HandOffAction.ASSIGN, HandOffAction.HAND_OVER)
+# What wants the flag to be down; to acknowledge wants what is there.
+ENDS_WITH_AI = (HandOffAction.HAND_BACK, HandOffAction.LEAVE_TO_AI, HandOffAction.LEAVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +81,14 @@ def allowed_actions(hand_off: HandOff, staff: Staff) -> tuple[HandOffAction, ...
     leave = (HandOffAction.LEAVE_TO_AI,) if leads_back_to_ai() else ()
     match hand_off.state:
         case HandOffState.AI:
-            return (HandOffAction.TAKE_OVER, HandOffAction.REQUEST)
+            return (HandOffAction.TAKE_OVER, HandOffAction.REQUEST, HandOffAction.ASSIGN, HandOffAction.LEAVE)
         case HandOffState.WAITING:
-            return (HandOffAction.TAKE, *leave, HandOffAction.HAND_BACK)
+            return (HandOffAction.TAKE, *leave, HandOffAction.HAND_BACK, *GIVES, *URGENCY)
         case HandOffState.HELD:
+            given = GIVES if may_act or staff.can(Permission.TEAM_LEAD) else ()
             mine = (HandOffAction.HAND_BACK, HandOffAction.RELEASE, *leave) if may_act else ()
             others = () if hand_off.agent == staff.username else (HandOffAction.TAKE_FROM_COLLEAGUE,)
-            return others + mine
+            return others + mine + given + URGENCY
         case HandOffState.OVERRIDDEN:
             return (HandOffAction.TAKE_OVER, HandOffAction.ACKNOWLEDGE) if may_act else (HandOffAction.TAKE_OVER,)
 
@@ -104,7 +117,7 @@ def check_allowed(intent: Intent, staff: Staff) -> None:
     seen = HandOff(state_of(intent.flag_seen, intent.agent_seen), flag=intent.flag_seen, agent=intent.agent_seen)
     if intent.action in allowed_actions(seen, staff):
         return
-    owned = (HandOffAction.RELEASE, *TO_AI)
+    owned = (HandOffAction.RELEASE, *TO_AI, *GIVES)
     if intent.agent_seen not in ("", staff.username) and intent.action in owned:
         raise Forbidden("A colleague has this conversation. Only an administrator can do that for them.")
     raise Invalid("You cannot do that while the conversation is in this state.")

@@ -12,7 +12,7 @@ from conversations.handoff.intents import HandOffAction, Intent
 from conversations.handoff.resolution import ChainLink
 from conversations.models import Conversation
 from conversations.reading import hand_off_of
-from conversations.records import HandOff
+from conversations.records import HandOff, name_shown
 
 PLATFORM = "the platform"
 AI = "the AI"
@@ -26,6 +26,11 @@ _DID: dict[str, str] = {
     Action.HAND_OFF_HAND_BACK: "handed it back to the AI",
     Action.HAND_OFF_ACKNOWLEDGE: "left it with the AI",
     Action.HAND_OFF_LEAVE_TO_AI: "left the reply to the AI",
+    Action.HAND_OFF_ASSIGN: "assigned it",
+    Action.HAND_OFF_HAND_OVER: "handed it over to a group",
+    Action.HAND_OFF_MARK_URGENT: "marked it as urgent",
+    Action.HAND_OFF_MARK_NOT_URGENT: "marked it as not urgent",
+    Action.HAND_OFF_LEAVE: "left it with the AI",
     Action.HAND_OFF_REASSERT: "restored what a person had decided",
 }
 
@@ -79,7 +84,7 @@ def lost_race(
         return _lost_to_the_platform(intent, item, hand_off, time_zone)
     when = _when(winner.at, time_zone)
     did = _DID[winner.action_type]
-    who = "You" if winner.actor == loser else winner.actor
+    who = "You" if winner.actor == loser else name_shown(winner.actor)
     again = " already, in another window or with an earlier click" if winner.actor == loser else " first"
     message = f"{who} {did}{again}{when}. Your action changed nothing."
     return LostRace(message, winner.actor, winner.at, hand_off)

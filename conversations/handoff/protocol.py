@@ -11,7 +11,7 @@ first is announced in the record's `attempts`, so that "refused" is final only w
 import hashlib
 import json
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
@@ -79,14 +79,14 @@ def _sent_once(refused: ConsoleError) -> bool:
     return isinstance(cause, ClientError) and not cause.response["ResponseMetadata"].get("RetryAttempts", 0)
 
 
-def read_raw(key: Raw) -> Raw | None:
+def read_raw(key: Raw, attributes: Sequence[str] = ATTRIBUTES) -> Raw | None:
     """A conversation's hand-off attributes, strongly consistent, as DynamoDB JSON; None where there is no item."""
     try:
         found = Conversation.get(
             key["primary_channel"]["S"],
             key["conversation_id"]["S"],
             consistent_read=True,
-            attributes_to_get=list(ATTRIBUTES),
+            attributes_to_get=list(attributes),
         )
     except NotFound:
         return None

@@ -1,7 +1,8 @@
 """What views call: carry out the intent of a form, and release what a person holds."""
 
+import hashlib
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 
 from console import clock
@@ -10,7 +11,7 @@ from console.permissions import Staff
 from console.trail.actions import Result
 from console.trail.recording import Actor
 from conversations.handoff.effects import ATTRIBUTES, Raw, effect_of, ends_for_people, last_action_of, text, update_of
-from conversations.handoff.intents import HandOffAction, Intent, check_allowed, intent_for
+from conversations.handoff.intents import GIVES, HandOffAction, Intent, check_allowed, intent_for
 from conversations.handoff.outcomes import HandOffOutcome, LostRace, ReleaseReport, lost_race
 from conversations.handoff.protocol import (
     HandOffAct,
@@ -24,6 +25,7 @@ from conversations.handoff.protocol import (
     read_raw,
     send,
 )
+from conversations.handoff.receivers import check_receiver
 from conversations.handoff.resolution import ChainLink, Resolution, resolution_of, trail_links
 from conversations.handoff.routing import is_left, what_becomes_of_routing
 from conversations.models import Conversation
@@ -35,12 +37,13 @@ MAYBE = "The database did not answer in time. The action may have worked. This p
 RELEASE_TRIES = 3
 
 
-def perform(intent: Intent, staff: Staff, *, reason: str = "", note: str = "") -> HandOffOutcome:
+def perform(intent: Intent, staff: Staff, *, reason: str = "", note: str = "", to: str = "") -> HandOffOutcome:
     """Carry out what a form asked, once, however often it is submitted.
 
-    Raises `Forbidden` (role, or a colleague's), `Invalid` (reason missing, texts too long, no such action in this
-    state), `NotFound` (no such conversation in scope), `LostRace` (no longer as seen), `Throttled`, and
-    `StoreUnavailable`: before anything was sent, or with an outcome that is not known yet, and then says so.
+    `to` is the colleague, or the group, that gets it. Raises `Forbidden` (role, or a colleague's), `Invalid` (reason or
+    receiver missing, texts too long, no such action in this state), `NotFound` (no such conversation in scope),
+    `LostRace` (no longer as seen), `Throttled`, and `StoreUnavailable`: before anything was sent, or with an outcome
+    that is not known yet, and then says so.
     """
     reason, note = reason.strip(), note.strip()
     check_allowed(intent, staff)
@@ -48,10 +51,20 @@ def perform(intent: Intent, staff: Staff, *, reason: str = "", note: str = "") -
     item = _load(intent.primary_channel, intent.conversation_id)
     if not staff.scope.covers_company(item.company_id):
         raise NotFound
-    return _Performance(intent, Actor.of(staff), staff.time_zone).run(item, reason, note)
+    if intent.action in GIVES:
+        check_receiver(intent, to)
+        # The same form sent again for somebody else is another action, which the first one has overtaken.
+        intent = replace(intent, action_id=_id_for(intent.action_id, to))
+    return _Performance(intent, Actor.of(staff), staff.time_zone, to=to).run(item, reason, note)
 
 
-def perform_as(actor: Actor, intent: Intent, item: Conversation, *, reason: str, since: datetime) -> HandOffOutcome:
+def _id_for(action_id: str, to: str) -> str:
+    return hashlib.sha256(f"{action_id}\n{to}".encode(errors="replace")).hexdigest()[: len(action_id)]
+
+
+def perform_as(
+    actor: Actor, intent: Intent, item: Conversation, *, reason: str, since: datetime | None = None
+) -> HandOffOutcome:
     """Carry out an intent that no person's form carries, in the name of a service, once for each id of it.
 
     For a request, `since` is when the customer began to wait. Raises as `perform` does, but for rights and texts.
@@ -98,6 +111,8 @@ def _release(username: str, actor: Actor, key: tuple[str, str]) -> bool:
 def _check_texts(intent: Intent, reason: str, note: str) -> None:
     if intent.action is HandOffAction.TAKE_FROM_COLLEAGUE and not reason:
         raise Invalid("Say why you are taking it from a colleague.")
+    if intent.action is HandOffAction.ASSIGN and not reason:
+        raise Invalid("Say why you are assigning it. Your colleague will see it.")
     if max(len(reason), len(note)) > MAX_TEXT:
         raise Invalid(f"Shorten the text: a reason or note can have up to {MAX_TEXT:,} characters.")
 
@@ -113,12 +128,14 @@ def _load(primary_channel: str, conversation_id: str) -> Conversation:
 class _Performance:
     """One submission of one intent, on its way through the protocol."""
 
-    def __init__(self, intent: Intent, actor: Actor, time_zone: str = "UTC", *, since: datetime | None = None) -> None:
+    def __init__(
+        self, intent: Intent, actor: Actor, time_zone: str = "UTC", *, to: str = "", since: datetime | None = None
+    ) -> None:
         self.intent = intent
         self.actor = actor
         self.time_zone = time_zone
         self.at = clock.now()
-        self.since = since
+        self.to, self.since = to, since
         self.leaves_routing = False
 
     def run(self, item: Conversation, reason: str, note: str) -> HandOffOutcome:
@@ -129,8 +146,17 @@ class _Performance:
             if resumed is None:
                 return self._outcome_of_earlier(recorded)
             recorded = resumed
-        change = effect_of(self.intent, self.actor.name, self.at, item.raw, reason=reason, note=note, since=self.since)
-        self.leaves_routing = is_left(item.raw) and not ends_for_people(self.intent.action)
+        change = effect_of(
+            self.intent,
+            self.actor.name,
+            self.at,
+            item.raw,
+            reason=reason,
+            note=note,
+            to=self.to,
+            since=self.since,
+        )
+        self.leaves_routing = is_left(item.raw) and not ends_for_people(self.intent)
         sent = send(update_of(self.intent, change, item.raw))
         if sent.accepted and sent.item is not None:
             return self._succeeded(recorded, sent.item, replayed=not is_new)
@@ -139,9 +165,11 @@ class _Performance:
     def _act(self, reason: str, item: Conversation) -> HandOffAct:
         intent = self.intent
         payload = {"reason": reason} if reason else {}
+        if self.to:
+            payload["colleague" if intent.action is HandOffAction.ASSIGN else "group"] = self.to
         if intent.agent_seen and intent.agent_seen != self.actor.name:
             payload["held by"] = agent_shown(intent.agent_seen)
-        if routing := what_becomes_of_routing(item.raw, for_people=ends_for_people(intent.action)):
+        if routing := what_becomes_of_routing(item.raw, for_people=ends_for_people(intent)):
             payload["routing"] = routing
         return HandOffAct(
             action=intent.action.audited_as,

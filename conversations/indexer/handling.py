@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from console import clock
 from console.errors import ConsoleError, NotAccepted, Throttled
+from conversations.attention.planning import plan
 from conversations.companies import note_company_of
 from conversations.handoff.effects import REQUESTED_AT, Raw
 from conversations.handoff.protocol import read_raw
@@ -13,7 +14,7 @@ from conversations.indexer.entries import request_in
 from conversations.indexer.reassertion import differs, is_written_back, reassert, record_of_last_action
 from conversations.indexer.states import Repair, is_outside, marks_of, repair_of
 from conversations.indexer.streams.records import StreamChange
-from conversations.indexer.writing import after, key_in, write
+from conversations.indexer.writing import READ, after, key_in, write
 
 
 class Did(StrEnum):
@@ -23,6 +24,8 @@ class Did(StrEnum):
     REPAIRED = "repaired"
     REQUESTED = "requested"
     REASSERTED = "reasserted"
+    OVERDUE = "overdue"
+    RETURNED = "returned"
     FAILED = "failed"
 
 
@@ -40,6 +43,7 @@ def handle(change: StreamChange) -> WorkCounts:
     if change.new is None:
         return done
     done += _handle_image(change, change.new)
+    plan(change.new, change.old or {})
     # Last: that a company cannot be registered now keeps nobody out of the queue.
     note_company_of(change.new)
     return done
@@ -58,7 +62,7 @@ def _handle_image(change: StreamChange, image: Raw) -> WorkCounts:
         done[Did.REQUESTED] += requests.settle(edge)
     elif repair_of(image, clock.now()) is not None:
         # The image may be old; judged is what is there now.
-        stored = read_raw(key_in(image))
+        stored = read_raw(key_in(image), READ)
         done[Did.REPAIRED] += stored is not None and tend(stored) is not None
     return done
 
@@ -66,6 +70,7 @@ def _handle_image(change: StreamChange, image: Raw) -> WorkCounts:
 def handle_item(stored: Raw) -> WorkCounts:
     """One item of a sweep."""
     done = Counter({Did.READ: 1}) + _handle_stored(stored)
+    plan(stored, {})
     note_company_of(stored)
     return done
 
@@ -103,7 +108,7 @@ def tend(stored: Raw) -> tuple[Raw, Repair] | None:
         _record_what_ends(current, repair)
         if write(current, repair):
             return after(current, repair), repair
-        current = read_raw(key_in(stored))
+        current = read_raw(key_in(stored), READ)
     raise Throttled(requests.TOO_BUSY)
 
 

@@ -17,6 +17,7 @@ from console.trail.actions import Action, Result
 from console.trail.models import IdempotencyRecord
 from console.trail.recording import PLATFORM
 from conversations.handoff.effects import (
+    ATTENTION,
     FLAG,
     GONE_WITH_THE_AI,
     LAST_ACTION,
@@ -31,6 +32,7 @@ from conversations.handoff.effects import (
     says_processing,
     text,
     update_item,
+    waiting_key,
 )
 from conversations.handoff.protocol import (
     HandOffAct,
@@ -45,12 +47,12 @@ from conversations.handoff.protocol import (
 )
 from conversations.handoff.reconciliation import settle
 from conversations.indexer.states import marks_of, platform_time
-from conversations.models import held_in, waiting_in
+from conversations.models import held_in
 
 # The longest that a Lambda runs: what it read before, it writes back within this time.
 WINDOW = timedelta(minutes=15)
-# Neither restores what a person decided just before: a restored action, nor a fence.
-NOT_AGAIN = frozenset({Action.HAND_OFF_REASSERT.value, Action.HAND_OFF_FENCE.value})
+# None of these decides who has the conversation, so that nothing written back can undo it.
+NOT_AGAIN = frozenset({Action.HAND_OFF_REASSERT.value, Action.HAND_OFF_FENCE.value, Action.HAND_OFF_LEAVE.value})
 
 
 def differs(stored: Raw) -> bool:
@@ -126,14 +128,15 @@ def _update(act: HandOffAct, stored: Raw) -> dict[str, object]:
     marks = marks_of(stored)
     change = Expression({FLAG: {"BOOL": bool(marks.wanted)}, LAST_ACTION: text(act.action_id)})
     if marks.wanted:
-        key = held_in(marks.company_id) if marks.agent else waiting_in(marks.company_id)
+        key = held_in(marks.company_id) if marks.agent else waiting_key(stored, marks.company_id)
         if marks.company_id:
             change.values[QUEUE] = text(key)
         if not marks.requested_at:
             change.values[REQUESTED_AT] = text(platform_time(stored, clock.now()))
+        change.removed = (ATTENTION,)
     else:
         change.values[REASON] = {"NULL": True}
-        change.removed = GONE_WITH_THE_AI
+        change.removed = (*GONE_WITH_THE_AI, ATTENTION)
     conditions = as_seen(marks.flag, marks.agent, marks.last_action, stored)
     return update_item(act.primary_channel, act.conversation_id, change, conditions)
 

@@ -13,14 +13,13 @@ from dataclasses import dataclass, replace
 
 from console import clock
 from console.errors import Throttled
-from conversations.handoff.effects import AGENT, QUEUE, REQUESTED_AT, TAKEN_AT, Raw, text
+from conversations.handoff.effects import AGENT, ATTENTION, QUEUE, REQUESTED_AT, TAKEN_AT, Raw, text, waiting_key
 from conversations.handoff.protocol import read_raw
 from conversations.indexer import entries
 from conversations.indexer.entries import HumanRequest, RecordedRequest, request_in
 from conversations.indexer.states import Marks, Repair, is_outside, marks_of, platform_time, queue_key, repair_of
 from conversations.indexer.streams.records import StreamChange
 from conversations.indexer.writing import after, key_in, write
-from conversations.models import waiting_in
 
 TRIES = 8
 TOO_BUSY = "The conversation changes too often to be indexed now."
@@ -119,13 +118,15 @@ def _repair(edge: Edge, stored: Raw, marks: Marks, *, renew: bool, is_over: bool
     if is_outside(stored, marks, now) or (is_over and renew):
         return repair_of(stored, now)
     values: Raw = {REQUESTED_AT: text(edge.at)} if renew else {}
+    left_over = (ATTENTION,) if ATTENTION in stored else ()
     if marks.agent and marks.agent == edge.before.agent:
         # Somebody had it when the platform took it away; what it asks now is for whoever comes first.
-        return Repair(values | {QUEUE: text(waiting_in(marks.company_id))}, removed=(AGENT, TAKEN_AT))
+        waits = text(waiting_key(stored, marks.company_id))
+        return Repair(values | {QUEUE: waits}, removed=(AGENT, TAKEN_AT, *left_over))
     key = text(queue_key(stored, marks, now))
     if stored.get(QUEUE) != key:
         values[QUEUE] = key
-    return Repair(values) if values else None
+    return Repair(values, left_over) if values or left_over else None
 
 
 def _record(edge: Edge, candidates: list[HumanRequest], recorded: RecordedRequest) -> bool | None:

@@ -1,13 +1,30 @@
-"""What an item says about its hand-off, and what its attributes in the queue's index must be for that. No I/O."""
+"""What an item says about its hand-off, and what its attributes in the queue's index must be for that.
+
+No I/O but for the service levels of the company, which each process caches.
+"""
 
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from console import clock
 from console.store.models import plain
-from conversations.handoff.effects import AGENT, FLAG, LAST_ACTION, QUEUE, REQUESTED_AT, WANTED, Raw, text, text_in
+from conversations.attention.causes import Cause, judge, of_people
+from conversations.attention.levels import ServiceLevels, levels_of
+from conversations.handoff.effects import (
+    AGENT,
+    ATTENTION,
+    FLAG,
+    LAST_ACTION,
+    QUEUE,
+    REQUESTED_AT,
+    WANTED,
+    Raw,
+    text,
+    text_in,
+    waiting_key,
+)
 from conversations.handoff.routing import BEFORE, is_for_people, routing_change
-from conversations.models import held_in, waiting_in
+from conversations.models import attention_in, held_in, urgent_in
 from conversations.reading import is_true
 
 # DynamoDB refuses a write whose partition key of an index is longer.
@@ -42,7 +59,8 @@ def marks_of(stored: Raw) -> Marks:
         last_action=text_in(stored, LAST_ACTION),
         wanted=stored.get(WANTED, {}).get("BOOL"),
         company_id=text_in(stored, "company_id"),
-        requested_at=_normalised(text_in(stored, REQUESTED_AT)),
+        # Of what needs attention, that time is another.
+        requested_at="" if ATTENTION in stored else _normalised(text_in(stored, REQUESTED_AT)),
     )
 
 
@@ -59,37 +77,62 @@ def queue_key(stored: Raw, marks: Marks, now: datetime) -> str:
     """The partition of the queue's index that an item belongs into; "" where it belongs into none."""
     if not (marks.flag or marks.agent) or is_outside(stored, marks, now):
         return ""
-    return held_in(marks.company_id) if marks.agent else waiting_in(marks.company_id)
+    if marks.agent:
+        return held_in(marks.company_id)
+    # What is gone within a day is as urgent as what somebody said is.
+    return urgent_in(marks.company_id) if _expires(stored, now) else waiting_key(stored, marks.company_id)
+
+
+def _expires(stored: Raw, now: datetime) -> bool:
+    return Cause.EXPIRING in of_people(stored, now)
 
 
 def is_outside(stored: Raw, marks: Marks, now: datetime) -> bool:
     """Whether an item can be in no company's queue: it names no company, or is past its TTL."""
     if _is_expired(stored, now):
         return True
-    return not marks.company_id or len(waiting_in(marks.company_id).encode(errors="replace")) > LONGEST_KEY_BYTES
+    return not marks.company_id or len(attention_in(marks.company_id).encode(errors="replace")) > LONGEST_KEY_BYTES
 
 
 def _is_expired(stored: Raw, now: datetime) -> bool:
     return "ttl" in stored and clock.is_expired(plain(stored["ttl"]), now)
 
 
-def repair_of(stored: Raw, now: datetime) -> Repair | None:
+def repair_of(stored: Raw, now: datetime, levels: ServiceLevels | None = None) -> Repair | None:
     """What is wrong with an item's attributes of the index, or with its routing; None for nothing.
 
-    A time that no one can read is replaced like an absent one: it would neither sort nor tell how long somebody waits.
+    `levels` are its project's service levels, read where None. A time that no one can read is replaced like an absent
+    one: it would neither sort nor tell how long somebody waits.
     """
     marks = marks_of(stored)
     key = queue_key(stored, marks, now)
     values, removed = _routing_repair(stored, marks, now)
+    if not key and not is_outside(stored, marks, now) and (wanted := _attention(stored, marks, now, levels)):
+        values |= {name: value for name, value in wanted.items() if stored.get(name) != value}
+        return Repair(values, removed) if values or removed else None
     if not key:
-        unwanted = (QUEUE,) if is_outside(stored, marks, now) else (QUEUE, REQUESTED_AT)
+        unwanted = (QUEUE, ATTENTION) if is_outside(stored, marks, now) else (QUEUE, REQUESTED_AT, ATTENTION)
         removed += tuple(attribute for attribute in unwanted if attribute in stored)
         return Repair(values, removed) if values or removed else None
     if stored.get(QUEUE) != text(key):
         values[QUEUE] = text(key)
     if not marks.requested_at:
         values[REQUESTED_AT] = text(platform_time(stored, now))
+    removed += (ATTENTION,) if ATTENTION in stored else ()
     return Repair(values, removed) if values or removed else None
+
+
+def _attention(stored: Raw, marks: Marks, now: datetime, levels: ServiceLevels | None) -> Raw:
+    """What the index has of a conversation that the AI has and that needs attention; nothing where none does."""
+    levels = levels or levels_of(marks.company_id, text_in(stored, "project_id"))
+    found = judge(stored, levels, now)
+    if found.cause is None or found.since is None:
+        return {}
+    return {
+        QUEUE: text(attention_in(marks.company_id)),
+        REQUESTED_AT: text(clock.to_iso(found.since)),
+        ATTENTION: text(found.cause),
+    }
 
 
 def _routing_repair(stored: Raw, marks: Marks, now: datetime) -> tuple[Raw, tuple[str, ...]]:

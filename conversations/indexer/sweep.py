@@ -6,14 +6,13 @@ from typing import Any
 
 from console.schema.tables import table_name
 from console.store.connection import call
-from conversations.handoff.effects import ATTRIBUTES
 from conversations.indexer.handling import Did, WorkCounts, handle_item
+from conversations.indexer.writing import READ
 
 logger = logging.getLogger(__name__)
 
 # Items of one read; DynamoDB ends it at 1 MB of whole items anyway. Between two reads the worker does its other work.
 PAGE = 200
-_READ = (*ATTRIBUTES, "company_name")
 
 
 class Sweep:
@@ -31,7 +30,7 @@ class Sweep:
 
     def step(self) -> WorkCounts:
         """Read and repair one page. An item that fails is counted; raises the store's errors for the page itself."""
-        names = {f"#a{number}": name for number, name in enumerate(_READ)}
+        names = {f"#a{number}": name for number, name in enumerate(READ)}
         request: dict[str, Any] = {
             "TableName": table_name("CONVERSATIONS"),
             "ProjectionExpression": ", ".join(names),

@@ -4,10 +4,14 @@ from console.store.connection import call
 from console.store.errors import ConditionFailed
 from conversations.handoff.effects import (
     AGENT,
+    ATTENTION,
+    ATTRIBUTES,
     FLAG,
     LAST_ACTION,
+    LEFT_AT,
     QUEUE,
     REQUESTED_AT,
+    TO_AI_AT,
     Conditions,
     Expression,
     Raw,
@@ -18,6 +22,10 @@ from conversations.indexer.states import Repair
 
 # What a repair is judged by: it must be on the item as it was read.
 JUDGED_BY = (FLAG, AGENT, LAST_ACTION, REQUESTED_AT, QUEUE)
+# What attention is judged by too, besides the messages.
+OF_PLATFORM = ("conversation_status", "updated_at")
+# What is read of an item to judge it.
+READ = (*ATTRIBUTES, "company_name", "project_id", "messages")
 
 
 def key_in(stored: Raw) -> Raw:
@@ -28,8 +36,11 @@ def key_in(stored: Raw) -> Raw:
 def write(stored: Raw, repair: Repair) -> bool:
     """Repair an item that is still as it was read; False if it is not, or is gone. Raises the store's errors."""
     conditions = Conditions()
-    for attribute in (*JUDGED_BY, *((SWITCH, BEFORE) if matters(stored) else ())):
+    attention = (ATTENTION, LEFT_AT, TO_AI_AT, *OF_PLATFORM) if _is_about_attention(repair) else ()
+    for attribute in (*JUDGED_BY, *attention, *((SWITCH, BEFORE) if matters(stored) else ())):
         conditions.as_read(attribute, stored)
+    if attention:
+        conditions.as_long_as_read("messages", stored)
     change = Expression(dict(repair.values), removed=repair.removed)
     key = key_in(stored)
     request = update_item(key["primary_channel"]["S"], key["conversation_id"]["S"], change, conditions, returns="NONE")
@@ -40,6 +51,11 @@ def write(stored: Raw, repair: Repair) -> bool:
     except ConditionFailed:
         return False
     return True
+
+
+def _is_about_attention(repair: Repair) -> bool:
+    """Whether a repair says that something needs attention, or no longer: a newer message must not be missed."""
+    return ATTENTION in repair.values or ATTENTION in repair.removed
 
 
 def after(stored: Raw, repair: Repair) -> Raw:

@@ -1,6 +1,6 @@
 """How many wait and are held, and how long people wait now. Each worker caches the answers for seconds.
 
-A count costs one Query per company, whatever waits there: it ends at `COUNTED`.
+A count costs one or two Queries per company, whatever waits there: it ends at `COUNTED`.
 """
 
 from collections import defaultdict
@@ -14,12 +14,12 @@ from console import clock
 from console.caching import cached_for
 from console.errors import TableMissing
 from console.store.calls import parallel
-from conversations.models import Conversation, held_in, waiting_in
+from conversations.models import Conversation, attention_in, held_in, urgent_in, waiting_in
 from conversations.queue.pages import (
+    ATTENTION,
     COLLEAGUES,
     COUNTED,
     MINE,
-    OVERRIDDEN,
     WAITING,
     Count,
     Held,
@@ -35,7 +35,10 @@ HELD_COUNTED = 200
 SECONDS = 5
 # Without the index a count searches a whole company, so it is cached for longer.
 THIN_SECONDS = 60
-_ATTRIBUTES = ("primary_channel", "conversation_id", "company_id", "hand_off_to_human", "hand_off_agent", "ttl")
+_ATTRIBUTES = (
+    *("primary_channel", "conversation_id", "company_id", "hand_off_to_human", "hand_off_agent", "ttl"),
+    *("hand_off_reply_failed_at", "hand_off_heard_at", "hand_off_taken_at", "hand_off_answered_at"),
+)
 
 
 @cached_for(SECONDS)
@@ -43,11 +46,27 @@ def waiting_in_company(company_id: str) -> Count:
     """Count who waits for a human in a company. Raises the store's errors."""
     if not is_indexed():
         return _looked_through(company_id)[0]
-    items, more = read_index(waiting_in(company_id), ("hand_off_to_human", "ttl"), COUNTED)
     now = clock.now()
+    reads = parallel(
+        *(
+            partial(read_index, partition(company_id), ("hand_off_to_human", "ttl"), COUNTED)
+            for partition in (urgent_in, waiting_in)
+        )
+    )
     # Leave out what the platform has cleared since, and what has expired.
-    found = map(Conversation.from_raw_data, items)
-    return Count(sum(is_true(each.plain("hand_off_to_human")) and not is_gone(each, now) for each in found), more)
+    found = [Conversation.from_raw_data(raw) for items, _ in reads for raw in items]
+    count = sum(is_true(each.plain("hand_off_to_human")) and not is_gone(each, now) for each in found)
+    return Count(count, any(more for _, more in reads))
+
+
+@cached_for(SECONDS)
+def attention_in_company(company_id: str) -> Count:
+    """Count what the AI has in a company and needs attention. Raises the store's errors."""
+    if not is_indexed():
+        return _looked_through(company_id)[2]
+    items, more = read_index(attention_in(company_id), ("ttl",), COUNTED)
+    now = clock.now()
+    return Count(sum(not is_gone(Conversation.from_raw_data(raw), now) for raw in items), more)
 
 
 @cached_for(SECONDS)
@@ -61,10 +80,12 @@ def held_in_company(company_id: str) -> Held:
 
 
 @cached_for(THIN_SECONDS)
-def _looked_through(company_id: str) -> tuple[Count, Held]:
+def _looked_through(company_id: str) -> tuple[Count, Held, Count]:
     found = read_queue([company_id])
     more = bool(found.incomplete)
-    return Count(len(found.of_tab(WAITING)), more), Held.among(found.entries, more=more)
+    held = Held.among(found.entries, more=more)
+    attention = len(found.of_tab(ATTENTION)) - held.troubled
+    return Count(len(found.of_tab(WAITING)), more), held, Count(attention, more)
 
 
 def waiting(company_ids: Iterable[str]) -> Count:
@@ -75,16 +96,26 @@ def waiting(company_ids: Iterable[str]) -> Count:
 
 
 def held(company_ids: Iterable[str], username: str, *, read: bool) -> dict[str, Count]:
-    """Count what the tabs of held conversations list for a person; {} unless cached where it may not `read`."""
+    """Count what all tabs but the first list for a person; {} unless cached where it may not `read`."""
     asked, left_out = at_once(company_ids)
     if read:
         found = parallel(*(partial(held_in_company, company_id) for company_id in asked))
+        attention = parallel(*(partial(attention_in_company, company_id) for company_id in asked))
     else:
         found = [each for each in map(held_in_company.known, asked) if each is not None]
-        if len(found) < len(asked):
+        attention = [each for each in map(attention_in_company.known, asked) if each is not None]
+        if len(found) < len(asked) or len(attention) < len(asked):
             return {}
     start = Count(more=bool(left_out))
-    return {tab: sum((each.of_tab(tab, username) for each in found), start) for tab in (MINE, COLLEAGUES, OVERRIDDEN)}
+    counts = {tab: sum((each.of_tab(tab, username) for each in found), start) for tab in (ATTENTION, MINE, COLLEAGUES)}
+    return counts | {ATTENTION: sum(attention, counts[ATTENTION])}
+
+
+def awaited(company_ids: Iterable[str], username: str) -> int:
+    """Count what a person holds whose customer has written and waits. Raises the store's errors."""
+    asked, _ = at_once(company_ids)
+    found = parallel(*(partial(held_in_company, company_id) for company_id in asked))
+    return sum(each.awaited.count(username) for each in found)
 
 
 @cached_for(SECONDS)
@@ -110,7 +141,7 @@ def to_approve(company_ids: Iterable[str], *, read: bool) -> Count | None:
 
 def forget(company_id: str) -> None:
     """Count a company anew: this worker has just changed something there."""
-    for each in (waiting_in_company, held_in_company, to_approve_in_company, _looked_through):
+    for each in (waiting_in_company, held_in_company, attention_in_company, to_approve_in_company, _looked_through):
         each.forget(company_id)
 
 
@@ -160,10 +191,11 @@ class CompanyWaits:
 
 @cached_for(WAITS_SECONDS)
 def waits_in(company_id: str) -> CompanyWaits:
-    """Return the waits in a company now. One Query of the index, for the `LOOKED_AT` who have waited longest."""
+    """Return the waits in a company now. Two Queries of the index, for the `LOOKED_AT` who have waited longest."""
     now = clock.now()
     if is_indexed():
-        items, more = read_index(waiting_in(company_id), _WAIT_ATTRIBUTES, LOOKED_AT)
+        reads = [read_index(each(company_id), _WAIT_ATTRIBUTES, LOOKED_AT) for each in (urgent_in, waiting_in)]
+        items, more = [raw for found, _ in reads for raw in found], any(more for _, more in reads)
         entries = [entry for raw in items if (entry := entry_of(raw, now)) is not None and entry.is_of(WAITING, "")]
     else:
         found = read_queue([company_id])

@@ -11,7 +11,8 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from console.redaction import cut
-from conversations.queue.pages import NO_REASON, TABS, QueueEntry, QueueFilters, mark_of_reason
+from conversations.groups import name_of
+from conversations.queue.pages import ATTENTION, NO_REASON, TABS, QueueEntry, QueueFilters, mark_of_reason
 from conversations.reading import CHANNELS
 
 COMPANIES_OFFERED = 500
@@ -22,7 +23,7 @@ WAITS = {
     "4h": ("Over 4 hours", timedelta(hours=4)),
     "1d": ("Over a day", timedelta(days=1)),
 }
-_NAMES = ("company", "project", "channel", "reason", "waited")
+_NAMES = ("company", "project", "channel", "reason", "group", "waited")
 
 
 class QueueForm(forms.Form):
@@ -33,6 +34,7 @@ class QueueForm(forms.Form):
     project = forms.CharField(required=False, max_length=200, widget=forms.Select)
     channel = forms.CharField(required=False, max_length=40, widget=forms.Select)
     reason = forms.CharField(required=False, max_length=40, widget=forms.Select)
+    group = forms.CharField(required=False, max_length=40, widget=forms.Select)
     waited = forms.CharField(required=False, max_length=10, widget=forms.Select, label="Waiting")
 
     def __init__(self, data: QueryDict) -> None:
@@ -40,6 +42,8 @@ class QueueForm(forms.Form):
         self.is_valid()
         self._address = reverse("queue")
         wanted = self.cleaned_data.get("tab", "")
+        # What was overridden has a tab no more.
+        wanted = ATTENTION if wanted == "overridden" else wanted
         self.chosen_tab = wanted if wanted in TABS else TABS[0]
 
     def values(self) -> dict[str, str]:
@@ -71,6 +75,9 @@ class QueueForm(forms.Form):
         if NO_REASON in reasons:
             reasons[NO_REASON] = "No reason given"
         self._choices("reason", "Any reason", reasons)
+        with_group = [row for row in rows if row.hand_off.group]
+        groups = {row.hand_off.group: name_of(row.summary.company_id, row.hand_off.group) for row in with_group}
+        self._choices("group", "Any group", {group: name or group for group, name in groups.items()})
         self._widget("waited").choices = [("", "Any time"), *((name, label) for name, (label, _) in WAITS.items())]
 
     def _choices(self, name: str, everything: str, found: dict[str, str]) -> None:

@@ -9,16 +9,19 @@ from typing import Any
 from console import clock
 from console.refs import as_letters
 from console.store.streams import Keyset, Stream, merge
+from conversations.attention.causes import Cause, is_awaited, of_people
 from conversations.models import Conversation
 from conversations.reading import is_gone, summary_of
 from conversations.records import ConversationSummary, HandOff, HandOffState
 
-WAITING, MINE, COLLEAGUES, OVERRIDDEN = "waiting", "mine", "colleagues", "overridden"
-TABS = (WAITING, MINE, COLLEAGUES, OVERRIDDEN)
+WAITING, ATTENTION, MINE, COLLEAGUES = "waiting", "attention", "mine", "colleagues"
+TABS = (WAITING, ATTENTION, MINE, COLLEAGUES)
 # First messages that wait for a decision: a page of its own beside the tabs.
 APPROVE = "approve"
 # Letters of a sealed reference that tell rows apart: it begins with 16 bytes of a keyed digest.
 _MARK = 12
+# Ranks, as text that sorts: what waits and is urgent, and all else.
+URGENT, USUAL = "0", "1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,19 +29,29 @@ class QueueEntry:
     """One conversation that waits for a human or is held. `item` is for the forms of its row; templates see `summary`.
 
     `since` is its place in the queue: when the wait began, as text that sorts by time. If unknown it is "" and comes
-    first, so that nobody is forgotten.
+    first, so that nobody is forgotten. `rank` comes before that: what waits and is urgent. `causes` say why it needs
+    attention.
     """
 
     summary: ConversationSummary
     item: Conversation
     since: str
+    rank: str
+    causes: tuple[Cause, ...] = ()
 
     @classmethod
-    def of(cls, item: Conversation) -> "QueueEntry":
-        """Build the row of an item, whoever has it."""
+    def of(cls, item: Conversation, now: datetime, rank: str = "") -> "QueueEntry":
+        """Build the row of an item, whoever has it. `rank`: of the partition in which it was found."""
         summary = summary_of(item)
-        requested = summary.hand_off.requested_at
-        return cls(summary, item, item.hand_off_requested_at or ("" if requested is None else clock.to_iso(requested)))
+        requested, state = summary.hand_off.requested_at, summary.hand_off.state
+        if state is HandOffState.AI:
+            attention = item.hand_off_attention or ""
+            causes: tuple[Cause, ...] = (Cause(attention),) if attention in set(Cause) else ()
+        else:
+            causes = of_people(item.raw, now)
+        is_urgent = state is HandOffState.WAITING and (bool(summary.hand_off.urgent) or Cause.EXPIRING in causes)
+        since = item.hand_off_requested_at or ("" if requested is None else clock.to_iso(requested))
+        return cls(summary, item, since, rank or (URGENT if is_urgent else USUAL), causes)
 
     @property
     def hand_off(self) -> HandOff:
@@ -47,8 +60,8 @@ class QueueEntry:
 
     @property
     def order(self) -> tuple[str, str]:
-        """Longest wait first."""
-        return self.since, self.mark
+        """Urgent first, then longest wait."""
+        return self.rank + self.since, self.mark
 
     @property
     def mark(self) -> str:
@@ -70,18 +83,18 @@ class QueueEntry:
                 return bool(agent) and agent == username
             case "colleagues":
                 return agent not in ("", username)
-            case "overridden":
-                return state is HandOffState.OVERRIDDEN
+            case "attention":
+                return bool(self.causes) and state is not HandOffState.WAITING
         return False
 
 
-def entry_of(raw: dict[str, dict[str, Any]], now: datetime) -> QueueEntry | None:
-    """Return the row of a stored item; None if the AI has it or it is past its TTL."""
+def entry_of(raw: dict[str, dict[str, Any]], now: datetime, rank: str = "") -> QueueEntry | None:
+    """Return the row of a stored item; None if the AI has it and all is well, or it is past its TTL."""
     item = Conversation.from_raw_data(raw)
     if is_gone(item, now):
         return None
-    entry = QueueEntry.of(item)
-    return None if entry.hand_off.state is HandOffState.AI else entry
+    entry = QueueEntry.of(item, now, rank)
+    return None if entry.hand_off.state is HandOffState.AI and not entry.causes else entry
 
 
 NO_REASON = "none"
@@ -103,12 +116,13 @@ class QueueFilters:
     project: str = ""
     channel: str = ""
     reason: str = ""
+    group: str = ""
     waited: timedelta | None = None
 
     @property
     def narrows_rows(self) -> bool:
         """Whether rows must be checked one by one; the index serves company and wait."""
-        return bool(self.project or self.channel or self.reason)
+        return bool(self.project or self.channel or self.reason or self.group)
 
     def matches(self, entry: QueueEntry, now: datetime) -> bool:
         """Whether a row passes."""
@@ -118,6 +132,7 @@ class QueueFilters:
             and (not self.project or row.project_id == self.project)
             and (not self.channel or row.channel == self.channel)
             and (not self.reason or mark_of_reason(entry.hand_off.reason) == self.reason)
+            and (not self.group or entry.hand_off.group == self.group)
             and (self.waited is None or entry.since <= self.latest_since(now))
         )
 
@@ -147,23 +162,26 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What people hold in one company: the agent of each conversation, and how many are overridden."""
+    """What people hold in one company: the agent of each conversation, and how many need attention."""
 
     agents: tuple[str, ...] = ()
-    overridden: int = 0
+    troubled: int = 0
     more: bool = False
+    # The holder of each whose customer has written and waits for an answer.
+    awaited: tuple[str, ...] = ()
 
     def of_tab(self, tab: str, username: str) -> Count:
         """Return how many a tab lists for a person."""
         mine = self.agents.count(username)
-        return Count({MINE: mine, COLLEAGUES: len(self.agents) - mine}.get(tab, self.overridden), self.more)
+        return Count({MINE: mine, COLLEAGUES: len(self.agents) - mine}.get(tab, self.troubled), self.more)
 
     @classmethod
     def among(cls, entries: Iterable[QueueEntry], *, more: bool) -> "Held":
         """Count rows; `more`: there are others."""
         held = [entry for entry in entries if entry.hand_off.agent]
         agents = tuple(entry.hand_off.agent for entry in held)
-        return cls(agents, sum(entry.is_of(OVERRIDDEN, "") for entry in held), more)
+        awaited = tuple(entry.hand_off.agent for entry in held if is_awaited(entry.item.raw))
+        return cls(agents, sum(bool(entry.causes) for entry in held), more, awaited)
 
 
 def totals(entries: Iterable[QueueEntry], username: str, *, more: bool) -> dict[str, Count]:
@@ -171,7 +189,8 @@ def totals(entries: Iterable[QueueEntry], username: str, *, more: bool) -> dict[
     rows = list(entries)
     held = Held.among(rows, more=more)
     waiting = Count(sum(entry.is_of(WAITING, username) for entry in rows), more)
-    return {WAITING: waiting} | {tab: held.of_tab(tab, username) for tab in (MINE, COLLEAGUES, OVERRIDDEN)}
+    attention = Count(sum(entry.is_of(ATTENTION, username) for entry in rows), more)
+    return {WAITING: waiting, ATTENTION: attention} | {tab: held.of_tab(tab, username) for tab in (MINE, COLLEAGUES)}
 
 
 # Companies that one page, count or table reads, all in parallel.
@@ -239,6 +258,6 @@ def page_of(streams: Sequence[Stream[QueueEntry]], parameters: QueueParameters) 
     shown = tuple(entry for entry, _ in page.items)
     following = None
     if page.after is not None and page.reached is not None:
-        since, _ = page.reached
-        following = (parameters.place or Keyset()).after(since, *(each.mark for each in shown if each.since == since))
+        at, _ = page.reached
+        following = (parameters.place or Keyset()).after(at, *(each.mark for each in shown if each.order[0] == at))
     return QueuePage(shown, following, thin=page.after is not None and len(shown) < parameters.size)

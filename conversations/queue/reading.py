@@ -1,6 +1,6 @@
 """One page of the queue, longest wait first: from its sparse index, or without it by looking through each company.
 
-The index costs one Query per company, whatever its size. Without it, or before a sweep has filled it, at most
+The index costs two Queries per company, whatever its size. Without it, or before a sweep has filled it, at most
 `READS_PER_COMPANY` Queries go through each company's conversations; what was not looked at is said.
 """
 
@@ -25,10 +25,15 @@ from conversations.models import (
     CompanyProjectIndex,
     Conversation,
     HandOffQueueIndex,
+    attention_in,
     held_in,
+    urgent_in,
     waiting_in,
 )
 from conversations.queue.pages import (
+    ATTENTION,
+    URGENT,
+    USUAL,
     WAITING,
     QueueEntry,
     QueueFilters,
@@ -49,19 +54,35 @@ INDEX = HandOffQueueIndex.Meta.index_name
 
 def read_indexed(company_ids: Iterable[str], parameters: QueueParameters) -> QueuePage:
     """Read one page over all these companies from the index. Raises the store's errors."""
-    reads = parallel(*(partial(_read_company, company_id, parameters) for company_id in company_ids))
+    partitions = _PARTITIONS.get(parameters.tab, ((held_in, USUAL),))
+    reads = parallel(
+        *(
+            partial(_read_partition, partition(company_id), rank, parameters)
+            for company_id in company_ids
+            for partition, rank in partitions
+        )
+    )
     page = page_of([Stream(stretch=read) for read in reads], parameters)
     return replace(page, looked_at=sum(len(read.candidates) for read in reads), indexed=True)
 
 
-def _read_company(company_id: str, parameters: QueueParameters) -> Stretch[QueueEntry]:
-    low = parameters.place.at if parameters.place and not parameters.back else ""
-    high = parameters.filters.latest_since(parameters.now)
-    if parameters.place and parameters.back:
-        high = min(high, parameters.place.at) if high else parameters.place.at
+# What is read of a company for a tab, and with which rank; of all others, what people hold.
+_PARTITIONS = {
+    WAITING: ((urgent_in, URGENT), (waiting_in, USUAL)),
+    ATTENTION: ((attention_in, USUAL), (held_in, USUAL)),
+}
+
+
+def _read_partition(partition: str, rank: str, parameters: QueueParameters) -> Stretch[QueueEntry]:
+    place, low, high = parameters.place, "", parameters.filters.latest_since(parameters.now)
+    if place is not None and place.at[:1] != rank:
+        if (place.at[:1] > rank) is not parameters.back:
+            return Stretch()
+    elif place is not None:
+        low = "" if parameters.back else place.at[1:]
+        high = min(filter(None, (high, place.at[1:]))) if parameters.back else high
     if low and high and low > high:
         return Stretch()
-    partition = waiting_in(company_id) if parameters.tab == WAITING else held_in(company_id)
     seen = len(parameters.place.seen) if parameters.place else 0
     limit = FILTERED_LIMIT if parameters.looks_at_rows else parameters.size + 1 + seen
 
@@ -76,7 +97,7 @@ def _read_company(company_id: str, parameters: QueueParameters) -> Stretch[Queue
             start=start or None,
             attributes=SUMMARY_ATTRIBUTES,
         )
-        return Stretch([_candidate(raw, parameters) for raw in items], end)
+        return Stretch([_candidate(raw, rank, parameters) for raw in items], end)
 
     return read_on(read, BEGINNING, parameters.size + 1, READS_PER_COMPANY)
 
@@ -88,23 +109,26 @@ def _between(low: str, high: str) -> Condition | None:
     return since >= low if low else since <= high if high else None
 
 
-def _candidate(raw: dict[str, dict[str, Any]], parameters: QueueParameters) -> Candidate[QueueEntry]:
-    """A row of the index; one that was not asked for still says how far the company was read."""
-    entry = entry_of(raw, parameters.now)
+def _candidate(raw: dict[str, dict[str, Any]], rank: str, parameters: QueueParameters) -> Candidate[QueueEntry]:
+    """A row of the index; one that was not asked for still says how far the partition was read."""
+    entry = entry_of(raw, parameters.now, rank)
     if entry is None:
-        return Candidate((raw["hand_off_requested_at"]["S"], ""), BEGINNING, None)
+        return Candidate((rank + raw["hand_off_requested_at"]["S"], ""), BEGINNING, None)
     return Candidate(entry.order, BEGINNING, entry if parameters.wants(entry) else None)
 
 
 def read_index(partition: str, attributes: Iterable[str], limit: int) -> tuple[list[dict[str, Any]], bool]:
-    """Read the `limit` longest waits of a partition (`waiting_in`, `held_in`) as stored; True if there are more."""
+    """Read the `limit` longest waits of a partition of the index as stored; True if there are more."""
     items, end = query(Conversation, partition, limit=limit, index=INDEX, attributes=attributes)
     return items, end is not None
 
 
 # DynamoDB leaves out only what is certainly false. Rows judge drifted flags as everywhere (`is_true`), so that none
 # hides a waiting customer.
-_FILTER = "(attribute_exists(#flag) AND NOT #flag IN (:false, :null, :zero)) OR attribute_type(#agent, :string)"
+_FILTER = (
+    "(attribute_exists(#flag) AND NOT #flag IN (:false, :null, :zero)) OR attribute_type(#agent, :string)"
+    " OR attribute_exists(#attention)"
+)
 _FALSE = {":false": {"BOOL": False}, ":null": {"NULL": True}, ":zero": {"N": "0"}}
 
 
@@ -159,7 +183,8 @@ def _is_beyond(entry: QueueEntry, parameters: QueueParameters) -> bool:
     """Whether a row lies on the wanted side of the place; rows of the same instant are told apart by their marks."""
     if parameters.place is None:
         return True
-    return entry.since <= parameters.place.at if parameters.back else entry.since >= parameters.place.at
+    at = entry.order[0]
+    return at <= parameters.place.at if parameters.back else at >= parameters.place.at
 
 
 def _look_through(company_id: str, reads: int) -> tuple[list[QueueEntry], int, bool]:
@@ -173,7 +198,8 @@ def _look_through(company_id: str, reads: int) -> tuple[list[QueueEntry], int, b
         "FilterExpression": _FILTER,
         "ProjectionExpression": ", ".join(names),
         "ExpressionAttributeNames": names
-        | {"#flag": "hand_off_to_human", "#agent": "hand_off_agent", "#company": "company_id"},
+        | {"#flag": "hand_off_to_human", "#agent": "hand_off_agent", "#company": "company_id"}
+        | {"#attention": "hand_off_attention"},
         "ExpressionAttributeValues": {**_FALSE, ":string": {"S": "S"}, ":company": {"S": company_id}},
         "ReturnConsumedCapacity": "TOTAL",
     }
@@ -215,8 +241,8 @@ def read_tab(
 ) -> QueuePage:
     """Read rows of a tab from a place on, longest wait first; `back`: before it, shortest first.
 
-    One Query of the index for each of at most `COMPANIES_AT_ONCE` companies, the filtered one first. Raises the store's
-    errors.
+    Two Queries of the index at most for each of `COMPANIES_AT_ONCE` companies, the filtered one first. Raises the
+    store's errors.
     """
     wanted = sorted(company_ids, key=lambda company_id: company_id != filters.company)
     if filters.company:
@@ -236,8 +262,8 @@ def beside(
 
     After one that is gone (None) or was handed back comes the first row.
     """
-    row = QueueEntry.of(item) if item else None
-    place = Keyset(row.since, (row.mark,)) if row and row.since else None
+    row = QueueEntry.of(item, clock.now()) if item else None
+    place = Keyset(*row.order[:1], (row.mark,)) if row and row.since else None
     if place is None and back:
         return None
     found = read_tab(tab, company_ids, username, filters, place=place, back=back, size=1)

@@ -16,10 +16,24 @@ from console.schema.tables import table_name
 from console.store.connection import call, transaction
 from console.store.errors import ConditionFailed, TransactionRefused
 from console.store.models import plain
-from conversations.handoff.effects import Conditions, Expression, Raw, text, update_item
+from conversations.handoff.effects import (
+    AGENT,
+    ANSWERED_AT,
+    FLAG,
+    HEARD_AT,
+    REPLY_FAILED_AT,
+    UNANSWERED_AT,
+    Conditions,
+    Expression,
+    Raw,
+    text,
+    text_in,
+    update_item,
+)
 from conversations.handoff.protocol import retried
 from conversations.messages import BY_HUMAN
 from conversations.models import Conversation
+from conversations.reading import is_true
 from conversations.receiving.models import MessageRow
 
 # Half of what an item may hold, in bytes of its DynamoDB JSON, which is a little more than DynamoDB counts.
@@ -39,7 +53,7 @@ def append(row: MessageRow, item: Conversation) -> bool:
         return True
     if _fits(item.raw, row):
         return _appended(row, item)
-    _note_apart(item)
+    _note_apart(row, item)
     return False
 
 
@@ -72,11 +86,15 @@ def _fits(stored: Raw, row: MessageRow) -> bool:
 def _appended(row: MessageRow, item: Conversation) -> bool:
     message_id = row.message_id or ""
     entry = {"M": {name: text(value) for name, value in entry_of(row).items()}}
+    marks = _marks(row, item.raw)
+    sets = "".join(f", {name} = :{name}" for name in marks.values)
+    removed = f" REMOVE {', '.join(marks.removed)}" if marks.removed else ""
     update = {
         "TableName": table_name("CONVERSATIONS"),
         "Key": {"primary_channel": text(item.primary_channel), "conversation_id": text(item.conversation_id)},
         "UpdateExpression": (
-            f"SET messages = list_append(if_not_exists(messages, :none), :new), updated_at = :now ADD {IDS} :ids"
+            f"SET messages = list_append(if_not_exists(messages, :none), :new), updated_at = :now{sets}{removed}"
+            f" ADD {IDS} :ids"
         ),
         "ConditionExpression": (
             f"attribute_exists(primary_channel) AND NOT contains({IDS}, :id)"
@@ -89,7 +107,8 @@ def _appended(row: MessageRow, item: Conversation) -> bool:
             ":ids": {"SS": [message_id]},
             ":id": text(message_id),
             ":list": text("L"),
-        },
+        }
+        | {f":{name}": value for name, value in marks.values.items()},
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
     try:
@@ -97,6 +116,37 @@ def _appended(row: MessageRow, item: Conversation) -> bool:
     except ConditionFailed as failed:
         return _has(failed.item or {}, message_id)
     return True
+
+
+def _marks(row: MessageRow, stored: Raw) -> Expression:
+    """What an item says of who spoke last, where people have it: the customer waits again, or has an answer."""
+    at = row.received_at or ""
+    if row.author is not None:
+        if not _has_people(stored):
+            return Expression()
+        return Expression({ANSWERED_AT: text(max(at, text_in(stored, ANSWERED_AT)))}, removed=(REPLY_FAILED_AT,))
+    marks = Expression({HEARD_AT: text(max(at, text_in(stored, HEARD_AT)))})
+    if text_in(stored, UNANSWERED_AT) <= text_in(stored, ANSWERED_AT):
+        marks.values[UNANSWERED_AT] = text(at)
+    return marks
+
+
+def _has_people(stored: Raw) -> bool:
+    return bool(text_in(stored, AGENT)) or (FLAG in stored and is_true(plain(stored[FLAG])))
+
+
+def note_not_delivered(row: MessageRow) -> None:
+    """Say on its conversation that a reply did not reach the customer, where people have it still.
+
+    Raises the store's errors.
+    """
+    conversation_id, _, primary_channel = row.conversation.partition("\n")
+    change = Expression({REPLY_FAILED_AT: text(clock.to_iso(clock.now()))})
+    update = update_item(primary_channel, conversation_id, change, Conditions(), returns="NONE")
+    update["ConditionExpression"] += " AND attribute_exists(gsi_hand_off_queue)"
+    del update["ReturnValuesOnConditionCheckFailure"]
+    with suppress(ConditionFailed):
+        retried(lambda: call("UpdateItem", **update))
 
 
 def entry_of(row: MessageRow) -> dict[str, str]:
@@ -111,9 +161,10 @@ def entry_of(row: MessageRow) -> dict[str, str]:
     return {"entry_id": row.message_id or "", "message_timestamp": at, "role": "assistant", "content": content, **by}
 
 
-def _note_apart(item: Conversation) -> None:
+def _note_apart(row: MessageRow, item: Conversation) -> None:
     """Say on the item that it is not all: pages then read our rows too, and open ones learn that something came."""
-    change = Expression({APART: {"BOOL": True}, "updated_at": text(clock.to_iso(clock.now()))})
+    change = _marks(row, item.raw)
+    change.values |= {APART: {"BOOL": True}, "updated_at": text(clock.to_iso(clock.now()))}
     update = update_item(item.primary_channel, item.conversation_id, change, Conditions(), returns="NONE")
     try:
         retried(lambda: call("UpdateItem", **update))

@@ -375,6 +375,7 @@ def note_delivery(row: MessageRow, found: Delivery | None) -> None:
         actions += [MessageRow.state.set(state), MessageRow.state_at.set(clock.to_iso(clock.now()))]
         if found.state is DeliveryState.FAILED:
             actions += [MessageRow.error.set(found.words), MessageRow.error_code.set(found.code or "none")]
+            appending.note_not_delivered(row)
         # First the trail: no state without its entry. Repeated after a crash, it is the same entry.
         _record_delivery(row, found)
     with suppress(ConditionFailed):

@@ -29,12 +29,13 @@ from conversations.handoff.protocol import retried
 from conversations.models import Conversation
 from conversations.queries import load_key
 from conversations.reading import is_true
+from conversations.receiving import appending
 from conversations.receiving.models import TO_SEND, MessageRow, partition_of
 from conversations.receiving.reading import MARKS, customers_of
 from conversations.receiving.recording import expiry
 from conversations.replying import Obstacle, ReplyDraft, ReplyFacts, channel_words, check_reply, words_of
 from conversations.sending.reading import is_configured
-from conversations.sending.states import OUTBOUND, ReplyState
+from conversations.sending.states import NOT_ARRIVED, OUTBOUND, ReplyState
 
 logger = logging.getLogger(__name__)
 
@@ -303,6 +304,9 @@ def close(row: MessageRow, state: ReplyState, result: str, *before: ReplyState, 
     `values` are further attributes of the row, None to remove one. Raises `TransactionRefused` where it is in another
     state, and the store's errors. Entry and record are left where they were closed before, or have expired.
     """
+    if state in NOT_ARRIVED:
+        # First: who dies in between leaves a mark too many, which the next reply removes.
+        appending.note_not_delivered(row)
     now = clock.to_iso(clock.now())
     changes = {"state": state.value, "state_at": now, "gsi_due": None, "due_at": None, **values}
     actions = [

@@ -26,5 +26,7 @@ class ReplyState(StrEnum):
 
 # What the customer has, as far as anybody knows.
 ARRIVED = frozenset({ReplyState.SENT, ReplyState.DELIVERED, ReplyState.READ})
+# People should look: nobody knows that the customer has it.
+NOT_ARRIVED = frozenset({ReplyState.FAILED, ReplyState.UNKNOWN, ReplyState.NOT_SENT})
 # Of these the text can be sent again, as another reply.
 RETRIED = frozenset({ReplyState.FAILED, ReplyState.NOT_SENT})

@@ -34,9 +34,14 @@ _DONE = {
     HandOffAction.HAND_BACK: "Handed back to the AI.",
     HandOffAction.ACKNOWLEDGE: "Left with the AI.",
     HandOffAction.LEAVE_TO_AI: "Left to the AI. It answers what the customer wrote.",
+    HandOffAction.MARK_URGENT: "Marked as urgent.",
+    HandOffAction.MARK_NOT_URGENT: "No longer urgent.",
+    HandOffAction.LEAVE: "Left with the AI. It comes back if something changes.",
+    HandOffAction.ASSIGN: "Assigned. Your colleague is told now.",
+    HandOffAction.HAND_OVER: "Handed over. It waits for the group, and the waiting time continues.",
 }
 # After giving up a conversation from a row of a list (`stay`), people return to the list.
-_GIVEN_UP = frozenset({HandOffAction.RELEASE, *TO_AI})
+_GIVEN_UP = frozenset({HandOffAction.RELEASE, HandOffAction.LEAVE, *TO_AI})
 
 
 @requires(Permission.HAND_OFF)

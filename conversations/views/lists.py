@@ -9,6 +9,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from console import clock
 from console.access import StaffRequest, requires
 from console.errors import NotFound
 from console.forms import lookup_forms
@@ -18,6 +19,7 @@ from console.refs import unseal
 from console.store.calls import submit
 from console.templatetags.components import zone_of
 from console.trail.recording import NoTrail
+from conversations.attention.levels import DEFAULTS, levels_of
 from conversations.companies import Company, companies_for, company_named, projects_of
 from conversations.forms import (
     LOOKUPS,
@@ -27,10 +29,8 @@ from conversations.forms import (
     RecipientFilter,
 )
 from conversations.queries import (
-    FAILED,
     ConversationFilters,
     any_of,
-    is_of_status,
     of_company,
     of_recipient,
     of_reply,
@@ -40,6 +40,7 @@ from conversations.queue.counting import waits_in
 from conversations.reading import CHANNELS, identifier_for, seal_list_context, url_of, words
 from conversations.records import ConversationSummary, HandOffState, Page
 from conversations.services import CONVERSATIONS, look_up, note_look
+from conversations.statuses import family_now, is_processing
 from conversations.views.conversation import not_for_prefetch
 
 COMPANIES_SHOWN = 100
@@ -55,7 +56,7 @@ def rows_of(summaries: tuple[ConversationSummary, ...], context: dict[str, Any],
     rows = []
     for summary in summaries:
         name, dot, identifier = summary.who.rpartition(" · ")
-        status, project = summary.status, summary.project_id
+        project = summary.project_id
         state, tone, icon = _state(summary, staff)
         rows.append(
             {
@@ -68,8 +69,7 @@ def rows_of(summaries: tuple[ConversationSummary, ...], context: dict[str, Any],
                 "channel_icon": _CHANNEL_ICONS.get(summary.channel.lower(), "conversations"),
                 "project_name": summary.project_name,
                 "project_url": url_of("project", summary.company_id, project) if project else "",
-                "status": words(status),
-                "status_tone": "bad" if is_of_status(status, FAILED) else "good" if status == "completed" else "",
+                **_status(summary),
                 "state": state,
                 "state_tone": tone,
                 "state_icon": icon,
@@ -79,6 +79,20 @@ def rows_of(summaries: tuple[ConversationSummary, ...], context: dict[str, Any],
             }
         )
     return rows
+
+
+def _status(summary: ConversationSummary) -> dict[str, str]:
+    """The status by its family, and as stored; an unknown one as it is."""
+    status, levels = summary.status, DEFAULTS
+    if is_processing(status):
+        levels = levels_of(summary.company_id, summary.project_id)
+    family = family_now(status, summary.updated_at, clock.now(), levels.stuck_after)
+    stored = words(status)
+    return {
+        "status": family.label if family else stored,
+        "status_tone": family.tone if family else "",
+        "stored": stored,
+    }
 
 
 def _state(summary: ConversationSummary, staff: Staff) -> tuple[str, str, str]:

@@ -24,18 +24,23 @@ from console.refs import seal
 from console.store.presence import index_ready
 from console.store.streams import Keyset
 from console.trail.recording import new_action_id, read_only_reason
+from conversations.attention.causes import Cause, answer_in
+from conversations.attention.levels import levels_of
 from conversations.companies import companies_for
-from conversations.panel import FAILED, is_forgotten, primary_button
+from conversations.groups import name_of
+from conversations.panel import is_forgotten, leave_button, primary_button
 from conversations.queue import counting
 from conversations.queue.form import QueueForm
-from conversations.queue.pages import APPROVE, COLLEAGUES, MINE, OVERRIDDEN, WAITING, Count, QueueEntry, QueuePage
+from conversations.queue.pages import APPROVE, ATTENTION, COLLEAGUES, MINE, WAITING, Count, QueueEntry, QueuePage
 from conversations.queue.reading import INDEX, indexer_health, is_indexed, read_tab
 from conversations.queue.unread import unread_of
 from conversations.reading import CHANNELS, customer_of, seal_list_context
 from conversations.receiving.reading import LastWords, last_words
 from conversations.records import HandOff, HandOffState
+from conversations.statuses import Family, family_of
+from conversations.telling import told_to
 
-TABS = ((WAITING, "Waiting"), (MINE, "Mine"), (COLLEAGUES, "With colleagues"), (OVERRIDDEN, "Overridden"))
+TABS = ((WAITING, "Waiting"), (ATTENTION, "Needs attention"), (MINE, "Mine"), (COLLEAGUES, "With colleagues"))
 # How often an open page asks for changes. Without the index each answer searches every company.
 POLL_SECONDS, THIN_POLL_SECONDS = 8, 60
 LONG_WAIT, MIDDLE_WAIT = timedelta(hours=2), timedelta(minutes=15)
@@ -97,7 +102,7 @@ def queue_tabs(numbers: Mapping[str, Count], current: str, form: QueueForm | Non
 def _tag(page: QueuePage, shown: dict[str, Any]) -> str:
     """The tag of what this address shows."""
     now = clock.now()
-    tones = [_tone(entry.hand_off.waited(now)) for entry in page.entries]
+    tones = [(wait["tone"], wait["answered"]) for entry in page.entries if (wait := _wait(entry, now))]
     numbers = {tab: str(count) for tab, count in shown["numbers"].items()}
     said = [str(shown["notice"]), str(shown["indexer"])]
     words = sorted((reference, each.unanswered, each.text) for reference, each in shown["words"].items())
@@ -123,7 +128,7 @@ def _belongs(words: LastWords, hand_off: HandOff) -> bool:
 def _context(request: StaffRequest, page: QueuePage, form: QueueForm, shown: dict[str, Any]) -> dict[str, Any]:
     staff, tab, numbers, now = request.staff, form.chosen_tab, shown["numbers"], clock.now()
     list_context = seal_list_context({"list": "queue", "tab": tab, "filters": form.values()})
-    longest = page.entries[0].hand_off if page.entries and tab == WAITING and shown["is_first"] else None
+    longest = _longest(page, now) if page.entries and tab == WAITING and shown["is_first"] else None
     return shown | {
         "tab": tab,
         "tabs": queue_tabs(numbers, tab, form),
@@ -139,7 +144,7 @@ def _context(request: StaffRequest, page: QueuePage, form: QueueForm, shown: dic
         "page": page,
         "first_url": form.url_of(tab),
         "poll_seconds": POLL_SECONDS if page.indexed else THIN_POLL_SECONDS,
-        "longest": _wait(longest, now) if longest else None,
+        "longest": longest,
         "take_token": "" if read_only_reason() else seal("take", staff.username, new_action_id()),
     }
 
@@ -159,32 +164,73 @@ def _rows(
                 "url": reverse("conversation", args=[summary.reference]) + query,
                 "action_url": reverse("conversation-hand-off", args=[summary.reference]),
                 "version": tag_of([entry], is_unread, words and (words.unanswered, words.text))[:_VERSION],
-                "wait": _wait(hand_off, now),
+                "wait": _wait(entry, now),
+                "title": title_of(entry),
                 "who": customer_of(entry.item, staff),
                 "channel": CHANNELS.get(summary.channel, summary.channel),
                 "holder": "you" if hand_off.agent == staff.username else hand_off.agent_shown,
                 "is_unread": is_unread,
                 "words": words,
-                "is_failed": summary.status.startswith(FAILED),
+                "causes": [each.label for each in entry.causes],
+                "is_urgent": bool(hand_off.urgent) and hand_off.state is not HandOffState.AI,
+                "is_failed": family_of(summary.status) is Family.FAILED and Cause.FAILED not in entry.causes,
+                "group": name_of(summary.company_id, hand_off.group) if hand_off.group else "",
                 "is_forgotten": is_forgotten(hand_off, now),
-                "is_overridden": hand_off.state is HandOffState.OVERRIDDEN,
                 "button": primary_button(entry.item, hand_off, staff),
+                "leave": leave_button(entry.item, hand_off, staff),
             }
         )
     return rows
 
 
-def _wait(hand_off: HandOff, now: datetime) -> dict[str, Any] | None:
-    """How long a customer has waited, for conversations/_wait.html; None if unknown."""
-    waited, since = hand_off.waited(now), hand_off.requested_at
-    if waited is None or since is None:
-        return None
-    return {
-        "since": clock.to_iso(since, "seconds"),
-        "words": clock.format_span(waited),
-        "at_least": hand_off.wait_at_least,
-        "tone": _tone(waited),
-    }
+def _longest(page: QueuePage, now: datetime) -> dict[str, Any] | None:
+    """The longest wait of the rows: urgent ones come first, however long they wait."""
+    waits = [wait for entry in page.entries if (wait := _wait(entry, now)) and not wait["answered"]]
+    return min(waits, key=lambda wait: wait["since"], default=None)
+
+
+def _wait(entry: QueueEntry, now: datetime) -> dict[str, Any] | None:
+    """How long a customer has waited for an answer, for conversations/_wait.html; None if unknown.
+
+    `due_at`: by when people mean to answer. `answered`: they have, and the customer has not written since.
+    """
+    hand_off = entry.hand_off
+    if hand_off.state is HandOffState.AI:
+        since = clock.parse_instant(entry.since)
+        return None if since is None else _counted(since, now, tone="long")
+    answer = answer_in(entry.item.raw, levels_of(entry.summary.company_id, entry.summary.project_id))
+    since = hand_off.requested_at if answer.is_first else answer.since
+    if since is None:
+        asked = hand_off.requested_at
+        return None if answer.is_first or asked is None else _counted(asked, now) | {"answered": True}
+    waited = max(timedelta(0), now - since)
+    wait = _counted(since, now, tone=_tone(waited)) | {"at_least": hand_off.wait_at_least and answer.is_first}
+    if answer.due_at is None:
+        return wait
+    left = answer.due_at - now
+    tone = "long" if left <= timedelta(0) else "mid" if left < (answer.due_at - since) / 4 else ""
+    due = clock.format_span(abs(left))
+    words = f"overdue by {due}" if left <= timedelta(0) else f"due in {due}"
+    return wait | {"tone": tone, "due_at": clock.to_iso(answer.due_at, "seconds"), "due": words}
+
+
+def _counted(since: datetime, now: datetime, tone: str = "") -> dict[str, Any]:
+    words = clock.format_span(max(timedelta(0), now - since))
+    return {"since": clock.to_iso(since, "seconds"), "words": words, "tone": tone, "answered": False}
+
+
+def title_of(entry: QueueEntry) -> str:
+    """Say why a row is there: the reason of the request, or what needs attention; "" where nothing tells."""
+    if entry.hand_off.state is HandOffState.AI:
+        return _TITLES.get(entry.causes[0], "") if entry.causes else ""
+    return entry.hand_off.reason
+
+
+_TITLES = {
+    Cause.FAILED: "The AI failed to answer",
+    Cause.STUCK: "The AI is stuck on its answer",
+    Cause.UNANSWERED: "The customer wrote and nobody answered",
+}
 
 
 def _tone(waited: timedelta | None) -> str:
@@ -196,11 +242,17 @@ def _tone(waited: timedelta | None) -> str:
 @requires(Permission.HAND_OFF)
 @require_safe
 def queue_count(request: StaffRequest) -> HttpResponseBase:
-    """How many wait, for the navigation of every open page; each worker caches it for seconds."""
-    count = counting.waiting(company.company_id for company in companies_for(request.staff))
-    tag = quote_etag(str(count))
+    """How many wait, and what is new for this person, for every open page; counts are seconds old."""
+    username = request.staff.username
+    companies = [company.company_id for company in companies_for(request.staff)]
+    count, awaited = counting.waiting(companies), counting.awaited(companies, username)
+    told = [
+        {"id": each.id, "words": each.words, "company": each.company, "url": each.url} for each in told_to(username)
+    ]
+    said = {"waiting": str(count) if count.number or count.more else "", "mine": awaited, "told": told}
+    tag = quote_etag(hashlib.sha256(json.dumps(said).encode("utf-8", "surrogatepass")).hexdigest()[:32])
     unchanged = get_conditional_response(request, etag=tag)
-    response = unchanged or JsonResponse({"waiting": str(count) if count.number or count.more else ""})
+    response = unchanged or JsonResponse(said)
     response.headers["ETag"] = tag
     return response
 
@@ -249,6 +301,7 @@ def tag_of(entries: Iterable[QueueEntry], *shown: Any) -> str:
         (
             *(entry.mark, entry.since, entry.summary.company_name, entry.summary.project_name),
             *(entry.hand_off.state, entry.hand_off.agent, entry.hand_off.action_id, entry.hand_off.reason),
+            *(entry.rank, entry.causes),
         )
         for entry in entries
     ]
@@ -295,13 +348,13 @@ _HEADINGS = {
         "Colleagues hold 1 conversation",
         "Colleagues hold {} conversations",
     ),
-    OVERRIDDEN: ("Nothing was overridden", "1 take-over was overridden", "{} take-overs were overridden"),
+    ATTENTION: ("Nothing needs attention", "1 conversation needs attention", "{} conversations need attention"),
 }
 _UNCOUNTED = {
     WAITING: "Who is waiting",
     MINE: "What you hold",
     COLLEAGUES: "What colleagues hold",
-    OVERRIDDEN: "What was overridden",
+    ATTENTION: "What needs attention",
 }
 
 

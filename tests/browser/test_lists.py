@@ -9,7 +9,7 @@ from tests.browser.looks import settle, walk
 # CSS pixels: phones, 1280 at 200 % and at 150 %, tablets, half a screen, laptops, a large screen.
 WIDTHS = (360, 390, 640, 768, 820, 853, 960, 1024, 1100, 1180, 1280, 1920)
 LISTS = {
-    "queue-waiting", "queue-mine", "queue-colleagues", "queue-overridden", "waiting-times",
+    "queue-waiting", "queue-mine", "queue-colleagues", "queue-attention", "waiting-times",
     "conversations", "company", "company-page-2", "company-last-message", "project", "recipient", "replies",
     "audit", "audit-own", "audit-filtered", "audit-same-key", "audit-find", "audit-entry", "audit-entry-changes",
     "audit-export", "audit-picture", "audit-looks", "audit-looks-person", "audit-looks-conversation",

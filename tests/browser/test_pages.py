@@ -50,7 +50,7 @@ PAGES = [
     ("agent", "queue-waiting", "/queue/", [], "waiting"),
     ("agent", "queue-mine", "/queue/?tab=mine", [], "You hold"),
     ("agent", "queue-colleagues", "/queue/?tab=colleagues", [], "Colleagues hold"),
-    ("agent", "queue-overridden", "/queue/?tab=overridden", [], "overridden"),
+    ("agent", "queue-attention", "/queue/?tab=attention", [], "overridden"),
     ("agent", "waiting-times", "/queue/waiting-times/", [], "Waiting times"),
     ("agent", "queue-filtered", "/queue/?company=ci-nwe-002&channel=whatsapp", [], "waiting"),
     ("agent", "queue-empty", "/queue/?company=ci-none", [], "Nobody is waiting"),

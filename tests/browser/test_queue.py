@@ -120,7 +120,7 @@ def test_filters_and_pages_work_without_javascript(open_page):
 
 def test_on_a_narrow_screen_the_tab_that_one_is_in_is_in_view(open_page):
     page = open_page("agent", width=360)
-    for tab in ("overridden", "colleagues"):
+    for tab in ("attention", "colleagues"):
         page.goto(f"/queue/?tab={tab}")
         expect(page.locator("#queue-tabs [aria-current]")).to_be_in_viewport(ratio=0.99)
     with page.expect_response(lambda response: "x-poll" in response.request.headers and "/queue/?" in response.url):

@@ -65,7 +65,7 @@ def urls(side: Side, scenario: Scenario, by: StaffAccount | None = None) -> dict
         "sign-in": [reverse("sign-in"), _with(reverse("sign-in"), next=conversation)],
         "queue": [
             reverse("queue"),
-            *(_with(reverse("queue"), tab=tab) for tab in ("waiting", "mine", "colleagues", "overridden")),
+            *(_with(reverse("queue"), tab=tab) for tab in ("waiting", "mine", "colleagues", "attention")),
             _with(reverse("queue"), company=side.company_id, project=side.project_id, channel="whatsapp", waited="15m"),
         ],
         "queue-count": [reverse("queue-count")],

@@ -71,7 +71,7 @@ def test_an_open_page_is_told_only_what_changed(queue):
     with queue.calls() as seen:
         unchanged = client.get(QUEUE, **POLL, HTTP_IF_NONE_MATCH=tag)
     assert (unchanged.status_code, unchanged.content) == (304, b"")
-    assert [call.operation for call in seen] == ["BatchGetItem", "Query"]
+    assert [call.operation for call in seen] == ["BatchGetItem", "Query", "Query"]
     queue.put("CONVERSATIONS", waiting(9, request_id="second"))
     changed = client.get(QUEUE, **POLL, HTTP_IF_NONE_MATCH=tag)
     assert len(rows_in(changed)) == 2
@@ -111,10 +111,11 @@ def test_the_count_beside_the_queue_is_remembered_and_tagged(queue):
     queue.put_all("CONVERSATIONS", [waiting(5), waiting(6)])
     client = signed_in(member())
     answer = client.get(COUNT)
-    assert answer.json() == {"waiting": "2"}
+    assert answer.json() == {"waiting": "2", "mine": 0, "told": []}
     with queue.calls() as seen:
         assert client.get(COUNT, HTTP_IF_NONE_MATCH=answer["ETag"]).status_code == 304
-    assert [call.operation for call in seen] == ["BatchGetItem"]
+    # Who asks, and what they were told; the counts are cached.
+    assert [call.operation for call in seen] == ["BatchGetItem", "Query"]
     # Every page has a place for it, and asks nothing itself.
     with queue.calls() as seen:
         page = client.get(reverse("account")).content.decode()

@@ -69,7 +69,7 @@ def test_tabs_and_filters_live_in_the_url(store):
             "Colleagues hold 2 conversations",
             "Colleagues hold no conversation",
         ),
-        ("overridden", "1 take-over was overridden", "2 take-overs were overridden", "Nothing was overridden"),
+        ("attention", "1 conversation needs attention", "2 conversations need attention", "Nothing needs attention"),
     ],
 )
 def test_each_tab_is_headed_by_what_it_lists(store, tab, one, two, none):
@@ -77,7 +77,7 @@ def test_each_tab_is_headed_by_what_it_lists(store, tab, one, two, none):
         match tab:
             case "waiting":
                 return waiting(n)
-            case "overridden":
+            case "attention":
                 return held("tom.becker", n, request_id=f"r{n}", hand_off_to_human=False)
             case _:
                 return held("amira.haddad" if tab == "mine" else "tom.becker", n, request_id=f"r{n}")
@@ -135,11 +135,11 @@ def test_requests_stay_within_the_stated_budget(store):
     client = signed_in(member(scope=[COMPANY, OTHER_COMPANY]))
     with store.calls() as seen:
         html(client.get("/queue/"))
-    # Cached for a while: the companies' names, whether the index is there, how the indexer is doing.
-    assert sorted(call.operation for call in seen) == ["BatchGetItem", "DescribeTable", "GetItem", *["Query"] * 3]
+    # Cached for a while: the companies' names and service levels, whether the index is there, how the indexer is doing.
+    assert sorted(call.operation for call in seen) == ["BatchGetItem", "DescribeTable", "GetItem", *["Query"] * 5]
     with store.calls() as seen:
         html(client.get("/queue/"))
-    # who asks, one query per company
+    # who asks, one query per company without the index
     assert sorted(call.operation for call in seen) == ["BatchGetItem", "Query", "Query"]
 
 

@@ -65,8 +65,10 @@ def test_what_we_write_we_read(moment):
         (timedelta(minutes=12, seconds=59), "12 min"),
         (timedelta(hours=3), "3 h"),
         (timedelta(hours=3, minutes=12), "3 h 12 min"),
-        (timedelta(hours=24), "1 day"),
-        (timedelta(days=2, hours=23), "2 days"),
+        (timedelta(hours=24), "1 d"),
+        (timedelta(hours=34), "1 d 10 h"),
+        (timedelta(days=12, hours=5), "12 days"),
+        (timedelta(days=2, hours=23), "2 d 23 h"),
     ],
 )
 def test_spans_read_as_people_say_them(span, words):

@@ -110,13 +110,16 @@ def test_the_queue_is_indexed_and_stays_so(demo):
     client, table = client_of(demo), demo["tables"]["CONVERSATIONS"]
 
     def waiting(company):
-        answer = client.query(
-            TableName=table,
-            IndexName="hand-off-queue-index",
-            KeyConditionExpression="gsi_hand_off_queue = :key",
-            ExpressionAttributeValues={":key": {"S": f"waiting#{company}"}},
-        )
-        return {item["conversation_id"]["S"]: item for item in answer["Items"]}
+        answers = [
+            client.query(
+                TableName=table,
+                IndexName="hand-off-queue-index",
+                KeyConditionExpression="gsi_hand_off_queue = :key",
+                ExpressionAttributeValues={":key": {"S": f"{kind}#{company}"}},
+            )
+            for kind in ("waiting", "urgent")
+        ]
+        return {item["conversation_id"]["S"]: item for answer in answers for item in answer["Items"]}
 
     items = client.scan(TableName=table)["Items"]
     idle = next(

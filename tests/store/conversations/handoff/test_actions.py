@@ -18,6 +18,7 @@ from conversations.handoff import (
     seal_intent,
     unseal_intent,
 )
+from conversations.handoff.intents import GIVES, URGENCY
 from conversations.models import Conversation
 from conversations.reading import hand_off_of
 from conversations.records import HandOffState
@@ -188,6 +189,7 @@ def test_hand_back_gives_it_to_the_ai(store, now, who, note):
         "hand_off_to_human_reason": None,
         "hand_off_note": note or "half done",
         "hand_off_wanted": False,
+        "hand_off_left_at": now,
     }
     assert_done(store, before, intent, expected, updated_at=now)
     assert outcome.hand_off.state is HandOffState.AI
@@ -201,6 +203,7 @@ def test_hand_back_of_one_that_waits(store, now):
         "hand_off_to_human": False,
         "hand_off_to_human_reason": None,
         "hand_off_wanted": False,
+        "hand_off_left_at": now,
         "hand_off_action_id": intent.action_id,
     }
 
@@ -212,6 +215,7 @@ def test_acknowledge_accepts_what_the_platform_did(store, now, who, flag):
     intent = form(A.ACKNOWLEDGE)
     outcome = perform(intent, who)
     expected = {"hand_off_to_human": flag, "hand_off_to_human_reason": None, "hand_off_wanted": False}
+    expected["hand_off_left_at"] = now
     assert_done(store, before, intent, expected, updated_at=now)
     assert outcome.hand_off.state is HandOffState.AI
 
@@ -394,11 +398,11 @@ def test_without_the_tables_of_the_trail_nothing_is_written(bare_store, absent):
 @pytest.mark.parametrize(
     ("changes", "who", "expected"),
     [
-        ({}, ANA, (A.TAKE_OVER, A.REQUEST)),
-        (WAITING, ANA, (A.TAKE, A.HAND_BACK)),
-        (held_by("ana"), ANA, (A.HAND_BACK, A.RELEASE)),
-        (held_by("ben"), ANA, (A.TAKE_FROM_COLLEAGUE,)),
-        (held_by("ben"), ADMIN, (A.TAKE_FROM_COLLEAGUE, A.HAND_BACK, A.RELEASE)),
+        ({}, ANA, (A.TAKE_OVER, A.REQUEST, A.ASSIGN, A.LEAVE)),
+        (WAITING, ANA, (A.TAKE, A.HAND_BACK, *GIVES, *URGENCY)),
+        (held_by("ana"), ANA, (A.HAND_BACK, A.RELEASE, *GIVES, *URGENCY)),
+        (held_by("ben"), ANA, (A.TAKE_FROM_COLLEAGUE, *URGENCY)),
+        (held_by("ben"), ADMIN, (A.TAKE_FROM_COLLEAGUE, A.HAND_BACK, A.RELEASE, *GIVES, *URGENCY)),
         (held_by("ana", hand_off_to_human=False), ANA, (A.TAKE_OVER, A.ACKNOWLEDGE)),
         (held_by("ben", hand_off_to_human=False), ANA, (A.TAKE_OVER,)),
         (held_by("ben", hand_off_to_human=False), ADMIN, (A.TAKE_OVER, A.ACKNOWLEDGE)),

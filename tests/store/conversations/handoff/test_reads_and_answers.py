@@ -87,6 +87,8 @@ def test_everything_that_the_protocol_rests_on_is_read_strongly_consistent(store
     with store.calls() as calls:
         work()
     reads = [each for each in calls if each.operation in ("GetItem", "Query", "Scan", "BatchGetItem")]
+    # Names of colleagues are for the words alone.
+    reads = [each for each in reads if each.tables[0] != "STAFF"]
     assert {(each.operation, each.tables[0]) for each in reads} == expected
     assert [each for each in reads if each.request.get("ConsistentRead") is not True] == []
 

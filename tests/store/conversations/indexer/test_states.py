@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from console import clock
+from conversations.attention.levels import DEFAULTS
 from conversations.indexer.states import marks_of, repair_of
 from conversations.indexer.writing import after
 from tests.dynamodb import from_dynamodb, to_dynamodb
@@ -23,9 +24,9 @@ def repaired(**changes) -> dict:
     """Our attributes of such an item after its repair; `...` leaves an attribute out."""
     item = {name: value for name, value in conversation(**changes).items() if value is not ...}
     stored = to_dynamodb(item)
-    repair = repair_of(stored, NOW)
+    repair = repair_of(stored, NOW, DEFAULTS)
     done = stored if repair is None else after(stored, repair)
-    assert repair_of(done, NOW) is None
+    assert repair_of(done, NOW, DEFAULTS) is None
     assert {name: value for name, value in done.items() if name not in OURS} == {
         name: value for name, value in stored.items() if name not in OURS
     }
@@ -92,9 +93,13 @@ def test_past_its_time_to_live_no_queue(ttl):
     assert repaired(hand_off_to_human=True, ttl=ttl, gsi_hand_off_queue=WAITING) == {}
 
 
-@pytest.mark.parametrize("ttl", [GONE + 100, None, "soon", 0, -5, True])
+@pytest.mark.parametrize("ttl", [GONE + 100_000, None, "soon", 0, -5, True])
 def test_any_other_time_to_live_changes_nothing(ttl):
     assert repaired(hand_off_to_human=True, ttl=ttl)[OURS[0]] == WAITING
+
+
+def test_what_is_gone_within_a_day_is_urgent():
+    assert repaired(hand_off_to_human=True, ttl=GONE + 100)[OURS[0]] == f"urgent#{COMPANY}"
 
 
 FLAGS = st.sampled_from([True, False, None, ..., "true", "True", "false", 1, 0, "yes", [True]])

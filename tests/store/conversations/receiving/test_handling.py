@@ -183,7 +183,12 @@ def test_a_large_item_stays_as_it_is(store):
     bring()
     after = stored(store)
     assert after["messages"] == before["messages"]
-    assert {name for name in after if after[name] != before.get(name)} == {"hand_off_messages_apart", "updated_at"}
+    spoke = {"hand_off_heard_at", "hand_off_unanswered_at"}
+    assert {name for name in after if after[name] != before.get(name)} == {
+        "hand_off_messages_apart",
+        "updated_at",
+        *spoke,
+    }
     [row] = rows(store)
     assert (row["on_item"], row["content"]) == (False, "Where is my parcel?")
 

@@ -187,9 +187,9 @@ def test_a_message_that_has_expired_meanwhile_keeps_the_others_from_nobody(store
 
 def test_the_panel_offers_it_where_there_is_something_to_answer(store, waiting):
     item = Conversation.get(CHANNEL, CONVERSATION)
-    assert labels(item) == ["Take", "Let the AI answer", "Hand back to the AI"]
+    assert labels(item) == ["Take", "Let the AI answer", "Hand back to the AI", "Mark as urgent"]
     without = {name: value for name, value in item.raw.items() if name != "hand_off_message_ids"}
-    assert labels(Conversation.from_raw_data(without)) == ["Take", "Hand back to the AI"]
+    assert labels(Conversation.from_raw_data(without)) == ["Take", "Hand back to the AI", "Mark as urgent"]
 
 
 def labels(item: Conversation) -> list[str]:

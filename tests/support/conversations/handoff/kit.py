@@ -22,6 +22,15 @@ HAND_OFF = {
     "hand_off_wanted",
     "hand_off_action_id",
     "gsi_hand_off_queue",
+    "hand_off_attention",
+    "hand_off_left_at",
+    "hand_off_to_ai_at",
+    "hand_off_urgent",
+    "hand_off_group",
+    "hand_off_answered_at",
+    "hand_off_unanswered_at",
+    "hand_off_heard_at",
+    "hand_off_reply_failed_at",
 }
 OURS = HAND_OFF | {"updated_at"}
 UPDATED_AT = "2026-01-31T09:00:00Z"

@@ -89,14 +89,15 @@ def times(store: Store, conversation_id: str = KEY["conversation_id"]) -> list[s
 def indexed(store: Store, company: str = COMPANY) -> dict[str, set[str]]:
     """Conversation ids of the queue's index by kind of partition; rows whose flag and key disagree are left out."""
     found: dict[str, set[str]] = {}
-    for kind in ("waiting", "held"):
+    for kind in ("waiting", "urgent", "held"):
         answer = store.client.query(
             TableName=table_name("CONVERSATIONS"),
             IndexName="hand-off-queue-index",
             KeyConditionExpression="gsi_hand_off_queue = :key",
             ExpressionAttributeValues={":key": {"S": f"{kind}#{company}"}},
         )
-        found[kind] = {item["conversation_id"]["S"] for item in answer["Items"]}
+        rows = {item["conversation_id"]["S"] for item in answer["Items"]}
+        found.setdefault("waiting" if kind == "urgent" else kind, set()).update(rows)
     return found
 
 
@@ -104,6 +105,8 @@ def oracle(company: str = COMPANY) -> dict[str, set[str]]:
     """The same as the queue without the index finds it."""
     found: dict[str, set[str]] = {"waiting": set(), "held": set()}
     for entry in queue.read_queue([company]).entries:
+        if entry.hand_off.state is HandOffState.AI:
+            continue
         kind = "waiting" if entry.hand_off.state is HandOffState.WAITING else "held"
         found[kind].add(entry.item.conversation_id)
     return found

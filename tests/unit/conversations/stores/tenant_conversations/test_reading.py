@@ -218,7 +218,7 @@ def test_windows(asked, first, last, earlier, later):
     [
         (timedelta(days=12, hours=1), "removed in 12 days", False),
         (timedelta(minutes=5, seconds=1), "removed in 5 min", False),
-        (timedelta(days=-2, hours=-1), "expired 2 days ago, not removed yet", True),
+        (timedelta(days=-2, hours=-1), "expired 2 d ago, not removed yet", True),
         (..., "kept: it has no time to live", False),
         (None, "kept: it has no time to live", False),
         ("soon", "kept: its time to live cannot be read", False),

@@ -1,0 +1,107 @@
+"""Colleagues by name: who may be given conversations of a company, and who of them is away.
+
+`pk = AWAY`, `sk` a username, in the console's own table: who is not there has no item.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+from console import clock
+from console.caching import cached_for
+from console.errors import ConsoleError, TableMissing
+from console.permissions import ROLE_PERMISSIONS, Permission, Role, Scope, Staff
+from console.schema.tables import table_name
+from console.staff.models import RoleIndex, StaffAccount
+from console.store.calls import parallel
+from console.store.connection import call
+from console.store.presence import index_ready
+from console.trail.actions import Action, staff_trail
+from console.trail.recording import Actor, TrailEntry, record
+
+SECONDS = 10
+# Accounts of one role that are looked at.
+MOST = 500
+_AWAY = "AWAY"
+
+
+@dataclass(frozen=True, slots=True)
+class Colleague:
+    """Somebody who may be given work. `is_away`: they said so themselves."""
+
+    username: str
+    name: str
+    scope: Scope
+    is_away: bool = False
+
+
+def colleagues_of(company_id: str) -> list[Colleague]:
+    """Return who may answer customers of a company, by name, those who are there first. Raises the store's errors."""
+    away = away_now()
+    found = [
+        Colleague(each.username, each.name, each.scope, each.username in away)
+        for each in _who_answers()
+        if each.scope.covers_company(company_id)
+    ]
+    return sorted(found, key=lambda each: (each.is_away, each.name.casefold(), each.username))
+
+
+def name_of(username: str) -> str:
+    """Return somebody's name as it is known to this worker, else the username. A failure costs the name."""
+    if not username:
+        return ""
+    try:
+        return _names().get(username, username)
+    except ConsoleError:
+        return username
+
+
+@cached_for(SECONDS)
+def _who_answers() -> tuple[Colleague, ...]:
+    roles = [role for role in Role if Permission.HAND_OFF in ROLE_PERMISSIONS[role]]
+    return tuple(each for found in parallel(*(partial(_of_role, role) for role in roles)) for each in found)
+
+
+@cached_for(SECONDS)
+def _names() -> dict[str, str]:
+    return {each.username: each.name for each in _who_answers()}
+
+
+def _of_role(role: Role) -> list[Colleague]:
+    if not index_ready("STAFF", RoleIndex.Meta.index_name):
+        return []
+    accounts = StaffAccount.by_role.query(role.value, limit=MOST)
+    return [
+        Colleague(each.username, each.display_name or each.username, Scope.of(each.scope or []))
+        for each in accounts
+        if not each.disabled
+    ]
+
+
+@cached_for(SECONDS)
+def away_now() -> frozenset[str]:
+    """Return the usernames of who is away. One Query. Raises the store's errors."""
+    try:
+        answer = call(
+            "Query",
+            TableName=table_name("CONSOLE"),
+            KeyConditionExpression="pk = :pk",
+            ExpressionAttributeValues={":pk": {"S": _AWAY}},
+            ProjectionExpression="sk",
+            Limit=MOST,
+        )
+    except TableMissing:
+        return frozenset()
+    return frozenset(each["sk"]["S"] for each in answer["Items"])
+
+
+def set_available(staff: Staff, available: bool) -> None:
+    """Say that a person is there, or away, with an entry in their own trail. Raises the store's errors."""
+    key = {"pk": {"S": _AWAY}, "sk": {"S": staff.username}}
+    action = Action.STAFF_AVAILABLE if available else Action.STAFF_AWAY
+    record(TrailEntry(staff_trail(staff.username), action, Actor.of(staff)))
+    if available:
+        call("DeleteItem", TableName=table_name("CONSOLE"), Key=key)
+    else:
+        item = key | {"since": {"S": clock.to_iso(clock.now())}}
+        call("PutItem", TableName=table_name("CONSOLE"), Item=item)
+    away_now.forget()

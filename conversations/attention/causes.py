@@ -1,0 +1,199 @@
+"""Why a conversation needs a person's attention, since when, and when to look at it again. No I/O.
+
+Of conversations that the AI has, the cause is kept on the item, where the queue's index finds it. Of those that people
+have, every row tells it by itself.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from console import clock
+from console.store.models import plain
+from conversations.attention.hours import after
+from conversations.attention.levels import ServiceLevels
+from conversations.handoff.effects import (
+    AGENT,
+    ANSWERED_AT,
+    ATTENTION,
+    FLAG,
+    HEARD_AT,
+    LEFT_AT,
+    REPLY_FAILED_AT,
+    REQUESTED_AT,
+    TAKEN_AT,
+    TO_AI_AT,
+    UNANSWERED_AT,
+    Raw,
+    text_in,
+)
+from conversations.messages import StoredMessages
+from conversations.reading import is_true
+from conversations.statuses import Family, family_of, is_processing
+
+
+class Cause(StrEnum):
+    """Why. Its value is how an item has it."""
+
+    FAILED = "failed"
+    STUCK = "stuck"
+    UNANSWERED = "unanswered"
+    REPLY_FAILED = "reply_failed"
+    EXPIRING = "expiring"
+    OVERRIDDEN = "overridden"
+
+    @property
+    def label(self) -> str:
+        """The cause in words."""
+        return _LABELS[self]
+
+
+_LABELS = {
+    Cause.FAILED: "AI failed",
+    Cause.STUCK: "AI is stuck",
+    Cause.UNANSWERED: "nobody answered",
+    Cause.REPLY_FAILED: "reply not delivered",
+    Cause.EXPIRING: "expires soon",
+    Cause.OVERRIDDEN: "overridden",
+}
+# Before what wants a person is gone, somebody should look.
+EXPIRES_WITHIN = timedelta(days=1)
+# What is older when it is first seen is history, not work: a first sweep goes through years of conversations.
+OLDEST = timedelta(days=14)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """`cause` and `since` when: None for none. `again_at`: when time alone may change that."""
+
+    cause: Cause | None = None
+    since: datetime | None = None
+    again_at: datetime | None = None
+
+
+def judge(stored: Raw, levels: ServiceLevels, now: datetime) -> Judgement:
+    """Judge a conversation that the AI has, as stored, whole but for what no cause depends on."""
+    if _has_people(stored) or _is_over(stored, now):
+        return Judgement()
+    known = ATTENTION in stored
+    due = [each for each in _dues(stored, levels) if known or now - each[1] <= OLDEST]
+    found = next(((cause, since) for cause, since, at in due if at <= now), None)
+    again_at = min((at for _, _, at in due if at > now), default=None)
+    return Judgement(found[0], found[1], again_at) if found else Judgement(again_at=again_at)
+
+
+def _has_people(stored: Raw) -> bool:
+    return bool(text_in(stored, AGENT)) or (FLAG in stored and is_true(plain(stored[FLAG])))
+
+
+def _is_over(stored: Raw, now: datetime) -> bool:
+    return "ttl" in stored and clock.is_expired(plain(stored["ttl"]), now)
+
+
+def _dues(stored: Raw, levels: ServiceLevels) -> list[tuple[Cause, datetime, datetime]]:
+    """Every cause that there is or may come, the gravest first: since when, and when it counts."""
+    status, changed = _plain_text(stored, "conversation_status"), _changed_at(stored)
+    left, found = instant_in(stored, LEFT_AT), list[tuple[Cause, datetime, datetime]]()
+    if changed is not None and (left is None or changed > left):
+        if family_of(status) is Family.FAILED:
+            found.append((Cause.FAILED, changed, changed))
+        elif is_processing(status):
+            found.append((Cause.STUCK, changed, changed + levels.stuck_after))
+    if (spoke := _unanswered_since(stored, status)) is not None and (left is None or spoke > left):
+        since = max(filter(None, (spoke, instant_in(stored, TO_AI_AT))))
+        found.append((Cause.UNANSWERED, spoke, since + levels.unanswered_after))
+    return found
+
+
+def _unanswered_since(stored: Raw, status: str) -> datetime | None:
+    """Since when the customer's last words stand there without an answer; None where they do not."""
+    if family_of(status) is Family.DONE:
+        return None
+    messages = StoredMessages.of(stored.get("messages"))
+    first = messages.first_unanswered
+    if not first:
+        return None
+    return messages.at(first) or _changed_at(stored)
+
+
+def _changed_at(stored: Raw) -> datetime | None:
+    """When the platform last wrote an item."""
+    found = (instant_in(stored, name) for name in ("updated_at", "created_at"))
+    return next((each for each in found if each is not None), None)
+
+
+def _plain_text(stored: Raw, name: str) -> str:
+    value = plain(stored[name]) if name in stored else None
+    return value if isinstance(value, str) else ""
+
+
+def instant_in(stored: Raw, name: str) -> datetime | None:
+    """An attribute's instant; None where it is absent or tells none."""
+    return clock.parse_instant(plain(stored[name])) if name in stored else None
+
+
+def expires_at(stored: Raw) -> datetime | None:
+    """When DynamoDB may remove an item; None for never."""
+    return clock.expiry_of(plain(stored["ttl"])) if "ttl" in stored else None
+
+
+def of_people(stored: Raw, now: datetime) -> tuple[Cause, ...]:
+    """What needs attention in a conversation that people have or wait for, as its row in the index has it."""
+    flag, agent = FLAG in stored and is_true(plain(stored[FLAG])), text_in(stored, AGENT)
+    if not flag and not agent:
+        return ()
+    expires = expires_at(stored)
+    return (
+        *((Cause.OVERRIDDEN,) if agent and not flag else ()),
+        *((Cause.REPLY_FAILED,) if REPLY_FAILED_AT in stored else ()),
+        *((Cause.EXPIRING,) if expires is not None and expires - now <= EXPIRES_WITHIN else ()),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a customer waits for in a conversation that people have or are wanted for. `since`: None while nothing is.
+
+    `due_at` is by when people mean to answer; None without a target. `is_first`: nobody has answered yet.
+    """
+
+    since: datetime | None = None
+    due_at: datetime | None = None
+    is_first: bool = True
+
+    def is_missed(self, now: datetime) -> bool:
+        """Whether the target is missed."""
+        return self.due_at is not None and now >= self.due_at
+
+
+def answer_in(stored: Raw, levels: ServiceLevels) -> Answer:
+    """Return since when a customer waits for a person's answer, and by when it is due."""
+    if not _has_people(stored):
+        return Answer()
+    asked, answered = instant_in(stored, REQUESTED_AT), instant_in(stored, ANSWERED_AT)
+    # What was answered before somebody asked again is another matter.
+    is_first = answered is None or (asked is not None and answered < asked)
+    since = asked
+    if answered is not None and not is_first:
+        unanswered = (instant_in(stored, name) for name in (UNANSWERED_AT, HEARD_AT))
+        since = next((each for each in unanswered if each is not None and each > answered), None)
+    target = levels.first_answer if is_first else levels.next_answer
+    due_at = None if since is None or target is None else after(since, target, levels.hours)
+    return Answer(since, due_at, is_first)
+
+
+def is_awaited(stored: Raw) -> bool:
+    """Whether the customer of a held conversation has written since it was taken or answered."""
+    heard, taken = instant_in(stored, HEARD_AT), instant_in(stored, TAKEN_AT)
+    answered = instant_in(stored, ANSWERED_AT)
+    return heard is not None and all(each is None or heard > each for each in (taken, answered))
+
+
+def return_at(stored: Raw, levels: ServiceLevels) -> datetime | None:
+    """When a conversation goes back to waiting because its holder is silent; None for never."""
+    agent, taken = text_in(stored, AGENT), instant_in(stored, TAKEN_AT)
+    is_held = bool(agent) and FLAG in stored and is_true(plain(stored[FLAG]))
+    if levels.return_after is None or taken is None or not is_held:
+        return None
+    since = answer_in(stored, levels).since
+    return None if since is None else after(max(since, taken), levels.return_after, levels.hours)

@@ -1,0 +1,60 @@
+"""Business hours: when people answer, and when so much of their time has passed. No I/O."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+# No target is that far away, whatever the hours are.
+_MOST_DAYS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class BusinessHours:
+    """The same hours on some days of the week (0 is Monday). Those that end at midnight close at 00:00."""
+
+    opens: time
+    closes: time
+    days: frozenset[int]
+    time_zone: str
+
+    @property
+    def label(self) -> str:
+        """The hours in words: `09:00–17:00, Mon, Tue, Wed (Europe/London)`."""
+        days = ", ".join(WEEKDAYS[day] for day in sorted(self.days))
+        return f"{self.opens:%H:%M}–{self.closes:%H:%M}, {days} ({self.time_zone})"
+
+    def spans(self, since: datetime) -> Iterator[tuple[datetime, datetime]]:
+        """Yield the times at which people answer, from `since` on, in UTC."""
+        zone = zone_of(self.time_zone)
+        first = since.astimezone(zone).date()
+        for number in range(_MOST_DAYS):
+            day = first + timedelta(days=number)
+            if day.weekday() not in self.days:
+                continue
+            ends = day + timedelta(days=1) if self.closes == time(0) else day
+            begin = datetime.combine(day, self.opens, zone).astimezone(UTC)
+            end = datetime.combine(ends, self.closes, zone).astimezone(UTC)
+            if end > max(begin, since):
+                yield max(begin, since), end
+
+
+def zone_of(name: str) -> ZoneInfo:
+    """Return a time zone; UTC for a name that is none."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return ZoneInfo("UTC")
+
+
+def after(since: datetime, span: timedelta, hours: BusinessHours | None) -> datetime:
+    """Return when so much time has passed since an instant; with `hours`, only those count."""
+    if hours is None or not hours.days:
+        return since + span
+    left = span
+    for begin, end in hours.spans(since):
+        if left <= end - begin:
+            return begin + left
+        left -= end - begin
+    return since + timedelta(days=_MOST_DAYS)

@@ -1,0 +1,99 @@
+"""Looking at conversations whose timer rings: what is due of them is done, and the next timer is set."""
+
+import logging
+from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+from console import clock
+from console.schema.tables import table_name
+from console.store.connection import call
+from conversations.attention.lateness import give_back, note_missed
+from conversations.attention.planning import levels_in, plan_next
+from conversations.attention.timers import GRACE, KEPT, due_timers
+from conversations.handoff.effects import Raw
+from conversations.handoff.protocol import read_raw
+from conversations.indexer.handling import Did, WorkCounts, is_passing, tend
+from conversations.indexer.leased import LeasedWorker
+from conversations.indexer.writing import READ
+
+logger = logging.getLogger(__name__)
+
+TIMERS = "timers"
+INTERVAL_SECONDS = 5.0
+# Minutes of one round, after a longer pause.
+MINUTES_AT_ONCE = 120
+
+
+def look_again(key: Raw) -> WorkCounts:
+    """Judge a conversation as it is now, do what is due, and set the next timer. May be repeated.
+
+    Raises the store's errors.
+    """
+    done: WorkCounts = Counter()
+    stored = read_raw(key, READ)
+    if stored is None:
+        return done
+    if (tended := tend(stored)) is not None:
+        stored, done[Did.REPAIRED] = tended[0], 1
+    now, levels = clock.now(), levels_in(stored)
+    done[Did.OVERDUE] += note_missed(stored, levels, now)
+    if give_back(stored, levels, now):
+        # What the indexer sees of that sets the next timer.
+        done[Did.RETURNED] += 1
+    else:
+        plan_next(stored)
+    return +done
+
+
+class Timers(LeasedWorker):
+    """Rings the timers that are due, one process at a time. `counts` is what was done."""
+
+    name, title = TIMERS, "The timers"
+
+    def __init__(self, **options: Any) -> None:
+        """Take the options of `LeasedWorker`."""
+        super().__init__(**{"interval": INTERVAL_SECONDS} | options)
+        self._until: datetime | None = None
+
+    def _find_place(self) -> None:
+        now = self._now()
+        noted = clock.parse_instant(self.lease.state.get("looked_until"))
+        self._until = max(noted or now - GRACE, now - KEPT)
+        self._say("Looking at what is due.")
+
+    def _work(self) -> WorkCounts:
+        done: WorkCounts = Counter()
+        now = self._now()
+        for minute in self._minutes(now):
+            for timer in due_timers(minute, now):
+                done += self._ring(timer)
+            self._until = min(minute + timedelta(minutes=1), now)
+        self.counts += done
+        return done
+
+    def _minutes(self, now: datetime) -> Iterable[datetime]:
+        """The minutes to look at: what has passed since, and those just before for who was late."""
+        begin = (self._until or now).replace(second=0, microsecond=0) - GRACE
+        count = int((now - begin).total_seconds() // 60) + 1
+        return [begin + timedelta(minutes=number) for number in range(min(count, MINUTES_AT_ONCE))]
+
+    def _ring(self, timer: Raw) -> WorkCounts:
+        key = {name: timer[name] for name in ("primary_channel", "conversation_id")}
+        try:
+            done = look_again(key)
+        except Exception as error:
+            if is_passing(error):
+                raise
+            # Whatever is wrong with one must not keep the others waiting. No message: it may quote a key.
+            logger.warning("A conversation could not be looked at again: %s", type(error).__name__)
+            done = Counter({Did.FAILED: 1})
+        call("DeleteItem", TableName=table_name("CONSOLE"), Key={name: timer[name] for name in ("pk", "sk")})
+        return done
+
+    def _is_busy(self, done: WorkCounts) -> bool:
+        return self._until is not None and self._now() - self._until > GRACE
+
+    def _details(self) -> dict[str, Any]:
+        return {"looked_until": self._until, "mode": TIMERS}

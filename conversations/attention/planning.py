@@ -1,0 +1,57 @@
+"""When to look at a conversation again. Raises the store's errors."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from console import clock
+from console.store.models import plain
+from conversations.attention.causes import EXPIRES_WITHIN, answer_in, expires_at, judge, return_at
+from conversations.attention.levels import ServiceLevels, levels_of
+from conversations.attention.timers import set_timer
+from conversations.handoff.effects import AGENT, FLAG, Raw, text_in
+from conversations.indexer.writing import key_in
+from conversations.reading import is_true
+
+
+def plan(stored: Raw, before: Raw) -> None:
+    """Set a timer for what time changes first of a conversation.
+
+    What is due already is looked at at once, unless it was in the image `before`, which has been planned for.
+    """
+    now = clock.now()
+    planned = set(_times(before, levels_in(before), now))
+    _set_first(stored, {at for at in _times(stored, levels_in(stored), now) if at > now or at not in planned})
+
+
+def plan_next(stored: Raw) -> None:
+    """Set a timer for what time changes next, where all that is due has been done."""
+    now = clock.now()
+    _set_first(stored, {at for at in _times(stored, levels_in(stored), now) if at > now})
+
+
+def _set_first(stored: Raw, times: set[datetime]) -> None:
+    """Set a timer for the first of these."""
+    if times:
+        set_timer(key_in(stored), min(times))
+
+
+def levels_in(stored: Raw) -> ServiceLevels:
+    """The service levels of a conversation's project."""
+    return levels_of(text_in(stored, "company_id"), text_in(stored, "project_id"))
+
+
+def _times(stored: Raw, levels: ServiceLevels, now: datetime) -> Iterator[datetime]:
+    """When time changes what a conversation needs: it needs attention, is gone soon, is overdue, or goes back."""
+    if "ttl" in stored and clock.is_expired(plain(stored["ttl"]), now):
+        return
+    agent, flag = text_in(stored, AGENT), FLAG in stored and is_true(plain(stored[FLAG]))
+    if not agent and not flag:
+        if (again := judge(stored, levels, now).again_at) is not None:
+            yield again
+        return
+    if (expires := expires_at(stored)) is not None and not agent:
+        yield expires - EXPIRES_WITHIN
+    if (due := answer_in(stored, levels).due_at) is not None:
+        yield due
+    if (back := return_at(stored, levels)) is not None:
+        yield back

@@ -1,0 +1,63 @@
+"""Looking at a conversation again when time alone may have changed what it needs.
+
+A timer says no more than that: `pk = DUE#{minute}`, `sk = {instant}#{digest of the key}` in the console's own table,
+with the conversation's key. Whoever finds it due reads the item anew and judges what is there, so that a timer that
+something else has overtaken does nothing, and one that rings twice does nothing twice.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+from console import clock
+from console.schema.tables import table_name
+from console.store.connection import call
+from conversations.handoff.effects import Raw, text
+
+# A minute is looked at for so long after it has ended: clocks differ, and writers are held up.
+GRACE = timedelta(minutes=2)
+KEPT = timedelta(days=3)
+# Timers of one read.
+TIMERS_AT_ONCE = 200
+
+
+def set_timer(key: Raw, at: datetime) -> None:
+    """Have a conversation looked at from `at` on, or at once where that is past. Raises the store's errors."""
+    named = "\n".join((key["primary_channel"]["S"], key["conversation_id"]["S"]))
+    digest = hashlib.sha256(named.encode(errors="replace")).hexdigest()[:24]
+    while True:
+        at = max(at, clock.now())
+        item = {
+            "pk": text(partition_of(at)),
+            "sk": text(f"{clock.to_iso(at)}#{digest}"),
+            "primary_channel": key["primary_channel"],
+            "conversation_id": key["conversation_id"],
+            "expires_at": {"N": str(clock.to_epoch(at + KEPT))},
+        }
+        call("PutItem", TableName=table_name("CONSOLE"), Item=item)
+        # Who was held up in between may have set it where nobody looks any more.
+        if clock.now() < at + GRACE:
+            return
+
+
+def partition_of(at: datetime) -> str:
+    """The partition of a minute's timers."""
+    return f"DUE#{clock.to_iso(at, 'minutes')[:16]}"
+
+
+def due_timers(minute: datetime, now: datetime) -> Iterator[Raw]:
+    """Yield a minute's timers that are due, as stored, strongly consistent. Raises the store's errors."""
+    request: dict[str, Any] = {
+        "TableName": table_name("CONSOLE"),
+        "KeyConditionExpression": "pk = :pk AND sk <= :now",
+        "ExpressionAttributeValues": {":pk": text(partition_of(minute)), ":now": text(f"{clock.to_iso(now)}~")},
+        "ConsistentRead": True,
+        "Limit": TIMERS_AT_ONCE,
+    }
+    while True:
+        answer = call("Query", **request)
+        yield from answer["Items"]
+        if not (last := answer.get("LastEvaluatedKey")):
+            return
+        request["ExclusiveStartKey"] = last

@@ -1,0 +1,145 @@
+"""Groups of a company's agents, to which conversations are handed over: `pk = GROUPS#{company_id}`, `sk` an id.
+
+A group is no right: whoever may take the company's conversations may take those that wait for a group.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from console import clock
+from console.caching import cached_for
+from console.errors import Conflict, ConsoleError, Invalid, NotFound, TableMissing
+from console.permissions import Permission, Staff
+from console.schema.tables import table_name
+from console.store.connection import call
+from console.store.errors import TransactionRefused
+from console.store.models import plain_item
+from console.trail.actions import SYSTEM_TRAIL, Action
+from console.trail.recording import Actor, TrailEntry, build
+
+MOST, MOST_MEMBERS, LONGEST_NAME = 50, 100, 40
+SECONDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Some agents of a company. `version` is what a form has seen of it."""
+
+    id: str
+    name: str
+    members: tuple[str, ...]
+    version: int = 0
+
+
+def of_company(company_id: str) -> list[Group]:
+    """Return a company's groups by name, `SECONDS` old at most. One Query. Raises the store's errors."""
+    return list(_groups(company_id))
+
+
+@cached_for(SECONDS)
+def _groups(company_id: str) -> tuple[Group, ...]:
+    try:
+        answer = call(
+            "Query",
+            TableName=table_name("CONSOLE"),
+            KeyConditionExpression="pk = :pk",
+            ExpressionAttributeValues={":pk": {"S": _partition(company_id)}},
+            Limit=MOST,
+            ConsistentRead=True,
+        )
+    except TableMissing:
+        return ()
+    return tuple(sorted(map(_group, map(plain_item, answer["Items"])), key=lambda each: each.name.casefold()))
+
+
+def find(company_id: str, group_id: str) -> Group | None:
+    """Return a group, strongly consistent; None where there is none. Raises the store's errors."""
+    key = {"pk": {"S": _partition(company_id)}, "sk": {"S": group_id}}
+    answer = call("GetItem", TableName=table_name("CONSOLE"), Key=key, ConsistentRead=True)
+    return _group(plain_item(answer["Item"])) if "Item" in answer else None
+
+
+def name_of(company_id: str, group_id: str) -> str:
+    """Return a group's name, `SECONDS` old at most; "" where there is none. A failure costs the name."""
+    try:
+        return next((each.name for each in _groups(company_id) if each.id == group_id), "")
+    except ConsoleError:
+        return ""
+
+
+def save(company_id: str, name: str, members: Iterable[str], staff: Staff, group: Group | None = None) -> None:
+    """Add a group, or change one as it was seen, on record.
+
+    Raises `Forbidden`, `NotFound` (the company is not in scope), `Invalid`, `Conflict`, and the store's errors.
+    """
+    _check(company_id, staff)
+    name, named = " ".join(name.split()), list(dict.fromkeys(members))
+    if not name or len(name) > LONGEST_NAME:
+        raise Invalid(f"Give the group a name of up to {LONGEST_NAME} characters.")
+    if len(named) > MOST_MEMBERS:
+        raise Invalid(f"A group has up to {MOST_MEMBERS} members.")
+    group_id = group.id if group else hashlib.sha256(name.casefold().encode()).hexdigest()[:12]
+    if group is None and len(_groups(company_id)) >= MOST:
+        raise Invalid(f"A company has up to {MOST} groups.")
+    item = {
+        "pk": {"S": _partition(company_id)},
+        "sk": {"S": group_id},
+        "name": {"S": name},
+        "members": {"L": [{"S": each} for each in named]},
+        "version": {"N": str(group.version + 1 if group else 1)},
+    }
+    put: dict[str, Any] = {"TableName": table_name("CONSOLE"), "Item": item}
+    if group is None:
+        put |= {"ConditionExpression": "attribute_not_exists(pk)"}
+    else:
+        put |= _as_seen(group)
+    _write({"Put": put}, company_id, name, {"members": len(named)}, staff)
+
+
+def delete(company_id: str, group: Group, staff: Staff) -> None:
+    """Delete a group as it was seen, on record; what waits for it waits for everybody. Raises as `save`."""
+    _check(company_id, staff)
+    key = {"pk": {"S": _partition(company_id)}, "sk": {"S": group.id}}
+    removal = {"TableName": table_name("CONSOLE"), "Key": key} | _as_seen(group)
+    _write({"Delete": removal}, company_id, group.name, {"deleted": True}, staff)
+
+
+def _check(company_id: str, staff: Staff) -> None:
+    staff.require(Permission.TEAM_LEAD)
+    if not staff.scope.covers_company(company_id):
+        raise NotFound
+
+
+def _as_seen(group: Group) -> dict[str, Any]:
+    return {
+        "ConditionExpression": "#version = :seen",
+        "ExpressionAttributeNames": {"#version": "version"},
+        "ExpressionAttributeValues": {":seen": {"N": str(group.version)}},
+    }
+
+
+def _write(write: dict[str, Any], company_id: str, name: str, more: dict[str, Any], staff: Staff) -> None:
+    told = TrailEntry(SYSTEM_TRAIL, Action.GROUP_CHANGED, Actor.of(staff), company_id, payload={"group": name} | more)
+    entry = {"Put": {"TableName": table_name("AUDIT"), "Item": build(told, clock.now()).serialize()}}
+    try:
+        call("TransactWriteItems", TransactItems=[write, entry])
+    except TransactionRefused as refused:
+        raise Conflict("There is a group of this name already, or somebody else has just changed it.") from refused
+    _groups.forget(company_id)
+
+
+def _partition(company_id: str) -> str:
+    return f"GROUPS#{company_id}"
+
+
+def _group(item: dict[str, Any]) -> Group:
+    members = item.get("members")
+    version = item.get("version")
+    return Group(
+        str(item["sk"]),
+        str(item.get("name") or item["sk"]),
+        tuple(str(each) for each in members) if isinstance(members, list) else (),
+        version if isinstance(version, int) else 0,
+    )

@@ -1,0 +1,35 @@
+"""Who may be given a conversation: an enabled colleague whose scope covers it, or a group of its company."""
+
+from console.errors import Invalid
+from console.permissions import Permission, Staff
+from console.staff import accounts
+from console.staff.colleagues import Colleague, colleagues_of
+from conversations import groups
+from conversations.groups import Group
+from conversations.handoff.intents import HandOffAction, Intent
+
+_CANNOT = "This colleague cannot be given conversations of this company. Choose somebody else."
+
+
+def check_receiver(intent: Intent, to: str) -> None:
+    """Raise `Invalid` unless `to` may be given the conversation. Raises the store's errors."""
+    if not to:
+        raise Invalid("Choose who gets it.")
+    if intent.action is HandOffAction.HAND_OVER:
+        if groups.find(intent.company_id, to) is None:
+            raise Invalid("There is no such group any more. Choose another one.")
+        return
+    if to == intent.agent_seen:
+        raise Invalid("Your colleague has it already.")
+    account = accounts.find(to)
+    if account is None or account.username != to or account.disabled:
+        raise Invalid(_CANNOT)
+    staff = account.as_staff()
+    if not staff.can(Permission.HAND_OFF) or not staff.scope.covers_company(intent.company_id):
+        raise Invalid(_CANNOT)
+
+
+def offered(company_id: str, staff: Staff, agent: str) -> tuple[list[Colleague], list[Group]]:
+    """Return which colleagues and groups a person may give a conversation to. Raises the store's errors."""
+    colleagues = [each for each in colleagues_of(company_id) if each.username not in (staff.username, agent)]
+    return colleagues, groups.of_company(company_id)

@@ -42,6 +42,7 @@ SECTIONS: tuple[tuple[str, str, str, Permission | None], ...] = (
     ("search", "Search", "search", None),
     ("queue", "Queue", "queue", Permission.HAND_OFF),
     ("conversations", "Conversations", "conversations", Permission.CONVERSATION_READ),
+    ("team", "Team", "team", Permission.TEAM_LEAD),
     ("saved-replies", "Saved replies", "saved-replies", Permission.HAND_OFF),
     ("audit", "Audit", "audit", Permission.AUDIT_READ),
     ("tenants", "Tenants", "tenants", Permission.TENANT_READ),

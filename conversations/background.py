@@ -16,6 +16,7 @@ from console.store.models import plain_item
 from console.store.queues import QueueDepth
 from console.system_sections import SystemSection
 from console.trees import Fact
+from conversations.attention.looking import TIMERS
 from conversations.handoff.routing import has_stage
 from conversations.indexer.health import STALE_AFTER, describe_beat
 from conversations.indexer.lease import LAMBDA, LEASE, STREAM
@@ -56,6 +57,7 @@ def section(now: datetime) -> SystemSection:
     if states:
         sweep = _recurring(notes[MESSAGE_SWEEP], "Messages to finish", "the message sweep", SWEEP_EVERY, now)
         states.append(replace(sweep, words=_late(now)))
+    states.append(_timers(notes[TIMERS], now))
     states.append(_recurring(notes[RECONCILE], "Reconcile", "reconcile", RECONCILE_EVERY, now))
     missing = [*not_configured(), *_channels_not_configured()]
     facts = [Fact(each.fact, each.words) for each in states]
@@ -72,7 +74,7 @@ def section(now: datetime) -> SystemSection:
 
 def _notes() -> dict[str, dict[str, Any]]:
     """What each part noted of itself, by name; nothing for who never ran."""
-    names = (QUEUE, STAGE, MESSAGE_SWEEP, RECONCILE)
+    names = (QUEUE, STAGE, TIMERS, MESSAGE_SWEEP, RECONCILE)
     try:
         found = map(plain_item, batch_get("CONSOLE", [{"pk": name, "sk": LEASE} for name in names]))
     except TableMissing:
@@ -104,6 +106,14 @@ def _stage(noted: dict[str, Any], now: datetime) -> WorkState:
     if missed_at is not None and now - missed_at < MISSED_SHOWN:
         words += f" Messages before {missed_at:%Y-%m-%d %H:%M} UTC may be missing: it was off for more than 24 hours."
     return WorkState("Stage table", "the receiver of the stage table", runs, words)
+
+
+def _timers(noted: dict[str, Any], now: datetime) -> WorkState:
+    runs, words = describe_beat(noted, now, "their worker", "rings them")
+    until = clock.parse_instant(noted.get("looked_until"))
+    if runs and until is not None and now - until >= STALE_AFTER:
+        words += f" and is {clock.format_span(now - until)} behind"
+    return WorkState("Timers", "the timers", runs, f"{words}.")
 
 
 def _waiting(found: QueueDepth) -> str:

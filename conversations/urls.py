@@ -16,6 +16,7 @@ from conversations.views import (
     replies,
     saved_replies,
     stores,
+    team,
     tenant_conversations,
     timeline,
 )
@@ -39,6 +40,9 @@ urlpatterns = [
     path("conversations/recipients/<str:ref>/", lists.recipient, name="recipient"),
     path("conversations/recipients/<str:ref>/elsewhere/", lists.elsewhere, name="recipient-elsewhere"),
     path("conversations/replies/<str:ref>/", lists.replies, name="replies"),
+    path("team/", team.team, name="team"),
+    path("team/levels/<str:company_id>/", team.service_levels, name="service-levels"),
+    path("team/groups/<str:company_id>/", team.agent_groups, name="agent-groups"),
     path("told/", giving.told, name="told"),
     path("availability/", giving.availability, name="availability"),
     path("conversations/<str:ref>/give/", giving.give, name="conversation-give"),

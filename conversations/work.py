@@ -13,6 +13,7 @@ from django.conf import settings
 
 from console import clock
 from console.errors import ConsoleError
+from conversations.attention.looking import Timers
 from conversations.handoff.reconciliation import pending_trails, reconcile
 from conversations.handoff.routing import has_stage
 from conversations.indexer import lease
@@ -87,7 +88,13 @@ def inbound_parts(**options: Any) -> dict[str, Part]:
 def all_parts(**options: Any) -> dict[str, Part]:
     """All that is configured, as `inbound_parts`."""
     sender = {"the sender": Sender(wait=options.get("wait"))} if replies_are_sent() else {}
-    return {"the indexer": Worker(**options), **inbound_parts(**options), **sender, "reconcile": reconciler(**options)}
+    return {
+        "the indexer": Worker(**options),
+        "the timers": Timers(**options),
+        **inbound_parts(**options),
+        **sender,
+        "reconcile": reconciler(**options),
+    }
 
 
 def not_configured() -> list[str]:

@@ -81,9 +81,16 @@ WEB = (
 _SETTLING = ("conversation-id-index",)
 INDEXER = (
     Access("CONVERSATIONS", ("DescribeTable", "GetItem", "Scan", "UpdateItem"), _SETTLING, stream=True),
+    Access("CONVERSATION_STATE", ("GetItem",)),
     Access("AUDIT", ("DescribeTable", "Query", "PutItem", "UpdateItem")),
     Access("IDEMPOTENCY", ("DescribeTable", "GetItem", "PutItem", "UpdateItem")),
     Access("CONSOLE", ("DescribeTable", "Query", "ConditionCheckItem", "PutItem", "UpdateItem")),
+)
+TIMERS = (
+    Access("CONVERSATIONS", ("GetItem", "UpdateItem"), _SETTLING),
+    Access("AUDIT", ("Query", "PutItem", "UpdateItem")),
+    Access("IDEMPOTENCY", ("GetItem", "PutItem", "UpdateItem")),
+    Access("CONSOLE", ("Query", "PutItem", "UpdateItem", "DeleteItem")),
 )
 RECONCILE = (
     Access("CONVERSATIONS", ("GetItem", "UpdateItem"), _SETTLING),
@@ -131,12 +138,13 @@ def _together(*parts: tuple[Access, ...]) -> tuple[Access, ...]:
     return tuple(found.values())
 
 
-WORK = _together(INDEXER, RECEIVER, SENDER, RECONCILE)
-# The web servers, the indexer, the receivers and the sender (workers or Lambdas), the job that settles actions, and all
-# but the first in one process.
+WORK = _together(INDEXER, TIMERS, RECEIVER, SENDER, RECONCILE)
+# The web servers, the indexer, the timers, the receivers and the sender (workers or Lambdas), the job that settles
+# actions, and all but the first in one process.
 POLICIES: dict[str, tuple[Access, ...]] = {
     "web": WEB,
     "indexer": INDEXER,
+    "timers": TIMERS,
     "receiver": RECEIVER,
     "sender": SENDER,
     "reconcile": RECONCILE,

@@ -77,14 +77,17 @@ class LostRace(Conflict):
 def lost_race(
     intent: Intent, item: Conversation, links: Mapping[str, ChainLink], *, loser: str = "", time_zone: str = "UTC"
 ) -> LostRace:
-    """Say who was first. `item` as stored now, `links` the actions of its trail by id (none where nobody acted)."""
+    """Say who was first. `item` as stored now, `links` the actions of its trail by id (none where nobody acted).
+
+    `loser`: the username of a person, who is told of colleagues by name; "" for a service.
+    """
     hand_off = hand_off_of(item)
     winner = _latest_action(hand_off.action_id, intent.last_action_seen, links)
     if winner is None:
-        return _lost_to_the_platform(intent, item, hand_off, time_zone)
+        return _lost_to_the_platform(intent, item, hand_off, time_zone, by_name=bool(loser))
     when = _when(winner.at, time_zone)
     did = _DID[winner.action_type]
-    who = "You" if winner.actor == loser else name_shown(winner.actor)
+    who = "You" if winner.actor == loser else name_shown(winner.actor) if loser else winner.actor
     again = " already, in another window or with an earlier click" if winner.actor == loser else " first"
     message = f"{who} {did}{again}{when}. Your action changed nothing."
     return LostRace(message, winner.actor, winner.at, hand_off)
@@ -102,7 +105,9 @@ def _latest_action(last_action: str, seen: str, links: Mapping[str, ChainLink]) 
     return None
 
 
-def _lost_to_the_platform(intent: Intent, item: Conversation, hand_off: HandOff, time_zone: str) -> LostRace:
+def _lost_to_the_platform(
+    intent: Intent, item: Conversation, hand_off: HandOff, time_zone: str, *, by_name: bool
+) -> LostRace:
     changed = clock.parse_instant(item.plain("updated_at"))
     if hand_off.flag == intent.flag_seen and hand_off.agent == intent.agent_seen:
         if hand_off.action_id == intent.last_action_seen:
@@ -111,7 +116,7 @@ def _lost_to_the_platform(intent: Intent, item: Conversation, hand_off: HandOff,
         message = "This form was too old. Nothing was changed. Check the current state and decide again."
         return LostRace(message, PLATFORM, None, hand_off)
     if hand_off.agent and hand_off.agent != intent.agent_seen:
-        when, agent = _when(hand_off.taken_at, time_zone), hand_off.agent_shown
+        when, agent = _when(hand_off.taken_at, time_zone), hand_off.agent_shown if by_name else hand_off.agent
         return LostRace(f"{agent} took it first{when}.", agent, hand_off.taken_at, hand_off)
     when = _when(changed, time_zone)
     if hand_off.flag:

@@ -162,6 +162,11 @@ class _Performance:
             return self._succeeded(recorded, sent.item, replayed=not is_new)
         return self._settle(recorded, sent, replayed=not is_new)
 
+    @property
+    def _person(self) -> str:
+        """Who acts, where it is a person."""
+        return "" if self.actor.role == "service" else self.actor.name
+
     def _act(self, reason: str, item: Conversation) -> HandOffAct:
         intent = self.intent
         payload = {"reason": reason} if reason else {}
@@ -230,7 +235,7 @@ class _Performance:
             error, result = NotFound(), f"{Result.FAILED}: the conversation is gone"
         else:
             item = Conversation.from_raw_data(sent.item)
-            lost = lost_race(self.intent, item, links, loser=self.actor.name, time_zone=self.time_zone)
+            lost = lost_race(self.intent, item, links, loser=self._person, time_zone=self.time_zone)
             error, result = lost, f"{Result.CONFLICT}: {lost.winner} was first"
         if final:
             close_quietly(recorded, result)
@@ -256,4 +261,4 @@ class _Performance:
         if closed is not None and closed.status == Result.SUCCESS:
             return HandOffOutcome(self.intent.action, hand_off_of(item), replayed=True)
         links = trail_links(recorded.trail)
-        raise lost_race(self.intent, item, links, loser=self.actor.name, time_zone=self.time_zone)
+        raise lost_race(self.intent, item, links, loser=self._person, time_zone=self.time_zone)

@@ -6,6 +6,7 @@ from enum import StrEnum
 from console import clock
 from console.errors import ConsoleError, NotAccepted, Throttled
 from conversations.attention.planning import plan
+from conversations.attention.urgency import is_open_for_urgency, urgent_by_middleware, urgent_values
 from conversations.companies import note_company_of
 from conversations.handoff.effects import REQUESTED_AT, Raw
 from conversations.handoff.protocol import read_raw
@@ -60,11 +61,23 @@ def _handle_image(change: StreamChange, image: Raw) -> WorkCounts:
             edge = None
     if edge is not None:
         done[Did.REQUESTED] += requests.settle(edge)
+        _mark_urgent(image)
     elif repair_of(image, clock.now()) is not None:
         # The image may be old; judged is what is there now.
         stored = read_raw(key_in(image), READ)
         done[Did.REPAIRED] += stored is not None and tend(stored) is not None
     return done
+
+
+def _mark_urgent(image: Raw) -> None:
+    """Put a new request among the urgent ones, where the middleware notes that it cannot wait."""
+    why = urgent_by_middleware(image["conversation_id"]["S"]) if is_open_for_urgency(image) else ""
+    for _ in range(requests.TRIES if why else 0):
+        stored = read_raw(key_in(image), READ)
+        if stored is None or not is_open_for_urgency(stored):
+            return
+        if write(stored, Repair(urgent_values(stored, why, marks_of(stored).company_id))):
+            return
 
 
 def handle_item(stored: Raw) -> WorkCounts:

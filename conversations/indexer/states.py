@@ -10,6 +10,7 @@ from console import clock
 from console.store.models import plain
 from conversations.attention.causes import Cause, judge, of_people
 from conversations.attention.levels import ServiceLevels, levels_of
+from conversations.attention.urgency import WORDS, is_open_for_urgency, urgent_by_words
 from conversations.handoff.effects import (
     AGENT,
     ATTENTION,
@@ -17,6 +18,7 @@ from conversations.handoff.effects import (
     LAST_ACTION,
     QUEUE,
     REQUESTED_AT,
+    URGENT,
     WANTED,
     Raw,
     text,
@@ -105,8 +107,13 @@ def repair_of(stored: Raw, now: datetime, levels: ServiceLevels | None = None) -
     one: it would neither sort nor tell how long somebody waits.
     """
     marks = marks_of(stored)
-    key = queue_key(stored, marks, now)
+    urgent: Raw = {}
+    if is_open_for_urgency(stored) and not is_outside(stored, marks, now):
+        levels = levels or levels_of(marks.company_id, text_in(stored, "project_id"))
+        urgent = {URGENT: text(WORDS)} if urgent_by_words(stored, levels) else {}
+    key = queue_key(stored | urgent, marks, now)
     values, removed = _routing_repair(stored, marks, now)
+    values |= urgent
     if not key and not is_outside(stored, marks, now) and (wanted := _attention(stored, marks, now, levels)):
         values |= {name: value for name, value in wanted.items() if stored.get(name) != value}
         return Repair(values, removed) if values or removed else None

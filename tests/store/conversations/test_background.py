@@ -6,6 +6,7 @@ import pytest
 
 from console import clock
 from console.store import queues
+from conversations.attention.looking import TIMERS
 from conversations.background import section
 from conversations.indexer.lease import LAMBDA, STREAM, note
 from conversations.receiving.models import TO_APPEND, MessageRow
@@ -32,6 +33,7 @@ def all_well(**changes) -> None:
     note(STAGE, beat_at=now, mode=STREAM, lag=0.2)
     note(MESSAGE_SWEEP, beat_at=now, ran_at=now)
     note(RECONCILE, beat_at=now, ran_at=now)
+    note(TIMERS, beat_at=now, looked_until=now, mode=TIMERS)
 
 
 def facts() -> dict[str, str]:
@@ -46,6 +48,7 @@ def test_where_all_runs_it_says_so(store, queue):
         "Hand-off queue": "Its receiver runs. No message waits.",
         "Stage table": "Its receiver runs and is up to date.",
         "Messages to finish": "None is late.",
+        "Timers": "Their worker runs.",
         "Reconcile": "It ran less than a minute ago.",
     }
 
@@ -54,7 +57,7 @@ def test_before_the_first_run_it_says_what_to_run(store, queue):
     found = section(clock.now())
     assert (found.state, found.tone, found.hints) == ("not running", "human", ("manage.py work",))
     receivers = "the receiver of the hand-off queue, the receiver of the stage table"
-    assert found.words == f"Not running: {receivers}, the message sweep, reconcile."
+    assert found.words == f"Not running: {receivers}, the message sweep, the timers, reconcile."
     assert facts()["Hand-off queue"] == "Its receiver has never run. No message waits."
     assert facts()["Reconcile"] == "It has never run."
 
@@ -109,6 +112,14 @@ def test_the_stage_tables_lag_and_what_it_missed(store, queue):
     assert "missing" not in facts()["Stage table"]
 
 
+def test_timers_that_are_behind_are_told(store, queue):
+    all_well()
+    note(TIMERS, looked_until=clock.now() - timedelta(minutes=4))
+    assert facts()["Timers"] == "Their worker runs and is 4 min behind."
+    note(TIMERS, beat_at=clock.now() - timedelta(minutes=9))
+    assert section(clock.now()).words == "Not running: the timers."
+
+
 def test_a_stage_table_without_a_stream_is_said(store, queue):
     all_well()
     note(STAGE, mode="")
@@ -126,8 +137,11 @@ def test_a_message_that_is_late_is_told(store, queue):
 
 def test_what_is_not_configured_is_said_in_one_line(store, settings):
     settings.TABLE_NAMES, settings.CHANNEL_QUEUE_URLS = {}, {"sms": "https://sqs.example/1/q"}
-    note(RECONCILE, beat_at=clock.now(), ran_at=clock.now())
+    now = clock.now()
+    note(RECONCILE, beat_at=now, ran_at=now)
+    note(TIMERS, beat_at=now, looked_until=now, mode=TIMERS)
     assert facts() == {
+        "Timers": "Their worker runs.",
         "Reconcile": "It ran less than a minute ago.",
         "Not configured": (
             "the hand-off queue (HANDOFF_QUEUE_URL), the stage table (TABLE_CONVERSATIONS_STAGE), "

@@ -1,0 +1,53 @@
+"""What is urgent: by a company's words in what was asked or written, and by what the middleware notes. By hand too."""
+
+from console.errors import NotFound, TableMissing
+from console.store.models import plain
+from console.trail.models import ConversationState
+from conversations.attention.levels import ServiceLevels
+from conversations.handoff.effects import AGENT, FLAG, QUEUE, URGENT, Raw, reason_in, text, text_in
+from conversations.messages import StoredMessages
+from conversations.models import urgent_in
+from conversations.reading import is_true
+
+WORDS, FLAGS, PRIORITY = "words", "risk flags", "priority"
+# What middlewares write of what cannot wait.
+_HIGH = frozenset({"urgent", "high", "highest", "critical", "p0", "p1"})
+# Characters of a message that are looked through.
+_LOOKED_THROUGH = 4_000
+
+
+def urgent_by_words(stored: Raw, levels: ServiceLevels) -> bool:
+    """Whether the reason, or what the customer last wrote, has one of the company's urgent words. No I/O."""
+    if not levels.urgent_words:
+        return False
+    written = [str(each.get("content") or "") for each in StoredMessages.of(stored.get("messages")).by_customer()][-1:]
+    said = "\n".join(each[:_LOOKED_THROUGH] for each in (reason_in(stored), *written)).lower()
+    return any(word in said for word in levels.urgent_words)
+
+
+def urgent_by_middleware(conversation_id: str) -> str:
+    """Why the middleware's state says that a conversation is urgent; "" where it does not.
+
+    One GetItem. Raises the store's errors.
+    """
+    try:
+        raw = ConversationState.get(conversation_id).raw
+    except (NotFound, TableMissing):
+        return ""
+    flags = plain(raw["risk_flags"]) if "risk_flags" in raw else None
+    if flags and flags not in ("[]", "none"):
+        return FLAGS
+    priority = plain(raw["priority"]) if "priority" in raw else None
+    return PRIORITY if isinstance(priority, str) and priority.strip().lower() in _HIGH else ""
+
+
+def is_open_for_urgency(stored: Raw) -> bool:
+    """Whether people have a conversation, and nobody has said whether it is urgent."""
+    has_people = bool(text_in(stored, AGENT)) or (FLAG in stored and is_true(plain(stored[FLAG])))
+    return has_people and URGENT not in stored
+
+
+def urgent_values(stored: Raw, why: str, company_id: str) -> Raw:
+    """What an urgent conversation's item has: why, and its place in the queue's index where it waits."""
+    key = {} if text_in(stored, AGENT) or not company_id else {QUEUE: text(urgent_in(company_id))}
+    return {URGENT: text(why), **key}

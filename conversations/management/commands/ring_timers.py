@@ -1,0 +1,26 @@
+"""`manage.py ring_timers`: look at conversations again when time alone may have changed what they need."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from conversations.attention.looking import Timers
+from conversations.work import until_signal
+
+
+class Command(BaseCommand):
+    """Runs until it is told to end; of several, one works."""
+
+    help = "Find what is stuck, unanswered or overdue by now, and give back what its holder forgot. Runs until stopped."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """--once: stop when nothing is due any more, for a scheduler that runs it every minute."""
+        parser.add_argument("--once", action="store_true", help="stop when nothing is due any more")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        """Run until told to end."""
+        with until_signal() as ended:
+            timers = Timers(wait=ended.wait)
+            timers.run(once=options["once"])
+        done = ", ".join(f"{count:,} {what}" for what, count in sorted(timers.counts.items()) if count) or "nothing"
+        self.stdout.write(f"Timers: {done}.")

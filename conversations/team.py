@@ -1,0 +1,191 @@
+"""The team as who leads it sees it: who is there and holds what, who waits longest, and what was done today.
+
+What people hold is read from the queue's index, what they did from the trail by company: both bounded, and what was not
+read is said.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+
+from console import clock
+from console.permissions import Permission, Staff
+from console.staff.colleagues import colleagues_of
+from console.store.calls import parallel
+from console.store.presence import index_ready
+from console.store.streams import query
+from console.trail.actions import Action, Result
+from console.trail.models import AuditEntry, CompanyIndex
+from conversations.attention.causes import answer_in
+from conversations.attention.hours import zone_of
+from conversations.attention.levels import levels_of
+from conversations.companies import Company
+from conversations.models import held_in
+from conversations.queue.pages import QueueEntry, at_once, entry_of
+from conversations.queue.reading import is_indexed, read_index, read_queue
+
+# Held conversations and entries of one company that are looked at.
+HELD_READ, ENTRIES_READ = 400, 2_000
+_HELD = (
+    *("primary_channel", "conversation_id", "company_id", "project_id", "ttl", "hand_off_to_human", "hand_off_agent"),
+    *("hand_off_requested_at", "hand_off_taken_at", "hand_off_answered_at", "hand_off_unanswered_at"),
+    *("hand_off_heard_at", "hand_off_reply_failed_at"),
+)
+TAKEN = (Action.HAND_OFF_TAKE, Action.HAND_OFF_TAKE_OVER, Action.HAND_OFF_TAKE_FROM_COLLEAGUE)
+COUNTED = {
+    **dict.fromkeys(TAKEN, "taken"),
+    Action.REPLY_SEND: "answered",
+    Action.HAND_OFF_HAND_BACK: "handed_back",
+    Action.TARGET_MISSED: "overdue",
+}
+
+
+_WHAT: dict[str, str] = {str(action): what for action, what in COUNTED.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class TeamMember:
+    """A colleague: what they hold, since when their oldest customer waits for an answer, and what they did today."""
+
+    username: str
+    name: str
+    is_away: bool
+    held: int
+    waiting: int
+    oldest: datetime | None
+    taken: int
+    answered: int
+    handed_back: int
+
+
+@dataclass(frozen=True, slots=True)
+class CompanyDay:
+    """What people did for a company today; `overdue`: answers that became so."""
+
+    company: Company
+    taken: int
+    answered: int
+    handed_back: int
+    overdue: int
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """All of it. `incomplete`: companies of which not everything was read; `left_out`: those not read at all."""
+
+    members: tuple[TeamMember, ...] = ()
+    companies: tuple[CompanyDay, ...] = ()
+    incomplete: tuple[str, ...] = ()
+    left_out: int = 0
+    has_trail: bool = True
+
+
+@dataclass
+class _Company:
+    held: list[QueueEntry] = field(default_factory=list)
+    done: Counter[tuple[str, str]] = field(default_factory=Counter)
+    is_whole: bool = True
+
+
+def team_of(staff: Staff, companies: Iterable[Company], today: datetime) -> Team:
+    """Return the team of these companies; `today` is when the day of who looks began.
+
+    Two Queries of each company, and the directory of staff. Raises `Forbidden`, and the store's errors.
+    """
+    staff.require(Permission.TEAM_LEAD)
+    by_id = {each.company_id: each for each in companies}
+    asked, left_out = at_once(by_id)
+    has_trail = index_ready("AUDIT", CompanyIndex.Meta.index_name)
+    reads = parallel(*(partial(_read, company_id, today, has_trail) for company_id in asked))
+    names = {each.username: each for company_id in asked for each in colleagues_of(company_id)}
+    held: dict[str, list[QueueEntry]] = defaultdict(list)
+    done: Counter[tuple[str, str]] = Counter()
+    for read in reads:
+        done += read.done
+        for entry in read.held:
+            held[entry.hand_off.agent].append(entry)
+    known = {username: each.name for username, each in names.items()}
+    away = {username for username, each in names.items() if each.is_away}
+    shown = [
+        _member(username, known.get(username) or held[username][0].hand_off.agent_shown, username in away, held, done)
+        for username in {*names, *held}
+    ]
+    days = [_day(by_id[company_id], read.done) for company_id, read in zip(asked, reads, strict=True)]
+    return Team(
+        tuple(sorted(shown, key=lambda each: (each.is_away, each.name.casefold(), each.username))),
+        tuple(sorted(days, key=lambda each: each.company.name.casefold())),
+        tuple(by_id[company_id].name for company_id, read in zip(asked, reads, strict=True) if not read.is_whole),
+        len(left_out),
+        has_trail,
+    )
+
+
+def _read(company_id: str, today: datetime, has_trail: bool) -> _Company:
+    now, found = clock.now(), _Company()
+    if is_indexed():
+        items, more = read_index(held_in(company_id), _HELD, HELD_READ)
+        found.held = [entry for raw in items if (entry := entry_of(raw, now)) is not None and entry.hand_off.agent]
+        found.is_whole = not more
+    else:
+        looked = read_queue([company_id])
+        found.held = [entry for entry in looked.entries if entry.hand_off.agent]
+        found.is_whole = not looked.incomplete
+    if has_trail:
+        found.is_whole &= _count(company_id, today, found.done)
+    return found
+
+
+def _count(company_id: str, today: datetime, done: Counter[tuple[str, str]]) -> bool:
+    """Count what was done since, by person and action; whether all of it was read."""
+    items, end = query(
+        AuditEntry,
+        company_id,
+        AuditEntry.ts_action_id >= clock.to_iso(today),
+        limit=ENTRIES_READ,
+        index=CompanyIndex.Meta.index_name,
+        attributes=("action_type", "actor", "result"),
+    )
+    for item in items:
+        entry = AuditEntry.from_raw_data(item)
+        what = _WHAT.get(entry.action_type or "")
+        if what and str(entry.result or "").startswith((Result.SUCCESS, Result.PENDING)):
+            done[entry.actor or "", what] += 1
+    return end is None
+
+
+def _member(
+    username: str, name: str, is_away: bool, held: dict[str, list[QueueEntry]], done: Counter[tuple[str, str]]
+) -> TeamMember:
+    waits = [_awaited_since(entry) for entry in held[username]]
+    since = [each for each in waits if each is not None]
+    return TeamMember(
+        username,
+        name,
+        is_away,
+        len(held[username]),
+        len(since),
+        min(since, default=None),
+        done[username, "taken"],
+        done[username, "answered"],
+        done[username, "handed_back"],
+    )
+
+
+def _awaited_since(entry: QueueEntry) -> datetime | None:
+    levels = levels_of(entry.summary.company_id, entry.summary.project_id)
+    return answer_in(entry.item.raw, levels).since
+
+
+def _day(company: Company, done: Counter[tuple[str, str]]) -> CompanyDay:
+    totals: Counter[str] = Counter()
+    for (_, what), count in done.items():
+        totals[what] += count
+    return CompanyDay(company, totals["taken"], totals["answered"], totals["handed_back"], totals["overdue"])
+
+
+def day_began(now: datetime, zone_name: str) -> datetime:
+    """Return when the day began for somebody, in their time zone."""
+    local = now.astimezone(zone_of(zone_name))
+    return local.replace(hour=0, minute=0, second=0, microsecond=0).astimezone(UTC)

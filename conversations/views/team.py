@@ -1,0 +1,240 @@
+"""`/team/`: the team of who leads it; the service levels and groups of a company."""
+
+from datetime import time
+from typing import Any
+from zoneinfo import available_timezones
+
+from django import forms
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+
+from console import clock
+from console.access import StaffRequest, requires
+from console.errors import BadReference, Invalid, NotFound
+from console.permissions import Permission
+from console.staff.colleagues import colleagues_of
+from console.trail.recording import read_only_reason
+from conversations import groups
+from conversations.attention import levels
+from conversations.attention.hours import WEEKDAYS
+from conversations.companies import companies_for, company_named, projects_of
+from conversations.groups import Group
+from conversations.team import day_began, team_of
+from tenants.views.frame import ASKING, FormPage, fill_in
+
+MOST_MINUTES = 60 * 24 * 30
+LONGEST_WORDS, MOST_WORDS = 40, 50
+
+
+def _minutes(label: str, help_text: str) -> forms.IntegerField:
+    return forms.IntegerField(
+        required=False,
+        label=label,
+        help_text=help_text,
+        min_value=1,
+        max_value=MOST_MINUTES,
+        widget=forms.NumberInput(attrs={"inputmode": "numeric"}),
+    )
+
+
+class LevelsForm(forms.Form):
+    """Service levels: what is left empty is as the company's, or as the defaults."""
+
+    stuck_after = _minutes("Stuck after (minutes)", "The AI has been at an answer for so long.")
+    unanswered_after = _minutes("Unanswered after (minutes)", "The customer wrote last, and nobody answered.")
+    first_answer = _minutes("First answer within (minutes)", "From when a human is wanted. Empty: no target.")
+    next_answer = _minutes("Next answers within (minutes)", "From when the customer writes again. Empty: no target.")
+    return_after = _minutes(
+        "Back to the queue after (minutes)", "The holder has not answered the customer for so long. Empty: never."
+    )
+    opens = forms.TimeField(required=False, label="Opens", widget=forms.TimeInput(attrs={"type": "time"}))
+    closes = forms.TimeField(
+        required=False,
+        label="Closes",
+        help_text="00:00 is midnight. Targets count these hours alone. Empty: always.",
+        widget=forms.TimeInput(attrs={"type": "time"}),
+    )
+    days = forms.MultipleChoiceField(
+        required=False,
+        choices=[(str(number), day) for number, day in enumerate(WEEKDAYS)],
+        widget=forms.CheckboxSelectMultiple,
+    )
+    zone = forms.CharField(required=False, max_length=60, label="Time zone", help_text="Such as Europe/London")
+    urgent_words = forms.CharField(
+        required=False,
+        label="Urgent words",
+        help_text="One on each line. A request or message with one of them is urgent.",
+        widget=forms.Textarea(attrs={"rows": 4, "dir": "auto"}),
+    )
+
+    def clean_zone(self) -> str:
+        """A known time zone, if any."""
+        zone: str = self.cleaned_data["zone"].strip()
+        if zone and zone not in available_timezones():
+            raise forms.ValidationError("Enter a time zone such as Europe/London.")
+        return zone
+
+    def clean_urgent_words(self) -> list[str]:
+        """Words, each once."""
+        words = [" ".join(line.split()).lower() for line in self.cleaned_data["urgent_words"].splitlines()]
+        found = list(dict.fromkeys(filter(None, words)))
+        if len(found) > MOST_WORDS or any(len(each) > LONGEST_WORDS for each in found):
+            raise forms.ValidationError(f"Enter up to {MOST_WORDS} lines of up to {LONGEST_WORDS} characters.")
+        return found
+
+    def clean(self) -> dict[str, Any]:
+        """Hours are whole or absent."""
+        cleaned = super().clean() or {}
+        hours = [cleaned.get(name) for name in ("opens", "closes", "days", "zone")]
+        if any(each not in (None, "", []) for each in hours):
+            if any(each in (None, "", []) for each in hours):
+                raise forms.ValidationError("Business hours need all of: opens, closes, days and the time zone.")
+            opens, closes = cleaned["opens"], cleaned["closes"]
+            if closes <= opens and closes != time(0):
+                raise forms.ValidationError("The business hours close before they open.")
+        return cleaned
+
+    def values(self) -> dict[str, Any]:
+        """What is stored."""
+        cleaned = self.cleaned_data
+        hours = None
+        if cleaned.get("opens") is not None:
+            opens, closes = (f"{cleaned[name]:%H:%M}" for name in ("opens", "closes"))
+            days = sorted(int(each) for each in cleaned["days"])
+            hours = {"opens": opens, "closes": closes, "days": days, "time_zone": cleaned["zone"]}
+        minutes = {name: cleaned[name] for name in levels.MINUTES}
+        return minutes | {"hours": hours, "urgent_words": cleaned["urgent_words"]}
+
+
+def _initial(item: dict[str, Any]) -> dict[str, Any]:
+    found = {name: item[name] for name in levels.MINUTES if name in item}
+    if isinstance(hours := item.get("hours"), dict):
+        found |= {"opens": hours.get("opens"), "closes": hours.get("closes"), "zone": hours.get("time_zone")}
+        days = hours.get("days")
+        found["days"] = [str(each) for each in days] if isinstance(days, list) else []
+    if isinstance(words := item.get("urgent_words"), list):
+        found["urgent_words"] = "\n".join(map(str, words))
+    return found
+
+
+class GroupForm(forms.Form):
+    """A group's name and members."""
+
+    title = forms.CharField(
+        max_length=groups.LONGEST_NAME,
+        label="Name",
+        error_messages={"required": "Enter a name."},
+        widget=forms.TextInput(attrs={"autocomplete": "off", "dir": "auto"}),
+    )
+    members = forms.MultipleChoiceField(required=False, widget=forms.CheckboxSelectMultiple)
+
+
+@requires(Permission.TEAM_LEAD)
+@require_safe
+def team(request: StaffRequest) -> HttpResponse:
+    """Who is there and holds what, the oldest customer without an answer, and today's numbers."""
+    companies, now = companies_for(request.staff), clock.now()
+    context = {
+        "team": team_of(request.staff, companies, day_began(now, request.staff.time_zone)),
+        "companies": companies,
+    }
+    return render(request, "team/index.html", context)
+
+
+@requires(Permission.TEAM_LEAD)
+@require_http_methods(ASKING)
+def service_levels(request: StaffRequest, company_id: str) -> HttpResponse:
+    """The service levels of a company, or of one of its projects (GET `project`)."""
+    staff, project_id = request.staff, request.GET.get("project", "")
+    company = _company(request, company_id)
+    projects = {each.project_id: each.name for each in projects_of(company_id).projects}
+    if project_id and project_id not in projects:
+        raise NotFound
+    stored, otherwise = levels.load(company_id, project_id, staff)
+    form = LevelsForm(request.POST if request.method == "POST" else None, initial=_initial(stored.values))
+    address = reverse("service-levels", args=[company_id])
+    context = {
+        "company": company,
+        "project": projects.get(project_id, ""),
+        "projects": [(each, f"{address}?project={each}", name) for each, name in projects.items()],
+        "otherwise": otherwise,
+        "version": request.POST.get("version", stored.version),
+        "can_write": not read_only_reason(),
+        "crumbs": _crumbs(company.name, "Service levels"),
+    }
+
+    def act() -> str:
+        try:
+            version = int(request.POST.get("version", ""))
+        except ValueError as error:
+            raise BadReference from error
+        levels.save(company_id, project_id, form.values(), version, staff)
+        return "Saved. It holds for what changes from now on."
+
+    back = request.get_full_path()
+    return fill_in(request, FormPage("team/levels.html", form, "the service levels", back, context), act)
+
+
+@requires(Permission.TEAM_LEAD)
+@require_http_methods(ASKING)
+def agent_groups(request: StaffRequest, company_id: str) -> HttpResponse:
+    """The groups of a company; GET `group` opens one to change. A form adds, changes or deletes one."""
+    staff, company = request.staff, _company(request, company_id)
+    known = {each.id: each for each in groups.of_company(company_id)}
+    wanted = request.GET.get("group", "")
+    if wanted and wanted not in known:
+        raise NotFound
+    group = known.get(wanted)
+    colleagues = colleagues_of(company_id)
+    names = {each.username: each.name for each in colleagues}
+    initial = {"title": group.name, "members": list(group.members)} if group else {}
+    form = GroupForm(request.POST if request.method == "POST" else None, initial=initial)
+    members = [*names.items(), *((each, each) for each in (group.members if group else ()) if each not in names)]
+    form.fields["members"].choices = members  # type: ignore[attr-defined]
+    address = reverse("agent-groups", args=[company_id])
+    context = {
+        "company": company,
+        "group": group,
+        "version": request.POST.get("version", group.version if group else 0),
+        "rows": [
+            (f"{address}?group={each.id}", each, [names.get(name, name) for name in each.members])
+            for each in known.values()
+        ],
+        "crumbs": _crumbs(company.name, "Groups"),
+        "address": address,
+    }
+
+    def act() -> str:
+        seen = _as_seen(group, request)
+        if "delete" in request.POST and seen is not None:
+            groups.delete(company_id, seen, staff)
+            return "The group is deleted. What waits for it waits for everybody."
+        groups.save(company_id, form.cleaned_data["title"], form.cleaned_data["members"], staff, seen)
+        return "The group is saved."
+
+    return fill_in(request, FormPage("team/groups.html", form, "the group", address, context), act)
+
+
+def _as_seen(group: Group | None, request: StaffRequest) -> Group | None:
+    if group is None:
+        return None
+    try:
+        version = int(request.POST.get("version", ""))
+    except ValueError as error:
+        raise Invalid from error
+    return Group(group.id, group.name, group.members, version)
+
+
+def _company(request: StaffRequest, company_id: str) -> Any:
+    if not request.staff.scope.covers_company(company_id):
+        raise NotFound
+    company = company_named(company_id)
+    if company is None:
+        raise NotFound
+    return company
+
+
+def _crumbs(company: str, label: str) -> list[dict[str, str]]:
+    return [{"label": "Team", "url": reverse("team")}, {"label": f"{label} of {company}"}]

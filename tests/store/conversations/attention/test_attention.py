@@ -1,0 +1,311 @@
+"""What needs attention, in the index: raised, taken back, left; timers; overdue answers; what is urgent."""
+
+from datetime import timedelta
+
+import pytest
+
+from console import caching, clock
+from conversations.attention import levels, planning
+from conversations.attention.looking import Timers, look_again
+from conversations.attention.timers import GRACE, due_timers, partition_of, set_timer
+from conversations.handoff import HandOffAction as A
+from conversations.handoff import perform
+from conversations.indexer.handling import handle, handle_item, tend
+from conversations.indexer.streams.records import StreamChange
+from conversations.telling import told_to
+from tests import faults
+from tests.dynamodb import to_dynamodb
+from tests.support.conversations.handoff.kit import (
+    ANA,
+    COMPANY,
+    CONVERSATION,
+    KEY,
+    WAITING,
+    conversation,
+    form,
+    held_by,
+    ours,
+    put,
+    stored,
+    trail,
+)
+
+ATTENTION = f"attention#{COMPANY}"
+
+
+def ago(**span) -> str:
+    return clock.to_iso(clock.now() - timedelta(**span))
+
+
+def said(role: str, **span):
+    return {"message_id": f"m{span}", "role": role, "content": "x", "timestamp": ago(**span)}
+
+
+def set_levels(store, **values) -> None:
+    store.put("CONSOLE", {"pk": levels.partition_of(COMPANY), "sk": levels.COMPANY, "version": 1, **values})
+    caching.forget_everything()
+
+
+def change(store, before=None) -> StreamChange:
+    return StreamChange("1", to_dynamodb(before) if before else None, to_dynamodb(stored(store)), clock.now())
+
+
+def later(monkeypatch, **span) -> None:
+    at = clock.now() + timedelta(**span)
+    monkeypatch.setattr(clock, "now", lambda: at)
+
+
+def ring(**options) -> Timers:
+    timers = Timers(now=lambda: clock.now(), wait=lambda _: False, **options)
+    timers.run(once=True)
+    return timers
+
+
+def test_what_fails_is_found_by_the_index_and_by_a_sweep(store):
+    at = ago(minutes=2)
+    for work in (lambda: handle(change(store)), lambda: handle_item(to_dynamodb(stored(store)))):
+        put(store, conversation_status="failed_unknown", updated_at=at)
+        work()
+        found = stored(store)
+        assert (found["hand_off_attention"], found["gsi_hand_off_queue"]) == ("failed", ATTENTION)
+        assert found["hand_off_requested_at"] == at
+        assert found["updated_at"] == at
+        assert trail(store) == []
+
+
+def test_it_goes_when_the_platform_goes_on(store):
+    put(store, conversation_status="failed", updated_at=ago(minutes=2))
+    handle(change(store))
+    store.update("CONVERSATIONS", KEY, conversation_status="reply_sent", updated_at=ago(minutes=1))
+    handle(change(store))
+    assert not {"hand_off_attention", "gsi_hand_off_queue", "hand_off_requested_at"} & set(stored(store))
+    assert trail(store) == []
+
+
+def test_an_answer_at_the_same_moment_is_no_alarm(store):
+    put(store, messages=[said("user", minutes=40)], updated_at=ago(minutes=40))
+    unanswered = change(store)
+
+    def answered() -> None:
+        messages = [said("user", minutes=40), said("assistant", seconds=1)]
+        store.update("CONVERSATIONS", KEY, messages=messages)
+
+    # Whoever writes it does not move its time: the number of messages tells.
+    with faults.before("UpdateItem", answered, table_key="CONVERSATIONS") as fault:
+        handle(unanswered)
+    assert fault.struck
+    assert "hand_off_attention" not in stored(store)
+
+
+def test_a_person_takes_what_needs_attention_and_the_wait_begins_now(store):
+    put(store, conversation_status="failed", updated_at=ago(hours=5))
+    handle(change(store))
+    perform(form(A.TAKE_OVER), ANA)
+    found = stored(store)
+    assert (found["gsi_hand_off_queue"], found.get("hand_off_attention")) == (f"held#{COMPANY}", None)
+    assert clock.parse_instant(found["hand_off_requested_at"]) > clock.now() - timedelta(minutes=1)
+
+
+def test_what_was_left_comes_back_with_the_next_change_and_its_trail_says_who_left_it(store, monkeypatch):
+    put(store, conversation_status="failed", updated_at=ago(hours=5))
+    handle(change(store))
+    perform(form(A.LEAVE), ANA)
+    assert "hand_off_attention" not in stored(store)
+    assert tend(to_dynamodb(stored(store))) is None
+    assert [(each["action_type"], each["result"]) for each in trail(store)] == [("hand_off.leave", "success")]
+    later(monkeypatch, minutes=1)
+    store.update("CONVERSATIONS", KEY, conversation_status="failed_unknown", updated_at=ago(seconds=0))
+    handle(change(store))
+    assert stored(store)["hand_off_attention"] == "failed"
+
+
+def test_a_request_of_the_platform_begins_its_own_wait(store):
+    put(store, conversation_status="failed", updated_at=ago(hours=5))
+    handle(change(store))
+    before = stored(store)
+    at = ago(minutes=1)
+    store.update("CONVERSATIONS", KEY, hand_off_to_human=True, updated_at=at)
+    handle(change(store, before))
+    found = stored(store)
+    assert (found["gsi_hand_off_queue"], found["hand_off_requested_at"]) == (f"waiting#{COMPANY}", at)
+    assert "hand_off_attention" not in found
+    assert [each["action_type"] for each in trail(store)] == ["hand_off.request"]
+
+
+# --- Timers -----------------------------------------------------------------------------------------------------------
+
+
+def test_time_alone_raises_it(store, monkeypatch):
+    put(store, conversation_status="processing_reply", updated_at=ago(minutes=1))
+    handle(change(store))
+    assert "hand_off_attention" not in stored(store)
+    ring()
+    assert "hand_off_attention" not in stored(store)
+    later(monkeypatch, minutes=14, seconds=1)
+    ring()
+    assert stored(store)["hand_off_attention"] == "stuck"
+    assert [each for each in store.all("CONSOLE") if each["pk"].startswith("DUE#")] == []
+
+
+def test_a_timer_that_is_overtaken_does_nothing(store, monkeypatch):
+    put(store, conversation_status="processing_reply", updated_at=ago(minutes=1))
+    handle(change(store))
+    store.update("CONVERSATIONS", KEY, conversation_status="reply_sent", updated_at=ago(seconds=0))
+    later(monkeypatch, minutes=15)
+    ring()
+    assert ours(stored(store)) == ours(conversation())
+
+
+def test_a_timer_that_is_set_for_the_past_rings_at_once_and_one_set_late_is_found(store, monkeypatch):
+    put(store, conversation_status="failed")
+    set_timer(to_dynamodb(KEY), clock.now() - timedelta(days=9))
+    now = clock.now()
+    assert len(list(due_timers(now, now))) + len(list(due_timers(now - timedelta(minutes=1), now))) == 1
+    timers = ring()
+    # Somebody's clock is behind: the minute is looked at for a while after it has ended.
+    late = clock.now() - GRACE + timedelta(seconds=30)
+    row = {"pk": partition_of(late), "sk": f"{clock.to_iso(late)}#x", **KEY}
+    store.put("CONSOLE", row)
+    timers.run(once=True)
+    assert store.get("CONSOLE", pk=row["pk"], sk=row["sk"]) is None
+
+
+def test_one_bad_timer_keeps_no_other_waiting_and_a_store_that_is_away_loses_none(store, monkeypatch):
+    put(store, conversation_status="processing_reply", updated_at=ago(minutes=20))
+    now = clock.now()
+    store.put(
+        "CONSOLE", {"pk": partition_of(now), "sk": "0#x", "primary_channel": {"no": "key"}, "conversation_id": "c"}
+    )
+    set_timer(to_dynamodb(KEY), now)
+    timers = Timers(now=lambda: clock.now(), wait=lambda _: False)
+    with faults.fail_before("GetItem", table_key="CONVERSATIONS", times=faults.ALWAYS):
+        timers.cycle()
+    assert "hand_off_attention" not in stored(store)
+    timers.run(once=True)
+    assert stored(store)["hand_off_attention"] == "stuck"
+    assert not [each for each in store.all("CONSOLE") if each["pk"].startswith("DUE#")]
+
+
+def test_after_a_pause_every_minute_is_looked_at(store, monkeypatch):
+    put(store, conversation_status="processing_reply", updated_at=ago(minutes=1))
+    ring()
+    handle(change(store))
+    later(monkeypatch, hours=7)
+    ring()
+    assert stored(store)["hand_off_attention"] == "stuck"
+
+
+# --- Answers that are overdue, and holders who are silent -------------------------------------------------------------
+
+
+def missed(store):
+    return [each for each in trail(store) if each["action_type"] == "target.missed"]
+
+
+def test_an_overdue_answer_stands_in_the_trail_once(store, monkeypatch):
+    set_levels(store, first_answer=10)
+    before = put(store, **WAITING, updated_at=ago(minutes=1))
+    handle(change(store))
+    handle(change(store, before))
+    later(monkeypatch, minutes=9, seconds=1)
+    caching.forget_everything()
+    ring()
+    [entry] = missed(store)
+    assert (entry["actor"], entry["company_id"], entry["result"]) == ("timer", COMPANY, "success")
+    look_again(to_dynamodb(KEY))
+    handle(change(store))
+    ring()
+    assert len(missed(store)) == 1
+
+
+def test_who_was_answered_is_not_overdue(store, monkeypatch):
+    set_levels(store, first_answer=10, next_answer=30)
+    put(store, **held_by("ana", hand_off_requested_at=ago(minutes=5), hand_off_taken_at=ago(minutes=4)))
+    handle(change(store))
+    store.update("CONVERSATIONS", KEY, hand_off_answered_at=ago(minutes=1))
+    later(monkeypatch, minutes=8)
+    ring()
+    assert missed(store) == []
+
+
+def test_a_silent_holders_conversation_waits_again_with_its_wait_and_they_are_told(store, monkeypatch):
+    set_levels(store, return_after=45)
+    asked = ago(hours=2)
+    put(store, **held_by("ana", hand_off_requested_at=asked, hand_off_taken_at=ago(minutes=44)))
+    handle(change(store))
+    ring()
+    assert stored(store)["hand_off_agent"] == "ana"
+    later(monkeypatch, minutes=1, seconds=1)
+    ring()
+    found = stored(store)
+    assert "hand_off_agent" not in found
+    assert (found["gsi_hand_off_queue"], found["hand_off_requested_at"]) == (f"waiting#{COMPANY}", asked)
+    [told] = told_to("ana")
+    assert told.words == "This conversation waits for a human again. No answer for 45 min after the customer wrote."
+    [entry] = [each for each in trail(store) if each["action_type"] == "hand_off.release"]
+    assert (entry["actor"], entry["result"]) == ("timer", "success")
+
+
+@pytest.mark.parametrize("action", [A.HAND_BACK, A.RELEASE])
+def test_who_acts_at_the_same_moment_comes_first(store, monkeypatch, action):
+    set_levels(store, return_after=5)
+    put(store, **held_by("ana", hand_off_requested_at=ago(hours=2), hand_off_taken_at=ago(minutes=6)))
+    intent = form(action)
+    with faults.before("UpdateItem", lambda: perform(intent, ANA), table_key="CONVERSATIONS"):
+        look_again(to_dynamodb(KEY))
+    assert stored(store)["hand_off_action_id"] == intent.action_id
+    assert told_to("ana") == []
+
+
+# --- Urgent -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("state", "why"),
+    [({"risk_flags": {"chargeback"}}, "risk flags"), ({"priority": "High"}, "priority"), ({"priority": "low"}, None)],
+)
+def test_what_the_middleware_notes_is_urgent(store, state, why):
+    put(store)
+    before = stored(store)
+    store.put("CONVERSATION_STATE", {"conversation_id": CONVERSATION, "updated_at": ago(minutes=1), **state})
+    store.update("CONVERSATIONS", KEY, hand_off_to_human=True, updated_at=ago(seconds=5))
+    handle(change(store, before))
+    handle(change(store, before))
+    found = stored(store)
+    assert found.get("hand_off_urgent") == why
+    assert found["gsi_hand_off_queue"] == (f"urgent#{COMPANY}" if why else f"waiting#{COMPANY}")
+
+
+def test_a_companys_words_are_urgent_unless_a_person_says_not(store):
+    set_levels(store, urgent_words=["no heating"])
+    asked = {"hand_off_to_human": True, "hand_off_to_human_reason": "No heating since noon"}
+    before = put(store, **asked, updated_at=ago(minutes=1))
+    handle(change(store))
+    handle(change(store, before))
+    assert stored(store)["gsi_hand_off_queue"] == f"urgent#{COMPANY}"
+    perform(form(A.MARK_NOT_URGENT), ANA)
+    handle(change(store))
+    assert stored(store)["gsi_hand_off_queue"] == f"waiting#{COMPANY}"
+    perform(form(A.TAKE), ANA)
+    perform(form(A.MARK_URGENT), ANA)
+    assert stored(store)["gsi_hand_off_queue"] == f"held#{COMPANY}"
+    perform(form(A.RELEASE), ANA)
+    assert stored(store)["gsi_hand_off_queue"] == f"urgent#{COMPANY}"
+    perform(form(A.HAND_BACK), ANA)
+    assert "hand_off_urgent" not in stored(store)
+
+
+def test_what_is_gone_within_a_day_is_urgent_when_that_is_so(store, monkeypatch):
+    gone = clock.to_epoch(clock.now() + timedelta(hours=25))
+    put(store, **WAITING, ttl=gone, updated_at=ago(minutes=1))
+    handle(change(store))
+    assert stored(store)["gsi_hand_off_queue"] == f"waiting#{COMPANY}"
+    later(monkeypatch, hours=1, minutes=1)
+    ring()
+    assert stored(store)["gsi_hand_off_queue"] == f"urgent#{COMPANY}"
+
+
+def test_planning_sets_no_timer_where_nothing_changes_with_time(store):
+    put(store, conversation_status="reply_sent")
+    planning.plan(to_dynamodb(stored(store)), {})
+    assert [each for each in store.all("CONSOLE") if each["pk"].startswith("DUE#")] == []

@@ -1,0 +1,69 @@
+"""Business hours, held against counting minute by minute."""
+
+from datetime import UTC, datetime, time, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from conversations.attention.hours import BusinessHours, after, zone_of
+
+OFFICE = BusinessHours(time(9), time(17), frozenset(range(5)), "Europe/London")
+FRIDAY = datetime(2026, 11, 20, 16, 0, tzinfo=UTC)
+
+
+def counted(since: datetime, minutes: int, hours: BusinessHours) -> datetime:
+    """The same by going from minute to minute."""
+    zone, at = zone_of(hours.time_zone), since
+    while minutes:
+        local = at.astimezone(zone)
+        closes = local.time() < hours.closes or hours.closes == time(0)
+        if local.weekday() in hours.days and hours.opens <= local.time() and closes:
+            minutes -= 1
+        at += timedelta(minutes=1)
+    return at
+
+
+@pytest.mark.parametrize(
+    ("since", "minutes", "due"),
+    [
+        (FRIDAY, 30, FRIDAY + timedelta(minutes=30)),
+        (FRIDAY, 60, FRIDAY + timedelta(hours=1)),
+        (FRIDAY, 90, datetime(2026, 11, 23, 9, 30, tzinfo=UTC)),
+        (datetime(2026, 11, 21, 12, tzinfo=UTC), 5, datetime(2026, 11, 23, 9, 5, tzinfo=UTC)),
+        # Clocks go back in the night to Monday 26 October: London is an hour nearer to UTC.
+        (datetime(2026, 10, 23, 15, 30, tzinfo=UTC), 60, datetime(2026, 10, 26, 9, 30, tzinfo=UTC)),
+    ],
+)
+def test_only_business_hours_count(since, minutes, due):
+    assert after(since, timedelta(minutes=minutes), OFFICE) == due
+
+
+def test_without_hours_all_time_counts():
+    assert after(FRIDAY, timedelta(days=2), None) == FRIDAY + timedelta(days=2)
+    nobody = BusinessHours(time(9), time(17), frozenset(), "UTC")
+    assert after(FRIDAY, timedelta(days=2), nobody) == FRIDAY + timedelta(days=2)
+
+
+HOURS = st.builds(
+    BusinessHours,
+    opens=st.times(max_value=time(11)).map(lambda each: each.replace(second=0, microsecond=0)),
+    closes=st.sampled_from([time(12), time(17, 30), time(23, 59), time(0)]),
+    days=st.frozensets(st.integers(0, 6), min_size=1),
+    time_zone=st.sampled_from(["UTC", "Europe/London", "America/New_York", "Asia/Kolkata", "nonsense"]),
+)
+
+
+@given(
+    minutes=st.integers(1, 1500),
+    hours=HOURS,
+    since=st.datetimes(datetime(2026, 3, 1), datetime(2026, 11, 30)).map(
+        lambda each: each.replace(second=0, microsecond=0, tzinfo=UTC)
+    ),
+)
+def test_as_counting_says(since, minutes, hours):
+    assert after(since, timedelta(minutes=minutes), hours) == counted(since, minutes, hours)
+
+
+def test_hours_are_told():
+    assert OFFICE.label == "09:00–17:00, Mon, Tue, Wed, Thu, Fri (Europe/London)"

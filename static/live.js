@@ -71,15 +71,45 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
   const url = badges[0]?.dataset.waitingCount;
   if (!url) return;
 
-  const EVERY_MS = 30000;
-  const HIDDEN_FACTOR = 4;
+  const EVERY_MS = 8000; // a colleague is told within ten seconds
+  const HIDDEN_FACTOR = 2;
   const WANTED = "console-notify";
   const SHOWN = "console-waiting"; // the number of the page before, so that it does not come and go
+  const SOUND = "console-sound";
+  const MINE = "/queue/?tab=mine";
   const button = document.getElementById("notify");
+  const soundButton = document.getElementById("notify-sound");
+  const place = document.getElementById("told");
   const isLive = Boolean(document.querySelector("#queue[data-poll]")); // queue.js tells what it sees
   let tag = "";
   let timer = 0;
   let last = null;
+  let lastMine = -1;
+  let known = null; // what was told already
+
+  /** What colleagues tell this person: the latest in words, and where the rest is. */
+  function showTold(told) {
+    if (!place) return;
+    const fresh = known ? told.find((each) => !known.has(each.id)) : null;
+    known = new Set(told.map((each) => each.id));
+    if (fresh) notify(fresh.words, fresh.id, fresh.url);
+    place.hidden = told.length === 0 || location.pathname === "/told/";
+    const text = place.querySelector("div");
+    const [first] = told;
+    if (!first || text.dataset.shown === first.id + told.length) return;
+    text.dataset.shown = first.id + told.length;
+    const open = Object.assign(document.createElement("a"), { href: first.url, textContent: "Open it" });
+    const all = Object.assign(document.createElement("a"), { href: "/told/", textContent: told.length > 1 ? `All ${told.length}` : "Put it away" });
+    const words = document.createElement("bdi");
+    words.textContent = first.words;
+    text.replaceChildren(words, " ", open, " · ", all);
+  }
+
+  /** How much is new for this person, in the title of every page. */
+  function showUnread(count) {
+    const title = document.title.replace(/^\(\d+\) /, "");
+    document.title = count ? `(${count}) ${title}` : title;
+  }
 
   function number(count) {
     return Number.parseInt(count || "0", 10);
@@ -100,13 +130,31 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
     return window.Notification?.permission === "granted" && localStorage.getItem(WANTED) === "yes";
   }
 
-  function notify(count) {
-    if (!document.hidden || !isWanted()) return;
-    const told = new Notification(count === "1" ? "1 person is waiting" : `${count} people are waiting`, { tag: "queue" });
+  function notify(words, tag, url) {
+    if (!isWanted()) return;
+    if (localStorage.getItem(SOUND) === "yes") beep();
+    if (!document.hidden) return;
+    const told = new Notification(words, { tag });
     told.onclick = () => {
       window.focus();
+      if (url) location.assign(url);
       told.close();
     };
+  }
+
+  function notifyWaiting(count) {
+    notify(count === "1" ? "1 person is waiting" : `${count} people are waiting`, "queue");
+  }
+
+  /** A short tone, made here: no file, and nothing where the browser does not allow it yet. */
+  function beep() {
+    const audio = new AudioContext();
+    const [tone, volume] = [audio.createOscillator(), audio.createGain()];
+    volume.gain.value = 0.08;
+    tone.connect(volume).connect(audio.destination);
+    tone.start();
+    tone.stop(audio.currentTime + 0.15);
+    tone.onended = () => audio.close();
   }
 
   function showButton() {
@@ -114,7 +162,17 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
     button.hidden = !("Notification" in window) || Notification.permission === "denied";
     button.setAttribute("aria-pressed", String(isWanted()));
     button.textContent = isWanted() ? "Notifying you" : "Notify me";
+    if (!soundButton) return;
+    const sounds = localStorage.getItem(SOUND) === "yes";
+    soundButton.hidden = button.hidden || !isWanted();
+    soundButton.setAttribute("aria-pressed", String(sounds));
+    soundButton.textContent = sounds ? "With sound" : "Without sound";
   }
+
+  soundButton?.addEventListener("click", () => {
+    localStorage.setItem(SOUND, localStorage.getItem(SOUND) === "yes" ? "no" : "yes");
+    showButton();
+  });
 
   button?.addEventListener("click", async () => {
     if (isWanted()) localStorage.removeItem(WANTED);
@@ -126,7 +184,7 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
   /* ---- The number -------------------------------------------------------------------------------------------- */
 
   document.addEventListener("console:waiting", (event) => {
-    if (event.detail.news && number(event.detail.count) > 0) notify(event.detail.count);
+    if (event.detail.news && number(event.detail.count) > 0) notifyWaiting(event.detail.count);
   });
 
   async function ask() {
@@ -134,9 +192,13 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
     if (isSignedOut(response) || response?.status === 403) return;
     if (response?.ok) {
       tag = response.headers.get("ETag") ?? "";
-      const { waiting } = await response.json();
-      if (!isLive && last !== null && number(waiting) > number(last)) notify(waiting);
+      const { waiting, mine, told } = await response.json();
+      if (!isLive && last !== null && number(waiting) > number(last)) notifyWaiting(waiting);
       show(waiting);
+      if (mine > lastMine && lastMine >= 0) notify("A customer wrote to you", "mine", MINE);
+      lastMine = mine;
+      showTold(told);
+      showUnread(mine + told.length);
     }
     plan();
   }

@@ -108,7 +108,7 @@
     const fresh = rowIds(queue);
     const news = [...fresh].filter((id) => !known.has(id)).length;
     const count = queue.dataset.waiting;
-    document.title = document.title.replace(/^Queue( \(\S+\))?/, count ? `Queue (${count})` : "Queue");
+    document.title = document.title.replace(/Queue( \(\S+\))?/, count ? `Queue (${count})` : "Queue");
     document.dispatchEvent(new CustomEvent("console:waiting", { detail: { count, news } }));
     if (versions(list) === versions(queue) && !waiting) put(parts.filter((part) => part !== queue));
     else if (isBusy()) hold(parts, fresh, news);

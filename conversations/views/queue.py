@@ -21,6 +21,7 @@ from console.access import StaffRequest, requires
 from console.middleware import POLL_HEADER
 from console.permissions import Permission, Staff
 from console.refs import seal
+from console.staff.colleagues import away_now
 from console.store.presence import index_ready
 from console.store.streams import Keyset
 from console.trail.recording import new_action_id, read_only_reason
@@ -145,6 +146,7 @@ def _context(request: StaffRequest, page: QueuePage, form: QueueForm, shown: dic
         "first_url": form.url_of(tab),
         "poll_seconds": POLL_SECONDS if page.indexed else THIN_POLL_SECONDS,
         "longest": longest,
+        "is_away": staff.username in away_now(),
         "take_token": "" if read_only_reason() else seal("take", staff.username, new_action_id()),
     }
 

@@ -141,6 +141,14 @@ ROUTES = (
         elsewhere=404,
         page="conversation",
     ),
+    # Before the conversations that they are about are released
+    Route("conversation-give", "conversations/<str:ref>/give/", BOTH, "agent admin", elsewhere=404),
+    Route("told", "told/", BOTH, "agent admin"),
+    Route("availability", "availability/", FORM, "agent admin", page="queue"),
+    # The team of who leads it
+    Route("team", "team/", READ, "admin"),
+    Route("service-levels", "team/levels/<str:company_id>/", BOTH, "admin", elsewhere=404),
+    Route("agent-groups", "team/groups/<str:company_id>/", BOTH, "admin", elsewhere=404),
     Route("queue", "queue/", READ, "agent admin"),
     Route("queue-count", "queue/count/", READ, "agent admin"),
     Route("queue-waiting-times", "queue/waiting-times/", READ, "agent admin"),

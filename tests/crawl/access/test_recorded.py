@@ -13,8 +13,9 @@ from tests.scenario import posts
 
 # Forms that look something up, because what is typed must not stand in an address: opening what they find is recorded.
 LOOK_UPS = {"search", "store-find", "conversation-find", "audit-find", "events", "audit-looks", "channels-resolve"}
-# The entry of a reply that is taken back says so; a template is fetched, and then sent on record.
-OF_ANOTHER = {"conversation-reply-undo", "conversation-reply-template"}
+# The entry of a reply that is taken back says so; a template is fetched, and then sent on record; what a colleague told
+# is on record as what they did.
+OF_ANOTHER = {"conversation-reply-undo", "conversation-reply-template", "told"}
 # What was typed of a tenant so far is a draft: its first and its last step are recorded.
 DRAFTS = ("/onboarding/admin/", "/onboarding/channels/", "/onboarding/companies/")
 # Each conversation that is released has its own entry; a channel that is moved has one in the trail of either tenant.

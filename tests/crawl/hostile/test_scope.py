@@ -26,7 +26,18 @@ from tests.scenario.requests import hand_offs, ref
 
 ROLES = ("agent", "onboarding", "auditor", "admin")
 # Forms about oneself, which have nothing of a company in them.
-OWN = ("sign-in", "sign-out", "oidc", "set-password", "account", "queue-release-mine", "queue-take", "saved-reply-new")
+OWN = (
+    "sign-in",
+    "sign-out",
+    "oidc",
+    "set-password",
+    "account",
+    "queue-release-mine",
+    "queue-take",
+    "saved-reply-new",
+    "told",
+    "availability",
+)
 OF_TRAILS = ("trail", "audit-entry")
 # What was typed leads to a page about it, whatever it is.
 LEADING_ON = ("search", "audit-find", "audit-looks", "channels-resolve")

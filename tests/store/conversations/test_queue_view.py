@@ -117,7 +117,8 @@ def test_an_empty_scope_is_said_kindly_and_reads_no_conversation(store):
     with store.calls() as seen:
         text = html(client.get("/queue/"))
     assert "Nothing is in your scope yet" in text
-    assert [call.operation for call in seen] == ["BatchGetItem"]
+    # Who asks, and whether they are away.
+    assert [call.operation for call in seen] == ["BatchGetItem", "Query"]
 
 
 @pytest.mark.parametrize("person", [lambda: auditor(), lambda: member("ola", "onboarding")])
@@ -135,8 +136,9 @@ def test_requests_stay_within_the_stated_budget(store):
     client = signed_in(member(scope=[COMPANY, OTHER_COMPANY]))
     with store.calls() as seen:
         html(client.get("/queue/"))
-    # Cached for a while: the companies' names and service levels, whether the index is there, how the indexer is doing.
-    assert sorted(call.operation for call in seen) == ["BatchGetItem", "DescribeTable", "GetItem", *["Query"] * 5]
+    # Cached for a while: the companies' names and service levels, who is away, whether the index is there, how the
+    # indexer is doing.
+    assert sorted(call.operation for call in seen) == ["BatchGetItem", "DescribeTable", "GetItem", *["Query"] * 6]
     with store.calls() as seen:
         html(client.get("/queue/"))
     # who asks, one query per company without the index

@@ -1,0 +1,262 @@
+"""Giving conversations to colleagues and groups; who is told; groups and service levels as leads set them; the team."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from console import caching, clock
+from console.errors import Conflict, Forbidden, Invalid, NotFound
+from console.permissions import Role, Scope
+from console.staff.colleagues import away_now, colleagues_of, name_of, set_available
+from conversations import groups
+from conversations.attention import levels
+from conversations.companies import Company
+from conversations.giving import give
+from conversations.handoff import HandOffAction as A
+from conversations.handoff import LostRace, perform
+from conversations.models import Conversation
+from conversations.team import day_began, team_of
+from conversations.telling import Told, put_away, tell, told_to
+from tests import faults
+from tests.people import member
+from tests.support.conversations.handoff.kit import (
+    ANA,
+    BEN,
+    CHANNEL,
+    COMPANY,
+    CONVERSATION,
+    WAITING,
+    form,
+    held_by,
+    put,
+    results,
+    staff,
+    stored,
+    trail,
+)
+
+LEAD = staff("lena", Role.ADMIN, Scope.of([COMPANY]))
+OTHER = "ci-bbb-002"
+
+
+@pytest.fixture
+def colleagues(store):
+    for username, scope in (("ana", [COMPANY]), ("ben", [COMPANY]), ("far", [OTHER])):
+        account = member(username, scope=scope)
+        account.display_name = f"{username.title()} Stone"
+        account.save()
+    account = member("gone")
+    account.disabled = True
+    account.save()
+    caching.forget_everything()
+
+
+def item() -> Conversation:
+    return Conversation.get(CHANNEL, CONVERSATION, consistent_read=True)
+
+
+def assign(who=ANA, to="ben", reason="knows the case", intent=None):
+    return give(intent or form(A.ASSIGN), item(), who, to, reason)
+
+
+@pytest.mark.parametrize("changes", [{}, WAITING, held_by("ana")], ids=["the AI's", "waiting", "one's own"])
+def test_a_colleague_has_it_at_once_and_is_told_why(store, colleagues, changes):
+    put(store, **changes)
+    intent = form(A.ASSIGN)
+    assign(intent=intent)
+    found = stored(store)
+    assert (found["hand_off_agent"], found["hand_off_to_human"]) == ("ben", True)
+    assert found["gsi_hand_off_queue"] == f"held#{COMPANY}"
+    assert found["hand_off_requested_at"]
+    [entry] = trail(store)
+    assert (entry["action_type"], entry["actor"], entry["result"]) == ("hand_off.assign", "ana", "success")
+    payload = json.loads(entry["action_payload_redacted"])
+    assert (payload["reason"], payload["colleague"]) == ("knows the case", "ben")
+    [told] = told_to("ben")
+    assert told.words == "Ana gave you this conversation: knows the case"
+    assert told_to("ana") == []
+    # The form sent again does nothing twice.
+    assert assign(intent=intent).replayed
+    assert len(trail(store)) == len(told_to("ben")) == 1
+
+
+def test_the_wait_goes_on_where_a_colleague_gets_it(store, colleagues):
+    put(store, **held_by("ana"))
+    assign()
+    assert stored(store)["hand_off_requested_at"] == held_by("ana")["hand_off_requested_at"]
+
+
+@pytest.mark.parametrize("to", ["far", "gone", "nobody", "", "ana"])
+def test_only_colleagues_who_may_answer_get_it(store, colleagues, to):
+    before = put(store, **held_by("ana"))
+    with pytest.raises(Invalid):
+        assign(to=to)
+    assert stored(store) == before
+    assert trail(store) == []
+
+
+def test_it_needs_a_reason_and_a_right(store, colleagues):
+    put(store, **held_by("ben"))
+    with pytest.raises(Forbidden):
+        assign(to="ben")
+    with pytest.raises(Invalid, match="why"):
+        assign(LEAD, "ana", " ")
+    assign(LEAD, "ana")
+    assert stored(store)["hand_off_agent"] == "ana"
+
+
+def test_the_same_form_for_two_colleagues_is_two_actions_and_the_second_loses(store, colleagues):
+    put(store, **WAITING)
+    member("cem", scope=[COMPANY])
+    intent = form(A.ASSIGN)
+    assign(intent=intent)
+    with pytest.raises(LostRace):
+        assign(to="cem", intent=intent)
+    assert stored(store)["hand_off_agent"] == "ben"
+    assert told_to("cem") == []
+
+
+def test_who_takes_it_at_the_same_moment_wins_or_loses_and_is_told(store, colleagues):
+    put(store, **WAITING)
+    take, given = form(A.TAKE), form(A.ASSIGN)
+    with (
+        faults.before("UpdateItem", lambda: perform(take, BEN), table_key="CONVERSATIONS"),
+        pytest.raises(LostRace) as lost,
+    ):
+        assign(LEAD, "ana", intent=given)
+    assert "Ben Stone took it first" in str(lost.value)
+    assert stored(store)["hand_off_agent"] == "ben"
+    assert told_to("ana") == []
+    assert set(results(store).values()) == {"success", "conflict: ben was first"}
+
+
+def test_a_colleague_who_cannot_be_told_has_it_all_the_same(store, colleagues):
+    put(store, **WAITING)
+    with faults.fail_before("PutItem", table_key="CONSOLE", times=faults.ALWAYS):
+        assign()
+    assert stored(store)["hand_off_agent"] == "ben"
+
+
+# --- Groups -----------------------------------------------------------------------------------------------------------
+
+
+def second_line(members=("ana", "ben")) -> groups.Group:
+    groups.save(COMPANY, " Second  line ", members, LEAD)
+    [group] = groups.of_company(COMPANY)
+    return group
+
+
+def test_a_group_waits_for_its_members_who_are_told(store, colleagues):
+    group = second_line()
+    put(store, **held_by("ana"))
+    give(form(A.HAND_OVER), item(), ANA, group.id, "needs a manager")
+    found = stored(store)
+    assert "hand_off_agent" not in found
+    assert (found["gsi_hand_off_queue"], found["hand_off_group"]) == (f"waiting#{COMPANY}", group.id)
+    [told] = told_to("ben")
+    assert told.words == "Ana handed this conversation over to Second line: needs a manager"
+    assert told_to("ana") == []
+    perform(form(A.TAKE), BEN)
+    assert "hand_off_group" not in stored(store)
+    with pytest.raises(Invalid, match="no such group"):
+        give(form(A.HAND_OVER), item(), BEN, "gone", "x")
+
+
+def test_groups_are_set_by_leads_of_the_company_on_record(store, colleagues):
+    group = second_line()
+    assert (group.name, group.members) == ("Second line", ("ana", "ben"))
+    with pytest.raises(Conflict):
+        groups.save(COMPANY, "second line", [], LEAD)
+    groups.save(COMPANY, "Managers", ["ana"], LEAD, group)
+    with pytest.raises(Conflict):
+        groups.delete(COMPANY, group, LEAD)
+    [changed] = groups.of_company(COMPANY)
+    groups.delete(COMPANY, changed, LEAD)
+    assert groups.of_company(COMPANY) == []
+    for who, company, error in ((ANA, COMPANY, Forbidden), (LEAD, OTHER, NotFound)):
+        with pytest.raises(error):
+            groups.save(company, "x", [], who)
+    with pytest.raises(Invalid):
+        groups.save(COMPANY, "x" * 41, [], LEAD)
+    entries = [each for each in store.all("AUDIT") if each["action_type"] == "group.changed"]
+    assert [each["company_id"] for each in entries] == [COMPANY] * 3
+
+
+# --- Who is there, and what they are told -----------------------------------------------------------------------------
+
+
+def test_colleagues_are_those_who_answer_for_the_company_the_available_first(store, colleagues):
+    assert [(each.username, each.is_away) for each in colleagues_of(COMPANY)] == [("ana", False), ("ben", False)]
+    set_available(ANA, available=False)
+    assert [(each.username, each.is_away) for each in colleagues_of(COMPANY)] == [("ben", False), ("ana", True)]
+    set_available(ANA, available=True)
+    assert away_now() == frozenset()
+    assert name_of("ben") == "Ben Stone"
+    assert name_of("stranger") == "stranger"
+    caching.forget_everything()
+    with faults.fail_before("Query", table_key="STAFF", times=faults.ALWAYS):
+        assert name_of("ben") == "ben"
+
+
+def test_what_somebody_is_told_is_redacted_and_can_be_put_away(store):
+    put(store)
+    tell("ben", Told.of(item(), "Call +44 7700 900123", "one"))
+    tell("ben", Told.of(item(), "Again", "one"))
+    tell("ben", Told.of(item(), "Call +44 7700 900123 now", "two"))
+    words = [each.words for each in told_to("ben")]
+    assert len(words) == 2
+    assert "900123" not in "".join(words).replace(" ", "")[:-4]
+    put_away("ben", ["one", "two", "three"])
+    assert told_to("ben") == []
+
+
+# --- Service levels ---------------------------------------------------------------------------------------------------
+
+
+def test_levels_are_set_for_a_company_and_for_a_project_that_differs(store):
+    levels.save(COMPANY, "", {"first_answer": 30, "next_answer": None, "urgent_words": ["court"]}, 0, LEAD)
+    levels.save(COMPANY, "pi-2", {"first_answer": 5}, 0, LEAD)
+    assert levels.levels_of(COMPANY, "pi-1").first_answer == timedelta(minutes=30)
+    assert levels.levels_of(COMPANY, "pi-2").first_answer == timedelta(minutes=5)
+    assert levels.levels_of(COMPANY, "pi-2").urgent_words == ("court",)
+    assert levels.levels_of(OTHER) == levels.DEFAULTS
+    found, otherwise = levels.load(COMPANY, "pi-2", LEAD)
+    assert (found.version, otherwise.first_answer) == (1, timedelta(minutes=30))
+    with pytest.raises(Conflict):
+        levels.save(COMPANY, "", {"first_answer": 1}, 0, LEAD)
+    levels.save(COMPANY, "", {}, 1, LEAD)
+    assert levels.levels_of(COMPANY).first_answer is None
+    for who, company, error in ((ANA, COMPANY, Forbidden), (LEAD, OTHER, NotFound)):
+        with pytest.raises(error):
+            levels.save(company, "", {}, 0, who)
+    assert len([each for each in store.all("AUDIT") if each["action_type"] == "levels.changed"]) == 3
+
+
+# --- The team ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_team_says_who_holds_what_and_what_was_done_today(store, colleagues):
+    long_ago = clock.to_iso(clock.now() - timedelta(hours=3))
+    put(store, **held_by("ana", hand_off_requested_at=long_ago, hand_off_taken_at=long_ago))
+    perform(form(A.RELEASE), ANA)
+    perform(form(A.TAKE), BEN)
+    set_available(ANA, available=False)
+    team = team_of(LEAD, [Company(COMPANY, "Aardvark")], clock.now() - timedelta(hours=1))
+    rows = {each.username: (each.is_away, each.held, each.waiting, each.taken) for each in team.members}
+    assert rows["ana"] == (True, 0, 0, 0)
+    assert rows["ben"] == (False, 1, 1, 1)
+    assert next(each.oldest for each in team.members if each.username == "ben") == clock.parse_instant(long_ago)
+    [day] = team.companies
+    assert (day.company.name, day.taken, day.answered, day.handed_back, day.overdue) == ("Aardvark", 1, 0, 0, 0)
+    with pytest.raises(Forbidden):
+        team_of(ANA, [], clock.now())
+    assert team_of(replace(LEAD), [], clock.now()).members == ()
+
+
+def test_a_day_begins_where_somebody_is():
+    now = clock.parse_instant("2026-11-24T23:30:00Z")
+    assert now is not None
+    assert clock.to_iso(day_began(now, "Asia/Tokyo")) == "2026-11-24T15:00:00.000Z"
+    assert clock.to_iso(day_began(now, "nonsense")) == "2026-11-24T00:00:00.000Z"

@@ -6,13 +6,15 @@ read is said.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 
 from console import clock
 from console.permissions import Permission, Staff
 from console.staff.colleagues import colleagues_of
+from console.staff.colleagues import reads as colleague_reads
 from console.store.calls import parallel
 from console.store.presence import index_ready
 from console.store.streams import query
@@ -82,11 +84,21 @@ class Team:
     has_trail: bool = True
 
 
-@dataclass
+_Held = tuple[list[QueueEntry], bool]
+
+
+@dataclass(frozen=True)
 class _Company:
-    held: list[QueueEntry] = field(default_factory=list)
-    done: Counter[tuple[str, str]] = field(default_factory=Counter)
-    is_whole: bool = True
+    """What was read of one, and whether that was all."""
+
+    held: list[QueueEntry]
+    has_all_held: bool
+    done: Counter[tuple[str, str]]
+    has_all_done: bool
+
+    @property
+    def is_whole(self) -> bool:
+        return self.has_all_held and self.has_all_done
 
 
 def team_of(staff: Staff, companies: Iterable[Company], today: datetime) -> Team:
@@ -98,7 +110,14 @@ def team_of(staff: Staff, companies: Iterable[Company], today: datetime) -> Team
     by_id = {each.company_id: each for each in companies}
     asked, left_out = at_once(by_id)
     has_trail = index_ready("AUDIT", CompanyIndex.Meta.index_name)
-    reads = parallel(*(partial(_read, company_id, today, has_trail) for company_id in asked))
+    held_reads: list[partial[_Held]] = [partial(_read_held, company_id) for company_id in asked]
+    day_reads = [partial(_count, company_id, today) for company_id in asked] if has_trail else []
+    beside = [*colleague_reads(), *(partial(levels_of, company_id) for company_id in asked)]
+    found: list[Any] = parallel(*held_reads, *day_reads, *beside)
+    reads = [
+        _Company(*held, *(found[len(asked) + number] if has_trail else (Counter(), True)))
+        for number, held in enumerate(found[: len(asked)])
+    ]
     names = {each.username: each for company_id in asked for each in colleagues_of(company_id)}
     held: dict[str, list[QueueEntry]] = defaultdict(list)
     done: Counter[tuple[str, str]] = Counter()
@@ -122,23 +141,20 @@ def team_of(staff: Staff, companies: Iterable[Company], today: datetime) -> Team
     )
 
 
-def _read(company_id: str, today: datetime, has_trail: bool) -> _Company:
-    now, found = clock.now(), _Company()
-    if is_indexed():
-        items, more = read_index(held_in(company_id), _HELD, HELD_READ)
-        found.held = [entry for raw in items if (entry := entry_of(raw, now)) is not None and entry.hand_off.agent]
-        found.is_whole = not more
-    else:
+def _read_held(company_id: str) -> _Held:
+    """What people hold in a company, and whether that is all."""
+    if not is_indexed():
         looked = read_queue([company_id])
-        found.held = [entry for entry in looked.entries if entry.hand_off.agent]
-        found.is_whole = not looked.incomplete
-    if has_trail:
-        found.is_whole &= _count(company_id, today, found.done)
-    return found
+        return [entry for entry in looked.entries if entry.hand_off.agent], not looked.incomplete
+    now = clock.now()
+    items, more = read_index(held_in(company_id), _HELD, HELD_READ)
+    entries = [entry for raw in items if (entry := entry_of(raw, now)) is not None]
+    return [entry for entry in entries if entry.hand_off.agent], not more
 
 
-def _count(company_id: str, today: datetime, done: Counter[tuple[str, str]]) -> bool:
-    """Count what was done since, by person and action; whether all of it was read."""
+def _count(company_id: str, today: datetime) -> tuple[Counter[tuple[str, str]], bool]:
+    """Count what was done since, by person and action; and whether all of it was read."""
+    done: Counter[tuple[str, str]] = Counter()
     items, end = query(
         AuditEntry,
         company_id,
@@ -152,7 +168,7 @@ def _count(company_id: str, today: datetime, done: Counter[tuple[str, str]]) -> 
         what = _WHAT.get(entry.action_type or "")
         if what and str(entry.result or "").startswith((Result.SUCCESS, Result.PENDING)):
             done[entry.actor or "", what] += 1
-    return end is None
+    return done, end is None
 
 
 def _member(

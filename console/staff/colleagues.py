@@ -3,6 +3,7 @@
 `pk = AWAY`, `sk` a username, in the console's own table: who is not there has no item.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -22,6 +23,7 @@ SECONDS = 10
 # Accounts of one role that are looked at.
 MOST = 500
 _AWAY = "AWAY"
+_ROLES = tuple(role for role in Role if Permission.HAND_OFF in ROLE_PERMISSIONS[role])
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +57,22 @@ def name_of(username: str) -> str:
         return username
 
 
-@cached_for(SECONDS)
-def _who_answers() -> tuple[Colleague, ...]:
-    roles = [role for role in Role if Permission.HAND_OFF in ROLE_PERMISSIONS[role]]
-    return tuple(each for found in parallel(*(partial(_of_role, role) for role in roles)) for each in found)
+def reads() -> list[Callable[[], object]]:
+    """What `colleagues_of` reads, for pages that read much beside it: afterwards it is cached."""
+    return [away_now, *(partial(_of_role, role) for role in _ROLES)]
 
 
-@cached_for(SECONDS)
+def _who_answers() -> list[Colleague]:
+    known = [_of_role.known(role) for role in _ROLES]
+    found = known if None not in known else parallel(*(partial(_of_role, role) for role in _ROLES))
+    return [each for some in found for each in some or ()]
+
+
 def _names() -> dict[str, str]:
     return {each.username: each.name for each in _who_answers()}
 
 
+@cached_for(SECONDS)
 def _of_role(role: Role) -> list[Colleague]:
     if not index_ready("STAFF", RoleIndex.Meta.index_name):
         return []

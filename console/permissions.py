@@ -175,6 +175,11 @@ class Staff:
     must_add_second_factor: bool = False
 
     @property
+    def hands_off(self) -> bool:
+        """Whether they take conversations over, and so are given some."""
+        return self.can(Permission.HAND_OFF) and not self.must_add_second_factor
+
+    @property
     def role_label(self) -> str:
         """The role as shown."""
         return self.role.value

@@ -112,7 +112,7 @@ def team_of(staff: Staff, companies: Iterable[Company], today: datetime) -> Team
     has_trail = index_ready("AUDIT", CompanyIndex.Meta.index_name)
     held_reads: list[partial[_Held]] = [partial(_read_held, company_id) for company_id in asked]
     day_reads = [partial(_count, company_id, today) for company_id in asked] if has_trail else []
-    beside = [*colleague_reads(), *(partial(levels_of, company_id) for company_id in asked)]
+    beside: list[Any] = [*colleague_reads(), *(partial(levels_of, company_id) for company_id in asked)]
     found: list[Any] = parallel(*held_reads, *day_reads, *beside)
     reads = [
         _Company(*held, *(found[len(asked) + number] if has_trail else (Counter(), True)))

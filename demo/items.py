@@ -13,6 +13,7 @@ from console.clock import to_iso
 from console.schema.definition import create_table_request
 from console.schema.tables import TABLES, table_name
 from console.store.connection import call
+from conversations.attention.levels import COMPANY, partition_of
 from conversations.companies import PARTITION
 from conversations.saved_replies.service import Owner, OwnerKind
 from demo import chats, conversations, tenant_conversations, tenants, threads
@@ -35,6 +36,10 @@ def items(now: datetime) -> Iterator[Record]:
     for company in conversations.COMPANIES:
         if company.get("registered", True):
             yield "CONSOLE", {"pk": PARTITION, "sk": company["id"], "name": company["name"], "source": "demo"}
+        if levels := company.get("service_levels"):
+            yield "CONSOLE", {"pk": partition_of(company["id"]), "sk": COMPANY, "version": 1, **levels}
+        for number, group in enumerate(company.get("group", ()), 1):
+            yield "CONSOLE", {"pk": f"GROUPS#{company['id']}", "sk": f"group{number}", "version": 1, **group}
     yield from _saved_replies(now)
     for part in (conversations, tenant_conversations, chats, threads, tenants):
         yield from part.items(now)

@@ -97,8 +97,9 @@ class _MiddlewareRecords:
     def human_asked_for(self, at: datetime) -> None:
         """The escalation, after the latest message until then."""
         message_id = [self._message_id(), *(each for received, each in self.received if received <= at)][-1]
-        flags = self.rng.sample(_WORDS["risks"], self.rng.randint(0, 2))
-        payload = {"team": "human", "flags": flags, "priority": self.rng.choice(("normal", "high"))}
+        # Few of those who ask for a person run a risk.
+        flags = self.rng.sample(_WORDS["risks"], max(0, self.rng.randint(-6, 2)))
+        payload = {"team": "human", "flags": flags, "priority": "high" if flags else "normal"}
         self._act(at, 1.0, Action.ESCALATE, payload, self._key("rp_assign", "human", message_id), message_id)
         self.state["updated_at"] = max(self.state["updated_at"], to_iso(at + timedelta(seconds=1)))
         self.state.pop("risk_flags", None)

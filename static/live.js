@@ -100,9 +100,16 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
     text.dataset.shown = first.id + told.length;
     const open = Object.assign(document.createElement("a"), { href: first.url, textContent: "Open it" });
     const all = Object.assign(document.createElement("a"), { href: "/told/", textContent: told.length > 1 ? `All ${told.length}` : "Put it away" });
+    open.addEventListener("click", () => putAway(first.id));
     const words = document.createElement("bdi");
     words.textContent = first.words;
     text.replaceChildren(words, " ", open, " · ", all);
+  }
+
+  /** Who opens what they were told of has seen it. */
+  function putAway(id) {
+    const token = JSON.parse(document.body.getAttribute("hx-headers") ?? "{}")["X-CSRFToken"] ?? "";
+    fetch("/told/", { method: "POST", keepalive: true, headers: { "X-CSRFToken": token }, body: new URLSearchParams({ id }) }).catch(() => {});
   }
 
   /** How much is new for this person, in the title of every page. */

@@ -13,7 +13,7 @@ from console.answers import form_on
 from console.errors import NotFound
 from console.permissions import Permission
 from console.refs import unseal
-from console.staff.colleagues import Colleague, set_available
+from console.staff.colleagues import Colleague, away_now, set_available
 from conversations.giving import give as give_to
 from conversations.handoff import HandOffAction, Intent, allowed_actions, intent_for, seal_intent, unseal_intent
 from conversations.handoff.receivers import offered
@@ -111,14 +111,15 @@ def told(request: StaffRequest) -> HttpResponse:
     if request.method == "POST":
         put_away(request.staff.username, request.POST.getlist("id"))
         return redirect("told")
-    return render(request, "conversations/told.html", {"told": told_to(request.staff.username)})
+    username = request.staff.username
+    return render(request, "conversations/told.html", {"told": told_to(username), "is_away": username in away_now()})
 
 
 @requires(Permission.HAND_OFF)
-@form_on("queue")
+@form_on("told")
 def availability(request: StaffRequest) -> HttpResponse:
     """Say that one is there or away. Who is away keeps what they hold, and is not offered first."""
     available = request.POST.get("available") == "yes"
     set_available(request.staff, available)
     messages.success(request, "You are available." if available else "You are away. What you hold stays with you.")
-    return redirect("queue")
+    return redirect("told")

@@ -173,7 +173,8 @@ def _rows(
                 "holder": "you" if hand_off.agent == staff.username else hand_off.agent_shown,
                 "is_unread": is_unread,
                 "words": words,
-                "causes": [each.label for each in entry.causes],
+                # Of what the AI has, the title says so.
+                "causes": [each.label for each in entry.causes if hand_off.state is not HandOffState.AI],
                 "is_urgent": bool(hand_off.urgent) and hand_off.state is not HandOffState.AI,
                 "is_failed": family_of(summary.status) is Family.FAILED and Cause.FAILED not in entry.causes,
                 "group": name_of(summary.company_id, hand_off.group) if hand_off.group else "",

@@ -22,6 +22,7 @@ from conversations.attention.hours import WEEKDAYS
 from conversations.companies import companies_for, company_named, projects_of
 from conversations.groups import Group
 from conversations.team import day_began, team_of
+from conversations.views.conversation import link
 from tenants.views.frame import ASKING, FormPage, fill_in
 
 MOST_MINUTES = 60 * 24 * 30
@@ -136,11 +137,17 @@ class GroupForm(forms.Form):
 def team(request: StaffRequest) -> HttpResponse:
     """Who is there and holds what, the oldest customer without an answer, and today's numbers."""
     companies, now = companies_for(request.staff), clock.now()
-    context = {
-        "team": team_of(request.staff, companies, day_began(now, request.staff.time_zone)),
-        "companies": companies,
-    }
-    return render(request, "team/index.html", context)
+    found = team_of(request.staff, companies, day_began(now, request.staff.time_zone))
+    # Foreign ids may be such as no address can hold.
+    rows = [
+        {
+            "day": each,
+            "levels_url": link("service-levels", each.company.company_id),
+            "groups_url": link("agent-groups", each.company.company_id),
+        }
+        for each in found.companies
+    ]
+    return render(request, "team/index.html", {"team": found, "rows": rows})
 
 
 @requires(Permission.TEAM_LEAD)

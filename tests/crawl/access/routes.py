@@ -144,7 +144,7 @@ ROUTES = (
     # Before the conversations that they are about are released
     Route("conversation-give", "conversations/<str:ref>/give/", BOTH, "agent admin", elsewhere=404),
     Route("told", "told/", BOTH, "agent admin"),
-    Route("availability", "availability/", FORM, "agent admin", page="queue"),
+    Route("availability", "availability/", FORM, "agent admin", page="told"),
     # The team of who leads it
     Route("team", "team/", READ, "admin"),
     Route("service-levels", "team/levels/<str:company_id>/", BOTH, "admin", elsewhere=404),

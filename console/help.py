@@ -39,8 +39,9 @@ TOPICS = (
         "queue",
         "The queue",
         (
-            "The queue lists who waits for a human, longest wait first, with the reason. The tabs show what you "
-            "hold, what colleagues hold, and what the platform overrode. An open queue updates itself.",
+            "The queue lists who waits for a human, urgent ones first and then the longest wait, with the reason. "
+            "The tabs show what needs attention though nobody asked, what you hold, and what colleagues hold. An open "
+            "queue updates itself.",
             (
                 "Only one person can take a conversation. If somebody was first, you are told who. The customer's "
                 "waiting time continues until you hand back. Release returns the conversation to the queue with that "
@@ -50,6 +51,10 @@ TOPICS = (
                 "Hand back when the AI can continue, and leave a note for the next person. Overridden means the "
                 "platform undid a hand-off while it was writing a reply. Take the conversation again, or leave it "
                 "with the AI."
+            ),
+            (
+                "Give a conversation to a colleague or a group on its page. They are told at once. For you lists what "
+                "colleagues gave you, and lets you say that you are away."
             ),
         ),
         _P.HAND_OFF,

@@ -78,7 +78,7 @@ class QueueForm(forms.Form):
         with_group = [row for row in rows if row.hand_off.group]
         groups = {row.hand_off.group: name_of(row.summary.company_id, row.hand_off.group) for row in with_group}
         self._choices("group", "Any group", {group: name or group for group, name in groups.items()})
-        if len(self._widget("group").choices) == 1:
+        if len(list(self._widget("group").choices)) == 1:
             # Nothing here waits for a group.
             del self.fields["group"]
         self._widget("waited").choices = [("", "Any time"), *((name, label) for name, (label, _) in WAITS.items())]

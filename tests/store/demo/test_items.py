@@ -14,6 +14,7 @@ from console.audit.events.keys import FORMATS, decode
 from console.permissions import ROLE_PERMISSIONS, Permission, Role, Scope, Staff
 from console.staff.directory import within
 from console.trail.actions import HAND_OFF_PREFIX, TENANT_TRAIL, Action
+from conversations.attention.levels import DEFAULTS, read
 from conversations.indexer.entries import HumanRequest, sort_key
 from conversations.records import Speaker
 from conversations.saved_replies.forms import SavedReplyForm
@@ -46,7 +47,7 @@ OPTIONAL = {
 }  # fmt: skip
 OURS = {
     "hand_off_requested_at", "hand_off_agent", "hand_off_taken_at", "hand_off_note", "hand_off_wanted",
-    "hand_off_action_id", "gsi_hand_off_queue",
+    "hand_off_action_id", "gsi_hand_off_queue", "hand_off_left_at",
 }  # fmt: skip
 STATUSES = {"processing", "initial_message_sent", "reply_sent", "awaiting_reply", "failed", "completed"}
 GSIS = {
@@ -204,8 +205,19 @@ def test_three_companies_of_several_projects_are_registered_and_a_fourth_is_not(
     assert {company_id for company_id in waiting if company_id not in registered} == {"ci-har-004"}
 
 
+def test_service_levels_and_groups_are_read_as_they_are_meant(tables):
+    by_key = {(item["pk"], item["sk"]): item for item in tables["CONSOLE"]}
+    levels = read(by_key["LEVELS#ci-nwe-002", "COMPANY"], DEFAULTS)
+    assert levels.first_answer == timedelta(minutes=30)
+    assert levels.hours is not None
+    assert "no heating" in levels.urgent_words
+    groups = [item for item in tables["CONSOLE"] if item["pk"].startswith("GROUPS#")]
+    assert groups
+    assert all(set(item["members"]) <= set(staff.ROLES) for item in groups)
+
+
 def test_saved_replies_are_ones_that_the_form_takes(tables):
-    found = [item for item in tables["CONSOLE"] if item["pk"] != "COMPANIES"]
+    found = [item for item in tables["CONSOLE"] if item["pk"].startswith("SAVED_REPLIES#")]
     owners = {"all", "company#ci-cuc-001", "company#ci-nwe-002", "staff#amira"}
     assert {item["pk"].removeprefix("SAVED_REPLIES#") for item in found} == owners
     for item in found:
@@ -416,7 +428,7 @@ def test_handed_back_ones_keep_what_was_wanted_and_the_stamp_only(regular):
     for item in back:
         assert item["hand_off_to_human"] is False
         assert item["hand_off_to_human_reason"] is None
-        assert OURS & set(item) == {"hand_off_wanted", "hand_off_action_id", "hand_off_note"}
+        assert OURS & set(item) == {"hand_off_wanted", "hand_off_action_id", "hand_off_note", "hand_off_left_at"}
 
 
 def test_what_the_platform_asked_for_is_as_the_indexer_writes_it(tables, regular):

@@ -54,11 +54,12 @@ def perform(intent: Intent, staff: Staff, *, reason: str = "", note: str = "", t
     if intent.action in GIVES:
         check_receiver(intent, to)
         # The same form sent again for somebody else is another action, which the first one has overtaken.
-        intent = replace(intent, action_id=_id_for(intent.action_id, to))
+        intent = replace(intent, action_id=id_for(intent.action_id, to))
     return _Performance(intent, Actor.of(staff), staff.time_zone, to=to).run(item, reason, note)
 
 
-def _id_for(action_id: str, to: str) -> str:
+def id_for(action_id: str, to: str) -> str:
+    """Make the id under which something is given to a colleague or group."""
     return hashlib.sha256(f"{action_id}\n{to}".encode(errors="replace")).hexdigest()[: len(action_id)]
 
 

@@ -57,9 +57,9 @@ class Record(NamedTuple):
 
 @dataclass(frozen=True)
 class Form:
-    """A rendered form: who, what it does, and what was seen."""
+    """A rendered form: who has it afterwards (of an assignment the colleague), what it does, and what was seen."""
 
-    kind: str  # take_over, take, steal, release, hand_back
+    kind: str  # take_over, take, steal, assign, release (by a timer too), hand_back
     who: str
     seen: Item
 
@@ -199,7 +199,7 @@ class Model:
         if not holds:
             return state, False
         match form.kind:
-            case "take_over" | "take" | "steal":
+            case "take_over" | "take" | "steal" | "assign":
                 after = item._replace(flag=True, agent=form.who, last_action=action_id)
             case "release":
                 after = item._replace(flag=True, agent="", last_action=action_id)

@@ -5,7 +5,7 @@ has its entry, every success entry had its flip.
 """
 
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import timedelta
 from unittest import mock
 
@@ -17,7 +17,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from console import clock
 from console.errors import ConsoleError, Forbidden, Invalid, NotFound, StoreUnavailable
 from console.permissions import Role
+from conversations.attention.lateness import give_back
+from conversations.attention.levels import ServiceLevels
 from conversations.handoff import HandOffAction, LostRace, allowed_actions, perform, settle
+from conversations.handoff.intents import GIVES
+from conversations.handoff.service import id_for
 from conversations.models import Conversation
 from conversations.reading import hand_off_of
 from tests import faults
@@ -106,6 +110,16 @@ WRITES = ("append", "ask", "clear", "null", "drift", "unknown", "lock", "write_b
 writes = st.sampled_from(WRITES)
 
 
+def receiver_of(intent):
+    """Who gets what is given away."""
+    return "ben" if intent.action in GIVES else ""
+
+
+def id_of(intent):
+    """The id under which an intent is carried out."""
+    return id_for(intent.action_id, receiver_of(intent)) if intent.action in GIVES else intent.action_id
+
+
 class HandOffs(RuleBasedStateMachine):
     """People click on fresh and on old forms while the platform writes and the network loses answers."""
 
@@ -130,15 +144,15 @@ class HandOffs(RuleBasedStateMachine):
 
     def submit(self, intent, who):
         try:
-            outcome = perform(intent, who, reason="because")
+            outcome = perform(intent, who, reason="because", to=receiver_of(intent))
         except LostRace:
             self.observe()
-            assert intent.action_id not in self.flips
+            assert id_of(intent) not in self.flips
         except (Forbidden, Invalid, NotFound, StoreUnavailable):
             self.observe()
         else:
             self.observe()
-            assert intent.action_id in self.flips
+            assert id_of(intent) in self.flips
             assert outcome.replayed or outcome.action is intent.action
         self.forms.append((intent, who))
 
@@ -217,6 +231,23 @@ class HandOffs(RuleBasedStateMachine):
                 self.submit(intent, who)
             self.late.append(late)
 
+    @rule(nth=calls, who=people, number=numbers)
+    def the_return_timer_rings_while_somebody_clicks(self, nth, who, number):
+        """It gives back what is held, by the same protocol; whoever acts in between comes first, or loses."""
+        item = self.store.get("CONVERSATIONS", **KEY)
+        rival = self.fresh_form(who, number)
+        if item is None or rival is None or not item.get("hand_off_agent") or not item.get("hand_off_taken_at"):
+            return
+        levels = ServiceLevels(return_after=timedelta(microseconds=1))
+
+        def between():
+            self.observe()
+            self.submit(rival, who)
+
+        with faults.before("", between, nth=nth), suppress(StoreUnavailable, Invalid):
+            give_back(to_dynamodb(item), levels, clock.now() + timedelta(minutes=1))
+        self.observe()
+
     @precondition(lambda self: self.late)
     @rule(number=numbers)
     def a_late_packet_arrives(self, number):
@@ -272,16 +303,17 @@ class HandOffs(RuleBasedStateMachine):
             self.a_form_sent_once_more_changes_nothing(intent, who, results)
 
     def a_form_sent_once_more_changes_nothing(self, intent, who, results):
-        if intent.action_id not in results:
+        action_id = id_of(intent)
+        if action_id not in results:
             return
         flips = list(self.flips)
         try:
-            outcome = perform(intent, who, reason="because")
+            outcome = perform(intent, who, reason="because", to=receiver_of(intent))
         except ConsoleError:
-            assert results[intent.action_id] != "success"
+            assert results[action_id] != "success"
         else:
             assert outcome.replayed
-            assert results[intent.action_id] == "success"
+            assert results[action_id] == "success"
         self.observe()
         assert self.flips == flips
 
@@ -304,6 +336,8 @@ def test_random_interleavings(store):
 def _ai_can_be_told(monkeypatch) -> None:
     """Replies can be left to the AI."""
     monkeypatch.setattr("conversations.handoff.intents.leads_back_to_ai", lambda: True)
+    # Who may be given a conversation is tested where that is looked up.
+    monkeypatch.setattr("conversations.handoff.service.check_receiver", lambda intent, to: None)
 
 
 def test_every_action_occurs_in_the_interleavings():

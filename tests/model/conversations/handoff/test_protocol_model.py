@@ -9,7 +9,7 @@ from conversations.handoff.routing import OFF
 from conversations.handoff.routing import WAITING as WHEN_WAITING
 from tests.model.conversations.handoff.protocol_model import NO, ON, Form, Item, Model, Rules, without
 
-AI, WAITING = Item(False, "", ""), Item(True, "", "")
+AI, WAITING, HELD = Item(False, "", ""), Item(True, "", ""), Item(True, "ana", "")
 
 SCENARIOS = {
     "hand back, the answer lost, the form sent again": (
@@ -59,6 +59,16 @@ HARDER = {
         WAITING,
         {"A": Form("take", "ana", WAITING), "R": Form("release", "ana", Item(True, "ana", "A"))},
         [("submit", "A"), ("submit", "R"), ("reconcile", 1)],
+    ),
+    "a lead assigns it, its silent holder loses it to a timer, and a colleague takes it": (
+        HELD,
+        {"G": Form("assign", "ben", HELD), "T": Form("release", "timer", HELD), "C": Form("steal", "cem", HELD)},
+        [("submit", "G"), ("submit", "T"), ("submit", "C")],
+    ),
+    "assigned, the answer lost, and back by a timer while the reconciler runs": (
+        AI,
+        {"G": Form("assign", "ben", AI), "T": Form("release", "timer", Item(True, "ben", "G"))},
+        [("submit", "G"), ("submit", "G"), ("submit", "T"), ("reconcile", 1)],
     ),
     "two reconcilers at once": (
         WAITING,

@@ -16,7 +16,7 @@ LISTS = {
     "trail", "timeline-in-place", "timeline-line", "events-list", "events-record", "events",
     "tenants", "tenants-redacted", "tenant", "tenant-neglected", "tenant-users", "tenant-users-redacted",
     "tenant-channels", "tenant-history", "tenant-memories", "tenant-conversations", "tenant-onboarding-review",
-    "resolve-clash", "staff", "staff-account", "account", "system",
+    "resolve-clash", "team", "staff", "staff-account", "account", "system",
     "chats", "chats-user", "chats-over-time", "chats-images", "chats-prompt", "chats-session",
     "threads", "threads-organisation", "threads-feedback", "threads-user", "search-found", "elsewhere",
 }  # fmt: skip

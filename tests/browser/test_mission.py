@@ -31,7 +31,7 @@ def search(page: Page, typed: str) -> None:
 def test_an_agent_takes_who_waits_longest_reads_answers_and_hands_back(open_page, demo):
     page = begin(open_page, demo, "agent", "waiting")
     page.goto("/queue/?company=ci-nwe-002")
-    page.get_by_role("button", name="Take the longest waiting").click()
+    page.get_by_role("button", name="Take the next one").click()
     expect(page.get_by_text("You have this conversation").first).to_be_visible()
     expect(page.locator("ol.talk .msg").first).to_be_visible()
     page.locator("#recipient form.do button").first.click()

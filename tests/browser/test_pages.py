@@ -50,7 +50,7 @@ PAGES = [
     ("agent", "queue-waiting", "/queue/", [], "waiting"),
     ("agent", "queue-mine", "/queue/?tab=mine", [], "You hold"),
     ("agent", "queue-colleagues", "/queue/?tab=colleagues", [], "Colleagues hold"),
-    ("agent", "queue-attention", "/queue/?tab=attention", [], "overridden"),
+    ("agent", "queue-attention", "/queue/?tab=attention", [], "attention"),
     ("agent", "waiting-times", "/queue/waiting-times/", [], "Waiting times"),
     ("agent", "queue-filtered", "/queue/?company=ci-nwe-002&channel=whatsapp", [], "waiting"),
     ("agent", "queue-empty", "/queue/?company=ci-none", [], "Nobody is waiting"),
@@ -228,6 +228,10 @@ PAGES = [
     ),
     ("admin", "raw", COMPANY, [OPEN, "text=Raw item"], "Raw item"),
     ("admin", "system", "/system/", [], "System"),
+    ("admin", "team", "/team/", [], "Team"),
+    ("admin", "service-levels", "/team/levels/ci-nwe-002/", [], "Service levels"),
+    ("admin", "agent-groups", "/team/groups/ci-nwe-002/", [], "Groups"),
+    ("agent", "told", "/told/", [], "For you"),
     ("admin", "staff", "/staff/", [], "Staff"),
     ("admin", "staff-filtered", "/staff/?role=agent&state=disabled", [], "Staff"),
     ("admin", "staff-nobody", "/staff/?name=zzz", [], "Staff"),
@@ -303,8 +307,8 @@ def test_menu_filters_and_keys_open_over_the_page(open_page):
     check_look(page, "menu-360")
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Filters").click()
-    page.get_by_label("Status").select_option("failed")
-    page.wait_for_url(lambda url: "status=failed" in url)
+    page.get_by_label("Status").select_option("is:failed")
+    page.wait_for_url(lambda url: "status=is%3Afailed" in url)
     check_look(page, "filters-360")
     page.get_by_role("button", name="Show the list").click()
     expect(page.get_by_label("Status")).to_be_hidden()

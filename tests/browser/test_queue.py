@@ -87,10 +87,10 @@ def test_the_number_beside_the_queue_is_there_on_other_pages_too(open_page):
     assert int(count.locator("span").first.inner_text()) > 0
 
 
-def test_t_takes_whoever_has_waited_longest(open_page, asked):
+def test_t_takes_the_next_one_urgent_first_then_longest_wait(open_page, asked):
     long_ago = (datetime.now(UTC) - timedelta(days=400)).isoformat(timespec="seconds").replace("+00:00", "Z")
     page = open_queue(open_page("agent"))
-    asked("Older than everybody", updated_at=long_ago)
+    asked("Older than everybody", updated_at=long_ago, hand_off_urgent="by hand")
     expect(row(page, "Older than everybody")).to_be_visible(timeout=SOON)
     page.keyboard.press("t")
     expect(page.get_by_text("You have this conversation").first).to_be_visible()

@@ -145,7 +145,7 @@ def test_who_loses_it_keeps_the_draft_to_copy(open_page, talk, sent):  # noqa: F
     expect(lost).to_contain_text("You no longer have this conversation", timeout=SOON)
     expect(lost.get_by_label("Your text was not sent")).to_have_value("I was about to say this")
     expect(box(page)).to_have_count(0)
-    expect(page.locator("#hand-off .state")).to_have_text("tom has this conversation")
+    expect(page.locator("#hand-off .state")).to_have_text("Tom Becker has this conversation")
     check_looks(page, "reply-lost")
 
 

@@ -1,0 +1,58 @@
+"""Giving work: a lead assigns a conversation, and the colleague hears of it whatever page they have open."""
+
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.looks import check_looks
+
+QUEUE = "/queue/?company=ci-cuc-001"
+# Every open page asks every eight seconds.
+WITHIN_MS = 10_000
+
+
+def test_a_lead_assigns_and_the_colleague_is_told_on_whatever_page_they_have(open_page):
+    agent, lead = open_page("agent"), open_page("admin")
+    agent.goto("/saved-replies/")
+    lead.goto(QUEUE)
+    lead.locator("[data-row] [data-open]").last.click()
+    lead.get_by_role("link", name="Give it to a colleague…").click()
+    check_looks(lead, "give")
+    lead.set_viewport_size({"width": 1280, "height": 860})
+    # Without a reason it stays as it was.
+    lead.get_by_label("Who gets it").select_option(label="Amira Haddad")
+    lead.get_by_label("Why").fill("Knows the candidate")
+    lead.get_by_label("Why").press("Enter")
+    expect(lead.get_by_text("Assigned. Your colleague is told now.")).to_be_visible()
+    expect(lead.locator("#hand-off .state")).to_have_text("Amira Haddad has this conversation")
+    told = agent.locator("#told")
+    expect(told).to_contain_text("Ada Lindqvist gave you this conversation: Knows the candidate", timeout=WITHIN_MS)
+    expect(agent).to_have_title(re.compile(r"^\(\d+\) Saved replies"))
+    told.get_by_role("link", name="Open it").click()
+    expect(agent.locator("#hand-off .state")).to_have_text("You have this conversation")
+    # Who opened it has seen it.
+    agent.goto("/told/")
+    expect(agent.get_by_text("Knows the candidate")).to_have_count(0)
+
+
+def test_who_is_away_says_so_and_is_shown_so(open_page):
+    agent, lead = open_page("agent"), open_page("admin")
+    agent.goto("/told/")
+    agent.get_by_role("button", name="I am away").click()
+    check_looks(agent, "told-away")
+    lead.goto("/team/")
+    expect(lead.get_by_role("row", name=re.compile("Amira Haddad"))).to_contain_text("away")
+    agent.get_by_role("button", name="I am back").click()
+    expect(agent.get_by_role("button", name="I am away")).to_be_visible()
+
+
+def test_what_needs_attention_is_left_until_something_changes(open_page):
+    page = open_page("agent")
+    page.goto(f"{QUEUE}&tab=attention")
+    rows = page.locator("[data-row]")
+    count = rows.count()
+    assert count > 1
+    shown = rows.first.locator(".where, .what p").all_inner_texts()
+    rows.first.get_by_role("button", name="Leave it").click()
+    expect(page.get_by_text("Left with the AI. It comes back if something changes.")).to_be_visible()
+    assert shown not in [each.locator(".where, .what p").all_inner_texts() for each in rows.all()]

@@ -303,3 +303,48 @@ def test_every_tab_lists_what_looking_through_everything_finds(queue, items, siz
     for name in TABS:
         expected = [entry.summary.short_id for entry in everything.of_tab(name, ME)]
         assert sorted(all_pages(name, size=size)) == sorted(expected)
+
+
+def attention(minutes: int, **changes) -> dict:
+    """One that the AI has and that needs attention, as the indexer leaves it."""
+    since = ago(minutes)
+    marks = {
+        "hand_off_attention": "failed",
+        "hand_off_requested_at": since,
+        "gsi_hand_off_queue": f"attention#{COMPANY}",
+    }
+    return conversation(company_id=COMPANY, conversation_status="failed", updated_at=since, **marks | changes)
+
+
+def urgent(minutes: int, **changes) -> dict:
+    return waiting(minutes, hand_off_urgent="words", gsi_hand_off_queue=f"urgent#{COMPANY}", **changes)
+
+
+def test_urgent_ones_come_first_and_pages_go_on_behind_them(queue):
+    items = [urgent(n, request_id=f"u{n:02}") for n in (5, 90, 7)]
+    items += [waiting(n, request_id=f"w{n:02}") for n in (600, 6, 50)]
+    queue.put_all("CONVERSATIONS", items)
+    for size in (1, 2, 4, 10):
+        assert all_pages(size=size) == ["u90", "u07", "u05", "w600", "w50", "w06"]
+    back = tab(place=Keyset("1" + ago(50)), back=True)
+    assert short(back.entries)[:1] in (["w600"], ["w50"])
+    assert short(back.entries)[-1] == "u90"
+
+
+def test_much_that_needs_attention_or_is_urgent_costs_no_more(queue):
+    few = [urgent(1, request_id="u"), waiting(2, request_id="w"), attention(3, request_id="a")]
+    queue.put_all("CONVERSATIONS", few)
+    costs = []
+    for more in (0, 500):
+        queue.put_all("CONVERSATIONS", [urgent(n + 10, request_id=f"u{n}") for n in range(more)])
+        queue.put_all("CONVERSATIONS", [attention(n + 10, request_id=f"a{n}") for n in range(2 * more)])
+        tab(companies=[COMPANY])
+        with queue.calls() as seen:
+            pages = [tab(companies=[COMPANY]), tab(ATTENTION, companies=[COMPANY])]
+        queries = [call for call in seen if call.operation == "Query" and call.tables == ("CONVERSATIONS",)]
+        costs.append(len(queries))
+        assert all(call.request["Limit"] <= 200 for call in queries)
+        assert [len(page.entries) for page in pages] == ([2, 1] if not more else [25, 25])
+    assert costs == [4, 4]
+    assert short(tab(ATTENTION, companies=[COMPANY]).entries)[0] == "a999"
+    assert str(counting.held([COMPANY], ME, read=True)[ATTENTION]) == "99+"

@@ -18,6 +18,7 @@ from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.reading import CHANNELS, hint_of, is_true, names_of, short_id, summary_of, words
 from conversations.records import agent_shown
+from conversations.statuses import family_now
 
 # Values of a project that get a line of their own.
 MAX_PLAIN = 40
@@ -74,7 +75,7 @@ def _main(item: Conversation, *, raw: bool) -> FactGroup:
     return FactGroup(
         "Facts",
         (
-            Fact("Status", words(value_of(item, "conversation_status")), tone="plain"),
+            Fact("Status", words(value_of(item, "conversation_status")), tone="plain", note=_family(item)),
             *([Fact("Why it failed", failure)] if failure else []),
             Fact("Recipient", (hint_of if raw else mask_identifier)(item.primary_channel)),
             Fact("Channel", CHANNELS.get(channel := value_of(item, "channel_method"), channel)),
@@ -85,6 +86,13 @@ def _main(item: Conversation, *, raw: bool) -> FactGroup:
             instant_fact("Updated", item.plain("updated_at")),
         ),
     )
+
+
+def _family(item: Conversation) -> str:
+    """What the status means; "" where its own words say that, or nobody knows."""
+    status = item.plain("conversation_status")
+    family = family_now(status, clock.parse_instant(item.plain("updated_at")), clock.now())
+    return "" if family is None or family.label in words(str(status)) else f"({family.label})"
 
 
 def _routing(item: Conversation) -> tuple[Fact, ...]:

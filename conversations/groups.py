@@ -10,11 +10,12 @@ from typing import Any
 
 from console import clock
 from console.caching import cached_for
-from console.errors import Conflict, ConsoleError, Invalid, NotFound, TableMissing
+from console.errors import Conflict, ConsoleError, Invalid, NotFound
 from console.permissions import Permission, Staff
 from console.schema.tables import table_name
 from console.store.connection import call
 from console.store.errors import TransactionRefused
+from console.store.items import items_of
 from console.store.models import plain_item
 from console.trail.actions import SYSTEM_TRAIL, Action
 from console.trail.recording import Actor, TrailEntry, build
@@ -40,18 +41,8 @@ def of_company(company_id: str) -> list[Group]:
 
 @cached_for(SECONDS)
 def _groups(company_id: str) -> tuple[Group, ...]:
-    try:
-        answer = call(
-            "Query",
-            TableName=table_name("CONSOLE"),
-            KeyConditionExpression="pk = :pk",
-            ExpressionAttributeValues={":pk": {"S": _partition(company_id)}},
-            Limit=MOST,
-            ConsistentRead=True,
-        )
-    except TableMissing:
-        return ()
-    return tuple(sorted(map(_group, map(plain_item, answer["Items"])), key=lambda each: each.name.casefold()))
+    found = map(_group, items_of(_partition(company_id), MOST, consistent=True))
+    return tuple(sorted(found, key=lambda each: each.name.casefold()))
 
 
 def find(company_id: str, group_id: str) -> Group | None:

@@ -9,11 +9,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from console import clock
-from console.errors import TableMissing
 from console.redaction import cut, redact
 from console.schema.tables import table_name
 from console.store.connection import call
-from console.store.models import plain_item
+from console.store.items import items_of
 from conversations.models import Conversation
 from conversations.reading import conversation_url, reference_of, text_of
 
@@ -65,19 +64,11 @@ def tell(username: str, told: Told) -> None:
 
 def told_to(username: str) -> list[Told]:
     """Return what somebody was told and has not put away, latest first. One Query; raises the store's errors."""
-    try:
-        answer = call(
-            "Query",
-            TableName=table_name("CONSOLE"),
-            KeyConditionExpression="pk = :pk",
-            ExpressionAttributeValues={":pk": {"S": _partition(username)}},
-            Limit=MOST_SHOWN,
-        )
-    except TableMissing:
-        return []
     now = clock.now()
     found = [
-        _told(each) for each in map(plain_item, answer["Items"]) if not clock.is_expired(each.get("expires_at"), now)
+        _told(each)
+        for each in items_of(_partition(username), MOST_SHOWN)
+        if not clock.is_expired(each.get("expires_at"), now)
     ]
     return sorted(found, key=lambda each: each.at or now, reverse=True)
 

@@ -9,12 +9,13 @@ from functools import partial
 
 from console import clock
 from console.caching import cached_for
-from console.errors import ConsoleError, TableMissing
+from console.errors import ConsoleError
 from console.permissions import ROLE_PERMISSIONS, Permission, Role, Scope, Staff
 from console.schema.tables import table_name
 from console.staff.models import RoleIndex, StaffAccount
 from console.store.calls import parallel
 from console.store.connection import call
+from console.store.items import items_of
 from console.store.presence import index_ready
 from console.trail.actions import Action, staff_trail
 from console.trail.recording import Actor, TrailEntry, record
@@ -87,18 +88,7 @@ def _of_role(role: Role) -> list[Colleague]:
 @cached_for(SECONDS)
 def away_now() -> frozenset[str]:
     """Return the usernames of who is away. One Query. Raises the store's errors."""
-    try:
-        answer = call(
-            "Query",
-            TableName=table_name("CONSOLE"),
-            KeyConditionExpression="pk = :pk",
-            ExpressionAttributeValues={":pk": {"S": _AWAY}},
-            ProjectionExpression="sk",
-            Limit=MOST,
-        )
-    except TableMissing:
-        return frozenset()
-    return frozenset(each["sk"]["S"] for each in answer["Items"])
+    return frozenset(str(each["sk"]) for each in items_of(_AWAY, MOST))
 
 
 def set_available(staff: Staff, available: bool) -> None:

@@ -12,12 +12,12 @@ from boto3.dynamodb.types import TypeSerializer
 
 from console import clock
 from console.caching import cached_for
-from console.errors import Conflict, NotFound, TableMissing
+from console.errors import Conflict, NotFound
 from console.permissions import Permission, Staff
 from console.schema.tables import table_name
 from console.store.connection import call
 from console.store.errors import TransactionRefused
-from console.store.models import plain_item
+from console.store.items import items_of
 from console.trail.actions import SYSTEM_TRAIL, Action
 from console.trail.recording import Actor, TrailEntry, build
 from conversations.attention.hours import WEEKDAYS, BusinessHours
@@ -87,18 +87,7 @@ def stored_in(company_id: str) -> dict[str, dict[str, Any]]:
 
     Raises the store's errors.
     """
-    try:
-        answer = call(
-            "Query",
-            TableName=table_name("CONSOLE"),
-            KeyConditionExpression="pk = :pk",
-            ExpressionAttributeValues={":pk": {"S": partition_of(company_id)}},
-            Limit=MOST_PROJECTS + 1,
-        )
-    except TableMissing:
-        return {}
-    found = map(plain_item, answer["Items"])
-    return {str(each["sk"]): each for each in found}
+    return {str(each["sk"]): each for each in items_of(partition_of(company_id), MOST_PROJECTS + 1)}
 
 
 def read(item: dict[str, Any], otherwise: ServiceLevels) -> ServiceLevels:

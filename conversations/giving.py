@@ -4,6 +4,7 @@ import logging
 
 from console.errors import ConsoleError
 from console.permissions import Staff
+from console.trees import isolated
 from conversations import groups
 from conversations.handoff import HandOffAction, HandOffOutcome, Intent, perform
 from conversations.models import Conversation
@@ -24,7 +25,7 @@ def give(intent: Intent, item: Conversation, staff: Staff, to: str, reason: str)
     else:
         group = groups.find(intent.company_id, to)
         receivers = [each for each in (group.members if group else ()) if each != staff.username]
-        words = f"{staff.display_name} handed this conversation over to {group.name if group else 'your group'}{why}"
+        words = f"{isolated(staff.display_name)} handed this conversation over to {isolated(group.name) if group else 'your group'}{why}"
     for username in receivers:
         try:
             tell(username, Told.of(item, words, intent.action_id))

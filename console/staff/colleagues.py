@@ -11,6 +11,7 @@ from console import clock
 from console.caching import cached_for
 from console.errors import ConsoleError
 from console.permissions import ROLE_PERMISSIONS, Permission, Role, Scope, Staff
+from console.redaction import cut
 from console.schema.tables import table_name
 from console.staff.models import RoleIndex, StaffAccount
 from console.store.calls import parallel
@@ -23,6 +24,8 @@ from console.trail.recording import Actor, TrailEntry, record
 SECONDS = 10
 # Accounts of one role that are looked at.
 MOST = 500
+# A longer name is cut.
+LONGEST_NAME = 60
 _AWAY = "AWAY"
 _ROLES = tuple(role for role in Role if Permission.HAND_OFF in ROLE_PERMISSIONS[role])
 
@@ -79,7 +82,7 @@ def _of_role(role: Role) -> list[Colleague]:
         return []
     accounts = StaffAccount.by_role.query(role.value, limit=MOST)
     return [
-        Colleague(each.username, each.display_name or each.username, Scope.of(each.scope or []))
+        Colleague(each.username, cut(each.display_name or each.username, LONGEST_NAME), Scope.of(each.scope or []))
         for each in accounts
         if not each.disabled
     ]

@@ -88,7 +88,7 @@ def allowed_actions(hand_off: HandOff, staff: Staff) -> tuple[HandOffAction, ...
             given = GIVES if may_act or staff.can(Permission.TEAM_LEAD) else ()
             mine = (HandOffAction.HAND_BACK, HandOffAction.RELEASE, *leave) if may_act else ()
             others = () if hand_off.agent == staff.username else (HandOffAction.TAKE_FROM_COLLEAGUE,)
-            return others + mine + given + URGENCY
+            return others + mine + given + (URGENCY if given else ())
         case HandOffState.OVERRIDDEN:
             return (HandOffAction.TAKE_OVER, HandOffAction.ACKNOWLEDGE) if may_act else (HandOffAction.TAKE_OVER,)
 

@@ -164,7 +164,7 @@ def test_who_took_it_is_told_and_the_panel_says_so(open_page, talk):
     expect(page.locator("#hand-off .state")).to_have_text("Tom Becker has this conversation")
     expect(page.get_by_role("button", name="Take over")).to_have_count(0)
     news(page).get_by_role("link", name="Show").click()
-    expect(page.locator(".event", has_text="tom took over")).to_be_visible()
+    expect(page.locator(".event", has_text="Tom Becker took over")).to_be_visible()
 
 
 def test_who_loses_it_to_a_colleague_loses_all_that_answers(open_page, talk):

@@ -21,11 +21,12 @@ def give(intent: Intent, item: Conversation, staff: Staff, to: str, reason: str)
     outcome = perform(intent, staff, reason=reason, to=to)
     why = f": {reason}" if reason else "."
     if intent.action is HandOffAction.ASSIGN:
-        receivers, words = [to], f"{staff.display_name} gave you this conversation{why}"
+        receivers, words = [to], f"{isolated(staff.display_name)} gave you this conversation{why}"
     else:
         group = groups.find(intent.company_id, to)
         receivers = [each for each in (group.members if group else ()) if each != staff.username]
-        words = f"{isolated(staff.display_name)} handed this conversation over to {isolated(group.name) if group else 'your group'}{why}"
+        name = isolated(group.name) if group else "your group"
+        words = f"{isolated(staff.display_name)} handed this conversation over to {name}{why}"
     for username in receivers:
         try:
             tell(username, Told.of(item, words, intent.action_id))

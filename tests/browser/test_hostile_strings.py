@@ -79,6 +79,11 @@ IN_PART = {
     "admin: tenant-conversations": ("tenant.updated_at",),
     "admin: tenant-conversation": ("tenant.message.role", "tenant.message.tool"),
 }
+# Where colleagues are named, in as many letters as a line has room for.
+NAMED = {
+    f"admin: {page}"
+    for page in ("queue", "conversation", "conversation-timeline", "conversation-give", "team", "agent-groups")
+}
 # A longer string is not shown whole on each page, as panels show so much of a text; messages show all of it.
 SHOWN_OF_A_TEXT = 100
 
@@ -174,7 +179,7 @@ def to_be_seen(kind: str, name: str, codes: set[str]) -> set[str]:
     # Of the entries, a conversation shows the hand-offs among its messages; the timeline shows all.
     if kind == "admin: conversation" and (name in LINES or name.startswith("entry.")):
         return set()
-    if name.startswith(IN_PART.get(kind, ())):
+    if name.startswith(IN_PART.get(kind, ())) or (name.endswith(".display_name") and kind in NAMED):
         return set()
     # A value below a hostile key is masked where the key happens to read like a credential's.
     if name.endswith((".deep", "conversation.unknown", "message.tree")) and len(codes) > len(DEALT) / 2:

@@ -72,7 +72,6 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
   if (!url) return;
 
   const EVERY_MS = 8000; // a colleague is told within ten seconds
-  const HIDDEN_FACTOR = 2;
   const WANTED = "console-notify";
   const SHOWN = "console-waiting"; // the number of the page before, so that it does not come and go
   const SOUND = "console-sound";
@@ -212,7 +211,7 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
 
   function plan() {
     clearTimeout(timer);
-    timer = setTimeout(ask, EVERY_MS * (document.hidden ? HIDDEN_FACTOR : 1));
+    timer = setTimeout(ask, EVERY_MS);
   }
 
   show(sessionStorage.getItem(SHOWN) ?? "");

@@ -22,6 +22,8 @@ logger = logging.getLogger(__name__)
 
 TIMERS = "timers"
 INTERVAL_SECONDS = 5.0
+# The indexer sets timers from when it first runs, which may be before these do.
+FIRST_LOOKS_BACK = timedelta(hours=1)
 # Minutes of one round, after a longer pause.
 MINUTES_AT_ONCE = 120
 
@@ -60,7 +62,7 @@ class Timers(LeasedWorker):
     def _find_place(self) -> None:
         now = self._now()
         noted = clock.parse_instant(self.lease.state.get("looked_until"))
-        self._until = max(noted or now - GRACE, now - KEPT)
+        self._until = max(noted or now - FIRST_LOOKS_BACK, now - KEPT)
         self._say("Looking at what is due.")
 
     def _work(self) -> WorkCounts:

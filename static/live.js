@@ -83,6 +83,9 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
   let tag = "";
   let timer = 0;
   let last = null;
+  const presence = document.getElementById("presence");
+  const WRITES_MS = 15000;
+  let typed = 0;
   let lastMine = -1;
   let known = null; // what was told already
 
@@ -103,6 +106,19 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
     const words = document.createElement("bdi");
     words.textContent = first.words;
     text.replaceChildren(words, " ", open, " · ", all);
+  }
+
+  /** What the server is told of an open conversation: that it is read, and whether a reply was typed just now. */
+  function reading() {
+    if (!presence) return "";
+    const writes = typed && Date.now() - typed < WRITES_MS ? "&writing=1" : "";
+    return `?reading=${presence.dataset.token}${writes}`;
+  }
+
+  if (presence) {
+    document.addEventListener("input", (event) => {
+      if (event.target.closest?.("#reply")) typed = Date.now();
+    });
   }
 
   /** Who opens what they were told of has seen it. */
@@ -194,17 +210,18 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
   });
 
   async function ask() {
-    const response = await askAgain(url, tag);
+    const response = await askAgain(url + reading(), tag);
     if (isSignedOut(response) || response?.status === 403) return;
     if (response?.ok) {
       tag = response.headers.get("ETag") ?? "";
-      const { waiting, mine, told } = await response.json();
+      const { waiting, mine, told, here } = await response.json();
       if (!isLive && last !== null && number(waiting) > number(last)) notifyWaiting(waiting);
       show(waiting);
       if (mine > lastMine && lastMine >= 0) notify("A customer wrote to you", "mine", MINE);
       lastMine = mine;
       showTold(told);
       showUnread(mine + told.length);
+      if (presence && presence.textContent !== here) presence.textContent = here;
     }
     plan();
   }

@@ -20,7 +20,7 @@ from console.permissions import Permission
 from console.refs import seal, unseal
 from console.trail.actions import conversation_trail
 from console.trail.recording import read_only_reason
-from conversations import services
+from conversations import presence, services
 from conversations.facts import facts_of
 from conversations.handoff.routing import goes_to_people
 from conversations.neighbours import neighbour
@@ -94,6 +94,7 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
         "updates_url": _with_list(reverse("conversation-news", args=[ref]), list_context),
         "since": since_of(opened.item, opened.hand_off, opened.replies_known),
         "box": _box_of(request, opened),
+        "presence": presence.token_for(ref, request.staff) if request.staff.can(Permission.HAND_OFF) else "",
         "poll_seconds": poll_seconds(opened.hand_off, request.staff),
         "list_context": list_context,
         "list_link": list_link(open_list_context(list_context)) if list_context else None,

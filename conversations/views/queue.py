@@ -25,6 +25,7 @@ from console.staff.colleagues import away_now
 from console.store.presence import index_ready
 from console.store.streams import Keyset
 from console.trail.recording import new_action_id, read_only_reason
+from conversations import presence
 from conversations.attention.causes import Cause, answer_in
 from conversations.attention.levels import levels_of
 from conversations.companies import companies_for
@@ -245,14 +246,23 @@ def _tone(waited: timedelta | None) -> str:
 @requires(Permission.HAND_OFF)
 @require_safe
 def queue_count(request: StaffRequest) -> HttpResponseBase:
-    """How many wait, and what is new for this person, for every open page; counts are seconds old."""
-    username = request.staff.username
+    """How many wait, and what is new for this person, for every open page; counts are seconds old.
+
+    GET `reading`: which conversation the page shows (`presence.token_for`); `writing`: its reply was typed just now.
+    """
+    username, token = request.staff.username, request.GET.get("reading", "")
     companies = [company.company_id for company in companies_for(request.staff)]
     count, awaited = counting.waiting(companies), counting.awaited(companies, username)
     told = [
         {"id": each.id, "words": each.words, "company": each.company, "url": each.url} for each in told_to(username)
     ]
-    said = {"waiting": str(count) if count.number or count.more else "", "mine": awaited, "told": told}
+    here = presence.tell(token, request.staff, writes="writing" in request.GET) if token else []
+    said = {
+        "waiting": str(count) if count.number or count.more else "",
+        "mine": awaited,
+        "told": told,
+        "here": presence.words_of(here),
+    }
     tag = quote_etag(hashlib.sha256(json.dumps(said).encode("utf-8", "surrogatepass")).hexdigest()[:32])
     unchanged = get_conditional_response(request, etag=tag)
     response = unchanged or JsonResponse(said)

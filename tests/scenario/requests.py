@@ -15,6 +15,7 @@ from console.refs import seal
 from console.staff.models import StaffAccount
 from console.store.paging import read_page
 from console.trail.actions import SYSTEM_TRAIL, staff_trail
+from conversations import presence
 from conversations.handoff import HandOffAction, allowed_actions, intent_for, seal_intent
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
@@ -68,7 +69,10 @@ def urls(side: Side, scenario: Scenario, by: StaffAccount | None = None) -> dict
             *(_with(reverse("queue"), tab=tab) for tab in ("waiting", "mine", "colleagues", "attention")),
             _with(reverse("queue"), company=side.company_id, project=side.project_id, channel="whatsapp", waited="15m"),
         ],
-        "queue-count": [reverse("queue-count")],
+        "queue-count": [
+            reverse("queue-count"),
+            _with(reverse("queue-count"), reading=presence.token_for(side.conversation_ref, staff), writing="1"),
+        ],
         "queue-waiting-times": [reverse("queue-waiting-times")],
         "conversations": [
             reverse("conversations"),

@@ -111,7 +111,7 @@ def test_the_count_beside_the_queue_is_remembered_and_tagged(queue):
     queue.put_all("CONVERSATIONS", [waiting(5), waiting(6)])
     client = signed_in(member())
     answer = client.get(COUNT)
-    assert answer.json() == {"waiting": "2", "mine": 0, "told": []}
+    assert answer.json() == {"waiting": "2", "mine": 0, "told": [], "here": ""}
     with queue.calls() as seen:
         assert client.get(COUNT, HTTP_IF_NONE_MATCH=answer["ETag"]).status_code == 304
     # Who asks, and what they were told; the counts are cached.

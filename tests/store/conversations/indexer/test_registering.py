@@ -72,7 +72,7 @@ def test_who_waits_in_a_company_that_nobody_registered_is_in_the_queue_at_once(s
     for client in (everything, agent):
         assert "asks for a nurse" in client.get("/queue/").content.decode()
     assert "Brightwater Clinics" in everything.get("/conversations/").content.decode()
-    assert everything.get("/queue/count/").json() == {"waiting": "1", "mine": 0, "told": []}
+    assert everything.get("/queue/count/").json() == {"waiting": "1", "mine": 0, "told": [], "here": ""}
     assert NEW in everything.get("/staff/new/").content.decode()
 
 

@@ -1,0 +1,99 @@
+"""Who reads a conversation now, and who is answering: told by the poll of every open page.
+
+`pk = PRESENCE#{digest}`, `sk` a username, in the console's own table, for as long as somebody is there. Nothing of it
+is recorded: it says where people are, not what they do. A failure costs the line, never the page.
+"""
+
+import logging
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from console import clock
+from console.errors import BadReference, ConsoleError
+from console.permissions import Staff
+from console.refs import keyed_digest, seal_data, unseal_data
+from console.schema.tables import table_name
+from console.store.connection import call
+from console.store.items import items_of
+from console.trees import isolated
+
+logger = logging.getLogger(__name__)
+
+# An open page asks every eight seconds.
+READS_FOR, WRITES_FOR = timedelta(seconds=25), timedelta(seconds=20)
+MOST = 50
+NAMED = 3
+_KIND = "presence"
+_DIGEST = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """Somebody who has a conversation open."""
+
+    name: str
+    writes: bool
+
+
+def token_for(reference: str, staff: Staff) -> str:
+    """Seal what an open page of a conversation tells the poll; of use to this person only."""
+    return seal_data(_KIND, [staff.username, keyed_digest(reference)[:_DIGEST]])
+
+
+def tell(token: str, staff: Staff, *, writes: bool) -> list[Present]:
+    """Note that a person has a conversation open, and return who else has: who answers first. One write, one Query.
+
+    Nothing for a token that this person was not given.
+    """
+    try:
+        data = unseal_data(_KIND, token)
+    except BadReference:
+        return []
+    if not isinstance(data, list) or len(data) != 2 or data[0] != staff.username:
+        return []
+    now, partition = clock.now(), f"PRESENCE#{data[1]}"
+    try:
+        _note(partition, staff, now, writes=writes)
+        found = [_present(item, now) for item in items_of(partition, MOST) if item["sk"] != staff.username]
+    except ConsoleError as error:
+        logger.warning("Who else reads a conversation could not be told: %s", type(error).__name__)
+        return []
+    return sorted(filter(None, found), key=lambda each: (not each.writes, each.name.casefold()))
+
+
+def words_of(present: list[Present]) -> str:
+    """Say who is there: `Tom Becker is answering. Ann Lee and Mo Diaz are reading this too.`"""
+    answering = _listed([each.name for each in present if each.writes])
+    reading = _listed([each.name for each in present if not each.writes])
+    told = [f"{names} {verb} answering." for names, verb in [answering] if names]
+    told += [f"{names} {verb} reading this too." for names, verb in [reading] if names]
+    return " ".join(told)
+
+
+def _listed(names: list[str]) -> tuple[str, str]:
+    """Names in a sentence, and the verb that follows them."""
+    shown = [isolated(name) for name in names[:NAMED]]
+    if len(names) > NAMED:
+        shown.append(f"{len(names) - NAMED} more")
+    verb = "is" if len(shown) == 1 else "are"
+    return (shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}") if shown else "", verb
+
+
+def _note(partition: str, staff: Staff, now: datetime, *, writes: bool) -> None:
+    item = {
+        "pk": {"S": partition},
+        "sk": {"S": staff.username},
+        "name": {"S": staff.display_name},
+        "seen_at": {"S": clock.to_iso(now)},
+        "expires_at": {"N": str(clock.to_epoch(now + READS_FOR) + 1)},
+    }
+    if writes:
+        item["writing_at"] = {"S": clock.to_iso(now)}
+    call("PutItem", TableName=table_name("CONSOLE"), Item=item)
+
+
+def _present(item: dict[str, object], now: datetime) -> Present | None:
+    seen, writing = clock.parse_instant(item.get("seen_at")), clock.parse_instant(item.get("writing_at"))
+    if seen is None or now - seen > READS_FOR:
+        return None
+    return Present(str(item.get("name") or item["sk"])[:60], writing is not None and now - writing <= WRITES_FOR)

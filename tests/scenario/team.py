@@ -57,9 +57,7 @@ def posts(side: Side, by: StaffAccount) -> dict[str, list[tuple[str, dict[str, A
     groups = reverse("agent-groups", args=[side.company_id])
     return {
         "service-levels": [(reverse("service-levels", args=[side.company_id]), LEVELS | {"version": "1"})],
-        "agent-groups": [
-            (f"{groups}?group={GROUP}", {"title": "Managers", "members": [side.username], "version": "1"})
-        ],
+        "agent-groups": [(f"{groups}?group={GROUP}", {"title": "Managers", "version": "1"})],
         "told": [(reverse("told"), {"id": "told"})],
         "availability": [(reverse("availability"), {"available": "no"})],
         "conversation-give": [(reverse("conversation-give", args=[reference_of(*side.keys["email"])]), give)],

@@ -40,8 +40,8 @@ ONLY = os.environ.get("FUZZ_ONLY", "")
 # reads. A look-up tries nine pairs of spellings, the system page describes every table two or three times.
 MOST_CALLS = 24
 MOST_CALLS_OF = {
-    # the names of each company's projects, and whose each conversation is
-    "audit-export": 30,
+    # a Query for each type of action, the names of each company's projects, and whose each conversation is
+    "audit-export": 36,
     "system": 80,
     "audit": 50,
     "audit-picture": 60,
@@ -200,11 +200,7 @@ def _tokens(scenario: Scenario, starts: list[Start]) -> list[str]:
     ]
     for start in starts:
         found += re.findall(r"(?:page|in|found)=([\w-]{40,})", start.url)
-        found += [
-            value
-            for value in (start.form or {}).values()
-            if isinstance(value, str) and re.fullmatch(r"[\w-]{40,}", value)
-        ]
+        found += [value for value in (start.form or {}).values() if re.fullmatch(r"[\w-]{40,}", value)]
     return list(dict.fromkeys(found))
 
 

@@ -29,7 +29,7 @@ from tests.dynamodb import to_dynamodb
 from tests.support.conversations.handoff.kit import ADMIN, ANA, COMPANY, conversation
 from tests.support.tenants.kit import Killed
 
-pytestmark = pytest.mark.store
+pytestmark = pytest.mark.pages
 
 HISTORIES = int(os.environ.get("HISTORIES", "40"))
 AT_ONCE = 40 if HISTORIES < 1_000 else 100

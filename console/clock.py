@@ -2,9 +2,10 @@
 
 import math
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
+from zoneinfo import ZoneInfo
 
 
 def now() -> datetime:
@@ -83,6 +84,19 @@ def _from_epoch(value: float | Decimal) -> datetime | None:
         return datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):
         return None
+
+
+def zone_of(name: str) -> ZoneInfo:
+    """Return a time zone; UTC for a name that is none."""
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        return ZoneInfo("UTC")
+
+
+def midnight(day: date, zone: ZoneInfo) -> datetime:
+    """Return when a day begins in a time zone, in UTC."""
+    return datetime.combine(day, time.min, zone).astimezone(UTC)
 
 
 def is_expired(ttl: Any, at: datetime) -> bool:

@@ -1,12 +1,13 @@
 """What forms of several pages share: fields for keys and days, filters of lists, and look-ups."""
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, ClassVar, TypeVar
 from zoneinfo import ZoneInfo
 
 from django import forms
 
+from console import clock
 from console.errors import Invalid
 from console.permissions import Permission, Staff
 from console.store.models import PARTITION_KEY_BYTES
@@ -105,7 +106,7 @@ class DaysForm(FilterForm):
 
 
 def _midnight(day: date | None, zone: ZoneInfo) -> datetime | None:
-    return datetime.combine(day, time.min, zone).astimezone(UTC) if day else None
+    return clock.midnight(day, zone) if day else None
 
 
 def ask_reason(form: forms.Form, staff: Staff, *, always: bool = False) -> None:

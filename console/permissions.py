@@ -14,7 +14,7 @@ class Permission(StrEnum):
     TRANSCRIPT_RAW = "conversation:read-raw"
     HAND_OFF = "conversation:hand-off"
     REPLIES_WRITE = "saved-reply:write"
-    # Sees who holds what, shares views, and sets targets and notifications of the companies in scope.
+    # Sees who holds what, gives away what others hold, and sets service levels and groups of the companies in scope.
     TEAM_LEAD = "team:lead"
     CHAT_END = "chat:end"
     FEEDBACK_WRITE = "feedback:write"

@@ -17,7 +17,7 @@ from pynamodb.attributes import UnicodeAttribute
 from console import clock
 from console.caching import cached_for
 from console.errors import NotFound, TableMissing
-from console.permissions import ALL, Staff
+from console.permissions import ALL, Permission, Staff
 from console.schema.tables import table_name
 from console.store.calls import parallel
 from console.store.connection import call
@@ -99,6 +99,13 @@ def companies_for(staff: Staff) -> tuple[Company, ...]:
             names[company_id] = name or company_id
     companies = (Company(company_id, name) for company_id, name in names.items())
     return tuple(sorted(companies, key=lambda company: (company.name.casefold(), company.company_id)))
+
+
+def check_lead(company_id: str, staff: Staff) -> None:
+    """Raise `Forbidden` unless a person leads a team, and `NotFound` unless that company is in their scope."""
+    staff.require(Permission.TEAM_LEAD)
+    if not staff.scope.covers_company(company_id):
+        raise NotFound
 
 
 def find(company_id: str) -> Company | None:

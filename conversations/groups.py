@@ -4,21 +4,23 @@ A group is no right: whoever may take the company's conversations may take those
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from console import clock
 from console.caching import cached_for
-from console.errors import Conflict, ConsoleError, Invalid, NotFound
-from console.permissions import Permission, Staff
+from console.errors import Conflict, ConsoleError, Invalid
+from console.permissions import Staff
 from console.schema.tables import table_name
 from console.store.connection import call
 from console.store.errors import TransactionRefused
 from console.store.items import items_of
 from console.store.models import plain_item
+from console.trail import versioned
 from console.trail.actions import SYSTEM_TRAIL, Action
-from console.trail.recording import Actor, TrailEntry, build
+from console.trail.recording import Actor, TrailEntry
+from conversations.companies import check_lead
 
 MOST, MOST_MEMBERS, LONGEST_NAME = 50, 100, 40
 SECONDS = 10
@@ -65,7 +67,7 @@ def save(company_id: str, name: str, members: Iterable[str], staff: Staff, group
 
     Raises `Forbidden`, `NotFound` (the company is not in scope), `Invalid`, `Conflict`, and the store's errors.
     """
-    _check(company_id, staff)
+    check_lead(company_id, staff)
     name, named = " ".join(name.split()), list(dict.fromkeys(members))
     if not name or len(name) > LONGEST_NAME:
         raise Invalid(f"Give the group a name of up to {LONGEST_NAME} characters.")
@@ -74,48 +76,29 @@ def save(company_id: str, name: str, members: Iterable[str], staff: Staff, group
     group_id = group.id if group else hashlib.sha256(name.casefold().encode()).hexdigest()[:12]
     if group is None and len(_groups(company_id)) >= MOST:
         raise Invalid(f"A company has up to {MOST} groups.")
-    item = {
-        "pk": {"S": _partition(company_id)},
-        "sk": {"S": group_id},
-        "name": {"S": name},
-        "members": {"L": [{"S": each} for each in named]},
-        "version": {"N": str(group.version + 1 if group else 1)},
-    }
-    put: dict[str, Any] = {"TableName": table_name("CONSOLE"), "Item": item}
-    if group is None:
-        put |= {"ConditionExpression": "attribute_not_exists(pk)"}
-    else:
-        put |= _as_seen(group)
-    _write({"Put": put}, company_id, name, {"members": len(named)}, staff)
+    values = {"name": name, "members": named}
+    told = _told(company_id, name, {"members": len(named)}, staff)
+    with _conflicts(company_id):
+        versioned.put(_partition(company_id), group_id, values, group.version if group else 0, told)
 
 
 def delete(company_id: str, group: Group, staff: Staff) -> None:
     """Delete a group as it was seen, on record; what waits for it waits for everybody. Raises as `save`."""
-    _check(company_id, staff)
-    key = {"pk": {"S": _partition(company_id)}, "sk": {"S": group.id}}
-    removal = {"TableName": table_name("CONSOLE"), "Key": key} | _as_seen(group)
-    _write({"Delete": removal}, company_id, group.name, {"deleted": True}, staff)
+    check_lead(company_id, staff)
+    told = _told(company_id, group.name, {"deleted": True}, staff)
+    with _conflicts(company_id):
+        versioned.delete(_partition(company_id), group.id, group.version, told)
 
 
-def _check(company_id: str, staff: Staff) -> None:
-    staff.require(Permission.TEAM_LEAD)
-    if not staff.scope.covers_company(company_id):
-        raise NotFound
+def _told(company_id: str, name: str, more: dict[str, Any], staff: Staff) -> TrailEntry:
+    return TrailEntry(SYSTEM_TRAIL, Action.GROUP_CHANGED, Actor.of(staff), company_id, payload={"group": name} | more)
 
 
-def _as_seen(group: Group) -> dict[str, Any]:
-    return {
-        "ConditionExpression": "#version = :seen",
-        "ExpressionAttributeNames": {"#version": "version"},
-        "ExpressionAttributeValues": {":seen": {"N": str(group.version)}},
-    }
-
-
-def _write(write: dict[str, Any], company_id: str, name: str, more: dict[str, Any], staff: Staff) -> None:
-    told = TrailEntry(SYSTEM_TRAIL, Action.GROUP_CHANGED, Actor.of(staff), company_id, payload={"group": name} | more)
-    entry = {"Put": {"TableName": table_name("AUDIT"), "Item": build(told, clock.now()).serialize()}}
+@contextmanager
+def _conflicts(company_id: str) -> Iterator[None]:
+    """Say what a lost race was about; afterwards this worker reads the groups anew."""
     try:
-        call("TransactWriteItems", TransactItems=[write, entry])
+        yield
     except TransactionRefused as refused:
         raise Conflict("There is a group of this name already, or somebody else has just changed it.") from refused
     _groups.forget(company_id)
@@ -127,10 +110,9 @@ def _partition(company_id: str) -> str:
 
 def _group(item: dict[str, Any]) -> Group:
     members = item.get("members")
-    version = item.get("version")
     return Group(
         str(item["sk"]),
         str(item.get("name") or item["sk"]),
         tuple(str(each) for each in members) if isinstance(members, list) else (),
-        version if isinstance(version, int) else 0,
+        versioned.version_of(item),
     )

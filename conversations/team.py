@@ -7,7 +7,7 @@ read is said.
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,6 @@ from console.store.streams import query
 from console.trail.actions import Action, Result
 from console.trail.models import AuditEntry, CompanyIndex
 from conversations.attention.causes import answer_in
-from conversations.attention.hours import zone_of
 from conversations.attention.levels import levels_of
 from conversations.companies import Company
 from conversations.models import held_in
@@ -203,5 +202,5 @@ def _day(company: Company, done: Counter[tuple[str, str]]) -> CompanyDay:
 
 def day_began(now: datetime, zone_name: str) -> datetime:
     """Return when the day began for somebody, in their time zone."""
-    local = now.astimezone(zone_of(zone_name))
-    return local.replace(hour=0, minute=0, second=0, microsecond=0).astimezone(UTC)
+    zone = clock.zone_of(zone_name)
+    return clock.midnight(now.astimezone(zone).date(), zone)

@@ -145,10 +145,7 @@ def _autofocus(context: Context, field: BoundField, focused: bool) -> dict[str, 
 
 def zone_of(staff: Staff | None) -> ZoneInfo:
     """Return the person's zone; UTC until they choose one."""
-    try:
-        return ZoneInfo(staff.time_zone if staff and isinstance(staff, Staff) else "UTC")
-    except (KeyError, ValueError, OSError):
-        return ZoneInfo("UTC")
+    return clock.zone_of(staff.time_zone if staff and isinstance(staff, Staff) else "UTC")
 
 
 def _time(moment: datetime, text: str, *, relative: bool = False) -> SafeString:

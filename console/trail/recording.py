@@ -108,6 +108,21 @@ def record(entry: TrailEntry, at: datetime | None = None) -> str:
     return str(item.ts_action_id)
 
 
+def save_once(item: AuditEntry) -> bool:
+    """Write an entry whose key is made of what it tells, if it is not there; whether it was this that wrote it.
+
+    It is of nothing that the console did, so it has no action id. Raises the store's errors.
+    """
+    item.action_id = None
+    # What is told late still lives as long as other entries.
+    item.expires_at = clock.to_epoch(clock.now() + timedelta(days=settings.AUDIT_RETENTION_DAYS))
+    try:
+        item.save(condition=AuditEntry.conversation_id.does_not_exist())
+    except ConditionFailed:
+        return False
+    return True
+
+
 def record_where_possible(entry: TrailEntry) -> None:
     """Write one entry if this environment has a trail: for what must work without one, such as signing in."""
     try:

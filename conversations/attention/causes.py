@@ -16,7 +16,6 @@ from conversations.handoff.effects import (
     AGENT,
     ANSWERED_AT,
     ATTENTION,
-    FLAG,
     HEARD_AT,
     LEFT_AT,
     REPLY_FAILED_AT,
@@ -25,10 +24,12 @@ from conversations.handoff.effects import (
     TO_AI_AT,
     UNANSWERED_AT,
     Raw,
+    flag_in,
+    has_people,
+    is_over,
     text_in,
 )
 from conversations.messages import StoredMessages
-from conversations.reading import is_true
 from conversations.statuses import Family, family_of, is_processing
 
 
@@ -73,21 +74,13 @@ class Judgement:
 
 def judge(stored: Raw, levels: ServiceLevels, now: datetime) -> Judgement:
     """Judge a conversation that the AI has, as stored, whole but for what no cause depends on."""
-    if _has_people(stored) or _is_over(stored, now):
+    if has_people(stored) or is_over(stored, now):
         return Judgement()
     known = ATTENTION in stored
     due = [each for each in _dues(stored, levels) if known or now - each[1] <= OLDEST]
     found = next(((cause, since) for cause, since, at in due if at <= now), None)
     again_at = min((at for _, _, at in due if at > now), default=None)
     return Judgement(found[0], found[1], again_at) if found else Judgement(again_at=again_at)
-
-
-def _has_people(stored: Raw) -> bool:
-    return bool(text_in(stored, AGENT)) or (FLAG in stored and is_true(plain(stored[FLAG])))
-
-
-def _is_over(stored: Raw, now: datetime) -> bool:
-    return "ttl" in stored and clock.is_expired(plain(stored["ttl"]), now)
 
 
 def _dues(stored: Raw, levels: ServiceLevels) -> list[tuple[Cause, datetime, datetime]]:
@@ -139,7 +132,7 @@ def expires_at(stored: Raw) -> datetime | None:
 
 def of_people(stored: Raw, now: datetime) -> tuple[Cause, ...]:
     """What needs attention in a conversation that people have or wait for, as its row in the index has it."""
-    flag, agent = FLAG in stored and is_true(plain(stored[FLAG])), text_in(stored, AGENT)
+    flag, agent = flag_in(stored), text_in(stored, AGENT)
     if not flag and not agent:
         return ()
     expires = expires_at(stored)
@@ -168,7 +161,7 @@ class Answer:
 
 def answer_in(stored: Raw, levels: ServiceLevels) -> Answer:
     """Return since when a customer waits for a person's answer, and by when it is due."""
-    if not _has_people(stored):
+    if not has_people(stored):
         return Answer()
     asked, answered = instant_in(stored, REQUESTED_AT), instant_in(stored, ANSWERED_AT)
     # What was answered before somebody asked again is another matter.
@@ -191,8 +184,7 @@ def is_awaited(stored: Raw) -> bool:
 
 def return_at(stored: Raw, levels: ServiceLevels) -> datetime | None:
     """When a conversation goes back to waiting because its holder is silent; None for never."""
-    agent, taken = text_in(stored, AGENT), instant_in(stored, TAKEN_AT)
-    is_held = bool(agent) and FLAG in stored and is_true(plain(stored[FLAG]))
+    taken, is_held = instant_in(stored, TAKEN_AT), bool(text_in(stored, AGENT)) and flag_in(stored)
     if levels.return_after is None or taken is None or not is_held:
         return None
     since = answer_in(stored, levels).since

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from console.clock import zone_of
 
 WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 # No target is that far away, whatever the hours are.
@@ -38,14 +39,6 @@ class BusinessHours:
             end = datetime.combine(ends, self.closes, zone).astimezone(UTC)
             if end > max(begin, since):
                 yield max(begin, since), end
-
-
-def zone_of(name: str) -> ZoneInfo:
-    """Return a time zone; UTC for a name that is none."""
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        return ZoneInfo("UTC")
 
 
 def after(since: datetime, span: timedelta, hours: BusinessHours | None) -> datetime:

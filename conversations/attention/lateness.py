@@ -1,16 +1,12 @@
 """What follows when an answer is late: it stands in the trail, once, and a silent holder's conversation waits again."""
 
 import hashlib
-from datetime import datetime, timedelta
-
-from django.conf import settings
+from datetime import datetime
 
 from console import clock
 from console.errors import NotFound
-from console.store.errors import ConditionFailed
 from console.trail.actions import Action, Result, conversation_trail
-from console.trail.models import AuditEntry
-from console.trail.recording import Actor, TrailEntry, build
+from console.trail.recording import Actor, TrailEntry, build, save_once
 from conversations.attention.causes import Answer, answer_in, return_at
 from conversations.attention.levels import ServiceLevels
 from conversations.handoff.effects import AGENT, Raw, last_action_of, text_in
@@ -44,14 +40,7 @@ def _record(stored: Raw, answer: Answer, due_at: datetime) -> bool:
         action_id=hashlib.sha256(named.encode(errors="replace")).hexdigest()[:32],
         result=Result.SUCCESS,
     )
-    entry = build(told, due_at)
-    entry.action_id = None
-    entry.expires_at = clock.to_epoch(clock.now() + timedelta(days=settings.AUDIT_RETENTION_DAYS))
-    try:
-        entry.save(condition=AuditEntry.conversation_id.does_not_exist())
-    except ConditionFailed:
-        return False
-    return True
+    return save_once(build(told, due_at))
 
 
 def give_back(stored: Raw, levels: ServiceLevels, now: datetime) -> bool:

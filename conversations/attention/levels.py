@@ -8,19 +8,16 @@ from dataclasses import dataclass, replace
 from datetime import time, timedelta
 from typing import Any
 
-from boto3.dynamodb.types import TypeSerializer
-
-from console import clock
 from console.caching import cached_for
-from console.errors import Conflict, NotFound
-from console.permissions import Permission, Staff
-from console.schema.tables import table_name
-from console.store.connection import call
+from console.errors import Conflict
+from console.permissions import Staff
 from console.store.errors import TransactionRefused
 from console.store.items import items_of
+from console.trail import versioned
 from console.trail.actions import SYSTEM_TRAIL, Action
-from console.trail.recording import Actor, TrailEntry, build
+from console.trail.recording import Actor, TrailEntry
 from conversations.attention.hours import WEEKDAYS, BusinessHours
+from conversations.companies import check_lead
 from conversations.statuses import STUCK_AFTER
 
 COMPANY, PROJECT = "COMPANY", "PROJECT#"
@@ -133,12 +130,11 @@ def load(company_id: str, project_id: str, staff: Staff) -> tuple[StoredLevels, 
 
     Raises `Forbidden`, `NotFound` (out of scope), and the store's errors.
     """
-    _check(company_id, staff)
+    check_lead(company_id, staff)
     items = stored_in(company_id)
     item = items.get(_sort_key(project_id), {})
     otherwise = read(items.get(COMPANY, {}), DEFAULTS) if project_id else DEFAULTS
-    version = item.get("version")
-    return StoredLevels(item, version if isinstance(version, int) else 0), otherwise
+    return StoredLevels(item, versioned.version_of(item)), otherwise
 
 
 def save(company_id: str, project_id: str, values: dict[str, Any], version: int, staff: Staff) -> None:
@@ -146,33 +142,15 @@ def save(company_id: str, project_id: str, values: dict[str, Any], version: int,
 
     Raises as `load`, and `Conflict` where somebody else has changed it meanwhile.
     """
-    _check(company_id, staff)
+    check_lead(company_id, staff)
     kept = {name: value for name, value in values.items() if value not in (None, "", [])}
-    item = {"pk": partition_of(company_id), "sk": _sort_key(project_id), "version": version + 1, **kept}
-    put = {
-        "TableName": table_name("CONSOLE"),
-        "Item": {name: TypeSerializer().serialize(value) for name, value in item.items()},
-        "ConditionExpression": "#version = :seen" if version else "attribute_not_exists(pk)",
-    }
-    if version:
-        put |= {
-            "ExpressionAttributeNames": {"#version": "version"},
-            "ExpressionAttributeValues": {":seen": {"N": str(version)}},
-        }
     payload = {"company": company_id, "project": project_id, "set": sorted(kept)}
     told = TrailEntry(SYSTEM_TRAIL, Action.LEVELS_CHANGED, Actor.of(staff), company_id, payload=payload)
-    entry = {"TableName": table_name("AUDIT"), "Item": build(told, clock.now()).serialize()}
     try:
-        call("TransactWriteItems", TransactItems=[{"Put": put}, {"Put": entry}])
+        versioned.put(partition_of(company_id), _sort_key(project_id), kept, version, told)
     except TransactionRefused as refused:
         raise Conflict("Somebody else has just changed these service levels. Check them, then try again.") from refused
     forget(company_id)
-
-
-def _check(company_id: str, staff: Staff) -> None:
-    staff.require(Permission.TEAM_LEAD)
-    if not staff.scope.covers_company(company_id):
-        raise NotFound
 
 
 def _sort_key(project_id: str) -> str:

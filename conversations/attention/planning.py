@@ -4,13 +4,11 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from console import clock
-from console.store.models import plain
 from conversations.attention.causes import EXPIRES_WITHIN, answer_in, expires_at, judge, return_at
 from conversations.attention.levels import ServiceLevels, levels_of
 from conversations.attention.timers import set_timer
-from conversations.handoff.effects import AGENT, FLAG, Raw, text_in
+from conversations.handoff.effects import AGENT, Raw, has_people, is_over, text_in
 from conversations.indexer.writing import key_in
-from conversations.reading import is_true
 
 
 def plan(stored: Raw, before: Raw) -> None:
@@ -19,8 +17,10 @@ def plan(stored: Raw, before: Raw) -> None:
     What is due already is looked at at once, unless it was in the image `before`, which has been planned for.
     """
     now = clock.now()
-    planned = set(_times(before, levels_in(before), now))
-    _set_first(stored, {at for at in _times(stored, levels_in(stored), now) if at > now or at not in planned})
+    times = set(_times(stored, levels_in(stored), now))
+    if any(at <= now for at in times):
+        times -= {at for at in _times(before, levels_in(before), now) if at <= now}
+    _set_first(stored, times)
 
 
 def plan_next(stored: Raw) -> None:
@@ -42,14 +42,13 @@ def levels_in(stored: Raw) -> ServiceLevels:
 
 def _times(stored: Raw, levels: ServiceLevels, now: datetime) -> Iterator[datetime]:
     """When time changes what a conversation needs: it needs attention, is gone soon, is overdue, or goes back."""
-    if "ttl" in stored and clock.is_expired(plain(stored["ttl"]), now):
+    if is_over(stored, now):
         return
-    agent, flag = text_in(stored, AGENT), FLAG in stored and is_true(plain(stored[FLAG]))
-    if not agent and not flag:
+    if not has_people(stored):
         if (again := judge(stored, levels, now).again_at) is not None:
             yield again
         return
-    if (expires := expires_at(stored)) is not None and not agent:
+    if (expires := expires_at(stored)) is not None and not text_in(stored, AGENT):
         yield expires - EXPIRES_WITHIN
     if (due := answer_in(stored, levels).due_at) is not None:
         yield due

@@ -4,10 +4,9 @@ from console.errors import NotFound, TableMissing
 from console.store.models import plain
 from console.trail.models import ConversationState
 from conversations.attention.levels import ServiceLevels
-from conversations.handoff.effects import AGENT, FLAG, QUEUE, URGENT, Raw, reason_in, text, text_in
+from conversations.handoff.effects import AGENT, QUEUE, URGENT, Raw, has_people, reason_in, text, text_in
 from conversations.messages import StoredMessages
 from conversations.models import urgent_in
-from conversations.reading import is_true
 
 WORDS, FLAGS, PRIORITY = "words", "risk flags", "priority"
 # What middlewares write of what cannot wait.
@@ -43,8 +42,7 @@ def urgent_by_middleware(conversation_id: str) -> str:
 
 def is_open_for_urgency(stored: Raw) -> bool:
     """Whether people have a conversation, and nobody has said whether it is urgent."""
-    has_people = bool(text_in(stored, AGENT)) or (FLAG in stored and is_true(plain(stored[FLAG])))
-    return has_people and URGENT not in stored
+    return has_people(stored) and URGENT not in stored
 
 
 def urgent_values(stored: Raw, why: str, company_id: str) -> Raw:

@@ -10,6 +10,7 @@ from django.utils.crypto import salted_hmac
 from console import clock
 from console.schema.tables import table_name
 from console.store.models import plain, sendable
+from conversations import statuses
 from conversations.handoff.intents import BEGINS, ENDS_WITH_AI, URGENCY, HandOffAction, Intent
 from conversations.handoff.routing import BEFORE, SWITCH, is_for_people, matters, routing_change
 from conversations.models import NOT_URGENT, held_in, urgent_in, waiting_in
@@ -242,6 +243,21 @@ def text_in(stored: Raw, attribute: str) -> str:
     return str(stored.get(attribute, {}).get("S", ""))
 
 
+def flag_in(stored: Raw) -> bool:
+    """The platform's flag, read as everywhere (`is_true`)."""
+    return FLAG in stored and is_true(plain(stored[FLAG]))
+
+
+def has_people(stored: Raw) -> bool:
+    """Whether people have a conversation or are wanted for it."""
+    return bool(text_in(stored, AGENT)) or flag_in(stored)
+
+
+def is_over(stored: Raw, now: datetime) -> bool:
+    """Whether an item is past its TTL."""
+    return "ttl" in stored and clock.is_expired(plain(stored["ttl"]), now)
+
+
 def reason_in(stored: Raw) -> str:
     """The platform's reason for the flag, of whatever type; "" for none."""
     return str(plain(stored[REASON]) or "") if REASON in stored else ""
@@ -362,12 +378,7 @@ def status_in(stored: Raw) -> str:
 
 def is_processing(stored: Raw) -> bool:
     """Whether a service is at work on it."""
-    return says_processing(status_in(stored))
-
-
-def says_processing(status: str) -> bool:
-    """Whether a status says so: `processing`, or a kind of it."""
-    return "processing" in status.lower()
+    return statuses.is_processing(status_in(stored))
 
 
 def reason_digest(conversation_id: str, stored: Raw, *, secret: str | None = None) -> str:

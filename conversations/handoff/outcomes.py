@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from datetime import datetime
 
 from console import clock
 from console.errors import Conflict
@@ -127,9 +126,5 @@ def _lost_to_the_platform(
 def _when(at: datetime | None, time_zone: str) -> str:
     if at is None:
         return ""
-    try:
-        zone: ZoneInfo | None = ZoneInfo(time_zone)
-    except (ZoneInfoNotFoundError, ValueError):
-        zone = None
-    local = at.astimezone(zone or UTC)
+    local = at.astimezone(clock.zone_of(time_zone))
     return f" at {local:%H:%M} on {local.day} {local:%B} ({local.tzname()})"

@@ -9,16 +9,14 @@ console: the key of the second, which only the stream can tell apart, is made of
 
 import hashlib
 from dataclasses import dataclass, replace
-from datetime import timedelta
 
-from django.conf import settings
 from pynamodb.expressions.update import Action as UpdateAction
 
 from console import clock
 from console.store.errors import ConditionFailed
 from console.trail.actions import Action, conversation_trail
 from console.trail.models import AuditEntry
-from console.trail.recording import PLATFORM, TrailEntry, build
+from console.trail.recording import PLATFORM, TrailEntry, build, save_once
 from conversations.handoff.effects import Raw, reason_in
 from conversations.indexer.states import marks_of
 
@@ -128,15 +126,8 @@ def ensure(request: HumanRequest) -> bool:
         ),
         at,
     )
-    item.action_id = None
     item.edge_at = request.edge_at or None
-    # Who waits for very long still has a living entry.
-    item.expires_at = clock.to_epoch(clock.now() + timedelta(days=settings.AUDIT_RETENTION_DAYS))
-    try:
-        item.save(condition=AuditEntry.conversation_id.does_not_exist())
-    except ConditionFailed:
-        return False
-    return True
+    return save_once(item)
 
 
 def claim(found: HumanRequest, request: HumanRequest) -> bool:

@@ -29,7 +29,6 @@ from conversations.handoff.effects import (
     as_seen,
     is_same_reason,
     last_action_of,
-    says_processing,
     text,
     update_item,
     waiting_key,
@@ -48,6 +47,7 @@ from conversations.handoff.protocol import (
 from conversations.handoff.reconciliation import settle
 from conversations.indexer.states import marks_of, platform_time
 from conversations.models import held_in
+from conversations.statuses import is_processing
 
 # The longest that a Lambda runs: what it read before, it writes back within this time.
 WINDOW = timedelta(minutes=15)
@@ -77,7 +77,7 @@ def is_written_back(record: IdempotencyRecord | None, stored: Raw) -> bool:
 
     A flag as the action wanted it can be that too. A reason other than the old one is a new decision of the platform.
     """
-    if record is None or record.intent in NOT_AGAIN or not says_processing(record.during_status or ""):
+    if record is None or record.intent in NOT_AGAIN or not is_processing(record.during_status):
         return False
     acted = clock.parse_instant(record.created_at)
     changed = clock.parse_instant(plain(stored["updated_at"])) if "updated_at" in stored else None

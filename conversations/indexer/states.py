@@ -14,20 +14,20 @@ from conversations.attention.urgency import WORDS, is_open_for_urgency, urgent_b
 from conversations.handoff.effects import (
     AGENT,
     ATTENTION,
-    FLAG,
     LAST_ACTION,
     QUEUE,
     REQUESTED_AT,
     URGENT,
     WANTED,
     Raw,
+    flag_in,
+    is_over,
     text,
     text_in,
     waiting_key,
 )
 from conversations.handoff.routing import BEFORE, is_for_people, routing_change
 from conversations.models import attention_in, held_in, urgent_in
-from conversations.reading import is_true
 
 # DynamoDB refuses a write whose partition key of an index is longer.
 LONGEST_KEY_BYTES = 2048
@@ -56,7 +56,7 @@ class Repair:
 def marks_of(stored: Raw) -> Marks:
     """Read an item, or an image of it, of whatever shape."""
     return Marks(
-        flag=is_true(plain(stored[FLAG])) if FLAG in stored else False,
+        flag=flag_in(stored),
         agent=text_in(stored, AGENT),
         last_action=text_in(stored, LAST_ACTION),
         wanted=stored.get(WANTED, {}).get("BOOL"),
@@ -91,13 +91,9 @@ def _expires(stored: Raw, now: datetime) -> bool:
 
 def is_outside(stored: Raw, marks: Marks, now: datetime) -> bool:
     """Whether an item can be in no company's queue: it names no company, or is past its TTL."""
-    if _is_expired(stored, now):
+    if is_over(stored, now):
         return True
     return not marks.company_id or len(attention_in(marks.company_id).encode(errors="replace")) > LONGEST_KEY_BYTES
-
-
-def _is_expired(stored: Raw, now: datetime) -> bool:
-    return "ttl" in stored and clock.is_expired(plain(stored["ttl"]), now)
 
 
 def repair_of(stored: Raw, now: datetime, levels: ServiceLevels | None = None) -> Repair | None:
@@ -145,7 +141,7 @@ def _attention(stored: Raw, marks: Marks, now: datetime, levels: ServiceLevels |
 def _routing_repair(stored: Raw, marks: Marks, now: datetime) -> tuple[Raw, tuple[str, ...]]:
     """The routing of the state that the item is in. What somebody changed while people had it is theirs."""
     for_people = is_for_people(flag=marks.flag, agent=marks.agent)
-    if (for_people and BEFORE in stored) or _is_expired(stored, now):
+    if (for_people and BEFORE in stored) or is_over(stored, now):
         return {}, ()
     return routing_change(stored, for_people=for_people)
 

@@ -17,15 +17,14 @@ from console.store.connection import call, transaction
 from console.store.errors import ConditionFailed, TransactionRefused
 from console.store.models import plain
 from conversations.handoff.effects import (
-    AGENT,
     ANSWERED_AT,
-    FLAG,
     HEARD_AT,
     REPLY_FAILED_AT,
     UNANSWERED_AT,
     Conditions,
     Expression,
     Raw,
+    has_people,
     text,
     text_in,
     update_item,
@@ -33,7 +32,6 @@ from conversations.handoff.effects import (
 from conversations.handoff.protocol import retried
 from conversations.messages import BY_HUMAN
 from conversations.models import Conversation
-from conversations.reading import is_true
 from conversations.receiving.models import MessageRow
 
 # Half of what an item may hold, in bytes of its DynamoDB JSON, which is a little more than DynamoDB counts.
@@ -122,17 +120,13 @@ def _marks(row: MessageRow, stored: Raw) -> Expression:
     """What an item says of who spoke last, where people have it: the customer waits again, or has an answer."""
     at = row.received_at or ""
     if row.author is not None:
-        if not _has_people(stored):
+        if not has_people(stored):
             return Expression()
         return Expression({ANSWERED_AT: text(max(at, text_in(stored, ANSWERED_AT)))}, removed=(REPLY_FAILED_AT,))
     marks = Expression({HEARD_AT: text(max(at, text_in(stored, HEARD_AT)))})
     if text_in(stored, UNANSWERED_AT) <= text_in(stored, ANSWERED_AT):
         marks.values[UNANSWERED_AT] = text(at)
     return marks
-
-
-def _has_people(stored: Raw) -> bool:
-    return bool(text_in(stored, AGENT)) or (FLAG in stored and is_true(plain(stored[FLAG])))
 
 
 def note_not_delivered(row: MessageRow) -> None:

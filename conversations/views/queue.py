@@ -253,9 +253,7 @@ def queue_count(request: StaffRequest) -> HttpResponseBase:
     username, token = request.staff.username, request.GET.get("reading", "")
     companies = [company.company_id for company in companies_for(request.staff)]
     count, awaited = counting.waiting(companies), counting.awaited(companies, username)
-    told = [
-        {"id": each.id, "words": each.words, "company": each.company, "url": each.url} for each in told_to(username)
-    ]
+    told = [{"id": each.id, "words": each.words, "url": each.url} for each in told_to(username)]
     here = presence.tell(token, request.staff, writes="writing" in request.GET) if token else []
     said = {
         "waiting": str(count) if count.number or count.more else "",

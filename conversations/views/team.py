@@ -19,7 +19,7 @@ from console.trail.recording import read_only_reason
 from conversations import groups
 from conversations.attention import levels
 from conversations.attention.hours import WEEKDAYS
-from conversations.companies import companies_for, company_named, projects_of
+from conversations.companies import check_lead, companies_for, company_named, projects_of
 from conversations.groups import Group
 from conversations.team import day_began, team_of
 from conversations.views.conversation import link
@@ -235,8 +235,7 @@ def _as_seen(group: Group | None, request: StaffRequest) -> Group | None:
 
 
 def _company(request: StaffRequest, company_id: str) -> Any:
-    if not request.staff.scope.covers_company(company_id):
-        raise NotFound
+    check_lead(company_id, request.staff)
     company = company_named(company_id)
     if company is None:
         raise NotFound

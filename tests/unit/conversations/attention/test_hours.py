@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from conversations.attention.hours import BusinessHours, after, zone_of
+from console.clock import zone_of
+from conversations.attention.hours import BusinessHours, after
 
 OFFICE = BusinessHours(time(9), time(17), frozenset(range(5)), "Europe/London")
 FRIDAY = datetime(2026, 11, 20, 16, 0, tzinfo=UTC)

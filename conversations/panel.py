@@ -9,7 +9,7 @@ from console.redaction import redact
 from console.refs import is_digest_of, keyed_digest
 from console.trail.recording import read_only_reason
 from console.trees import text_of
-from conversations.attention.causes import Cause, of_people
+from conversations.attention.causes import Cause, causes_of
 from conversations.handoff import HandOffAction, allowed_actions, intent_for, seal_intent
 from conversations.handoff.intents import GIVES
 from conversations.handoff.routing import BEFORE, RULE, SWITCH, goes_to_people, has_inbound_source
@@ -218,13 +218,12 @@ def _lines(hand_off: HandOff, now: datetime) -> list[str]:
 
 def attention_lines(item: Conversation, hand_off: HandOff, now: datetime) -> list[str]:
     """Say why a conversation needs attention; nothing where it does not."""
-    if hand_off.state is HandOffState.AI:
-        cause, since = item.hand_off_attention or "", clock.parse_instant(item.plain("hand_off_requested_at"))
-        if cause not in set(Cause):
-            return []
-        when = "" if since is None else f", for {clock.format_span(now - since)}"
-        return [f"Needs attention: {Cause(cause).label}{when}."]
-    return [_ATTENTION[each] for each in of_people(item.raw, now) if each in _ATTENTION]
+    causes = causes_of(item.raw, now)
+    if hand_off.state is not HandOffState.AI:
+        return [_ATTENTION[each] for each in causes if each in _ATTENTION]
+    since = clock.parse_instant(item.plain("hand_off_requested_at"))
+    when = "" if since is None else f", for {clock.format_span(now - since)}"
+    return [f"Needs attention: {each.label}{when}." for each in causes]
 
 
 _ATTENTION = {

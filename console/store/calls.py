@@ -5,6 +5,7 @@ checked against its deadline and noted in it; threads started by `parallel` shar
 """
 
 import contextvars
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -97,7 +98,8 @@ def check_deadline() -> None:
 
 
 # Shared by all requests of a worker: calls wait on the network, so a few threads serve many requests.
-_pool = ThreadPoolExecutor(max_workers=16, thread_name_prefix="dynamodb")
+_PREFIX = "dynamodb"
+_pool = ThreadPoolExecutor(max_workers=16, thread_name_prefix=_PREFIX)
 
 
 def submit(work: Callable[..., T], *args: Any, **kwargs: Any) -> "Future[T]":
@@ -119,9 +121,14 @@ def beside(work: Callable[..., T], *args: Any, **kwargs: Any) -> "Iterator[Futur
 
 
 def parallel(*work: Callable[[], T]) -> list[T]:
-    """Run all at once, answer in order. The first error is raised after all have ended. Never call it from within."""
+    """Run all at once, answer in order. The first error is raised after all have ended.
+
+    Raises `RuntimeError` within work of the pool: what waits there for others of the pool may wait for good.
+    """
     if len(work) < 2:
         return [each() for each in work]
+    if threading.current_thread().name.startswith(_PREFIX):
+        raise RuntimeError("Work of the pool must not wait for other work of the pool.")
     futures = [submit(each) for each in work]
     errors = [future.exception() for future in futures]
     for error in errors:

@@ -27,6 +27,7 @@ from conversations.handoff.effects import (
     flag_in,
     has_people,
     is_over,
+    is_urgent,
     text_in,
 )
 from conversations.messages import StoredMessages
@@ -128,6 +129,19 @@ def instant_in(stored: Raw, name: str) -> datetime | None:
 def expires_at(stored: Raw) -> datetime | None:
     """When DynamoDB may remove an item; None for never."""
     return clock.expiry_of(plain(stored["ttl"])) if "ttl" in stored else None
+
+
+def causes_of(stored: Raw, now: datetime) -> tuple[Cause, ...]:
+    """What needs attention in a conversation, as its row in the index has it, whoever has it."""
+    if has_people(stored):
+        return of_people(stored, now)
+    cause = text_in(stored, ATTENTION)
+    return (Cause(cause),) if cause in set(Cause) else ()
+
+
+def comes_first(stored: Raw, now: datetime) -> bool:
+    """Whether what waits comes before all else: what is gone within a day is as urgent as what somebody said is."""
+    return is_urgent(stored) or Cause.EXPIRING in of_people(stored, now)
 
 
 def of_people(stored: Raw, now: datetime) -> tuple[Cause, ...]:

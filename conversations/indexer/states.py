@@ -8,7 +8,7 @@ from datetime import datetime
 
 from console import clock
 from console.store.models import plain
-from conversations.attention.causes import Cause, judge, of_people
+from conversations.attention.causes import comes_first, judge
 from conversations.attention.levels import ServiceLevels, levels_of
 from conversations.attention.urgency import WORDS, is_open_for_urgency, urgent_by_words
 from conversations.handoff.effects import (
@@ -24,10 +24,9 @@ from conversations.handoff.effects import (
     is_over,
     text,
     text_in,
-    waiting_key,
 )
 from conversations.handoff.routing import BEFORE, is_for_people, routing_change
-from conversations.models import attention_in, held_in, urgent_in
+from conversations.models import attention_in, held_in, urgent_in, waiting_in
 
 # DynamoDB refuses a write whose partition key of an index is longer.
 LONGEST_KEY_BYTES = 2048
@@ -81,12 +80,7 @@ def queue_key(stored: Raw, marks: Marks, now: datetime) -> str:
         return ""
     if marks.agent:
         return held_in(marks.company_id)
-    # What is gone within a day is as urgent as what somebody said is.
-    return urgent_in(marks.company_id) if _expires(stored, now) else waiting_key(stored, marks.company_id)
-
-
-def _expires(stored: Raw, now: datetime) -> bool:
-    return Cause.EXPIRING in of_people(stored, now)
+    return urgent_in(marks.company_id) if comes_first(stored, now) else waiting_in(marks.company_id)
 
 
 def is_outside(stored: Raw, marks: Marks, now: datetime) -> bool:

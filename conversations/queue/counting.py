@@ -41,22 +41,20 @@ _ATTRIBUTES = (
 )
 
 
+_RANKS = (True, False)
+
+
 @cached_for(SECONDS)
-def waiting_in_company(company_id: str) -> Count:
-    """Count who waits for a human in a company. Raises the store's errors."""
+def waiting_in_company(company_id: str, urgent: bool) -> Count:
+    """Count who waits for a human in a company, the urgent ones or the others. Raises the store's errors."""
     if not is_indexed():
-        return _looked_through(company_id)[0]
+        return Count() if urgent else _looked_through(company_id)[0]
+    partition = urgent_in(company_id) if urgent else waiting_in(company_id)
+    items, more = read_index(partition, ("hand_off_to_human", "ttl"), COUNTED)
     now = clock.now()
-    reads = parallel(
-        *(
-            partial(read_index, partition(company_id), ("hand_off_to_human", "ttl"), COUNTED)
-            for partition in (urgent_in, waiting_in)
-        )
-    )
     # Leave out what the platform has cleared since, and what has expired.
-    found = [Conversation.from_raw_data(raw) for items, _ in reads for raw in items]
-    count = sum(is_true(each.plain("hand_off_to_human")) and not is_gone(each, now) for each in found)
-    return Count(count, any(more for _, more in reads))
+    found = map(Conversation.from_raw_data, items)
+    return Count(sum(is_true(each.plain("hand_off_to_human")) and not is_gone(each, now) for each in found), more)
 
 
 @cached_for(SECONDS)
@@ -91,7 +89,7 @@ def _looked_through(company_id: str) -> tuple[Count, Held, Count]:
 def waiting(company_ids: Iterable[str]) -> Count:
     """Count who waits in all these companies; with more than `COMPANIES_AT_ONCE` of them the count is "at least"."""
     asked, left_out = at_once(company_ids)
-    counts = parallel(*(partial(waiting_in_company, company_id) for company_id in asked))
+    counts = parallel(*(partial(waiting_in_company, company_id, urgent) for company_id in asked for urgent in _RANKS))
     return sum(counts, Count(more=bool(left_out)))
 
 
@@ -141,7 +139,9 @@ def to_approve(company_ids: Iterable[str], *, read: bool) -> Count | None:
 
 def forget(company_id: str) -> None:
     """Count a company anew: this worker has just changed something there."""
-    for each in (waiting_in_company, held_in_company, attention_in_company, to_approve_in_company, _looked_through):
+    for urgent in _RANKS:
+        waiting_in_company.forget(company_id, urgent)
+    for each in (held_in_company, attention_in_company, to_approve_in_company, _looked_through):
         each.forget(company_id)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from console import clock
 from console.refs import as_letters
 from console.store.streams import Keyset, Stream, merge
-from conversations.attention.causes import Cause, is_awaited, of_people
+from conversations.attention.causes import Cause, causes_of, comes_first, is_awaited
 from conversations.models import Conversation
 from conversations.reading import is_gone, summary_of
 from conversations.records import ConversationSummary, HandOff, HandOffState
@@ -43,15 +43,10 @@ class QueueEntry:
     def of(cls, item: Conversation, now: datetime, rank: str = "") -> "QueueEntry":
         """Build the row of an item, whoever has it. `rank`: of the partition in which it was found."""
         summary = summary_of(item)
-        requested, state = summary.hand_off.requested_at, summary.hand_off.state
-        if state is HandOffState.AI:
-            attention = item.hand_off_attention or ""
-            causes: tuple[Cause, ...] = (Cause(attention),) if attention in set(Cause) else ()
-        else:
-            causes = of_people(item.raw, now)
-        is_urgent = state is HandOffState.WAITING and (bool(summary.hand_off.urgent) or Cause.EXPIRING in causes)
+        requested = summary.hand_off.requested_at
+        is_first = summary.hand_off.state is HandOffState.WAITING and comes_first(item.raw, now)
         since = item.hand_off_requested_at or ("" if requested is None else clock.to_iso(requested))
-        return cls(summary, item, since, rank or (URGENT if is_urgent else USUAL), causes)
+        return cls(summary, item, since, rank or (URGENT if is_first else USUAL), causes_of(item.raw, now))
 
     @property
     def hand_off(self) -> HandOff:

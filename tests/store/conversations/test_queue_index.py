@@ -348,3 +348,12 @@ def test_much_that_needs_attention_or_is_urgent_costs_no_more(queue):
     assert costs == [4, 4]
     assert short(tab(ATTENTION, companies=[COMPANY]).entries)[0] == "a999"
     assert str(counting.held([COMPANY], ME, read=True)[ATTENTION]) == "99+"
+
+
+def test_counting_in_many_companies_waits_for_nothing_of_its_own(queue):
+    """More companies than the pool has threads: none of them may wait there for others."""
+    companies = [f"ci-{number:03}" for number in range(20)]
+    queue.put_all("CONVERSATIONS", [waiting(5, each) for each in companies])
+    assert str(counting.waiting(companies)) == "20"
+    assert counting.awaited(companies, ME) == 0
+    assert counting.held(companies, ME, read=True)[MINE].number == 0

@@ -35,23 +35,25 @@ class Present:
     writes: bool
 
 
-def token_for(reference: str, staff: Staff) -> str:
-    """Seal what an open page of a conversation tells the poll; of use to this person only."""
-    return seal_data(_KIND, [staff.username, keyed_digest(reference)[:_DIGEST]])
+def token_for(reference: str, company_id: str, staff: Staff) -> str:
+    """Seal what an open page of a conversation tells the poll; of use to this person only, while it is in scope."""
+    return seal_data(_KIND, [staff.username, keyed_digest(reference)[:_DIGEST], company_id])
 
 
 def tell(token: str, staff: Staff, *, writes: bool) -> list[Present]:
     """Note that a person has a conversation open, and return who else has: who answers first. One write, one Query.
 
-    Nothing for a token that this person was not given.
+    Nothing for a token that this person was not given, or whose company is no longer in their scope.
     """
     try:
         data = unseal_data(_KIND, token)
     except BadReference:
         return []
-    if not isinstance(data, list) or len(data) != 2 or data[0] != staff.username:
-        return []
-    now, partition = clock.now(), f"PRESENCE#{data[1]}"
+    match data:
+        case [staff.username, digest, str(company_id)] if staff.scope.covers_company(company_id):
+            now, partition = clock.now(), f"PRESENCE#{digest}"
+        case _:
+            return []
     try:
         _note(partition, staff, now, writes=writes)
         found = [_present(item, now) for item in items_of(partition, MOST) if item["sk"] != staff.username]

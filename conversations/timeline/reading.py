@@ -8,7 +8,7 @@ from typing import Any
 
 from console import clock, refs
 from console.audit.queries import hand_off_entries
-from console.audit.records import TrailRow
+from console.audit.records import HandOffEntry, TrailRow
 from console.audit.rows import rows_and_records
 from console.audit.state import NOTHING, StateMoment, StatePanel, read_state
 from console.errors import ConsoleError, TableMissing
@@ -20,11 +20,11 @@ from console.trail.models import AuditEntry, IdempotencyRecord
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.reading import hand_off_of, reference_of
-from conversations.records import HandOff, HandOffState
+from conversations.records import HandOffState
 from conversations.timeline import lines, sources
 from conversations.timeline.lines import Line, LineKind
 from conversations.timeline.sources import Item, MessageAt
-from conversations.transcript import HandOffChange, events_of_item
+from conversations.transcript import events_of_item
 
 PAGE_SIZE = 50
 # How many records shown beside an entry are remembered, so that older entries do not show them again.
@@ -136,7 +136,7 @@ class _TimelineReader:
         if LineKind.STATE in self.kinds and self._start("state") is not END:
             work["state"] = partial(read_state, self.item.conversation_id, self.now)
         if LineKind.HAND_OFF in self.kinds and self._start("hand-off") is not END:
-            work["hand-off"] = self._hand_off
+            work["hand-off"] = self._hand_off_entries
         if self.wants_entries:
             work |= self._entries()
         if LineKind.RECORD in self.kinds:
@@ -166,13 +166,16 @@ class _TimelineReader:
             self.notices[NO_TRAIL] = None
             return Stream(name)
 
-    def _hand_off(self) -> Stream[Item]:
-        start = self._start("hand-off")
+    def _hand_off_entries(self) -> tuple[HandOffEntry, ...] | None:
+        if self.hand_off.state is HandOffState.AI:
+            return ()
         try:
-            return sources.hand_off_stream(start, hand_off_events_of(self.item, self.hand_off, self.staff), PAGE_SIZE)
+            return hand_off_entries(self.item.conversation_id, self.item.company_id or "")[0]
+        except TableMissing:
+            return ()
         except ConsoleError:
             self.notices[HAND_OFFS_UNREAD] = None
-            return Stream("hand-off", start, failed=True)
+            return None
 
     def _records(self, name: str, *, epochs: bool) -> Stream[Item] | None:
         start = self._start(name)
@@ -186,6 +189,15 @@ class _TimelineReader:
         except ConsoleError:
             self.notices[RECORDS_UNREAD] = None
             return Stream(name, start, failed=True)
+
+    def _hand_offs_of_item(self, found: dict[str, Any]) -> Stream[Item]:
+        """Hand-offs that the item tells and no entry does."""
+        start = self._start("hand-off")
+        if "hand-off" not in found:
+            return Stream("hand-off", start)
+        if (entries := found["hand-off"]) is None:
+            return Stream("hand-off", start, failed=True)
+        return sources.hand_off_stream(start, events_of_item(entries, self.hand_off, self.staff.username), PAGE_SIZE)
 
     def _start(self, name: str) -> Any:
         return self.places.get(name, BEGINNING)
@@ -206,7 +218,7 @@ class _TimelineReader:
         # A finished stream stays in the places, or the page after next would start it again.
         merged: list[Stream[Item] | None] = [
             sources.moments(self._start("state"), panel.moments, size),
-            found.get("hand-off", Stream("hand-off", self._start("hand-off"))),
+            self._hand_offs_of_item(found),
         ]
         merged += [found.get(name) for name in _ENTRIES]
         merged += [] if named else by_index
@@ -275,17 +287,6 @@ class _TimelineReader:
 
 _ENTRIES = ("entries", "old entries")
 _RECORDS = ("records", "old records")
-
-
-def hand_off_events_of(item: Conversation, hand_off: HandOff, staff: Staff) -> tuple[HandOffChange, ...]:
-    """Return hand-offs that the item tells and no entry does. Raises the store's errors."""
-    if hand_off.state is HandOffState.AI:
-        return ()
-    try:
-        entries, _ = hand_off_entries(item.conversation_id, item.company_id or "")
-    except TableMissing:
-        entries = ()
-    return events_of_item(entries, hand_off, staff.username)
 
 
 def _in_order(placed: Sequence[tuple[Line, Places]]) -> list[tuple[Line, Places]]:

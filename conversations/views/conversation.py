@@ -16,7 +16,7 @@ from console import clock
 from console.access import StaffRequest, requires
 from console.answers import form_on
 from console.errors import NotFound
-from console.permissions import Permission
+from console.permissions import Permission, Staff
 from console.refs import seal, unseal
 from console.trail.actions import conversation_trail
 from console.trail.recording import read_only_reason
@@ -94,7 +94,7 @@ def conversation(request: StaffRequest, ref: str) -> HttpResponse:
         "updates_url": _with_list(reverse("conversation-news", args=[ref]), list_context),
         "since": since_of(opened.item, opened.hand_off, opened.replies_known),
         "box": _box_of(request, opened),
-        "presence": presence.token_for(ref, request.staff) if request.staff.can(Permission.HAND_OFF) else "",
+        "presence": _presence_of(opened, request.staff),
         "poll_seconds": poll_seconds(opened.hand_off, request.staff),
         "list_context": list_context,
         "list_link": list_link(open_list_context(list_context)) if list_context else None,
@@ -115,6 +115,12 @@ def _fragment(request: HttpRequest, before: int | None) -> str:
     if before is not None:
         return "conversations/_transcript.html"
     return "conversations/_talk.html" if request.GET.get("latest") else ""
+
+
+def _presence_of(opened: services.OpenedConversation, staff: Staff) -> str:
+    if not staff.can(Permission.HAND_OFF):
+        return ""
+    return presence.token_for(opened.reference, opened.item.company_id or "", staff)
 
 
 def _box_of(request: StaffRequest, opened: services.OpenedConversation) -> ReplyBox | None:

@@ -15,11 +15,11 @@ from console.refs import seal
 from console.staff.models import StaffAccount
 from console.store.paging import read_page
 from console.trail.actions import SYSTEM_TRAIL, staff_trail
-from conversations import presence
 from conversations.handoff import HandOffAction, allowed_actions, intent_for, seal_intent
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.panel import since_of
+from conversations.presence import token_for
 from conversations.queries import ConversationFilters, ConversationList, of_company, of_recipient, of_reply
 from conversations.reading import hand_off_of, reference_of, seal_list_context
 from conversations.sending.reading import latest_replies
@@ -57,6 +57,7 @@ def urls(side: Side, scenario: Scenario, by: StaffAccount | None = None) -> dict
     staff = _seeing_all(by or scenario.people["agent"])
     where = _contexts(side)
     conversation = reverse("conversation", args=[side.conversation_ref])
+    present = token_for(side.conversation_ref, side.company_id, staff)
     inside = {"in": where["company"]}
     return {
         **staff_pages.urls(side, staff),
@@ -71,7 +72,7 @@ def urls(side: Side, scenario: Scenario, by: StaffAccount | None = None) -> dict
         ],
         "queue-count": [
             reverse("queue-count"),
-            _with(reverse("queue-count"), reading=presence.token_for(side.conversation_ref, staff), writing="1"),
+            _with(reverse("queue-count"), reading=present, writing="1"),
         ],
         "queue-waiting-times": [reverse("queue-waiting-times")],
         "conversations": [

@@ -28,8 +28,8 @@ def everything(store) -> dict[str, list[dict]]:
 
 
 def is_seen(partition: str) -> bool:
-    """Whether it is where the console notes that a person looked at what they hold."""
-    return partition.startswith("SEEN#")
+    """Whether it is where the console notes that a person looked at what they hold, or reads a conversation now."""
+    return partition.startswith(("SEEN#", "PRESENCE#"))
 
 
 def forbidden(calls: list[SeenCall]) -> Iterator[str]:
@@ -109,7 +109,7 @@ def test_reading_writes_nothing_but_that_it_was_read(store, scenario, browser, w
     assert len(changed) == (0 if who == NOBODY else 1)
     for item in (*after["STAFF_SESSIONS"], *before["STAFF_SESSIONS"]):
         item.pop("last_seen_at")
-    noted = (f"SEEN#{who_is(scenario, who)}", "THROTTLE#reveals#")
+    noted = (f"SEEN#{who_is(scenario, who)}", "PRESENCE#", "THROTTLE#reveals#")
     after["CONSOLE"] = [item for item in after["CONSOLE"] if not item["pk"].startswith(noted)]
     before.pop("AUDIT")
     assert after == before

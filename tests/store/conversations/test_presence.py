@@ -1,21 +1,23 @@
 """Who else has a conversation open, as the poll of open pages tells."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from console import clock
+from console.permissions import Scope
 from conversations import presence
 from conversations.presence import Present, tell, token_for, words_of
 from tests import faults
 from tests.people import member, signed_in
-from tests.support.conversations.handoff.kit import ANA, BEN, staff
+from tests.support.conversations.handoff.kit import ANA, BEN, COMPANY, staff
 
 REFERENCE, OTHER = "a-sealed-reference", "another-sealed-reference"
 
 
 def at(who, reference=REFERENCE, *, writes=False) -> list[Present]:
-    return tell(token_for(reference, who), who, writes=writes)
+    return tell(token_for(reference, COMPANY, who), who, writes=writes)
 
 
 def test_colleagues_see_who_reads_and_who_answers_never_themselves(store):
@@ -47,17 +49,25 @@ def test_it_costs_a_write_and_a_read_and_leaves_no_trail(store):
     assert store.all("AUDIT") == []
 
 
-@pytest.mark.parametrize("token", ["", "junk", lambda: token_for(REFERENCE, BEN)])
+@pytest.mark.parametrize("token", ["", "junk", lambda: token_for(REFERENCE, COMPANY, BEN)])
 def test_a_token_of_somebody_else_tells_nothing(store, token):
     at(BEN)
     assert tell(token() if callable(token) else token, ANA, writes=False) == []
     assert {item["sk"] for item in store.all("CONSOLE")} == {"ben"}
 
 
+def test_a_token_of_a_company_that_is_no_longer_in_scope_tells_nothing(store):
+    only = replace(ANA, scope=Scope.of([COMPANY]))
+    assert tell(token_for(REFERENCE, "another-company", only), only, writes=False) == []
+    assert store.all("CONSOLE") == []
+    tell(token_for(REFERENCE, COMPANY, only), only, writes=False)
+    assert {item["sk"] for item in store.all("CONSOLE")} == {"ana"}
+
+
 @pytest.mark.parametrize("operation", ["PutItem", "Query"])
 def test_a_failure_costs_the_line_and_not_the_poll(store, operation):
     account = member()
-    browser, token = signed_in(account), token_for(REFERENCE, account.as_staff())
+    browser, token = signed_in(account), token_for(REFERENCE, COMPANY, account.as_staff())
     with faults.fail_before(operation, table_key="CONSOLE", where=lambda request: "PRESENCE#" in str(request)):
         answer = browser.get("/queue/count/", {"reading": token})
     assert answer.json()["here"] == ""
@@ -72,7 +82,7 @@ def test_several_are_listed_in_a_sentence():
 
 
 def test_an_item_of_any_junk_is_nobody(store):
-    digest = presence.unseal_data("presence", token_for(REFERENCE, ANA))[1]
+    digest = presence.unseal_data("presence", token_for(REFERENCE, COMPANY, ANA))[1]
     store.put("CONSOLE", {"pk": f"PRESENCE#{digest}", "sk": "x", "name": ["no"], "seen_at": 7, "writing_at": {}})
     store.put("CONSOLE", {"pk": f"PRESENCE#{digest}", "sk": "y", "seen_at": clock.to_iso(clock.now())})
     assert at(ANA) == [Present("y", writes=False)]

@@ -236,9 +236,11 @@ def _button(
     action: HandOffAction, item: Conversation, hand_off: HandOff, staff: Staff, *, undoes: bool = False
 ) -> Button:
     was_mine = hand_off.state is HandOffState.OVERRIDDEN and hand_off.agent == staff.username
-    label, undoes = _LABELS[action], undoes and action is HandOffAction.TAKE_OVER
+    label, hint, undoes = _LABELS[action], _HINTS.get(action, ""), undoes and action is HandOffAction.TAKE_OVER
     if action is HandOffAction.TAKE_OVER and (was_mine or undoes):
         label = "Undo: take it back" if undoes else "Take over again"
+    if action is HandOffAction.LEAVE_TO_AI and hand_off.state is HandOffState.AI:
+        label, hint = "Let the AI try again", "The AI is asked once more to answer what the customer wrote."
     return Button(
         action=action.value,
         label=label.format(agent=hand_off.agent_shown) if "{" in label else label,
@@ -248,7 +250,7 @@ def _button(
         asks_reason=action in (HandOffAction.REQUEST, HandOffAction.TAKE_OVER, HandOffAction.TAKE_FROM_COLLEAGUE),
         requires_reason=action is HandOffAction.TAKE_FROM_COLLEAGUE,
         asks_note=action in (HandOffAction.RELEASE, HandOffAction.HAND_BACK),
-        hint=_HINTS.get(action, ""),
+        hint=hint,
         reason=UNDONE if undoes else "",
     )
 

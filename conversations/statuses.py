@@ -40,12 +40,14 @@ _LABELS = {
 }
 _TONES = {Family.FAILED: "bad", Family.STUCK: "bad", Family.RETRYING: "human", Family.DONE: "good"}
 
+# What services write before they try again.
+RETRY = "retry"
 # A status of these belongs to a family, as does what begins with its prefix: services write `failed_…`.
 _PROCESSING = "processing"
 PREFIXES = {Family.FAILED: "failed_", Family.WAITING_FOR_AI: f"{_PROCESSING}_"}
 STATUSES: dict[Family, tuple[str, ...]] = {
     Family.FAILED: ("failed", "error"),
-    Family.RETRYING: ("retry", "retrying"),
+    Family.RETRYING: (RETRY, "retrying"),
     Family.WAITING_FOR_AI: (_PROCESSING, "processing_reply", "received", "queued"),
     Family.WAITING_FOR_CUSTOMER: ("initial_message_sent", "awaiting_reply", "reply_sent"),
     Family.DONE: ("completed", "complete", "done", "closed"),
@@ -62,6 +64,11 @@ def family_of(status: Any) -> Family | None:
     lowered = status.strip().lower()
     found = _FAMILIES.get(lowered)
     return found or next((family for family, prefix in PREFIXES.items() if lowered.startswith(prefix)), None)
+
+
+def is_given_up(status: Any) -> bool:
+    """Whether a conversation of a status that needs attention is one that its service no longer works on."""
+    return is_processing(status) or family_of(status) in (Family.FAILED, Family.RETRYING)
 
 
 def is_processing(status: Any) -> bool:

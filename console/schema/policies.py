@@ -61,7 +61,7 @@ def _of_web(key: str, *actions: str) -> Access:
 
 WEB = (
     _of_web("CONVERSATIONS", "GetItem", "BatchGetItem", "Query", "UpdateItem"),
-    _of_web("CONVERSATIONS_STAGE", "PutItem"),
+    _of_web("CONVERSATIONS_STAGE", "PutItem", "Query"),
     _of_web("AUDIT", "GetItem", "Query", "PutItem", "UpdateItem"),
     _of_web("IDEMPOTENCY", "GetItem", "BatchGetItem", "PutItem", "UpdateItem"),
     _of_web("CONVERSATION_STATE", "GetItem"),

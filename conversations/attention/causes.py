@@ -91,7 +91,7 @@ def _dues(stored: Raw, levels: ServiceLevels) -> list[tuple[Cause, datetime, dat
     if changed is not None and (left is None or changed > left):
         if family_of(status) is Family.FAILED:
             found.append((Cause.FAILED, changed, changed))
-        elif is_processing(status):
+        elif is_processing(status) or family_of(status) is Family.RETRYING:
             found.append((Cause.STUCK, changed, changed + levels.stuck_after))
     if (spoke := _unanswered_since(stored, status)) is not None and (left is None or spoke > left):
         since = max(filter(None, (spoke, instant_in(stored, TO_AI_AT))))

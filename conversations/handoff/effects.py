@@ -26,6 +26,7 @@ TAKEN_AT = "hand_off_taken_at"
 NOTE = "hand_off_note"
 WANTED = "hand_off_wanted"
 LAST_ACTION = "hand_off_action_id"
+STATUS = "conversation_status"
 QUEUE = "gsi_hand_off_queue"
 # Why a conversation that the AI has needs attention; its `REQUESTED_AT` is then since when.
 ATTENTION = "hand_off_attention"
@@ -33,8 +34,7 @@ ATTENTION = "hand_off_attention"
 LEFT_AT, TO_AI_AT = "hand_off_left_at", "hand_off_to_ai_at"
 # Why it is urgent, or `NOT_URGENT` where a person says that it is not.
 URGENT, BY_HAND = "hand_off_urgent", "by hand"
-# When a person last answered, since when the customer has waited for the next answer, and when they last wrote to
-# people; and that an answer did not arrive.
+# When people last answered, since when the customer waits for more, last wrote to them, and an answer did not arrive.
 ANSWERED_AT, UNANSWERED_AT = "hand_off_answered_at", "hand_off_unanswered_at"
 HEARD_AT = "hand_off_heard_at"
 REPLY_FAILED_AT = "hand_off_reply_failed_at"
@@ -44,10 +44,7 @@ GROUP = "hand_off_group"
 # What is said of the last time that people had it.
 OF_LAST_TIME = (ANSWERED_AT, UNANSWERED_AT, HEARD_AT, REPLY_FAILED_AT)
 # What an item no longer has once the AI has it again.
-GONE_WITH_THE_AI = (
-    *(AGENT, TAKEN_AT, REQUESTED_AT, QUEUE),
-    *(URGENT, GROUP, *OF_LAST_TIME),
-)
+GONE_WITH_THE_AI = (AGENT, TAKEN_AT, REQUESTED_AT, QUEUE, URGENT, GROUP, *OF_LAST_TIME)
 
 # What is read of an item: our attributes, the flag and reason, what tells scope, age and expiry, and whether a service
 # is at work on it.
@@ -57,7 +54,7 @@ ATTRIBUTES = (
     "company_id",
     "created_at",
     "updated_at",
-    "conversation_status",
+    STATUS,
     "ttl",
     FLAG,
     REASON,
@@ -150,7 +147,7 @@ def effect_of(
             change.values[QUEUE] = held if intent.agent_seen else text(key(intent.company_id))
             _keep_timer(change, intent, now, stored)
         case _:
-            _leave_with_ai(change, intent, now)
+            _leave_with_ai(change, intent, now, stored)
     values, removed = routing_change(stored, for_people=ends_for_people(intent))
     change.values |= values
     change.removed += (ATTENTION, *removed)
@@ -159,8 +156,15 @@ def effect_of(
     return change
 
 
-def _leave_with_ai(change: Expression, intent: Intent, now: str) -> None:
+def _leave_with_ai(change: Expression, intent: Intent, now: str, stored: Raw) -> None:
     """What was said and failed before is nothing that needs attention, unless the AI is to answer it."""
+    if intent.asks_again:
+        change.values[TO_AI_AT] = text(now)
+        change.removed = (QUEUE, REQUESTED_AT)
+        # A service that gave up, or died at work, keeps others from answering until its status is another.
+        if statuses.is_given_up(text_in(stored, STATUS)):
+            change.values[STATUS] = text(statuses.RETRY)
+        return
     change.values[TO_AI_AT if intent.action is HandOffAction.LEAVE_TO_AI else LEFT_AT] = text(now)
     change.removed = (QUEUE, REQUESTED_AT) if intent.action is HandOffAction.LEAVE else GONE_WITH_THE_AI
     if intent.action is HandOffAction.ACKNOWLEDGE:
@@ -214,6 +218,9 @@ def _keep_timer(change: Expression, intent: Intent, now: str, stored: Raw) -> No
 def update_of(intent: Intent, change: Expression, stored: Raw) -> dict[str, Any]:
     """The UpdateItem of an action: everything as seen, nothing but named attributes written."""
     conditions = as_seen(intent.flag_seen, intent.agent_seen, intent.last_action_seen, stored)
+    if intent.asks_again:
+        conditions.as_read(ATTENTION, stored)
+        conditions.as_read(STATUS, stored)
     if matters(stored):
         conditions.as_read(SWITCH, stored)
         conditions.as_read(BEFORE, stored)

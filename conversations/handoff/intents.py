@@ -67,6 +67,11 @@ class Intent:
     last_action_seen: str
     requested_seen: str
 
+    @property
+    def asks_again(self) -> bool:
+        """Whether the AI, which has the conversation, is asked once more to answer."""
+        return self.action is HandOffAction.LEAVE_TO_AI and not self.flag_seen and not self.agent_seen
+
 
 # A page of rows seals many, and `dataclasses.astuple` copies each value.
 _SEALED = attrgetter(*(field.name for field in fields(Intent)))
@@ -81,7 +86,8 @@ def allowed_actions(hand_off: HandOff, staff: Staff) -> tuple[HandOffAction, ...
     leave = (HandOffAction.LEAVE_TO_AI,) if leads_back_to_ai() else ()
     match hand_off.state:
         case HandOffState.AI:
-            return (HandOffAction.TAKE_OVER, HandOffAction.REQUEST, HandOffAction.ASSIGN, HandOffAction.LEAVE)
+            usual = (HandOffAction.TAKE_OVER, HandOffAction.REQUEST)
+            return (*usual, *leave, HandOffAction.ASSIGN, HandOffAction.LEAVE)
         case HandOffState.WAITING:
             return (HandOffAction.TAKE, *leave, HandOffAction.HAND_BACK, *GIVES, *URGENCY)
         case HandOffState.HELD:

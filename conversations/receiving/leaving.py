@@ -1,15 +1,17 @@
-"""Leaving to the AI what a rule sent to people: the messages are staged anew, and the service that replies is told.
+"""Leaving messages to the AI: they are staged anew, and the service that replies is told.
 
-The hand-off goes back first, by its own conditional write, so that a colleague who was faster keeps the conversation. A
-row says beforehand what is to be brought to the AI; it goes last, and the sweep finishes what a crash cut off. The AI
-may so be told twice, never not at all: it finds nothing staged the second time.
+What a rule sent to people; or what the AI itself left unanswered. The hand-off goes back first, by its own conditional
+write, so that a colleague who was faster keeps the conversation. A row says beforehand what is to be brought to the AI;
+it goes last, and the sweep finishes what a crash cut off. The AI may so be told twice, never not at all: it finds
+nothing staged the second time.
 """
 
 import json
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import timedelta
+from typing import Any
 
 from console import clock
 from console.errors import Conflict, ConsoleError, Forbidden, Invalid, NotFound
@@ -18,10 +20,12 @@ from console.schema.tables import table_name
 from console.store import queues
 from console.store.connection import call
 from console.store.errors import ConditionFailed
+from console.store.models import plain_item
 from conversations.handoff.effects import last_action_of, text
 from conversations.handoff.intents import Intent, check_allowed
 from conversations.handoff.outcomes import HandOffOutcome
 from conversations.handoff.service import perform
+from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.receiving.models import LATEST, MessageRow, latest_of, partition_of
 from conversations.receiving.reading import queue_of
@@ -36,10 +40,12 @@ FINISH_AFTER = timedelta(minutes=1)
 # The platform stages a message for about a minute; ours wait for its queue, however busy that is.
 STAGED_FOR = timedelta(hours=1)
 AT_ONCE = 50
+# Id and words, as the stage table and as transcripts have them.
+_SPELLINGS = (("message_sid", "message_id"), ("body", "content"))
 
 
 def leave_to_ai(intent: Intent, staff: Staff) -> HandOffOutcome:
-    """Give a conversation back and let the AI answer what its customer wrote to people.
+    """Let the AI answer what its customer wrote: to people, who give the conversation back, or to the AI before.
 
     Raises as `perform`, and `Invalid` where there is nothing to answer or no queue of the conversation's channel.
     """
@@ -50,7 +56,7 @@ def leave_to_ai(intent: Intent, staff: Staff) -> HandOffOutcome:
     if not queue_of(item):
         raise Invalid("The queue of this conversation's channel is not configured, so the AI cannot be told.")
     is_done = last_action_of(item.raw) == intent.action_id
-    noted = None if is_done else _note(intent, item)
+    noted = None if is_done else _note(intent, _again(item) if intent.asks_again else _to_people(item), item)
     try:
         outcome = perform(intent, staff)
     except (Conflict, Forbidden, Invalid, NotFound):
@@ -79,8 +85,8 @@ def finish_leaving(row: MessageRow, item: Conversation | None) -> None:
         row.delete()
 
 
-def _unanswered(item: Conversation) -> list[MessageRow]:
-    """What the customer wrote to people since a human was wanted, oldest first."""
+def _to_people(item: Conversation) -> list[str]:
+    """Where that stands which the customer wrote to people since a human was wanted, oldest first."""
     since = item.hand_off_requested_at if isinstance(item.hand_off_requested_at, str) else ""
     rows = MessageRow.query(
         partition_of(item.primary_channel, item.conversation_id),
@@ -90,20 +96,68 @@ def _unanswered(item: Conversation) -> list[MessageRow]:
         limit=AT_ONCE,
         consistent_read=True,
     )
-    return list(rows)[::-1]
-
-
-def _note(intent: Intent, item: Conversation) -> MessageRow | None:
-    """Write down what is to be brought, before the hand-off goes back; None where that was done before."""
-    found = _unanswered(item)
+    found = [row.position for row in rows][::-1]
     if not found:
         raise Invalid("There is no message for the AI to answer. Hand the conversation back instead.")
+    return found
+
+
+def _again(item: Conversation) -> list[dict[str, str]]:
+    """What the AI has not answered: what is still staged, and the last words of the transcript, oldest first."""
+    if not item.hand_off_attention:
+        raise Invalid("The AI has gone on with this conversation. Nothing is left for it to try again.")
+    found = _staged_before(item)
+    messages = StoredMessages.of(item.raw.get("messages"))
+    first = messages.first_unanswered
+    for number in range(1, len(messages) + 1):
+        fragment = _fragment(messages.entry(number))
+        if first and number >= first and messages.is_by_customer(number) and fragment is not None:
+            found.setdefault(fragment["message_sid"], fragment)
+        elif fragment is not None:
+            # It is in the transcript, with what came after it: the AI has answered.
+            found.pop(fragment["message_sid"], None)
+    if not found:
+        raise Invalid("Nothing that the customer wrote is kept for the AI. Take the conversation over to answer.")
+    return sorted(found.values(), key=lambda each: each["received_at"])[-AT_ONCE:]
+
+
+def _staged_before(item: Conversation) -> dict[str, dict[str, str]]:
+    """What the platform staged and did not come to, by its id. One Query."""
+    answer = call(
+        "Query",
+        TableName=table_name("CONVERSATIONS_STAGE"),
+        KeyConditionExpression="conversation_id = :id",
+        ExpressionAttributeValues={":id": text(item.conversation_id)},
+        ConsistentRead=True,
+        Limit=AT_ONCE,
+    )
+    found = (plain_item(each) for each in answer.get("Items", ()))
+    fragments = (_fragment(each) for each in found if each.get("primary_channel") in (None, "", item.primary_channel))
+    return {each["message_sid"]: each for each in fragments if each is not None}
+
+
+def _fragment(stored: Any) -> dict[str, str] | None:
+    """A message, of the stage table or of a transcript, as it is staged anew; None for what holds no words."""
+    if not isinstance(stored, dict):
+        return None
+    name, body = (stored.get(one) or stored.get(other) for one, other in _SPELLINGS)
+    if not isinstance(name, str) or not isinstance(body, str) or not body.strip():
+        return None
+    at = clock.parse_instant(stored.get("received_at") or stored.get("timestamp"))
+    return {"message_sid": name, "body": body, "received_at": clock.to_iso(at) if at else ""}
+
+
+def _note(intent: Intent, found: Sequence[str | dict[str, str]], item: Conversation) -> MessageRow | None:
+    """Write down what is to be brought, before the hand-off goes back; None where that was done before.
+
+    `found`: positions of rows, or the messages themselves.
+    """
     now = clock.now()
     row = MessageRow(
         partition_of(item.primary_channel, item.conversation_id),
         f"{TO_AI}#{intent.action_id}",
         company_id=item.company_id,
-        body=json.dumps([each.position for each in found]),
+        body=json.dumps(found),
         decision_id=intent.action_id,
         expires_at=expiry(now),
         gsi_due=TO_AI,
@@ -118,13 +172,19 @@ def _note(intent: Intent, item: Conversation) -> MessageRow | None:
 
 def _bring(noted: MessageRow, item: Conversation) -> None:
     """Stage the messages, tell the service that replies, and say so in their rows. May be repeated."""
-    rows = list(_still_there(noted.conversation, json.loads(noted.body or "[]")))
-    for row in rows:
-        call("PutItem", TableName=table_name("CONVERSATIONS_STAGE"), Item=_staged(row, item))
+    found = json.loads(noted.body or "[]")
+    rows = list(_still_there(noted.conversation, [each for each in found if isinstance(each, str)]))
+    messages = [(row.message_id or "", row.content or "", row.received_at) for row in rows]
+    messages += [(each["message_sid"], each["body"], each["received_at"]) for each in found if isinstance(each, dict)]
+    for each in messages:
+        call("PutItem", TableName=table_name("CONVERSATIONS_STAGE"), Item=_staged(*each, item))
     key = {"conversation_id": item.conversation_id, "primary_channel": item.primary_channel}
     queues.send(queue_of(item), json.dumps(key))
     for row in rows:
         row.update(actions=[MessageRow.state.set(LEFT)])
+    if not rows:
+        noted.delete()
+        return
     with suppress(ConditionFailed):
         MessageRow(latest_of(noted.conversation), LATEST).update(
             actions=[MessageRow.unanswered.set(0)], condition=MessageRow.conversation.exists()
@@ -139,14 +199,14 @@ def _still_there(conversation: str, positions: Iterable[str]) -> Iterator[Messag
             yield MessageRow.get(conversation, position, consistent_read=True)
 
 
-def _staged(row: MessageRow, item: Conversation) -> dict[str, dict[str, str]]:
+def _staged(name: str, body: str, written_at: str | None, item: Conversation) -> dict[str, dict[str, str]]:
     """A message as the platform's webhook stages it (schema platform-replies, 2): times in UTC, without a zone."""
-    received_at = clock.parse_instant(row.received_at) or clock.now()
+    received_at = clock.parse_instant(written_at) or clock.now()
     return {
         "conversation_id": text(item.conversation_id),
-        "message_sid": text(row.message_id or ""),
+        "message_sid": text(name),
         "primary_channel": text(item.primary_channel),
-        "body": text(row.content or ""),
+        "body": text(body),
         "received_at": text(received_at.replace(tzinfo=None).isoformat()),
         "expires_at": {"N": str(clock.to_epoch(clock.now() + STAGED_FOR))},
     }

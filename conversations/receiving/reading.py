@@ -18,7 +18,7 @@ from conversations.messages import StoredMessages
 from conversations.models import Conversation
 from conversations.receiving.appending import entry_of
 from conversations.receiving.models import LATEST, MessageRow, latest_of, partition_of
-from conversations.records import HandOff
+from conversations.records import HandOff, HandOffState
 from conversations.sending.reading import may_have_replies, status_of
 from conversations.sending.states import OUTBOUND, ReplyState
 
@@ -118,7 +118,9 @@ def _last_words(row: dict[str, Any]) -> LastWords:
 
 
 def can_leave(item: Conversation, hand_off: HandOff) -> bool:
-    """Tell whether messages of an item can be left to the AI: people have it, it has some, and a queue is there."""
+    """Tell whether the AI can be asked to answer: what came to people, or what it left so that it needs attention."""
+    if hand_off.state is HandOffState.AI:
+        return bool(item.hand_off_attention) and queue_of(item) != ""
     has_messages = bool(item.plain("hand_off_message_ids") or item.hand_off_messages_apart)
     return hand_off.flag and has_messages and queue_of(item) != ""
 

@@ -87,7 +87,7 @@ class History:
         is_new = self.left is None or self.changed > self.left
         if self.status.startswith("failed") and is_new:
             return "failed", self.changed
-        if self.status == "processing_reply" and is_new and now >= self.changed + STUCK:
+        if self.status in ("processing_reply", "retry") and is_new and now >= self.changed + STUCK:
             return "stuck", self.changed
         spoke = self.unanswered
         if spoke is None or now < spoke + UNANSWERED:

@@ -222,3 +222,127 @@ def test_what_the_platform_writes_again_with_its_reply_is_shown_once(store, wait
         "Where is my parcel?\nIt was due on Monday.",
         "It arrives today.",
     ]
+
+
+# --- What the AI itself has not answered ------------------------------------------------------------------------------
+
+ASKED = {"message_id": "SM7", "role": "user", "content": "Hello?", "timestamp": "2026-02-01T10:00:00"}
+ANSWERED = [
+    {"message_id": "SM5", "role": "user", "content": "Where is it?"},
+    {"message_id": "SM6", "role": "assistant", "content": "On its way."},
+]
+
+
+@pytest.fixture
+def failed(store, replies):
+    """A conversation in which the AI failed at what the customer wrote last; the URL of its channel's queue."""
+    attention(store, "failed", conversation_status="failed_to_process_ai", messages=[*ANSWERED, ASKED])
+    return replies
+
+
+def attention(store, cause: str, **attributes) -> None:
+    put(
+        store,
+        hand_off_attention=cause,
+        gsi_hand_off_queue="attention#ci-aaa-001",
+        hand_off_requested_at="2026-02-01T10:00:00Z",
+        **attributes,
+    )
+
+
+def stage(store, name: str, body: str, **more) -> None:
+    store.put("CONVERSATIONS_STAGE", {"conversation_id": CONVERSATION, "message_sid": name, "body": body, **more})
+
+
+def test_the_ai_is_asked_once_more_to_answer_what_it_failed_at(store, failed):
+    leave_to_ai(form(LEAVE), ANA)
+    [fragment] = store.all("CONVERSATIONS_STAGE")
+    assert fragment.pop("expires_at") > clock.to_epoch(clock.now()) + 600
+    assert fragment == {
+        "conversation_id": CONVERSATION,
+        "message_sid": "SM7",
+        "primary_channel": CHANNEL,
+        "body": "Hello?",
+        "received_at": "2026-02-01T10:00:00",
+    }
+    assert told(failed) == [{"conversation_id": CONVERSATION, "primary_channel": CHANNEL}]
+    item = stored(store)
+    assert item["conversation_status"] == "retry"
+    assert not {"hand_off_attention", "gsi_hand_off_queue", "hand_off_requested_at", "hand_off_left_at"} & set(item)
+    assert item["hand_off_to_ai_at"] == item["updated_at"]
+    assert item["messages"] == [*ANSWERED, ASKED]
+    [entry] = [entry for entry in trail(store) if entry["action_type"] == "hand_off.leave_to_ai"]
+    assert entry["result"] == "success"
+    assert "Hello?" not in str(entry)
+    assert due(store) == []
+
+
+def test_what_is_still_staged_comes_with_it_and_what_was_answered_does_not(store, failed):
+    stage(store, "SM8", "Are you there?", received_at="2026-02-01T10:00:05")
+    stage(store, "SM5", "Where is it?", received_at="2026-02-01T09:00:00")
+    stage(store, "SM4", "of another channel", primary_channel="+440000000")
+    stage(store, "SM3", "")
+    leave_to_ai(form(LEAVE), ANA)
+    anew = {row["body"] for row in store.all("CONVERSATIONS_STAGE") if "expires_at" in row}
+    assert anew == {"Hello?", "Are you there?"}
+
+
+@pytest.mark.parametrize(
+    ("cause", "before", "after"),
+    [("stuck", "processing_reply", "retry"), ("stuck", "retry", "retry"), ("unanswered", "reply_sent", "reply_sent")],
+)
+def test_only_the_status_of_a_service_that_gave_up_is_changed(store, replies, cause, before, after):
+    attention(store, cause, conversation_status=before, messages=[ASKED])
+    leave_to_ai(form(LEAVE), ANA)
+    assert stored(store)["conversation_status"] == after
+    assert len(told(replies)) == 1
+
+
+@pytest.mark.parametrize("messages", [[], ANSWERED, [{"role": "user", "content": None}, {"message_id": "x"}, "junk"]])
+def test_where_nothing_is_kept_the_ai_cannot_be_asked(store, replies, messages):
+    attention(store, "failed", conversation_status="failed_unknown", messages=messages)
+    with pytest.raises(Invalid, match="Take the conversation over"):
+        leave_to_ai(form(LEAVE), ANA)
+    assert stored(store)["conversation_status"] == "failed_unknown"
+    assert told(replies) == due(store) == trail(store) == []
+
+
+def test_what_has_gone_on_is_not_asked_again(store, failed):
+    intent = form(LEAVE)
+    attention(store, "failed", conversation_status="reply_sent", messages=[*ANSWERED, ASKED])
+    store.update("CONVERSATIONS", KEY, hand_off_attention=None)
+    with pytest.raises(Invalid, match="has gone on"):
+        leave_to_ai(intent, ANA)
+    assert told(failed) == due(store) == []
+
+
+def test_a_service_that_comes_to_it_at_the_same_moment_keeps_it(store, failed):
+    def answers(*_) -> None:
+        store.update("CONVERSATIONS", KEY, conversation_status="processing_reply")
+
+    with faults.before("UpdateItem", table_key="CONVERSATIONS", do=answers), pytest.raises(LostRace):
+        leave_to_ai(form(LEAVE), ANA)
+    assert stored(store)["conversation_status"] == "processing_reply"
+    assert staged(store) == told(failed) == due(store) == []
+
+
+@pytest.mark.parametrize("broken", [faults.fail_before, faults.fail_after], ids=["never sent", "answer lost"])
+@pytest.mark.parametrize("nth", range(1, 11))
+def test_whatever_call_fails_the_ai_is_asked_once_more(store, failed, broken, nth):
+    intent = form(LEAVE)
+    with broken(nth=nth, whole_calls=True) as fault, suppress(ConsoleError):
+        leave_to_ai(intent, ANA)
+    leave_to_ai(intent, ANA)
+    sweep(clock.now() + timedelta(minutes=2))
+    assert fault.struck or nth > 9
+    assert stored(store)["conversation_status"] == "retry"
+    assert len(told(failed)) >= 1
+    assert staged(store) == ["Hello?"]
+    assert due(store) == []
+
+
+def test_the_panel_offers_it_where_the_ai_left_something(store, failed):
+    item = Conversation.get(CHANNEL, CONVERSATION)
+    assert labels(item) == ["Take over", "Ask for a human", "Let the AI try again", "Leave it with the AI"]
+    put(store, conversation_status="reply_sent")
+    assert labels(Conversation.get(CHANNEL, CONVERSATION)) == ["Take over", "Ask for a human"]

@@ -149,7 +149,7 @@ class StoredMessages:
     def last_by_customer(self) -> datetime | None:
         """When the customer last wrote, as far as the last `_LOOKED_BACK` entries tell."""
         for number in range(len(self), max(0, len(self) - _LOOKED_BACK), -1):
-            if self.is_by_customer(number):
+            if self._is_by_customer(number):
                 return self.at(number)
         return None
 
@@ -161,20 +161,27 @@ class StoredMessages:
         """
         first = 0
         for number in range(len(self), max(0, len(self) - _LOOKED_BACK), -1):
-            if self.is_by_customer(number):
+            if self._is_by_customer(number):
                 first = number
             elif self._role(number) in (Speaker.AI, Speaker.HUMAN):
                 break
         return first
 
+    def unanswered(self) -> Iterator[dict[str, Any]]:
+        """Yield what the customer wrote since `first_unanswered`, oldest first, as plain Python."""
+        first = self.first_unanswered
+        for number in range(first, len(self) + 1) if first else ():
+            if self._is_by_customer(number) and isinstance(entry := self.entry(number), dict):
+                yield entry
+
     def by_customer(self) -> Iterator[dict[str, Any]]:
         """Yield what the customer wrote of the last `_LOOKED_BACK` entries, oldest first, as plain Python."""
         for number in range(max(0, len(self) - _LOOKED_BACK) + 1, len(self) + 1):
-            if self.is_by_customer(number) and isinstance(entry := self.entry(number), dict):
+            if self._is_by_customer(number) and isinstance(entry := self.entry(number), dict):
                 yield entry
 
-    def is_by_customer(self, number: int) -> bool:
-        """Tell whether an entry is the customer's own: the platform begins with a prompt in the role of the user."""
+    def _is_by_customer(self, number: int) -> bool:
+        """Whether an entry is the customer's own: the platform begins with a prompt in the role of the user."""
         if self._role(number) is not Speaker.CUSTOMER:
             return False
         return number != 1 or self._peek(1, "message_id") is not None

@@ -68,7 +68,12 @@ def family_of(status: Any) -> Family | None:
 
 def is_given_up(status: Any) -> bool:
     """Whether a conversation of a status that needs attention is one that its service no longer works on."""
-    return is_processing(status) or family_of(status) in (Family.FAILED, Family.RETRYING)
+    return family_of(status) is Family.FAILED or can_get_stuck(status)
+
+
+def can_get_stuck(status: Any) -> bool:
+    """Whether a status says that a service is at work, or means to be: after a while it has given up."""
+    return is_processing(status) or family_of(status) is Family.RETRYING
 
 
 def is_processing(status: Any) -> bool:

@@ -20,6 +20,7 @@ from conversations.handoff.effects import (
     LEFT_AT,
     REPLY_FAILED_AT,
     REQUESTED_AT,
+    STATUS,
     TAKEN_AT,
     TO_AI_AT,
     UNANSWERED_AT,
@@ -31,7 +32,7 @@ from conversations.handoff.effects import (
     text_in,
 )
 from conversations.messages import StoredMessages
-from conversations.statuses import Family, family_of, is_processing
+from conversations.statuses import Family, can_get_stuck, family_of
 
 
 class Cause(StrEnum):
@@ -86,12 +87,12 @@ def judge(stored: Raw, levels: ServiceLevels, now: datetime) -> Judgement:
 
 def _dues(stored: Raw, levels: ServiceLevels) -> list[tuple[Cause, datetime, datetime]]:
     """Every cause that there is or may come, the gravest first: since when, and when it counts."""
-    status, changed = _plain_text(stored, "conversation_status"), _changed_at(stored)
+    status, changed = _plain_text(stored, STATUS), _changed_at(stored)
     left, found = instant_in(stored, LEFT_AT), list[tuple[Cause, datetime, datetime]]()
     if changed is not None and (left is None or changed > left):
         if family_of(status) is Family.FAILED:
             found.append((Cause.FAILED, changed, changed))
-        elif is_processing(status) or family_of(status) is Family.RETRYING:
+        elif can_get_stuck(status):
             found.append((Cause.STUCK, changed, changed + levels.stuck_after))
     if (spoke := _unanswered_since(stored, status)) is not None and (left is None or spoke > left):
         since = max(filter(None, (spoke, instant_in(stored, TO_AI_AT))))

@@ -158,18 +158,15 @@ def effect_of(
 
 def _leave_with_ai(change: Expression, intent: Intent, now: str, stored: Raw) -> None:
     """What was said and failed before is nothing that needs attention, unless the AI is to answer it."""
-    if intent.asks_again:
-        change.values[TO_AI_AT] = text(now)
-        change.removed = (QUEUE, REQUESTED_AT)
-        # A service that gave up, or died at work, keeps others from answering until its status is another.
-        if statuses.is_given_up(text_in(stored, STATUS)):
-            change.values[STATUS] = text(statuses.RETRY)
-        return
+    has_it = intent.asks_again or intent.action is HandOffAction.LEAVE
     change.values[TO_AI_AT if intent.action is HandOffAction.LEAVE_TO_AI else LEFT_AT] = text(now)
-    change.removed = (QUEUE, REQUESTED_AT) if intent.action is HandOffAction.LEAVE else GONE_WITH_THE_AI
+    change.removed = (QUEUE, REQUESTED_AT) if has_it else GONE_WITH_THE_AI
     if intent.action is HandOffAction.ACKNOWLEDGE:
         change.values[WANTED] = {"BOOL": intent.flag_seen}
-    elif intent.action is not HandOffAction.LEAVE:
+    elif intent.asks_again and statuses.is_given_up(status_in(stored)):
+        # A service that gave up, or died at work, keeps others from answering until its status is another.
+        change.values[STATUS] = text(statuses.RETRY)
+    elif not has_it:
         change.values |= {FLAG: {"BOOL": False}, REASON: {"NULL": True}}
 
 
@@ -380,7 +377,7 @@ STATUS_LENGTH = 60
 
 def status_in(stored: Raw) -> str:
     """The conversation's status, "" where it is no text."""
-    return text_in(stored, "conversation_status")[:STATUS_LENGTH]
+    return text_in(stored, STATUS)[:STATUS_LENGTH]
 
 
 def is_processing(stored: Raw) -> bool:

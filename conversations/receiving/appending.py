@@ -47,7 +47,7 @@ def append(row: MessageRow, item: Conversation) -> bool:
 
     `item` is the conversation as read just before, whole. Raises the store's errors; to be repeated then.
     """
-    if _has(item.raw, row.message_id or ""):
+    if has_message(item.raw, row.message_id or ""):
         return True
     if _fits(item.raw, row):
         return _appended(row, item)
@@ -55,7 +55,7 @@ def append(row: MessageRow, item: Conversation) -> bool:
     return False
 
 
-def _has(stored: Raw, message_id: str) -> bool:
+def has_message(stored: Raw, message_id: str) -> bool:
     """Whether the item holds that message already: by us, or by the platform, which names it by the same id."""
     if message_id in stored.get(IDS, {}).get("SS", ()):
         return True
@@ -70,7 +70,7 @@ def _has(stored: Raw, message_id: str) -> bool:
 
 def is_of_platform(stored: Raw, message_id: str) -> bool:
     """Whether the platform itself put that message onto the item: its AI has dealt with it."""
-    return _has(stored, message_id) and message_id not in stored.get(IDS, {}).get("SS", ())
+    return has_message(stored, message_id) and message_id not in stored.get(IDS, {}).get("SS", ())
 
 
 def _fits(stored: Raw, row: MessageRow) -> bool:
@@ -112,7 +112,7 @@ def _appended(row: MessageRow, item: Conversation) -> bool:
     try:
         retried(lambda: call("UpdateItem", **update))
     except ConditionFailed as failed:
-        return _has(failed.item or {}, message_id)
+        return has_message(failed.item or {}, message_id)
     return True
 
 

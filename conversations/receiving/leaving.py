@@ -21,12 +21,14 @@ from console.store import queues
 from console.store.connection import call
 from console.store.errors import ConditionFailed
 from console.store.models import plain_item
+from conversations.content import first_of
 from conversations.handoff.effects import last_action_of, text
 from conversations.handoff.intents import Intent, check_allowed
 from conversations.handoff.outcomes import HandOffOutcome
 from conversations.handoff.service import perform
 from conversations.messages import StoredMessages
 from conversations.models import Conversation
+from conversations.receiving.appending import has_message
 from conversations.receiving.models import LATEST, MessageRow, latest_of, partition_of
 from conversations.receiving.reading import queue_of
 from conversations.receiving.recording import INBOUND, RECEIVED, expiry
@@ -40,8 +42,6 @@ FINISH_AFTER = timedelta(minutes=1)
 # The platform stages a message for about a minute; ours wait for its queue, however busy that is.
 STAGED_FOR = timedelta(hours=1)
 AT_ONCE = 50
-# Id and words, as the stage table and as transcripts have them.
-_SPELLINGS = (("message_sid", "message_id"), ("body", "content"))
 
 
 def leave_to_ai(intent: Intent, staff: Staff) -> HandOffOutcome:
@@ -106,16 +106,13 @@ def _again(item: Conversation) -> list[dict[str, str]]:
     """What the AI has not answered: what is still staged, and the last words of the transcript, oldest first."""
     if not item.hand_off_attention:
         raise Invalid("The AI has gone on with this conversation. Nothing is left for it to try again.")
-    found = _staged_before(item)
-    messages = StoredMessages.of(item.raw.get("messages"))
-    first = messages.first_unanswered
-    for number in range(1, len(messages) + 1):
-        fragment = _fragment(messages.entry(number))
-        if first and number >= first and messages.is_by_customer(number) and fragment is not None:
-            found.setdefault(fragment["message_sid"], fragment)
-        elif fragment is not None:
-            # It is in the transcript, with what came after it: the AI has answered.
-            found.pop(fragment["message_sid"], None)
+    unanswered = list(StoredMessages.of(item.raw.get("messages")).unanswered())
+    names = [each.get("message_id") for each in unanswered]
+    # What stands in the transcript before that has been answered.
+    staged = {
+        name: each for name, each in _staged_before(item).items() if name in names or not has_message(item.raw, name)
+    }
+    found = _fragments(unanswered) | staged
     if not found:
         raise Invalid("Nothing that the customer wrote is kept for the AI. Take the conversation over to answer.")
     return sorted(found.values(), key=lambda each: each["received_at"])[-AT_ONCE:]
@@ -132,19 +129,18 @@ def _staged_before(item: Conversation) -> dict[str, dict[str, str]]:
         Limit=AT_ONCE,
     )
     found = (plain_item(each) for each in answer.get("Items", ()))
-    fragments = (_fragment(each) for each in found if each.get("primary_channel") in (None, "", item.primary_channel))
-    return {each["message_sid"]: each for each in fragments if each is not None}
+    return _fragments(each for each in found if each.get("primary_channel") in (None, "", item.primary_channel))
 
 
-def _fragment(stored: Any) -> dict[str, str] | None:
-    """A message, of the stage table or of a transcript, as it is staged anew; None for what holds no words."""
-    if not isinstance(stored, dict):
-        return None
-    name, body = (stored.get(one) or stored.get(other) for one, other in _SPELLINGS)
-    if not isinstance(name, str) or not isinstance(body, str) or not body.strip():
-        return None
-    at = clock.parse_instant(stored.get("received_at") or stored.get("timestamp"))
-    return {"message_sid": name, "body": body, "received_at": clock.to_iso(at) if at else ""}
+def _fragments(stored: Iterable[dict[str, Any]]) -> dict[str, dict[str, str]]:
+    """Messages of the stage table or of a transcript as they are staged anew, by id, but for what holds no words."""
+    found = {}
+    for each in stored:
+        name, body = first_of(each, "message_sid", "message_id"), first_of(each, "body", "content")
+        if isinstance(name, str) and isinstance(body, str) and body.strip():
+            at = clock.parse_instant(first_of(each, "received_at", "timestamp"))
+            found[name] = {"message_sid": name, "body": body, "received_at": clock.to_iso(at) if at else ""}
+    return found
 
 
 def _note(intent: Intent, found: Sequence[str | dict[str, str]], item: Conversation) -> MessageRow | None:
@@ -182,13 +178,11 @@ def _bring(noted: MessageRow, item: Conversation) -> None:
     queues.send(queue_of(item), json.dumps(key))
     for row in rows:
         row.update(actions=[MessageRow.state.set(LEFT)])
-    if not rows:
-        noted.delete()
-        return
-    with suppress(ConditionFailed):
-        MessageRow(latest_of(noted.conversation), LATEST).update(
-            actions=[MessageRow.unanswered.set(0)], condition=MessageRow.conversation.exists()
-        )
+    if rows:
+        with suppress(ConditionFailed):
+            MessageRow(latest_of(noted.conversation), LATEST).update(
+                actions=[MessageRow.unanswered.set(0)], condition=MessageRow.conversation.exists()
+            )
     noted.delete()
 
 

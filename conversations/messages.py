@@ -24,8 +24,8 @@ from conversations.content import blocks_of, first_of
 from conversations.records import Message, ReplyStatus, Speaker
 
 # As the schema names them, then as the service that replies does.
-_TIME = ("message_timestamp", "timestamp")
-_IDENTITY = ("entry_id", "message_id")
+TIME = ("message_timestamp", "timestamp")
+IDENTITY = ("entry_id", "message_id")
 _SPEAKERS = {
     "user": Speaker.CUSTOMER,
     "assistant": Speaker.AI,
@@ -81,12 +81,12 @@ class StoredMessages:
         """Add plain messages that are kept beside the item, each once, before the first later one of the item."""
         if not kept_apart:
             return self
-        known = {self._peek(number, *_IDENTITY) for number in range(1, len(self) + 1)} - {None}
+        known = {self._peek(number, *IDENTITY) for number in range(1, len(self) + 1)} - {None}
         entries = list(self.entries)
-        for message in sorted(kept_apart, key=lambda each: str(first_of(each, *_TIME)), reverse=True):
-            if first_of(message, *_IDENTITY) in known:
+        for message in sorted(kept_apart, key=lambda each: str(first_of(each, *TIME)), reverse=True):
+            if first_of(message, *IDENTITY) in known:
                 continue
-            at, place = clock.parse_instant(first_of(message, *_TIME)), len(self)
+            at, place = clock.parse_instant(first_of(message, *TIME)), len(self)
             while place and at is not None and (earlier := self.at(place)) is not None and earlier > at:
                 place -= 1
             entries.insert(place, TypeSerializer().serialize(message) if self.typed else message)
@@ -136,7 +136,7 @@ class StoredMessages:
 
     def at(self, number: int) -> datetime | None:
         """Return when an entry was written, if it says so."""
-        return clock.parse_instant(self._peek(number, *_TIME))
+        return clock.parse_instant(self._peek(number, *TIME))
 
     def last_time_before(self, number: int) -> datetime | None:
         """Return the time of the nearest of the `_LOOKED_BACK` earlier entries that has one."""
@@ -197,7 +197,7 @@ class StoredMessages:
         seen: dict[str, int] = {}
         identities = []
         for number in range(1, len(self) + 1):
-            value = self._peek(number, *_IDENTITY)
+            value = self._peek(number, *IDENTITY)
             if not isinstance(value, str | int) or isinstance(value, bool):
                 identities.append(f"number {number}")
                 continue
@@ -230,9 +230,9 @@ class StoredMessages:
         if entry.get("sent_by") == BY_HUMAN:
             speaker, flaws = Speaker.HUMAN, ()
             author = redact(text_of(first_of(entry, "agent_name", "agent") or ""))[:80]
-        at = clock.parse_instant(first_of(entry, *_TIME))
+        at = clock.parse_instant(first_of(entry, *TIME))
         if at is None:
-            flaws += ("its time cannot be read" if first_of(entry, *_TIME) is not None else "it has no time",)
+            flaws += ("its time cannot be read" if first_of(entry, *TIME) is not None else "it has no time",)
         blocks, content_flaws = blocks_of(entry, raw=raw)
         # The platform begins with a prompt in the role of the user. Only messages from a channel have a `message_id`.
         is_prompt = number == 1 and speaker is Speaker.CUSTOMER and "message_id" not in entry
@@ -250,7 +250,7 @@ class StoredMessages:
             is_initial_prompt=is_prompt,
             tokens=_tokens(entry),
             processing_ms=_whole(entry.get("processing_time_ms")),
-            reply=self.replies.get(str(first_of(entry, *_IDENTITY))) if self.replies else None,
+            reply=self.replies.get(str(first_of(entry, *IDENTITY))) if self.replies else None,
             drift=("not a message but a bare value",) if is_bare else (*flaws, *content_flaws),
         )
 

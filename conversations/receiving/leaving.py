@@ -21,12 +21,12 @@ from console.store import queues
 from console.store.connection import call
 from console.store.errors import ConditionFailed
 from console.store.models import plain_item
-from conversations.content import first_of
+from conversations.content import CONTENT, blocks_of, first_of
 from conversations.handoff.effects import last_action_of, text
 from conversations.handoff.intents import Intent, check_allowed
 from conversations.handoff.outcomes import HandOffOutcome
 from conversations.handoff.service import perform
-from conversations.messages import StoredMessages
+from conversations.messages import IDENTITY, TIME, StoredMessages
 from conversations.models import Conversation
 from conversations.receiving.appending import has_message
 from conversations.receiving.models import LATEST, MessageRow, latest_of, partition_of
@@ -107,7 +107,7 @@ def _again(item: Conversation) -> list[dict[str, str]]:
     if not item.hand_off_attention:
         raise Invalid("The AI has gone on with this conversation. Nothing is left for it to try again.")
     unanswered = list(StoredMessages.of(item.raw.get("messages")).unanswered())
-    names = [each.get("message_id") for each in unanswered]
+    names = [first_of(each, *IDENTITY) for each in unanswered]
     # What stands in the transcript before that has been answered.
     staged = {
         name: each for name, each in _staged_before(item).items() if name in names or not has_message(item.raw, name)
@@ -136,11 +136,18 @@ def _fragments(stored: Iterable[dict[str, Any]]) -> dict[str, dict[str, str]]:
     """Messages of the stage table or of a transcript as they are staged anew, by id, but for what holds no words."""
     found = {}
     for each in stored:
-        name, body = first_of(each, "message_sid", "message_id"), first_of(each, "body", "content")
-        if isinstance(name, str) and isinstance(body, str) and body.strip():
-            at = clock.parse_instant(first_of(each, "received_at", "timestamp"))
+        name, body = first_of(each, "message_sid", *IDENTITY), _words(each)
+        if isinstance(name, str) and body.strip():
+            at = clock.parse_instant(first_of(each, "received_at", *TIME))
             found[name] = {"message_sid": name, "body": body, "received_at": clock.to_iso(at) if at else ""}
     return found
+
+
+def _words(stored: dict[str, Any]) -> str:
+    """The words of a staged message, or of an entry of a transcript, which may have them in parts; "" for none."""
+    if isinstance(body := first_of(stored, "body", *CONTENT), str):
+        return body
+    return "\n".join(block.text for block in blocks_of(stored, raw=True)[0] if block.kind == "text")
 
 
 def _note(intent: Intent, found: Sequence[str | dict[str, str]], item: Conversation) -> MessageRow | None:

@@ -295,6 +295,20 @@ def test_what_is_still_staged_comes_with_it_and_what_was_answered_does_not(store
     assert anew == {"Hello?", "Are you there?"}
 
 
+def test_every_spelling_of_a_transcript_is_understood(store, replies):
+    """As the schema has entries, as the platform's services write them, and with words in parts."""
+    spoken = [
+        {"entry_id": "e1", "message_timestamp": "2026-02-01T10:00:00Z", "role": "user", "content": "As the schema."},
+        {"message_id": "SM2", "timestamp": "2026-02-01T10:00:01", "role": "user", "content": "As services."},
+        {"entry_id": "e3", "role": "user", "content": [{"type": "text", "text": "In parts."}, {"type": "image"}]},
+    ]
+    attention(store, "failed", conversation_status="failed_unknown", messages=[*ANSWERED, *spoken])
+    leave_to_ai(form(LEAVE), ANA)
+    found = {row["message_sid"]: (row["body"], row["received_at"]) for row in store.all("CONVERSATIONS_STAGE")}
+    assert found.pop("e3")[0] == "In parts."
+    assert found == {"e1": ("As the schema.", "2026-02-01T10:00:00"), "SM2": ("As services.", "2026-02-01T10:00:01")}
+
+
 def test_what_the_transcript_holds_without_words_comes_as_it_was_staged(store, replies):
     asked = ASKED | {"content": [{"type": "image"}]}
     attention(store, "failed", conversation_status="failed_unknown", messages=[*ANSWERED, asked])

@@ -66,9 +66,13 @@ def family_of(status: Any) -> Family | None:
     return found or next((family for family, prefix in PREFIXES.items() if lowered.startswith(prefix)), None)
 
 
-def is_given_up(status: Any) -> bool:
-    """Whether a conversation of a status that needs attention is one that its service no longer works on."""
-    return family_of(status) is Family.FAILED or can_get_stuck(status)
+def is_given_up(status: Any, found: str) -> bool:
+    """Whether no service works on a conversation of that status any more. `found`: why it needs attention, "" if not.
+
+    What is processed was given up only where it was found stuck: a service may have come to another one since.
+    """
+    is_failed = family_of(status) is Family.FAILED
+    return bool(found) and (is_failed or (found == Family.STUCK and can_get_stuck(status)))
 
 
 def can_get_stuck(status: Any) -> bool:

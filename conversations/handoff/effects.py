@@ -163,7 +163,7 @@ def _leave_with_ai(change: Expression, intent: Intent, now: str, stored: Raw) ->
     change.removed = (QUEUE, REQUESTED_AT) if has_it else GONE_WITH_THE_AI
     if intent.action is HandOffAction.ACKNOWLEDGE:
         change.values[WANTED] = {"BOOL": intent.flag_seen}
-    elif intent.asks_again and statuses.is_given_up(status_in(stored)):
+    elif intent.asks_again and statuses.is_given_up(status_in(stored), text_in(stored, ATTENTION)):
         # A service that gave up, or died at work, keeps others from answering until its status is another.
         change.values[STATUS] = text(statuses.RETRY)
     elif not has_it:

@@ -320,7 +320,14 @@ def test_what_the_transcript_holds_without_words_comes_as_it_was_staged(store, r
 
 @pytest.mark.parametrize(
     ("cause", "before", "after"),
-    [("stuck", "processing_reply", "retry"), ("stuck", "retry", "retry"), ("unanswered", "reply_sent", "reply_sent")],
+    [
+        ("stuck", "processing_reply", "retry"),
+        ("stuck", "retry", "retry"),
+        ("unanswered", "reply_sent", "reply_sent"),
+        # A service has just come to it, or what failed was left, and the customer has written since.
+        ("unanswered", "processing_reply", "processing_reply"),
+        ("unanswered", "failed", "retry"),
+    ],
 )
 def test_only_the_status_of_a_service_that_gave_up_is_changed(store, replies, cause, before, after):
     attention(store, cause, conversation_status=before, messages=[ASKED])

@@ -70,6 +70,16 @@ REPLIES_PER_SECOND = env.float("REPLIES_PER_SECOND", default=80.0)
 SECRETS_ENDPOINT = env.str("SECRETS_ENDPOINT", default="")
 # The names of these secrets, as patterns: the platform's own are {credential_type}/{company}/{project}/{provider}.
 SECRET_NAMES = env.list("SECRET_NAMES", default=["*/*/*/*"])
+# Where people open the console, for links in notifications: https://console.example.com
+CONSOLE_URL = env.str("CONSOLE_URL", default="")
+# Who emails about conversations are from, in Amazon SES; empty: none are sent.
+NOTIFICATIONS_FROM_EMAIL = env.str("NOTIFICATIONS_FROM_EMAIL", default="")
+# How the names of topics begin that may be told.
+NOTIFICATIONS_TOPIC_PREFIX = env.str("NOTIFICATIONS_TOPIC_PREFIX", default="console-")
+# Hosts of webhooks that need not be on the public internet, nor have TLS.
+NOTIFICATIONS_ALLOWED_HOSTS = env.list("NOTIFICATIONS_ALLOWED_HOSTS", default=[])
+# Where Amazon SNS and SES are, if not at AWS.
+NOTIFICATIONS_ENDPOINT = env.str("NOTIFICATIONS_ENDPOINT", default="")
 # How long messages of customers live in the console's own table.
 MESSAGE_RETENTION_DAYS = env.int("MESSAGE_RETENTION_DAYS", default=180)
 AUDIT_RETENTION_DAYS = env.int("AUDIT_RETENTION_DAYS", default=60)

@@ -26,6 +26,7 @@ class ConversationsConfig(AppConfig):
         from conversations.handoff.routing import assert_routing
         from conversations.indexer.section import TITLE, section
         from conversations.lookups import conversations_of, country_codes, known_conversation
+        from conversations.notifications.destinations import assert_notifications
         from conversations.queue.actions import release_everything_of
         from conversations.reading import url_by_id
         from conversations.search import COMPANIES, CONVERSATIONS
@@ -37,6 +38,7 @@ class ConversationsConfig(AppConfig):
 
         assert_routing()
         assert_replies()
+        assert_notifications()
         finders.register(CONVERSATIONS)
         finders.register_codes(country_codes)
         finders.register(COMPANIES)

@@ -20,6 +20,8 @@ from conversations.attention.looking import TIMERS
 from conversations.handoff.routing import has_stage
 from conversations.indexer.health import STALE_AFTER, describe_beat
 from conversations.indexer.lease import LAMBDA, LEASE, STREAM
+from conversations.notifications.deliveries import oldest_due
+from conversations.notifications.notifier import NOTIFICATIONS
 from conversations.receiving.bodies import CHANNELS
 from conversations.receiving.leaving import TO_AI
 from conversations.receiving.models import TO_APPEND, MessageRow
@@ -45,7 +47,7 @@ class WorkState:
 
 
 def section(now: datetime) -> SystemSection:
-    """How the background work is. One BatchGetItem, a Query for each kind of late message, and one call of SQS.
+    """How the background work is. One BatchGetItem, a Query for each kind of late work, and one call of SQS.
 
     Raises the store's errors.
     """
@@ -58,6 +60,7 @@ def section(now: datetime) -> SystemSection:
         sweep = _recurring(notes[MESSAGE_SWEEP], "Messages to finish", "the message sweep", SWEEP_EVERY, now)
         states.append(replace(sweep, words=_late(now)))
     states.append(_timers(notes[TIMERS], now))
+    states.append(_notifier(notes[NOTIFICATIONS], now))
     states.append(_recurring(notes[RECONCILE], "Reconcile", "reconcile", RECONCILE_EVERY, now))
     missing = [*not_configured(), *_channels_not_configured()]
     facts = [Fact(each.fact, each.words) for each in states]
@@ -74,7 +77,7 @@ def section(now: datetime) -> SystemSection:
 
 def _notes() -> dict[str, dict[str, Any]]:
     """What each part noted of itself, by name; nothing for who never ran."""
-    names = (QUEUE, STAGE, TIMERS, MESSAGE_SWEEP, RECONCILE)
+    names = (QUEUE, STAGE, TIMERS, MESSAGE_SWEEP, NOTIFICATIONS, RECONCILE)
     try:
         found = map(plain_item, batch_get("CONSOLE", [{"pk": name, "sk": LEASE} for name in names]))
     except TableMissing:
@@ -114,6 +117,18 @@ def _timers(noted: dict[str, Any], now: datetime) -> WorkState:
     if runs and until is not None and now - until >= STALE_AFTER:
         words += f" and is {clock.format_span(now - until)} behind"
     return WorkState("Timers", "the timers", runs, f"{words}.")
+
+
+def _notifier(noted: dict[str, Any], now: datetime) -> WorkState:
+    runs, words = describe_beat(noted, now, "the notifier", "sends them")
+    words += "."
+    try:
+        due = oldest_due()
+    except ConsoleError:
+        return WorkState("Notifications", "the notifier", runs, f"{words} What is due could not be read.")
+    if due is not None and now - due >= STALE_AFTER:
+        words += f" The oldest has been due for {clock.format_span(now - due)}."
+    return WorkState("Notifications", "the notifier", runs, words)
 
 
 def _waiting(found: QueueDepth) -> str:

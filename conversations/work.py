@@ -20,6 +20,7 @@ from conversations.indexer import lease
 from conversations.indexer.handling import Did, WorkCounts
 from conversations.indexer.leased import LeasedWorker, pause_after
 from conversations.indexer.worker import Worker
+from conversations.notifications.notifier import Notifier
 from conversations.receiving.stage import StageReceiver
 from conversations.receiving.worker import Receiver, sweep
 from conversations.sending.reading import is_configured as replies_are_sent
@@ -93,6 +94,7 @@ def all_parts(**options: Any) -> dict[str, Part]:
         "the timers": Timers(**options),
         **inbound_parts(**options),
         **sender,
+        "the notifier": Notifier(**options),
         "reconcile": reconciler(**options),
     }
 

@@ -35,6 +35,11 @@ def apply() -> None:
         **dict.fromkeys(("OUTBOX_QUEUE_URL", "RECEIPTS_QUEUE_URL", "SENDING_SERVICE_QUEUE_URL"), ""),
         REPLY_PROVIDERS="whatsapp:twilio,sms:twilio,email:sendgrid",
         REPLY_UNDO_SECONDS="10",
+        CONSOLE_URL="",
+        NOTIFICATIONS_FROM_EMAIL="",
+        NOTIFICATIONS_TOPIC_PREFIX="console-",
+        NOTIFICATIONS_ALLOWED_HOSTS="127.0.0.1",
+        NOTIFICATIONS_ENDPOINT="",
         REPLY_WITHOUT_CONSENT="false",
     )
     for name in ("AWS_SESSION_TOKEN", "AWS_PROFILE"):

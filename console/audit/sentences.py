@@ -38,6 +38,19 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.TARGET_MISSED: ("noted that an answer is overdue", "note that an answer is overdue"),
     Action.LEVELS_CHANGED: ("changed the service levels[ of {company}]", "change the service levels[ of {company}]"),
     Action.GROUP_CHANGED: ("changed the group[ {group}]", "change the group[ {group}]"),
+    Action.DESTINATION_CHANGED: (
+        "changed where notifications go[: {destination}]",
+        "change where notifications go[: {destination}]",
+    ),
+    Action.DESTINATION_SECRET_SHOWN: (
+        "looked at the signing secret[ of {destination}]",
+        "look at the signing secret[ of {destination}]",
+    ),
+    Action.DESTINATION_TESTED: ("sent a test[ to {destination}]", "send a test[ to {destination}]"),
+    Action.NOTIFICATION_SENT_AGAIN: (
+        "sent a notification[ to {destination}] again",
+        "send a notification[ to {destination}] again",
+    ),
     Action.STAFF_AVAILABLE: ("is available again", "become available again"),
     Action.STAFF_AWAY: ("is away", "be away"),
     Action.HAND_OFF_FENCE: ("closed an action that never arrived", "close an action that never arrived"),
@@ -125,6 +138,7 @@ _FIELDS = {
     "state": ("state",),
     "saved_reply": ("saved_reply",),
     "group": ("group",),
+    "destination": ("destination",),
 }
 _FALLBACKS = {"colleague": "a colleague"}
 # Entries that are of a failure: the words say so already.

@@ -92,6 +92,10 @@ TIMERS = (
     Access("IDEMPOTENCY", ("GetItem", "PutItem", "UpdateItem")),
     Access("CONSOLE", ("Query", "PutItem", "UpdateItem", "DeleteItem")),
 )
+NOTIFIER = (
+    Access("AUDIT", ("PutItem",)),
+    Access("CONSOLE", ("GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem")),
+)
 RECONCILE = (
     Access("CONVERSATIONS", ("GetItem", "UpdateItem"), _SETTLING),
     Access("AUDIT", ("Query", "PutItem", "UpdateItem")),
@@ -138,15 +142,16 @@ def _together(*parts: tuple[Access, ...]) -> tuple[Access, ...]:
     return tuple(found.values())
 
 
-WORK = _together(INDEXER, TIMERS, RECEIVER, SENDER, RECONCILE)
-# The web servers, the indexer, the timers, the receivers and the sender (workers or Lambdas), the job that settles
-# actions, and all but the first in one process.
+WORK = _together(INDEXER, TIMERS, RECEIVER, SENDER, NOTIFIER, RECONCILE)
+# The web servers, the indexer, the timers, the receivers and the sender (workers or Lambdas), the notifier, the job
+# that settles actions, and all but the first in one process.
 POLICIES: dict[str, tuple[Access, ...]] = {
     "web": WEB,
     "indexer": INDEXER,
     "timers": TIMERS,
     "receiver": RECEIVER,
     "sender": SENDER,
+    "notifier": NOTIFIER,
     "reconcile": RECONCILE,
     "work": WORK,
 }
@@ -172,6 +177,9 @@ QUEUES: dict[str, tuple[QueueAccess, ...]] = {
 # Who may read the companies' secrets, by the names that the platform gives them.
 SECRETS = ("sender", "work")
 
+# Who may publish to topics and send emails.
+NOTIFYING = ("notifier", "work")
+
 _STREAM = ("DescribeStream", "GetShardIterator", "GetRecords")
 
 
@@ -183,6 +191,8 @@ def document(name: str, account: str = "*") -> dict[str, Any]:
             f"arn:aws:secretsmanager:{settings.AWS_REGION}:{account}:secret:{each}" for each in settings.SECRET_NAMES
         ]
         statements.append(_allow("Secrets", "secretsmanager", ("GetSecretValue",), arns))
+    if name in NOTIFYING:
+        statements += _notifying(account)
     return {"Version": "2012-10-17", "Statement": statements}
 
 
@@ -204,6 +214,15 @@ def _queue_statements(accesses: tuple[QueueAccess, ...], account: str) -> Iterat
         arns = [f"arn:aws:sqs:{settings.AWS_REGION}:{owner or account}:{name}" for owner, _, name in paths]
         if arns:
             yield _allow(f"{access.queue.title()}Queue", "sqs", access.actions, sorted(set(arns)))
+
+
+def _notifying(account: str) -> Iterator[dict[str, Any]]:
+    """Topics may be in any region and account; emails leave from one address."""
+    topics = f"arn:aws:sns:*:*:{settings.NOTIFICATIONS_TOPIC_PREFIX}*"
+    yield _allow("Topics", "sns", ("Publish",), [topics])
+    if address := settings.NOTIFICATIONS_FROM_EMAIL:
+        statement = _allow("Emails", "ses", ("SendEmail",), [f"arn:aws:ses:{settings.AWS_REGION}:{account}:identity/*"])
+        yield statement | {"Condition": {"StringEquals": {"ses:FromAddress": address}}}
 
 
 def _allow(sid: str, service: str, actions: tuple[str, ...], resources: list[str]) -> dict[str, Any]:

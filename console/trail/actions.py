@@ -55,6 +55,10 @@ class Action(StrEnum):
     TARGET_MISSED = "target.missed"
     LEVELS_CHANGED = "levels.changed"
     GROUP_CHANGED = "group.changed"
+    DESTINATION_CHANGED = "destination.changed"
+    DESTINATION_SECRET_SHOWN = "destination.secret_shown"  # noqa: S105  # nosec B105
+    DESTINATION_TESTED = "destination.tested"
+    NOTIFICATION_SENT_AGAIN = "notification.sent_again"
     SAVED_REPLY_CREATED = "saved_reply.created"
     SAVED_REPLY_CHANGED = "saved_reply.changed"
     SAVED_REPLY_DELETED = "saved_reply.deleted"

@@ -17,6 +17,8 @@ from conversations.handoff.protocol import read_raw
 from conversations.indexer.handling import Did, WorkCounts, is_passing, tend
 from conversations.indexer.leased import LeasedWorker
 from conversations.indexer.writing import READ
+from conversations.notifications.deliveries import announce
+from conversations.notifications.notification import NotificationType, notifications_of
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +43,8 @@ def look_again(key: Raw) -> WorkCounts:
         stored, done[Did.REPAIRED] = tended[0], 1
     now, levels = clock.now(), levels_in(stored)
     done[Did.OVERDUE] += note_missed(stored, levels, now)
+    # What else happens is seen by the indexer, as the item changes with it.
+    announce(each for each in notifications_of(stored, levels, now) if each.type is NotificationType.OVERDUE)
     if give_back(stored, levels, now):
         # What the indexer sees of that sets the next timer.
         done[Did.RETURNED] += 1

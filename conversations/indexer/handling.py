@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from console import clock
 from console.errors import ConsoleError, NotAccepted, Throttled
-from conversations.attention.planning import plan
+from conversations.attention.planning import levels_in, plan
 from conversations.attention.urgency import is_open_for_urgency, urgent_by_middleware, urgent_values
 from conversations.companies import note_company_of
 from conversations.handoff.effects import REQUESTED_AT, Raw
@@ -16,6 +16,8 @@ from conversations.indexer.reassertion import differs, is_written_back, reassert
 from conversations.indexer.states import Repair, is_outside, marks_of, repair_of
 from conversations.indexer.streams.records import StreamChange
 from conversations.indexer.writing import READ, after, key_in, write
+from conversations.notifications.deliveries import announce
+from conversations.notifications.notification import new_notifications, notifications_of
 
 
 class Did(StrEnum):
@@ -45,6 +47,7 @@ def handle(change: StreamChange) -> WorkCounts:
         return done
     done += _handle_image(change, change.new)
     plan(change.new, change.old or {})
+    announce(new_notifications(change.new, change.old or {}, levels_in(change.new), clock.now(), change.at))
     # Last: that a company cannot be registered now keeps nobody out of the queue.
     note_company_of(change.new)
     return done
@@ -84,6 +87,7 @@ def handle_item(stored: Raw) -> WorkCounts:
     """One item of a sweep."""
     done = Counter({Did.READ: 1}) + _handle_stored(stored)
     plan(stored, {})
+    announce(notifications_of(stored, levels_in(stored), clock.now()))
     note_company_of(stored)
     return done
 

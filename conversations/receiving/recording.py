@@ -18,6 +18,8 @@ from console.trail.recording import PLATFORM, TrailEntry, build
 from conversations.handoff.effects import text
 from conversations.handoff.protocol import retried
 from conversations.models import Conversation
+from conversations.notifications.deliveries import announce
+from conversations.notifications.notification import Notification, NotificationType, id_of
 from conversations.reading import hand_off_of
 from conversations.receiving.bodies import InboundMessage
 from conversations.receiving.models import (
@@ -128,6 +130,8 @@ def note_not_placed(body: str, reason: str, received_at: datetime, source: str, 
     payload = {"reason": reason, "characters": len(body), "from": source}
     entry = build(TrailEntry(SYSTEM_TRAIL, Action.MESSAGE_NOT_PLACED, PLATFORM, payload=payload), now)
     _written(_put("MESSAGES", row.serialize(), "conversation"), _put("AUDIT", entry.serialize(), "conversation_id"))
+    # Also where it was written before: who wrote it may have died in between.
+    announce([Notification(id_of(NOT_PLACED, row.position), NotificationType.NOT_PLACED, now)])
 
 
 def _row(message: InboundMessage, item: Conversation, received_at: datetime, now: datetime, source: str) -> MessageRow:

@@ -2,6 +2,7 @@
 
 from datetime import time
 from typing import Any
+from urllib.parse import urlencode
 from zoneinfo import available_timezones
 
 from django import forms
@@ -144,6 +145,7 @@ def team(request: StaffRequest) -> HttpResponse:
             "day": each,
             "levels_url": link("service-levels", each.company.company_id),
             "groups_url": link("agent-groups", each.company.company_id),
+            "notifications_url": f"{reverse('notifications')}?{urlencode({'company': each.company.company_id})}",
         }
         for each in found.companies
     ]

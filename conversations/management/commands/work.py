@@ -9,12 +9,13 @@ from conversations.work import all_parts, not_configured, run_all, until_signal
 
 
 class Command(BaseCommand):
-    """Each part also runs alone: `index_handoffs`, `ring_timers`, `receive_messages`, `send_replies`, `reconcile`."""
+    """Each part also runs alone: `index_handoffs`, `ring_timers`, `receive_messages`, `send_replies`,
+    `send_notifications`, `reconcile`."""
 
     help = (
-        "Run the indexer, the timers, the receivers of what is configured, the message sweep, the sender of replies "
-        "and reconcile in one process, until SIGTERM or SIGINT. Start a second one for availability: one of the two "
-        "does each part."
+        "Run the indexer, the timers, the receivers of what is configured, the message sweep, the sender of replies, "
+        "the notifier and reconcile in one process, until SIGTERM or SIGINT. Start a second one for availability: one "
+        "of the two does each part."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:

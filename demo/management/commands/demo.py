@@ -28,6 +28,7 @@ from demo.items import create_tables, fill_tables
 from demo.links import link
 from demo.platform import Customers, create_provider, create_queues, create_secrets, fill_queue, queue_urls
 from demo.provider import ACCOUNT, TOKEN, DemoProvider
+from demo.receiver import WebhookReceiver, create_destinations
 from demo.staff import PASSWORD, create_staff, sign_ins
 
 # The indexer: a round sweeps a page, and the demo has a few.
@@ -61,6 +62,7 @@ class Command(BaseCommand):
         with (
             _services(options["dynamodb_local"], folder) as (settings.DYNAMODB_ENDPOINT, embedded),
             create_provider() as self.provider,
+            WebhookReceiver() as receiver,
         ):
             create_queues(embedded)
             create_secrets(embedded, self.provider)
@@ -71,6 +73,7 @@ class Command(BaseCommand):
                 create_tables()
                 if kept is None or not kept.is_filled:
                     _fill()
+                create_destinations(receiver)
                 if kept is not None:
                     kept.note_filled()
                 stop_workers = _start_workers(self.provider)
@@ -86,6 +89,7 @@ class Command(BaseCommand):
                 stop_workers()
 
     def _announce(self, url: str, *, as_json: bool, kept: Path | None) -> None:
+        settings.CONSOLE_URL = url
         told = {
             "url": url,
             "dynamodb_endpoint": settings.DYNAMODB_ENDPOINT,

@@ -1,0 +1,340 @@
+"""Notifications on their way: kept until they are delivered or given up, in the console's own table.
+
+Each notification goes to each destination that wants it:
+
+- `pk = NOTIFIED#{destination}`, `sk` the notification's id: it was noted, so that it is told once;
+- `pk = NOTIFICATIONS#{destination}`, `sk = {noted at}#{id}`: what is told and how that goes; those that were given up
+  move to `NOTIFICATIONS_FAILED#{destination}`;
+- `pk = NOTIFICATIONS_DUE`, `sk = {due at}#{destination}#{id}`: when it is tried next, while it is under way.
+
+All of it ends by itself after `KEPT`.
+"""
+
+import json
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+from pynamodb.attributes import NumberAttribute, UnicodeAttribute
+from pynamodb.transactions import TransactWrite
+
+from console import clock
+from console.errors import NotFound
+from console.permissions import Staff
+from console.store.connection import transaction
+from console.store.errors import TransactionRefused
+from console.store.models import StoreModel, TableMeta
+from console.trail.actions import SYSTEM_TRAIL, Action
+from console.trail.recording import Actor, TrailEntry, build, new_action_id
+from conversations.notifications.destinations import Destination, DestinationKind, check_manager, destinations_of
+from conversations.notifications.notification import Notification, NotificationType
+from conversations.reading import conversation_url, reference_of
+
+KEPT = timedelta(days=7)
+# What is older than this when it is first seen is history: a first sweep goes through years of conversations.
+OLDEST = timedelta(days=1)
+# Emails of one destination go together, at most this often.
+EMAILS_EVERY = timedelta(minutes=5)
+SHOWN = 50
+WAITING, DELIVERED, FAILED = "waiting", "delivered", "failed"
+DUE = "NOTIFICATIONS_DUE"
+_NOTED, _ALL, _FAILED = "NOTIFIED#", "NOTIFICATIONS#", "NOTIFICATIONS_FAILED#"
+
+
+class NotificationDelivery(StoreModel):
+    """One notification for one destination. `body` is what receivers get, as JSON text; `company_id` "" is all.
+
+    `state` is waiting, delivered or failed. `attempts` were made, the last at `tried_at`; `problem` says why that one
+    failed. `due_at` is when the next one is due. Times are ISO 8601 text in UTC.
+    """
+
+    class Meta(TableMeta):
+        table_key = "CONSOLE"
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    notification_id = UnicodeAttribute()
+    destination_id = UnicodeAttribute()
+    company_id = UnicodeAttribute(default="")
+    type = UnicodeAttribute()
+    body = UnicodeAttribute()
+    state = UnicodeAttribute(default=WAITING)
+    attempts = NumberAttribute(default=0)
+    due_at = UnicodeAttribute(null=True)
+    tried_at = UnicodeAttribute(null=True)
+    problem = UnicodeAttribute(null=True)
+    expires_at = NumberAttribute()
+
+    @property
+    def label(self) -> str:
+        """Return what it tells, in words."""
+        return NotificationType(self.type).label if self.type in set(NotificationType) else self.type
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """Return the facts that receivers get."""
+        data: dict[str, Any] = json.loads(self.body)["data"]
+        return data
+
+    @property
+    def pointer(self) -> "DuePointer":
+        """Return what says when it is due."""
+        sk = f"{self.due_at}#{self.destination_id}#{self.notification_id}"
+        return DuePointer(DUE, sk, delivery_pk=self.pk, delivery_sk=self.sk, expires_at=self.expires_at)
+
+    def moved(self, prefix: str, now: datetime, **changes: Any) -> "NotificationDelivery":
+        """Return it as it stands in another partition, kept anew from `now` on."""
+        values = {**self.attribute_values, **changes}
+        values |= {"pk": prefix + self.destination_id, "expires_at": _expiry(now)}
+        return NotificationDelivery(**values)
+
+
+class DuePointer(StoreModel):
+    """When a delivery is to be tried next, in the order in which they are due."""
+
+    class Meta(TableMeta):
+        table_key = "CONSOLE"
+
+    pk = UnicodeAttribute(hash_key=True, default=DUE)
+    sk = UnicodeAttribute(range_key=True)
+    delivery_pk = UnicodeAttribute()
+    delivery_sk = UnicodeAttribute()
+    expires_at = NumberAttribute()
+
+
+class NotedMarker(StoreModel):
+    """That a destination is told of a notification, so that it is told once."""
+
+    class Meta(TableMeta):
+        table_key = "CONSOLE"
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True)
+    expires_at = NumberAttribute()
+
+
+# --- Noting -----------------------------------------------------------------------------------------------------------
+
+
+def announce(notifications: Iterable[Notification]) -> int:
+    """Note notifications for all destinations that want them, each once; return how many are new.
+
+    Raises the store's errors; then it may be repeated.
+    """
+    now, noted = clock.now(), 0
+    for each in notifications:
+        if now - each.at <= OLDEST:
+            wanting = [one for one in destinations_of(each.company_id) if one.wants(each.type, each.at)]
+            noted += sum(_note(each, one, now) for one in wanting)
+    return noted
+
+
+def send_test(destination: Destination, staff: Staff) -> None:
+    """Send a test to a destination, whether it is on or off, on record.
+
+    Raises `Forbidden`, `NotFound` (out of scope), and the store's errors.
+    """
+    check_manager(destination.company_id, staff)
+    test = Notification(new_action_id(), NotificationType.TEST, clock.now(), destination.company_id)
+    _note(test, destination, clock.now(), _entry(Action.DESTINATION_TESTED, destination, staff))
+
+
+def _note(notification: Notification, destination: Destination, now: datetime, entry: TrailEntry | None = None) -> bool:
+    due_at = now
+    if destination.values.kind is DestinationKind.EMAIL and notification.type is not NotificationType.TEST:
+        due_at = clock.floored(now, EMAILS_EVERY) + EMAILS_EVERY
+    delivery = NotificationDelivery(
+        _ALL + destination.id,
+        f"{clock.to_iso(now)}#{notification.id}",
+        notification_id=notification.id,
+        destination_id=destination.id,
+        company_id=destination.company_id,
+        type=notification.type.value,
+        body=_body(notification),
+        due_at=clock.to_iso(due_at),
+        expires_at=_expiry(now),
+    )
+    marker = NotedMarker(_NOTED + destination.id, notification.id, expires_at=_expiry(now))
+    try:
+        with transaction() as writes:
+            writes.save(marker, condition=NotedMarker.pk.does_not_exist())
+            writes.save(delivery)
+            writes.save(delivery.pointer)
+            if entry is not None:
+                writes.save(build(entry, now))
+    except TransactionRefused:
+        return False
+    return True
+
+
+def _body(notification: Notification) -> str:
+    """What receivers get: a payload as the Standard Webhooks specification has it."""
+    data = dict(notification.facts)
+    if notification.key is not None:
+        reference = reference_of(*notification.key)
+        data["conversation"] = reference
+        if settings.CONSOLE_URL:
+            data["url"] = settings.CONSOLE_URL.rstrip("/") + conversation_url(reference)
+    payload = {"type": notification.type.value, "timestamp": clock.to_iso(notification.at), "data": data}
+    return json.dumps(payload, ensure_ascii=False)
+
+
+# --- Delivering -------------------------------------------------------------------------------------------------------
+
+
+def due_deliveries(now: datetime, most: int) -> list[NotificationDelivery]:
+    """Return what is due, the longest due first. One Query, and a GetItem of each; raises the store's errors."""
+    until = DuePointer.sk <= f"{clock.to_iso(now)}~"
+    found = []
+    for pointer in DuePointer.query(DUE, until, limit=most, consistent_read=True):
+        with suppress(NotFound):
+            delivery = NotificationDelivery.get(pointer.delivery_pk, pointer.delivery_sk, consistent_read=True)
+            if delivery.state == WAITING and delivery.pointer.sk == pointer.sk:
+                found.append(delivery)
+                continue
+        # What it pointed at has gone by itself, or has been dealt with.
+        pointer.delete()
+    return found
+
+
+def oldest_due() -> datetime | None:
+    """Return since when the longest due delivery is due; None where nothing is under way. One Query."""
+    return next((clock.parse_instant(each.sk.partition("#")[0]) for each in DuePointer.query(DUE, limit=1)), None)
+
+
+def note_delivered(delivery: NotificationDelivery) -> None:
+    """Note that a delivery has arrived. Raises the store's errors."""
+    changes = [
+        NotificationDelivery.state.set(DELIVERED),
+        NotificationDelivery.tried_at.set(clock.to_iso(clock.now())),
+        NotificationDelivery.attempts.set(delivery.attempts + 1),
+        NotificationDelivery.problem.remove(),
+        NotificationDelivery.due_at.remove(),
+    ]
+    _change(delivery, changes)
+
+
+def note_attempt(delivery: NotificationDelivery, problem: str, again_at: datetime) -> None:
+    """Note that an attempt failed, and when the next one is due. Raises the store's errors."""
+    changes = [
+        NotificationDelivery.attempts.set(delivery.attempts + 1),
+        NotificationDelivery.tried_at.set(clock.to_iso(clock.now())),
+        NotificationDelivery.problem.set(problem),
+    ]
+    _change(delivery, changes, again_at)
+
+
+def put_off(delivery: NotificationDelivery, until: datetime) -> None:
+    """Try a delivery later that was not tried now. Raises the store's errors."""
+    _change(delivery, [], until)
+
+
+def _change(delivery: NotificationDelivery, changes: list[Any], due_at: datetime | None = None) -> None:
+    """Change a delivery and its pointer, unless somebody else has dealt with it meanwhile."""
+    as_read = (NotificationDelivery.state == WAITING) & (NotificationDelivery.due_at == delivery.due_at)
+    pointer = delivery.pointer
+    with suppress(TransactionRefused), transaction() as writes:
+        if due_at is not None:
+            delivery.due_at = clock.to_iso(due_at)
+            changes.append(NotificationDelivery.due_at.set(delivery.due_at))
+            writes.save(delivery.pointer)
+        writes.update(delivery, actions=changes, condition=as_read)
+        writes.delete(pointer)
+
+
+def give_up(delivery: NotificationDelivery, problem: str, *, tried: bool) -> None:
+    """Move a delivery to those that failed; `tried`: just now. Raises the store's errors."""
+    now = clock.now()
+    changes = {"attempts": delivery.attempts + 1, "tried_at": clock.to_iso(now)} if tried else {}
+    failed = delivery.moved(_FAILED, now, state=FAILED, problem=problem, **changes)
+    with suppress(TransactionRefused), transaction() as writes:
+        _move(writes, delivery, failed)
+        writes.delete(delivery.pointer)
+
+
+def send_again(destination: Destination, staff: Staff, sort_key: str = "") -> int:
+    """Have a failed delivery tried again, or the latest `SHOWN`: at once, and as often as new ones, on record.
+
+    Returns how many. Raises `Forbidden`, `NotFound` (out of scope, or no longer failed), and the store's errors.
+    """
+    check_manager(destination.company_id, staff)
+    partition, now, sent = _FAILED + destination.id, clock.now(), 0
+    if sort_key:
+        failed = [NotificationDelivery.get(partition, sort_key, consistent_read=True)]
+    else:
+        failed = _latest(partition)
+    for each in failed:
+        again = each.moved(_ALL, now, state=WAITING, attempts=0, due_at=clock.to_iso(now))
+        entry = _entry(Action.NOTIFICATION_SENT_AGAIN, destination, staff, notification=each.label)
+        with suppress(TransactionRefused):
+            with transaction() as writes:
+                _move(writes, each, again)
+                writes.save(again.pointer)
+                writes.save(build(entry, now))
+            sent += 1
+    return sent
+
+
+def _move(writes: TransactWrite, before: NotificationDelivery, after: NotificationDelivery) -> None:
+    writes.delete(before, condition=NotificationDelivery.pk.exists())
+    writes.save(after)
+
+
+# --- Showing ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationSummary:
+    """A delivery as pages show it; `next_at`: the next attempt while waiting. `url` leads to its conversation."""
+
+    sort_key: str
+    label: str
+    url: str
+    state: str
+    attempts: int
+    problem: str
+    noted_at: datetime | None
+    next_at: datetime | None
+
+    @property
+    def is_retried(self) -> bool:
+        """Tell whether an attempt has failed, and there will be another."""
+        return self.state == WAITING and self.attempts > 0
+
+    @classmethod
+    def of(cls, delivery: NotificationDelivery) -> "NotificationSummary":
+        """Summarise a delivery."""
+        reference = delivery.data.get("conversation")
+        return cls(
+            delivery.sk,
+            delivery.label,
+            conversation_url(reference) if reference else "",
+            delivery.state,
+            int(delivery.attempts),
+            delivery.problem or "",
+            clock.parse_instant(delivery.sk.partition("#")[0]),
+            clock.parse_instant(delivery.due_at),
+        )
+
+
+def list_deliveries(destination_id: str, *, failed: bool = False) -> list[NotificationSummary]:
+    """Return the latest deliveries of a destination, or of those that failed. One Query; raises the store's errors."""
+    return [NotificationSummary.of(each) for each in _latest((_FAILED if failed else _ALL) + destination_id)]
+
+
+def _latest(partition: str) -> list[NotificationDelivery]:
+    found = NotificationDelivery.query(partition, scan_index_forward=False, limit=SHOWN)
+    now = clock.now()
+    return [each for each in found if not clock.is_expired(each.expires_at, now)]
+
+
+def _entry(action: Action, destination: Destination, staff: Staff, **more: Any) -> TrailEntry:
+    payload = {"destination": destination.values.name} | more
+    return TrailEntry(SYSTEM_TRAIL, action, Actor.of(staff), destination.company_id, payload=payload)
+
+
+def _expiry(at: datetime) -> int:
+    return clock.to_epoch(at + KEPT)

@@ -1,0 +1,370 @@
+"""Where a company's notifications go: items of the console's own table.
+
+`pk = DESTINATIONS#{company_id}`, `sk` an id. Those of no company (`pk = DESTINATIONS`) are told of what happens in any,
+and of what is nobody's: people with scope "all" manage them. The signing secret of a webhook is sealed, as second
+factors are.
+"""
+
+import base64
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured, ValidationError
+from django.core.validators import URLValidator, validate_email
+
+from console import clock, refs
+from console.caching import cached_for
+from console.errors import BadReference, Conflict, Forbidden, Invalid
+from console.permissions import Permission, Staff
+from console.schema.tables import table_name
+from console.store.connection import call
+from console.store.errors import TransactionRefused
+from console.store.items import items_of
+from console.store.models import plain_item
+from console.trail import versioned
+from console.trail.actions import SYSTEM_TRAIL, Action
+from console.trail.recording import Actor, TrailEntry, new_action_id, record
+from conversations.companies import check_lead
+from conversations.notifications.notification import OF_COMPANIES, NotificationType
+
+MOST, LONGEST_NAME, LONGEST_ADDRESS = 20, 60, 500
+# How old the list may be by which notifications are made.
+SECONDS = 20
+# For so long what is signed with a new secret is signed with the one before, too.
+BOTH_SIGN_FOR = timedelta(hours=24)
+SECRET_BYTES = 32
+NOTIFIER = Actor("notifier", "service")
+_TOPIC = re.compile(r"arn:aws[a-z-]*:sns:(?P<region>[a-z0-9-]+):\d{12}:(?P<name>[A-Za-z0-9_-]{1,250}(?:\.fifo)?)")
+
+
+class DestinationKind(StrEnum):
+    """How a destination is reached."""
+
+    WEBHOOK = "webhook"
+    SNS = "sns"
+    EMAIL = "email"
+
+    @property
+    def label(self) -> str:
+        """Return the kind in words."""
+        return {"webhook": "Webhook", "sns": "Amazon SNS topic", "email": "Email"}[self.value]
+
+
+@dataclass(frozen=True, slots=True)
+class DestinationValues:
+    """What people set of a destination."""
+
+    name: str
+    kind: DestinationKind
+    address: str
+    types: tuple[NotificationType, ...]
+    is_on: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where to, and what of. `company_id` is "" for all companies; `version` is what a form has seen of it.
+
+    `secrets` sign a webhook: today's first, and the one before until its time is over.
+    """
+
+    id: str
+    company_id: str
+    values: DestinationValues
+    created_at: datetime | None
+    secrets: tuple[str, ...] = ()
+    version: int = 0
+
+    @property
+    def host(self) -> str:
+        """Return what lists show of the address: of a webhook the host, as its path may open doors."""
+        if self.values.kind is DestinationKind.WEBHOOK:
+            return urlsplit(self.values.address).hostname or ""
+        return self.values.address
+
+    def wants(self, type_: NotificationType, at: datetime) -> bool:
+        """Tell whether it is to be told of something that happened then: nothing that was before it."""
+        is_new = self.created_at is not None and at >= self.created_at
+        return self.values.is_on and type_ in self.values.types and is_new
+
+
+def kinds() -> list[DestinationKind]:
+    """Return what can be reached from here: emails need a sender's address."""
+    return [each for each in DestinationKind if each != DestinationKind.EMAIL or settings.NOTIFICATIONS_FROM_EMAIL]
+
+
+def types_for(company_id: str) -> tuple[NotificationType, ...]:
+    """Return what a destination can be told of: what is nobody's, only where it is told of all companies."""
+    return OF_COMPANIES if company_id else (*OF_COMPANIES, NotificationType.NOT_PLACED)
+
+
+def check_manager(company_id: str, staff: Staff) -> None:
+    """Raise `Forbidden` or `NotFound` unless a person manages the destinations of that company ("": of all)."""
+    if company_id:
+        check_lead(company_id, staff)
+        return
+    staff.require(Permission.TEAM_LEAD)
+    if not staff.scope.everything:
+        raise Forbidden("Only leads of all companies can do this.")
+
+
+# --- Reading ----------------------------------------------------------------------------------------------------------
+
+
+def list_destinations(company_id: str) -> list[Destination]:
+    """Return the destinations of a company ("": of all) by name. One Query; raises the store's errors."""
+    found = (_read(each, company_id) for each in items_of(partition_of(company_id), MOST, consistent=True))
+    return sorted(found, key=lambda each: each.values.name.casefold())
+
+
+@cached_for(SECONDS)
+def destinations_of(company_id: str) -> tuple[Destination, ...]:
+    """Return who is told of what happens in a company, `SECONDS` old at most. Raises the store's errors."""
+    return (*list_destinations(""), *(list_destinations(company_id) if company_id else ()))
+
+
+def find(company_id: str, destination_id: str) -> Destination | None:
+    """Return a destination, strongly consistent; None where there is none. Raises the store's errors."""
+    key = {"pk": {"S": partition_of(company_id)}, "sk": {"S": destination_id}}
+    answer = call("GetItem", TableName=table_name("CONSOLE"), Key=key, ConsistentRead=True)
+    return _read(plain_item(answer["Item"]), company_id) if "Item" in answer else None
+
+
+def _read(item: dict[str, Any], company_id: str) -> Destination:
+    """Read a destination as stored; one of no known kind is switched off."""
+    kind, types = str(item.get("kind")), item.get("types")
+    known = kind in set(DestinationKind)
+    values = DestinationValues(
+        name=str(item.get("name") or item["sk"]),
+        kind=DestinationKind(kind) if known else DestinationKind.WEBHOOK,
+        address=str(item.get("address") or ""),
+        types=tuple(each for each in NotificationType if isinstance(types, list) and each.value in types),
+        is_on=item.get("is_on") is True and known,
+    )
+    created_at = clock.parse_instant(item.get("created_at"))
+    return Destination(str(item["sk"]), company_id, values, created_at, _unsealed(item), versioned.version_of(item))
+
+
+# --- Writing ----------------------------------------------------------------------------------------------------------
+
+
+def save(company_id: str, values: DestinationValues, staff: Staff, seen: Destination | None = None) -> str:
+    """Add a destination, or change one as it was seen, on record; return its id.
+
+    Raises `Forbidden`, `NotFound` (out of scope), `Invalid`, `Conflict`, and the store's errors.
+    """
+    check_manager(company_id, staff)
+    values = _checked(company_id, values)
+    if seen is None and len(list_destinations(company_id)) >= MOST:
+        raise Invalid(f"There are {MOST} destinations already, which is the most there can be. Delete one first.")
+    destination_id = seen.id if seen else new_action_id()
+    created_at = (seen.created_at if seen else None) or clock.now()
+    signing = seen.secrets[:1] if seen and seen.secrets else (_new_secret(),)
+    item = _item(values, created_at) | _sealed(destination_id, signing, None)
+    entry = _entry(company_id, values, Actor.of(staff))
+    with _conflicts(company_id):
+        versioned.put(partition_of(company_id), destination_id, item, seen.version if seen else 0, entry)
+    return destination_id
+
+
+def renew_secret(seen: Destination, staff: Staff) -> None:
+    """Give a webhook a new secret; the one before signs too for `BOTH_SIGN_FOR`. Raises as `save`."""
+    check_manager(seen.company_id, staff)
+    sealed = _sealed(seen.id, (_new_secret(), *seen.secrets[:1]), clock.now() + BOTH_SIGN_FOR)
+    _replace(seen, seen.values, sealed, _entry(seen.company_id, seen.values, Actor.of(staff), new_secret=True))
+
+
+def show_secret(seen: Destination, staff: Staff) -> str:
+    """Return the secret that a webhook's receiver checks signatures with, once that is on record. Raises as `save`.
+
+    "" where it cannot be read any more, as after a change of SECRET_KEY.
+    """
+    check_manager(seen.company_id, staff)
+    payload = {"destination": seen.values.name}
+    entry = TrailEntry(SYSTEM_TRAIL, Action.DESTINATION_SECRET_SHOWN, Actor.of(staff), seen.company_id, payload=payload)
+    record(entry)
+    return seen.secrets[0] if seen.secrets else ""
+
+
+def switch_off(seen: Destination) -> None:
+    """Switch a destination off that says it is gone, on record. Raises `Conflict`, and the store's errors."""
+    values = DestinationValues(seen.values.name, seen.values.kind, seen.values.address, seen.values.types, is_on=False)
+    entry = _entry(seen.company_id, values, NOTIFIER, reason="Its receiver answered that it is gone.")
+    _replace(seen, values, {}, entry)
+
+
+def delete(seen: Destination, staff: Staff) -> None:
+    """Delete a destination as it was seen, on record. Raises as `save`."""
+    check_manager(seen.company_id, staff)
+    entry = _entry(seen.company_id, seen.values, Actor.of(staff), deleted=True)
+    with _conflicts(seen.company_id):
+        versioned.delete(partition_of(seen.company_id), seen.id, seen.version, entry)
+
+
+def _replace(seen: Destination, values: DestinationValues, sealed: dict[str, Any], entry: TrailEntry) -> None:
+    item = _item(values, seen.created_at or clock.now()) | (sealed or _sealed(seen.id, seen.secrets[:1], None))
+    with _conflicts(seen.company_id):
+        versioned.put(partition_of(seen.company_id), seen.id, item, seen.version, entry)
+
+
+def _item(values: DestinationValues, created_at: datetime) -> dict[str, Any]:
+    return {
+        "name": values.name,
+        "kind": values.kind.value,
+        "address": values.address,
+        "types": [each.value for each in values.types],
+        "is_on": values.is_on,
+        "created_at": clock.to_iso(created_at),
+    }
+
+
+def _entry(company_id: str, values: DestinationValues, actor: Actor, **more: Any) -> TrailEntry:
+    """What the trail says: never the address, which may open doors."""
+    types = [each.value for each in values.types]
+    payload = {"destination": values.name, "kind": values.kind.value, "on": values.is_on, "types": types}
+    return TrailEntry(SYSTEM_TRAIL, Action.DESTINATION_CHANGED, actor, company_id, payload=payload | more)
+
+
+@contextmanager
+def _conflicts(company_id: str) -> Iterator[None]:
+    """Say what a lost race was about; afterwards this process reads the destinations anew."""
+    try:
+        yield
+    except TransactionRefused as refused:
+        raise Conflict("Somebody else has just changed this destination. Check it, then try again.") from refused
+    destinations_of.forget(company_id)
+
+
+def partition_of(company_id: str) -> str:
+    """Return the partition of a company's destinations ("": of those for all)."""
+    return f"DESTINATIONS#{company_id}" if company_id else "DESTINATIONS"
+
+
+# --- Addresses --------------------------------------------------------------------------------------------------------
+
+
+def is_allowed_inside(host: str) -> bool:
+    """Tell whether a host may be reached wherever it is, and without TLS: NOTIFICATIONS_ALLOWED_HOSTS says so."""
+    return host.lower() in {each.strip().lower() for each in settings.NOTIFICATIONS_ALLOWED_HOSTS}
+
+
+def region_of(topic: str) -> str:
+    """Return the region of a topic's ARN; "" for what is none."""
+    found = _TOPIC.fullmatch(topic)
+    return found["region"] if found else ""
+
+
+def address_problem(kind: DestinationKind, address: str) -> str:
+    """Say what is wrong with an address, for people; "" where a destination can be there."""
+    if len(address) > LONGEST_ADDRESS:
+        return f"Enter an address of up to {LONGEST_ADDRESS} characters."
+    return _PROBLEMS[kind](address)
+
+
+def _checked(company_id: str, values: DestinationValues) -> DestinationValues:
+    """Return what is to be stored. Raises `Invalid`; forms have said so at their fields before."""
+    name, address = " ".join(values.name.split()), values.address.strip()
+    types = tuple(each for each in types_for(company_id) if each in values.types)
+    if not name or len(name) > LONGEST_NAME:
+        raise Invalid(f"Enter a name of up to {LONGEST_NAME} characters.")
+    if values.kind not in kinds():
+        raise Invalid("Choose one of the listed kinds.")
+    if problem := address_problem(values.kind, address):
+        raise Invalid(problem)
+    if not types:
+        raise Invalid("Choose at least one event.")
+    return DestinationValues(name, values.kind, address, types, values.is_on)
+
+
+def _webhook_problem(address: str) -> str:
+    """Say why no webhook can be there; "" where one can. Where its name leads is checked whenever it is called."""
+    try:
+        URLValidator(schemes=["http", "https"])(address)
+        there = urlsplit(address)
+        host, port = there.hostname or "", there.port
+    except (ValidationError, ValueError):
+        return "Enter an address such as https://hooks.example.com/console."
+    if there.username or there.password or there.fragment or port == 0:
+        return "Enter the address without a user, password or fragment."
+    if is_allowed_inside(host):
+        return ""
+    if there.scheme != "https":
+        return "Enter an address that begins with https://."
+    try:
+        is_inside = not ip_address(host).is_global
+    except ValueError:
+        is_inside = host == "localhost" or host.endswith((".localhost", ".local", ".internal"))
+    return "This address is not on the public internet." if is_inside else ""
+
+
+def _topic_problem(address: str) -> str:
+    found = _TOPIC.fullmatch(address)
+    if found is None:
+        return "Enter the ARN of a topic, such as arn:aws:sns:eu-west-2:123456789012:console-events."
+    prefix = settings.NOTIFICATIONS_TOPIC_PREFIX
+    return "" if found["name"].startswith(prefix) else f"Enter a topic whose name begins with {prefix}."
+
+
+def _email_problem(address: str) -> str:
+    try:
+        validate_email(address)
+    except ValidationError:
+        return "Enter one email address."
+    return ""
+
+
+_PROBLEMS = {
+    DestinationKind.WEBHOOK: _webhook_problem,
+    DestinationKind.SNS: _topic_problem,
+    DestinationKind.EMAIL: _email_problem,
+}
+
+
+def assert_notifications() -> None:
+    """Raise `ImproperlyConfigured` for settings with which notifications would lead nowhere."""
+    there = urlsplit(settings.CONSOLE_URL)
+    if settings.CONSOLE_URL and (there.scheme not in ("http", "https") or not there.hostname):
+        raise ImproperlyConfigured("CONSOLE_URL must be the console's address, such as https://console.example.com.")
+    if settings.NOTIFICATIONS_FROM_EMAIL and _email_problem(settings.NOTIFICATIONS_FROM_EMAIL):
+        raise ImproperlyConfigured("NOTIFICATIONS_FROM_EMAIL must be one email address.")
+
+
+# --- Secrets ----------------------------------------------------------------------------------------------------------
+
+
+def _new_secret() -> str:
+    return "whsec_" + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
+
+
+def _sealed(destination_id: str, signing: tuple[str, ...], until: datetime | None) -> dict[str, Any]:
+    """The secrets of a webhook as they are stored: sealed, and of use to this destination only."""
+    return {
+        "secrets": [refs.seal_data(_sealed_as(destination_id), each) for each in signing],
+        "both_until": None if until is None else clock.to_iso(until),
+    }
+
+
+def _sealed_as(destination_id: str) -> str:
+    return f"webhook secret {destination_id}"
+
+
+def _unsealed(item: dict[str, Any]) -> tuple[str, ...]:
+    """The secrets that sign now; none where they cannot be unsealed, as after a change of SECRET_KEY."""
+    stored = item.get("secrets")
+    stored = stored if isinstance(stored, list) else []
+    until = clock.parse_instant(item.get("both_until"))
+    if until is None or until <= clock.now():
+        stored = stored[:1]
+    try:
+        return tuple(str(refs.unseal_data(_sealed_as(str(item["sk"])), str(each))) for each in stored)
+    except BadReference:
+        return ()

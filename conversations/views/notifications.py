@@ -1,0 +1,256 @@
+"""`/team/notifications/`: where a company's notifications go, what became of them, and changing that."""
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+
+from console.access import StaffRequest, requires
+from console.answers import FAILURES, answer, describe_error
+from console.errors import BadReference, NotFound
+from console.permissions import Permission
+from console.refs import seal, unseal
+from console.store.calls import parallel
+from console.trail.recording import read_only_reason
+from conversations.companies import company_named
+from conversations.notifications import deliveries, destinations
+from conversations.notifications.destinations import Destination, DestinationKind, DestinationValues
+from conversations.notifications.notification import NotificationType
+from tenants.views.frame import ASKING, FormPage, fill_in
+
+_REFERENCE = "destination"
+_GONE = "This destination no longer exists."
+
+
+class DestinationForm(forms.Form):
+    """A destination: what it is called, where it is, and what it is told."""
+
+    title = forms.CharField(
+        max_length=destinations.LONGEST_NAME,
+        label="Name",
+        error_messages={"required": "Enter a name."},
+        widget=forms.TextInput(attrs={"autocomplete": "off", "dir": "auto"}),
+    )
+    kind = forms.ChoiceField(label="Kind", error_messages={"required": "Choose a kind."})
+    address = forms.CharField(
+        max_length=destinations.LONGEST_ADDRESS,
+        label="Address",
+        help_text="The URL of a webhook, the ARN of a topic, or an email address.",
+        error_messages={"required": "Enter an address."},
+        widget=forms.TextInput(attrs={"autocomplete": "off", "dir": "ltr", "spellcheck": "false"}),
+    )
+    types = forms.MultipleChoiceField(
+        label="Events",
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": "Choose at least one event."},
+    )
+    is_on = forms.BooleanField(required=False, initial=True, label="On", help_text="Off: nothing is sent.")
+
+    def __init__(self, data: Any, company_id: str, **options: Any) -> None:
+        super().__init__(data, **options)
+        offered = ((each.value, each.label) for each in destinations.kinds())
+        self.fields["kind"].choices = list(offered)  # type: ignore[attr-defined]
+        types = [(each.value, each.label) for each in destinations.types_for(company_id)]
+        self.fields["types"].choices = types  # type: ignore[attr-defined]
+
+    def clean(self) -> dict[str, Any]:
+        """An address fits its kind."""
+        cleaned = super().clean() or {}
+        if "kind" in cleaned and "address" in cleaned:
+            problem = destinations.address_problem(DestinationKind(cleaned["kind"]), cleaned["address"])
+            if problem:
+                self.add_error("address", problem)
+        return cleaned
+
+    def values(self) -> DestinationValues:
+        """Return what was entered."""
+        cleaned = self.cleaned_data
+        types = tuple(NotificationType(each) for each in cleaned["types"])
+        kind = DestinationKind(cleaned["kind"])
+        return DestinationValues(cleaned["title"], kind, cleaned["address"], types, cleaned["is_on"])
+
+
+@requires(Permission.TEAM_LEAD)
+@require_safe
+def index(request: StaffRequest) -> HttpResponse:
+    """The destinations of a company (GET `company`), or those that are told of all companies, by name."""
+    company_id = request.GET.get("company", "")
+    if not company_id and not request.staff.scope.everything:
+        return redirect("team")
+    destinations.check_manager(company_id, request.staff)
+    found = destinations.list_destinations(company_id)
+    latest = parallel(*(partial(deliveries.list_deliveries, each.id) for each in found))
+    failed = parallel(*(partial(deliveries.list_deliveries, each.id, failed=True) for each in found))
+    rows = [
+        {
+            "destination": each,
+            "url": _url("destination", each),
+            "failed": len(gave_up),
+            "is_failing": bool(gave_up) or any(one.is_retried for one in sent),
+        }
+        for each, sent, gave_up in zip(found, latest, failed, strict=True)
+    ]
+    context = {
+        "rows": rows,
+        "most": deliveries.SHOWN,
+        "company": _company_name(company_id),
+        "new_url": _with_company("destination-new", company_id),
+        "crumbs": [{"label": "Team", "url": reverse("team")}, {"label": "Notifications"}],
+        "can_write": not read_only_reason(),
+    }
+    return render(request, "notifications/index.html", context)
+
+
+@requires(Permission.TEAM_LEAD)
+@require_http_methods(ASKING)
+def new(request: StaffRequest) -> HttpResponse:
+    """Add a destination for a company (GET `company`), or for all."""
+    company_id, staff = request.GET.get("company", ""), request.staff
+    destinations.check_manager(company_id, staff)
+    form = DestinationForm(request.POST if request.method == "POST" else None, company_id)
+    back = _with_company("notifications", company_id)
+
+    def act() -> str:
+        destinations.save(company_id, form.values(), staff)
+        return "The destination is added. Send it a test."
+
+    context = {"company": _company_name(company_id), "crumbs": _crumbs(company_id, "New destination"), "back": back}
+    return fill_in(request, FormPage("notifications/form.html", form, "the destinations", back, context), act)
+
+
+@requires(Permission.TEAM_LEAD)
+@require_http_methods(ASKING)
+def change(request: StaffRequest, ref: str) -> HttpResponse:
+    """Change a destination, or delete it, as the pressed button says."""
+    staff, seen = request.staff, _load(request, ref)
+    values = seen.values
+    stored = {
+        "title": values.name,
+        "kind": values.kind.value,
+        "address": values.address,
+        "types": [each.value for each in values.types],
+        "is_on": values.is_on,
+    }
+    deletes = "delete" in request.POST
+    # Who deletes it need not correct it first.
+    data = None if request.method != "POST" else stored if deletes else request.POST
+    form = DestinationForm(data, seen.company_id, initial=stored)
+    back = _with_company("notifications", seen.company_id) if deletes else _url("destination", seen)
+
+    def act() -> str:
+        as_seen = replace(seen, version=_version(request))
+        if deletes:
+            destinations.delete(as_seen, staff)
+            return "The destination is deleted."
+        destinations.save(seen.company_id, form.values(), staff, as_seen)
+        return "Saved."
+
+    context = {
+        "company": _company_name(seen.company_id),
+        "destination": seen,
+        "version": request.POST.get("version", seen.version),
+        "crumbs": _crumbs(seen.company_id, values.name),
+        "back": _url("destination", seen),
+    }
+    return fill_in(request, FormPage("notifications/form.html", form, "the destination", back, context), act)
+
+
+@requires(Permission.TEAM_LEAD)
+@require_http_methods(ASKING)
+def destination(request: StaffRequest, ref: str) -> HttpResponse:
+    """One destination and what became of its notifications; its buttons send a test or again, and show the secret."""
+    seen = _load(request, ref)
+    context: dict[str, Any] = {}
+    if request.method == "POST":
+        try:
+            words = _act(request, seen, context)
+        except NotFound:
+            words = "This notification is no longer among those that failed."
+        except FAILURES as error:
+            context["problem"] = describe_error(error, "the destination")
+            return answer(request, "notifications/destination.html", _page(seen) | context, error)
+        if not context:
+            messages.success(request, words)
+            return redirect("destination", ref)
+    return render(request, "notifications/destination.html", _page(seen) | context)
+
+
+def _act(request: StaffRequest, seen: Destination, context: dict[str, Any]) -> str:
+    """Do what the pressed button says; a secret that is shown is put into the context."""
+    staff = request.staff
+    match request.POST.get("do", ""):
+        case "test":
+            deliveries.send_test(seen, staff)
+            return "A test is on its way. Reload this page to see what became of it."
+        case "show":
+            context["secret"] = destinations.show_secret(seen, staff)
+            return ""
+        case "renew":
+            destinations.renew_secret(replace(seen, version=_version(request)), staff)
+            return "There is a new secret. For 24 hours, the one before signs too."
+        case "again":
+            deliveries.send_again(seen, staff, request.POST.get("delivery") or "-")
+            return "It is sent again."
+        case "all":
+            count = deliveries.send_again(seen, staff)
+            return f"{count} {'is' if count == 1 else 'are'} sent again."
+    raise BadReference
+
+
+def _page(seen: Destination) -> dict[str, Any]:
+    latest, failed = parallel(
+        partial(deliveries.list_deliveries, seen.id), partial(deliveries.list_deliveries, seen.id, failed=True)
+    )
+    return {
+        "destination": seen,
+        "company": _company_name(seen.company_id),
+        "is_webhook": seen.values.kind is DestinationKind.WEBHOOK,
+        "change_url": _url("destination-change", seen),
+        "latest": latest,
+        "failed": failed,
+        "most": deliveries.SHOWN,
+        "can_write": not read_only_reason(),
+        "crumbs": _crumbs(seen.company_id, seen.values.name),
+    }
+
+
+def _load(request: StaffRequest, ref: str) -> Destination:
+    """The destination of a sealed reference, of a company whose team the person leads."""
+    company_id, destination_id = unseal(_REFERENCE, ref, 2)
+    destinations.check_manager(company_id, request.staff)
+    found = destinations.find(company_id, destination_id)
+    if found is None:
+        raise NotFound(_GONE)
+    return found
+
+
+def _version(request: StaffRequest) -> int:
+    try:
+        return int(request.POST.get("version", ""))
+    except ValueError as error:
+        raise BadReference from error
+
+
+def _url(route: str, seen: Destination) -> str:
+    return reverse(route, args=[seal(_REFERENCE, seen.company_id, seen.id)])
+
+
+def _with_company(route: str, company_id: str) -> str:
+    return reverse(route) + (f"?{urlencode({'company': company_id})}" if company_id else "")
+
+
+def _company_name(company_id: str) -> str:
+    found = company_named(company_id) if company_id else None
+    return found.name if found else company_id
+
+
+def _crumbs(company_id: str, label: str) -> list[dict[str, str]]:
+    listed = {"label": "Notifications", "url": _with_company("notifications", company_id)}
+    return [{"label": "Team", "url": reverse("team")}, listed, {"label": label}]

@@ -1,0 +1,137 @@
+"""A receiver of webhooks inside this process, for the demo and the tests, and destinations that lead to it.
+
+It checks signatures as any company's own system would, with the library of the Standard Webhooks specification.
+"""
+
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+from standardwebhooks.webhooks import Webhook, WebhookVerificationError
+
+from console import clock
+from console.schema.tables import table_name
+from console.staff import accounts
+from console.store.connection import call
+from conversations.notifications import destinations
+from conversations.notifications.destinations import DestinationKind, DestinationValues
+from demo import conversations
+from demo.embedded import HOST
+from demo.staff import SIGN_INS
+
+# A company's own system, and one that is out of order.
+WORKING, BROKEN = "/notifications", "/out-of-order"
+# What happened in the last hours is told at the start, so that there is something to see.
+SINCE = timedelta(hours=6)
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedWebhook:
+    """A request as it came. `is_genuine`: signed with a known secret, just now."""
+
+    path: str
+    body: bytes
+    headers: dict[str, str]
+    is_genuine: bool
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """Return the notification."""
+        payload: dict[str, Any] = json.loads(self.body)
+        return payload
+
+
+class WebhookReceiver:
+    """An HTTP server on a loopback port that keeps what it receives.
+
+    `secrets` are those that signatures are checked with. `answer` may be set to what answers a request instead.
+    """
+
+    def __init__(self) -> None:
+        self.secrets: set[str] = set()
+        self.received: list[ReceivedWebhook] = []
+        self.answer: Callable[[BaseHTTPRequestHandler, ReceivedWebhook], None] = answer_by_path
+        self.endpoint = ""
+        self._server: ThreadingHTTPServer | None = None
+
+    def start(self) -> str:
+        """Serve on a free port and return the endpoint's URL."""
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                receiver._receive(self)
+
+            def log_message(self, *_: Any) -> None:
+                """Nothing: a line per request would drown the console's own log."""
+
+        self._server = ThreadingHTTPServer((HOST, 0), Handler)
+        self._server.daemon_threads = True
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), name="webhooks", daemon=True).start()
+        self.endpoint = f"http://{HOST}:{self._server.server_address[1]}"
+        return self.endpoint
+
+    def stop(self) -> None:
+        """Stop serving. Does nothing if it is not running."""
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+            self._server = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def _receive(self, request: BaseHTTPRequestHandler) -> None:
+        body = request.rfile.read(int(request.headers.get("Content-Length") or 0))
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        got = ReceivedWebhook(request.path, body, headers, any(_is_signed(body, headers, one) for one in self.secrets))
+        self.received.append(got)
+        self.answer(request, got)
+
+
+def _is_signed(body: bytes, headers: dict[str, str], secret: str) -> bool:
+    try:
+        Webhook(secret).verify(body, headers)
+    except WebhookVerificationError:
+        return False
+    return True
+
+
+def answer_by_path(request: BaseHTTPRequestHandler, got: ReceivedWebhook) -> None:
+    """Answer as a company's own system does: only what is signed is taken."""
+    request.send_response(500 if got.path == BROKEN else 204 if got.is_genuine else 401)
+    request.send_header("Content-Length", "0")
+    request.end_headers()
+
+
+def create_destinations(receiver: WebhookReceiver) -> None:
+    """Have two destinations of the first company lead to the receiver, on record. Raises the store's errors."""
+    company_id = conversations.COMPANIES[0]["id"]
+    staff = accounts.get(SIGN_INS["admin"]).as_staff()
+    known = {each.values.name: each for each in destinations.list_destinations(company_id)}
+    for name, path in (("Help desk", WORKING), ("Old pager", BROKEN)):
+        address = receiver.endpoint + path
+        types = destinations.types_for(company_id)
+        values = DestinationValues(name, DestinationKind.WEBHOOK, address, types)
+        destination_id = destinations.save(company_id, values, staff, known.get(name))
+        if name not in known:
+            _date_back(company_id, destination_id)
+    receiver.secrets |= {each.secrets[0] for each in destinations.list_destinations(company_id)}
+
+
+def _date_back(company_id: str, destination_id: str) -> None:
+    call(
+        "UpdateItem",
+        TableName=table_name("CONSOLE"),
+        Key={"pk": {"S": destinations.partition_of(company_id)}, "sk": {"S": destination_id}},
+        UpdateExpression="SET created_at = :at",
+        ExpressionAttributeValues={":at": {"S": clock.to_iso(clock.now() - SINCE)}},
+    )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from console.refs import seal, seal_data
 from console.staff.models import StaffAccount
 from conversations.attention.levels import COMPANY, partition_of
 from conversations.handoff import HandOffAction, intent_for, seal_intent
@@ -16,7 +19,15 @@ if TYPE_CHECKING:
     from tests.scenario import Side
     from tests.scenario.items import Item, Texts
 
+NOTIFICATION = "2026-01-05T10:00:00.000Z#n1"
 GROUP, TOLD_AT = "a1b2c3d4e5f6", "2026-01-05T10:00:00.000Z"
+DESTINATION = {
+    "title": "Help desk",
+    "kind": "webhook",
+    "address": "https://hooks.example/console",
+    "types": ["conversation.waiting"],
+    "is_on": "on",
+}
 LEVELS = {"first_answer": "30", "next_answer": "15", "urgent_words": "court"}
 
 
@@ -33,6 +44,42 @@ def items(company_id: str, holder: str, key: tuple[str, str], texts: Texts) -> l
             "company": texts("told.company"),
             "at": TOLD_AT,
         },
+        *_notifications(company_id, key, texts),
+    ]
+
+
+def _notifications(company_id: str, key: tuple[str, str], texts: Texts) -> list[Item]:
+    """A destination, and a notification that was not delivered and one that is tried again."""
+    destination_id = f"destination-of-{company_id}"
+    body = {"type": "conversation.waiting", "data": {"conversation": reference_of(*key)}}
+    delivery = {
+        "sk": NOTIFICATION,
+        "notification_id": "n1",
+        "destination_id": destination_id,
+        "company_id": company_id,
+        "type": "conversation.waiting",
+        "body": json.dumps(body),
+        "attempts": 2,
+        "problem": texts("notification.problem"),
+        "due_at": "2099-01-01T00:00:00.000Z",
+        "expires_at": 4_102_444_800,
+    }
+    destination = {
+        "pk": f"DESTINATIONS#{company_id}",
+        "sk": destination_id,
+        "name": texts("destination.name"),
+        "kind": "webhook",
+        "address": "https://hooks.example/" + texts("destination.address"),
+        "types": ["conversation.waiting"],
+        "is_on": True,
+        "created_at": TOLD_AT,
+        "secrets": [seal_data(f"webhook secret {destination_id}", "whsec_" + "s" * 43)],
+        "version": 1,
+    }
+    return [
+        destination,
+        {"pk": f"NOTIFICATIONS#{destination_id}", "state": "waiting", **delivery},
+        {"pk": f"NOTIFICATIONS_FAILED#{destination_id}", "state": "failed", **delivery},
     ]
 
 
@@ -44,9 +91,21 @@ def urls(side: Side) -> dict[str, list[str]]:
         "team": [reverse("team")],
         "service-levels": [levels, f"{levels}?project={side.project_id}"],
         "agent-groups": [groups, f"{groups}?group={GROUP}"],
+        "notifications": [_of_company("notifications", side)],
+        "destination-new": [_of_company("destination-new", side)],
+        "destination": [_destination("destination", side)],
+        "destination-change": [_destination("destination-change", side)],
         "told": [reverse("told")],
         "conversation-give": [reverse("conversation-give", args=[reference_of(*side.keys["email"])])],
     }
+
+
+def _of_company(route: str, side: Side) -> str:
+    return f"{reverse(route)}?{urlencode({'company': side.company_id})}"
+
+
+def _destination(route: str, side: Side) -> str:
+    return reverse(route, args=[seal("destination", side.company_id, f"destination-of-{side.company_id}")])
 
 
 def posts(side: Side, by: StaffAccount) -> dict[str, list[tuple[str, dict[str, Any]]]]:
@@ -58,6 +117,18 @@ def posts(side: Side, by: StaffAccount) -> dict[str, list[tuple[str, dict[str, A
     return {
         "service-levels": [(reverse("service-levels", args=[side.company_id]), LEVELS | {"version": "1"})],
         "agent-groups": [(f"{groups}?group={GROUP}", {"title": "Managers", "version": "1"})],
+        "destination-new": [(_of_company("destination-new", side), DESTINATION)],
+        "destination": [
+            (_destination("destination", side), form)
+            for form in (
+                {"do": "test"},
+                {"do": "show"},
+                {"do": "again", "delivery": NOTIFICATION},
+                {"do": "all"},
+                {"do": "renew", "version": "1"},
+            )
+        ],
+        "destination-change": [(_destination("destination-change", side), DESTINATION | {"version": "2"})],
         "told": [(reverse("told"), {"id": "told"})],
         "availability": [(reverse("availability"), {"available": "no"})],
         "conversation-give": [(reverse("conversation-give", args=[reference_of(*side.keys["email"])]), give)],

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -12,13 +13,32 @@ from console import caching, clock
 from console.errors import StoreUnavailable
 from console.refs import seal
 from console.schema.check import inspect
-from console.schema.policies import INDEXER, POLICIES, QUEUES, RECEIVER, RECONCILE, SENDER, WEB, WORK, Access, document
+from console.schema.policies import (
+    INDEXER,
+    NOTIFIER,
+    POLICIES,
+    QUEUES,
+    RECEIVER,
+    RECONCILE,
+    SENDER,
+    TIMERS,
+    WEB,
+    WORK,
+    Access,
+    document,
+)
 from console.schema.tables import key_of, table_name
 from console.staff.models import StaffAccount
 from console.store import presence, queues
 from console.trail.recording import PLATFORM
+from conversations.attention.lateness import TIMER
+from conversations.attention.looking import look_again
+from conversations.attention.planning import plan_next
 from conversations.handoff import HandOffAction, perform, settle
 from conversations.handoff.routing import BY_RULE
+from conversations.notifications.deliveries import announce, send_test
+from conversations.notifications.destinations import DestinationKind, DestinationValues, find, save, types_for
+from conversations.notifications.notification import Notification, NotificationType
 from conversations.receiving import worker as receiving
 from conversations.receiving.approvals import approve
 from conversations.receiving.handling import handle
@@ -28,22 +48,37 @@ from conversations.receiving.stage import StageReceiver
 from conversations.receiving.worker import Receiver
 from conversations.sending import credentials
 from conversations.sending.outbox import enqueue as bring
+from demo.receiver import WebhookReceiver
 from tests import faults
 from tests.answers import body_of
 from tests.crawl.access.routes import in_order
-from tests.dynamodb import SeenCall
+from tests.dynamodb import SeenCall, to_dynamodb
 from tests.people import signed_in
 from tests.scenario import HTMX, build, posts, urls
 from tests.scenario.messages import HELD_AT
+from tests.store.conversations.attention.test_attention import ago, later, ring, set_levels
 from tests.store.conversations.receiving.test_handling import OURS
 from tests.store.conversations.sending.conftest import _secrets_endpoint, outbox, provider, secrets  # noqa: F401
-from tests.support.conversations.handoff.kit import ANA, CHANNEL, COMPANY, CONVERSATION, KEY, WAITING, form, put, stored
+from tests.support.conversations.handoff.kit import (
+    ADMIN,
+    ANA,
+    CHANNEL,
+    COMPANY,
+    CONVERSATION,
+    KEY,
+    WAITING,
+    form,
+    held_by,
+    put,
+    stored,
+)
 from tests.support.conversations.indexer import kit as indexing
 from tests.support.conversations.replies import held, send_all_due, write
 
 # What a transaction does, as IAM asks for it.
 INSIDE = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
 Needed = tuple[str, str, str]
+WEBHOOK = DestinationValues("Help desk", DestinationKind.WEBHOOK, "https://hooks.example.com", types_for(""))
 JO = "jo@example.com"
 EARLIER = clock.to_iso(clock.now() - timedelta(minutes=20))
 
@@ -261,6 +296,57 @@ def test_the_sender_may_do_what_it_does_and_nothing_else(store, outbox, settings
     assert asked == {each for access in QUEUES["sender"] for each in access.actions}
 
 
+def test_the_timers_may_do_what_they_do_and_nothing_else(store, monkeypatch):
+    set_levels(store, first_answer=10, return_after=45)
+    save("", WEBHOOK, ADMIN)
+    put(store, **held_by("ana", hand_off_requested_at=ago(minutes=5), hand_off_taken_at=ago(minutes=4)))
+    plan_next(to_dynamodb(stored(store)))
+    later(monkeypatch, hours=1)
+    fresh()
+    with store.calls() as seen:
+        ring()
+        put(store, conversation_status="processing", updated_at=ago(hours=1))
+        plan_next(to_dynamodb(stored(store)))
+        look_again(to_dynamodb(KEY))
+    left_open(store, gone=True)
+    with store.calls() as settling:
+        settle(CONVERSATION, actor=TIMER)
+    found = set(needed([*seen, *settling]))
+    assert found - allowed(TIMERS) == set(), "the policy lacks these"
+    assert allowed(TIMERS) - found == set(), "nothing needs these"
+
+
+def test_the_notifier_may_do_what_it_does_and_nothing_else(store, settings):
+    settings.NOTIFICATIONS_ALLOWED_HOSTS = ["127.0.0.1"]
+    with WebhookReceiver() as receiver:
+        receiver.answer = lambda request, _: request.send_error(410)
+        there = save("", replace(WEBHOOK, address=receiver.endpoint), ADMIN)
+        send_test(find("", there), ADMIN)
+        announce([Notification("n", NotificationType.WAITING, clock.now(), COMPANY)])
+        fresh()
+        with store.calls() as seen:
+            call_command("send_notifications", "--once", verbosity=0)
+    found = set(needed(seen))
+    assert found - allowed(NOTIFIER) == set(), "the policy lacks these"
+    assert allowed(NOTIFIER) - found == set(), "nothing needs these"
+
+
+def test_a_policy_names_topics_and_the_sender_of_emails_for_the_notifier_alone(settings):
+    settings.AWS_REGION = "eu-west-1"
+    settings.NOTIFICATIONS_TOPIC_PREFIX, settings.NOTIFICATIONS_FROM_EMAIL = "alerts-", "console@example.com"
+    for name in POLICIES:
+        found = [each for each in document(name, "1")["Statement"] if each["Sid"] in ("Topics", "Emails")]
+        if name not in ("notifier", "work"):
+            assert not found
+            continue
+        topics, emails = found
+        assert (topics["Action"], topics["Resource"]) == (["sns:Publish"], ["arn:aws:sns:*:*:alerts-*"])
+        assert (emails["Action"], emails["Resource"]) == (["ses:SendEmail"], ["arn:aws:ses:eu-west-1:1:identity/*"])
+        assert emails["Condition"] == {"StringEquals": {"ses:FromAddress": "console@example.com"}}
+    settings.NOTIFICATIONS_FROM_EMAIL = ""
+    assert not [each for each in document("notifier")["Statement"] if each["Sid"] == "Emails"]
+
+
 def test_a_policy_names_the_secrets_of_the_sender_alone(settings):
     settings.AWS_REGION, settings.OUTBOX_QUEUE_URL = "eu-west-1", "https://sqs.eu-west-1.amazonaws.com/2/outbox.fifo"
     settings.SECRET_NAMES = ["whatsapp/*", "email/*"]
@@ -275,7 +361,7 @@ def test_a_policy_names_the_secrets_of_the_sender_alone(settings):
 
 
 def test_work_may_do_what_its_parts_may():
-    parts = (INDEXER, RECEIVER, SENDER, RECONCILE)
+    parts = (INDEXER, TIMERS, RECEIVER, SENDER, NOTIFIER, RECONCILE)
     assert allowed(WORK) == set().union(*map(allowed, parts))
     assert {access.table for access in WORK if access.stream} == {"CONVERSATIONS", "CONVERSATIONS_STAGE"}
     assert len({access.table for access in WORK}) == len(WORK)
@@ -315,8 +401,8 @@ def test_a_policy_names_this_environments_tables_and_no_star_but_a_streams(name,
     settings.HANDOFF_QUEUE_URL = ""
     made = document(name, "123456789012")
     for statement in made["Statement"]:
-        if statement["Sid"] == "Secrets":
-            # Of every company; which those are, another test says.
+        if statement["Sid"] in ("Secrets", "Topics"):
+            # Of every company; which those are, other tests say.
             continue
         service, prefix = ("sqs", "") if "Queue" in statement["Sid"] else ("dynamodb", "table/")
         assert all(action.startswith(f"{service}:") and "*" not in action for action in statement["Action"])

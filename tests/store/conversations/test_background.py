@@ -9,6 +9,7 @@ from console.store import queues
 from conversations.attention.looking import TIMERS
 from conversations.background import section
 from conversations.indexer.lease import LAMBDA, STREAM, note
+from conversations.notifications.notifier import NOTIFICATIONS
 from conversations.receiving.models import TO_APPEND, MessageRow
 from conversations.receiving.stage import STAGE
 from conversations.receiving.worker import QUEUE
@@ -34,6 +35,7 @@ def all_well(**changes) -> None:
     note(MESSAGE_SWEEP, beat_at=now, ran_at=now)
     note(RECONCILE, beat_at=now, ran_at=now)
     note(TIMERS, beat_at=now, looked_until=now, mode=TIMERS)
+    note(NOTIFICATIONS, beat_at=now)
 
 
 def facts() -> dict[str, str]:
@@ -49,6 +51,7 @@ def test_where_all_runs_it_says_so(store, queue):
         "Stage table": "Its receiver runs and is up to date.",
         "Messages to finish": "None is late.",
         "Timers": "Their worker runs.",
+        "Notifications": "The notifier runs.",
         "Reconcile": "It ran less than a minute ago.",
     }
 
@@ -57,7 +60,7 @@ def test_before_the_first_run_it_says_what_to_run(store, queue):
     found = section(clock.now())
     assert (found.state, found.tone, found.hints) == ("not running", "human", ("manage.py work",))
     receivers = "the receiver of the hand-off queue, the receiver of the stage table"
-    assert found.words == f"Not running: {receivers}, the message sweep, the timers, reconcile."
+    assert found.words == f"Not running: {receivers}, the message sweep, the timers, the notifier, reconcile."
     assert facts()["Hand-off queue"] == "Its receiver has never run. No message waits."
     assert facts()["Reconcile"] == "It has never run."
 
@@ -140,8 +143,10 @@ def test_what_is_not_configured_is_said_in_one_line(store, settings):
     now = clock.now()
     note(RECONCILE, beat_at=now, ran_at=now)
     note(TIMERS, beat_at=now, looked_until=now, mode=TIMERS)
+    note(NOTIFICATIONS, beat_at=now)
     assert facts() == {
         "Timers": "Their worker runs.",
+        "Notifications": "The notifier runs.",
         "Reconcile": "It ran less than a minute ago.",
         "Not configured": (
             "the hand-off queue (HANDOFF_QUEUE_URL), the stage table (TABLE_CONVERSATIONS_STAGE), "
@@ -161,7 +166,7 @@ def test_what_cannot_be_read_is_said(store, queue):
 def test_it_costs_a_read_and_a_query_of_each_kind(store, queue):
     with store.calls() as calls:
         section(clock.now())
-    assert sorted(call.operation for call in calls) == ["BatchGetItem", "Query", "Query"]
+    assert sorted(call.operation for call in calls) == ["BatchGetItem", "Query", "Query", "Query"]
 
 
 def test_without_the_tables_it_has_never_run(bare_store, settings):

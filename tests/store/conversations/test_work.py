@@ -35,7 +35,7 @@ from tests.support.conversations.indexer.kit import indexed
 ROOT = Path(__file__).resolve().parents[3]
 EVERYTHING = (
     "Running: the indexer, the timers, the receiver of the hand-off queue, the receiver of the stage table, "
-    "the message sweep, the sender, reconcile."
+    "the message sweep, the sender, the notifier, reconcile."
 )
 
 
@@ -54,7 +54,8 @@ def test_it_says_what_runs_and_what_is_not_configured(settings):
     settings.HANDOFF_QUEUE_URL, settings.TABLE_NAMES = "https://sqs.example/1/handoff", {}
     settings.CHANNEL_QUEUE_URLS = {}
     assert parts_line(list(all_parts())) == (
-        "Running: the indexer, the timers, the receiver of the hand-off queue, the message sweep, reconcile. "
+        "Running: the indexer, the timers, the receiver of the hand-off queue, the message sweep, the notifier, "
+        "reconcile. "
         "Not configured: the stage table (TABLE_CONVERSATIONS_STAGE), replies (OUTBOX_QUEUE_URL)."
     )
     settings.TABLE_NAMES = {"CONVERSATIONS_STAGE": "stage-test"}
@@ -93,7 +94,8 @@ def test_a_signal_ends_all_in_order_and_their_leases_are_given_back(store, recei
         rest, _ = process.communicate(timeout=40)
     assert process.returncode == 0, rest
     assert first == (
-        "Running: the indexer, the timers, the receiver of the stage table, the message sweep, reconcile. "
+        "Running: the indexer, the timers, the receiver of the stage table, the message sweep, the notifier, "
+        "reconcile. "
         "Not configured: the hand-off queue (HANDOFF_QUEUE_URL), replies (OUTBOX_QUEUE_URL).\n"
     )
     assert rest.endswith("Ended.\n")

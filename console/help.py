@@ -61,6 +61,24 @@ TOPICS = (
         (("Open the queue", "queue"), ("Waiting times", "queue-waiting-times")),
     ),
     Topic(
+        "team",
+        "The team",
+        (
+            "Team shows who is available, what each colleague holds, the oldest customer without an answer, and what "
+            "was done today.",
+            (
+                "Service levels say by when your team means to answer, when the AI counts as stuck, and which words "
+                "make a conversation urgent. Groups are colleagues to whom a conversation can be handed over."
+            ),
+            (
+                "Notifications tell your own systems what happens: a webhook, an Amazon SNS topic or a mailbox. They "
+                "name no customer. Send a test to see that one arrives. What was not delivered can be sent again."
+            ),
+        ),
+        _P.TEAM_LEAD,
+        (("Team", "team"),),
+    ),
+    Topic(
         "answering",
         "Answering a customer",
         (

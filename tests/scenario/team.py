@@ -104,8 +104,13 @@ def _of_company(route: str, side: Side) -> str:
     return f"{reverse(route)}?{urlencode({'company': side.company_id})}"
 
 
+def references(side: Side) -> dict[str, list[str]]:
+    """The destination, by the first word of its routes."""
+    return {"destination": [seal("destination", side.company_id, f"destination-of-{side.company_id}")]}
+
+
 def _destination(route: str, side: Side) -> str:
-    return reverse(route, args=[seal("destination", side.company_id, f"destination-of-{side.company_id}")])
+    return reverse(route, args=references(side)["destination"])
 
 
 def posts(side: Side, by: StaffAccount) -> dict[str, list[tuple[str, dict[str, Any]]]]:

@@ -166,12 +166,13 @@ def assert_titles_name_no_customer(visits: Iterable[Visit], scenario: Scenario) 
 
 
 def shows_again(visit: Visit) -> bool:
-    """Whether a refusal shows what the page is about to who may see it: the conversation, or the tenant in its form.
+    """Whether a refusal shows what the page is about to who may see it: the conversation, or what its form changes.
 
     A reply that may not go again is there to be copied, for its author.
     """
     about_conversation = ("conversation-hand-off", "conversation-reply-again", "conversation-reply-undo")
-    return visit.route in about_conversation or (visit.route.startswith("tenant") and visit.status in (409, 422))
+    has_form = visit.route.startswith("tenant") or visit.route == "destination-change"
+    return visit.route in about_conversation or (has_form and visit.status in (409, 422))
 
 
 def typed(name: str) -> str:

@@ -17,7 +17,7 @@ from tenants.views.onboarding import STEPS
 # How references are sealed: what a route's `ref` may be. A new kind of reference needs a word here.
 REFERENCE_KINDS: tuple[str, ...] = ("conversation", "recipient", "replies", "trail", "entry", "about", "event", "list")
 REFERENCE_KINDS += ("user", "channel", "company", "tenant", "resolve", "tenant-conversation", "search")
-REFERENCE_KINDS += ("first message", "not placed", "sent reply", "saved reply", "presence")
+REFERENCE_KINDS += ("first message", "not placed", "sent reply", "saved reply", "presence", "destination")
 REFERENCE_KINDS += tuple(f"{kind} of {source}" for kind in ("list", "record") for source in ("threads", "chats"))
 # What keeps its meaning in a twin: prefixes of trails and of scopes, names of lists and channels, filters, words.
 _KEPT = re.compile(r"(?:STAFF|TENANT|THREAD)#|SAVED_REPLIES#(?:all\Z|company#|staff#)|(?:company|tenant):|SYSTEM\Z")

@@ -62,7 +62,7 @@ class NotificationDelivery(ForeignModel):
     company_id = UnicodeAttribute(default="")
     type = UnicodeAttribute()
     body = UnicodeAttribute()
-    state = UnicodeAttribute(default=WAITING)
+    state = UnicodeAttribute(null=True)
     attempts = NumberAttribute(default=0)
     due_at = UnicodeAttribute(null=True)
     tried_at = UnicodeAttribute(null=True)
@@ -169,7 +169,8 @@ def _note(notification: Notification, destination: Destination, now: datetime, e
         destination_id=destination.id,
         company_id=destination.company_id,
         type=notification.type.value,
-        body=_body(notification),
+        body=body_of(notification),
+        state=WAITING,
         due_at=clock.to_iso(due_at),
         expires_at=_expiry(now),
     )
@@ -186,8 +187,8 @@ def _note(notification: Notification, destination: Destination, now: datetime, e
     return True
 
 
-def _body(notification: Notification) -> str:
-    """What receivers get: a payload as the Standard Webhooks specification has it."""
+def body_of(notification: Notification) -> str:
+    """Return what receivers get, as JSON text: a payload as the Standard Webhooks specification has it."""
     data = dict(notification.facts)
     if notification.key is not None:
         reference = reference_of(*notification.key)
@@ -329,7 +330,7 @@ class NotificationSummary:
             delivery.sk,
             delivery.label,
             _url_of(delivery.data.get("conversation")),
-            delivery.state,
+            delivery.state or "",
             int(delivery.attempts),
             delivery.problem or "",
             clock.parse_instant(delivery.sk.partition("#")[0]),

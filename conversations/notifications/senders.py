@@ -12,6 +12,7 @@ import botocore.session
 import requests
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
 from django.conf import settings
 from requests_hardened import Config as HttpConfig
 from requests_hardened import HTTPSession
@@ -139,7 +140,7 @@ def _ask_aws(call: Callable[..., Any], name: str, **request: Any) -> None:
         call(**request)
     except ClientError as error:
         raise NotDelivered(f"{name} refused it ({error.response['Error']['Code']}).") from None
-    except BotoCoreError:
+    except (BotoCoreError, ResponseParserError):
         raise NotDelivered(f"{name} could not be reached.") from None
 
 

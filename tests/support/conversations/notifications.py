@@ -1,8 +1,11 @@
 """What tests of notifications share: destinations, who manages them, what happened, and a notifier that runs."""
 
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+import pytest
 
 from console import clock
 from console.permissions import Role, Scope, Staff
@@ -66,6 +69,13 @@ def pointers(store: Store) -> list[dict[str, Any]]:
 def entries(store: Store, *actions: str) -> list[dict[str, Any]]:
     """What is on record, of these actions."""
     return [each for each in store.all("AUDIT") if each["action_type"] in actions]
+
+
+def later(monkeypatch: pytest.MonkeyPatch, span: timedelta = timedelta(0), **more: float) -> datetime:
+    """Stop the clock so long from now; when that is."""
+    at = clock.now() + span + timedelta(**more)
+    monkeypatch.setattr(clock, "now", lambda: at)
+    return at
 
 
 def notifier() -> Notifier:

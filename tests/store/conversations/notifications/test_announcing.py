@@ -38,16 +38,12 @@ from tests.support.conversations.notifications import (
     add_at,
     bring,
     found,
+    later,
     pointers,
     rows,
 )
 
 T = NotificationType
-
-
-def later(monkeypatch, **span) -> None:
-    at = clock.now() + timedelta(**span)
-    monkeypatch.setattr(clock, "now", lambda: at)
 
 
 def types(store) -> list[str]:

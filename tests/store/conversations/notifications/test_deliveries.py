@@ -36,17 +36,13 @@ from tests.support.conversations.notifications import (
     bring,
     entries,
     happened,
+    later,
     pointers,
     rows,
     values,
 )
 
 T = NotificationType
-
-
-def later(monkeypatch, **span) -> None:
-    at = clock.now() + timedelta(**span)
-    monkeypatch.setattr(clock, "now", lambda: at)
 
 
 def types(store) -> list[str]:

@@ -178,6 +178,8 @@ def destination(request: StaffRequest, ref: str) -> HttpResponse:
     if request.method == "POST":
         try:
             words = _act(request, seen, context)
+        except BadReference:
+            raise
         except NotFound:
             words = "This notification is no longer among those that failed."
         except FAILURES as error:

@@ -273,7 +273,8 @@ def give_up(delivery: NotificationDelivery, problem: str, *, tried: bool) -> Non
 
 
 def _as_read(delivery: NotificationDelivery) -> Condition:
-    return (NotificationDelivery.state == WAITING) & (NotificationDelivery.due_at == delivery.due_at)
+    as_read: Condition = (NotificationDelivery.state == WAITING) & (NotificationDelivery.due_at == delivery.due_at)
+    return as_read
 
 
 def send_again(destination: Destination, staff: Staff, sort_key: str = "") -> int:

@@ -50,7 +50,12 @@ def add_at(receiver: WebhookReceiver, path: str = "/notifications", **changes: A
 
 def happened(type_: NotificationType = NotificationType.WAITING, name: str = "1", **changes: Any) -> Notification:
     """Something that happened just now in a conversation."""
-    given = {"at": clock.now(), "company_id": COMPANY, "key": tuple(KEY.values()), "facts": {"company_id": COMPANY}}
+    given: dict[str, Any] = {
+        "at": clock.now(),
+        "company_id": COMPANY,
+        "key": tuple(KEY.values()),
+        "facts": {"company_id": COMPANY},
+    }
     return Notification(id_of(type_, name), type_, **given | changes)
 
 

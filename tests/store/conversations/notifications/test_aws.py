@@ -173,5 +173,5 @@ def test_an_aws_that_cannot_be_reached_is_words(store, aws, settings, monkeypatc
         monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")
         monkeypatch.setattr(senders, "_clients", {})
     bring()
-    [one] = [*list_deliveries(made.id), *list_deliveries(made.id, failed=True)]
+    [one] = list_deliveries(made.id) + list_deliveries(made.id, failed=True)
     assert one.problem == expected

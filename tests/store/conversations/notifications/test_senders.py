@@ -19,9 +19,10 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from console import clock
 from conversations.notifications import notifier as notifying
 from conversations.notifications import senders
-from conversations.notifications.deliveries import announce, list_deliveries
+from conversations.notifications.deliveries import announce, due_deliveries, list_deliveries
 from conversations.notifications.destinations import Destination
 from demo.receiver import WebhookReceiver
 from tests.support.conversations.notifications import add, add_at, answering, bring, happened, notifier
@@ -292,7 +293,7 @@ def brought(made: Destination, network: Network) -> tuple[str, list[str]]:
     """What became of one notification, and what was connected to for it, but for the store."""
     announce([happened()])
     network.connected.clear()
-    due = notifying.due_deliveries(notifying.clock.now(), 1)
+    due = due_deliveries(clock.now(), 1)
     try:
         notifier()._send(made, due)
     except senders.NotDelivered as error:
@@ -340,7 +341,7 @@ def test_a_name_that_nobody_knows(made, network, monkeypatch):
 def test_a_name_whose_servers_do_not_answer(made, network, monkeypatch, hangs):
     monkeypatch.setattr(notifying, "LONGEST_ANSWER_SECONDS", 0.2)
     announce([happened()])
-    due = notifying.due_deliveries(notifying.clock.now(), 1)
+    due = due_deliveries(clock.now(), 1)
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: hangs.wait(20) and [])
     with pytest.raises(senders.NotDelivered, match=TOO_LONG):
         notifier()._send(made, due)

@@ -24,8 +24,8 @@ from conversations.indexer.states import Repair
 JUDGED_BY = (FLAG, AGENT, LAST_ACTION, REQUESTED_AT, QUEUE)
 # What attention is judged by too, besides the messages.
 OF_PLATFORM = ("conversation_status", "updated_at")
-# What is read of an item to judge it.
-READ = (*ATTRIBUTES, "company_name", "project_id", "messages")
+# What is read of an item to judge it, and to tell of it.
+READ = (*ATTRIBUTES, "company_name", "project_id", "channel_method", "messages")
 
 
 def key_in(stored: Raw) -> Raw:

@@ -18,15 +18,16 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
+from django.urls import NoReverseMatch
 from pynamodb.attributes import NumberAttribute, UnicodeAttribute
-from pynamodb.transactions import TransactWrite
+from pynamodb.expressions.condition import Condition
 
 from console import clock
 from console.errors import NotFound
 from console.permissions import Staff
 from console.store.connection import transaction
 from console.store.errors import TransactionRefused
-from console.store.models import StoreModel, TableMeta
+from console.store.models import ForeignModel, StoreModel, TableMeta
 from console.trail.actions import SYSTEM_TRAIL, Action
 from console.trail.recording import Actor, TrailEntry, build, new_action_id
 from conversations.notifications.destinations import Destination, DestinationKind, check_manager, destinations_of
@@ -44,7 +45,7 @@ DUE = "NOTIFICATIONS_DUE"
 _NOTED, _ALL, _FAILED = "NOTIFIED#", "NOTIFICATIONS#", "NOTIFICATIONS_FAILED#"
 
 
-class NotificationDelivery(StoreModel):
+class NotificationDelivery(ForeignModel):
     """One notification for one destination. `body` is what receivers get, as JSON text; `company_id` "" is all.
 
     `state` is waiting, delivered or failed. `attempts` were made, the last at `tried_at`; `problem` says why that one
@@ -61,7 +62,7 @@ class NotificationDelivery(StoreModel):
     company_id = UnicodeAttribute(default="")
     type = UnicodeAttribute()
     body = UnicodeAttribute()
-    state = UnicodeAttribute(default=WAITING)
+    state = UnicodeAttribute(null=True)
     attempts = NumberAttribute(default=0)
     due_at = UnicodeAttribute(null=True)
     tried_at = UnicodeAttribute(null=True)
@@ -71,13 +72,28 @@ class NotificationDelivery(StoreModel):
     @property
     def label(self) -> str:
         """Return what it tells, in words."""
-        return NotificationType(self.type).label if self.type in set(NotificationType) else self.type
+        return NotificationType(self.type).label if self.type in set(NotificationType) else self.type or "Unknown"
+
+    @property
+    def payload(self) -> dict[str, Any]:
+        """Return what receivers get; nothing where that cannot be read."""
+        try:
+            found = json.loads(self.body or "")
+        except (ValueError, RecursionError):
+            return {}
+        return found if isinstance(found, dict) else {}
 
     @property
     def data(self) -> dict[str, Any]:
         """Return the facts that receivers get."""
-        data: dict[str, Any] = json.loads(self.body)["data"]
-        return data
+        found = self.payload.get("data")
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def is_sound(self) -> bool:
+        """Tell whether it can be sent, and stored again."""
+        needed = (self.notification_id, self.destination_id, self.type, self.expires_at)
+        return bool(self.payload) and None not in needed
 
     @property
     def pointer(self) -> "DuePointer":
@@ -153,7 +169,8 @@ def _note(notification: Notification, destination: Destination, now: datetime, e
         destination_id=destination.id,
         company_id=destination.company_id,
         type=notification.type.value,
-        body=_body(notification),
+        body=body_of(notification),
+        state=WAITING,
         due_at=clock.to_iso(due_at),
         expires_at=_expiry(now),
     )
@@ -170,8 +187,8 @@ def _note(notification: Notification, destination: Destination, now: datetime, e
     return True
 
 
-def _body(notification: Notification) -> str:
-    """What receivers get: a payload as the Standard Webhooks specification has it."""
+def body_of(notification: Notification) -> str:
+    """Return what receivers get, as JSON text: a payload as the Standard Webhooks specification has it."""
     data = dict(notification.facts)
     if notification.key is not None:
         reference = reference_of(*notification.key)
@@ -192,10 +209,10 @@ def due_deliveries(now: datetime, most: int) -> list[NotificationDelivery]:
     for pointer in DuePointer.query(DUE, until, limit=most, consistent_read=True):
         with suppress(NotFound):
             delivery = NotificationDelivery.get(pointer.delivery_pk, pointer.delivery_sk, consistent_read=True)
-            if delivery.state == WAITING and delivery.pointer.sk == pointer.sk:
+            if delivery.is_sound and delivery.state == WAITING and delivery.pointer.sk == pointer.sk:
                 found.append(delivery)
                 continue
-        # What it pointed at has gone by itself, or has been dealt with.
+        # What it pointed at has gone by itself, has been dealt with, or cannot be read.
         pointer.delete()
     return found
 
@@ -234,8 +251,7 @@ def put_off(delivery: NotificationDelivery, until: datetime) -> None:
 
 def _change(delivery: NotificationDelivery, changes: list[Any], due_at: datetime | None = None) -> None:
     """Change a delivery and its pointer, unless somebody else has dealt with it meanwhile."""
-    as_read = (NotificationDelivery.state == WAITING) & (NotificationDelivery.due_at == delivery.due_at)
-    pointer = delivery.pointer
+    as_read, pointer = _as_read(delivery), delivery.pointer
     with suppress(TransactionRefused), transaction() as writes:
         if due_at is not None:
             delivery.due_at = clock.to_iso(due_at)
@@ -251,8 +267,14 @@ def give_up(delivery: NotificationDelivery, problem: str, *, tried: bool) -> Non
     changes = {"attempts": delivery.attempts + 1, "tried_at": clock.to_iso(now)} if tried else {}
     failed = delivery.moved(_FAILED, now, state=FAILED, problem=problem, **changes)
     with suppress(TransactionRefused), transaction() as writes:
-        _move(writes, delivery, failed)
+        writes.delete(delivery, condition=_as_read(delivery))
+        writes.save(failed)
         writes.delete(delivery.pointer)
+
+
+def _as_read(delivery: NotificationDelivery) -> Condition:
+    as_read: Condition = (NotificationDelivery.state == WAITING) & (NotificationDelivery.due_at == delivery.due_at)
+    return as_read
 
 
 def send_again(destination: Destination, staff: Staff, sort_key: str = "") -> int:
@@ -266,21 +288,19 @@ def send_again(destination: Destination, staff: Staff, sort_key: str = "") -> in
         failed = [NotificationDelivery.get(partition, sort_key, consistent_read=True)]
     else:
         failed = _latest(partition)
-    for each in failed:
+    if sort_key and not failed[0].is_sound:
+        raise NotFound
+    for each in filter(lambda one: one.is_sound, failed):
         again = each.moved(_ALL, now, state=WAITING, attempts=0, due_at=clock.to_iso(now))
         entry = _entry(Action.NOTIFICATION_SENT_AGAIN, destination, staff, notification=each.label)
         with suppress(TransactionRefused):
             with transaction() as writes:
-                _move(writes, each, again)
+                writes.delete(each, condition=NotificationDelivery.pk.exists())
+                writes.save(again)
                 writes.save(again.pointer)
                 writes.save(build(entry, now))
             sent += 1
     return sent
-
-
-def _move(writes: TransactWrite, before: NotificationDelivery, after: NotificationDelivery) -> None:
-    writes.delete(before, condition=NotificationDelivery.pk.exists())
-    writes.save(after)
 
 
 # --- Showing ----------------------------------------------------------------------------------------------------------
@@ -307,17 +327,23 @@ class NotificationSummary:
     @classmethod
     def of(cls, delivery: NotificationDelivery) -> "NotificationSummary":
         """Summarise a delivery."""
-        reference = delivery.data.get("conversation")
         return cls(
             delivery.sk,
             delivery.label,
-            conversation_url(reference) if reference else "",
-            delivery.state,
+            _url_of(delivery.data.get("conversation")),
+            delivery.state or "",
             int(delivery.attempts),
             delivery.problem or "",
             clock.parse_instant(delivery.sk.partition("#")[0]),
             clock.parse_instant(delivery.due_at),
         )
+
+
+def _url_of(reference: Any) -> str:
+    try:
+        return conversation_url(reference) if isinstance(reference, str) and reference else ""
+    except (NoReverseMatch, ValueError):
+        return ""
 
 
 def list_deliveries(destination_id: str, *, failed: bool = False) -> list[NotificationSummary]:

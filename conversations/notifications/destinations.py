@@ -74,7 +74,7 @@ class DestinationValues:
 class Destination:
     """Where to, and what of. `company_id` is "" for all companies; `version` is what a form has seen of it.
 
-    `secrets` sign a webhook: today's first, and the one before until its time is over.
+    `secrets` sign a webhook: today's first, and the one before until its time is over (`both_until`).
     """
 
     id: str
@@ -82,14 +82,18 @@ class Destination:
     values: DestinationValues
     created_at: datetime | None
     secrets: tuple[str, ...] = ()
+    both_until: datetime | None = None
     version: int = 0
 
     @property
     def host(self) -> str:
         """Return what lists show of the address: of a webhook the host, as its path may open doors."""
-        if self.values.kind is DestinationKind.WEBHOOK:
+        if self.values.kind is not DestinationKind.WEBHOOK:
+            return self.values.address
+        try:
             return urlsplit(self.values.address).hostname or ""
-        return self.values.address
+        except ValueError:
+            return ""
 
     def wants(self, type_: NotificationType, at: datetime) -> bool:
         """Tell whether it is to be told of something that happened then: nothing that was before it."""
@@ -150,8 +154,15 @@ def _read(item: dict[str, Any], company_id: str) -> Destination:
         types=tuple(each for each in NotificationType if isinstance(types, list) and each.value in types),
         is_on=item.get("is_on") is True and known,
     )
-    created_at = clock.parse_instant(item.get("created_at"))
-    return Destination(str(item["sk"]), company_id, values, created_at, _unsealed(item), versioned.version_of(item))
+    return Destination(
+        str(item["sk"]),
+        company_id,
+        values,
+        created_at=clock.parse_instant(item.get("created_at")),
+        secrets=_unsealed(item),
+        both_until=clock.parse_instant(item.get("both_until")),
+        version=versioned.version_of(item),
+    )
 
 
 # --- Writing ----------------------------------------------------------------------------------------------------------
@@ -168,10 +179,10 @@ def save(company_id: str, values: DestinationValues, staff: Staff, seen: Destina
         raise Invalid(f"There are {MOST} destinations already, which is the most there can be. Delete one first.")
     destination_id = seen.id if seen else new_action_id()
     created_at = (seen.created_at if seen else None) or clock.now()
-    signing = seen.secrets[:1] if seen and seen.secrets else (_new_secret(),)
-    item = _item(values, created_at) | _sealed(destination_id, signing, None)
+    signing = seen.secrets if seen and seen.secrets else (_new_secret(),)
+    item = _item(values, created_at) | _sealed(destination_id, signing, seen.both_until if seen else None)
     entry = _entry(company_id, values, Actor.of(staff))
-    with _conflicts(company_id):
+    with _conflicts():
         versioned.put(partition_of(company_id), destination_id, item, seen.version if seen else 0, entry)
     return destination_id
 
@@ -199,20 +210,20 @@ def switch_off(seen: Destination) -> None:
     """Switch a destination off that says it is gone, on record. Raises `Conflict`, and the store's errors."""
     values = DestinationValues(seen.values.name, seen.values.kind, seen.values.address, seen.values.types, is_on=False)
     entry = _entry(seen.company_id, values, NOTIFIER, reason="Its receiver answered that it is gone.")
-    _replace(seen, values, {}, entry)
+    _replace(seen, values, _sealed(seen.id, seen.secrets, seen.both_until), entry)
 
 
 def delete(seen: Destination, staff: Staff) -> None:
     """Delete a destination as it was seen, on record. Raises as `save`."""
     check_manager(seen.company_id, staff)
     entry = _entry(seen.company_id, seen.values, Actor.of(staff), deleted=True)
-    with _conflicts(seen.company_id):
+    with _conflicts():
         versioned.delete(partition_of(seen.company_id), seen.id, seen.version, entry)
 
 
 def _replace(seen: Destination, values: DestinationValues, sealed: dict[str, Any], entry: TrailEntry) -> None:
-    item = _item(values, seen.created_at or clock.now()) | (sealed or _sealed(seen.id, seen.secrets[:1], None))
-    with _conflicts(seen.company_id):
+    item = _item(values, seen.created_at or clock.now()) | sealed
+    with _conflicts():
         versioned.put(partition_of(seen.company_id), seen.id, item, seen.version, entry)
 
 
@@ -235,13 +246,13 @@ def _entry(company_id: str, values: DestinationValues, actor: Actor, **more: Any
 
 
 @contextmanager
-def _conflicts(company_id: str) -> Iterator[None]:
+def _conflicts() -> Iterator[None]:
     """Say what a lost race was about; afterwards this process reads the destinations anew."""
     try:
         yield
     except TransactionRefused as refused:
         raise Conflict("Somebody else has just changed this destination. Check it, then try again.") from refused
-    destinations_of.forget(company_id)
+    destinations_of.forget_all()
 
 
 def partition_of(company_id: str) -> str:
@@ -302,7 +313,8 @@ def _webhook_problem(address: str) -> str:
     try:
         is_inside = not ip_address(host).is_global
     except ValueError:
-        is_inside = host == "localhost" or host.endswith((".localhost", ".local", ".internal"))
+        name = host.removesuffix(".")
+        is_inside = name == "localhost" or name.endswith((".localhost", ".local", ".internal"))
     return "This address is not on the public internet." if is_inside else ""
 
 

@@ -84,6 +84,8 @@ OF_CAUSES = {
     Cause.STUCK: NotificationType.STUCK,
     Cause.UNANSWERED: NotificationType.UNANSWERED,
 }
+# Of foreign text that is quoted.
+LONGEST_TEXT = 200
 # What lasts: it happens again only after it has ended.
 _LASTING = frozenset({NotificationType.WAITING, NotificationType.OVERRIDDEN, *OF_CAUSES.values()})
 
@@ -168,5 +170,6 @@ def _facts(stored: Raw) -> dict[str, Any]:
         "urgent": is_urgent(stored) if flag_in(stored) else False,
         "expires_at": None if expires is None else clock.to_iso(expires),
     }
-    # Foreign text where no personal data belongs, which foreign writers may not know.
-    return facts | {name: redact(str(facts[name])) for name in ("company_name", "channel")}
+    # Foreign text where no personal data belongs, which foreign writers may not know; a line, as emails quote it.
+    texts = ("company_name", "channel")
+    return facts | {name: redact(" ".join(str(facts[name]).split()))[:LONGEST_TEXT] for name in texts}

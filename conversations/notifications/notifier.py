@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from console import clock
@@ -47,7 +48,8 @@ PAUSES = (
 LONGEST_SILENCE = 2
 # Deliveries of one round, and destinations that are reached beside each other.
 AT_ONCE, DESTINATIONS_AT_ONCE = 200, 16
-# One destination has so many seconds for an answer, whatever it does, and for all its answers of one round.
+# A destination has so many seconds for an answer, whatever it does. After so many others, a round begins nothing more:
+# both together are less than a lease.
 LONGEST_ANSWER_SECONDS, ROUND_SECONDS = 15.0, 5.0
 _OFF = "The destination is switched off."
 _SLOW = "It took too long to answer."
@@ -69,6 +71,7 @@ class Notifier(LeasedWorker):
         self._say("Bringing notifications.")
 
     def _work(self) -> WorkCounts:
+        end = time.monotonic() + ROUND_SECONDS
         by_destination: dict[tuple[str, str], list[NotificationDelivery]] = {}
         for each in due_deliveries(clock.now(), AT_ONCE):
             by_destination.setdefault((each.company_id, each.destination_id), []).append(each)
@@ -76,13 +79,13 @@ class Notifier(LeasedWorker):
         if by_destination:
             # A pool of its own: a slow receiver must hold up nobody who reads.
             with ThreadPoolExecutor(DESTINATIONS_AT_ONCE, thread_name_prefix="notifier") as pool:
-                for counts in pool.map(self._bring_all, by_destination.values()):
+                for counts in pool.map(partial(self._bring_all, end), by_destination.values()):
                     done += counts
         self.counts += done
         return done
 
-    def _bring_all(self, deliveries: Sequence[NotificationDelivery]) -> WorkCounts:
-        """Bring what is due for one destination, as far as it takes it."""
+    def _bring_all(self, end: float, deliveries: Sequence[NotificationDelivery]) -> WorkCounts:
+        """Bring what is due for one destination, as far as it takes it until `end` (monotonic)."""
         first = deliveries[0]
         destination = find(first.company_id, first.destination_id)
         if destination is None:
@@ -99,23 +102,27 @@ class Notifier(LeasedWorker):
             deliveries = tests
         together = destination.values.kind is DestinationKind.EMAIL
         batches = [deliveries] if together and deliveries else [[each] for each in deliveries]
-        return done + self._bring(destination, batches)
+        return done + self._bring(destination, batches, end)
 
-    def _bring(self, destination: Destination, batches: Sequence[Sequence[NotificationDelivery]]) -> WorkCounts:
+    def _bring(
+        self, destination: Destination, batches: Sequence[Sequence[NotificationDelivery]], end: float
+    ) -> WorkCounts:
         done: WorkCounts = Counter()
-        end = time.monotonic() + ROUND_SECONDS
         for number, batch in enumerate(batches):
             if time.monotonic() > end:
+                # Behind what else is due: one that is slow takes no turn of others.
+                _put_off(batches[number:], clock.now() + PAUSES[0])
                 break
             try:
                 self._send(destination, batch)
             except NotDelivered as error:
                 done += self._note_failure(destination, batch, error)
                 # What does not take one takes no other now.
-                later = clock.now() + PAUSES[min(self._failures[destination.id], LONGEST_SILENCE)]
+                _put_off(
+                    batches[number + 1 :],
+                    clock.now() + PAUSES[min(self._failures[destination.id], LONGEST_SILENCE)],
+                )
                 self._failures[destination.id] += 1
-                for each in (each for rest in batches[number + 1 :] for each in rest):
-                    put_off(each, later)
                 break
             del self._failures[destination.id]
             for each in batch:
@@ -174,3 +181,9 @@ class Notifier(LeasedWorker):
             # Whatever is wrong with one must not keep the others. No message: it may quote an address.
             logger.warning("A notification could not be sent: %s", type(error).__name__)
             raise NotDelivered("It could not be sent.")
+
+
+def _put_off(batches: Sequence[Sequence[NotificationDelivery]], until: datetime) -> None:
+    for batch in batches:
+        for each in batch:
+            put_off(each, until)

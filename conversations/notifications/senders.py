@@ -4,25 +4,30 @@ Each sender takes a destination and what it is told, and returns when that was a
 `NotDelivered`, in words for whoever manages the destination: never a body, and never more of an address than its host.
 """
 
-import json
 import threading
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from typing import Any
 
 import botocore.session
 import requests
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
 from django.conf import settings
 from requests_hardened import Config as HttpConfig
-from requests_hardened import HTTPSession, Manager
+from requests_hardened import HTTPSession
 from requests_hardened.ip_filter import InvalidIPAddress
 from standardwebhooks.webhooks import Webhook
 
 from console import clock
 from conversations.notifications.deliveries import NotificationDelivery
-from conversations.notifications.destinations import Destination, DestinationKind, is_allowed_inside, region_of
+from conversations.notifications.destinations import (
+    Destination,
+    DestinationKind,
+    address_problem,
+    is_allowed_inside,
+    region_of,
+)
 from conversations.notifications.notification import NotificationType
 from conversations.sending.providers import retry_after
 
@@ -43,10 +48,22 @@ class NotDelivered(Exception):
 
 def send(destination: Destination, deliveries: Sequence[NotificationDelivery]) -> None:
     """Reach a destination; of several deliveries at once only emails consist. Raises `NotDelivered`."""
-    _SENDERS[destination.values.kind](destination, deliveries)
+    kind = destination.values.kind
+    # What may be told can have changed since it was entered.
+    if address_problem(kind, destination.values.address):
+        raise NotDelivered("Its address is not allowed here any more.")
+    _SENDERS[kind](destination, deliveries)
 
 
 # --- Webhooks ---------------------------------------------------------------------------------------------------------
+
+
+class WebhookSession(HTTPSession):
+    """Knows no redirects: before requests leaves one alone, it reads all of its body, which may never end."""
+
+    def get_redirect_target(self, resp: requests.Response) -> str | None:
+        """Return nothing."""
+        return None
 
 
 def _session(*, inside: bool) -> HTTPSession:
@@ -58,7 +75,7 @@ def _session(*, inside: bool) -> HTTPSession:
         default_timeout=TIMEOUTS,
         user_agent_override=USER_AGENT,
     )
-    session = Manager(config).get_session()
+    session = WebhookSession(config)
     # A proxy of this machine's environment would resolve the name anew; a .netrc would send passwords along.
     session.trust_env = False
     return session
@@ -123,7 +140,7 @@ def _ask_aws(call: Callable[..., Any], name: str, **request: Any) -> None:
         call(**request)
     except ClientError as error:
         raise NotDelivered(f"{name} refused it ({error.response['Error']['Code']}).") from None
-    except BotoCoreError:
+    except (BotoCoreError, ResponseParserError):
         raise NotDelivered(f"{name} could not be reached.") from None
 
 
@@ -166,12 +183,12 @@ def compose(deliveries: Sequence[NotificationDelivery]) -> tuple[str, str]:
 
 
 def _lines_of(delivery: NotificationDelivery) -> list[str]:
-    data, at = delivery.data, json.loads(delivery.body)["timestamp"]
+    data = delivery.data
     known = delivery.type in set(NotificationType)
     where = data.get("company_name") or data.get("company_id") or ""
-    when = clock.parse_instant(at)
+    when = clock.parse_instant(delivery.payload.get("timestamp"))
     facts = [str(each) for each in (where, data.get("channel")) if each]
-    if isinstance(when, datetime):
+    if when is not None:
         facts.append(f"{when:%Y-%m-%d %H:%M} UTC")
     lines = [NotificationType(delivery.type).sentence if known else delivery.type, " · ".join(facts)]
     return [*lines, *([str(data["url"])] if data.get("url") else [])]

@@ -77,6 +77,14 @@ class DestinationForm(forms.Form):
         return DestinationValues(cleaned["title"], kind, cleaned["address"], types, cleaned["is_on"])
 
 
+class DeletionForm(DestinationForm):
+    """The same of a destination that is to be deleted: nobody needs to correct it before."""
+
+    def is_valid(self) -> bool:
+        """Nothing of it is stored."""
+        return True
+
+
 @requires(Permission.TEAM_LEAD)
 @require_safe
 def index(request: StaffRequest) -> HttpResponse:
@@ -84,7 +92,7 @@ def index(request: StaffRequest) -> HttpResponse:
     company_id = request.GET.get("company", "")
     if not company_id and not request.staff.scope.everything:
         return redirect("team")
-    destinations.check_manager(company_id, request.staff)
+    company = _company(request, company_id)
     found = destinations.list_destinations(company_id)
     latest = parallel(*(partial(deliveries.list_deliveries, each.id) for each in found))
     failed = parallel(*(partial(deliveries.list_deliveries, each.id, failed=True) for each in found))
@@ -100,7 +108,7 @@ def index(request: StaffRequest) -> HttpResponse:
     context = {
         "rows": rows,
         "most": deliveries.SHOWN,
-        "company": _company_name(company_id),
+        "company": company,
         "new_url": _with_company("destination-new", company_id),
         "crumbs": [{"label": "Team", "url": reverse("team")}, {"label": "Notifications"}],
         "can_write": not read_only_reason(),
@@ -113,7 +121,7 @@ def index(request: StaffRequest) -> HttpResponse:
 def new(request: StaffRequest) -> HttpResponse:
     """Add a destination for a company (GET `company`), or for all."""
     company_id, staff = request.GET.get("company", ""), request.staff
-    destinations.check_manager(company_id, staff)
+    company = _company(request, company_id)
     form = DestinationForm(request.POST if request.method == "POST" else None, company_id)
     back = _with_company("notifications", company_id)
 
@@ -121,7 +129,7 @@ def new(request: StaffRequest) -> HttpResponse:
         destinations.save(company_id, form.values(), staff)
         return "The destination is added. Send it a test."
 
-    context = {"company": _company_name(company_id), "crumbs": _crumbs(company_id, "New destination"), "back": back}
+    context = {"company": company, "crumbs": _crumbs(company_id, "New destination"), "back": back}
     return fill_in(request, FormPage("notifications/form.html", form, "the destinations", back, context), act)
 
 
@@ -139,9 +147,8 @@ def change(request: StaffRequest, ref: str) -> HttpResponse:
         "is_on": values.is_on,
     }
     deletes = "delete" in request.POST
-    # Who deletes it need not correct it first.
     data = None if request.method != "POST" else stored if deletes else request.POST
-    form = DestinationForm(data, seen.company_id, initial=stored)
+    form = (DeletionForm if deletes else DestinationForm)(data, seen.company_id, initial=stored)
     back = _with_company("notifications", seen.company_id) if deletes else _url("destination", seen)
 
     def act() -> str:
@@ -171,6 +178,8 @@ def destination(request: StaffRequest, ref: str) -> HttpResponse:
     if request.method == "POST":
         try:
             words = _act(request, seen, context)
+        except BadReference:
+            raise
         except NotFound:
             words = "This notification is no longer among those that failed."
         except FAILURES as error:
@@ -244,6 +253,15 @@ def _url(route: str, seen: Destination) -> str:
 
 def _with_company(route: str, company_id: str) -> str:
     return reverse(route) + (f"?{urlencode({'company': company_id})}" if company_id else "")
+
+
+def _company(request: StaffRequest, company_id: str) -> str:
+    """The name of a company whose team the person leads; "" for all. Raises `Forbidden` and `NotFound`."""
+    destinations.check_manager(company_id, request.staff)
+    found = company_named(company_id) if company_id else None
+    if company_id and found is None:
+        raise NotFound
+    return found.name if found else ""
 
 
 def _company_name(company_id: str) -> str:

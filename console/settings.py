@@ -274,6 +274,7 @@ LOGGING = {
         "pynamodb": {"level": "WARNING"},
         "python_http_client": {"level": "WARNING"},
         "twilio": {"level": "WARNING"},
-        "urllib3": {"level": "WARNING"},
+        # Its warnings quote addresses, and the path of a webhook can open doors.
+        "urllib3": {"level": "ERROR"},
     },
 }

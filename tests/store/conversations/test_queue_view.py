@@ -69,7 +69,7 @@ def test_tabs_and_filters_live_in_the_url(store):
             "Colleagues hold 2 conversations",
             "Colleagues hold no conversation",
         ),
-        ("attention", "1 conversation needs attention", "2 conversations need attention", "Nothing needs attention"),
+        ("attention", "1 conversation needs attention", "2 conversations need attention", "No conversation needs attention"),
     ],
 )
 def test_each_tab_is_headed_by_what_it_lists(store, tab, one, two, none):

@@ -48,6 +48,11 @@
     }
   });
 
+  // It would press the first button of the form.
+  list.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.target.matches("[type=checkbox]")) event.preventDefault();
+  });
+
   list.addEventListener("click", (event) => {
     if (event.target.closest("[data-clear]")) set(false);
   });

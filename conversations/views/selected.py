@@ -79,7 +79,8 @@ def act(request: StaffRequest, intents: list[Intent]) -> HttpResponse:
     """Take, release or leave what was selected, as the pressed button says. A form sent twice acts once."""
     wanted = request.POST.get("do", "")
     if wanted not in {each.value for each in _DONE}:
-        raise Invalid("Choose what to do with the selected conversations.")
+        messages.warning(request, "Choose what to do with the selected conversations.")
+        return redirect(_list_of(request))
     bulk = BulkAction(wanted)
     report = perform_each([for_bulk(each, bulk) for each in intents], request.staff)
     _say(request, report, _DONE[bulk])

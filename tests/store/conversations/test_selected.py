@@ -233,7 +233,7 @@ def test_nothing_selected_too_much_and_what_no_button_says_do_nothing(store):
     assert "Select at least one conversation." in post(client, [], "take")
     assert "Select at least one conversation." in html(client.post(GIVE, {}, follow=True))
     for wrong in ("", "assign", "hand_back", "junk"):
-        assert client.post(ACT, {"selected": one, "do": wrong}).status_code == 400
+        assert "Choose what to do with the selected conversations." in post(client, one, wrong)
     assert store.all("IDEMPOTENCY") == []
 
 

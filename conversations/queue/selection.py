@@ -130,7 +130,7 @@ def perform_each(intents: Sequence[Intent], staff: Staff, *, reason: str = "", t
 
     Begins none in the second half of the request's time, so that what was begun can be finished and told.
     """
-    done, refused, unknown = [], [], []
+    done, refused, unknown = list[Intent](), list[tuple[Intent, ConsoleError]](), list[Intent]()
     for number, intent in enumerate(intents):
         if number and not _has_time():
             return SelectionReport(tuple(done), tuple(refused), tuple(unknown), tuple(intents[number:]))

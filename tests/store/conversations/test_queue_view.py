@@ -278,3 +278,12 @@ def test_each_cause_says_since_when_and_what_one_can_do(store):
         "expires soon": ["Hand back to the AI"],
         "overridden": ["Take over again", "Leave it"],
     }
+
+
+def test_an_open_page_learns_that_a_cause_is_there_anew(store):
+    item = held("amira.haddad", 30, hand_off_reply_failed_at=clock.to_iso(clock.now() - timedelta(minutes=11)))
+    store.put("CONVERSATIONS", item)
+    client = signed_in(member())
+    tag = client.get("/queue/?tab=attention", HTTP_X_POLL="1")["ETag"]
+    store.put("CONVERSATIONS", item | {"hand_off_reply_failed_at": clock.to_iso(clock.now())})
+    assert client.get("/queue/?tab=attention", HTTP_X_POLL="1", HTTP_IF_NONE_MATCH=tag).status_code == 200

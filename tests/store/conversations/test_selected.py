@@ -131,9 +131,17 @@ def test_the_same_form_sent_again_acts_on_nothing_twice(store):
     assert "You took 2 conversations." in post(client, chosen, "take")
     assert [stored(store, key) for key in keys] == before
     assert len(entries(store, "take")) == 2
-    # Sent for something else, it is another action, of a state that is no more.
-    assert "2 not done." in post(client, chosen, "release")
-    assert [stored(store, key) for key in keys] == before
+
+
+def test_the_same_form_sent_for_something_else_is_another_action_of_a_state_that_is_no_more(store):
+    broken = {"hand_off_to_human": False, "hand_off_attention": "failed", "hand_off_requested_at": ago(60)}
+    [key] = put(store, waiting(9, **broken))
+    client = signed_in(member())
+    chosen = tokens(client, "attention")
+    post(client, chosen, "take")
+    before = stored(store, key)
+    assert "1 not done. ***-***-2000: You took it over already" in post(client, chosen, "leave")
+    assert stored(store, key) == before
 
 
 def test_what_a_colleague_took_meanwhile_is_told_and_the_others_go_on(store):

@@ -37,8 +37,9 @@ def give_all(intents: Sequence[Intent], staff: Staff, to: str, reason: str, comp
         what = "1 conversation" if count == 1 else f"{count} conversations"
         # The form sent again, for what was not done the first time, tells the sum in the place of what it told before.
         told_id = hashlib.sha256("\n".join([*(each.action_id for each in intents), to]).encode()).hexdigest()[:32]
-        group = to if intents[0].action is HandOffAction.HAND_OVER else ""
-        _tell(intents[0], staff, to, what, reason, lambda words: Told.of_several(words, told_id, company, group))
+        given = report.done[0]
+        group = to if given.action is HandOffAction.HAND_OVER else ""
+        _tell(given, staff, to, what, reason, lambda words: Told.of_several(words, told_id, company, group))
     return report
 
 

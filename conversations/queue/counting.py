@@ -40,7 +40,7 @@ HELD_COUNTED = 200
 SECONDS = 5
 # Without the index a count searches a whole company, so it is cached for longer.
 THIN_SECONDS = 60
-# What is counted are whole messages, whatever their size.
+# DynamoDB reads whole messages to count them, so they are counted less often.
 NOT_PLACED_SECONDS = 15
 _ATTRIBUTES = (
     *("primary_channel", "conversation_id", "company_id", "hand_off_to_human", "hand_off_agent", "ttl"),

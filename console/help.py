@@ -53,6 +53,10 @@ TOPICS = (
                 "with the AI."
             ),
             (
+                "Select rows with their checkboxes, or with x, to take, release, leave or assign them together. What a "
+                "colleague changed first stays as it is, and you are told."
+            ),
+            (
                 "Give a conversation to a colleague or a group on its page. They are told at once. For you lists what "
                 "colleagues gave you, and lets you say that you are away."
             ),

@@ -1,6 +1,6 @@
 """The hand-off panel: who has the conversation, what this person may do, and what has changed."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from console import clock
@@ -90,6 +90,12 @@ _LABELS = {
     HandOffAction.MARK_NOT_URGENT: "Not urgent",
     HandOffAction.LEAVE: "Leave it with the AI",
 }
+# Shorter, for rows.
+_IN_ROWS = {
+    HandOffAction.ACKNOWLEDGE: "Leave it",
+    HandOffAction.LEAVE_TO_AI: "Let the AI try again",
+    HandOffAction.LEAVE: "Leave it",
+}
 _HINTS = {
     HandOffAction.REQUEST: "Adds it to the queue for a human.",
     HandOffAction.TAKE_OVER: "You answer from now on. The AI is asked to stop.",
@@ -171,11 +177,21 @@ def primary_button(item: Conversation, hand_off: HandOff, staff: Staff) -> Butto
     return None
 
 
-def leave_button(item: Conversation, hand_off: HandOff, staff: Staff) -> Button | None:
-    """Return the button of a row that leaves what needs attention with the AI; None where there is nothing to leave."""
-    if read_only_reason() or hand_off.state is not HandOffState.AI or not item.hand_off_attention:
-        return None
-    return _button(HandOffAction.LEAVE, item, hand_off, staff) if staff.can(Permission.HAND_OFF) else None
+def attention_buttons(item: Conversation, hand_off: HandOff, staff: Staff) -> tuple[Button, ...]:
+    """Return what a row that needs attention offers beside its usual action: leave it with the AI, or ask that again.
+
+    What people hold offers neither: its holder answers.
+    """
+    is_left = hand_off.state is HandOffState.AI and bool(item.hand_off_attention)
+    if read_only_reason() or not (is_left or hand_off.state is HandOffState.OVERRIDDEN):
+        return ()
+    wanted = [HandOffAction.LEAVE, HandOffAction.ACKNOWLEDGE]
+    if can_leave(item, hand_off):
+        wanted.append(HandOffAction.LEAVE_TO_AI)
+    allowed = allowed_actions(hand_off, staff)
+    return tuple(
+        replace(_button(each, item, hand_off, staff), label=_IN_ROWS[each]) for each in wanted if each in allowed
+    )
 
 
 def _is_primary(action: HandOffAction, hand_off: HandOff, staff: Staff) -> bool:

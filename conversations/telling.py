@@ -7,6 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
 
 from console import clock
 from console.redaction import cut, redact
@@ -14,6 +17,7 @@ from console.schema.tables import table_name
 from console.store.connection import call
 from console.store.items import items_of
 from conversations.models import Conversation
+from conversations.queue.pages import MINE, WAITING
 from conversations.reading import conversation_url, reference_of, text_of
 
 KEPT = timedelta(days=3)
@@ -23,13 +27,17 @@ _LONGEST = 400
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One thing that somebody is told, of a conversation. `id` makes it the same when it is told twice."""
+    """One thing that somebody is told. `id` makes it the same when it is told twice.
+
+    It is of one conversation, or without a `reference` of several: what the reader holds, or what waits for a `group`.
+    """
 
     id: str
     words: str
     reference: str
     company: str
     at: datetime | None = None
+    group: str = ""
 
     @classmethod
     def of(cls, item: Conversation, words: str, told_id: str) -> "Told":
@@ -39,10 +47,18 @@ class Told:
             told_id, cut(redact(words), _LONGEST), reference_of(item.primary_channel, item.conversation_id), company
         )
 
+    @classmethod
+    def of_several(cls, words: str, told_id: str, company: str, group: str = "") -> "Told":
+        """Say something of conversations that somebody holds now, or that wait for a group."""
+        return cls(told_id, cut(redact(words), _LONGEST), "", cut(company, _LONGEST), group=group)
+
     @property
     def url(self) -> str:
-        """The conversation's page."""
-        return conversation_url(self.reference)
+        """The conversation's page, or the tab of the queue that lists them."""
+        if self.reference:
+            return conversation_url(self.reference)
+        listed = {"tab": WAITING, "group": self.group} if self.group else {"tab": MINE}
+        return f"{reverse('queue')}?{urlencode(listed)}"
 
 
 def tell(username: str, told: Told) -> None:
@@ -56,6 +72,7 @@ def tell(username: str, told: Told) -> None:
             "words": {"S": told.words},
             "reference": {"S": told.reference},
             "company": {"S": told.company},
+            "group": {"S": told.group},
             "at": {"S": clock.to_iso(now)},
             "expires_at": {"N": str(clock.to_epoch(now + KEPT))},
         },
@@ -88,5 +105,7 @@ def _key(username: str, told_id: str) -> dict[str, Any]:
 
 
 def _told(item: dict[str, Any]) -> Told:
-    words, reference, company = (str(item.get(name) or "") for name in ("words", "reference", "company"))
-    return Told(str(item["sk"]), words, reference, company, clock.parse_instant(item.get("at")))
+    words, reference, company, group = (
+        str(item.get(name) or "") for name in ("words", "reference", "company", "group")
+    )
+    return Told(str(item["sk"]), words, reference, company, clock.parse_instant(item.get("at")), group)

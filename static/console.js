@@ -1,5 +1,5 @@
 /* Conversation Console, in the browser. Every page works without this file; it adds:
-   - keys: j k Enter t r w / ? Esc, for elements marked data-row, data-open, data-key, data-ask, data-dialog
+   - keys: j k Enter t x r w / ? Esc, for elements marked data-row, data-open, data-key, data-ask, data-dialog
    - fresh relative times (time[data-relative]), in the server's words
    - copy buttons (data-copy, data-copy-from), self-submitting filters (form[data-autosubmit])
    - the code of a password link from its # into the form (data-from-fragment), letters for a field (data-letters)
@@ -126,6 +126,7 @@
     j: () => press("j") || moveRow(1),
     k: () => press("k") || moveRow(-1),
     t: () => press("t"),
+    x: () => press("x"),
     r: () => press("r"),
     w: () => press("w"),
     "/": () => press("/"),

@@ -39,9 +39,9 @@
     return new Set([...root.querySelectorAll("[data-row]")].map((row) => row.id));
   }
 
-  /** What the rows show, in their order. */
+  /** What the rows, and the lines above them, show, in their order. */
   function versions(root) {
-    return [...root.querySelectorAll("[data-row]")].map((row) => `${row.id} ${row.dataset.version}`).join();
+    return [...root.querySelectorAll("[data-version]")].map((each) => `${each.id} ${each.dataset.version}`).join();
   }
 
   function isBusy() {
@@ -93,8 +93,9 @@
     for (const row of list.querySelectorAll("[data-row]")) {
       const gone = !fresh.has(row.id);
       row.classList.toggle("gone", gone);
-      for (const button of row.querySelectorAll("button")) button.disabled = gone;
+      for (const control of row.querySelectorAll("button, input")) control.disabled = gone;
     }
+    document.dispatchEvent(new CustomEvent("console:refreshed"));
     bar.textContent = news ? `${news} new` : "The queue has changed";
     bar.hidden = false;
   }

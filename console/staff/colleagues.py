@@ -63,12 +63,12 @@ def name_of(username: str) -> str:
 
 def reads() -> list[Callable[[], object]]:
     """What `colleagues_of` reads, for pages that read much beside it: afterwards it is cached."""
-    return [away_now, *(partial(_of_role, role) for role in _ROLES)]
+    return [away_now, *(partial(_in_role, role) for role in _ROLES)]
 
 
 def _who_answers() -> list[Colleague]:
     known = [_of_role.known(role) for role in _ROLES]
-    found = known if None not in known else parallel(*(partial(_of_role, role) for role in _ROLES))
+    found = known if None not in known else parallel(*(partial(_in_role, role) for role in _ROLES))
     return [each for some in found for each in some or ()]
 
 
@@ -76,10 +76,13 @@ def _names() -> dict[str, str]:
     return {each.username: each.name for each in _who_answers()}
 
 
+def _in_role(role: Role) -> list[Colleague]:
+    # That the index is not there is not cached here: once it is, everybody can be given work at once.
+    return _of_role(role) if index_ready("STAFF", RoleIndex.Meta.index_name) else []
+
+
 @cached_for(SECONDS)
 def _of_role(role: Role) -> list[Colleague]:
-    if not index_ready("STAFF", RoleIndex.Meta.index_name):
-        return []
     accounts = StaffAccount.by_role.query(role.value, limit=MOST)
     return [
         Colleague(each.username, cut(each.display_name or each.username, LONGEST_NAME), Scope.of(each.scope or []))

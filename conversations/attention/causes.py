@@ -140,6 +140,22 @@ def causes_of(stored: Raw, now: datetime) -> tuple[Cause, ...]:
     return (Cause(cause),) if cause in set(Cause) else ()
 
 
+def cause_since(cause: Cause, stored: Raw) -> datetime | None:
+    """Since when a cause is there, as far as the row in the index tells; None where it does not.
+
+    The platform notes no time when it overrides a decision: that was at its last write, or before.
+    """
+    match cause:
+        case Cause.REPLY_FAILED:
+            return instant_in(stored, REPLY_FAILED_AT)
+        case Cause.OVERRIDDEN:
+            return _changed_at(stored)
+        case Cause.EXPIRING:
+            expires = expires_at(stored)
+            return None if expires is None else expires - EXPIRES_WITHIN
+    return instant_in(stored, REQUESTED_AT)
+
+
 def comes_first(stored: Raw, now: datetime) -> bool:
     """Whether what waits comes before all else: what is gone within a day is as urgent as what somebody said is."""
     return is_urgent(stored) or Cause.EXPIRING in of_people(stored, now)

@@ -120,13 +120,18 @@ def check_allowed(intent: Intent, staff: Staff) -> None:
     Raises `Forbidden` where the role or the holder is wrong, `Invalid` where the action makes no sense in that state.
     """
     staff.require(Permission.HAND_OFF)
-    seen = HandOff(state_of(intent.flag_seen, intent.agent_seen), flag=intent.flag_seen, agent=intent.agent_seen)
-    if intent.action in allowed_actions(seen, staff):
+    if intent.action in allowed_actions(seen_in(intent), staff):
         return
     owned = (HandOffAction.RELEASE, *TO_AI, *GIVES)
     if intent.agent_seen not in ("", staff.username) and intent.action in owned:
         raise Forbidden("A colleague has this conversation. Only an administrator can do that for them.")
     raise Invalid("You cannot do that while the conversation is in this state.")
+
+
+def seen_in(intent: Intent) -> HandOff:
+    """The state that the person saw, as far as an intent carries it."""
+    state = state_of(intent.flag_seen, intent.agent_seen)
+    return HandOff(state, flag=intent.flag_seen, agent=intent.agent_seen)
 
 
 def state_of(flag: bool, agent: str) -> HandOffState:

@@ -1,5 +1,7 @@
 """Who may be given a conversation: an enabled colleague whose scope covers it, or a group of its company."""
 
+from collections.abc import Iterable
+
 from console.errors import Invalid
 from console.permissions import Permission, Staff
 from console.staff import accounts
@@ -29,7 +31,15 @@ def check_receiver(intent: Intent, to: str) -> None:
         raise Invalid(_CANNOT)
 
 
-def offered(company_id: str, staff: Staff, agent: str) -> tuple[list[Colleague], list[Group]]:
-    """Return which colleagues and groups a person may give a conversation to. Raises the store's errors."""
-    colleagues = [each for each in colleagues_of(company_id) if each.username not in (staff.username, agent)]
-    return colleagues, groups.of_company(company_id)
+def offered(company_ids: Iterable[str], staff: Staff, holder: str) -> tuple[list[Colleague], list[Group]]:
+    """Return which colleagues and groups a person may give conversations of all these companies to.
+
+    `holder`: who has all of them, "" for nobody. Groups are of one company. Raises the store's errors.
+    """
+    first, *others = dict.fromkeys(company_ids)
+    colleagues = [
+        each
+        for each in colleagues_of(first)
+        if each.username not in (staff.username, holder) and all(map(each.scope.covers_company, others))
+    ]
+    return colleagues, [] if others else groups.of_company(first)

@@ -58,9 +58,9 @@ def perform(intent: Intent, staff: Staff, *, reason: str = "", note: str = "", t
     return _Performance(intent, Actor.of(staff), staff.time_zone, to=to).run(item, reason, note)
 
 
-def id_for(action_id: str, to: str) -> str:
-    """Make the id under which something is given to a colleague or group."""
-    return hashlib.sha256(f"{action_id}\n{to}".encode(errors="replace")).hexdigest()[: len(action_id)]
+def id_for(action_id: str, what: str) -> str:
+    """Make the id of one of the actions for which a form may be sent: to whom it gives something, or what it does."""
+    return hashlib.sha256(f"{action_id}\n{what}".encode(errors="replace")).hexdigest()[: len(action_id)]
 
 
 def perform_as(

@@ -3,6 +3,7 @@
 A count costs one or two Queries per company, whatever waits there: it ends at `COUNTED`.
 """
 
+import logging
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,8 +13,10 @@ from statistics import median
 
 from console import clock
 from console.caching import cached_for
-from console.errors import TableMissing
+from console.errors import ConsoleError, TableMissing
+from console.permissions import Staff
 from console.store.calls import parallel
+from conversations.handoff.routing import has_inbound_source
 from conversations.models import Conversation, attention_in, held_in, urgent_in, waiting_in
 from conversations.queue.pages import (
     ATTENTION,
@@ -29,12 +32,16 @@ from conversations.queue.pages import (
 )
 from conversations.queue.reading import is_indexed, read_index, read_queue
 from conversations.reading import is_gone, is_true
-from conversations.receiving import approvals
+from conversations.receiving import approvals, not_placed
+
+logger = logging.getLogger(__name__)
 
 HELD_COUNTED = 200
 SECONDS = 5
 # Without the index a count searches a whole company, so it is cached for longer.
 THIN_SECONDS = 60
+# DynamoDB reads whole messages to count them, so they are counted less often.
+NOT_PLACED_SECONDS = 15
 _ATTRIBUTES = (
     *("primary_channel", "conversation_id", "company_id", "hand_off_to_human", "hand_off_agent", "ttl"),
     *("hand_off_reply_failed_at", "hand_off_heard_at", "hand_off_taken_at", "hand_off_answered_at"),
@@ -135,6 +142,27 @@ def to_approve(company_ids: Iterable[str], *, read: bool) -> Count | None:
         if len(found) < len(asked):
             return None
     return sum(found, Count(more=bool(left_out)))
+
+
+@cached_for(NOT_PLACED_SECONDS)
+def not_placed_now() -> Count:
+    """Count customers' messages that could not be placed. Raises the store's errors."""
+    return Count(*not_placed.count())
+
+
+def not_placed_for(staff: Staff) -> Count | None:
+    """Count the messages that could not be placed, for somebody who may resolve them; None for others, and for none.
+
+    A failure costs the count, not the page.
+    """
+    if not has_inbound_source() or not not_placed.may_resolve(staff):
+        return None
+    try:
+        found = not_placed_now()
+    except ConsoleError as error:
+        logger.warning("Could not count messages that were not placed: %s", type(error).__name__)
+        return None
+    return found if found.number or found.more else None
 
 
 def forget(company_id: str) -> None:

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from console import clock
-from console.errors import Forbidden, Invalid, NotFound
+from console.errors import Forbidden, Invalid, NotFound, TableMissing
 from console.permissions import Permission, Staff
 from console.redaction import cut, redact
 from console.refs import seal, seal_cursor, unseal, unseal_cursor
+from console.schema.tables import table_name
+from console.store.connection import call
 from console.store.errors import TransactionRefused
 from console.trail.actions import SYSTEM_TRAIL, Action
 from console.trail.recording import Actor, TrailEntry, build, write_with_entry
@@ -19,6 +21,7 @@ from conversations.receiving.handling import take_in
 from conversations.receiving.models import NOT_PLACED, MessageRow
 
 PAGE_SIZE = 50
+COUNTED = 100
 SHOWN = 2_000
 MAX_REASON = 300
 _KIND = "not placed"
@@ -51,6 +54,30 @@ def page(staff: Staff, cursor: str = "") -> tuple[Sequence[NotPlacedMessage], st
     return [_shown(row) for row in shown], following
 
 
+def count() -> tuple[int, bool]:
+    """Count the messages that wait for somebody, and whether there are more than were counted. One Query.
+
+    Raises the store's errors, but for an absent table.
+    """
+    try:
+        answer = call(
+            "Query",
+            TableName=table_name("MESSAGES"),
+            KeyConditionExpression="conversation = :partition",
+            ExpressionAttributeValues={":partition": {"S": NOT_PLACED}},
+            Select="COUNT",
+            Limit=COUNTED,
+        )
+    except TableMissing:
+        return 0, False
+    return answer["Count"], "LastEvaluatedKey" in answer
+
+
+def may_resolve(staff: Staff) -> bool:
+    """Whether a person sees these messages: nobody knows whose they are, so only those who see all companies do."""
+    return staff.can(Permission.SYSTEM_READ) and staff.scope.everything
+
+
 def retry(reference: str, staff: Staff) -> None:
     """Try to place a message again, and record that it was placed.
 
@@ -80,9 +107,9 @@ def discard(reference: str, staff: Staff, reason: str) -> None:
 
 
 def _check(staff: Staff) -> None:
-    """Nobody knows whose these messages are, so only those who see all companies do. Raises `Forbidden`."""
+    """Raise `Forbidden` for whoever may not resolve them."""
     staff.require(Permission.SYSTEM_READ)
-    if not staff.scope.everything:
+    if not may_resolve(staff):
         raise Forbidden("Only administrators of all companies see messages that could not be placed.")
 
 

@@ -1,5 +1,6 @@
 """`/conversations/<ref>/give/`: a conversation for a colleague or a group. `/told/`: what colleagues told a person."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from django import forms
@@ -15,6 +16,7 @@ from console.permissions import Permission
 from console.refs import unseal
 from console.staff.colleagues import Colleague, away_now, set_available
 from conversations.giving import give as give_to
+from conversations.groups import Group
 from conversations.handoff import HandOffAction, Intent, allowed_actions, intent_for, seal_intent, unseal_intent
 from conversations.handoff.receivers import offered
 from conversations.handoff.service import MAX_TEXT
@@ -48,6 +50,14 @@ class GiveForm(forms.Form):
         error_messages={"required": "Say why you are giving it away."},
     )
 
+    def offer(self, colleagues: Iterable[Colleague], groups: Iterable[Group]) -> None:
+        """Say who can be chosen."""
+        self.fields["receiver"].choices = [  # type: ignore[attr-defined]
+            ("", "Choose"),
+            ("Colleagues", [(_COLLEAGUE + each.username, _named(each)) for each in colleagues]),
+            ("Groups", [(_GROUP + each.id, each.name) for each in groups]),
+        ]
+
     @property
     def to(self) -> tuple[HandOffAction, str]:
         """What is to be done, and to whom."""
@@ -64,13 +74,9 @@ def give(request: StaffRequest, ref: str) -> HttpResponse:
     staff, item = request.staff, load_conversation(ref, request.staff)
     state, summary = hand_off_of(item), summary_of(item, request.staff)
     actions = allowed_actions(state, staff)
-    colleagues, groups = offered(summary.company_id, staff, state.agent)
+    colleagues, groups = offered([summary.company_id], staff, state.agent)
     form = GiveForm(request.POST if request.method == "POST" else None)
-    form.fields["receiver"].choices = [  # type: ignore[attr-defined]
-        ("", "Choose"),
-        ("Colleagues", [(_COLLEAGUE + each.username, _named(each)) for each in colleagues]),
-        ("Groups", [(_GROUP + each.id, each.name) for each in groups if HandOffAction.HAND_OVER in actions]),
-    ]
+    form.offer(colleagues, groups if HandOffAction.HAND_OVER in actions else [])
     back = conversation_url(ref, request.GET.get("in", ""))
     token = request.POST.get("token") or seal_intent(intent_for(HandOffAction.ASSIGN, item, state), staff)
     context = {

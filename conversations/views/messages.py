@@ -110,4 +110,5 @@ def resolve(request: StaffRequest, ref: str) -> HttpResponse:
         messages.warning(request, GONE)
     except Invalid as refused:
         messages.error(request, str(refused))
+    counting.not_placed_now.forget()
     return redirect("messages-not-placed")

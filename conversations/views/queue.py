@@ -2,11 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
-from urllib.parse import urlencode
 
 from django.conf import settings
 from django.http import HttpResponse, HttpResponseBase, JsonResponse, QueryDict
@@ -26,28 +25,19 @@ from console.store.presence import index_ready
 from console.store.streams import Keyset
 from console.trail.recording import new_action_id, read_only_reason
 from conversations import presence
-from conversations.attention.causes import Cause, answer_in
-from conversations.attention.levels import levels_of
 from conversations.companies import companies_for
-from conversations.groups import name_of
-from conversations.panel import is_forgotten, leave_button, primary_button
 from conversations.queue import counting
 from conversations.queue.form import QueueForm
-from conversations.queue.pages import APPROVE, ATTENTION, COLLEAGUES, MINE, WAITING, Count, QueueEntry, QueuePage
+from conversations.queue.pages import APPROVE, ATTENTION, COLLEAGUES, MINE, WAITING, Count, QueuePage
 from conversations.queue.reading import INDEX, indexer_health, is_indexed, read_tab
 from conversations.queue.unread import unread_of
-from conversations.reading import CHANNELS, customer_of, seal_list_context
-from conversations.receiving.reading import LastWords, last_words
-from conversations.records import HandOff, HandOffState
-from conversations.statuses import Family, family_of
+from conversations.reading import seal_list_context
 from conversations.telling import told_to
+from conversations.views.queue_rows import bulk_actions_of, longest_of, rows_of, tag_of, wait_of, words_of
 
 TABS = ((WAITING, "Waiting"), (ATTENTION, "Needs attention"), (MINE, "Mine"), (COLLEAGUES, "With colleagues"))
 # How often an open page asks for changes. Without the index each answer searches every company.
 POLL_SECONDS, THIN_POLL_SECONDS = 8, 60
-LONG_WAIT, MIDDLE_WAIT = timedelta(hours=2), timedelta(minutes=15)
-# Letters of a tag that tell the versions of one row apart.
-_VERSION = 10
 
 
 @requires(Permission.HAND_OFF)
@@ -68,10 +58,11 @@ def queue(request: StaffRequest) -> HttpResponseBase:
     shown: dict[str, Any] = {
         "is_first": place is None,
         "numbers": _numbers(page, form, list(names), staff, first=place is None, polls=polls),
-        "words": _words_of(page),
+        "words": words_of(page),
         "unread": unread_of(page.entries, staff.username) if form.chosen_tab == MINE else frozenset(),
         "notice": page_notice(page, names),
         "indexer": indexer_notice(indexed=page.indexed, now=clock.now()) if names else None,
+        "not_placed": counting.not_placed_for(staff) if form.chosen_tab == ATTENTION else None,
     }
     tag = quote_etag(_tag(page, shown))
     if polls and (unchanged := get_conditional_response(request, etag=tag)) is not None:
@@ -104,37 +95,23 @@ def queue_tabs(numbers: Mapping[str, Count], current: str, form: QueueForm | Non
 def _tag(page: QueuePage, shown: dict[str, Any]) -> str:
     """The tag of what this address shows."""
     now = clock.now()
-    tones = [(wait["tone"], wait["answered"]) for entry in page.entries if (wait := _wait(entry, now))]
+    tones = [(wait["tone"], wait["answered"]) for entry in page.entries if (wait := wait_of(entry, now))]
     numbers = {tab: str(count) for tab, count in shown["numbers"].items()}
-    said = [str(shown["notice"]), str(shown["indexer"])]
+    said = [str(shown[each]) for each in ("notice", "indexer", "not_placed")]
     words = sorted((reference, each.unanswered, each.text) for reference, each in shown["words"].items())
     return tag_of(page.entries, numbers, tones, sorted(shown["unread"]), words, said)
-
-
-def _words_of(page: QueuePage) -> dict[str, LastWords]:
-    """What customers wrote last, by reference, where that belongs to the request that is shown."""
-    found = last_words(entry.key for entry in page.entries)
-    return {
-        entry.summary.reference: words
-        for entry in page.entries
-        if (words := found.get(entry.key)) is not None and _belongs(words, entry.hand_off)
-    }
-
-
-def _belongs(words: LastWords, hand_off: HandOff) -> bool:
-    """Whether words came with this request, or nothing says when it was made."""
-    since = None if hand_off.wait_at_least else hand_off.requested_at
-    return words.at is not None and (since is None or since <= words.at)
 
 
 def _context(request: StaffRequest, page: QueuePage, form: QueueForm, shown: dict[str, Any]) -> dict[str, Any]:
     staff, tab, numbers, now = request.staff, form.chosen_tab, shown["numbers"], clock.now()
     list_context = seal_list_context({"list": "queue", "tab": tab, "filters": form.values()})
-    longest = _longest(page, now) if page.entries and tab == WAITING and shown["is_first"] else None
+    longest = longest_of(page, now) if page.entries and tab == WAITING and shown["is_first"] else None
+    rows = rows_of(page, tab, list_context, staff, shown)
     return shown | {
         "tab": tab,
         "tabs": queue_tabs(numbers, tab, form),
-        "rows": _rows(page, list_context, staff, now, shown),
+        "rows": rows,
+        "bulk": bulk_actions_of(rows),
         "list_context": list_context,
         "heading": heading(
             tab,
@@ -150,97 +127,6 @@ def _context(request: StaffRequest, page: QueuePage, form: QueueForm, shown: dic
         "is_away": staff.username in away_now(),
         "take_token": "" if read_only_reason() else seal("take", staff.username, new_action_id()),
     }
-
-
-def _rows(
-    page: QueuePage, list_context: str, staff: Staff, now: datetime, shown: Mapping[str, Any]
-) -> list[dict[str, Any]]:
-    """Build the rows of conversations/_queue_list.html; `version` tells whether a row has changed."""
-    query = "?" + urlencode({"in": list_context})
-    rows = []
-    for entry in page.entries:
-        summary, hand_off = entry.summary, entry.hand_off
-        is_unread, words = summary.reference in shown["unread"], shown["words"].get(summary.reference)
-        rows.append(
-            {
-                "summary": summary,
-                "url": reverse("conversation", args=[summary.reference]) + query,
-                "action_url": reverse("conversation-hand-off", args=[summary.reference]),
-                "version": tag_of([entry], is_unread, words and (words.unanswered, words.text))[:_VERSION],
-                "wait": _wait(entry, now),
-                "title": title_of(entry),
-                "who": customer_of(entry.item, staff),
-                "channel": CHANNELS.get(summary.channel, summary.channel),
-                "holder": "you" if hand_off.agent == staff.username else hand_off.agent_shown,
-                "is_unread": is_unread,
-                "words": words,
-                # Of what the AI has, the title says so.
-                "causes": [each.label for each in entry.causes if hand_off.state is not HandOffState.AI],
-                "is_urgent": bool(hand_off.urgent) and hand_off.state is not HandOffState.AI,
-                "is_failed": family_of(summary.status) is Family.FAILED and Cause.FAILED not in entry.causes,
-                "group": name_of(summary.company_id, hand_off.group) if hand_off.group else "",
-                "is_forgotten": is_forgotten(hand_off, now),
-                "button": primary_button(entry.item, hand_off, staff),
-                "leave": leave_button(entry.item, hand_off, staff),
-            }
-        )
-    return rows
-
-
-def _longest(page: QueuePage, now: datetime) -> dict[str, Any] | None:
-    """The longest wait of the rows: urgent ones come first, however long they wait."""
-    waits = [wait for entry in page.entries if (wait := _wait(entry, now)) and not wait["answered"]]
-    return min(waits, key=lambda wait: wait["since"], default=None)
-
-
-def _wait(entry: QueueEntry, now: datetime) -> dict[str, Any] | None:
-    """How long a customer has waited for an answer, for conversations/_wait.html; None if unknown.
-
-    `due_at`: by when people mean to answer. `answered`: they have, and the customer has not written since.
-    """
-    hand_off = entry.hand_off
-    if hand_off.state is HandOffState.AI:
-        since = clock.parse_instant(entry.since)
-        return None if since is None else _counted(since, now, tone="long")
-    answer = answer_in(entry.item.raw, levels_of(entry.summary.company_id, entry.summary.project_id))
-    since = hand_off.requested_at if answer.is_first else answer.since
-    if since is None:
-        asked = hand_off.requested_at
-        return None if answer.is_first or asked is None else _counted(asked, now) | {"answered": True}
-    waited = max(timedelta(0), now - since)
-    wait = _counted(since, now, tone=_tone(waited)) | {"at_least": hand_off.wait_at_least and answer.is_first}
-    if answer.due_at is None:
-        return wait
-    left = answer.due_at - now
-    tone = "long" if left <= timedelta(0) else "mid" if left < (answer.due_at - since) / 4 else ""
-    due = clock.format_span(abs(left))
-    words = f"overdue by {due}" if left <= timedelta(0) else f"due in {due}"
-    return wait | {"tone": tone, "due_at": clock.to_iso(answer.due_at, "seconds"), "due": words}
-
-
-def _counted(since: datetime, now: datetime, tone: str = "") -> dict[str, Any]:
-    words = clock.format_span(max(timedelta(0), now - since))
-    return {"since": clock.to_iso(since, "seconds"), "words": words, "tone": tone, "answered": False}
-
-
-def title_of(entry: QueueEntry) -> str:
-    """Say why a row is there: the reason of the request, or what needs attention; "" where nothing tells."""
-    if entry.hand_off.state is HandOffState.AI:
-        return _TITLES.get(entry.causes[0], "") if entry.causes else ""
-    return entry.hand_off.reason
-
-
-_TITLES = {
-    Cause.FAILED: "The AI failed to answer",
-    Cause.STUCK: "The AI is stuck on its answer",
-    Cause.UNANSWERED: "The customer wrote and nobody answered",
-}
-
-
-def _tone(waited: timedelta | None) -> str:
-    if waited is None or waited < MIDDLE_WAIT:
-        return ""
-    return "long" if waited >= LONG_WAIT else "mid"
 
 
 @requires(Permission.HAND_OFF)
@@ -306,20 +192,6 @@ def _numbers(
     return numbers
 
 
-def tag_of(entries: Iterable[QueueEntry], *shown: Any) -> str:
-    """Digest rows and whatever else is shown (any JSON values), without ages: the browser keeps them fresh."""
-    rows = [
-        (
-            *(entry.mark, entry.since, entry.summary.company_name, entry.summary.project_name),
-            *(entry.hand_off.state, entry.hand_off.agent, entry.hand_off.action_id, entry.hand_off.reason),
-            *(entry.rank, entry.causes),
-        )
-        for entry in entries
-    ]
-    text = json.dumps([rows, shown], sort_keys=True, default=str)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
 @dataclass(frozen=True, slots=True)
 class Notice:
     """One line; `tone` as components/_notice.html has it."""
@@ -359,7 +231,7 @@ _HEADINGS = {
         "Colleagues hold 1 conversation",
         "Colleagues hold {} conversations",
     ),
-    ATTENTION: ("Nothing needs attention", "1 conversation needs attention", "{} conversations need attention"),
+    ATTENTION: ("No conversation needs attention", "1 conversation needs attention", "{} conversations need attention"),
 }
 _UNCOUNTED = {
     WAITING: "Who is waiting",

@@ -42,6 +42,11 @@ CONVERSATIONS = {
     "colleague": ("first", "whatsapp", "colleague"),
     "overridden": ("second", "whatsapp", "overridden"),
     "email": ("email", "email", "ai"),
+    # Selected in the queue, two and two.
+    "to select": ("first", "whatsapp", "waiting"),
+    "to select too": ("second", "sms", "waiting"),
+    "to share": ("first", "whatsapp", "waiting"),
+    "to share too": ("second", "sms", "waiting"),
 }
 # More than a page of the trail holds, so that it has a next one.
 FILLERS = 52

@@ -21,6 +21,7 @@ from conversations.models import Conversation
 from conversations.panel import since_of
 from conversations.presence import token_for
 from conversations.queries import ConversationFilters, ConversationList, of_company, of_recipient, of_reply
+from conversations.queue.selection import row_token
 from conversations.reading import hand_off_of, reference_of, seal_list_context
 from conversations.sending.reading import latest_replies
 from conversations.timeline.lines import LineKind
@@ -133,6 +134,8 @@ def posts(side: Side, scenario: Scenario, by: StaffAccount | None = None) -> dic
         **team.posts(side, by),
         "queue-take": [(reverse("queue-take"), {"token": seal("take", by.username, TAKE_ID)})],
         "queue-release-mine": [(reverse("queue-release-mine"), {})],
+        "queue-selected": [(reverse("queue-selected"), {**_selected(side, by, "to select"), "do": "take"})],
+        "queue-selected-give": [(reverse("queue-selected-give"), _given(side, by))],
         "search": [(reverse("search"), {"typed": typed}) for typed in (side.recipient, side.conversation_id)],
         "conversation-find": [
             (reverse("conversation-find"), {"look": "recipient", "recipient": side.recipient}),
@@ -149,6 +152,19 @@ def posts(side: Side, scenario: Scenario, by: StaffAccount | None = None) -> dic
         # Who may not reveal has to say why; others are not asked.
         found[route] = [(url, {**form, "reason": "complaint 4711"}) for url, form in found[route]]
     return found
+
+
+def _selected(side: Side, by: StaffAccount, purpose: str) -> dict[str, Any]:
+    """Two rows of the queue as their checkboxes send them, and the tab."""
+    items = [Conversation.get(*side.keys[each], consistent_read=True) for each in (purpose, f"{purpose} too")]
+    tokens = [row_token(each, hand_off_of(each), by.as_staff()) for each in items]
+    return {"selected": tokens, "in": seal_list_context({"list": "queue", "tab": "waiting", "filters": {}})}
+
+
+def _given(side: Side, by: StaffAccount) -> dict[str, Any]:
+    """Two rows for a colleague."""
+    receiver = {"receiver": f"colleague:{side.username}", "why": "knows the cases"}
+    return _selected(side, by, "to share") | receiver
 
 
 def hand_offs(side: Side, staff: Staff) -> list[Post]:

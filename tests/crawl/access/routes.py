@@ -163,6 +163,8 @@ ROUTES = (
     Route("messages-resolve", "system/messages/<str:ref>/", FORM, "admin", elsewhere=403, page="messages-not-placed"),
     Route("queue-take", "queue/take/", FORM, "agent admin", page="queue"),
     Route("queue-release-mine", "queue/release-mine/", FORM, "agent admin", page="queue"),
+    Route("queue-selected", "queue/selected/", FORM, "agent admin", page="queue"),
+    Route("queue-selected-give", "queue/selected/give/", FORM, "agent admin", page="queue"),
     # Finding conversations
     Route("conversations", "conversations/", READ, "agent auditor admin"),
     Route("conversation-find", "conversations/find/", BOTH, "agent auditor admin"),

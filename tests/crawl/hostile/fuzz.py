@@ -20,7 +20,7 @@ MIB = 1_048_576
 # What no route of the console answers.
 OTHERS = ("/static/console.js", "/static/css/", "/healthz", "/readyz", "/nowhere/")
 
-Form = dict[str, str]
+Form = dict[str, str | list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,12 @@ class Start:
 
     url: str
     form: Form | None = None
+
+    @property
+    def fields(self) -> list[tuple[str, str]]:
+        """The form's fields as they are sent: one that may have several values once for each."""
+        pairs = ((name, value if isinstance(value, list) else [value]) for name, value in (self.form or {}).items())
+        return [(name, each) for name, values in pairs for each in values]
 
 
 @dataclass(slots=True)
@@ -128,7 +134,7 @@ class Maker:
     def _sound(self, start: Start, chance: Random) -> Request:
         request = Request("GET" if start.form is None else "POST", _filled(start.url, chance, self.tokens))
         if start.form is not None:
-            request.form = [*start.form.items(), ("csrfmiddlewaretoken", CSRF_TOKEN)]
+            request.form = [*start.fields, ("csrfmiddlewaretoken", CSRF_TOKEN)]
         elif chance.random() < 0.1:
             request.method = "HEAD"
         if chance.random() < 0.3:

@@ -264,7 +264,7 @@ ONE_TIME = {"sign-in-code"}
 # replies, which are pending until a sender has sent them.
 NOT_RECONCILED = {"store-action", "conversation-note", "conversation-reply", "conversation-reply-again"}
 # Forms about several objects, of which some may be done and others not.
-OF_MANY = {"queue-release-mine"}
+OF_MANY = {"queue-release-mine", "queue-selected", "queue-selected-give"}
 # Forms that have something to act on only after those of another route.
 AFTER = {
     "account-recovery-codes": ("account-second-factor",),

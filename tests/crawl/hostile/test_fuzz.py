@@ -200,7 +200,7 @@ def _tokens(scenario: Scenario, starts: list[Start]) -> list[str]:
     ]
     for start in starts:
         found += re.findall(r"(?:page|in|found)=([\w-]{40,})", start.url)
-        found += [value for value in (start.form or {}).values() if re.fullmatch(r"[\w-]{40,}", value)]
+        found += [value for _, value in start.fields if re.fullmatch(r"[\w-]{40,}", value)]
     return list(dict.fromkeys(found))
 
 

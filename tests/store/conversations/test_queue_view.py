@@ -69,7 +69,12 @@ def test_tabs_and_filters_live_in_the_url(store):
             "Colleagues hold 2 conversations",
             "Colleagues hold no conversation",
         ),
-        ("attention", "1 conversation needs attention", "2 conversations need attention", "Nothing needs attention"),
+        (
+            "attention",
+            "1 conversation needs attention",
+            "2 conversations need attention",
+            "No conversation needs attention",
+        ),
     ],
 )
 def test_each_tab_is_headed_by_what_it_lists(store, tab, one, two, none):
@@ -233,3 +238,52 @@ def test_without_any_known_company_it_says_that_nobody_was_looked_for(store):
     text = html(signed_in(admin()).get("/queue/"))
     assert "No companies are known yet" in text
     assert "Nobody found waiting" in text
+
+
+def test_each_cause_says_since_when_and_what_one_can_do(store):
+    now = clock.now().replace(microsecond=0)
+
+    def ago(minutes):
+        return now - timedelta(minutes=minutes)
+
+    expires = now + timedelta(hours=5)
+    broken = {
+        "hand_off_to_human": False,
+        "hand_off_requested_at": clock.to_iso(ago(50)),
+        "hand_off_attention": "failed",
+    }
+    items = {
+        "AI failed": waiting(7, **broken),
+        "reply not delivered": held("amira.haddad", 30, hand_off_reply_failed_at=clock.to_iso(ago(11))),
+        "expires soon": held("amira.haddad", 30, ttl=clock.to_epoch(expires)),
+        "overridden": held("amira.haddad", 30, hand_off_to_human=False, updated_at=clock.to_iso(ago(12))),
+    }
+    store.put_all(
+        "CONVERSATIONS", [each | {"conversation_id": f"{COMPANY}#p#{cause}#x"} for cause, each in items.items()]
+    )
+    page = html(signed_in(member()).get("/queue/?tab=attention"))
+    rows = page.partition("</ol>")[0].split("<li data-row")[1:]
+    found = {cause: row for row in rows for cause in items if cause in row}
+    buttons = {cause: re.findall(r'<button class="btn[^>]*>([^<]+)<span', row) for cause, row in found.items()}
+    for cause, words, at in (
+        ("AI failed", "since", ago(50)),
+        ("reply not delivered", "since", ago(11)),
+        ("expires soon", "until", expires),
+        ("overridden", "since", ago(12)),
+    ):
+        assert f'{words} <time datetime="{clock.to_iso(at, "seconds")}"' in found[cause]
+    assert buttons == {
+        "AI failed": ["Take over", "Leave it"],
+        "reply not delivered": ["Hand back to the AI"],
+        "expires soon": ["Hand back to the AI"],
+        "overridden": ["Take over again", "Leave it"],
+    }
+
+
+def test_an_open_page_learns_that_a_cause_is_there_anew(store):
+    item = held("amira.haddad", 30, hand_off_reply_failed_at=clock.to_iso(clock.now() - timedelta(minutes=11)))
+    store.put("CONVERSATIONS", item)
+    client = signed_in(member())
+    tag = client.get("/queue/?tab=attention", HTTP_X_POLL="1")["ETag"]
+    store.put("CONVERSATIONS", item | {"hand_off_reply_failed_at": clock.to_iso(clock.now())})
+    assert client.get("/queue/?tab=attention", HTTP_X_POLL="1", HTTP_IF_NONE_MATCH=tag).status_code == 200

@@ -200,6 +200,13 @@ def test_colleagues_are_those_who_answer_for_the_company_the_available_first(sto
         assert name_of("ben") == "ben"
 
 
+def test_colleagues_are_there_as_soon_as_their_index_is(store, colleagues, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr("console.staff.colleagues.index_ready", lambda *_: False)
+        assert colleagues_of(COMPANY) == []
+    assert [each.username for each in colleagues_of(COMPANY)] == ["ana", "ben"]
+
+
 def test_what_somebody_is_told_is_redacted_and_can_be_put_away(store):
     put(store)
     tell("ben", Told.of(item(), "Call +44 7700 900123", "one"))

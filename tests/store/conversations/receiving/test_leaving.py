@@ -1,6 +1,7 @@
 """Replies that a rule sent to people, left to the AI: staged as the platform does, told, and never forgotten."""
 
 import json
+import re
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
@@ -379,3 +380,18 @@ def test_the_panel_offers_it_where_the_ai_left_something(store, failed):
     assert labels(item) == ["Take over", "Ask for a human", "Let the AI try again", "Leave it with the AI"]
     put(store, conversation_status="reply_sent")
     assert labels(Conversation.get(CHANNEL, CONVERSATION)) == ["Take over", "Ask for a human"]
+
+
+def test_a_row_of_the_queue_offers_it_too_and_one_returns_to_the_list(store, failed):
+    store.update("CONVERSATIONS", KEY, hand_off_requested_at="2026-02-01T10:00:00.000Z")
+    client = signed_in(member())
+    page = client.get("/queue/?tab=attention").content.decode()
+    form = r'name="intent" value="([^"]+)">.*?name="in" value="([^"]+)".*?<button[^>]*>([^<]+)'
+    forms = re.findall(form, page, re.DOTALL)
+    assert [label for _, _, label in forms] == ["Take over", "Leave it", "Let the AI try again"]
+    token, context, _ = forms[2]
+    url = f"/conversations/{reference_of(CHANNEL, CONVERSATION)}/hand-off/"
+    answer = client.post(url, {"intent": token, "in": context, "stay": "1"})
+    assert answer["Location"] == "/queue/?tab=attention"
+    assert stored(store)["conversation_status"] == "retry"
+    assert staged(store) == ["Hello?"]

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from console import clock
+from console import caching, clock
 from console.store import queues
 from conversations.reading import reference_of
 from conversations.receiving.handling import Handled, handle
@@ -361,3 +361,49 @@ def test_that_no_messages_arrive_is_said_only_without_any_source(store, settings
     settings.TABLE_NAMES = {"CONVERSATIONS_STAGE": table} if table else {}
     page = text_of(signed_in(admin()).get("/system/messages/"))
     assert ("HANDOFF_QUEUE_URL or TABLE_CONVERSATIONS_STAGE" in page) is is_said
+
+
+def test_the_queue_tells_those_who_may_resolve_them_how_many_there_are(store, settings):
+    def attention(account, **more):
+        caching.forget_everything()
+        return signed_in(account).get("/queue/?tab=attention", **more)
+
+    assert "could not be placed" not in text_of(attention(admin()))
+    handle("not JSON", SENT_AT, "queue", "d1")
+    page = text_of(attention(admin()))
+    assert '1 customer’s message could not be placed. <a href="/system/messages/">Look at it</a>' in page
+    assert "No conversation needs attention" in page
+    handle("not JSON either", SENT_AT, "queue", "d2")
+    assert "2 customers’ messages could not be placed." in text_of(attention(admin()))
+    for other in (member(), member("lea", "admin", ["company:ci-aaa-001"])):
+        assert "could not be placed" not in text_of(attention(other))
+    assert "could not be placed" not in text_of(signed_in(admin()).get("/queue/?tab=mine"))
+    settings.HANDOFF_QUEUE_URL = ""
+    assert "could not be placed" not in text_of(attention(admin()))
+
+
+def test_an_open_queue_learns_of_what_was_not_placed_and_of_what_was_done_about_it(store):
+    handle("not JSON", SENT_AT, "queue", "d1")
+    client = signed_in(admin())
+    poll = {"HTTP_X_POLL": "1"}
+    tag = client.get("/queue/?tab=attention", **poll)["ETag"]
+    assert client.get("/queue/?tab=attention", HTTP_IF_NONE_MATCH=tag, **poll).status_code == 304
+    [form] = set(re.findall(r'action="(/system/messages/[^"]+/)"', text_of(client.get("/system/messages/"))))
+    client.post(form, {"decision": "discard", "reason": "noise"})
+    answer = client.get("/queue/?tab=attention", HTTP_IF_NONE_MATCH=tag, **poll)
+    assert "could not be placed" not in text_of(answer)
+
+
+def test_counting_them_is_one_query_that_costs_the_line_at_most(store, caplog):
+    handle("not JSON", SENT_AT, "queue", "d1")
+    client = signed_in(admin())
+    with faults.before("Query", lambda: None, table_key="MESSAGES", times=faults.ALWAYS) as asked:
+        text_of(client.get("/queue/?tab=attention"))
+        text_of(client.get("/queue/?tab=attention"))
+    assert [(each["Select"], each["Limit"]) for each in asked.struck if "Select" in each] == [("COUNT", 100)]
+    caching.forget_everything()
+    counts = {"where": lambda each: each.get("Select") == "COUNT", "times": faults.ALWAYS}
+    with faults.fail_before("Query", table_key="MESSAGES", **counts):
+        assert "could not be placed" not in text_of(client.get("/queue/?tab=attention"))
+    assert "Could not count messages that were not placed" in caplog.text
+    assert "could not be placed" in text_of(client.get("/queue/?tab=attention"))

@@ -10,6 +10,7 @@ from conversations.attention.causes import (
     OLDEST,
     Cause,
     answer_in,
+    cause_since,
     is_awaited,
     judge,
     of_people,
@@ -177,6 +178,23 @@ HELD = {"hand_off_to_human": True, "hand_off_agent": "ana", "hand_off_taken_at":
 )
 def test_causes_of_what_people_have(changes, causes):
     assert of_people(item(**changes), NOW) == causes
+
+
+@pytest.mark.parametrize(
+    ("cause", "changes", "since"),
+    [
+        (Cause.REPLY_FAILED, {"hand_off_reply_failed_at": ago(minutes=3)}, timedelta(minutes=3)),
+        (Cause.REPLY_FAILED, {}, None),
+        (Cause.OVERRIDDEN, {"updated_at": ago(minutes=4)}, timedelta(minutes=4)),
+        (Cause.OVERRIDDEN, {"updated_at": ..., "created_at": ago(minutes=5)}, timedelta(minutes=5)),
+        (Cause.EXPIRING, {"ttl": int(NOW.timestamp()) + 86_400 - 60}, timedelta(minutes=1)),
+        (Cause.EXPIRING, {"ttl": "never"}, None),
+        (Cause.FAILED, {"hand_off_requested_at": ago(minutes=6)}, timedelta(minutes=6)),
+        (Cause.UNANSWERED, {"hand_off_requested_at": "junk"}, None),
+    ],
+)
+def test_since_when_a_cause_is_there(cause, changes, since):
+    assert cause_since(cause, item(**changes)) == (None if since is None else NOW - since)
 
 
 ASKED = {"hand_off_requested_at": ago(minutes=30)}

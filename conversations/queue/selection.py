@@ -1,0 +1,166 @@
+"""What is done to the rows of the queue that a person selected: to each by its own hand-off, one after the other.
+
+Each row's checkbox carries an intent, as the row's own button does, so a conversation that changed meanwhile is refused
+and the others go on; the same form sent again acts on none of them twice.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from django.conf import settings
+
+from console import clock
+from console.errors import (
+    Conflict,
+    ConsoleError,
+    Forbidden,
+    Invalid,
+    NotAccepted,
+    NotFound,
+    StoreUnavailable,
+    TableMissing,
+    Throttled,
+)
+from console.permissions import Staff
+from console.store.calls import current_budget
+from console.store.connection import batch_get
+from console.trail.recording import read_only_reason
+from conversations.handoff import (
+    HandOffAction,
+    Intent,
+    allowed_actions,
+    intent_for,
+    perform,
+    seal_intent,
+    unseal_intent,
+)
+from conversations.handoff.intents import seen_in
+from conversations.handoff.service import id_for
+from conversations.models import SUMMARY_ATTRIBUTES, Conversation
+from conversations.queries import is_visible
+from conversations.queue import counting
+from conversations.queue.pages import ATTENTION, COLLEAGUES, MINE, WAITING
+from conversations.reading import is_gone, summary_of
+from conversations.records import ConversationSummary, HandOff, HandOffState
+
+# A page has half as many rows.
+MOST = 50
+
+
+class BulkAction(StrEnum):
+    """What can be done to several rows at once, in the order of the buttons."""
+
+    TAKE = "take"
+    RELEASE = "release"
+    ASSIGN = "assign"
+    LEAVE = "leave"
+
+
+_OFFERED = {
+    WAITING: (BulkAction.TAKE, BulkAction.ASSIGN),
+    ATTENTION: (BulkAction.TAKE, BulkAction.LEAVE),
+    MINE: (BulkAction.RELEASE, BulkAction.ASSIGN),
+    COLLEAGUES: (BulkAction.ASSIGN, BulkAction.RELEASE),
+}
+# What differs from the hand-off's action of the same name.
+_ACTIONS = {
+    (BulkAction.TAKE, HandOffState.AI): HandOffAction.TAKE_OVER,
+    (BulkAction.TAKE, HandOffState.OVERRIDDEN): HandOffAction.TAKE_OVER,
+    (BulkAction.LEAVE, HandOffState.OVERRIDDEN): HandOffAction.ACKNOWLEDGE,
+}
+
+
+def bulk_actions(tab: str, hand_off: HandOff, staff: Staff) -> tuple[BulkAction, ...]:
+    """What a row of a tab can be selected for; nothing where it cannot be selected."""
+    if read_only_reason():
+        return ()
+    allowed = allowed_actions(hand_off, staff)
+    return tuple(each for each in _OFFERED[tab] if _action_of(each, hand_off) in allowed)
+
+
+def _action_of(bulk: BulkAction, hand_off: HandOff) -> HandOffAction:
+    return _ACTIONS.get((bulk, hand_off.state), HandOffAction(bulk.value))
+
+
+def row_token(item: Conversation, hand_off: HandOff, staff: Staff) -> str:
+    """Seal what a row's checkbox sends: the state that its reader saw. What is to be done comes with the button."""
+    return seal_intent(intent_for(HandOffAction.ASSIGN, item, hand_off), staff)
+
+
+def selected_in(tokens: Iterable[str], staff: Staff) -> list[Intent]:
+    """Open what the checkboxes of a form sent, each once.
+
+    Raises `BadReference` for anything that this person was not given, and `Invalid` for none or for more than `MOST`.
+    """
+    intents = [unseal_intent(each, staff) for each in dict.fromkeys(tokens)]
+    if not intents:
+        raise Invalid("Select at least one conversation.")
+    if len(intents) > MOST:
+        raise Invalid(f"Select up to {MOST} conversations at once.")
+    return intents
+
+
+def for_bulk(intent: Intent, bulk: BulkAction) -> Intent:
+    """Say what a bulk action does to one row, as its reader saw it."""
+    return for_action(intent, _action_of(bulk, seen_in(intent)))
+
+
+def for_action(intent: Intent, action: HandOffAction) -> Intent:
+    """Make a row's intent that of one action, under an id of its own: a row can be sent for several."""
+    return replace(intent, action=action, action_id=id_for(intent.action_id, action.value))
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionReport:
+    """What became of each selected conversation.
+
+    `done`: now, or when the form was sent before. `refused`: nothing was changed, and why. `unknown`: the store did not
+    answer. `left`: not begun, because the request's time was over.
+    """
+
+    done: tuple[Intent, ...] = ()
+    refused: tuple[tuple[Intent, ConsoleError], ...] = ()
+    unknown: tuple[Intent, ...] = ()
+    left: tuple[Intent, ...] = ()
+
+
+def perform_each(intents: Sequence[Intent], staff: Staff, *, reason: str = "", to: str = "") -> SelectionReport:
+    """Carry out intents one after the other, as `perform` does each, and report on all of them.
+
+    Begins none in the second half of the request's time, so that what was begun can be finished and told.
+    """
+    done, refused, unknown = list[Intent](), list[tuple[Intent, ConsoleError]](), list[Intent]()
+    for number, intent in enumerate(intents):
+        if number and not _has_time():
+            return SelectionReport(tuple(done), tuple(refused), tuple(unknown), tuple(intents[number:]))
+        try:
+            perform(intent, staff, reason=reason, to=to)
+        except (Conflict, Forbidden, Invalid, NotFound, TableMissing, NotAccepted) as error:
+            refused.append((intent, error))
+        except (StoreUnavailable, Throttled):
+            unknown.append(intent)
+        else:
+            done.append(intent)
+        finally:
+            counting.forget(intent.company_id)
+    return SelectionReport(tuple(done), tuple(refused), tuple(unknown))
+
+
+def _has_time() -> bool:
+    budget = current_budget()
+    return budget is None or budget.remaining() > settings.REQUEST_DEADLINE_SECONDS / 2
+
+
+def conversations_of(intents: Iterable[Intent], staff: Staff) -> list[ConversationSummary]:
+    """Read the rows of selected conversations, but for those that are gone or no longer in scope.
+
+    One BatchGetItem. Raises the store's errors.
+    """
+    wanted = dict.fromkeys((each.primary_channel, each.conversation_id) for each in intents)
+    keys = [{"primary_channel": channel, "conversation_id": conversation_id} for channel, conversation_id in wanted]
+    found = map(Conversation.from_raw_data, batch_get("CONVERSATIONS", keys, SUMMARY_ATTRIBUTES))
+    items = {(each.primary_channel, each.conversation_id): each for each in found}
+    now = clock.now()
+    there = [items[key] for key in wanted if key in items]
+    return [summary_of(each, staff) for each in there if is_visible(each, staff) and not is_gone(each, now)]

@@ -1,0 +1,184 @@
+"""The rows of one page of the queue: who waits how long and why, and what the reader may do with each."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from console import clock
+from console.permissions import Staff
+from conversations.attention.causes import Cause, answer_in, cause_since, expires_at
+from conversations.attention.levels import levels_of
+from conversations.groups import name_of
+from conversations.panel import attention_buttons, is_forgotten, primary_button
+from conversations.queue.pages import QueueEntry, QueuePage
+from conversations.queue.selection import BulkAction, bulk_actions, row_token
+from conversations.reading import CHANNELS, customer_of
+from conversations.receiving.reading import LastWords, last_words
+from conversations.records import HandOff, HandOffState
+from conversations.statuses import Family, family_of
+
+LONG_WAIT, MIDDLE_WAIT = timedelta(hours=2), timedelta(minutes=15)
+# Letters of a tag that tell the versions of one row apart.
+_VERSION = 10
+
+
+def words_of(page: QueuePage) -> dict[str, LastWords]:
+    """What customers wrote last, by reference, where that belongs to the request that is shown."""
+    found = last_words(entry.key for entry in page.entries)
+    return {
+        entry.summary.reference: words
+        for entry in page.entries
+        if (words := found.get(entry.key)) is not None and _belongs(words, entry.hand_off)
+    }
+
+
+def _belongs(words: LastWords, hand_off: HandOff) -> bool:
+    """Whether words came with this request, or nothing says when it was made."""
+    since = None if hand_off.wait_at_least else hand_off.requested_at
+    return words.at is not None and (since is None or since <= words.at)
+
+
+def rows_of(
+    page: QueuePage, tab: str, list_context: str, staff: Staff, shown: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """Build the rows of conversations/_queue_list.html; `version` tells whether a row has changed.
+
+    `shown` are the page's words of customers, and what is unread. `bulk` says what the row can be selected for, and
+    `token` is what its checkbox sends.
+    """
+    now = clock.now()
+    query = "?" + urlencode({"in": list_context})
+    rows = []
+    for entry in page.entries:
+        summary, hand_off = entry.summary, entry.hand_off
+        bulk = bulk_actions(tab, hand_off, staff)
+        is_unread, words = summary.reference in shown["unread"], shown["words"].get(summary.reference)
+        rows.append(
+            {
+                "summary": summary,
+                "url": reverse("conversation", args=[summary.reference]) + query,
+                "action_url": reverse("conversation-hand-off", args=[summary.reference]),
+                "version": tag_of([entry], is_unread, words and (words.unanswered, words.text))[:_VERSION],
+                "wait": wait_of(entry, now),
+                "title": title_of(entry),
+                "who": customer_of(entry.item, staff),
+                "channel": CHANNELS.get(summary.channel, summary.channel),
+                "holder": "you" if hand_off.agent == staff.username else hand_off.agent_shown,
+                "is_unread": is_unread,
+                "words": words,
+                "since": since_of(entry),
+                "causes": _causes(entry),
+                "is_urgent": bool(hand_off.urgent) and hand_off.state is not HandOffState.AI,
+                "is_failed": family_of(summary.status) is Family.FAILED and Cause.FAILED not in entry.causes,
+                "group": name_of(summary.company_id, hand_off.group) if hand_off.group else "",
+                "is_forgotten": is_forgotten(hand_off, now),
+                "button": primary_button(entry.item, hand_off, staff),
+                "more": attention_buttons(entry.item, hand_off, staff),
+                "bulk": bulk,
+                "token": row_token(entry.item, hand_off, staff) if bulk else "",
+            }
+        )
+    return rows
+
+
+def bulk_actions_of(rows: Iterable[Mapping[str, Any]]) -> list[BulkAction]:
+    """What can be done with at least one of these rows, in the order of the buttons."""
+    offered = {each for row in rows for each in row["bulk"]}
+    return [each for each in BulkAction if each in offered]
+
+
+def _causes(entry: QueueEntry) -> list[dict[str, Any]]:
+    """What needs attention in a conversation that people have, and since when; of one about to expire, until when.
+
+    Of what the AI has, the title says so.
+    """
+    if entry.hand_off.state is HandOffState.AI:
+        return []
+    raw = entry.item.raw
+    expires = expires_at(raw)
+    return [
+        {"label": each.label, "since": cause_since(each, raw), "until": expires if each is Cause.EXPIRING else None}
+        for each in entry.causes
+    ]
+
+
+def since_of(entry: QueueEntry) -> datetime | None:
+    """Since when a human is wanted, or what the AI has needs attention; None where nothing tells."""
+    if entry.hand_off.state is HandOffState.AI and entry.causes:
+        return cause_since(entry.causes[0], entry.item.raw)
+    return entry.hand_off.requested_at
+
+
+def longest_of(page: QueuePage, now: datetime) -> dict[str, Any] | None:
+    """The longest wait of the rows: urgent ones come first, however long they wait."""
+    waits = [wait for entry in page.entries if (wait := wait_of(entry, now)) and not wait["answered"]]
+    return min(waits, key=lambda wait: wait["since"], default=None)
+
+
+def wait_of(entry: QueueEntry, now: datetime) -> dict[str, Any] | None:
+    """How long a customer has waited for an answer, for conversations/_wait.html; None if unknown.
+
+    `due_at`: by when people mean to answer. `answered`: they have, and the customer has not written since.
+    """
+    hand_off = entry.hand_off
+    if hand_off.state is HandOffState.AI:
+        since = clock.parse_instant(entry.since)
+        return None if since is None else _counted(since, now, tone="long")
+    answer = answer_in(entry.item.raw, levels_of(entry.summary.company_id, entry.summary.project_id))
+    since = hand_off.requested_at if answer.is_first else answer.since
+    if since is None:
+        asked = hand_off.requested_at
+        return None if answer.is_first or asked is None else _counted(asked, now) | {"answered": True}
+    waited = max(timedelta(0), now - since)
+    wait = _counted(since, now, tone=_tone(waited)) | {"at_least": hand_off.wait_at_least and answer.is_first}
+    if answer.due_at is None:
+        return wait
+    left = answer.due_at - now
+    tone = "long" if left <= timedelta(0) else "mid" if left < (answer.due_at - since) / 4 else ""
+    due = clock.format_span(abs(left))
+    words = f"overdue by {due}" if left <= timedelta(0) else f"due in {due}"
+    return wait | {"tone": tone, "due_at": clock.to_iso(answer.due_at, "seconds"), "due": words}
+
+
+def _counted(since: datetime, now: datetime, tone: str = "") -> dict[str, Any]:
+    words = clock.format_span(max(timedelta(0), now - since))
+    return {"since": clock.to_iso(since, "seconds"), "words": words, "tone": tone, "answered": False}
+
+
+def title_of(entry: QueueEntry) -> str:
+    """Say why a row is there: the reason of the request, or what needs attention; "" where nothing tells."""
+    if entry.hand_off.state is HandOffState.AI:
+        return _TITLES.get(entry.causes[0], "") if entry.causes else ""
+    return entry.hand_off.reason
+
+
+_TITLES = {
+    Cause.FAILED: "The AI failed to answer",
+    Cause.STUCK: "The AI is stuck on its answer",
+    Cause.UNANSWERED: "The customer wrote and nobody answered",
+}
+
+
+def _tone(waited: timedelta | None) -> str:
+    if waited is None or waited < MIDDLE_WAIT:
+        return ""
+    return "long" if waited >= LONG_WAIT else "mid"
+
+
+def tag_of(entries: Iterable[QueueEntry], *shown: Any) -> str:
+    """Digest rows and whatever else is shown (any JSON values), without ages: the browser keeps them fresh."""
+    rows = [
+        (
+            *(entry.mark, entry.since, entry.summary.company_name, entry.summary.project_name),
+            *(entry.hand_off.state, entry.hand_off.agent, entry.hand_off.action_id, entry.hand_off.reason),
+            *(entry.rank, entry.causes, [cause_since(each, entry.item.raw) for each in entry.causes]),
+        )
+        for entry in entries
+    ]
+    text = json.dumps([rows, shown], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -1,0 +1,168 @@
+"""`/queue/selected/`: what is done to selected rows of the queue. `/queue/selected/give/`: who gets them."""
+
+from collections.abc import Callable, Iterable
+from functools import wraps
+from http import HTTPStatus
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+
+from console.access import StaffRequest, requires
+from console.answers import form_on
+from console.errors import ConsoleError, Invalid, NotFound
+from console.permissions import Permission, Staff
+from conversations.giving import give_all
+from conversations.handoff import HandOffAction, Intent
+from conversations.handoff.receivers import offered
+from conversations.queue.selection import (
+    BulkAction,
+    SelectionReport,
+    conversations_of,
+    for_action,
+    for_bulk,
+    perform_each,
+    selected_in,
+)
+from conversations.reading import identifier_for, known_list_context, list_link, open_list_context
+from conversations.views.giving import GiveForm
+
+# For one and for several conversations.
+_DONE = {
+    BulkAction.TAKE: ("You took 1 conversation.", "You took {} conversations."),
+    BulkAction.RELEASE: (
+        "Released 1 conversation. It waits for a human again, and the waiting time continues.",
+        "Released {} conversations. They wait for a human again, and the waiting times continue.",
+    ),
+    BulkAction.LEAVE: (
+        "Left 1 conversation with the AI. It comes back if something changes.",
+        "Left {} conversations with the AI. They come back if something changes.",
+    ),
+}
+_GIVEN = {
+    HandOffAction.ASSIGN: (
+        "Assigned 1 conversation. Your colleague is told now.",
+        "Assigned {} conversations. Your colleague is told now.",
+    ),
+    HandOffAction.HAND_OVER: (
+        "Handed over 1 conversation. It waits for the group, and the waiting time continues.",
+        "Handed over {} conversations. They wait for the group, and the waiting times continue.",
+    ),
+}
+# Where something was done to more than so many, the message does not name each.
+NAMED = 5
+
+Selected = Callable[[StaffRequest, list[Intent]], HttpResponse]
+
+
+def _on_selection(view: Selected) -> Callable[[StaffRequest], HttpResponse]:
+    """Give a view what was selected; where nothing was, or too much, it is said in the list instead."""
+
+    @wraps(view)
+    def guarded(request: StaffRequest) -> HttpResponse:
+        try:
+            intents = selected_in(request.POST.getlist("selected"), request.staff)
+        except Invalid as refused:
+            messages.warning(request, str(refused))
+            return redirect(_list_of(request))
+        return view(request, intents)
+
+    return guarded
+
+
+@requires(Permission.HAND_OFF)
+@form_on("queue")
+@_on_selection
+def act(request: StaffRequest, intents: list[Intent]) -> HttpResponse:
+    """Take, release or leave what was selected, as the pressed button says. A form sent twice acts once."""
+    wanted = request.POST.get("do", "")
+    if wanted not in {each.value for each in _DONE}:
+        messages.warning(request, "Choose what to do with the selected conversations.")
+        return redirect(_list_of(request))
+    bulk = BulkAction(wanted)
+    report = perform_each([for_bulk(each, bulk) for each in intents], request.staff)
+    _say(request, report, _DONE[bulk])
+    return redirect(_list_of(request))
+
+
+@requires(Permission.HAND_OFF)
+@form_on("queue")
+@_on_selection
+def give(request: StaffRequest, intents: list[Intent]) -> HttpResponse:
+    """Ask who gets what was selected, and why; then assign it, or hand it over to a group."""
+    staff, back = request.staff, _list_of(request)
+    rows = conversations_of(intents, staff)
+    if not rows:
+        raise NotFound
+    # As was seen: of a form that is sent again, the receiver has them by now.
+    holders = {each.agent_seen for each in intents}
+    company_ids = dict.fromkeys(each.company_id for each in rows)
+    colleagues, groups = offered(company_ids, staff, holders.pop() if len(holders) == 1 else "")
+    # The queue's own form, which leads here, has no receiver.
+    form = GiveForm(request.POST if "receiver" in request.POST else None)
+    form.fields["receiver"].label = "Who gets them"
+    form.offer(colleagues, groups)
+    if form.is_valid():
+        action, to = form.to
+        company = ", ".join(dict.fromkeys(each.company_name for each in rows))
+        wanted = [for_action(each, action) for each in intents]
+        _say(request, give_all(wanted, staff, to, form.cleaned_data["why"], company), _GIVEN[action])
+        return redirect(back)
+    context: dict[str, Any] = {
+        "rows": rows,
+        "form": form,
+        "tokens": list(dict.fromkeys(request.POST.getlist("selected"))),
+        "list_context": known_list_context(request.POST.get("in", "")),
+        "has_colleagues": bool(colleagues or groups),
+        "companies": len(company_ids),
+        "back": back,
+        "crumbs": [{"label": "Queue", "url": back}, {"label": "Give to a colleague", "url": ""}],
+    }
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.OK
+    return render(request, "conversations/give_selected.html", context, status=status)
+
+
+def _list_of(request: StaffRequest) -> str:
+    """The address of the tab in which the rows were selected."""
+    listed = open_list_context(request.POST.get("in", ""))
+    return list_link(listed).url if listed else reverse("queue")
+
+
+def _say(request: StaffRequest, report: SelectionReport, done: tuple[str, str]) -> None:
+    """Tell what became of what was selected; each sum by itself, and who it was where they are few."""
+    if count := len(report.done):
+        messages.success(request, done[0] if count == 1 else done[1].format(count))
+    for words in _not_done(report, request.staff):
+        messages.warning(request, words)
+
+
+def _not_done(report: SelectionReport, staff: Staff) -> Iterable[str]:
+    if report.refused:
+        yield f"{len(report.refused)} not done.{_why(report.refused, staff)}"
+    if report.unknown:
+        who = ", ".join(identifier_for(each.primary_channel, staff) for each in report.unknown[:NAMED])
+        more = ", …" if len(report.unknown) > NAMED else ""
+        yield (
+            f"The database did not answer for {_counted(len(report.unknown))} ({who}{more}). The console does not know "
+            "whether this was done. Check them before you try again."
+        )
+    if report.left:
+        yield f"There was no time left for {_counted(len(report.left))}: the database is slow. Select them again."
+
+
+def _why(refused: tuple[tuple[Intent, ConsoleError], ...], staff: Staff) -> str:
+    if len(refused) > NAMED:
+        return " Most likely somebody else changed these conversations first. The list shows how they are now."
+    return "".join(f" {_named(intent, error, staff)}" for intent, error in refused)
+
+
+def _named(intent: Intent, error: ConsoleError, staff: Staff) -> str:
+    if isinstance(error, NotFound):
+        return "One is no longer there."
+    return f"{identifier_for(intent.primary_channel, staff)}: {error}"
+
+
+def _counted(count: int) -> str:
+    return "1 conversation" if count == 1 else f"{count} conversations"

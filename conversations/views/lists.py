@@ -180,7 +180,7 @@ def company(request: StaffRequest, company_id: str, project_id: str = "") -> Htt
             raise NotFound
     company_name = shown.company_name if shown else (named.name if named else company_id)
     place = {"list": "project" if project_id else "company"}
-    context = {
+    context: dict[str, Any] = {
         "company_id": company_id,
         "company_name": company_name,
         "company_url": url_of("company", company_id),

@@ -53,6 +53,8 @@ def views_for(staff: Staff) -> list[SavedView]:
 
     Who changed a shared one sees that at once, in every worker. Raises the store's errors.
     """
+    if staff.scope.is_empty:
+        return []
     own, changed = _read_own(staff)
     found = [*_by_name(own), *_shared(changed)]
     return [each for each in found if each.is_for(staff)]
@@ -138,11 +140,12 @@ def save(name: str, of: FilteredList, filters: Mapping[str, str], staff: Staff, 
         owner = ViewOwner(Audience.COMPANY, company_id) if company_id else ViewOwner(Audience.ALL)
     owner.check_writer(staff)
     view = SavedView(owner, _id_of(owner, name), name, of, tuple(kept.items()))
-    known = {each.id: each for each in _known(owner, staff)}
-    if (there := known.get(view.id)) is not None:
+    known = _read_own(staff)[0] if owner.audience is Audience.STAFF else _read_shared()
+    if (there := next((each for each in known if each.id == view.id), None)) is not None:
         if (there.of, there.filters) != (of, view.filters):
             raise ViewNameTaken
         return there
+    _check_room(known, owner, staff)
     try:
         versioned.put(owner.partition, view.id, _values(view), 0, _told(Action.SAVED_VIEW_CREATED, view, staff))
     except TransactionRefused as refused:
@@ -185,19 +188,13 @@ def delete(view: SavedView, seen: int, staff: Staff) -> None:
     _note_change(view.owner, staff)
 
 
-def _known(owner: ViewOwner, staff: Staff) -> list[SavedView]:
-    """What an owner has. Raises `Invalid` if that is all there can be."""
-    if owner.audience is Audience.STAFF:
-        found, _ = _read_own(staff)
-        seen, is_full = [each for each in found if each.is_for(staff)], len(found) >= MOST_READ - 1
-    else:
-        found = _read_shared()
-        seen, is_full = [each for each in found if each.owner == owner], len(found) >= MOST_SHARED
-    if len(seen) >= MOST:
+def _check_room(known: list[SavedView], owner: ViewOwner, staff: Staff) -> None:
+    """Raise `Invalid` if an owner has all the views there can be. `known`: what is read with theirs."""
+    theirs = [each for each in known if each.owner == owner and each.is_for(staff)]
+    if len(theirs) >= MOST:
         raise Invalid(f"There are {MOST} views already, which is the most there can be. Delete one first.")
-    if is_full:
+    if len(known) >= (MOST_READ - 1 if owner.audience is Audience.STAFF else MOST_SHARED):
         raise Invalid("The console cannot keep more views. Delete some first, or ask an administrator to.")
-    return found
 
 
 def _existing(of: FilteredList, filters: dict[str, str], staff: Staff) -> dict[str, str]:

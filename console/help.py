@@ -83,6 +83,20 @@ TOPICS = (
         (("Team", "team"),),
     ),
     Topic(
+        "saved-views",
+        "Saved views",
+        (
+            "Set filters on the queue or on the conversations of a company or project, and choose Save this view. Your "
+            "views stand beside the filters, and the one you look at is marked.",
+            (
+                "Only you see your own views. Leads can share one with everybody who sees its company. A view of a "
+                "company outside your scope is not shown."
+            ),
+        ),
+        _P.CONVERSATION_READ,
+        (("Views", "saved-views"),),
+    ),
+    Topic(
         "answering",
         "Answering a customer",
         (

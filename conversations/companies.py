@@ -181,6 +181,13 @@ def projects_of(company_id: str, limit: int = PROJECTS_SHOWN) -> Projects:
     return Projects(tuple(found), more=True)
 
 
+def has_project(company_id: str, project_id: str) -> bool:
+    """Whether a company has conversations of a project: one Query of one item. Raises the store's errors."""
+    if not fits(company_id, SORT_KEY_BYTES) or not fits(project_id, SORT_KEY_BYTES):
+        return False
+    return bool(_query(company_id, Conversation.project_id == project_id, 1))
+
+
 def project_names(pairs: Collection[tuple[str, str]]) -> dict[tuple[str, str], str]:
     """Return names by company and project, of the first `PROJECTS_SHOWN`: one Query of one item each, cached."""
     asked = [each for each in list(pairs)[:PROJECTS_SHOWN] if all(fits(part, SORT_KEY_BYTES) for part in each)]

@@ -29,6 +29,9 @@ KNOWN = (
 _WORD = RegexValidator(re.compile(r"[\w .:/-]+\Z"), "Choose one of the listed values.")
 
 
+HAND_OFFS = {"waiting": "waiting", "held": "with a human", "ai": "with the AI"}
+TASKS = {"1": "complete", "0": "not complete"}
+ORDERS = {"project": "By project"}
 _NO_CHOICE = {"invalid_choice": "Choose one of the listed values."}
 
 
@@ -42,14 +45,14 @@ class ConversationFilter(FilterForm):
         label="Hand-off",
         error_messages=_NO_CHOICE,
         widget=forms.Select,
-        choices=[("", "Any"), ("waiting", "waiting"), ("held", "with a human"), ("ai", "with the AI")],
+        choices=[("", "Any"), *HAND_OFFS.items()],
     )
     task = forms.ChoiceField(
         required=False,
         label="Task",
         error_messages=_NO_CHOICE,
         widget=forms.Select,
-        choices=[("", "Any"), ("1", "complete"), ("0", "not complete")],
+        choices=[("", "Any"), *TASKS.items()],
     )
 
     def __init__(self, data: QueryDict) -> None:
@@ -94,7 +97,7 @@ class CompanyListFilter(ConversationFilter):
         required=False,
         error_messages=_NO_CHOICE,
         widget=forms.Select,
-        choices=[("", "Latest activity"), ("project", "By project")],
+        choices=[("", "Latest activity"), *ORDERS.items()],
     )
 
     @property

@@ -17,6 +17,7 @@ from conversations.views import (
     replies,
     saved_replies,
     selected,
+    saved_views,
     stores,
     team,
     tenant_conversations,
@@ -76,6 +77,9 @@ urlpatterns = [
     path("saved-replies/new/", saved_replies.new, name="saved-reply-new"),
     path("saved-replies/<str:ref>/change/", saved_replies.change, name="saved-reply-change"),
     path("saved-replies/<str:ref>/delete/", saved_replies.delete, name="saved-reply-delete"),
+    path("views/", saved_views.index, name="saved-views"),
+    path("views/new/", saved_views.new, name="saved-view-new"),
+    path("views/<str:ref>/", saved_views.change, name="saved-view-change"),
     path("tenants/<tenant:tenant_id>/conversations/", tenant_conversations.index, name="tenant-conversations"),
     path(
         "tenants/<tenant:tenant_id>/conversations/<str:ref>/",

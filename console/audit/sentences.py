@@ -73,6 +73,9 @@ _PHRASES: dict[str, tuple[str, str]] = {
     Action.SAVED_REPLY_CREATED: ("added the saved reply[ {saved_reply}]", "add the saved reply[ {saved_reply}]"),
     Action.SAVED_REPLY_CHANGED: ("changed the saved reply[ {saved_reply}]", "change the saved reply[ {saved_reply}]"),
     Action.SAVED_REPLY_DELETED: ("deleted the saved reply[ {saved_reply}]", "delete the saved reply[ {saved_reply}]"),
+    Action.SAVED_VIEW_CREATED: ("saved the view[ {saved_view}]", "save the view[ {saved_view}]"),
+    Action.SAVED_VIEW_CHANGED: ("renamed a view[ to {saved_view}]", "rename a view[ to {saved_view}]"),
+    Action.SAVED_VIEW_DELETED: ("deleted the view[ {saved_view}]", "delete the view[ {saved_view}]"),
     Action.TRANSCRIPT_OPENED: ("opened the transcript[ of {conversation}]", "open the transcript[ of {conversation}]"),
     Action.RECIPIENT_REVEALED: ("looked at the recipient in full", "look at the recipient in full"),
     Action.PERSON_LOOKED_UP: ("looked up one person[ in {stores}]", "look up one person[ in {stores}]"),
@@ -137,6 +140,7 @@ _FIELDS = {
     "stores": ("stores",),
     "state": ("state",),
     "saved_reply": ("saved_reply",),
+    "saved_view": ("saved_view",),
     "group": ("group",),
     "destination": ("destination",),
 }

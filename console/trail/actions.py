@@ -62,6 +62,9 @@ class Action(StrEnum):
     SAVED_REPLY_CREATED = "saved_reply.created"
     SAVED_REPLY_CHANGED = "saved_reply.changed"
     SAVED_REPLY_DELETED = "saved_reply.deleted"
+    SAVED_VIEW_CREATED = "saved_view.created"
+    SAVED_VIEW_CHANGED = "saved_view.changed"
+    SAVED_VIEW_DELETED = "saved_view.deleted"
     INITIAL_APPROVE = "initial.approve"
     INITIAL_REJECT = "initial.reject"
     # Looking at personal data

@@ -12,9 +12,20 @@ from django.urls import reverse
 
 from console.redaction import cut
 from conversations.groups import name_of
-from conversations.queue.pages import ATTENTION, NO_REASON, TABS, QueueEntry, QueueFilters, mark_of_reason
+from conversations.queue.pages import (
+    ATTENTION,
+    COLLEAGUES,
+    MINE,
+    NO_REASON,
+    TABS,
+    WAITING,
+    QueueEntry,
+    QueueFilters,
+    mark_of_reason,
+)
 from conversations.reading import CHANNELS
 
+TAB_LABELS = {WAITING: "Waiting", ATTENTION: "Needs attention", MINE: "Mine", COLLEAGUES: "With colleagues"}
 COMPANIES_OFFERED = 500
 REASON_LENGTH = 60
 WAITS = {

@@ -39,9 +39,11 @@ from conversations.queries import (
 from conversations.queue.counting import waits_in
 from conversations.reading import CHANNELS, identifier_for, seal_list_context, url_of, words
 from conversations.records import ConversationSummary, HandOffState, Page
+from conversations.saved_views.filters import FilteredList
 from conversations.services import CONVERSATIONS, look_up, note_look
 from conversations.statuses import family_now, is_processing
 from conversations.views.conversation import not_for_prefetch
+from conversations.views.saved_views import menu_of
 
 COMPANIES_SHOWN = 100
 _CHANNEL_ICONS = {"whatsapp": "whatsapp", "sms": "sms", "email": "mail", "web": "web", "teams": "team", "slack": "team"}
@@ -137,6 +139,9 @@ def index(request: StaffRequest) -> HttpResponse:
         "opened": company,
         "projects": projects,
         "lookups": lookup_forms(LOOKUPS, request.staff),
+        "saved_views": menu_of(
+            request.staff, FilteredList.CONVERSATIONS, {each.company_id: each.name for each in companies}, {}
+        ),
     }
     return render(request, "conversations/index.html", context)
 
@@ -174,8 +179,8 @@ def company(request: StaffRequest, company_id: str, project_id: str = "") -> Htt
         if project_id or (named is None and company_id not in staff.scope.company_ids):
             raise NotFound
     company_name = shown.company_name if shown else (named.name if named else company_id)
-    place = {"list": "project" if project_id else "company", "company": company_id}
-    context = {
+    place = {"list": "project" if project_id else "company"}
+    context: dict[str, Any] = {
         "company_id": company_id,
         "company_name": company_name,
         "company_url": url_of("company", company_id),
@@ -183,7 +188,10 @@ def company(request: StaffRequest, company_id: str, project_id: str = "") -> Htt
         "project_name": (shown.project_name if shown else project_id) if project_id else "",
         "list_title": "Conversations of this project" if project_id else "Conversations of this company",
     }
-    return _list(request, "company", form, page, place | ({"project": project_id} if project_id else {}), context)
+    where = {"company": company_id} | ({"project": project_id} if project_id else {})
+    here = where | form.values()
+    context["saved_views"] = menu_of(staff, FilteredList.CONVERSATIONS, {company_id: company_name}, here, company_id)
+    return _list(request, "company", form, page, place | where, context)
 
 
 @requires(Permission.CONVERSATION_READ)

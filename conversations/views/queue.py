@@ -27,15 +27,15 @@ from console.trail.recording import new_action_id, read_only_reason
 from conversations import presence
 from conversations.companies import companies_for
 from conversations.queue import counting
-from conversations.queue.form import QueueForm
+from conversations.queue.form import TAB_LABELS, QueueForm
 from conversations.queue.pages import APPROVE, ATTENTION, COLLEAGUES, MINE, WAITING, Count, QueuePage
 from conversations.queue.reading import INDEX, indexer_health, is_indexed, read_tab
 from conversations.queue.unread import unread_of
 from conversations.reading import seal_list_context
 from conversations.telling import told_to
 from conversations.views.queue_rows import bulk_actions_of, longest_of, rows_of, tag_of, wait_of, words_of
+from conversations.views.saved_views import queue_menu
 
-TABS = ((WAITING, "Waiting"), (ATTENTION, "Needs attention"), (MINE, "Mine"), (COLLEAGUES, "With colleagues"))
 # How often an open page asks for changes. Without the index each answer searches every company.
 POLL_SECONDS, THIN_POLL_SECONDS = 8, 60
 
@@ -74,6 +74,8 @@ def queue(request: StaffRequest) -> HttpResponseBase:
         "next_url": form.url_of(form.chosen_tab, page=following.sealed(*binding)) if following else "",
     }
     as_list = polls or request.htmx  # type: ignore[attr-defined]
+    if not as_list:
+        context["saved_views"] = queue_menu(form, names, staff)
     response = render(request, "conversations/_queue.html" if as_list else "conversations/queue.html", context)
     if place is None:
         response.headers["ETag"] = tag
@@ -83,7 +85,7 @@ def queue(request: StaffRequest) -> HttpResponseBase:
 def queue_tabs(numbers: Mapping[str, Count], current: str, form: QueueForm | None = None) -> list[dict[str, Any]]:
     """Build the tabs of the queue; they keep the filters of `form`. Without a hand-off queue nothing is to approve."""
     form = form or QueueForm(QueryDict())
-    tabs = [(name, label, form.url_of(name)) for name, label in TABS]
+    tabs = [(name, label, form.url_of(name)) for name, label in TAB_LABELS.items()]
     if settings.HANDOFF_QUEUE_URL or current == APPROVE:
         tabs.append((APPROVE, "To approve", reverse("queue-to-approve")))
     return [

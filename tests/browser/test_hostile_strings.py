@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from django.urls import reverse
 
 from conversations.reading import reference_of
+from conversations.saved_views.records import SHARED
 from conversations.stores.tenant_conversations.reading import reference_of as tenant_reference_of
 from tests.browser.hostile import SPELLINGS, Texts, Visitor, plain, press_all
 from tests.crawl.hostile.strings import LONG_WORD, STRINGS, storable
@@ -51,6 +52,9 @@ CUT_IN_LISTS = {
     "conversation.project_name",
     "hand_off.reason",
     "message.last",
+    "saved_view.name",
+    "saved_view.own_name",
+    "saved_view.list_name",
     "tenant.name",
     *(f"tenant.name.{purpose}" for purpose in ONBOARDED),
     *(f"{user}.display_name" for user in ("admin", "changing", "leaving")),
@@ -303,6 +307,8 @@ def test_every_string_in_every_cell_of_a_list_is_shown_as_text(store, visit):
         row |= {"messages": [{"role": storable(text), "content": storable(text)}]}
         store.put("CONVERSATIONS", item | row)
         store.put("CONSOLE", {"pk": "COMPANIES", "sk": f"ci-{number:03}", "name": storable(text), "source": "test"})
+        view = {"name": storable(text), "list": "queue", "filters": {"channel": "sms"}, "version": 1}
+        store.put("CONSOLE", {"pk": SHARED, "sk": f"{number:03}", **view})
     store.put("CONSOLE", {"pk": "COMPANIES", "sk": COMPANY, "name": "A company", "source": "test"})
     visitor = visit(account, widths=(360, 1280))
     page = visitor.page
@@ -318,6 +324,9 @@ def test_every_string_in_every_cell_of_a_list_is_shown_as_text(store, visit):
         shown = plain("".join(texts))
         assert not [text for text in STRINGS if plain(storable(text))[:25] not in shown]
         assert len(texts) >= 4
+    page.goto("/views/")
+    shown = plain(visitor.look("views")["text"])
+    assert not [text for text in STRINGS if plain(storable(text))[:25] not in shown]
     for url in ("/queue/", "/conversations/?name=ci-0", "/conversations/?name=ci-1", "/staff/new/"):
         page.goto(url)
         visitor.look("rows")

@@ -15,7 +15,7 @@ from console.staff import password_links
 from console.store.models import PlainListAttribute, PlainMapAttribute
 from console.trail.actions import SYSTEM_TRAIL, Action, staff_trail
 from conversations.models import Conversation
-from tests.scenario import chats, saved_replies, team, tenant_conversations, tenants, threads
+from tests.scenario import chats, saved_replies, saved_views, team, tenant_conversations, tenants, threads
 from tests.scenario import messages as messages_received
 from tests.scenario.staff import account_items, session_item
 
@@ -112,6 +112,7 @@ def side_items(side: str, company_id: str, holders: dict[str, str], texts: Texts
         }
     )
     made.by_table["CONSOLE"] += saved_replies.items(company_id, holders["mine"], texts)
+    made.by_table["CONSOLE"] += saved_views.items(company_id, made.project_id, holders["mine"], texts)
     made.by_table["CONSOLE"] += team.items(company_id, holders["mine"], made.keys["mine"], texts)
     for table, written in tenants.items(side, company_id, texts, now).items():
         made.by_table[table] += written

@@ -26,7 +26,7 @@ from conversations.reading import hand_off_of, reference_of, seal_list_context
 from conversations.sending.reading import latest_replies
 from conversations.timeline.lines import LineKind
 from conversations.timeline.reading import read_timeline
-from tests.scenario import audit, messages, saved_replies, stores, team, tenant_conversations, tenants
+from tests.scenario import audit, messages, saved_replies, saved_views, stores, team, tenant_conversations, tenants
 from tests.scenario import staff as staff_pages
 
 if TYPE_CHECKING:
@@ -110,6 +110,7 @@ def urls(side: Side, scenario: Scenario, by: StaffAccount | None = None) -> dict
         **stores.urls(side, staff),
         **messages.urls(),
         **saved_replies.urls(side, staff),
+        **saved_views.urls(side, staff),
         **team.urls(side),
         "system": [reverse("system")],
     }
@@ -131,6 +132,7 @@ def posts(side: Side, scenario: Scenario, by: StaffAccount | None = None) -> dic
         **messages.posts(side),
         **messages.replies(side, by),
         **saved_replies.posts(side, by.username),
+        **saved_views.posts(side),
         **team.posts(side, by),
         "queue-take": [(reverse("queue-take"), {"token": seal("take", by.username, TAKE_ID)})],
         "queue-release-mine": [(reverse("queue-release-mine"), {})],

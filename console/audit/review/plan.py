@@ -62,12 +62,14 @@ MESSAGES = tuple(action for action in Action if action.startswith(("message.", "
 ACCOUNTS = tuple(action for action in Action if action.startswith("staff.") and action not in SIGN_IN)
 _OF_TENANTS = ("tenant.", "tenant_conversation.", "user.", "channel.", "company.")
 SAVED_REPLIES = tuple(action for action in Action if action.startswith("saved_reply."))
+SAVED_VIEWS = tuple(action for action in Action if action.startswith("saved_view."))
 TENANTS = tuple(action for action in Action if action.startswith(_OF_TENANTS))
 GROUPS: dict[str, tuple[str, ...]] = {
     "Middleware": MIDDLEWARE,
     "Hand-off": HAND_OFF,
     "Customers' messages": MESSAGES,
     "Saved replies": SAVED_REPLIES,
+    "Saved views": SAVED_VIEWS,
     "Looking at personal data": LOOKS,
     "Signing in": SIGN_IN,
     "Accounts": ACCOUNTS,

@@ -231,6 +231,9 @@ ROUTES = (
     Route("saved-replies", "saved-replies/", READ, "agent admin"),
     Route("saved-reply-new", "saved-replies/new/", BOTH, "agent admin"),
     Route("saved-reply-change", "saved-replies/<str:ref>/change/", BOTH, "agent admin", but="agent", elsewhere=404),
+    Route("saved-views", "views/", READ, "agent auditor admin"),
+    Route("saved-view-new", "views/new/", BOTH, "agent auditor admin"),
+    Route("saved-view-change", "views/<str:ref>/", BOTH, "agent auditor admin", but="agent auditor", elsewhere=404),
     Route("saved-reply-delete", "saved-replies/<str:ref>/delete/", BOTH, "agent admin", but="agent", elsewhere=404),
     # Conversations of tenants. Onboarding reads tenants, but no conversations.
     Route(

@@ -20,7 +20,18 @@ from tests.crawl.hostile.crawl import Crawler, Visit
 from tests.crawl.hostile.scene import SHARED, assert_same, is_theirs, known_pairs, put_back, scene, stored
 from tests.crawl.hostile.twins import KEPT_NAMES, malformed, twin, twin_url
 from tests.people import OTHER_COMPANY, member, signed_in
-from tests.scenario import Side, messages, posts, saved_replies, stores, team, tenant_conversations, tenants, urls
+from tests.scenario import (
+    Side,
+    messages,
+    posts,
+    saved_replies,
+    saved_views,
+    stores,
+    team,
+    tenant_conversations,
+    tenants,
+    urls,
+)
 from tests.scenario.audit import entry_refs, event_key, event_ref
 from tests.scenario.requests import hand_offs, ref
 
@@ -191,6 +202,7 @@ def references(side: Side) -> dict[str, list[str]]:
         **messages.references(side),
         **team.references(side),
         "saved-reply": saved_replies.references(side),
+        "saved-view": saved_views.references(side),
         "trail": [
             side.trail_ref,
             seal("trail", f"STAFF#{side.username}"),

@@ -17,10 +17,12 @@ from tenants.views.onboarding import STEPS
 # How references are sealed: what a route's `ref` may be. A new kind of reference needs a word here.
 REFERENCE_KINDS: tuple[str, ...] = ("conversation", "recipient", "replies", "trail", "entry", "about", "event", "list")
 REFERENCE_KINDS += ("user", "channel", "company", "tenant", "resolve", "tenant-conversation", "search")
-REFERENCE_KINDS += ("first message", "not placed", "sent reply", "saved reply", "presence", "destination")
+REFERENCE_KINDS += ("first message", "not placed", "sent reply", "saved reply", "saved view", "presence", "destination")
 REFERENCE_KINDS += tuple(f"{kind} of {source}" for kind in ("list", "record") for source in ("threads", "chats"))
 # What keeps its meaning in a twin: prefixes of trails and of scopes, names of lists and channels, filters, words.
-_KEPT = re.compile(r"(?:STAFF|TENANT|THREAD)#|SAVED_REPLIES#(?:all\Z|company#|staff#)|(?:company|tenant):|SYSTEM\Z")
+_KEPT = re.compile(
+    r"(?:STAFF|TENANT|THREAD)#|SAVED_REPLIES#(?:all\Z|company#|staff#)|VIEWS#(?:ALL\Z|COMPANY#|STAFF#)|(?:company|tenant):|SYSTEM\Z"
+)
 KEPT_NAMES = {"list", "look", "channel", "tab", "filters", "status", "hand_off", "task", "since", "until", "before"}
 KEPT_NAMES |= {"at", "shown", "role", "time_zone", "display_name", "reason", "note", "what", "kind"}
 KEPT_NAMES |= {"waited", "order", "group", "action", "result", "nobody", "format"}

@@ -61,16 +61,20 @@ def company_url(company: str = COMPANY, project: str = "") -> str:
     return reverse("project", args=[company, project]) if project else reverse("company", args=[company])
 
 
+# The saved views beside a list: a person's own, and, once in a while, the shared ones.
+VIEWS = ["Query", "Query"]
+
+
 # --- Companies and projects ---------------------------------------------------------------------------------
 
 
-def test_the_company_list_is_one_query_beside_the_sign_in_read(store):
+def test_the_company_list_is_one_query_beside_the_sign_in_read_and_the_views(store):
     client = signed_in(member(scope=[COMPANY, OTHER_COMPANY]))
     register(COMPANY, "Cucumber Recruitment", "demo", "2026-01-01T00:00:00Z")
     with store.calls() as seen:
         response = client.get("/conversations/")
     assert response.status_code == 200
-    assert [call.operation for call in seen] == ["BatchGetItem", "Query"]
+    assert [call.operation for call in seen] == ["BatchGetItem", "Query", *VIEWS]
     assert "Cucumber Recruitment" in text_of(response)
     assert OTHER_COMPANY in text_of(response)
 
@@ -104,11 +108,11 @@ def test_an_empty_scope_is_told_kindly_and_no_role_but_readers_comes_in(store):
 # --- Lists --------------------------------------------------------------------------------------------------
 
 
-def test_a_company_page_is_one_query_and_shows_rows_that_open_with_their_list(store, agent):
+def test_a_company_page_is_one_query_beside_the_views_and_shows_rows_that_open_with_their_list(store, agent):
     put_conversation(store, hand_off_to_human=True, hand_off_to_human_reason="Call me on +447700900555")
     with store.calls() as seen:
         response = agent.get(company_url())
-    assert signed_in_reads(seen)[1:] == ["Query company-id-updated-at-index"]
+    assert signed_in_reads(seen)[1:] == ["Query company-id-updated-at-index", *[f"{each} CONSOLE" for each in VIEWS]]
     shown = text_of(response)
     assert "***-***-0123" in shown
     assert TEL not in response.content.decode()
@@ -151,7 +155,7 @@ def test_pages_of_fifty_lead_on_and_back_and_to_the_first(store, agent):
     store.put_all("CONVERSATIONS", [conversation(project_id=f"pi-{number:03d}") for number in range(120)])
     with store.calls() as seen:
         first = agent.get(company_url())
-    assert signed_in_reads(seen)[1:] == ["Query company-id-updated-at-index"]
+    assert signed_in_reads(seen)[1:] == ["Query company-id-updated-at-index", *[f"{each} CONSOLE" for each in VIEWS]]
     assert len(rows_in(first)) == 50
     assert not link(first, "Back")
     second = agent.get(link(first, "Next"))

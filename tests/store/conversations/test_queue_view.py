@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from console import clock
+from console.middleware import POLL_HEADER
 from console.staff import services
 from console.trail.recording import COMMAND_LINE, Actor
 from conversations.queue import reading
@@ -142,12 +143,16 @@ def test_requests_stay_within_the_stated_budget(store):
     with store.calls() as seen:
         html(client.get("/queue/"))
     # Cached for a while: the companies' names and service levels, who is away, whether the index is there, how the
-    # indexer is doing.
-    assert sorted(call.operation for call in seen) == ["BatchGetItem", "DescribeTable", "GetItem", *["Query"] * 6]
+    # indexer is doing, the shared views.
+    assert sorted(call.operation for call in seen) == ["BatchGetItem", "DescribeTable", "GetItem", *["Query"] * 8]
     with store.calls() as seen:
         html(client.get("/queue/"))
-    # who asks, one query per company without the index
-    assert sorted(call.operation for call in seen) == ["BatchGetItem", "Query", "Query"]
+    # who asks, one query per company without the index, their own views
+    assert sorted(call.operation for call in seen) == ["BatchGetItem", *["Query"] * 3]
+    with store.calls() as seen:
+        html(client.get("/queue/", headers={POLL_HEADER: "1"}))
+    # an open page asks for rows alone
+    assert sum(call.operation == "Query" for call in seen) == 2
 
 
 def test_release_all_of_mine_keeps_the_timers(store):

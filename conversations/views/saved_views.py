@@ -1,0 +1,226 @@
+"""`/views/`: saved views of the queue and of lists of conversations; the menu of them that these pages have."""
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+
+from console.access import StaffRequest, requires
+from console.errors import BadReference, ConsoleError, NotFound
+from console.permissions import Permission, Staff
+from console.trail.recording import read_only_reason
+from console.trees import isolated
+from conversations.companies import names_for
+from conversations.queue.form import QueueForm
+from conversations.saved_views import service
+from conversations.saved_views.filters import FilteredList, address_of, describe, given, is_narrowed
+from conversations.saved_views.records import NEEDED, Audience, SavedView, SavedViewGone, ViewOwner
+from tenants.views.frame import ASKING, FormPage, fill_in
+
+# Views that stand beside the menu of all.
+AT_HAND = 3
+_ABOUT = "the views"
+_LABELS = {FilteredList.QUEUE: "Queue", FilteredList.CONVERSATIONS: "Conversations"}
+
+
+class ViewNameForm(forms.Form):
+    """The name of a view."""
+
+    name = forms.CharField(
+        max_length=service.LONGEST_NAME,
+        error_messages={"required": "Enter a name."},
+        widget=forms.TextInput(attrs={"autocomplete": "off", "dir": "auto"}),
+    )
+
+
+class SaveViewForm(ViewNameForm):
+    """A view's name and, for leads, whom it is for. `others`: who that can be besides oneself, in words."""
+
+    audience = forms.ChoiceField(label="For", widget=forms.RadioSelect, required=False, initial="me")
+
+    def __init__(self, data: Any, others: str) -> None:
+        super().__init__(data, auto_id="view_%s")
+        if others:
+            self.fields["audience"].choices = [("me", "Only me"), ("others", others)]  # type: ignore[attr-defined]
+        else:
+            del self.fields["audience"]
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether it is for others too."""
+        return self.cleaned_data.get("audience") == "others"
+
+
+# --- Beside a list ----------------------------------------------------------------------------------------------------
+
+
+def menu_of(
+    staff: Staff, of: FilteredList, names: Mapping[str, str], here: Mapping[str, str], company_id: str = ""
+) -> dict[str, Any]:
+    """Build saved_views/_menu.html: what a person can open, own ones first, and saving the filters `here`.
+
+    `names`: companies in scope by id; `company_id`: only views of that one. Two Queries at most, one of them cached. A
+    failure costs the links.
+    """
+    here = given(of, here)
+    kept = _with_only_company(of, here, names, staff)
+    try:
+        found = [each for each in service.views_for(staff) if each.of is of and each.url]
+    except ConsoleError:
+        found = []
+    rows = [
+        _row(each, names, is_current=dict(each.filters) in (here, kept))
+        for each in found
+        if company_id in ("", each.company_id)
+    ]
+    can_save = is_narrowed(of, here) and not read_only_reason()
+    return {
+        "views": rows,
+        "at_hand": _at_hand(rows),
+        "form": SaveViewForm(None, _others(kept, names, staff)) if can_save else None,
+        "save_url": f"{reverse('saved-view-new')}?{urlencode({'list': of.value} | here)}" if can_save else "",
+    }
+
+
+def _at_hand(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first rows, and the current one if it is none of them."""
+    first, others = rows[:AT_HAND], rows[AT_HAND:]
+    if any(row["is_current"] for row in first):
+        return first
+    return [*first, *[row for row in others if row["is_current"]][:1]]
+
+
+def queue_menu(form: QueueForm, names: Mapping[str, str], staff: Staff) -> dict[str, Any]:
+    """Build the menu of the queue with these filters, as `menu_of` does."""
+    return menu_of(staff, FilteredList.QUEUE, names, {"tab": form.chosen_tab} | form.values())
+
+
+def _row(view: SavedView, names: Mapping[str, str], *, is_current: bool = False) -> dict[str, Any]:
+    owner, company = view.owner, names.get(view.owner.id, view.owner.id)
+    whose = {Audience.STAFF: "", Audience.ALL: "everybody"}.get(owner.audience, company)
+    shows = [_LABELS[view.of], *describe(dict(view.filters), names), *([f"for {whose}"] if whose else [])]
+    return {
+        "view": view,
+        "url": view.url,
+        "name": view.name,
+        "whose": whose,
+        "shows": shows,
+        "is_current": is_current,
+    }
+
+
+def _with_only_company(
+    of: FilteredList, filters: dict[str, str], names: Mapping[str, str], staff: Staff
+) -> dict[str, str]:
+    """Filters with the company that they leave out where a person has only one."""
+    if "company" in filters or staff.scope.everything or len(names) != 1:
+        return filters
+    return given(of, filters | {"company": next(iter(names))})
+
+
+def _others(filters: Mapping[str, str], names: Mapping[str, str], staff: Staff) -> str:
+    """Say with whom a person can share a view with these filters; "" for nobody."""
+    company_id = filters.get("company", "")
+    owner = ViewOwner(Audience.COMPANY, company_id) if company_id else ViewOwner(Audience.ALL)
+    if not owner.may_write(staff):
+        return ""
+    return f"Everybody who sees {isolated(names.get(company_id, company_id))}" if company_id else "Everybody"
+
+
+# --- Pages ------------------------------------------------------------------------------------------------------------
+
+
+@requires(Permission.CONVERSATION_READ)
+@require_safe
+def index(request: StaffRequest) -> HttpResponse:
+    """The views a person sees, with what each shows. Two Queries at most, and the names of companies."""
+    staff, names = request.staff, names_for(request.staff)
+    can_write = not read_only_reason()
+    rows = []
+    for each in service.views_for(staff):
+        may_change = can_write and each.owner.may_write(staff)
+        change_url = reverse("saved-view-change", args=[each.reference]) if may_change else ""
+        rows.append(_row(each, names) | {"change_url": change_url})
+    return render(request, "saved_views/index.html", {"rows": rows, "lists": _lists(staff)})
+
+
+def _lists(staff: Staff) -> list[tuple[str, str]]:
+    """The lists of which a person can save views: label and address."""
+    return [(_LABELS[of], reverse(of.value)) for of, needed in NEEDED.items() if staff.can(needed)]
+
+
+@requires(Permission.CONVERSATION_READ)
+@require_http_methods(ASKING)
+def new(request: StaffRequest) -> HttpResponse:
+    """Save the filters of an address as a view. GET: `list`, and the filters as that list has them."""
+    staff = request.staff
+    try:
+        of = FilteredList(request.GET.get("list", ""))
+    except ValueError as error:
+        raise NotFound from error
+    staff.require(NEEDED[of])
+    names = names_for(staff)
+    filters = _with_only_company(of, given(of, request.GET), names, staff)
+    company_id = filters.get("company", "")
+    if company_id and not staff.scope.covers_company(company_id):
+        raise NotFound
+    form = SaveViewForm(request.POST if request.method == "POST" else None, _others(filters, names, staff))
+    back = address_of(of, filters)
+
+    def act() -> str:
+        name = form.cleaned_data["name"]
+        service.save(name, of, filters, staff, shared=form.is_shared)
+        return "The view is saved for everybody who may see it." if form.is_shared else "The view is saved."
+
+    context = {
+        "back": back,
+        "save_url": request.get_full_path(),
+        "shows": [_LABELS[of], *describe(filters, names)],
+        "crumbs": _crumbs("Save this view"),
+    }
+    return fill_in(request, FormPage("saved_views/new.html", form, _ABOUT, back, context), act)
+
+
+@requires(Permission.CONVERSATION_READ)
+@require_http_methods(ASKING)
+def change(request: StaffRequest, ref: str) -> HttpResponse:
+    """Rename a view, or delete it. A form sent twice acts once; a lost race leaves what was typed."""
+    staff, back = request.staff, reverse("saved-views")
+    try:
+        view = service.load(ref, staff)
+    except SavedViewGone as gone:
+        if request.method != "POST":
+            raise
+        messages.info(request, str(gone))
+        return redirect(back)
+    names = names_for(staff)
+    form = ViewNameForm(request.POST if request.method == "POST" else None, initial={"name": view.name})
+    if "delete" in request.POST:
+        form.fields["name"].required = False
+    context = _row(view, names) | {"back": back, "crumbs": _crumbs("Change a view")}
+
+    def act() -> str:
+        if "delete" in request.POST:
+            service.delete(view, _seen(request), staff)
+            return "The view is deleted."
+        service.rename(view, form.cleaned_data["name"], _seen(request), staff)
+        return "The view is renamed."
+
+    return fill_in(request, FormPage("saved_views/change.html", form, _ABOUT, back, context), act)
+
+
+def _seen(request: StaffRequest) -> int:
+    try:
+        return int(request.POST.get("version", ""))
+    except ValueError as error:
+        raise BadReference from error
+
+
+def _crumbs(here: str) -> list[dict[str, str]]:
+    return [{"label": "Views", "url": reverse("saved-views")}, {"label": here}]

@@ -29,7 +29,7 @@ from tenants.views.frame import ASKING, FormPage, fill_in
 _COLLEAGUE, _GROUP = "colleague:", "group:"
 _FORM = "conversations/give.html"
 _DONE = {
-    HandOffAction.ASSIGN: "Assigned. Your colleague is told now.",
+    HandOffAction.ASSIGN: "Assigned. Your colleague has been told.",
     HandOffAction.HAND_OVER: "Handed over. It waits for the group.",
 }
 

@@ -37,7 +37,7 @@ _DONE = {
     HandOffAction.MARK_URGENT: "Marked as urgent.",
     HandOffAction.MARK_NOT_URGENT: "No longer urgent.",
     HandOffAction.LEAVE: "Left with the AI. It comes back if something changes.",
-    HandOffAction.ASSIGN: "Assigned. Your colleague is told now.",
+    HandOffAction.ASSIGN: "Assigned. Your colleague has been told.",
     HandOffAction.HAND_OVER: "Handed over. It waits for the group, and the waiting time continues.",
 }
 # After giving up a conversation from a row of a list (`stay`), people return to the list.

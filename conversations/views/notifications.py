@@ -197,19 +197,19 @@ def _act(request: StaffRequest, seen: Destination, context: dict[str, Any]) -> s
     match request.POST.get("do", ""):
         case "test":
             deliveries.send_test(seen, staff)
-            return "A test is on its way. Reload this page to see what became of it."
+            return "A test is on its way. Reload this page in a few seconds to see whether it arrived."
         case "show":
             context["secret"] = destinations.show_secret(seen, staff)
             return ""
         case "renew":
             destinations.renew_secret(replace(seen, version=_version(request)), staff)
-            return "There is a new secret. For 24 hours, the one before signs too."
+            return "The secret is new. For 24 hours, the previous one signs too."
         case "again":
             deliveries.send_again(seen, staff, request.POST.get("delivery") or "-")
-            return "It is sent again."
+            return "The notification is on its way again."
         case "all":
             count = deliveries.send_again(seen, staff)
-            return f"{count} {'is' if count == 1 else 'are'} sent again."
+            return f"{count} notification{' is' if count == 1 else 's are'} on {'its' if count == 1 else 'their'} way again."
     raise BadReference
 
 

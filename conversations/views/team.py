@@ -180,7 +180,7 @@ def service_levels(request: StaffRequest, company_id: str) -> HttpResponse:
         except ValueError as error:
             raise BadReference from error
         levels.save(company_id, project_id, form.values(), version, staff)
-        return "Saved. It holds for what changes from now on."
+        return "Saved. The new levels apply to conversations that change from now on."
 
     back = request.get_full_path()
     return fill_in(request, FormPage("team/levels.html", form, "the service levels", back, context), act)
@@ -219,7 +219,7 @@ def agent_groups(request: StaffRequest, company_id: str) -> HttpResponse:
         seen = _as_seen(group, request)
         if "delete" in request.POST and seen is not None:
             groups.delete(company_id, seen, staff)
-            return "The group is deleted. What waits for it waits for everybody."
+            return "The group is deleted. What waited for it waits for everybody now."
         groups.save(company_id, form.cleaned_data["title"], form.cleaned_data["members"], staff, seen)
         return "The group is saved."
 

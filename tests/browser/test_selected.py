@@ -163,7 +163,7 @@ def test_a_lead_assigns_two_and_the_colleague_is_told_once(open_page, asked):
     lead.get_by_label("Who gets them").select_option(label="Amira Haddad")
     lead.get_by_label("Why").fill("You know this client")
     lead.get_by_role("button", name="Give them away").click()
-    expect(lead.get_by_text("Assigned 2 conversations. Your colleague is told now.")).to_be_visible()
+    expect(lead.get_by_text("Assigned 2 conversations. Your colleague has been told.")).to_be_visible()
     told = agent.locator("#told")
     expect(told).to_contain_text("Ada Lindqvist gave you 2 conversations: You know this client", timeout=WITHIN_MS)
     expect(told.get_by_role("link", name=re.compile("^All"))).to_have_count(0)

@@ -270,7 +270,7 @@ def test_the_secret_is_shown_when_asked_for_and_not_before_or_after(store, lead)
 
 def test_a_new_secret_is_made_of_what_was_seen(store, lead):
     made = add()
-    assert "For 24 hours, the one before signs too." in text_of(press(lead, made, "renew"))
+    assert "For 24 hours, the previous one signs too." in text_of(press(lead, made, "renew"))
     new, old = found(made.id).secrets
     assert old == made.secrets[0]
     assert "Somebody else has just changed this destination" in text_of(press(lead, made, "renew"), 409)
@@ -295,8 +295,8 @@ def test_what_failed_is_sent_again_one_or_all(store, lead):
     assert "The notification is on its way again." in text_of(press(lead, made, "again", delivery=html.unescape(keys[0])))
     gone = text_of(press(lead, made, "again", delivery=html.unescape(keys[0])))
     assert "This notification is no longer among those that failed." in gone
-    assert "2 are sent again." in text_of(press(lead, made, "all"))
-    assert "0 are sent again." in text_of(press(lead, made, "all"))
+    assert "2 notifications are on their way again." in text_of(press(lead, made, "all"))
+    assert "0 notifications are on their way again." in text_of(press(lead, made, "all"))
     assert {each["state"] for each in rows(store)} == {"waiting"}
     assert len(entries(store, "notification.sent_again")) == 3
 

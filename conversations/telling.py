@@ -13,8 +13,7 @@ from console.redaction import cut, redact
 from console.schema.tables import table_name
 from console.store.connection import call
 from console.store.items import items_of
-from conversations.models import Conversation
-from conversations.reading import conversation_url, reference_of, text_of
+from conversations.reading import conversation_url
 
 KEPT = timedelta(days=3)
 MOST_SHOWN = 20
@@ -32,12 +31,9 @@ class Told:
     at: datetime | None = None
 
     @classmethod
-    def of(cls, item: Conversation, words: str, told_id: str) -> "Told":
-        """Say something of a conversation."""
-        company = text_of(item.company_name) or text_of(item.company_id)
-        return cls(
-            told_id, cut(redact(words), _LONGEST), reference_of(item.primary_channel, item.conversation_id), company
-        )
+    def of(cls, told_id: str, words: str, reference: str, company: str) -> "Told":
+        """Say something of a conversation, redacted."""
+        return cls(told_id, cut(redact(words), _LONGEST), reference, company)
 
     @property
     def url(self) -> str:

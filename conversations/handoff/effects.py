@@ -212,9 +212,11 @@ def _keep_timer(change: Expression, intent: Intent, now: str, stored: Raw) -> No
         change.values[REQUESTED_AT] = since
 
 
-def update_of(intent: Intent, change: Expression, stored: Raw) -> dict[str, Any]:
+def update_of(intent: Intent, change: Expression, stored: Raw, as_read: tuple[str, ...] = ()) -> dict[str, Any]:
     """The UpdateItem of an action: everything as seen, nothing but named attributes written."""
     conditions = as_seen(intent.flag_seen, intent.agent_seen, intent.last_action_seen, stored)
+    for attribute in as_read:
+        conditions.as_read(attribute, stored)
     if intent.asks_again:
         conditions.as_read(ATTENTION, stored)
         conditions.as_read(STATUS, stored)

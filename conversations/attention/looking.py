@@ -41,11 +41,9 @@ def look_again(key: Raw) -> WorkCounts:
         stored, done[Did.REPAIRED] = tended[0], 1
     now, levels = clock.now(), levels_in(stored)
     done[Did.OVERDUE] += note_missed(stored, levels, now)
-    if give_back(stored, levels, now):
-        # What the indexer sees of that sets the next timer.
-        done[Did.RETURNED] += 1
-    else:
-        plan_next(stored)
+    done[Did.RETURNED] += give_back(stored, levels, now)
+    # Also of what was given back: by when an answer is due stays, and what was due before is not planned for again.
+    plan_next(stored)
     return +done
 
 

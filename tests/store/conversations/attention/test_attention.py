@@ -132,6 +132,18 @@ def test_a_request_of_the_platform_begins_its_own_wait(store):
     assert [each["action_type"] for each in trail(store)] == ["hand_off.request"]
 
 
+def test_a_request_on_what_needed_attention_is_settled_though_more_has_been_written_since(store):
+    put(store, conversation_status="failed", messages=[said("user", minutes=9)], updated_at=ago(minutes=5))
+    handle(change(store))
+    before = stored(store)
+    store.update("CONVERSATIONS", KEY, hand_off_to_human=True, updated_at=ago(minutes=1))
+    asked = change(store, before)
+    store.update("CONVERSATIONS", KEY, messages=[said("user", minutes=9), said("user", seconds=1)])
+    handle(asked)
+    found = stored(store)
+    assert (found["gsi_hand_off_queue"], found.get("hand_off_attention")) == (f"waiting#{COMPANY}", None)
+
+
 # --- Timers -----------------------------------------------------------------------------------------------------------
 
 
@@ -256,6 +268,20 @@ def test_who_acts_at_the_same_moment_comes_first(store, monkeypatch, action):
         look_again(to_dynamodb(KEY))
     assert stored(store)["hand_off_action_id"] == intent.action_id
     assert told_to("ana") == []
+
+
+def test_what_is_given_back_is_overdue_when_it_is_whenever_the_indexer_comes_to_it(store, monkeypatch):
+    set_levels(store, first_answer=20, return_after=14)
+    before = put(store, **held_by("ana", hand_off_requested_at=ago(minutes=0), hand_off_taken_at=ago(minutes=0)))
+    handle(change(store))
+    later(monkeypatch, minutes=15)
+    caching.forget_everything()
+    ring()
+    returned = change(store, before)
+    later(monkeypatch, minutes=6)
+    handle(returned)
+    ring()
+    assert len(missed(store)) == 1
 
 
 def test_who_answers_at_the_same_moment_keeps_it_until_they_are_silent_again(store, monkeypatch):

@@ -309,6 +309,8 @@ class World:
             assert goes <= self.now, self.story(each)
             self.told.add((each.agent, item["hand_off_action_id"]))
             self.counts["returned"] = self.counts.get("returned", 0) + 1
+            if each.status.startswith("processing"):
+                each.fragile_until = self.now + minutes(16)
             each.agent, each.taken, each.changed = "", None, clock.parse_instant(item["updated_at"]) or self.now
         if not each.has_people:
             return

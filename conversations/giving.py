@@ -3,24 +3,22 @@
 import json
 from typing import Any
 
-from console.errors import NotFound
-from console.staff.colleagues import name_of
 from console.trail.actions import Action
 from console.trail.models import AuditEntry
-from console.trees import isolated
 from conversations import groups
-from conversations.companies import company_named
 from conversations.telling import Told, tell
 
-# What the one who held a conversation is told, by what somebody else did. A service has no name: it gives a reason.
+# What the one who held a conversation is told, by what somebody else did.
 _LOST = {
-    Action.HAND_OFF_ASSIGN.value: "gave this conversation to {to}",
-    Action.HAND_OFF_HAND_OVER.value: "handed this conversation over to {to}",
-    Action.HAND_OFF_TAKE_OVER.value: "took this conversation from you",
-    Action.HAND_OFF_TAKE_FROM_COLLEAGUE.value: "took this conversation from you",
-    Action.HAND_OFF_RELEASE.value: "released your conversation",
+    Action.HAND_OFF_ASSIGN.value: "{by} gave this conversation to {to}",
+    Action.HAND_OFF_HAND_OVER.value: "{by} handed this conversation over to {to}",
+    Action.HAND_OFF_TAKE_OVER.value: "{by} took this conversation from you",
+    Action.HAND_OFF_TAKE_FROM_COLLEAGUE.value: "{by} took this conversation from you",
+    Action.HAND_OFF_RELEASE.value: "{by} released your conversation",
 }
-_SERVICE = "service"
+_GOT = "{by} gave you this conversation"
+# A service has no name, and gives a reason.
+_BACK, _SERVICE = "This conversation waits for a human again. ", "service"
 
 
 def concerns_others(action_type: str) -> bool:
@@ -28,32 +26,28 @@ def concerns_others(action_type: str) -> bool:
     return action_type in _LOST
 
 
-def tell_of(entry_key: tuple[str, str], reference: str) -> None:
+def tell_of(trail: str, sort_key: str, reference: str) -> None:
     """Tell whoever got a conversation, or lost it, by the action of that entry of the trail.
 
     May be repeated: the same is told once. `reference` is the conversation's. Raises the store's errors.
     """
-    try:
-        entry = AuditEntry.get(*entry_key, consistent_read=True)
-    except NotFound:
+    entry = next(iter(AuditEntry.query(trail, AuditEntry.ts_action_id == sort_key, consistent_read=True)), None)
+    if entry is None:
         return
-    payload, company_id = _payload_of(entry), entry.company_id or ""
-    reason, colleague, group_id = (str(payload.get(name) or "") for name in ("reason", "colleague", "group"))
-    group = groups.find(company_id, group_id) if group_id else None
-    why, actor = f": {reason}" if reason else ".", entry.actor or ""
-    who = isolated(name_of(actor))
-    to = isolated(group.name if group else name_of(colleague)) or "your group"
-    words = dict.fromkeys(group.members if group else (), f"{who} handed this conversation over to {to}{why}")
-    if loser := str(payload.get("held by") or ""):
-        lost = f"{who} {_LOST[entry.action_type or ''].format(to=to)}{why}"
-        words[loser] = f"This conversation waits for a human again. {reason}" if entry.actor_role == _SERVICE else lost
+    payload, company_id, lost = _payload_of(entry), entry.company_id or "", _LOST[entry.action_type or ""]
+    reason, colleague, group_id, loser = (
+        str(payload.get(name) or "") for name in ("reason", "colleague", "group", "held by")
+    )
+    groups_there = groups.of_company(company_id) if group_id else []
+    group = next((each for each in groups_there if each.id == group_id), None)
+    words = dict.fromkeys(group.members if group else (), lost) | ({loser: lost} if loser else {})
     if colleague:
-        words[colleague] = f"{who} gave you this conversation{why}"
-    words.pop(actor, None)
-    if words:
-        company = company_named(company_id)
-        for username, each in words.items():
-            tell(username, Told.of(entry.action_id or "", each, reference, company.name if company else company_id))
+        words[colleague] = _GOT
+    why = f": {reason}" if reason else "."
+    for username in words.keys() - {entry.actor}:
+        said = f"{_BACK}{reason}" if entry.actor_role == _SERVICE else f"{words[username]}{why}"
+        to = colleague or (group.name if group else "a group")
+        tell(username, Told(entry.action_id or "", said, reference, company_id, by=entry.actor or "", to=to))
 
 
 def _payload_of(entry: AuditEntry) -> dict[str, Any]:

@@ -9,10 +9,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from console import clock
+from console.caching import cached_for
 from console.redaction import cut, redact
 from console.schema.tables import table_name
+from console.staff.colleagues import name_of
 from console.store.connection import call
 from console.store.items import items_of
+from console.trees import isolated
+from conversations.companies import NAMES_CACHED_SECONDS, company_named
 from conversations.reading import conversation_url
 
 KEPT = timedelta(days=3)
@@ -22,18 +26,19 @@ _LONGEST = 400
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One thing that somebody is told, of a conversation. `id` makes it the same when it is told twice."""
+    """One thing that somebody is told, of a conversation. `id` makes it the same when it is told twice.
+
+    `words` may name `{by}` and `{to}`, a colleague each (or a group), whose names are looked up when it is shown, as is
+    the company's: who tells may have no right to that.
+    """
 
     id: str
     words: str
     reference: str
     company: str
     at: datetime | None = None
-
-    @classmethod
-    def of(cls, told_id: str, words: str, reference: str, company: str) -> "Told":
-        """Say something of a conversation, redacted."""
-        return cls(told_id, cut(redact(words), _LONGEST), reference, company)
+    by: str = ""
+    to: str = ""
 
     @property
     def url(self) -> str:
@@ -49,9 +54,11 @@ def tell(username: str, told: Told) -> None:
         TableName=table_name("CONSOLE"),
         Item={
             **_key(username, told.id),
-            "words": {"S": told.words},
+            "words": {"S": cut(redact(told.words), _LONGEST)},
             "reference": {"S": told.reference},
             "company": {"S": told.company},
+            "by": {"S": told.by},
+            "to": {"S": told.to},
             "at": {"S": clock.to_iso(now)},
             "expires_at": {"N": str(clock.to_epoch(now + KEPT))},
         },
@@ -85,4 +92,13 @@ def _key(username: str, told_id: str) -> dict[str, Any]:
 
 def _told(item: dict[str, Any]) -> Told:
     words, reference, company = (str(item.get(name) or "") for name in ("words", "reference", "company"))
-    return Told(str(item["sk"]), words, reference, company, clock.parse_instant(item.get("at")))
+    for name in ("by", "to"):
+        if username := str(item.get(name) or ""):
+            words = words.replace(f"{{{name}}}", isolated(name_of(username)), 1)
+    return Told(str(item["sk"]), words, reference, _company(company), clock.parse_instant(item.get("at")))
+
+
+@cached_for(NAMES_CACHED_SECONDS)
+def _company(company_id: str) -> str:
+    found = company_named(company_id) if company_id else None
+    return found.name if found else company_id

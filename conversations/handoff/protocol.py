@@ -254,7 +254,7 @@ def close(recorded: RecordedAction, result: str, at: datetime, *, only_write: bo
     """
     status, now = outcome(result), clock.to_iso(at)
     if status == Result.SUCCESS and giving.concerns_others(recorded.action):
-        giving.tell_of((recorded.trail, recorded.sort_key), recorded.reference)
+        giving.tell_of(recorded.trail, recorded.sort_key, recorded.reference)
     record = _settle("IDEMPOTENCY", {"event_id": text(recorded.event_id)}, "status", status, touched=now)
     entry_key = {"conversation_id": text(recorded.trail), "ts_action_id": text(recorded.sort_key)}
     entry = _settle("AUDIT", entry_key, "result", result)

@@ -273,9 +273,9 @@ def test_colleagues_are_those_who_answer_for_the_company_the_available_first(sto
 
 
 def test_what_somebody_is_told_is_redacted_and_can_be_put_away(store):
-    tell("ben", Told.of("one", "Call +44 7700 900123", "ref", "Acme"))
-    tell("ben", Told.of("one", "Again", "ref", "Acme"))
-    tell("ben", Told.of("two", "Call +44 7700 900123 now", "ref", "Acme"))
+    tell("ben", Told("one", "Call +44 7700 900123", "ref", "Acme"))
+    tell("ben", Told("one", "Again", "ref", "Acme"))
+    tell("ben", Told("two", "Call +44 7700 900123 now", "ref", "Acme"))
     words = [each.words for each in told_to("ben")]
     assert len(words) == 2
     assert "900123" not in "".join(words).replace(" ", "")[:-4]

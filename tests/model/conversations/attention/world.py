@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from console import caching, clock
@@ -361,7 +362,7 @@ class World:
             begins = self.random.randrange(len(was))
             changes = [*([was[begins]] if self.random.random() < 0.5 else was[begins:]), *changes]
         for change in changes:
-            self._until_done(lambda change=change: handle(change), each)
+            self._until_done(partial(handle, change), each)
             was.append(change)
         del was[:-8]
 

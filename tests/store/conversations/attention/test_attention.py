@@ -329,6 +329,16 @@ def test_nothing_is_left_of_the_last_time_once_the_platform_has_it_back(store):
     assert not ours(stored(store)).keys() & {*group, "gsi_hand_off_queue", "hand_off_requested_at"}
 
 
+@pytest.mark.parametrize("action", [A.REQUEST, A.TAKE_OVER, A.ASSIGN])
+def test_a_new_time_with_people_begins_without_the_last_one_though_the_indexer_is_late(store, monkeypatch, action):
+    monkeypatch.setattr("conversations.handoff.service.check_receiver", lambda intent, to: None)
+    put(store, hand_off_group="g", hand_off_urgent="words", gsi_hand_off_queue=f"urgent#{COMPANY}")
+    perform(form(action), ANA, reason="so", to="ben" if action is A.ASSIGN else "")
+    found = stored(store)
+    assert not found.keys() & {"hand_off_group", "hand_off_urgent"}
+    assert found["gsi_hand_off_queue"] == f"{'waiting' if action is A.REQUEST else 'held'}#{COMPANY}"
+
+
 def test_what_failed_before_the_ai_was_let_answer_is_no_news(store, monkeypatch):
     monkeypatch.setattr("conversations.handoff.intents.leads_back_to_ai", lambda: True)
     put(store, **WAITING, conversation_status="failed", updated_at=ago(minutes=5))

@@ -106,7 +106,9 @@ def build(endpoint: str, sizes: tuple[int, ...]) -> str:
             request.pop("StreamSpecification")
         client.create_table(**request)
     companies = [
-        platform.Company(company_of(size), size, size // 10, urgent=size // 200, attention=size // 100)
+        platform.Company(
+            company_of(size), size, size // 10, urgent=min(500, size // 20), attention=min(1_000, size // 10)
+        )
         for size in sizes
     ]
     companies.append(platform.Company(company_of("held"), HELD + WAITING_BESIDE_HELD, WAITING_BESIDE_HELD, HELD))

@@ -1,60 +1,59 @@
-"""Giving conversations to colleagues and groups, who are told."""
+"""Telling people what others did with their conversations: who got one, and from whom one was taken."""
 
-import hashlib
-import logging
-from collections.abc import Callable, Sequence
+import json
+from typing import Any
 
-from console.errors import ConsoleError
-from console.permissions import Staff
-from console.trees import isolated
+from console.trail.actions import Action
+from console.trail.models import AuditEntry
 from conversations import groups
-from conversations.handoff import HandOffAction, HandOffOutcome, Intent, perform
-from conversations.models import Conversation
-from conversations.queue.selection import SelectionReport, perform_each
 from conversations.telling import Told, tell
 
-logger = logging.getLogger(__name__)
+# What the one who held a conversation is told, by what somebody else did.
+_LOST = {
+    Action.HAND_OFF_ASSIGN.value: "{by} gave this conversation to {to}",
+    Action.HAND_OFF_HAND_OVER.value: "{by} handed this conversation over to {to}",
+    Action.HAND_OFF_TAKE_OVER.value: "{by} took this conversation from you",
+    Action.HAND_OFF_TAKE_FROM_COLLEAGUE.value: "{by} took this conversation from you",
+    Action.HAND_OFF_RELEASE.value: "{by} released your conversation",
+}
+_GOT = "{by} gave you this conversation"
+# A service has no name, and gives a reason.
+_BACK, _SERVICE = "This conversation waits for a human again. ", "service"
 
 
-def give(intent: Intent, item: Conversation, staff: Staff, to: str, reason: str) -> HandOffOutcome:
-    """Assign a conversation to a colleague, or hand it over to a group, and tell them why.
+def concerns_others(action_type: str) -> bool:
+    """Whether somebody may have to be told of an action."""
+    return action_type in _LOST
 
-    `item` is the conversation as read for the form. Raises as `perform`; that somebody cannot be told is no failure.
+
+def tell_of(trail: str, sort_key: str, reference: str) -> None:
+    """Tell whoever got a conversation, or lost it, by the action of that entry of the trail.
+
+    May be repeated: the same is told once. `reference` is the conversation's. Raises the store's errors.
     """
-    outcome = perform(intent, staff, reason=reason, to=to)
-    _tell(intent, staff, to, "this conversation", reason, lambda words: Told.of(item, words, intent.action_id))
-    return outcome
-
-
-def give_all(intents: Sequence[Intent], staff: Staff, to: str, reason: str, company: str) -> SelectionReport:
-    """Assign several conversations to a colleague, or hand them over to a group, who are told once.
-
-    All are given in the same way; `company` names whose they are. Acts and reports as `perform_each`.
-    """
-    report = perform_each(intents, staff, reason=reason, to=to)
-    if report.done:
-        count = len(report.done)
-        what = "1 conversation" if count == 1 else f"{count} conversations"
-        # The form sent again, for what was not done the first time, tells the sum in the place of what it told before.
-        told_id = hashlib.sha256("\n".join([*(each.action_id for each in intents), to]).encode()).hexdigest()[:32]
-        given = report.done[0]
-        group = to if given.action is HandOffAction.HAND_OVER else ""
-        _tell(given, staff, to, what, reason, lambda words: Told.of_several(words, told_id, company, group))
-    return report
-
-
-def _tell(intent: Intent, staff: Staff, to: str, what: str, reason: str, told: Callable[[str], Told]) -> None:
-    """Tell the colleague, or the group's members, what they got and why."""
+    entry = next(iter(AuditEntry.query(trail, AuditEntry.ts_action_id == sort_key, consistent_read=True)), None)
+    if entry is None:
+        return
+    payload, company_id, lost = _payload_of(entry), entry.company_id or "", _LOST[entry.action_type or ""]
+    reason, colleague, group_id, loser = (
+        str(payload.get(name) or "") for name in ("reason", "colleague", "group", "held by")
+    )
+    groups_there = groups.of_company(company_id) if group_id else []
+    group = next((each for each in groups_there if each.id == group_id), None)
+    words = dict.fromkeys(group.members if group else (), lost) | ({loser: lost} if loser else {})
+    if colleague:
+        words[colleague] = _GOT
     why = f": {reason}" if reason else "."
-    if intent.action is HandOffAction.ASSIGN:
-        receivers, words = [to], f"{isolated(staff.display_name)} gave you {what}{why}"
-    else:
-        group = groups.find(intent.company_id, to)
-        receivers = [each for each in (group.members if group else ()) if each != staff.username]
-        name = isolated(group.name) if group else "your group"
-        words = f"{isolated(staff.display_name)} handed {what} over to {name}{why}"
-    for username in receivers:
-        try:
-            tell(username, told(words))
-        except ConsoleError as error:
-            logger.warning("A colleague could not be told of a conversation: %s", type(error).__name__)
+    for username in words.keys() - {entry.actor}:
+        said = f"{_BACK}{reason}" if entry.actor_role == _SERVICE else f"{words[username]}{why}"
+        to = colleague or (group.name if group else "a group")
+        told = Told(entry.action_id or "", said, reference, company_id, by=entry.actor or "", to=to, group=group_id)
+        tell(username, told)
+
+
+def _payload_of(entry: AuditEntry) -> dict[str, Any]:
+    try:
+        found = json.loads(entry.action_payload_redacted or "{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

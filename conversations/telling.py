@@ -4,7 +4,7 @@ Every open page asks for what is new. What is told names no customer, and goes b
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -12,24 +12,34 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from console import clock
+from console.caching import cached_for
 from console.redaction import cut, redact
 from console.schema.tables import table_name
+from console.staff.colleagues import name_of
 from console.store.connection import call
 from console.store.items import items_of
-from conversations.models import Conversation
-from conversations.queue.pages import MINE, WAITING
-from conversations.reading import conversation_url, reference_of, text_of
+from console.trees import isolated
+from conversations.companies import NAMES_CACHED_SECONDS, company_named
+from conversations.reading import conversation_url
 
 KEPT = timedelta(days=3)
 MOST_SHOWN = 20
+# So many conversations can be given away at once, some times over.
+MOST_READ = 200
+# What somebody does to several conversations at once is told as one thing, if the same is told of each within this.
+TOGETHER = timedelta(minutes=2)
 _LONGEST = 400
+# What becomes of the words where they are of several conversations.
+_ONE, _SEVERAL = "this conversation", "{count} conversations"
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """One thing that somebody is told. `id` makes it the same when it is told twice.
+    """One thing that somebody is told, of a conversation. `id` makes it the same when it is told twice.
 
-    It is of one conversation, or without a `reference` of several: what the reader holds, or what waits for a `group`.
+    `words` may name `{by}` and `{to}`, a colleague each (or a group), whose names are looked up when it is shown, as is
+    the company's: who tells may have no right to that. `group` is the id of one that gets it. `more` are the ids of
+    others that are told together with it.
     """
 
     id: str
@@ -37,28 +47,19 @@ class Told:
     reference: str
     company: str
     at: datetime | None = None
+    by: str = ""
+    to: str = ""
     group: str = ""
-
-    @classmethod
-    def of(cls, item: Conversation, words: str, told_id: str) -> "Told":
-        """Say something of a conversation."""
-        company = text_of(item.company_name) or text_of(item.company_id)
-        return cls(
-            told_id, cut(redact(words), _LONGEST), reference_of(item.primary_channel, item.conversation_id), company
-        )
-
-    @classmethod
-    def of_several(cls, words: str, told_id: str, company: str, group: str = "") -> "Told":
-        """Say something of conversations that somebody holds now, or that wait for a group."""
-        return cls(told_id, cut(redact(words), _LONGEST), "", cut(company, _LONGEST), group=group)
+    more: tuple[str, ...] = ()
+    is_mine: bool = False
 
     @property
     def url(self) -> str:
-        """The conversation's page, or the tab of the queue that lists them."""
-        if self.reference:
+        """The conversation's page; of several, the tab of the queue that lists them."""
+        if not self.more:
             return conversation_url(self.reference)
-        listed = {"tab": WAITING, "group": self.group} if self.group else {"tab": MINE}
-        return f"{reverse('queue')}?{urlencode(listed)}"
+        listed = {"tab": "waiting", "group": self.group} if self.group else {"tab": "colleagues"}
+        return f"{reverse('queue')}?{urlencode({'tab': 'mine'} if self.is_mine else listed)}"
 
 
 def tell(username: str, told: Told) -> None:
@@ -69,9 +70,11 @@ def tell(username: str, told: Told) -> None:
         TableName=table_name("CONSOLE"),
         Item={
             **_key(username, told.id),
-            "words": {"S": told.words},
+            "words": {"S": cut(redact(told.words), _LONGEST)},
             "reference": {"S": told.reference},
             "company": {"S": told.company},
+            "by": {"S": told.by},
+            "to": {"S": told.to},
             "group": {"S": told.group},
             "at": {"S": clock.to_iso(now)},
             "expires_at": {"N": str(clock.to_epoch(now + KEPT))},
@@ -84,16 +87,50 @@ def told_to(username: str) -> list[Told]:
     now = clock.now()
     found = [
         _told(each)
-        for each in items_of(_partition(username), MOST_SHOWN)
+        for each in items_of(_partition(username), MOST_READ)
         if not clock.is_expired(each.get("expires_at"), now)
     ]
-    return sorted(found, key=lambda each: each.at or now, reverse=True)
+    oldest_first = sorted(found, key=lambda each: (each.at or now, each.id))
+    return [_shown(each, username) for each in _together(oldest_first)][: -MOST_SHOWN - 1 : -1]
+
+
+def _together(oldest_first: Iterable[Told]) -> list[Told]:
+    """Join what was told of several conversations at once, under the id of what was told first."""
+    joined: list[Told] = []
+    for each in oldest_first:
+        place = next((place for place, one in enumerate(joined) if _belong_together(one, each)), None)
+        if place is None:
+            joined.append(each)
+        else:
+            first = joined[place]
+            companies = dict.fromkeys((*filter(None, first.company.split(", ")), each.company))
+            joined[place] = replace(first, more=(*first.more, each.id), company=", ".join(companies))
+    return joined
+
+
+def _belong_together(one: Told, other: Told) -> bool:
+    if one.at is None or other.at is None or other.at - one.at > TOGETHER:
+        return False
+    return _ONE in one.words and (one.words, one.by, one.to) == (other.words, other.by, other.to)
+
+
+def _shown(told: Told, username: str) -> Told:
+    words = told.words
+    if told.more:
+        words = words.replace(_ONE, _SEVERAL.format(count=1 + len(told.more)), 1)
+    for name, who in (("{by}", told.by), ("{to}", told.to)):
+        if who:
+            words = words.replace(name, isolated(name_of(who)), 1)
+    return replace(told, words=words, is_mine=told.to == username)
 
 
 def put_away(username: str, ids: Iterable[str]) -> None:
-    """Put away what somebody has seen. Raises the store's errors."""
-    for each in list(dict.fromkeys(ids))[:MOST_SHOWN]:
-        call("DeleteItem", TableName=table_name("CONSOLE"), Key=_key(username, each))
+    """Put away what somebody has seen, with what was told together with it. Raises the store's errors."""
+    wanted = set(ids)
+    for told in told_to(username):
+        if told.id in wanted:
+            for each in (told.id, *told.more):
+                call("DeleteItem", TableName=table_name("CONSOLE"), Key=_key(username, each))
 
 
 def _partition(username: str) -> str:
@@ -105,7 +142,14 @@ def _key(username: str, told_id: str) -> dict[str, Any]:
 
 
 def _told(item: dict[str, Any]) -> Told:
-    words, reference, company, group = (
-        str(item.get(name) or "") for name in ("words", "reference", "company", "group")
+    words, reference, company, by, to, group = (
+        str(item.get(name) or "") for name in ("words", "reference", "company", "by", "to", "group")
     )
-    return Told(str(item["sk"]), words, reference, company, clock.parse_instant(item.get("at")), group)
+    at = clock.parse_instant(item.get("at"))
+    return Told(str(item["sk"]), words, reference, _company(company), at, by, to, group)
+
+
+@cached_for(NAMES_CACHED_SECONDS)
+def _company(company_id: str) -> str:
+    found = company_named(company_id) if company_id else None
+    return found.name if found else company_id

@@ -98,8 +98,9 @@ function keepFresh({ url, tag = () => "", every, receive, tell, what, first }) {
     place.hidden = told.length === 0 || location.pathname === "/told/";
     const text = place.querySelector("div");
     const [first] = told;
-    if (!first || text.dataset.shown === first.id + told.length) return;
-    text.dataset.shown = first.id + told.length;
+    const shown = first && `${told.length} ${first.id} ${first.words}`; // of several given at once the words grow
+    if (!first || text.dataset.shown === shown) return;
+    text.dataset.shown = shown;
     const open = Object.assign(document.createElement("a"), { href: first.url, textContent: "Open it" });
     const all = Object.assign(document.createElement("a"), { href: "/told/", textContent: told.length > 1 ? `All ${told.length}` : "Put it away" });
     open.addEventListener("click", () => putAway(first.id));

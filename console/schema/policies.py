@@ -100,7 +100,7 @@ RECONCILE = (
     Access("CONVERSATIONS", ("GetItem", "UpdateItem"), _SETTLING),
     Access("AUDIT", ("Query", "PutItem", "UpdateItem")),
     Access("IDEMPOTENCY", ("GetItem", "Scan", "PutItem", "UpdateItem")),
-    Access("CONSOLE", ("UpdateItem",)),
+    Access("CONSOLE", ("Query", "PutItem", "UpdateItem")),
 )
 RECEIVER = (
     Access(

@@ -88,14 +88,17 @@ def judge(stored: Raw, levels: ServiceLevels, now: datetime) -> Judgement:
 def _dues(stored: Raw, levels: ServiceLevels) -> list[tuple[Cause, datetime, datetime]]:
     """Every cause that there is or may come, the gravest first: since when, and when it counts."""
     status, changed = _plain_text(stored, STATUS), _changed_at(stored)
-    left, found = instant_in(stored, LEFT_AT), list[tuple[Cause, datetime, datetime]]()
+    left, to_ai = instant_in(stored, LEFT_AT), instant_in(stored, TO_AI_AT)
+    found: list[tuple[Cause, datetime, datetime]] = []
     if changed is not None and (left is None or changed > left):
         if family_of(status) is Family.FAILED:
-            found.append((Cause.FAILED, changed, changed))
+            # What it failed at before somebody let it answer is no news: it has not tried since.
+            if to_ai is None or changed > to_ai:
+                found.append((Cause.FAILED, changed, changed))
         elif can_get_stuck(status):
             found.append((Cause.STUCK, changed, changed + levels.stuck_after))
     if (spoke := _unanswered_since(stored, status)) is not None and (left is None or spoke > left):
-        since = max(filter(None, (spoke, instant_in(stored, TO_AI_AT))))
+        since = max(filter(None, (spoke, to_ai)))
         found.append((Cause.UNANSWERED, spoke, since + levels.unanswered_after))
     return found
 

@@ -1,7 +1,8 @@
 """What follows when an answer is late: it stands in the trail, once, and a silent holder's conversation waits again."""
 
 import hashlib
-from datetime import datetime
+import json
+from datetime import datetime, timedelta
 
 from console import clock
 from console.errors import NotFound
@@ -9,15 +10,19 @@ from console.trail.actions import Action, Result, conversation_trail
 from console.trail.recording import Actor, TrailEntry, build, save_once
 from conversations.attention.causes import Answer, answer_in, return_at
 from conversations.attention.levels import ServiceLevels
-from conversations.handoff.effects import AGENT, Raw, last_action_of, text_in
+from conversations.attention.timers import set_timer
+from conversations.handoff.effects import ANSWERED_AT, LAST_ACTION, Raw, text_in
 from conversations.handoff.intents import HandOffAction, intent_for
 from conversations.handoff.outcomes import LostRace
+from conversations.handoff.routing import BEFORE, SWITCH
 from conversations.handoff.service import perform_as
+from conversations.indexer.writing import key_in
 from conversations.models import Conversation
 from conversations.reading import hand_off_of
-from conversations.telling import Told, tell
 
 TIMER = Actor("timer", "service")
+# Where something else than an action was in the way.
+AGAIN_AFTER = timedelta(minutes=1)
 
 
 def note_missed(stored: Raw, levels: ServiceLevels, now: datetime) -> bool:
@@ -46,20 +51,24 @@ def _record(stored: Raw, answer: Answer, due_at: datetime) -> bool:
 def give_back(stored: Raw, levels: ServiceLevels, now: datetime) -> bool:
     """Let a conversation wait again whose holder is silent for too long; whether it does by this.
 
-    The holder is told. Somebody who acts at the same moment comes first. Raises the store's errors.
+    The holder is told. Somebody who acts or answers at the same moment comes first. Raises the store's errors.
     """
     at = return_at(stored, levels)
     if at is None or at > now or levels.return_after is None:
         return False
     item = Conversation.from_raw_data(stored)
-    hand_off, holder = hand_off_of(item), text_in(stored, AGENT)
-    named = "\n".join(("returned", item.primary_channel, item.conversation_id, last_action_of(stored)))
+    # Refused once, where they answered or somebody changed the routing, it is another action the next time.
+    seen = json.dumps([stored.get(name) for name in (LAST_ACTION, SWITCH, BEFORE)], sort_keys=True, default=str)
+    named = "\n".join(("returned", item.primary_channel, item.conversation_id, clock.to_iso(at), seen))
     action_id = hashlib.sha256(named.encode(errors="replace")).hexdigest()[:32]
+    intent = intent_for(HandOffAction.RELEASE, item, hand_off_of(item), action_id)
     reason = f"No answer for {clock.format_span(levels.return_after)} after the customer wrote."
     try:
-        perform_as(TIMER, intent_for(HandOffAction.RELEASE, item, hand_off, action_id), item, reason=reason)
-    except (LostRace, NotFound):
+        perform_as(TIMER, intent, item, reason=reason, as_read=(ANSWERED_AT,))
+    except NotFound:
         return False
-    told = Told.of(item, f"This conversation waits for a human again. {reason}", action_id)
-    tell(holder, told)
+    except LostRace as lost:
+        if lost.hand_off.action_id == intent.last_action_seen:
+            set_timer(key_in(stored), now + AGAIN_AFTER)
+        return False
     return True

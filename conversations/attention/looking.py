@@ -45,11 +45,9 @@ def look_again(key: Raw) -> WorkCounts:
     done[Did.OVERDUE] += note_missed(stored, levels, now)
     # What else happens is seen by the indexer, as the item changes with it.
     announce(each for each in notifications_of(stored, levels, now) if each.type is NotificationType.OVERDUE)
-    if give_back(stored, levels, now):
-        # What the indexer sees of that sets the next timer.
-        done[Did.RETURNED] += 1
-    else:
-        plan_next(stored)
+    done[Did.RETURNED] += give_back(stored, levels, now)
+    # Also of what was given back: by when an answer is due stays, and what was due before is not planned for again.
+    plan_next(stored)
     return +done
 
 

@@ -42,9 +42,9 @@ REPLY_FAILED_AT = "hand_off_reply_failed_at"
 GROUP = "hand_off_group"
 
 # What is said of the last time that people had it.
-OF_LAST_TIME = (ANSWERED_AT, UNANSWERED_AT, HEARD_AT, REPLY_FAILED_AT)
+OF_LAST_TIME = (URGENT, GROUP, ANSWERED_AT, UNANSWERED_AT, HEARD_AT, REPLY_FAILED_AT)
 # What an item no longer has once the AI has it again.
-GONE_WITH_THE_AI = (AGENT, TAKEN_AT, REQUESTED_AT, QUEUE, URGENT, GROUP, *OF_LAST_TIME)
+GONE_WITH_THE_AI = (AGENT, TAKEN_AT, REQUESTED_AT, QUEUE, *OF_LAST_TIME)
 
 # What is read of an item: our attributes, the flag and reason, what tells scope, age and expiry, and whether a service
 # is at work on it.
@@ -112,7 +112,8 @@ def effect_of(
     now = clock.to_iso(at)
     change = Expression({LAST_ACTION: text(intent.action_id), "updated_at": text(now)})
     change.values[WANTED] = {"BOOL": intent.action not in ENDS_WITH_AI}
-    held, waiting = text(held_in(intent.company_id)), text(waiting_key(stored, intent.company_id))
+    begins = intent.action in BEGINS and not intent.flag_seen and not intent.agent_seen
+    held, waiting = text(held_in(intent.company_id)), text(waiting_key({} if begins else stored, intent.company_id))
     if note:
         change.values[NOTE] = text(note)
     match intent.action:
@@ -151,8 +152,8 @@ def effect_of(
     values, removed = routing_change(stored, for_people=ends_for_people(intent))
     change.values |= values
     change.removed += (ATTENTION, *removed)
-    if intent.action in BEGINS and not intent.flag_seen and not intent.agent_seen:
-        change.removed += OF_LAST_TIME
+    if begins:
+        change.removed = tuple(dict.fromkeys((*change.removed, *OF_LAST_TIME)))
     return change
 
 
@@ -212,9 +213,11 @@ def _keep_timer(change: Expression, intent: Intent, now: str, stored: Raw) -> No
         change.values[REQUESTED_AT] = since
 
 
-def update_of(intent: Intent, change: Expression, stored: Raw) -> dict[str, Any]:
+def update_of(intent: Intent, change: Expression, stored: Raw, as_read: tuple[str, ...] = ()) -> dict[str, Any]:
     """The UpdateItem of an action: everything as seen, nothing but named attributes written."""
     conditions = as_seen(intent.flag_seen, intent.agent_seen, intent.last_action_seen, stored)
+    for attribute in as_read:
+        conditions.as_read(attribute, stored)
     if intent.asks_again:
         conditions.as_read(ATTENTION, stored)
         conditions.as_read(STATUS, stored)

@@ -27,6 +27,7 @@ from console.store.errors import ConditionFailed, TransactionRefused
 from console.trail.actions import Action, Result, conversation_trail, outcome
 from console.trail.models import AuditEntry, IdempotencyRecord
 from console.trail.recording import Actor, TrailEntry, build
+from conversations import giving
 from conversations.handoff.effects import ATTRIBUTES, Raw, is_processing, reason_digest, status_in, text
 from conversations.models import Conversation
 from conversations.reading import reference_of
@@ -157,6 +158,7 @@ class RecordedAction:
     status: str
     attempts: int
     reference: str
+    action: str = ""
 
     @property
     def is_pending(self) -> bool:
@@ -247,9 +249,12 @@ def announce_resend(recorded: RecordedAction, at: datetime) -> RecordedAction | 
 def close(recorded: RecordedAction, result: str, at: datetime, *, only_write: bool = False) -> bool:
     """Write the result on both records, if they are pending; `only_write`: and if no other was announced.
 
+    Before that, whoever got or lost the conversation by it is told: what is closed has been told, whoever closes it.
     Returns whether it is this result that was written. Raises the store's errors.
     """
     status, now = outcome(result), clock.to_iso(at)
+    if status == Result.SUCCESS and giving.concerns_others(recorded.action):
+        giving.tell_of(recorded.trail, recorded.sort_key, recorded.reference)
     record = _settle("IDEMPOTENCY", {"event_id": text(recorded.event_id)}, "status", status, touched=now)
     entry_key = {"conversation_id": text(recorded.trail), "ts_action_id": text(recorded.sort_key)}
     entry = _settle("AUDIT", entry_key, "result", result)
@@ -306,6 +311,7 @@ def recorded_of(raw: Raw) -> RecordedAction:
         status=record.status or "",
         attempts=int(record.attempts or 0),
         reference=record.reference or "",
+        action=record.intent or "",
     )
 
 

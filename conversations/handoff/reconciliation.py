@@ -184,4 +184,5 @@ def _close(link: ChainLink, found: Resolution, *, is_old: bool, fenced: bool, dr
 
 def _recorded(link: ChainLink) -> RecordedAction:
     event_id = link.idempotency_key or event_key(link.trail, link.action_id)
-    return RecordedAction(event_id, link.trail, link.sort_key, Result.PENDING, attempts=0, reference="")
+    gone = RecordedAction(event_id, link.trail, link.sort_key, Result.PENDING, 0, reference="")
+    return lookup(event_id) or gone

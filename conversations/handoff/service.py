@@ -64,13 +64,20 @@ def id_for(action_id: str, what: str) -> str:
 
 
 def perform_as(
-    actor: Actor, intent: Intent, item: Conversation, *, reason: str, since: datetime | None = None
+    actor: Actor,
+    intent: Intent,
+    item: Conversation,
+    *,
+    reason: str,
+    since: datetime | None = None,
+    as_read: tuple[str, ...] = (),
 ) -> HandOffOutcome:
     """Carry out an intent that no person's form carries, in the name of a service, once for each id of it.
 
-    For a request, `since` is when the customer began to wait. Raises as `perform` does, but for rights and texts.
+    For a request, `since` is when the customer began to wait. `as_read`: attributes that must still be as `item` has
+    them, too. Raises as `perform` does, but for rights and texts.
     """
-    return _Performance(intent, actor, since=since).run(item, reason[:MAX_TEXT], "")
+    return _Performance(intent, actor, since=since, as_read=as_read).run(item, reason[:MAX_TEXT], "")
 
 
 def release_all(username: str, actor: Actor, held: Iterable[tuple[str, str]]) -> ReleaseReport:
@@ -130,13 +137,20 @@ class _Performance:
     """One submission of one intent, on its way through the protocol."""
 
     def __init__(
-        self, intent: Intent, actor: Actor, time_zone: str = "UTC", *, to: str = "", since: datetime | None = None
+        self,
+        intent: Intent,
+        actor: Actor,
+        time_zone: str = "UTC",
+        *,
+        to: str = "",
+        since: datetime | None = None,
+        as_read: tuple[str, ...] = (),
     ) -> None:
         self.intent = intent
         self.actor = actor
         self.time_zone = time_zone
         self.at = clock.now()
-        self.to, self.since = to, since
+        self.to, self.since, self.as_read = to, since, as_read
         self.leaves_routing = False
 
     def run(self, item: Conversation, reason: str, note: str) -> HandOffOutcome:
@@ -158,7 +172,7 @@ class _Performance:
             since=self.since,
         )
         self.leaves_routing = is_left(item.raw) and not ends_for_people(self.intent)
-        sent = send(update_of(self.intent, change, item.raw))
+        sent = send(update_of(self.intent, change, item.raw, self.as_read))
         if sent.accepted and sent.item is not None:
             return self._succeeded(recorded, sent.item, replayed=not is_new)
         return self._settle(recorded, sent, replayed=not is_new)

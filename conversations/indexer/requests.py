@@ -19,7 +19,7 @@ from conversations.indexer import entries
 from conversations.indexer.entries import HumanRequest, RecordedRequest, request_in
 from conversations.indexer.states import Marks, Repair, is_outside, marks_of, platform_time, queue_key, repair_of
 from conversations.indexer.streams.records import StreamChange
-from conversations.indexer.writing import after, key_in, write
+from conversations.indexer.writing import READ, after, key_in, write
 
 TRIES = 8
 TOO_BUSY = "The conversation changes too often to be indexed now."
@@ -66,7 +66,7 @@ def settle(edge: Edge) -> bool:
     """
     for number in range(TRIES):
         # Most often the item still is as the record shows it: a write on that condition saves the read.
-        stored = edge.image if number == 0 else read_raw(key_in(edge.image))
+        stored = edge.image if number == 0 else read_raw(key_in(edge.image), READ)
         marks = marks_of(stored or {})
         since = min(edge.at, marks.requested_at or edge.at)
         recorded = entries.recorded_since(edge.request.conversation_id, since)

@@ -14,6 +14,7 @@ from conversations.attention.urgency import WORDS, is_open_for_urgency, urgent_b
 from conversations.handoff.effects import (
     AGENT,
     ATTENTION,
+    GONE_WITH_THE_AI,
     LAST_ACTION,
     QUEUE,
     REQUESTED_AT,
@@ -104,12 +105,13 @@ def repair_of(stored: Raw, now: datetime, levels: ServiceLevels | None = None) -
     key = queue_key(stored | urgent, marks, now)
     values, removed = _routing_repair(stored, marks, now)
     values |= urgent
-    if not key and not is_outside(stored, marks, now) and (wanted := _attention(stored, marks, now, levels)):
-        values |= {name: value for name, value in wanted.items() if stored.get(name) != value}
-        return Repair(values, removed) if values or removed else None
     if not key:
-        unwanted = (QUEUE, ATTENTION) if is_outside(stored, marks, now) else (QUEUE, REQUESTED_AT, ATTENTION)
-        removed += tuple(attribute for attribute in unwanted if attribute in stored)
+        outside = is_outside(stored, marks, now)
+        wanted = {} if outside else _attention(stored, marks, now, levels)
+        # What is said of a time at which people had it ends with that, also where the platform ended it.
+        unwanted = (QUEUE, ATTENTION) if outside else (*GONE_WITH_THE_AI, ATTENTION)
+        values |= {name: value for name, value in wanted.items() if stored.get(name) != value}
+        removed += tuple(attribute for attribute in unwanted if attribute in stored and attribute not in wanted)
         return Repair(values, removed) if values or removed else None
     if stored.get(QUEUE) != text(key):
         values[QUEUE] = text(key)

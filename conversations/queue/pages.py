@@ -210,11 +210,6 @@ class QueueParameters:
     place: Keyset | None = None
     back: bool = False
 
-    @property
-    def looks_at_rows(self) -> bool:
-        """Whether the partition also holds rows that were not asked for."""
-        return self.tab != WAITING or self.filters.narrows_rows
-
     def wants(self, entry: QueueEntry) -> bool:
         """Whether a row was asked for."""
         if self.place is not None and self.place.has_seen(*entry.order):

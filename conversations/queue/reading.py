@@ -57,7 +57,7 @@ def read_indexed(company_ids: Iterable[str], parameters: QueueParameters) -> Que
     partitions = _PARTITIONS.get(parameters.tab, ((held_in, USUAL),))
     reads = parallel(
         *(
-            partial(_read_partition, partition(company_id), rank, parameters)
+            partial(_read_partition, partition(company_id), rank, parameters, is_mixed=partition is held_in)
             for company_id in company_ids
             for partition, rank in partitions
         )
@@ -73,7 +73,8 @@ _PARTITIONS = {
 }
 
 
-def _read_partition(partition: str, rank: str, parameters: QueueParameters) -> Stretch[QueueEntry]:
+def _read_partition(partition: str, rank: str, parameters: QueueParameters, *, is_mixed: bool) -> Stretch[QueueEntry]:
+    """Read one partition of the index. `is_mixed`: it also holds rows that the tab has not asked for."""
     place, low, high = parameters.place, "", parameters.filters.latest_since(parameters.now)
     if place is not None and place.at[:1] != rank:
         if (place.at[:1] > rank) is not parameters.back:
@@ -84,7 +85,8 @@ def _read_partition(partition: str, rank: str, parameters: QueueParameters) -> S
     if low and high and low > high:
         return Stretch()
     seen = len(parameters.place.seen) if parameters.place else 0
-    limit = FILTERED_LIMIT if parameters.looks_at_rows else parameters.size + 1 + seen
+    looks_at_rows = is_mixed or parameters.filters.narrows_rows
+    limit = FILTERED_LIMIT if looks_at_rows else parameters.size + 1 + seen
 
     def read(start: Place) -> Stretch[QueueEntry]:
         items, end = query(

@@ -18,7 +18,9 @@ from console.store.errors import ConditionFailed, TransactionRefused
 from console.store.models import plain
 from conversations.handoff.effects import (
     ANSWERED_AT,
+    ATTENTION,
     HEARD_AT,
+    QUEUE,
     REPLY_FAILED_AT,
     UNANSWERED_AT,
     Conditions,
@@ -123,9 +125,11 @@ def _marks(row: MessageRow, stored: Raw) -> Expression:
         if not has_people(stored):
             return Expression()
         return Expression({ANSWERED_AT: text(max(at, text_in(stored, ANSWERED_AT)))}, removed=(REPLY_FAILED_AT,))
-    marks = Expression({HEARD_AT: text(max(at, text_in(stored, HEARD_AT)))})
-    if text_in(stored, UNANSWERED_AT) <= text_in(stored, ANSWERED_AT):
-        marks.values[UNANSWERED_AT] = text(at)
+    heard, answered = text_in(stored, HEARD_AT), text_in(stored, ANSWERED_AT)
+    marks = Expression({HEARD_AT: text(max(at, heard))})
+    if text_in(stored, UNANSWERED_AT) <= answered:
+        # Whoever put what they heard before may not have known of the answer.
+        marks.values[UNANSWERED_AT] = text(heard if heard > answered else at)
     return marks
 
 
@@ -137,7 +141,7 @@ def note_not_delivered(row: MessageRow) -> None:
     conversation_id, _, primary_channel = row.conversation.partition("\n")
     change = Expression({REPLY_FAILED_AT: text(clock.to_iso(clock.now()))})
     update = update_item(primary_channel, conversation_id, change, Conditions(), returns="NONE")
-    update["ConditionExpression"] += " AND attribute_exists(gsi_hand_off_queue)"
+    update["ConditionExpression"] += f" AND attribute_exists({QUEUE}) AND attribute_not_exists({ATTENTION})"
     del update["ReturnValuesOnConditionCheckFailure"]
     with suppress(ConditionFailed):
         retried(lambda: call("UpdateItem", **update))

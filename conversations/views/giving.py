@@ -15,9 +15,16 @@ from console.errors import NotFound
 from console.permissions import Permission
 from console.refs import unseal
 from console.staff.colleagues import Colleague, away_now, set_available
-from conversations.giving import give as give_to
 from conversations.groups import Group
-from conversations.handoff import HandOffAction, Intent, allowed_actions, intent_for, seal_intent, unseal_intent
+from conversations.handoff import (
+    HandOffAction,
+    Intent,
+    allowed_actions,
+    intent_for,
+    perform,
+    seal_intent,
+    unseal_intent,
+)
 from conversations.handoff.receivers import offered
 from conversations.handoff.service import MAX_TEXT
 from conversations.reading import conversation_url, hand_off_of, summary_of
@@ -91,8 +98,7 @@ def give(request: StaffRequest, ref: str) -> HttpResponse:
 
     def act() -> str:
         action, to = form.to
-        intent = _intent_of(token, action, request, ref)
-        give_to(intent, item, staff, to, form.cleaned_data["why"])
+        perform(_intent_of(token, action, request, ref), staff, reason=form.cleaned_data["why"], to=to)
         return _DONE[action]
 
     return fill_in(request, FormPage(_FORM, form, "the conversation", back, context), act)

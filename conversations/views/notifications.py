@@ -209,7 +209,9 @@ def _act(request: StaffRequest, seen: Destination, context: dict[str, Any]) -> s
             return "The notification is on its way again."
         case "all":
             count = deliveries.send_again(seen, staff)
-            return f"{count} notification{' is' if count == 1 else 's are'} on {'its' if count == 1 else 'their'} way again."
+            if count == 1:
+                return "1 notification is on its way again."
+            return f"{count} notifications are on their way again."
     raise BadReference
 
 

@@ -14,7 +14,6 @@ from console.access import StaffRequest, requires
 from console.answers import form_on
 from console.errors import ConsoleError, Invalid, NotFound
 from console.permissions import Permission, Staff
-from conversations.giving import give_all
 from conversations.handoff import HandOffAction, Intent
 from conversations.handoff.receivers import offered
 from conversations.queue.selection import (
@@ -106,9 +105,8 @@ def give(request: StaffRequest, intents: list[Intent]) -> HttpResponse:
     form.offer(colleagues, groups)
     if form.is_valid():
         action, to = form.to
-        company = ", ".join(dict.fromkeys(each.company_name for each in rows))
         wanted = [for_action(each, action) for each in intents]
-        _say(request, give_all(wanted, staff, to, form.cleaned_data["why"], company), _GIVEN[action])
+        _say(request, perform_each(wanted, staff, reason=form.cleaned_data["why"], to=to), _GIVEN[action])
         return redirect(back)
     context: dict[str, Any] = {
         "rows": rows,

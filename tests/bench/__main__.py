@@ -105,7 +105,12 @@ def build(endpoint: str, sizes: tuple[int, ...]) -> str:
             request["AttributeDefinitions"] = [each for each in definitions if each["AttributeName"] in used]
             request.pop("StreamSpecification")
         client.create_table(**request)
-    companies = [platform.Company(company_of(size), size, waiting=size // 10) for size in sizes]
+    companies = [
+        platform.Company(
+            company_of(size), size, size // 10, urgent=min(500, size // 20), attention=min(1_000, size // 10)
+        )
+        for size in sizes
+    ]
     companies.append(platform.Company(company_of("held"), HELD + WAITING_BESIDE_HELD, WAITING_BESIDE_HELD, HELD))
     started = time.perf_counter()
     platform.write(endpoint, table_name("CONVERSATIONS"), companies)
@@ -141,6 +146,7 @@ def pages_of(browser: Browser, sizes: tuple[int, ...], reference: str) -> dict[s
         lists, queue = f"/conversations/companies/{company_of(size)}/", f"/queue/?company={company_of(size)}"
         pages[f"list_of_50@{size}"] = Page(lists)
         pages[f"queue_of_25@{size}"] = Page(queue)
+        pages[f"attention_of_25@{size}"] = Page(f"{queue}&tab=attention")
         if size != sizes[1]:
             pages[f"list_of_50_deep@{size}"] = Page(following(browser, lists, DEEP if size >= 1000 else 2))
             pages[f"queue_of_25_deep@{size}"] = Page(following(browser, queue, 3 if size >= 1000 else 0))
@@ -184,7 +190,7 @@ def by_filter_and_by_index(size: int, repeats: int) -> dict[str, Any]:
 
     def timed(read: Callable[[], Any]) -> tuple[float, list[str]]:
         started = time.perf_counter()
-        rows = [entry.summary.reference for entry in read().entries][:25]
+        rows = [entry.summary.reference for entry in read().entries if asked.wants(entry)][:25]
         return (time.perf_counter() - started) * 1000, rows
 
     company = company_of(size)

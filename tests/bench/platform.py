@@ -13,7 +13,7 @@ from itertools import islice
 import urllib3
 
 from console import clock
-from conversations.models import held_in, waiting_in
+from conversations.models import attention_in, held_in, urgent_in, waiting_in
 from tests.dynamodb import to_dynamodb
 
 BATCH = 25
@@ -95,13 +95,26 @@ def size_of_an_item() -> int:
 
 
 class Company:
-    """So many conversations of one company, the newest first; `waiting` and `held` of them have a hand-off."""
+    """So many conversations of one company, the newest first; `waiting` and `held` of them have a hand-off.
 
-    def __init__(self, company_id: str, conversations: int, waiting: int, held: int = 0, now: datetime | None = None):
+    Of those that wait, `urgent` are; and of the others, `attention` need attention.
+    """
+
+    def __init__(
+        self,
+        company_id: str,
+        conversations: int,
+        waiting: int,
+        held: int = 0,
+        now: datetime | None = None,
+        *,
+        urgent: int = 0,
+        attention: int = 0,
+    ):
         self.company_id = company_id
         self.conversations = conversations
-        self.waiting = waiting
-        self.held = held
+        self.waiting, self.urgent = waiting, urgent
+        self.held, self.attention = held, attention
         self._now = now or clock.now()
 
     def puts(self) -> Iterator[str]:
@@ -110,13 +123,14 @@ class Company:
         handed = json.dumps(
             to_dynamodb(item() | {"hand_off_to_human": True, "hand_off_to_human_reason": "Wants a person"})
         )
-        every = max(1, self.conversations // max(1, self.waiting + self.held))
+        marked = self.waiting + self.held + self.attention
+        every = max(1, self.conversations // max(1, marked))
         given = 0
         for number in range(self.conversations):
             updated = self._now - timedelta(seconds=number * 7)
-            is_handed = number % every == 0 and given < self.waiting + self.held
-            text = handed if is_handed else plain
-            if is_handed:
+            is_marked = number % every == 0 and given < marked
+            text = handed if is_marked and given < self.waiting + self.held else plain
+            if is_marked:
                 text = text[:-1] + ", " + self._hand_off(given, updated) + "}"
                 given += 1
             values = (f"{number:07}", self.company_id, clock.to_iso(updated - timedelta(days=1)), clock.to_iso(updated))
@@ -125,12 +139,15 @@ class Company:
             yield f'{{"PutRequest":{{"Item":{text}}}}}'
 
     def _hand_off(self, given: int, at: datetime) -> str:
-        is_held = given >= self.waiting
-        values: dict[str, object] = {
-            "hand_off_requested_at": clock.to_iso(at),
-            "gsi_hand_off_queue": (held_in if is_held else waiting_in)(self.company_id),
-        }
-        if is_held:
+        values: dict[str, object] = {"hand_off_requested_at": clock.to_iso(at)}
+        if given < self.urgent:
+            values |= {"gsi_hand_off_queue": urgent_in(self.company_id), "hand_off_urgent": "by hand"}
+        elif given < self.waiting:
+            values["gsi_hand_off_queue"] = waiting_in(self.company_id)
+        elif given >= self.waiting + self.held:
+            values |= {"gsi_hand_off_queue": attention_in(self.company_id), "hand_off_attention": "unanswered"}
+        else:
+            values["gsi_hand_off_queue"] = held_in(self.company_id)
             values |= {
                 "hand_off_agent": f"agent.{given % 20}",
                 "hand_off_taken_at": clock.to_iso(at),

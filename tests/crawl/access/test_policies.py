@@ -48,6 +48,7 @@ from conversations.receiving.stage import StageReceiver
 from conversations.receiving.worker import Receiver
 from conversations.sending import credentials
 from conversations.sending.outbox import enqueue as bring
+from conversations.telling import told_to
 from demo.receiver import WebhookReceiver
 from tests import faults
 from tests.answers import body_of
@@ -178,6 +179,15 @@ def left_open(store, gone: bool) -> None:
     if gone:
         for record in store.all("IDEMPOTENCY"):
             store.delete("IDEMPOTENCY", event_id=record["event_id"])
+
+
+def left_untold(store) -> None:
+    """A conversation that waits for a group, whose members could not be told."""
+    members = {"pk": f"GROUPS#{COMPANY}", "sk": "second", "name": "Second line", "members": ["ben"], "version": 1}
+    store.put("CONSOLE", members)
+    put(store, **WAITING)
+    with faults.fail_before("PutItem", table_key="CONSOLE", times=faults.ALWAYS):
+        perform(form(HandOffAction.HAND_OVER), ANA, to="second")
 
 
 def test_the_indexer_may_do_what_it_does_and_nothing_else(store):
@@ -389,7 +399,12 @@ def test_reconcile_may_do_what_it_does_and_nothing_else(store):
     left_open(store, gone=True)
     with store.calls() as named:
         call_command("reconcile", "--older-than", "0s", "--conversation", CONVERSATION, verbosity=0)
-    seen += named
+    left_untold(store)
+    fresh()
+    with store.calls() as told:
+        call_command("reconcile", verbosity=0)
+    assert told_to("ben")
+    seen += [*named, *told]
     assert set(needed(seen)) - allowed(RECONCILE) == set(), "the policy lacks these"
     assert allowed(RECONCILE) - set(needed(seen)) == set(), "nothing needs these"
 

@@ -195,6 +195,15 @@ def test_a_wait_is_served_by_the_index(queue):
     assert page.following is None
 
 
+def test_needing_attention_costs_a_page_of_rows_however_many_there_are(queue):
+    """Of those that people hold, which have other reasons to be listed, more are looked at."""
+    marks = {"gsi_hand_off_queue": f"attention#{COMPANY}", "hand_off_attention": "failed", "hand_off_to_human": False}
+    queue.put_all("CONVERSATIONS", [waiting(n, request_id=f"r{n}", **marks) for n in range(1, 60)])
+    page = tab(ATTENTION, companies=[COMPANY])
+    assert len(page.entries) < page.looked_at == len(page.entries) + 1
+    assert page.following is not None
+
+
 def test_a_filtered_page_that_spent_its_reads_says_how_far_it_looked_and_goes_on(queue, monkeypatch):
     monkeypatch.setattr("conversations.queue.reading.FILTERED_LIMIT", 2)
     items = [waiting(100 - n, request_id=f"r{n}") for n in range(20)]

@@ -341,7 +341,7 @@ def test_what_was_given_by_the_form_sent_again_is_told_as_one_sum(store, team, m
     with monkeypatch.context() as patched:
         patched.setattr(selection, "_has_time", lambda: False)
         html(give(team, chosen, "colleague:ben"))
-    assert [each.words for each in told_to("ben")] == ["Lea Lead gave you 1 conversation: holidays"]
+    assert [each.words for each in told_to("ben")] == ["Lea Lead gave you this conversation: holidays"]
     html(give(team, chosen, "colleague:ben"))
     assert [each.words for each in told_to("ben")] == ["Lea Lead gave you 2 conversations: holidays"]
 
@@ -353,7 +353,7 @@ def test_one_that_the_holder_handed_back_meanwhile_is_told_and_not_given(store, 
     text = html(give(team, chosen, "colleague:ben"))
     assert "Assigned 1 conversation." in text
     assert "1 not done. ***-***-2000: tom released it first" in text
-    assert [each.words for each in told_to("ben")] == ["Lea Lead gave you 1 conversation: holidays"]
+    assert [each.words for each in told_to("ben")] == ["Lea Lead gave you this conversation: holidays"]
 
 
 def test_offered_are_those_who_answer_for_all_of_the_companies(store, team):

@@ -100,13 +100,17 @@ class Platform:
         if self.read_before_lock is not None:
             self.write(conversation_status="reply_sent", thread_id=f"thread_{number}", **self.read_before_lock)
 
+    def answer(self, number):
+        """A reply of whoever holds it, which the sender puts onto the item: no action."""
+        self.write(hand_off_answered_at=clock.to_iso(clock.now()))
+
     def delete(self, number):
         if number % 20 == 0:
             self.store.delete("CONVERSATIONS", **KEY)
             self.there = False
 
 
-WRITES = ("append", "ask", "clear", "null", "drift", "unknown", "lock", "write_back", "delete")
+WRITES = ("append", "ask", "clear", "null", "drift", "unknown", "lock", "write_back", "answer", "delete")
 writes = st.sampled_from(WRITES)
 
 
@@ -231,9 +235,9 @@ class HandOffs(RuleBasedStateMachine):
                 self.submit(intent, who)
             self.late.append(late)
 
-    @rule(nth=calls, who=people, number=numbers)
-    def the_return_timer_rings_while_somebody_clicks(self, nth, who, number):
-        """It gives back what is held, by the same protocol; whoever acts in between comes first, or loses."""
+    @rule(nth=calls, who=people, number=numbers, write=writes)
+    def the_return_timer_rings_while_somebody_clicks(self, nth, who, number, write):
+        """It gives back what is held, by the same protocol; who acts or answers in between comes first, or loses."""
         item = self.store.get("CONVERSATIONS", **KEY)
         rival = self.fresh_form(who, number)
         if item is None or rival is None or not item.get("hand_off_agent") or not item.get("hand_off_taken_at"):
@@ -242,7 +246,10 @@ class HandOffs(RuleBasedStateMachine):
 
         def between():
             self.observe()
-            self.submit(rival, who)
+            if number % 2:
+                self.submit(rival, who)
+            else:
+                getattr(self.platform, write)(number)
 
         with faults.before("", between, nth=nth), suppress(StoreUnavailable, Invalid):
             give_back(to_dynamodb(item), levels, clock.now() + timedelta(minutes=1))

@@ -132,6 +132,18 @@ def test_a_request_of_the_platform_begins_its_own_wait(store):
     assert [each["action_type"] for each in trail(store)] == ["hand_off.request"]
 
 
+def test_a_request_on_what_needed_attention_is_settled_though_more_has_been_written_since(store):
+    put(store, conversation_status="failed", messages=[said("user", minutes=9)], updated_at=ago(minutes=5))
+    handle(change(store))
+    before = stored(store)
+    store.update("CONVERSATIONS", KEY, hand_off_to_human=True, updated_at=ago(minutes=1))
+    asked = change(store, before)
+    store.update("CONVERSATIONS", KEY, messages=[said("user", minutes=9), said("user", seconds=1)])
+    handle(asked)
+    found = stored(store)
+    assert (found["gsi_hand_off_queue"], found.get("hand_off_attention")) == (f"waiting#{COMPANY}", None)
+
+
 # --- Timers -----------------------------------------------------------------------------------------------------------
 
 
@@ -241,6 +253,7 @@ def test_a_silent_holders_conversation_waits_again_with_its_wait_and_they_are_to
     assert "hand_off_agent" not in found
     assert (found["gsi_hand_off_queue"], found["hand_off_requested_at"]) == (f"waiting#{COMPANY}", asked)
     [told] = told_to("ana")
+    assert told.url.startswith("/conversations/")
     assert told.words == "This conversation waits for a human again. No answer for 45 min after the customer wrote."
     [entry] = [each for each in trail(store) if each["action_type"] == "hand_off.release"]
     assert (entry["actor"], entry["result"]) == ("timer", "success")
@@ -255,6 +268,87 @@ def test_who_acts_at_the_same_moment_comes_first(store, monkeypatch, action):
         look_again(to_dynamodb(KEY))
     assert stored(store)["hand_off_action_id"] == intent.action_id
     assert told_to("ana") == []
+
+
+def test_what_is_given_back_is_overdue_when_it_is_whenever_the_indexer_comes_to_it(store, monkeypatch):
+    set_levels(store, first_answer=20, return_after=14)
+    before = put(store, **held_by("ana", hand_off_requested_at=ago(minutes=0), hand_off_taken_at=ago(minutes=0)))
+    handle(change(store))
+    later(monkeypatch, minutes=15)
+    caching.forget_everything()
+    ring()
+    returned = change(store, before)
+    later(monkeypatch, minutes=6)
+    handle(returned)
+    ring()
+    assert len(missed(store)) == 1
+
+
+def test_who_answers_at_the_same_moment_keeps_it_until_they_are_silent_again(store, monkeypatch):
+    set_levels(store, return_after=5)
+    put(store, **held_by("ana", hand_off_requested_at=ago(hours=2), hand_off_taken_at=ago(minutes=6)))
+
+    def answer() -> None:
+        store.update("CONVERSATIONS", KEY, hand_off_answered_at=ago(seconds=0))
+
+    with faults.before("UpdateItem", answer, table_key="CONVERSATIONS"):
+        look_again(to_dynamodb(KEY))
+    assert stored(store)["hand_off_agent"] == "ana"
+    assert told_to("ana") == []
+    later(monkeypatch, minutes=1)
+    store.update("CONVERSATIONS", KEY, hand_off_heard_at=ago(seconds=0), hand_off_unanswered_at=ago(seconds=0))
+    handle(change(store))
+    later(monkeypatch, minutes=5, seconds=5)
+    ring()
+    assert "hand_off_agent" not in stored(store)
+
+
+def test_a_routing_that_changes_at_the_same_moment_puts_it_off_for_a_minute(store, monkeypatch, settings):
+    settings.HAND_OFF_ROUTING = "held"
+    set_levels(store, return_after=5)
+    put(store, **held_by("ana", hand_off_requested_at=ago(hours=2), hand_off_taken_at=ago(minutes=6)))
+
+    tend(to_dynamodb(stored(store)))
+
+    def reroute() -> None:
+        store.update("CONVERSATIONS", KEY, auto_queue_reply_message=False)
+
+    with faults.before("UpdateItem", reroute, table_key="CONVERSATIONS"):
+        look_again(to_dynamodb(KEY))
+    assert stored(store)["hand_off_agent"] == "ana"
+    later(monkeypatch, minutes=1, seconds=1)
+    ring()
+    assert "hand_off_agent" not in stored(store)
+
+
+def test_nothing_is_left_of_the_last_time_once_the_platform_has_it_back(store):
+    group = {"hand_off_group": "g", "hand_off_urgent": "words", "hand_off_reply_failed_at": ago(minutes=1)}
+    put(store, **WAITING, gsi_hand_off_queue=f"urgent#{COMPANY}", hand_off_requested_at=ago(minutes=5), **group)
+    store.update("CONVERSATIONS", KEY, hand_off_to_human=False, updated_at=ago(seconds=1))
+    handle(change(store))
+    assert not ours(stored(store)).keys() & {*group, "gsi_hand_off_queue", "hand_off_requested_at"}
+
+
+@pytest.mark.parametrize("action", [A.REQUEST, A.TAKE_OVER, A.ASSIGN])
+def test_a_new_time_with_people_begins_without_the_last_one_though_the_indexer_is_late(store, monkeypatch, action):
+    monkeypatch.setattr("conversations.handoff.service.check_receiver", lambda intent, to: None)
+    put(store, hand_off_group="g", hand_off_urgent="words", gsi_hand_off_queue=f"urgent#{COMPANY}")
+    perform(form(action), ANA, reason="so", to="ben" if action is A.ASSIGN else "")
+    found = stored(store)
+    assert not found.keys() & {"hand_off_group", "hand_off_urgent"}
+    assert found["gsi_hand_off_queue"] == f"{'waiting' if action is A.REQUEST else 'held'}#{COMPANY}"
+
+
+def test_what_failed_before_the_ai_was_let_answer_is_no_news(store, monkeypatch):
+    monkeypatch.setattr("conversations.handoff.intents.leads_back_to_ai", lambda: True)
+    put(store, **WAITING, conversation_status="failed", updated_at=ago(minutes=5))
+    perform(form(A.LEAVE_TO_AI), ANA)
+    handle(change(store))
+    assert "hand_off_attention" not in stored(store)
+    later(monkeypatch, minutes=1)
+    store.update("CONVERSATIONS", KEY, conversation_status="failed_again", updated_at=ago(seconds=0))
+    handle(change(store))
+    assert stored(store)["hand_off_attention"] == "failed"
 
 
 # --- Urgent -----------------------------------------------------------------------------------------------------------

@@ -12,21 +12,21 @@ from console.permissions import Role, Scope
 from console.staff.colleagues import away_now, colleagues_of, name_of, set_available
 from conversations import groups
 from conversations.attention import levels
+from conversations.attention.looking import look_again
 from conversations.companies import Company
-from conversations.giving import give
 from conversations.handoff import HandOffAction as A
-from conversations.handoff import LostRace, perform
-from conversations.models import Conversation
+from conversations.handoff import LostRace, perform, settle
 from conversations.team import day_began, team_of
 from conversations.telling import Told, put_away, tell, told_to
 from tests import faults
+from tests.dynamodb import to_dynamodb
 from tests.people import member
 from tests.support.conversations.handoff.kit import (
     ANA,
     BEN,
-    CHANNEL,
     COMPANY,
     CONVERSATION,
+    KEY,
     WAITING,
     form,
     held_by,
@@ -36,6 +36,7 @@ from tests.support.conversations.handoff.kit import (
     stored,
     trail,
 )
+from tests.support.tenants.kit import MOST_CALLS, Killed
 
 LEAD = staff("lena", Role.ADMIN, Scope.of([COMPANY]))
 OTHER = "ci-bbb-002"
@@ -53,12 +54,8 @@ def colleagues(store):
     caching.forget_everything()
 
 
-def item() -> Conversation:
-    return Conversation.get(CHANNEL, CONVERSATION, consistent_read=True)
-
-
 def assign(who=ANA, to="ben", reason="knows the case", intent=None):
-    return give(intent or form(A.ASSIGN), item(), who, to, reason)
+    return perform(intent or form(A.ASSIGN), who, reason=reason, to=to)
 
 
 @pytest.mark.parametrize("changes", [{}, WAITING, held_by("ana")], ids=["the AI's", "waiting", "one's own"])
@@ -75,7 +72,7 @@ def test_a_colleague_has_it_at_once_and_is_told_why(store, colleagues, changes):
     payload = json.loads(entry["action_payload_redacted"])
     assert (payload["reason"], payload["colleague"]) == ("knows the case", "ben")
     [told] = told_to("ben")
-    assert told.words == "Ana gave you this conversation: knows the case"
+    assert told.words == "Ana Stone gave you this conversation: knows the case"
     assert told_to("ana") == []
     # The form sent again does nothing twice.
     assert assign(intent=intent).replayed
@@ -132,11 +129,86 @@ def test_who_takes_it_at_the_same_moment_wins_or_loses_and_is_told(store, collea
     assert set(results(store).values()) == {"success", "conflict: ben was first"}
 
 
-def test_a_colleague_who_cannot_be_told_has_it_all_the_same(store, colleagues):
+def test_a_colleague_who_cannot_be_told_has_it_all_the_same_and_is_told_when_that_is_settled(store, colleagues):
     put(store, **WAITING)
     with faults.fail_before("PutItem", table_key="CONSOLE", times=faults.ALWAYS):
         assign()
     assert stored(store)["hand_off_agent"] == "ben"
+    assert told_to("ben") == []
+    settle(CONVERSATION)
+    assert [each.words for each in told_to("ben")] == ["Ana Stone gave you this conversation: knows the case"]
+    assert set(results(store).values()) == {"success"}
+
+
+@pytest.mark.parametrize(
+    ("action", "to", "words"),
+    [
+        (A.ASSIGN, "cem", "Lena gave this conversation to Cem Stone: so"),
+        (A.TAKE_FROM_COLLEAGUE, "", "Lena took this conversation from you: so"),
+        (A.RELEASE, "", "Lena released your conversation: so"),
+    ],
+)
+def test_who_loses_one_by_somebody_elses_doing_is_told(store, colleagues, action, to, words):
+    for username, name in (("cem", "Cem Stone"), ("lena", "Lena")):
+        account = member(username, "admin", scope=[COMPANY])
+        account.display_name = name
+        account.save()
+    caching.forget_everything()
+    put(store, **held_by("ana"))
+    perform(form(action), LEAD, reason="so", to=to)
+    [told] = told_to("ana")
+    assert told.words == words
+    assert told.url.startswith("/conversations/")
+    assert told_to("lena") == []
+
+
+def test_who_gives_up_their_own_is_told_nothing(store, colleagues):
+    put(store, **held_by("ana"))
+    perform(form(A.RELEASE), ANA)
+    assert told_to("ana") == []
+
+
+@pytest.mark.parametrize("when", [faults.before, faults.after])
+def test_who_dies_before_a_colleague_is_told_leaves_it_to_whoever_settles_that(store, colleagues, when):
+    def die() -> None:
+        raise Killed
+
+    for nth in range(1, MOST_CALLS):
+        store.empty()
+        put(store, **held_by("ana"))
+        member("ben", scope=[COMPANY])
+        intent = form(A.ASSIGN)
+        try:
+            with when("", die, nth=nth):
+                assign(LEAD, intent=intent)
+        except Killed:
+            settle(CONVERSATION, older_than=timedelta(0))
+        else:
+            break
+        has_it = stored(store)["hand_off_agent"] == "ben"
+        assert bool(told_to("ben")) == bool(told_to("ana")) == has_it, nth
+    assert nth > 6
+
+
+@pytest.mark.parametrize("who", [None, BEN])
+def test_who_follows_an_action_that_died_tells_of_it_too(store, colleagues, who):
+    """Whoever is next closes what was left open; so does the timer that is rung again."""
+
+    def die() -> None:
+        raise Killed
+
+    put(store, **held_by("ana", hand_off_taken_at="2026-01-31T09:00:00Z"))
+    levels.save(COMPANY, "", {"return_after": 5}, 0, LEAD)
+    with pytest.raises(Killed), faults.after("UpdateItem", die, table_key="CONVERSATIONS"):
+        look_again(to_dynamodb(KEY))
+    assert "hand_off_agent" not in stored(store)
+    assert told_to("ana") == []
+    if who is None:
+        settle(CONVERSATION)
+    else:
+        perform(form(A.TAKE), who)
+    [told] = told_to("ana")
+    assert told.words == "This conversation waits for a human again. No answer for 5 min after the customer wrote."
 
 
 # --- Groups -----------------------------------------------------------------------------------------------------------
@@ -151,17 +223,17 @@ def second_line(members=("ana", "ben")) -> groups.Group:
 def test_a_group_waits_for_its_members_who_are_told(store, colleagues):
     group = second_line()
     put(store, **held_by("ana"))
-    give(form(A.HAND_OVER), item(), ANA, group.id, "needs a manager")
+    perform(form(A.HAND_OVER), ANA, reason="needs a manager", to=group.id)
     found = stored(store)
     assert "hand_off_agent" not in found
     assert (found["gsi_hand_off_queue"], found["hand_off_group"]) == (f"waiting#{COMPANY}", group.id)
     [told] = told_to("ben")
-    assert told.words == "Ana handed this conversation over to Second line: needs a manager"
+    assert told.words == "Ana Stone handed this conversation over to Second line: needs a manager"
     assert told_to("ana") == []
     perform(form(A.TAKE), BEN)
     assert "hand_off_group" not in stored(store)
     with pytest.raises(Invalid, match="no such group"):
-        give(form(A.HAND_OVER), item(), BEN, "gone", "x")
+        perform(form(A.HAND_OVER), BEN, reason="x", to="gone")
 
 
 def test_groups_are_set_by_leads_of_the_company_on_record(store, colleagues):
@@ -208,10 +280,9 @@ def test_colleagues_are_there_as_soon_as_their_index_is(store, colleagues, monke
 
 
 def test_what_somebody_is_told_is_redacted_and_can_be_put_away(store):
-    put(store)
-    tell("ben", Told.of(item(), "Call +44 7700 900123", "one"))
-    tell("ben", Told.of(item(), "Again", "one"))
-    tell("ben", Told.of(item(), "Call +44 7700 900123 now", "two"))
+    tell("ben", Told("one", "Call +44 7700 900123", "ref", "Acme"))
+    tell("ben", Told("one", "Again", "ref", "Acme"))
+    tell("ben", Told("two", "Call +44 7700 900123 now", "ref", "Acme"))
     words = [each.words for each in told_to("ben")]
     assert len(words) == 2
     assert "900123" not in "".join(words).replace(" ", "")[:-4]

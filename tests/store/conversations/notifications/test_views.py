@@ -292,7 +292,9 @@ def test_what_failed_is_sent_again_one_or_all(store, lead):
     keys = re.findall(r'name="delivery" value="([^"]*)"', page)
     assert len(keys) == 3
     assert "It answered with status 500. 1 attempt" in text_of(lead.get(url(made)))
-    assert "The notification is on its way again." in text_of(press(lead, made, "again", delivery=html.unescape(keys[0])))
+    assert "The notification is on its way again." in text_of(
+        press(lead, made, "again", delivery=html.unescape(keys[0]))
+    )
     gone = text_of(press(lead, made, "again", delivery=html.unescape(keys[0])))
     assert "This notification is no longer among those that failed." in gone
     assert "2 notifications are on their way again." in text_of(press(lead, made, "all"))

@@ -121,9 +121,10 @@ def create_destinations(receiver: WebhookReceiver) -> None:
         address = receiver.endpoint + path
         types = destinations.types_for(company_id)
         values = DestinationValues(name, DestinationKind.WEBHOOK, address, types)
-        destination_id = destinations.save(company_id, values, staff, known.get(name))
-        if name not in known:
-            _date_back(company_id, destination_id)
+        if name in known:
+            destinations.change(known[name], values, staff)
+        else:
+            _date_back(company_id, destinations.add(company_id, values, staff))
     receiver.secrets |= {each.secrets[0] for each in destinations.list_destinations(company_id)}
 
 

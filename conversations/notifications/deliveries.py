@@ -148,13 +148,13 @@ def announce(notifications: Iterable[Notification]) -> int:
     return noted
 
 
-def send_test(destination: Destination, staff: Staff) -> None:
-    """Send a test to a destination, whether it is on or off, on record.
+def send_test(destination: Destination, staff: Staff, test_id: str = "") -> None:
+    """Send a test to a destination, whether it is on or off, on record; once for each id, which a form has.
 
     Raises `Forbidden`, `NotFound` (out of scope), and the store's errors.
     """
     check_manager(destination.company_id, staff)
-    test = Notification(new_action_id(), NotificationType.TEST, clock.now(), destination.company_id)
+    test = Notification(test_id or new_action_id(), NotificationType.TEST, clock.now(), destination.company_id)
     _note(test, destination, clock.now(), _entry(Action.DESTINATION_TESTED, destination, staff))
 
 

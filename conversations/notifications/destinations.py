@@ -168,34 +168,43 @@ def _read(item: dict[str, Any], company_id: str) -> Destination:
 # --- Writing ----------------------------------------------------------------------------------------------------------
 
 
-def save(company_id: str, values: DestinationValues, staff: Staff, seen: Destination | None = None) -> str:
-    """Add a destination, or change one as it was seen, on record; return its id.
+def add(company_id: str, values: DestinationValues, staff: Staff, destination_id: str = "") -> str:
+    """Add a destination, on record; return its id. The same one again, under the id that its form has, is no error.
 
     Raises `Forbidden`, `NotFound` (out of scope), `Invalid`, `Conflict`, and the store's errors.
     """
     check_manager(company_id, staff)
-    values = _checked(company_id, values)
-    if seen is None and len(list_destinations(company_id)) >= MOST:
+    values, destination_id = _checked(company_id, values), destination_id or new_action_id()
+    known = {each.id: each for each in list_destinations(company_id)}
+    if (there := known.get(destination_id)) is not None:
+        if there.values == values:
+            return destination_id
+        raise Conflict("This form has added a destination already. Check the list.")
+    if len(known) >= MOST:
         raise Invalid(f"There are {MOST} destinations already, which is the most there can be. Delete one first.")
-    destination_id = seen.id if seen else new_action_id()
-    created_at = (seen.created_at if seen else None) or clock.now()
-    signing = seen.secrets if seen and seen.secrets else (_new_secret(),)
-    item = _item(values, created_at) | _sealed(destination_id, signing, seen.both_until if seen else None)
-    entry = _entry(company_id, values, Actor.of(staff))
+    item = _item(values, clock.now()) | _sealed(destination_id, (_new_secret(),), None)
     with _conflicts():
-        versioned.put(partition_of(company_id), destination_id, item, seen.version if seen else 0, entry)
+        versioned.put(partition_of(company_id), destination_id, item, 0, _entry(company_id, values, Actor.of(staff)))
     return destination_id
 
 
+def change(seen: Destination, values: DestinationValues, staff: Staff) -> None:
+    """Change a destination as it was seen, on record. Raises as `add`."""
+    check_manager(seen.company_id, staff)
+    values = _checked(seen.company_id, values)
+    signing = seen.secrets or (_new_secret(),)
+    _replace(seen, values, _sealed(seen.id, signing, seen.both_until), _entry(seen.company_id, values, Actor.of(staff)))
+
+
 def renew_secret(seen: Destination, staff: Staff) -> None:
-    """Give a webhook a new secret; the one before signs too for `BOTH_SIGN_FOR`. Raises as `save`."""
+    """Give a webhook a new secret; the one before signs too for `BOTH_SIGN_FOR`. Raises as `add`."""
     check_manager(seen.company_id, staff)
     sealed = _sealed(seen.id, (_new_secret(), *seen.secrets[:1]), clock.now() + BOTH_SIGN_FOR)
     _replace(seen, seen.values, sealed, _entry(seen.company_id, seen.values, Actor.of(staff), new_secret=True))
 
 
 def show_secret(seen: Destination, staff: Staff) -> str:
-    """Return the secret that a webhook's receiver checks signatures with, once that is on record. Raises as `save`.
+    """Return the secret that a webhook's receiver checks signatures with, once that is on record. Raises as `add`.
 
     "" where it cannot be read any more, as after a change of SECRET_KEY.
     """
@@ -214,7 +223,7 @@ def switch_off(seen: Destination) -> None:
 
 
 def delete(seen: Destination, staff: Staff) -> None:
-    """Delete a destination as it was seen, on record. Raises as `save`."""
+    """Delete a destination as it was seen, on record. Raises as `add`."""
     check_manager(seen.company_id, staff)
     entry = _entry(seen.company_id, seen.values, Actor.of(staff), deleted=True)
     with _conflicts():

@@ -18,14 +18,14 @@ from console.errors import BadReference, NotFound
 from console.permissions import Permission
 from console.refs import seal, unseal
 from console.store.calls import parallel
-from console.trail.recording import read_only_reason
+from console.trail.recording import new_action_id, read_only_reason
 from conversations.companies import company_named
 from conversations.notifications import deliveries, destinations
 from conversations.notifications.destinations import Destination, DestinationKind, DestinationValues
 from conversations.notifications.notification import NotificationType
 from tenants.views.frame import ASKING, FormPage, fill_in
 
-_REFERENCE = "destination"
+_REFERENCE, _TEST = "destination", "destination test"
 _GONE = "This destination no longer exists."
 
 
@@ -124,12 +124,17 @@ def new(request: StaffRequest) -> HttpResponse:
     company = _company(request, company_id)
     form = DestinationForm(request.POST if request.method == "POST" else None, company_id)
     back = _with_company("notifications", company_id)
+    # So that a form that is sent twice adds one.
+    token = request.POST.get("token") or seal(_REFERENCE, company_id, new_action_id())
 
     def act() -> str:
-        destinations.save(company_id, form.values(), staff)
+        for_company, destination_id = unseal(_REFERENCE, token, 2)
+        if for_company != company_id:
+            raise BadReference
+        destinations.add(company_id, form.values(), staff, destination_id)
         return "The destination is added. Send it a test."
 
-    context = {"company": company, "crumbs": _crumbs(company_id, "New destination"), "back": back}
+    context = {"company": company, "crumbs": _crumbs(company_id, "New destination"), "back": back, "token": token}
     return fill_in(request, FormPage("notifications/form.html", form, "the destinations", back, context), act)
 
 
@@ -156,7 +161,7 @@ def change(request: StaffRequest, ref: str) -> HttpResponse:
         if deletes:
             destinations.delete(as_seen, staff)
             return "The destination is deleted."
-        destinations.save(seen.company_id, form.values(), staff, as_seen)
+        destinations.change(as_seen, form.values(), staff)
         return "Saved."
 
     context = {
@@ -196,7 +201,10 @@ def _act(request: StaffRequest, seen: Destination, context: dict[str, Any]) -> s
     staff = request.staff
     match request.POST.get("do", ""):
         case "test":
-            deliveries.send_test(seen, staff)
+            destination_id, test_id = unseal(_TEST, request.POST.get("token", ""), 2)
+            if destination_id != seen.id:
+                raise BadReference
+            deliveries.send_test(seen, staff, test_id)
             return "A test is on its way. Reload this page in a few seconds to see whether it arrived."
         case "show":
             context["secret"] = destinations.show_secret(seen, staff)
@@ -221,6 +229,7 @@ def _page(seen: Destination) -> dict[str, Any]:
     )
     return {
         "destination": seen,
+        "test_token": seal(_TEST, seen.id, new_action_id()),
         "company": _company_name(seen.company_id),
         "is_webhook": seen.values.kind is DestinationKind.WEBHOOK,
         "change_url": _url("destination-change", seen),

@@ -49,7 +49,7 @@ def items(company_id: str, holder: str, key: tuple[str, str], texts: Texts) -> l
 
 
 def _notifications(company_id: str, key: tuple[str, str], texts: Texts) -> list[Item]:
-    """A destination, and a notification that was not delivered and one that is tried again."""
+    """Two destinations; of the first, two notifications that were not delivered, and one that is tried again."""
     destination_id = f"destination-of-{company_id}"
     body = {"type": "conversation.waiting", "data": {"conversation": reference_of(*key)}}
     delivery = {
@@ -76,10 +76,13 @@ def _notifications(company_id: str, key: tuple[str, str], texts: Texts) -> list[
         "secrets": [seal_data(f"webhook secret {destination_id}", "whsec_" + "s" * 43)],
         "version": 1,
     }
+    failed = {"pk": f"NOTIFICATIONS_FAILED#{destination_id}", "state": "failed", **delivery}
     return [
         destination,
+        destination | {"sk": f"another-of-{company_id}"},
         {"pk": f"NOTIFICATIONS#{destination_id}", "state": "waiting", **delivery},
-        {"pk": f"NOTIFICATIONS_FAILED#{destination_id}", "state": "failed", **delivery},
+        failed,
+        failed | {"sk": f"{NOTIFICATION} too", "notification_id": "n1 too"},
     ]
 
 
@@ -94,7 +97,7 @@ def urls(side: Side) -> dict[str, list[str]]:
         "notifications": [_of_company("notifications", side)],
         "destination-new": [_of_company("destination-new", side)],
         "destination": [_destination("destination", side)],
-        "destination-change": [_destination("destination-change", side)],
+        "destination-change": [_destination("destination-change", side, "another")],
         "told": [reverse("told")],
         "conversation-give": [reverse("conversation-give", args=[reference_of(*side.keys["email"])])],
     }
@@ -105,12 +108,17 @@ def _of_company(route: str, side: Side) -> str:
 
 
 def references(side: Side) -> dict[str, list[str]]:
-    """The destination, by the first word of its routes."""
-    return {"destination": [seal("destination", side.company_id, f"destination-of-{side.company_id}")]}
+    """The destinations, by the first word of their routes."""
+    ids = [f"{each}-of-{side.company_id}" for each in ("destination", "another")]
+    return {"destination": [seal("destination", side.company_id, each) for each in ids]}
 
 
-def _destination(route: str, side: Side) -> str:
-    return reverse(route, args=references(side)["destination"])
+def _new(side: Side) -> str:
+    return seal("destination", side.company_id, f"new-of-{side.company_id}")
+
+
+def _destination(route: str, side: Side, which: str = "destination") -> str:
+    return reverse(route, args=[seal("destination", side.company_id, f"{which}-of-{side.company_id}")])
 
 
 def posts(side: Side, by: StaffAccount) -> dict[str, list[tuple[str, dict[str, Any]]]]:
@@ -122,18 +130,18 @@ def posts(side: Side, by: StaffAccount) -> dict[str, list[tuple[str, dict[str, A
     return {
         "service-levels": [(reverse("service-levels", args=[side.company_id]), LEVELS | {"version": "1"})],
         "agent-groups": [(f"{groups}?group={GROUP}", {"title": "Managers", "version": "1"})],
-        "destination-new": [(_of_company("destination-new", side), DESTINATION)],
+        "destination-new": [(_of_company("destination-new", side), DESTINATION | {"token": _new(side)})],
         "destination": [
             (_destination("destination", side), form)
             for form in (
-                {"do": "test"},
+                {"do": "test", "token": seal("destination test", f"destination-of-{side.company_id}", "t1")},
                 {"do": "show"},
                 {"do": "again", "delivery": NOTIFICATION},
                 {"do": "all"},
                 {"do": "renew", "version": "1"},
             )
         ],
-        "destination-change": [(_destination("destination-change", side), DESTINATION | {"version": "2"})],
+        "destination-change": [(_destination("destination-change", side, "another"), DESTINATION | {"version": "1"})],
         "told": [(reverse("told"), {"id": "told"})],
         "availability": [(reverse("availability"), {"available": "no"})],
         "conversation-give": [(reverse("conversation-give", args=[reference_of(*side.keys["email"])]), give)],

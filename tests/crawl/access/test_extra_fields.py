@@ -14,7 +14,9 @@ from django.urls import reverse
 from console.audit.review.forms import ReviewForm
 from console.schema.tables import TABLES
 from console.store.models import StoreModel
+from conversations.forms import ConversationFilter
 from conversations.queue.form import QueueForm
+from tenants.forms import ResolveForm
 from tests.crawl.access.routes import in_order
 from tests.scenario import build, posts
 
@@ -87,15 +89,18 @@ def keys_of(spec: Any) -> Iterable[Any]:
 
 def with_extras(url: str, form: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The form with every extra field, in the address too, and before each of its own fields another of that name."""
-    # Filters of the queue are fields of the form that takes the longest waiting.
-    filters = set(QueueForm.base_fields) if url == reverse("queue-take") else set()
-    extras = {name: HARMFUL.get(name, INJECTED) for name in sorted(extra_names() - set(form) - filters)}
+    # Fields of a form that may leave them out: filters of the queue, where the longest waiting is taken.
+    left_out = {reverse("queue-take"): QueueForm, reverse("channels-resolve"): ResolveForm}
+    own = set(left_out[url].base_fields) if url in left_out else set()
+    extras = {name: HARMFUL.get(name, INJECTED) for name in sorted(extra_names() - set(form) - own)}
     # The last of two equal fields is the one that the person sees. A list of values is one field, and left alone.
     doubled = {
         name: value if isinstance(value, list) else [HARMFUL.get(name, INJECTED), value] for name, value in form.items()
     }
-    # What an export is of stands in its address: there, filters are its own fields.
+    # What an export or a saved view is of stands in its address: there, filters are its own fields.
     own = set(ReviewForm.base_fields) if url.startswith(reverse("audit-export")) else set()
+    if url.startswith(reverse("saved-view-new")):
+        own = {"project", *ConversationFilter.base_fields, *QueueForm.base_fields}
     added = urlencode({name: extras[name] for name in sorted(extras.keys() - own)})
     return f"{url}{'&' if '?' in url else '?'}{added}", extras | doubled
 
@@ -116,7 +121,7 @@ CHANCE = (
     # Sort keys of threads have them padded with zeros.
     (re.compile(r"\b0*1[5-9]\d{8}(?:\d{3})?\b"), "<epoch>"),
 )
-SECRET = {"password_hash", "totp_secret", "totp_last_step"}
+SECRET = {"password_hash", "totp_secret", "totp_last_step", "secrets"}
 
 
 def stored(store) -> dict[str, list[dict[str, str]]]:

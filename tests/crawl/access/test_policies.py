@@ -37,7 +37,7 @@ from conversations.attention.planning import plan_next
 from conversations.handoff import HandOffAction, perform, settle
 from conversations.handoff.routing import BY_RULE
 from conversations.notifications.deliveries import announce, send_test
-from conversations.notifications.destinations import DestinationKind, DestinationValues, find, save, types_for
+from conversations.notifications.destinations import DestinationKind, DestinationValues, add, find, types_for
 from conversations.notifications.notification import Notification, NotificationType
 from conversations.receiving import worker as receiving
 from conversations.receiving.approvals import approve
@@ -308,7 +308,7 @@ def test_the_sender_may_do_what_it_does_and_nothing_else(store, outbox, settings
 
 def test_the_timers_may_do_what_they_do_and_nothing_else(store, monkeypatch):
     set_levels(store, first_answer=10, return_after=45)
-    save("", WEBHOOK, ADMIN)
+    add("", WEBHOOK, ADMIN)
     put(store, **held_by("ana", hand_off_requested_at=ago(minutes=5), hand_off_taken_at=ago(minutes=4)))
     plan_next(to_dynamodb(stored(store)))
     later(monkeypatch, hours=1)
@@ -330,7 +330,7 @@ def test_the_notifier_may_do_what_it_does_and_nothing_else(store, settings):
     settings.NOTIFICATIONS_ALLOWED_HOSTS = ["127.0.0.1"]
     with WebhookReceiver() as receiver:
         receiver.answer = lambda request, _: request.send_error(410)
-        there = save("", replace(WEBHOOK, address=receiver.endpoint), ADMIN)
+        there = add("", replace(WEBHOOK, address=receiver.endpoint), ADMIN)
         send_test(find("", there), ADMIN)
         announce([Notification("n", NotificationType.WAITING, clock.now(), COMPANY)])
         fresh()

@@ -18,8 +18,13 @@ LOOK_UPS = {"search", "store-find", "conversation-find", "audit-find", "events",
 OF_ANOTHER = {"conversation-reply-undo", "conversation-reply-template", "told"}
 # What was typed of a tenant so far is a draft: its first and its last step are recorded.
 DRAFTS = ("/onboarding/admin/", "/onboarding/channels/", "/onboarding/companies/")
-# Each conversation that is released has its own entry; a channel that is moved has one in the trail of either tenant.
-ONE_FOR_EACH = {"queue-release-mine": Action.HAND_OFF_RELEASE, "tenant-channel-move": Action.CHANNEL_MOVED}
+# Each conversation of several has its own entry; a channel that is moved has one in the trail of either tenant.
+ONE_FOR_EACH = {
+    "queue-release-mine": Action.HAND_OFF_RELEASE,
+    "queue-selected": Action.HAND_OFF_TAKE,
+    "queue-selected-give": Action.HAND_OFF_ASSIGN,
+    "tenant-channel-move": Action.CHANNEL_MOVED,
+}
 
 
 def entries(store) -> dict[tuple[str, str], dict]:

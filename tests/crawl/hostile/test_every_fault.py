@@ -398,8 +398,8 @@ class _Trial:
         """A change without its entry, or an entry of a success without its change."""
         if _domain(done) and not any(change[:2] == ("AUDIT", "new") for change in done):
             yield f"changed without an entry in the trail: {_domain(done)}"
-        if self.route not in OF_MANY and _domain(done) not in ({}, _domain(self.wanted)):
-            yield f"half done: {_domain(done)} of {_domain(self.wanted)}"
+        if self.route not in OF_MANY and _at_once(done) not in ({}, _at_once(self.wanted)):
+            yield f"half done: {_at_once(done)} of {_at_once(self.wanted)}"
         stamps = {item.get("hand_off_action_id") for item in self.after_first.plain("CONVERSATIONS")}
         for entry in self.after_first.plain("AUDIT"):
             is_success = entry["action_type"].startswith("hand_off.") and entry["result"] == "success"
@@ -414,8 +414,8 @@ class _Trial:
             self.sound.location,
             self.sound.notices,
         )
-        if is_success and _domain(done) != _domain(self.wanted):
-            yield f"claims success, but changed {_domain(done)} instead of {_domain(self.wanted)}"
+        if is_success and _at_once(done) != _at_once(self.wanted):
+            yield f"claims success, but changed {_at_once(done)} instead of {_at_once(self.wanted)}"
         if first.status == 200 or (self.sound.status == 200 and first.status < 400):
             yield from _lies(self.sound, first)
         warned = any(not each.startswith(("success", "info")) for each in first.notices)
@@ -446,6 +446,11 @@ class _Trial:
 
 def _domain(found: Counter[tuple[Any, ...]]) -> dict[tuple[Any, ...], int]:
     return {change: count for change, count in found.items() if change[0] in DOMAIN}
+
+
+def _at_once(found: Counter[tuple[Any, ...]]) -> dict[tuple[Any, ...], int]:
+    """What is done before the answer: who could not be told of a conversation is told when its action is settled."""
+    return {change: count for change, count in _domain(found).items() if not str(change[2]).startswith("TOLD#")}
 
 
 def _successes(found: Counter[tuple[Any, ...]]) -> dict[tuple[Any, ...], int]:

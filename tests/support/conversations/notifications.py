@@ -31,7 +31,7 @@ def values(**changes: Any) -> DestinationValues:
 
 def add(company_id: str = COMPANY, by: Staff = ADMIN, **changes: Any) -> Destination:
     """A destination that somebody has just added."""
-    return found(destinations.save(company_id, values(**changes), by), company_id)
+    return found(destinations.add(company_id, values(**changes), by), company_id)
 
 
 def found(destination_id: str, company_id: str = COMPANY) -> Destination:

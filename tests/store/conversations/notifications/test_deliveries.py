@@ -287,4 +287,4 @@ def test_all_types_that_can_be_chosen_have_a_switch(store):
         made = add(types=(type_,))
         announce([happened(each, name=type_) for each in OF_COMPANIES])
         assert [each["type"] for each in rows(store) if each["destination_id"] == made.id] == [type_]
-        destinations.save(COMPANY, values(types=(type_,), is_on=False), LEAD, made)
+        destinations.change(made, values(types=(type_,), is_on=False), LEAD)

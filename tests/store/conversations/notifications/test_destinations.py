@@ -49,8 +49,8 @@ def test_who_manages_them(store, who, company_id, error):
     there = add(company_id)
     before = store.all("CONSOLE")
     acts = {
-        "add": lambda: destinations.save(company_id, values(name="Mine"), who),
-        "change": lambda: destinations.save(company_id, values(name="New"), who, found(there.id, company_id)),
+        "add": lambda: destinations.add(company_id, values(name="Mine"), who),
+        "change": lambda: destinations.change(found(there.id, company_id), values(name="New"), who),
         "renew": lambda: destinations.renew_secret(found(there.id, company_id), who),
         "show": lambda: destinations.show_secret(found(there.id, company_id), who),
         "delete": lambda: destinations.delete(found(there.id, company_id), who),
@@ -118,7 +118,7 @@ def test_there_is_a_most(store):
         made = add(name=f"{number}")
     with pytest.raises(Invalid, match="Delete one first"):
         add(name="one more")
-    destinations.save(COMPANY, values(name="changed"), ADMIN, made)
+    destinations.change(made, values(name="changed"), ADMIN)
     add(OTHER)
     destinations.delete(found(made.id), ADMIN)
     add(name="one more")
@@ -127,7 +127,7 @@ def test_there_is_a_most(store):
 
 def test_the_trail_says_who_changed_what_and_never_the_address(store):
     made = add(name="Pager", address="https://hooks.example.com/secret-path", types=(T.WAITING,))
-    destinations.save(COMPANY, replace(made.values, is_on=False), LEAD, made)
+    destinations.change(made, replace(made.values, is_on=False), LEAD)
     destinations.renew_secret(found(made.id), LEAD)
     destinations.delete(found(made.id), LEAD)
     base = {"destination": "Pager", "kind": "webhook", "on": True, "types": ["conversation.waiting"]}
@@ -141,7 +141,7 @@ def test_the_trail_says_who_changed_what_and_never_the_address(store):
 
 
 CHANGES = {
-    "saved": lambda seen: destinations.save(COMPANY, values(name="Late"), LEAD, seen),
+    "saved": lambda seen: destinations.change(seen, values(name="Late"), LEAD),
     "renewed": lambda seen: destinations.renew_secret(seen, LEAD),
     "switched off": destinations.switch_off,
     "deleted": lambda seen: destinations.delete(seen, LEAD),
@@ -228,7 +228,7 @@ def test_for_a_day_both_secrets_sign_whatever_is_changed_meanwhile(store, monkey
     assert old == made.secrets[0] != new
     expected = (new, old)
     if meanwhile == "renamed":
-        destinations.save(COMPANY, values(name="New name"), LEAD, now)
+        destinations.change(now, values(name="New name"), LEAD)
     elif meanwhile == "switched off":
         destinations.switch_off(now)
     elif meanwhile == "renewed again":
@@ -242,9 +242,19 @@ def test_for_a_day_both_secrets_sign_whatever_is_changed_meanwhile(store, monkey
     assert found(made.id).secrets == expected[:1]
 
 
+def test_a_form_that_is_sent_twice_adds_one(store):
+    for _ in range(2):
+        destinations.add(COMPANY, values(), LEAD, "of-the-form")
+    [made] = destinations.list_destinations(COMPANY)
+    assert made.id == "of-the-form"
+    with pytest.raises(Conflict):
+        destinations.add(COMPANY, values(name="Another"), LEAD, "of-the-form")
+    assert len(destinations.list_destinations(COMPANY)) == 1
+
+
 def test_a_plain_change_keeps_the_secret_and_since_when_it_is_told(store):
     made = add()
-    destinations.save(COMPANY, values(name="New name", address=f"{HOOK}/2"), LEAD, made)
+    destinations.change(made, values(name="New name", address=f"{HOOK}/2"), LEAD)
     changed = found(made.id)
     assert (changed.secrets, changed.created_at, changed.version) == (made.secrets, made.created_at, 2)
     caching.forget_everything()

@@ -12,11 +12,10 @@ from console import clock
 from conversations.background import section
 from conversations.notifications import notifier as notifying
 from conversations.notifications.deliveries import announce, list_deliveries, send_again, send_test
-from conversations.notifications.destinations import delete, save
+from conversations.notifications.destinations import change, delete
 from conversations.notifications.notification import NotificationType
 from conversations.notifications.notifier import PAUSES, Notifier
 from tests import faults
-from tests.support.conversations.handoff.kit import COMPANY
 from tests.support.conversations.notifications import (
     LEAD,
     add_at,
@@ -135,8 +134,8 @@ def test_who_changes_it_at_the_moment_in_which_it_is_gone_comes_first(store, rec
     made = add_at(receiver)
     receiver.answer = answering(410)
     announce([happened()])
-    change = lambda: save(COMPANY, values(name="New", address=made.values.address), LEAD, found(made.id))  # noqa: E731
-    with faults.before("TransactWriteItems", change, table_key="AUDIT") as fault:
+    changed = lambda: change(found(made.id), values(name="New", address=made.values.address), LEAD)  # noqa: E731
+    with faults.before("TransactWriteItems", changed, table_key="AUDIT") as fault:
         assert bring() == {"failed": 1}
     assert fault.struck
     assert (found(made.id).values.name, found(made.id).values.is_on) == ("New", True)
@@ -147,7 +146,7 @@ def test_who_changes_it_at_the_moment_in_which_it_is_gone_comes_first(store, rec
     [
         (lambda made: delete(made, LEAD), "The destination was deleted."),
         (
-            lambda made: save(COMPANY, values(address=made.values.address, is_on=False), LEAD, made),
+            lambda made: change(made, values(address=made.values.address, is_on=False), LEAD),
             "The destination is switched off.",
         ),
     ],
@@ -249,9 +248,9 @@ def test_one_that_is_slow_takes_no_turn_of_others(store, receiver, monkeypatch):
 
     receiver.answer = answer
     monkeypatch.setattr(notifying, "AT_ONCE", 3)
-    save(COMPANY, values(address=quick.values.address, is_on=False), LEAD, quick)
+    change(quick, values(address=quick.values.address, is_on=False), LEAD)
     announce([happened(name=f"{number}") for number in range(4)])
-    save(COMPANY, values(address=quick.values.address), LEAD, found(quick.id))
+    change(found(quick.id), values(address=quick.values.address), LEAD)
     announce([happened(name="for both")])
     now, one = later(monkeypatch), notifier()
     one.cycle()

@@ -245,8 +245,13 @@ def test_it_is_deleted_whatever_is_wrong_with_it(store, lead, damage):
 
 def test_a_test_is_sent_and_the_page_says_what_became_of_it(store, lead, receiver):
     made = add_at(receiver)
-    answer = press(lead, made, "test")
-    assert answer.redirect_chain
+    [token] = re.findall(r'name="token" value="([^"]+)"', lead.get(url(made)).content.decode())
+    for _ in range(2):
+        # Sent twice, the form sends one.
+        answer = press(lead, made, "test", token=token)
+        assert answer.redirect_chain
+    other = add(name="Other")
+    assert press(lead, other, "test", token=token).status_code == 404
     assert "A test is on its way." in text_of(answer)
     assert "waiting" in text_of(lead.get(url(made)))
     bring()

@@ -133,7 +133,6 @@ class Notifier(LeasedWorker):
     def _note_failure(
         self, destination: Destination, batch: Sequence[NotificationDelivery], error: NotDelivered
     ) -> WorkCounts:
-        logger.warning("A notification was not delivered: %s", error)
         if error.is_gone:
             # Somebody who changes it at this moment comes first.
             with suppress(Conflict):
@@ -141,6 +140,8 @@ class Notifier(LeasedWorker):
         done: WorkCounts = Counter()
         for each in batch:
             if error.is_gone or each.attempts >= len(PAUSES) or each.type == NotificationType.TEST:
+                # Attempts that will be repeated stand on the destination's page alone.
+                logger.warning("A notification was not delivered: %s", error)
                 give_up(each, str(error), tried=True)
                 done[FAILED] += 1
             else:

@@ -347,10 +347,10 @@ def test_the_system_page_says_how_far_behind_it_is(store, receiver, monkeypatch)
 
 def test_nothing_of_an_address_but_its_host_is_logged(store, receiver, caplog):
     add_at(receiver, "/secret-path?token=canary")
-    receiver.answer = answering(500)
+    receiver.answer = answering(410)
     announce([happened()])
     with caplog.at_level(logging.DEBUG):
         bring()
     told_by = [each for each in caplog.records if not each.name.startswith(("urllib3", "botocore"))]
-    assert any("It answered with status 500." in each.getMessage() for each in told_by)
+    assert any("It answered with status 410." in each.getMessage() for each in told_by)
     assert not [each for each in told_by if "secret-path" in each.getMessage() or "canary" in each.getMessage()]

@@ -64,7 +64,7 @@ def test_it_says_what_runs_and_what_is_not_configured(settings):
     settings.OUTBOX_QUEUE_URL = ""
     settings.HANDOFF_QUEUE_URL, settings.TABLE_NAMES = "", {}
     assert parts_line(list(all_parts())) == (
-        "Running: the indexer, the timers, reconcile. "
+        "Running: the indexer, the timers, the notifier, reconcile. "
         "Not configured: the hand-off queue (HANDOFF_QUEUE_URL), the stage table (TABLE_CONVERSATIONS_STAGE), "
         "replies (OUTBOX_QUEUE_URL)."
     )

@@ -1,5 +1,7 @@
 """What an agent does: find a conversation, read it, take it over, hand it back, and see that in its trail."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -12,9 +14,9 @@ def test_company_project_conversation_take_over_hand_back_trail(open_page):
     expect(page.get_by_role("heading", level=1)).to_contain_text("Northwind Energy")
     page.get_by_role("link", name="Billing").first.click()
     page.get_by_label("Hand-off").select_option(label="with the AI")
-    page.wait_for_url(lambda url: "hand_off=" in url)
+    page.wait_for_url(re.compile("hand_off=[^&]"))
     page.get_by_label("Status").select_option(label="reply sent")
-    page.wait_for_url(lambda url: "status=" in url)
+    page.wait_for_url(re.compile("status=[^&]"))
     page.get_by_role("link", name="***-***-").nth(2).click()
     expect(page.locator("ol.talk")).to_be_visible()
     page.get_by_role("button", name="Take over").click()

@@ -73,6 +73,8 @@ def test_once_the_customer_has_written_there_is_time_to_answer_again(open_page, 
     take(page)
     rules = page.locator("#reply-rules")
     expect(rules).to_contain_text("WhatsApp takes only an approved template.")
+    # Before its scripts have run, the button leads to a page of its own.
+    page.wait_for_load_state()
     page.locator("#recipient").get_by_role("button", name="Reveal").click()
     revealed = page.locator("#recipient [data-revealed]").first
     expect(revealed).to_be_visible()

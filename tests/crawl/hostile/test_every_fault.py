@@ -45,7 +45,7 @@ from tests.dynamodb import SeenCall, Store, from_dynamodb
 from tests.people import signed_in
 from tests.scenario import HTMX, Scenario, build, posts, urls
 
-STEP = int(os.environ.get("FAULT_STEP", 251))
+STEP = int(os.environ.get("FAULT_STEP", 127))
 # Addresses of a route that are struck: all of them where all cases are tried.
 ADDRESSES = None if STEP == 1 else 3
 SHOWN = 8

@@ -90,8 +90,8 @@ def keys_of(spec: Any) -> Iterable[Any]:
 def with_extras(url: str, form: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """The form with every extra field, in the address too, and before each of its own fields another of that name."""
     # Fields of a form that may leave them out: filters of the queue, where the longest waiting is taken.
-    left_out = {reverse("queue-take"): QueueForm, reverse("channels-resolve"): ResolveForm}
-    own = set(left_out[url].base_fields) if url in left_out else set()
+    left_out = {reverse("queue-take"): QueueForm.base_fields, reverse("channels-resolve"): ResolveForm.base_fields}
+    own = set(left_out.get(url, ()))
     extras = {name: HARMFUL.get(name, INJECTED) for name in sorted(extra_names() - set(form) - own)}
     # The last of two equal fields is the one that the person sees. A list of values is one field, and left alone.
     doubled = {

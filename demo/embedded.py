@@ -11,8 +11,10 @@ import io
 import json
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
+from http.server import HTTPServer
 from typing import Any, Self
 
 from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
@@ -37,6 +39,38 @@ WSGIApplication = Callable[[dict[str, Any], StartResponse], Iterable[bytes]]
 WSGIAnswer = tuple[Iterable[bytes], str, Iterable[tuple[str, str]]]
 
 NO_CALL = b'{"__type":"com.amazon.coral.service#UnknownOperationException","message":"Not a DynamoDB call."}'
+
+
+class LoopbackServer(ABC):
+    """Something that serves HTTP on a loopback port, in a thread, until it is stopped."""
+
+    def __init__(self) -> None:
+        self.endpoint = ""
+        self._server: HTTPServer | None = None
+
+    @abstractmethod
+    def start(self) -> str:
+        """Serve, and return the endpoint's URL."""
+
+    def _serve(self, server: HTTPServer, name: str) -> str:
+        self._server = server
+        threading.Thread(target=server.serve_forever, args=(0.05,), name=name, daemon=True).start()
+        self.endpoint = f"http://{HOST}:{server.server_address[1]}"
+        return self.endpoint
+
+    def stop(self) -> None:
+        """Stop serving. Does nothing if it is not running."""
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+            self._server = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
 
 class EmbeddedDynamoDB:

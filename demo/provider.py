@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, timedelta
 from email.utils import format_datetime
 from http import HTTPStatus
-from typing import Any, Self
+from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
 
 from console import clock
-from demo.embedded import HOST, StartResponse
+from demo.embedded import HOST, LoopbackServer, StartResponse
 
 ACCOUNT = "AC" + "d0" * 16
 TOKEN = "demo-token-of-twilio"  # noqa: S105  # nosec B105
@@ -64,7 +64,7 @@ class _Refused(Exception):
     """Its arguments: an HTTP status, Twilio's code, and words that quote what was asked, as the providers' do."""
 
 
-class DemoProvider:
+class DemoProvider(LoopbackServer):
     """An HTTP server on a loopback port.
 
     Messages to `failing` recipients fail after a second with Twilio's code; those to `refusing` are refused at once.
@@ -79,32 +79,15 @@ class DemoProvider:
     ) -> None:
         self._failing, self._refusing, self._templates = failing or {}, refusing or {}, templates
         self.fault: FaultHook = lambda method, path, form: None
-        self.endpoint = ""
+        super().__init__()
         self._accepted: list[dict[str, Any]] = []
         self._lock = threading.Lock()
-        self._server: ThreadedWSGIServer | None = None
 
     def start(self, port: int = 0) -> str:
         """Serve on `port` (0: any free one) and return the endpoint's URL. Raises `OSError` if the port is taken."""
-        self._server = ThreadedWSGIServer((HOST, port), _Handler)
-        self._server.set_app(self._answered)
-        threading.Thread(target=self._server.serve_forever, args=(0.05,), name="demo-provider", daemon=True).start()
-        self.endpoint = f"http://{HOST}:{self._server.server_address[1]}"
-        return self.endpoint
-
-    def stop(self) -> None:
-        """Stop serving. Does nothing if it is not running."""
-        if self._server is not None:
-            self._server.shutdown()
-            self._server.server_close()
-            self._server = None
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
+        server = ThreadedWSGIServer((HOST, port), _Handler)
+        server.set_app(self._answered)
+        return self._serve(server, "demo-provider")
 
     def forget(self) -> None:
         """Have accepted nothing."""

@@ -4,12 +4,11 @@ It checks signatures as any company's own system would, with the library of the 
 """
 
 import json
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any
 
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
@@ -20,7 +19,7 @@ from console.store.connection import call
 from conversations.notifications import destinations
 from conversations.notifications.destinations import DestinationKind, DestinationValues
 from demo import conversations
-from demo.embedded import HOST
+from demo.embedded import HOST, LoopbackServer
 from demo.staff import SIGN_INS
 
 # A company's own system, and one that is out of order.
@@ -45,18 +44,17 @@ class ReceivedWebhook:
         return payload
 
 
-class WebhookReceiver:
+class WebhookReceiver(LoopbackServer):
     """An HTTP server on a loopback port that keeps what it receives.
 
     `secrets` are those that signatures are checked with. `answer` may be set to what answers a request instead.
     """
 
     def __init__(self) -> None:
+        super().__init__()
         self.secrets: set[str] = set()
         self.received: list[ReceivedWebhook] = []
         self.answer: Callable[[BaseHTTPRequestHandler, ReceivedWebhook], None] = answer_by_path
-        self.endpoint = ""
-        self._server: ThreadingHTTPServer | None = None
 
     def start(self) -> str:
         """Serve on a free port and return the endpoint's URL."""
@@ -69,25 +67,7 @@ class WebhookReceiver:
             def log_message(self, *_: Any) -> None:
                 """Nothing: a line per request would drown the console's own log."""
 
-        self._server = ThreadingHTTPServer((HOST, 0), Handler)
-        self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, args=(0.05,), name="webhooks", daemon=True).start()
-        self.endpoint = f"http://{HOST}:{self._server.server_address[1]}"
-        return self.endpoint
-
-    def stop(self) -> None:
-        """Stop serving. Does nothing if it is not running."""
-        if self._server is not None:
-            self._server.shutdown()
-            self._server.server_close()
-            self._server = None
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
+        return self._serve(ThreadingHTTPServer((HOST, 0), Handler), "webhooks")
 
     def _receive(self, request: BaseHTTPRequestHandler) -> None:
         body = request.rfile.read(int(request.headers.get("Content-Length") or 0))

@@ -114,11 +114,15 @@ def notifications_of(stored: Raw, levels: ServiceLevels, now: datetime) -> list[
     """Return what an item says has happened and still is so."""
     if is_over(stored, now):
         return []
+    happened = list(_happened(stored, levels, now))
+    if not happened:
+        # As of most changes that the indexer sees.
+        return []
     facts = _facts(stored)
     key = (text_in(stored, "primary_channel"), text_in(stored, "conversation_id"))
     return [
         Notification(id_of(each, *key, *stamp), each, at, text_in(stored, "company_id"), key, facts | more)
-        for each, at, stamp, more in _happened(stored, levels, now)
+        for each, at, stamp, more in happened
     ]
 
 

@@ -94,8 +94,9 @@ def index(request: StaffRequest) -> HttpResponse:
         return redirect("team")
     company = _company(request, company_id)
     found = destinations.list_destinations(company_id)
-    latest = parallel(*(partial(deliveries.list_deliveries, each.id) for each in found))
-    failed = parallel(*(partial(deliveries.list_deliveries, each.id, failed=True) for each in found))
+    latest = [partial(deliveries.list_deliveries, each.id) for each in found]
+    failed = [partial(deliveries.list_deliveries, each.id, failed=True) for each in found]
+    read = parallel(*latest, *failed)
     rows = [
         {
             "destination": each,
@@ -103,7 +104,7 @@ def index(request: StaffRequest) -> HttpResponse:
             "failed": len(gave_up),
             "is_failing": bool(gave_up) or any(one.is_retried for one in sent),
         }
-        for each, sent, gave_up in zip(found, latest, failed, strict=True)
+        for each, sent, gave_up in zip(found, read[: len(found)], read[len(found) :], strict=True)
     ]
     context = {
         "rows": rows,

@@ -33,12 +33,31 @@ _SPEAKERS = {
     **dict.fromkeys(("system", "developer", "tool"), Speaker.SYSTEM),
 }
 _LOOKED_BACK = 50
+_MEASURED = (
+    *(*TIME, "role", "sent_by", "agent", "message_id", "processing_time_ms"),
+    *(f"{prefix}{kind}_tokens" for prefix in ("ai_", "") for kind in ("prompt", "completion", "total")),
+)
 # Of the messages that the console appended, as many of the latest are compared with what the platform wrote since.
 MOST_APPENDED = 100
 # What the console puts into `sent_by` of a reply that a person wrote, whose role is the assistant's for the platform.
 BY_HUMAN = "human"
 INSTRUCTION = "Instruction to the AI"
 _NAMES = {Speaker.CUSTOMER: "Customer", Speaker.AI: "AI", Speaker.HUMAN: "Human", Speaker.SYSTEM: "System"}
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredMessage:
+    """Who wrote an entry, when, and what it took; `is_prompt`: the instruction with which the platform begins.
+
+    `agent` is the username of the colleague who wrote it, where it says so.
+    """
+
+    speaker: Speaker
+    at: datetime | None
+    tokens: Mapping[str, int]
+    processing_ms: int | None
+    is_prompt: bool
+    agent: str = ""
 
 
 @dataclass(frozen=True)
@@ -179,6 +198,24 @@ class StoredMessages:
         for number in range(max(0, len(self) - _LOOKED_BACK) + 1, len(self) + 1):
             if self._is_by_customer(number) and isinstance(entry := self.entry(number), dict):
                 yield entry
+
+    def measured(self) -> Iterator[MeasuredMessage]:
+        """Yield what each entry tells but its words, oldest first. Never raises."""
+        for number in range(1, len(self) + 1):
+            stored = self.entries[number - 1]
+            fields = stored.get("M") if self.typed and isinstance(stored, dict) else stored
+            found = {name: fields[name] for name in _MEASURED if name in fields} if isinstance(fields, dict) else {}
+            if self.typed:
+                found = {name: plain(value) for name, value in found.items()}
+            speaker = Speaker.HUMAN if found.get("sent_by") == BY_HUMAN else _speaker(found.get("role"))[0]
+            yield MeasuredMessage(
+                speaker,
+                clock.parse_instant(first_of(found, *TIME)),
+                _tokens(found),
+                _whole(found.get("processing_time_ms")),
+                is_prompt=number == 1 and speaker is Speaker.CUSTOMER and found.get("message_id") is None,
+                agent=text_of(found.get("agent") or "")[:64] if speaker is Speaker.HUMAN else "",
+            )
 
     def _is_by_customer(self, number: int) -> bool:
         """Whether an entry is the customer's own: the platform begins with a prompt in the role of the user."""

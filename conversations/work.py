@@ -13,6 +13,7 @@ from django.conf import settings
 
 from console import clock
 from console.errors import ConsoleError
+from console.store.presence import table_ready
 from conversations.attention.looking import Timers
 from conversations.handoff.reconciliation import pending_trails, reconcile
 from conversations.handoff.routing import has_stage
@@ -20,6 +21,7 @@ from conversations.indexer import lease
 from conversations.indexer.handling import Did, WorkCounts
 from conversations.indexer.leased import LeasedWorker, pause_after
 from conversations.indexer.worker import Worker
+from conversations.insight.rolling import Rolled, roll_changed
 from conversations.notifications.notifier import Notifier
 from conversations.receiving.stage import StageReceiver
 from conversations.receiving.worker import Receiver, sweep
@@ -29,8 +31,8 @@ from conversations.sending.worker import Sender
 logger = logging.getLogger(__name__)
 
 # Names of leases.
-MESSAGE_SWEEP, RECONCILE = "sweep", "reconcile"
-SWEEP_EVERY, RECONCILE_EVERY = timedelta(minutes=1), timedelta(minutes=5)
+MESSAGE_SWEEP, RECONCILE, INSIGHT = "sweep", "reconcile", "insight"
+SWEEP_EVERY, RECONCILE_EVERY, INSIGHT_EVERY = timedelta(minutes=1), timedelta(minutes=5), timedelta(seconds=15)
 
 Part = Receiver | Sender | LeasedWorker
 
@@ -95,6 +97,7 @@ def all_parts(**options: Any) -> dict[str, Part]:
         **inbound_parts(**options),
         **sender,
         "the notifier": Notifier(**options),
+        "insight": summer(**options),
         "reconcile": reconciler(**options),
     }
 
@@ -115,6 +118,18 @@ def message_sweep(**options: Any) -> Recurring:
 def reconciler(**options: Any) -> Recurring:
     """Settle hand-off actions that were left pending."""
     return Recurring(RECONCILE, "Reconcile", RECONCILE_EVERY, _reconciling, **options)
+
+
+def summer(**options: Any) -> Recurring:
+    """Sum up the days whose facts have changed."""
+    rolled: dict[str, Rolled] = {}
+
+    def steps() -> Iterator[WorkCounts]:
+        if table_ready("INSIGHT"):
+            for _ in roll_changed(rolled):
+                yield Counter({"days": 1})
+
+    return Recurring(INSIGHT, "Insight", INSIGHT_EVERY, steps, **options)
 
 
 def _sweeping() -> Iterator[WorkCounts]:

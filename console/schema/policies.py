@@ -73,6 +73,7 @@ WEB = (
     _of_web("THREADS", "BatchGetItem", "Query", "UpdateItem"),
     _of_web("TENANTS", "GetItem", "BatchGetItem", "Query", "ConditionCheckItem", "PutItem", "UpdateItem", "DeleteItem"),
     _of_web("TENANT_CONVERSATIONS", "GetItem", "Query", "DeleteItem"),
+    _of_web("INSIGHT", "Query"),
     _of_web("STAFF", "GetItem", "BatchGetItem", "PutItem", "UpdateItem"),
     _of_web("STAFF_SESSIONS", "GetItem", "BatchGetItem", "PutItem", "UpdateItem", "DeleteItem"),
     _of_web("CONSOLE", "GetItem", "BatchGetItem", "Query", "PutItem", "UpdateItem", "DeleteItem"),
@@ -84,13 +85,23 @@ INDEXER = (
     Access("CONVERSATION_STATE", ("GetItem",)),
     Access("AUDIT", ("DescribeTable", "Query", "PutItem", "UpdateItem")),
     Access("IDEMPOTENCY", ("DescribeTable", "GetItem", "PutItem", "UpdateItem")),
-    Access("CONSOLE", ("DescribeTable", "Query", "ConditionCheckItem", "PutItem", "UpdateItem")),
+    # The facts of Insight, and the key of its pseudonyms.
+    Access("INSIGHT", ("DescribeTable", "GetItem", "PutItem", "DeleteItem")),
+    Access(
+        "CONSOLE", ("DescribeTable", "GetItem", "Query", "ConditionCheckItem", "PutItem", "UpdateItem", "DeleteItem")
+    ),
+)
+INSIGHT = (
+    Access("INSIGHT", ("DescribeTable", "Query", "GetItem", "PutItem", "UpdateItem", "DeleteItem")),
+    Access("CONSOLE", ("PutItem", "UpdateItem")),
 )
 TIMERS = (
     Access("CONVERSATIONS", ("GetItem", "UpdateItem"), _SETTLING),
     Access("AUDIT", ("Query", "PutItem", "UpdateItem")),
     Access("IDEMPOTENCY", ("GetItem", "PutItem", "UpdateItem")),
-    Access("CONSOLE", ("Query", "PutItem", "UpdateItem", "DeleteItem")),
+    Access("INSIGHT", ("DescribeTable", "GetItem", "PutItem", "DeleteItem")),
+    Access("CONVERSATION_STATE", ("GetItem",)),
+    Access("CONSOLE", ("GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem")),
 )
 NOTIFIER = (
     Access("AUDIT", ("PutItem",)),
@@ -142,13 +153,14 @@ def _together(*parts: tuple[Access, ...]) -> tuple[Access, ...]:
     return tuple(found.values())
 
 
-WORK = _together(INDEXER, TIMERS, RECEIVER, SENDER, NOTIFIER, RECONCILE)
-# The web servers, the indexer, the timers, the receivers and the sender (workers or Lambdas), the notifier, the job
-# that settles actions, and all but the first in one process.
+WORK = _together(INDEXER, TIMERS, INSIGHT, RECEIVER, SENDER, NOTIFIER, RECONCILE)
+# The web servers, the indexer, the timers, what sums up for Insight, the receivers and the sender (workers or Lambdas),
+# the notifier, the job that settles actions, and all but the first in one process.
 POLICIES: dict[str, tuple[Access, ...]] = {
     "web": WEB,
     "indexer": INDEXER,
     "timers": TIMERS,
+    "insight": INSIGHT,
     "receiver": RECEIVER,
     "sender": SENDER,
     "notifier": NOTIFIER,

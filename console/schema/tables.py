@@ -353,6 +353,15 @@ _SPECS = (
         purpose="what customers and people write to each other",
     ),
     TableSpec(
+        "INSIGHT",
+        "console-insight",
+        "console",
+        S("pk"),
+        S("sk"),
+        ttl="expires_at",
+        purpose="facts of conversations and their sums, without personal data",
+    ),
+    TableSpec(
         "CONSOLE", "console", "console", S("pk"), S("sk"), ttl="expires_at", purpose="company registry and the like"
     ),
 )

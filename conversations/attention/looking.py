@@ -17,6 +17,7 @@ from conversations.handoff.protocol import read_raw
 from conversations.indexer.handling import Did, WorkCounts, is_passing, tend
 from conversations.indexer.leased import LeasedWorker
 from conversations.indexer.writing import READ
+from conversations.insight import writing as insight
 from conversations.notifications.deliveries import announce
 from conversations.notifications.notification import NotificationType, notifications_of
 
@@ -42,7 +43,10 @@ def look_again(key: Raw) -> WorkCounts:
     if (tended := tend(stored)) is not None:
         stored, done[Did.REPAIRED] = tended[0], 1
     now, levels = clock.now(), levels_in(stored)
-    done[Did.OVERDUE] += note_missed(stored, levels, now)
+    if note_missed(stored, levels, now):
+        done[Did.OVERDUE] = 1
+        # The item does not change with it.
+        insight.note_seen(stored, again=True)
     # What else happens is seen by the indexer, as the item changes with it.
     announce(each for each in notifications_of(stored, levels, now) if each.type is NotificationType.OVERDUE)
     done[Did.RETURNED] += give_back(stored, levels, now)

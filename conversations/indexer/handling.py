@@ -16,6 +16,7 @@ from conversations.indexer.reassertion import differs, is_written_back, reassert
 from conversations.indexer.states import Repair, is_outside, marks_of, repair_of
 from conversations.indexer.streams.records import StreamChange
 from conversations.indexer.writing import READ, after, key_in, write
+from conversations.insight import writing as insight
 from conversations.notifications.deliveries import announce
 from conversations.notifications.notification import new_notifications, notifications_of
 
@@ -28,6 +29,7 @@ class Did(StrEnum):
     REQUESTED = "requested"
     REASSERTED = "reasserted"
     OVERDUE = "overdue"
+    COUNTED = "counted"
     RETURNED = "returned"
     FAILED = "failed"
 
@@ -44,12 +46,15 @@ def handle(change: StreamChange) -> WorkCounts:
     """One record of the stream."""
     done: WorkCounts = Counter({Did.READ: 1})
     if change.new is None:
+        if change.old is not None:
+            insight.remove(change.old)
         return done
     done += _handle_image(change, change.new)
     plan(change.new, change.old or {})
     announce(new_notifications(change.new, change.old or {}, levels_in(change.new), clock.now(), change.at))
     # Last: that a company cannot be registered now keeps nobody out of the queue.
     note_company_of(change.new)
+    done[Did.COUNTED] += insight.note_change(change.new, change.old)
     return done
 
 
@@ -89,6 +94,7 @@ def handle_item(stored: Raw) -> WorkCounts:
     plan(stored, {})
     announce(notifications_of(stored, levels_in(stored), clock.now()))
     note_company_of(stored)
+    done[Did.COUNTED] += insight.note_seen(stored)
     return done
 
 

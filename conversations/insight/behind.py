@@ -1,0 +1,86 @@
+"""What is behind a number: the facts that add to it, newest day first.
+
+The sums of the period say which days have any; only these are read. Within a day facts are in the order of their ids.
+"""
+
+from dataclasses import dataclass
+from datetime import date
+
+from conversations.insight.facts import FactDay, FactKind, InsightFact, facts_of
+from conversations.insight.measures import TOPICS, Counts, Measure, Topic
+from conversations.insight.sums import Slice, read_sums
+
+# In a pattern, what any value matches.
+ANY = "*"
+ROWS, READS = 50, 6
+
+
+@dataclass(frozen=True, slots=True)
+class NumberSource:
+    """What a number is of: an owner's facts of a kind in a period (both days included), of a slice.
+
+    `pattern` is a measure, in which `ANY` matches whatever there is.
+    """
+
+    kind: FactKind
+    owner: str
+    topic: Topic
+    where: Slice
+    pattern: Measure
+    first: date
+    last: date
+
+    def matches(self, measure: Measure) -> bool:
+        """Whether a measure adds to the number."""
+        return len(measure) == len(self.pattern) and all(
+            wanted in (ANY, found) for wanted, found in zip(self.pattern, measure, strict=True)
+        )
+
+    def amount(self, counts: Counts) -> int:
+        """What counts add to it."""
+        return sum(count for measure, count in counts.items() if self.matches(measure))
+
+    def has(self, fact: InsightFact) -> bool:
+        """Whether a fact is behind it."""
+        return self.where.holds(fact.data) and self.amount(TOPICS[self.kind][self.topic].of(fact.data)) > 0
+
+
+@dataclass(frozen=True, slots=True)
+class FactPage:
+    """Some of the facts behind a number, which is `amount` in all. `next`: where to go on, None at the end.
+
+    `reached` is the day that was looked at last, where reading ended before the page was full.
+    """
+
+    amount: int
+    facts: tuple[InsightFact, ...]
+    next: tuple[str, str] | None = None
+    reached: date | None = None
+
+
+def read_behind(source: NumberSource, after: tuple[str, str] | None = None, rows: int = ROWS) -> FactPage:
+    """Read a page of the facts behind a number, from a place on. A Query for the sums and at most `READS` of facts.
+
+    Raises the store's errors.
+    """
+    sums = read_sums(source.kind, source.owner, source.topic, source.where, source.first, source.last)
+    amounts = {each.day: source.amount(each.counts) for each in sums if each.day is not None}
+    days = sorted((day for day, amount in amounts.items() if amount), reverse=True)
+    found: list[InsightFact] = []
+    reads = 0
+    for day in days:
+        name = day.isoformat()
+        if after is not None and name > after[0]:
+            continue
+        begin = after[1] if after is not None and name == after[0] else ""
+        for facts in facts_of(FactDay(source.kind, source.owner, name), begin):
+            reads += 1
+            matching = [each for each in facts if source.has(each)]
+            found += matching
+            if len(found) > rows:
+                last = found[rows - 1]
+                return FactPage(sum(amounts.values()), tuple(found[:rows]), (last.day.day, last.id))
+            if reads >= READS and (facts or day != days[-1]):
+                place = (name, facts[-1].id if facts else "~")
+                return FactPage(sum(amounts.values()), tuple(found), place, day)
+    return FactPage(sum(amounts.values()), tuple(found))

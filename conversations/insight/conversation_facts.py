@@ -1,0 +1,182 @@
+"""The facts of a conversation: one for each episode, from its item, its trail and the middleware's state.
+
+What a fact's `data` hold, absent where there is nothing to tell:
+
+- `project`, `channel`, `model`, `processor`, `router`: names, as services give them;
+- `started`, `active`, `back`: when it began, when anything was last written, when people last handed it back;
+- `customer`, `ai`, `human`: how many messages; `last`: who wrote the last of them;
+- `tokens`: by kind; `ms`: AI answers by bucket of processing time; `first`: seconds until the AI's first words;
+- `failed`, `why`, `hour`: the status of a failure, its code, and the hour of the day in UTC;
+- `asked`, `over`: how often a person was asked for, and took over unasked; `open`: people have it or are wanted now;
+- `turns`: the AI's answers before the first of these; `reason`, `intent`, `sure`: why, by kind;
+- `waits`, `answers`: seconds from asking until it was taken, and until a person answered; `missed`: late answers;
+- `agents`: by the pseudonym of a colleague, how often they took, answered and handed back;
+- `later`: days and ids of the facts of later episodes, on the first; `expires`: when the item goes, in epoch seconds.
+"""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from console import clock
+from console.store.models import plain
+from conversations.handoff.effects import Raw, reason_in, text_in
+from conversations.insight.episodes import Episode, ItemEpisodes
+from conversations.insight.facts import VERSION, FactDay, FactKind, InsightFact, day_of
+from conversations.insight.hand_offs import HandOffPeriod
+from conversations.insight.identity import pseudonym_of
+from conversations.insight.words import UNKNOWN, code_of, confidence_band, reason_kind
+
+# Waits of one episode; nobody is asked for more often.
+MOST_PERIODS = 50
+STAFF, CONVERSATION = "staff", "conversation"
+
+
+def pseudonym_in(stored: Raw) -> str:
+    """The pseudonym of an item. Raises as `pseudonym_of`."""
+    return pseudonym_of(CONVERSATION, stored["primary_channel"]["S"], stored["conversation_id"]["S"])
+
+
+def places_of(stored: Raw, found: ItemEpisodes) -> list[tuple[FactDay, str]]:
+    """Where the facts of an item's episodes are. Raises as `pseudonym_of`."""
+    pseudonym, company_id = pseudonym_in(stored), text_in(stored, "company_id")
+    return [
+        (FactDay(FactKind.CONVERSATIONS, company_id, day_of(each.started)), f"{pseudonym}#{number:03}")
+        for number, each in enumerate(found.episodes)
+    ]
+
+
+# What only the trail and the middleware tell, which forget sooner than facts do.
+_FORGOTTEN = ("asked", "over", "turns", "waits", "answers", "missed", "back", "reason", "intent", "sure")
+
+
+def facts_of_item(
+    stored: Raw,
+    found: ItemEpisodes,
+    periods: Sequence[HandOffPeriod],
+    state: dict[str, Any],
+    before: Sequence[Mapping[str, Any] | None],
+) -> list[InsightFact]:
+    """The facts of an item. `state` is what the middleware says of it, `before` its facts so far.
+
+    Raises as `pseudonym_of`.
+    """
+    places = places_of(stored, found)
+    shares = _shared_out(found.episodes, periods)
+    facts: list[InsightFact] = []
+    for number, (episode, (day, fact_id)) in enumerate(zip(found.episodes, places, strict=True)):
+        is_last = number == len(places) - 1
+        data = _of_episode(found, episode) | _of_hand_offs(episode, shares[number], state, reason_in(stored))
+        data |= _kept_of(data, before[number] or {})
+        if is_last:
+            data |= _of_now(found)
+        if number == 0:
+            data |= {"later": [[each.day, id_] for each, id_ in places[1:]], "expires": expires_in(stored)}
+        kept = {name: value for name, value in data.items() if value not in (None, "", 0, [], {}, False)}
+        facts.append(InsightFact(day, fact_id, {"v": VERSION} | kept))
+    return facts
+
+
+def _kept_of(data: dict[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+    """What was known of hand-offs before the trail or the middleware forgot it."""
+    if not data.get("asked") and not data.get("over"):
+        kept = {name: before[name] for name in _FORGOTTEN if name in before}
+        return kept | ({"agents": before["agents"]} if kept and "agents" in before and not data["agents"] else {})
+    return {name: before[name] for name in ("reason", "intent", "sure") if data[name] == UNKNOWN and name in before}
+
+
+def expires_in(stored: Raw) -> int | None:
+    """When an item goes, in epoch seconds; None for never."""
+    at = clock.expiry_of(plain(stored["ttl"])) if "ttl" in stored else None
+    return None if at is None else clock.to_epoch(at)
+
+
+def _of_episode(found: ItemEpisodes, episode: Episode) -> dict[str, Any]:
+    return {
+        "project": found.project,
+        "channel": found.channel,
+        "model": found.model,
+        "processor": found.processor,
+        "router": found.router,
+        "started": _iso(episode.started),
+        "active": _iso(episode.active),
+        **episode.by,
+        "last": episode.spoke_last,
+        "tokens": {kind: count for kind, count in episode.tokens.items() if count},
+        "ms": {str(bucket): count for bucket, count in sorted(episode.processing.items())},
+        # Shifted by one, so that "at once" is told too.
+        "first": None if episode.first_answer is None else _seconds(episode.first_answer) + 1,
+    }
+
+
+def _of_now(found: ItemEpisodes) -> dict[str, Any]:
+    failed_at = found.changed if found.failed else None
+    return {
+        "open": found.flag,
+        "failed": found.failed,
+        "why": found.failed_why,
+        "hour": None if failed_at is None else failed_at.hour + 1,
+    }
+
+
+def _of_hand_offs(
+    episode: Episode, periods: Sequence[HandOffPeriod], state: dict[str, Any], reason: str
+) -> dict[str, Any]:
+    agents = _agents(episode, periods)
+    if not periods:
+        return {"agents": agents}
+    asked = [each for each in periods if each.asked is not None]
+    begun = periods[0].begun
+    ended = [each.ended for each in periods if each.enders and each.ended is not None]
+    return {
+        "asked": len(asked),
+        "over": len(periods) - len(asked),
+        "turns": sum(at <= begun for at in episode.ai_at) + 1,
+        "reason": reason_kind(periods[0].reason or reason),
+        "intent": code_of(state.get("last_intent")),
+        "sure": confidence_band(state.get("last_routing_confidence")),
+        "waits": [_seconds(each.taken - each.asked) for each in asked if each.taken is not None and each.asked],
+        "answers": [_seconds(at - each.asked) for each in asked if (at := _answered(episode, each)) and each.asked],
+        "missed": sum(each.missed for each in periods),
+        "back": _iso(max(ended)) if ended else None,
+        "agents": agents,
+    }
+
+
+def _answered(episode: Episode, period: HandOffPeriod) -> datetime | None:
+    """When a person first answered in a period."""
+    return next(
+        (at for at in episode.human_at if at >= period.begun and (period.ended is None or at <= period.ended)), None
+    )
+
+
+def _agents(episode: Episode, periods: Sequence[HandOffPeriod]) -> dict[str, list[int]]:
+    taken = Counter(name for each in periods for name in each.takers)
+    backs = Counter(name for each in periods for name in each.enders)
+    names = {*taken, *backs, *episode.answered_by}
+    return {
+        pseudonym_of(STAFF, name): [taken[name], episode.answered_by[name], backs[name]]
+        for name in sorted(names)
+        if name
+    }
+
+
+def _shared_out(episodes: Sequence[Episode], periods: Iterable[HandOffPeriod]) -> list[list[HandOffPeriod]]:
+    """To each episode the hand-offs that began in it; to the first what began before."""
+    shares: list[list[HandOffPeriod]] = [[] for _ in episodes]
+    begins = [each.started for each in episodes[1:] if each.started is not None]
+    for period in periods:
+        share = shares[bisect_right(begins, period.begun)]
+        if len(share) < MOST_PERIODS:
+            share.append(period)
+    return shares
+
+
+def _iso(at: datetime | None) -> str | None:
+    return None if at is None else clock.to_iso(at, "seconds")
+
+
+def _seconds(span: timedelta) -> int:
+    return max(0, int(span.total_seconds()))

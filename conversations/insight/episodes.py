@@ -1,0 +1,173 @@
+"""The episodes of a conversation, as its item tells them: what was written, by whom, how fast, at what cost. No I/O.
+
+An episode begins with the conversation, and again with the first message after a week without any: a customer who
+comes back in spring is another case. Schema platform-conversations; what writers add is in platform-replies.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from console import clock
+from console.store.models import plain
+from conversations.handoff.effects import FLAG, LAST_ACTION, STATUS, Raw, flag_in, text_in
+from conversations.insight.buckets import bucket_of
+from conversations.insight.words import UNKNOWN, code_of
+from conversations.messages import MeasuredMessage, StoredMessages
+from conversations.records import Speaker
+from conversations.statuses import Family, family_of
+
+# So long without a message, and what comes next is another episode.
+GAP = timedelta(days=7)
+# What a fact is made of, besides the messages: a change of anything else changes none.
+READ = (
+    *("primary_channel", "conversation_id", "company_id", "project_id", "channel_method", "created_at", "updated_at"),
+    *("initial_request_timestamp", "processor_version", "router_version", "ai_config", "failure_reason", "ttl"),
+    *("messages", STATUS, FLAG, LAST_ACTION, "hand_off_message_ids", "hand_off_answered_at"),
+    *("hand_off_reply_failed_at", "hand_off_to_human_reason", "hand_off_requested_at"),
+)
+# Where an item may name its model, in this order.
+_MODEL_NAMES = ("model", "ai_model", "model_name", "deployment_name")
+
+
+@dataclass(slots=True)
+class Episode:
+    """What one episode tells. Times are instants; `processing` counts AI answers by bucket of milliseconds.
+
+    `first_answer`: how long its first request waited for the AI's first words; None where that is not known.
+    """
+
+    started: datetime | None
+    active: datetime | None = None
+    by: Counter[str] = field(default_factory=Counter)
+    spoke_last: str = ""
+    tokens: Counter[str] = field(default_factory=Counter)
+    processing: Counter[int] = field(default_factory=Counter)
+    first_answer: timedelta | None = None
+    # When the AI answered, for turns until a person was asked for.
+    ai_at: list[datetime] = field(default_factory=list)
+    human_at: list[datetime] = field(default_factory=list)
+    answered_by: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class ItemEpisodes:
+    """Every episode of an item, oldest first, and what it says of all of them."""
+
+    episodes: Sequence[Episode]
+    project: str
+    channel: str
+    model: str
+    processor: str
+    router: str
+    failed: str
+    failed_why: str
+    changed: datetime | None
+    flag: bool
+
+
+def is_same(new: Raw, old: Raw) -> bool:
+    """Whether two images of an item give the same facts, but for what the trail adds."""
+    return all(new.get(name) == old.get(name) for name in READ if name not in ("updated_at", STATUS)) and _failure(
+        new
+    ) == _failure(old)
+
+
+def episodes_of(stored: Raw) -> ItemEpisodes:
+    """Read an item, as DynamoDB JSON. Never raises, whatever is in it."""
+    messages = StoredMessages.of(stored.get("messages")).without_repeated(_texts(stored, "hand_off_message_ids"))
+    changed = _instant(stored, "updated_at", "created_at")
+    failed, why = _failure(stored)
+    return ItemEpisodes(
+        _split(stored, messages),
+        text_in(stored, "project_id"),
+        code_of(text_in(stored, "channel_method")).lower(),
+        model_in(_plain(stored, "ai_config")),
+        code_of(_plain(stored, "processor_version")) if "processor_version" in stored else UNKNOWN,
+        code_of(_plain(stored, "router_version")) if "router_version" in stored else UNKNOWN,
+        failed,
+        why,
+        changed,
+        flag_in(stored),
+    )
+
+
+def _split(stored: Raw, messages: StoredMessages) -> list[Episode]:
+    """The first begins with the item; another with what was written after a gap."""
+    created = _instant(stored, "created_at", "initial_request_timestamp")
+    current = Episode(created or next((each.at for each in messages.measured() if each.at is not None), None))
+    current.active, waits_since = current.started, _instant(stored, "initial_request_timestamp") or created
+    found = [current]
+    for message in messages.measured():
+        at = message.at
+        if at is not None and current.active is not None and at - current.active >= GAP:
+            current, waits_since = Episode(at, at), at if message.speaker is Speaker.CUSTOMER else None
+            found.append(current)
+        if message.is_prompt:
+            continue
+        _count(current, message, waits_since)
+    return found
+
+
+def _count(episode: Episode, message: MeasuredMessage, waits_since: datetime | None) -> None:
+    at = message.at
+    if at is not None and (episode.active is None or at > episode.active):
+        episode.active = at
+    for kind, count in message.tokens.items():
+        episode.tokens[kind] += count
+    if message.speaker not in (Speaker.CUSTOMER, Speaker.AI, Speaker.HUMAN):
+        return
+    episode.by[message.speaker.value] += 1
+    episode.spoke_last = message.speaker.value
+    if message.speaker is Speaker.HUMAN:
+        episode.answered_by[message.agent] += 1
+        if at is not None:
+            episode.human_at.append(at)
+    if message.speaker is not Speaker.AI:
+        return
+    if at is not None:
+        if episode.by[Speaker.AI.value] == 1 and waits_since is not None and at >= waits_since:
+            episode.first_answer = at - waits_since
+        episode.ai_at.append(at)
+    if message.processing_ms is not None:
+        episode.processing[bucket_of(message.processing_ms)] += 1
+
+
+def model_in(config: Any) -> str:
+    """The AI's model that a configuration names, flat or nested by provider or channel; `unknown` for none."""
+    queue = [config]
+    for _ in range(40):
+        if not queue:
+            break
+        current = queue.pop(0)
+        if not isinstance(current, Mapping):
+            continue
+        for name in _MODEL_NAMES:
+            if isinstance(value := current.get(name), str) and value.strip():
+                return code_of(value)
+        queue += list(current.values())[:20]
+    return UNKNOWN
+
+
+def _failure(stored: Raw) -> tuple[str, str]:
+    """The status of what failed, and the code that tells why; two empty texts where nothing did."""
+    status = _plain(stored, STATUS)
+    if family_of(status) is not Family.FAILED:
+        return "", ""
+    return code_of(status).lower(), code_of(_plain(stored, "failure_reason"))
+
+
+def _plain(stored: Raw, name: str) -> Any:
+    return plain(stored[name]) if name in stored else None
+
+
+def _instant(stored: Raw, *names: str) -> datetime | None:
+    found = (clock.parse_instant(_plain(stored, name)) for name in names)
+    return next((each for each in found if each is not None), None)
+
+
+def _texts(stored: Raw, name: str) -> frozenset[str]:
+    found = _plain(stored, name)
+    return frozenset(each for each in found if isinstance(each, str)) if isinstance(found, list) else frozenset()

@@ -1,0 +1,250 @@
+"""Facts as stored: one item each, replaced only by who has read what it replaces, in partitions of a day.
+
+- `pk = FACTS#{kind}#{owner}#{day}`, `sk = {pseudonym}#{part}`: the fact, as JSON text;
+- `pk = CHANGED`, `sk = {kind}#{owner}#{day}`: facts of that day have changed since it was summed up, or may have.
+
+Whoever writes a fact reads it, then its source, then writes on condition that the fact is as it was read. So whoever
+writes later has read the source later, and a stream that brings things twice, late or in no order does no harm.
+"""
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from enum import StrEnum
+from typing import Any
+from urllib.parse import quote, unquote
+
+from django.conf import settings
+
+from console import clock
+from console.schema.tables import table_name
+from console.store.connection import call
+from console.store.errors import ConditionFailed
+
+Raw = dict[str, dict[str, Any]]
+
+# The day of what has no time that can be read. No period has it, and pages say how many there are.
+UNDATED = "undated"
+# A mark says that facts may change until then; one that is still good for a while is not written again.
+MARKED_FOR, MARK_AGAIN = timedelta(minutes=2), timedelta(minutes=1)
+CHANGED = "CHANGED"
+# Raised when facts are made in another way: a rebuild then writes all of them again.
+VERSION = 1
+
+
+class FactKind(StrEnum):
+    """What a fact is of."""
+
+    CONVERSATIONS = "conversations"
+    THREADS = "threads"
+    CHATS = "chats"
+    MIDDLEWARE = "middleware"
+    TENANTS = "tenants"
+
+
+@dataclass(frozen=True, slots=True)
+class FactDay:
+    """A day's facts of one kind and owner: a company, an organisation or a tenant; "" is who owns nothing known.
+
+    `day` is ISO, in UTC, or `UNDATED`.
+    """
+
+    kind: FactKind
+    owner: str
+    day: str
+
+    @property
+    def key(self) -> str:
+        """As keys have it."""
+        return f"{self.kind}#{escaped(self.owner)}#{self.day}"
+
+    @classmethod
+    def of(cls, key: str) -> "FactDay":
+        """Read a key. Raises `ValueError`."""
+        kind, owner, day = key.split("#")
+        return cls(FactKind(kind), unquote(owner), day)
+
+
+@dataclass(frozen=True, slots=True)
+class InsightFact:
+    """One fact. `id` is its sort key; `data` are JSON values, see the modules that make them."""
+
+    day: FactDay
+    id: str
+    data: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFact:
+    """A fact as it is stored, and the revision that who replaces it must find: 0 where there is none."""
+
+    data: Mapping[str, Any] | None = None
+    revision: int = 0
+
+
+def escaped(text: str) -> str:
+    """An id as part of a key."""
+    return quote(text.encode("utf-8", "surrogatepass"), safe="")
+
+
+def day_of(at: datetime | None) -> str:
+    """The day of an instant in UTC, as keys have it."""
+    return UNDATED if at is None else at.astimezone(UTC).date().isoformat()
+
+
+def text_of_fact(data: Mapping[str, Any]) -> str:
+    """A fact as stored."""
+    return json.dumps(data, separators=(",", ":"), sort_keys=True)
+
+
+def read_fact(day: FactDay, fact_id: str) -> StoredFact:
+    """Read one fact, strongly consistent. Raises the store's errors."""
+    answer = call("GetItem", TableName=table_name("INSIGHT"), Key=_key(day, fact_id), ConsistentRead=True)
+    item = answer.get("Item")
+    return StoredFact(_data_in(item), int(item["revision"]["N"])) if item else StoredFact()
+
+
+def write_fact(fact: InsightFact, seen: StoredFact) -> bool:
+    """Write a fact in place of the one that was read; False where it is another by now. Raises the store's errors.
+
+    The day is marked as changed first, so that it is summed up whoever dies in between.
+    """
+    mark_changed(fact.day)
+    begun = clock.now()
+    item = _key(fact.day, fact.id) | {
+        "fact": {"S": text_of_fact(fact.data)},
+        "revision": {"N": str(seen.revision + 1)},
+        "expires_at": {"N": str(expiry(fact.day))},
+    }
+    condition = "revision = :seen" if seen.revision else "attribute_not_exists(pk)"
+    values = {"ExpressionAttributeValues": {":seen": {"N": str(seen.revision)}}} if seen.revision else {}
+    try:
+        call("PutItem", TableName=table_name("INSIGHT"), Item=item, ConditionExpression=condition, **values)
+    except ConditionFailed:
+        return False
+    finally:
+        if clock.now() - begun > MARK_AGAIN / 2:
+            # Who was held up in between may have been overtaken by who sums up.
+            mark_changed(fact.day, again=True)
+    return True
+
+
+def expiry(day: FactDay) -> int:
+    """Until when facts and sums of a day are kept, in epoch seconds."""
+    begun = clock.now().date() if day.day == UNDATED else date.fromisoformat(day.day)
+    return clock.to_epoch(clock.midnight(begun, clock.zone_of("UTC")) + timedelta(days=settings.INSIGHT_RETENTION_DAYS))
+
+
+def facts_of(day: FactDay, after: str = "", *, consistent: bool = False) -> Iterator[list[InsightFact]]:
+    """Yield a day's facts in the order of their ids, a read each, from behind `after` on. Raises the store's errors."""
+    request: dict[str, Any] = {
+        "TableName": table_name("INSIGHT"),
+        "KeyConditionExpression": "pk = :pk" + (" AND sk > :after" if after else ""),
+        "ExpressionAttributeValues": {":pk": {"S": f"FACTS#{day.key}"}} | ({":after": {"S": after}} if after else {}),
+        "ConsistentRead": consistent,
+    }
+    while True:
+        answer = call("Query", **request)
+        now = clock.now()
+        yield [
+            InsightFact(day, item["sk"]["S"], data)
+            for item in answer["Items"]
+            if (data := _data_in(item)) is not None and not clock.is_expired(item["expires_at"]["N"], now)
+        ]
+        if not (last := answer.get("LastEvaluatedKey")):
+            return
+        request["ExclusiveStartKey"] = last
+
+
+def _key(day: FactDay, fact_id: str) -> Raw:
+    return {"pk": {"S": f"FACTS#{day.key}"}, "sk": {"S": fact_id}}
+
+
+def _data_in(item: Raw) -> Mapping[str, Any] | None:
+    try:
+        found = json.loads(item["fact"]["S"])
+    except (KeyError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+# --- Days whose facts change ------------------------------------------------------------------------------------------
+
+_lock = threading.Lock()
+# Days that this process has marked, and until when that is good enough.
+_marked: dict[str, datetime] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedDay:
+    """A day that is to be summed up; its facts may change until `until`."""
+
+    day: FactDay
+    until: datetime
+
+
+def mark_changed(day: FactDay, *, again: bool = False) -> None:
+    """Have a day summed up again. One write a minute for each day and process, unless `again`.
+
+    Raises the store's errors.
+    """
+    now, name = clock.now(), f"{table_name('INSIGHT')}#{day.key}"
+    with _lock:
+        known = _marked.get(name)
+        if not again and known is not None and now < known <= now + MARK_AGAIN:
+            return
+    item = {
+        "pk": {"S": CHANGED},
+        "sk": {"S": day.key},
+        "until": {"S": clock.to_iso(now + MARKED_FOR)},
+        "expires_at": {"N": str(expiry(day))},
+    }
+    call("PutItem", TableName=table_name("INSIGHT"), Item=item)
+    with _lock:
+        if len(_marked) > 10_000:
+            _marked.clear()
+        _marked[name] = now + MARK_AGAIN
+
+
+def changed_days() -> list[ChangedDay]:
+    """Every day that is to be summed up, strongly consistent. Raises the store's errors."""
+    request: dict[str, Any] = {
+        "TableName": table_name("INSIGHT"),
+        "KeyConditionExpression": "pk = :pk",
+        "ExpressionAttributeValues": {":pk": {"S": CHANGED}},
+        "ConsistentRead": True,
+    }
+    found: list[ChangedDay] = []
+    while True:
+        answer = call("Query", **request)
+        for item in answer["Items"]:
+            until = clock.parse_instant(item["until"]["S"])
+            if until is not None:
+                found.append(ChangedDay(FactDay.of(item["sk"]["S"]), until))
+        if not (last := answer.get("LastEvaluatedKey")):
+            return found
+        request["ExclusiveStartKey"] = last
+
+
+def unmark(changed: ChangedDay) -> bool:
+    """A day is summed up; False where it was marked again meanwhile. Raises the store's errors."""
+    try:
+        call(
+            "DeleteItem",
+            TableName=table_name("INSIGHT"),
+            Key={"pk": {"S": CHANGED}, "sk": {"S": changed.day.key}},
+            ConditionExpression="#until = :seen",
+            ExpressionAttributeNames={"#until": "until"},
+            ExpressionAttributeValues={":seen": {"S": clock.to_iso(changed.until)}},
+        )
+    except ConditionFailed:
+        return False
+    return True
+
+
+def forget_marks() -> None:
+    """Mark every day anew: for tests, each of which has a database of its own."""
+    with _lock:
+        _marked.clear()

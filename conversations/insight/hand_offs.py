@@ -1,0 +1,100 @@
+"""The hand-offs of a conversation, as its trail tells them: asked for, taken, handed back, and who was late."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from console import clock
+from console.trail.actions import HAND_OFF_PREFIX, Action, Result, conversation_trail, outcome
+from console.trail.models import AuditEntry
+from console.trail.recording import PLATFORM
+from conversations.handoff.resolution import applied, links_of
+
+# A page of a trail is 1 MB; what lies behind so many is not told.
+PAGES = 20
+_TAKES = frozenset({Action.HAND_OFF_TAKE, Action.HAND_OFF_TAKE_OVER, Action.HAND_OFF_TAKE_FROM_COLLEAGUE})
+_ENDS = frozenset({Action.HAND_OFF_HAND_BACK, Action.HAND_OFF_LEAVE_TO_AI, Action.HAND_OFF_ACKNOWLEDGE})
+
+
+@dataclass(slots=True)
+class HandOffPeriod:
+    """From when a person was asked for, or took over unasked, until the AI had it again.
+
+    `asked` is None where nobody asked. `takers` and `enders` are usernames, each time. `reason` is redacted.
+    """
+
+    begun: datetime
+    asked: datetime | None
+    reason: str = ""
+    taken: datetime | None = None
+    ended: datetime | None = None
+    missed: int = 0
+    takers: list[str] = field(default_factory=list)
+    enders: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    at: datetime
+    action: str
+    actor: str
+    reason: str
+
+
+def read_periods(conversation_id: str, last_action: str) -> list[HandOffPeriod]:
+    """Read a trail, strongly consistent. `last_action` is the item's, read before. Raises the store's errors."""
+    entries: list[AuditEntry] = []
+    wanted = AuditEntry.action_type.startswith(HAND_OFF_PREFIX)
+    wanted |= AuditEntry.action_type == Action.TARGET_MISSED.value
+    pages = AuditEntry.query(conversation_trail(conversation_id), consistent_read=True, filter_condition=wanted)
+    for number, page in enumerate(pages.page_iter, 1):
+        entries += [AuditEntry.from_raw_data(each) for each in page["Items"]]
+        if number == PAGES:
+            break
+    return periods_of(entries, last_action)
+
+
+def periods_of(entries: Sequence[AuditEntry], last_action: str) -> list[HandOffPeriod]:
+    """Tell the hand-offs from the entries of a trail, in the order of time."""
+    periods: list[HandOffPeriod] = []
+    current: HandOffPeriod | None = None
+    for event in sorted(_events(entries, last_action), key=lambda each: each.at):
+        if event.action == Action.TARGET_MISSED:
+            if current is not None:
+                current.missed += 1
+        elif event.action in (Action.HAND_OFF_REQUEST, Action.HAND_OFF_ASSIGN, *_TAKES):
+            is_asked = event.action == Action.HAND_OFF_REQUEST
+            if current is None:
+                current = HandOffPeriod(event.at, event.at if is_asked else None, event.reason)
+                periods.append(current)
+            if not is_asked and current.taken is None:
+                current.taken = event.at
+            if event.action in _TAKES:
+                current.takers.append(event.actor)
+        elif event.action in _ENDS and current is not None:
+            current.ended = event.at
+            if event.action == Action.HAND_OFF_HAND_BACK:
+                current.enders.append(event.actor)
+            current = None
+    return periods
+
+
+def _events(entries: Sequence[AuditEntry], last_action: str) -> Iterable[_Event]:
+    """What took effect."""
+    done = applied(last_action, {link.action_id: link for link in links_of(entries)})
+    for entry in entries:
+        at = clock.parse_instant((entry.ts_action_id or "").partition("#")[0])
+        succeeded = entry.action_id in done if entry.action_id else outcome(entry.result or "") == Result.SUCCESS
+        by_platform = entry.actor == PLATFORM.name
+        if at is not None and (succeeded or (by_platform and outcome(entry.result or "") == Result.SUCCESS)):
+            yield _Event(at, entry.action_type or "", entry.actor or "", _reason_in(entry))
+
+
+def _reason_in(entry: AuditEntry) -> str:
+    try:
+        payload = json.loads(entry.action_payload_redacted or "{}")
+    except (ValueError, RecursionError):
+        return ""
+    reason = payload.get("reason") if isinstance(payload, dict) else None
+    return reason if isinstance(reason, str) else ""

@@ -1,0 +1,148 @@
+"""Who is who in Insight without saying it: keyed pseudonyms, and sealed links to what is still there.
+
+Their key is made once and kept in the console's own table, sealed with SECRET_KEY: so it survives a rotation of that,
+without which every conversation would be counted twice. Facts hold pseudonyms only. The link back to a conversation is
+an item of its own, in another table than the facts: sealed, and gone when the conversation is.
+"""
+
+import hashlib
+import hmac
+import json
+import secrets
+from base64 import b64decode, b64encode
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESSIV
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from pynamodb.attributes import NumberAttribute, UnicodeAttribute
+
+from console.caching import cached_for
+from console.errors import BadReference, NotConfigured, NotFound
+from console.refs import as_letters, seal_data, unseal_data
+from console.store.errors import ConditionFailed
+from console.store.models import ForeignModel, StoreModel, TableMeta
+
+_PARTITION, _KEY = "INSIGHT", "KEY"
+_SEALED_AS = "insight key"
+_LINK, _LINKS = "LINK", "INSIGHT_LINK#"
+# DynamoDB reads so many items at once.
+BATCH = 100
+
+
+class InsightKey(StoreModel):
+    """The key of all pseudonyms, sealed."""
+
+    class Meta(TableMeta):
+        table_key = "CONSOLE"
+
+    pk = UnicodeAttribute(hash_key=True, default=_PARTITION)
+    sk = UnicodeAttribute(range_key=True, default=_KEY)
+    sealed = UnicodeAttribute()
+
+
+class SourceLink(ForeignModel):
+    """From a pseudonym to what it stands for: sealed, and gone with it."""
+
+    class Meta(TableMeta):
+        table_key = "CONSOLE"
+
+    pk = UnicodeAttribute(hash_key=True)
+    sk = UnicodeAttribute(range_key=True, default=_LINK)
+    sealed = UnicodeAttribute()
+    expires_at = NumberAttribute(null=True)
+
+
+@cached_for(seconds=3600, entries=4)
+def _key() -> bytes:
+    """The key; made where there is none yet. Raises `NotConfigured`, and the store's errors."""
+    while True:
+        try:
+            stored = InsightKey.get(_PARTITION, _KEY, consistent_read=True)
+        except NotFound:
+            made = InsightKey(sealed=seal_data(_SEALED_AS, secrets.token_hex(32)))
+            try:
+                made.save(InsightKey.pk.does_not_exist())
+            except ConditionFailed:
+                # Another process was faster. Its key is the one.
+                continue
+            stored = made
+        try:
+            key = str(unseal_data(_SEALED_AS, stored.sealed))
+        except BadReference as error:
+            raise NotConfigured(
+                "The key of Insight cannot be opened: SECRET_KEY was changed without SECRET_KEY_FALLBACKS."
+            ) from error
+        if (sealed := seal_data(_SEALED_AS, key)) != stored.sealed:
+            # Sealed anew with the current SECRET_KEY, so that the fallback can go.
+            InsightKey(sealed=sealed).save()
+        return bytes.fromhex(key)
+
+
+def _derived(purpose: str, length: int) -> bytes:
+    return HKDF(SHA256(), length=length, salt=None, info=f"insight {purpose}".encode()).derive(_key())
+
+
+@cached_for(seconds=3600, entries=4)
+def _mac_key() -> bytes:
+    return _derived("pseudonym", 32)
+
+
+@cached_for(seconds=3600, entries=4)
+def _cipher() -> AESSIV:
+    return AESSIV(_derived("link", 64))
+
+
+def pseudonym_of(kind: str, *parts: str) -> str:
+    """Return the pseudonym of something of a kind, 24 letters: the same for good, and nobody can guess the parts.
+
+    Raises `NotConfigured`, and the store's errors where the key is not cached.
+    """
+    named = "\0".join((kind, *parts)).encode("utf-8", "surrogatepass")
+    return as_letters(hmac.digest(_mac_key(), named, hashlib.sha256)[:12])
+
+
+def save_link(pseudonym: str, parts: Collection[str], expires_at: int | None) -> None:
+    """Keep the way back from a pseudonym, until `expires_at` (epoch seconds; None: for as long as the source is there).
+
+    Raises as `pseudonym_of`.
+    """
+    SourceLink(pk=_LINKS + pseudonym, sealed=_sealed(pseudonym, parts), expires_at=expires_at).save()
+
+
+def forget_link(pseudonym: str) -> None:
+    """Drop the way back, as the source is gone. Raises the store's errors."""
+    SourceLink(pk=_LINKS + pseudonym).delete()
+
+
+def links_of(pseudonyms: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Return what pseudonyms stand for, where that is still there. One BatchGetItem for a hundred of them.
+
+    Raises as `pseudonym_of`.
+    """
+    return dict(_links_of(sorted(set(pseudonyms))))
+
+
+def _links_of(pseudonyms: list[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for start in range(0, len(pseudonyms), BATCH):
+        keys = [(_LINKS + each, _LINK) for each in pseudonyms[start : start + BATCH]]
+        for found in SourceLink.batch_get(keys):
+            pseudonym = (found.pk or "").removeprefix(_LINKS)
+            if (parts := _opened(pseudonym, found.sealed)) is not None:
+                yield pseudonym, parts
+
+
+def _sealed(pseudonym: str, parts: Collection[str]) -> str:
+    text = json.dumps(list(parts), ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return b64encode(_cipher().encrypt(text, [pseudonym.encode()])).decode()
+
+
+def _opened(pseudonym: str, sealed: Any) -> tuple[str, ...] | None:
+    """What was sealed for that pseudonym; None for anything else."""
+    try:
+        text = _cipher().decrypt(b64decode(str(sealed), validate=True), [pseudonym.encode()])
+        return tuple(str(each) for each in json.loads(text.decode("utf-8", "surrogatepass")))
+    except (InvalidTag, ValueError, TypeError):
+        return None

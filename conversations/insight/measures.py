@@ -1,0 +1,175 @@
+"""What is counted of a fact: the one place where a number of Insight is defined.
+
+A *measure* is a name and what tells its parts apart, such as `("failed", cause, why, version, hour)`. A fact adds so
+much to some measures; a day's sum adds these up, and the facts behind a number are those that add to it. So a number
+and what is behind it can never differ. Measures that a page shows together are a *topic*, which is read at once.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from conversations.insight.buckets import bucket_of
+from conversations.insight.facts import FactKind
+from conversations.insight.words import UNKNOWN
+
+Measure = tuple[str, ...]
+Counts = Counter[Measure]
+
+
+class Topic(StrEnum):
+    """Measures that are read together. Its value is its name in keys and addresses."""
+
+    OUTCOMES = "outcomes"
+    WAITS = "waits"
+    HAND_OFFS = "hand-offs"
+    FAILURES = "failures"
+    USAGE = "usage"
+    PEOPLE = "people"
+
+
+class Outcome(StrEnum):
+    """How an episode of a conversation ended, as far as is known."""
+
+    AI = "ai"
+    PERSON = "person"
+    WITH_PEOPLE = "with-people"
+    UNANSWERED = "unanswered"
+    FAILED = "failed"
+    NO_REPLY = "no-reply"
+
+    @property
+    def label(self) -> str:
+        """The outcome in words."""
+        return _LABELS[self]
+
+
+_LABELS = {
+    Outcome.AI: "Resolved by the AI",
+    Outcome.PERSON: "Resolved by a person",
+    Outcome.WITH_PEOPLE: "With a person, or waiting for one",
+    Outcome.UNANSWERED: "Unanswered",
+    Outcome.FAILED: "Failed",
+    Outcome.NO_REPLY: "Customer never wrote",
+}
+
+
+def outcome_of(data: Mapping[str, Any]) -> Outcome:
+    """The outcome of an episode (`conversation_facts`), as things are: the customer may come back within a week."""
+    if data.get("failed"):
+        return Outcome.FAILED
+    if data.get("open"):
+        return Outcome.WITH_PEOPLE
+    by_hand = data.get("human", 0) > 0
+    called = bool(data.get("back")) and data["back"] >= data.get("active", "")
+    if data.get("last") == "customer" and not called:
+        return Outcome.UNANSWERED
+    if by_hand or data.get("back"):
+        return Outcome.PERSON
+    if not data.get("customer"):
+        return Outcome.NO_REPLY
+    return Outcome.AI if data.get("ai") else Outcome.UNANSWERED
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredTopic:
+    """A topic of a kind of facts: what a fact adds to its measures."""
+
+    kind: FactKind
+    topic: Topic
+    counts: Callable[[Mapping[str, Any]], Iterator[tuple[Measure, int]]]
+
+    def of(self, data: Mapping[str, Any]) -> Counts:
+        """What a fact adds. Never raises: a fact of another version adds what can be read of it."""
+        counts: Counts = Counter()
+        try:
+            for measure, amount in self.counts(data):
+                counts[measure] += amount
+        except (AttributeError, KeyError, TypeError, ValueError):
+            counts[("unreadable",)] += 1
+        return +counts
+
+
+def _outcomes(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
+    yield ("episodes",), 1
+    yield ("outcome", outcome_of(data)), 1
+    yield ("active", str(data.get("active") or "")[:10]), 1
+    if data.get("customer"):
+        yield ("wrote",), 1
+    if _had_people(data):
+        yield ("people",), 1
+        yield ("turns", str(bucket_of(data.get("turns", 1) - 1))), 1
+
+
+def _waits(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
+    if data.get("first"):
+        yield ("first", str(bucket_of(data["first"] - 1))), 1
+    for bucket, count in data.get("ms", {}).items():
+        yield ("processing", bucket), count
+    if data.get("asked"):
+        yield ("asked",), data["asked"]
+    for seconds in data.get("waits", ()):
+        yield ("taken", str(bucket_of(seconds))), 1
+    for seconds in data.get("answers", ()):
+        yield ("answered", str(bucket_of(seconds))), 1
+    if data.get("missed"):
+        yield ("missed",), data["missed"]
+
+
+def _hand_offs(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
+    if data.get("customer") or _had_people(data):
+        yield ("wrote",), 1
+    if data.get("asked"):
+        yield ("asked", data.get("reason", UNKNOWN), data.get("intent", UNKNOWN), data.get("sure", UNKNOWN)), 1
+    if data.get("over"):
+        yield ("over",), 1
+
+
+def _failures(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
+    yield ("episodes", data.get("processor", UNKNOWN)), 1
+    if data.get("failed"):
+        version, hour = data.get("processor", UNKNOWN), f"{data.get('hour', 1) - 1:02}"
+        yield ("failed", data["failed"], data.get("why", UNKNOWN), version, hour), 1
+
+
+def _usage(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
+    model, project = data.get("model", UNKNOWN), data.get("project", "")
+    tokens = data.get("tokens", {})
+    yield ("episodes", model, project), 1
+    if data.get("ai"):
+        yield ("answers", model, project), data["ai"]
+    for kind in ("prompt", "completion"):
+        if tokens.get(kind):
+            yield (kind, model, project), tokens[kind]
+    rest = tokens.get("total", 0) - tokens.get("prompt", 0) - tokens.get("completion", 0)
+    if rest > 0:
+        # Of some answers only the total is known; what it cost is not.
+        yield ("unpriced", model, project), rest
+
+
+def _people(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
+    for agent, counts in data.get("agents", {}).items():
+        for what, count in zip(("taken", "answered", "handed back"), counts, strict=True):
+            if count:
+                yield (what, agent), count
+
+
+def _had_people(data: Mapping[str, Any]) -> bool:
+    return bool(data.get("asked") or data.get("over"))
+
+
+TOPICS: dict[FactKind, dict[Topic, MeasuredTopic]] = {
+    FactKind.CONVERSATIONS: {
+        topic: MeasuredTopic(FactKind.CONVERSATIONS, topic, counts)
+        for topic, counts in (
+            (Topic.OUTCOMES, _outcomes),
+            (Topic.WAITS, _waits),
+            (Topic.HAND_OFFS, _hand_offs),
+            (Topic.FAILURES, _failures),
+            (Topic.USAGE, _usage),
+            (Topic.PEOPLE, _people),
+        )
+    },
+}

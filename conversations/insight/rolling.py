@@ -1,0 +1,115 @@
+"""Summing days up: all facts of a day are read and added anew, and the sums replaced.
+
+`pk = DAYS#{kind}#{owner}`, `sk = {day}` holds how often that was begun, and every row that the day has ever had. Who
+began later has read later; the rows of who began earlier do not replace theirs.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from console import clock
+from console.schema.tables import table_name
+from console.store.calls import parallel
+from console.store.connection import call
+from conversations.insight.facts import FactDay, changed_days, escaped, expiry, facts_of, unmark
+from conversations.insight.measures import TOPICS, Counts, Topic
+from conversations.insight.sums import Slice, write_sums
+
+# Sums of a day are not older than this, or than so many times as long as it takes to make them.
+EVERY, SHARE = timedelta(minutes=1), 30
+_WRITTEN_AT_ONCE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Rolled:
+    """A day that was summed up: how many facts it has, when that began, and how long it took."""
+
+    day: FactDay
+    facts: int
+    begun: datetime
+    took: timedelta
+
+
+def roll(day: FactDay) -> Rolled:
+    """Sum a day up. May be done by several at once. Raises the store's errors."""
+    begun = clock.now()
+    epoch, known = _begin(day)
+    sums, count = _added_up(day)
+    rows = {*known, *sums}
+    if rows - known:
+        _remember(day, rows - known)
+    writes = [
+        partial(write_sums, day, topic, where, sums[topic, where], epoch, begun)
+        for topic, where in sorted(rows, key=str)
+    ]
+    for start in range(0, len(writes), _WRITTEN_AT_ONCE):
+        parallel(*writes[start : start + _WRITTEN_AT_ONCE])
+    return Rolled(day, count, begun, clock.now() - begun)
+
+
+def _added_up(day: FactDay) -> tuple[dict[tuple[Topic, Slice], Counts], int]:
+    """The sums of all facts of a day, by topic and slice, and the number of facts."""
+    sums: dict[tuple[Topic, Slice], Counts] = defaultdict(Counter)
+    number = 0
+    for facts in facts_of(day, consistent=True):
+        for fact in facts:
+            number += 1
+            slices = tuple(dict.fromkeys(Slice.all_of(fact.data)))
+            for topic, measured in TOPICS[day.kind].items():
+                if counts := measured.of(fact.data):
+                    for where in slices:
+                        sums[topic, where].update(counts)
+    return sums, number
+
+
+def roll_changed(rolled_at: dict[str, Rolled], *, patiently: bool = True) -> Iterator[Rolled]:
+    """Sum up what has changed; `rolled_at` remembers what was done. `patiently`: not again what was just summed up.
+
+    Raises the store's errors.
+    """
+    for changed in changed_days():
+        last = rolled_at.get(changed.day.key)
+        if patiently and last is not None and clock.now() - last.begun < max(EVERY, last.took * SHARE):
+            continue
+        done = roll(changed.day)
+        rolled_at[changed.day.key] = done
+        if changed.until < done.begun and unmark(changed):
+            rolled_at.pop(changed.day.key, None)
+        yield done
+
+
+def _begin(day: FactDay) -> tuple[int, set[tuple[Topic, Slice]]]:
+    """Begin to sum a day up: a number higher than any before, and the rows that it has had."""
+    answer = call(
+        "UpdateItem",
+        TableName=table_name("INSIGHT"),
+        Key=_key(day),
+        UpdateExpression="SET expires_at = :end ADD epoch :one",
+        ExpressionAttributeValues={":one": {"N": "1"}, ":end": {"N": str(expiry(day))}},
+        ReturnValues="ALL_NEW",
+    )
+    stored = answer["Attributes"]
+    return int(stored["epoch"]["N"]), {_row_of(each) for each in stored.get("row_keys", {}).get("SS", ())}
+
+
+def _remember(day: FactDay, rows: set[tuple[Topic, Slice]]) -> None:
+    call(
+        "UpdateItem",
+        TableName=table_name("INSIGHT"),
+        Key=_key(day),
+        UpdateExpression="ADD row_keys :new",
+        ExpressionAttributeValues={":new": {"SS": sorted(f"{topic}#{where.key}" for topic, where in rows)}},
+    )
+
+
+def _row_of(key: str) -> tuple[Topic, Slice]:
+    topic, project, channel = key.split("#")
+    return Topic(topic), Slice.of_key(project, channel)
+
+
+def _key(day: FactDay) -> dict[str, Any]:
+    return {"pk": {"S": f"DAYS#{day.kind}#{escaped(day.owner)}"}, "sk": {"S": day.day}}

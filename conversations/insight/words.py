@@ -1,0 +1,69 @@
+"""Words that a fact may hold: names that services give to things, and why a person was asked for, in a few kinds.
+
+Facts hold no free text. A name of one word without personal data is kept; what people or the AI wrote is told by its
+kind, and read in full behind the number, by those who may.
+"""
+
+import re
+from typing import Any
+
+from console.redaction import redact
+
+UNKNOWN, OTHER = "unknown", "other"
+_CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.:/+-]{0,59}", re.ASCII)
+# The first kind whose words occur is the one.
+_REASONS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (kind, re.compile(rf"\b(?:{words})", re.IGNORECASE))
+    for kind, words in (
+        ("complaint", r"complain|angry|upset|unhappy|frustrat|dissatisf|furious|disappoint"),
+        (
+            "safety or law",
+            r"legal|lawyer|solicitor|safety|unsafe|emergency|medical|urgent|fraud|chargeback|data protection",
+        ),
+        ("payment", r"refund|payment|invoice|charg|billing|bill\b|price|money|paid|pay\b|salary|wage"),
+        ("identity", r"verif|identity|passport|right to work|password|sign[ -]?in|log[ -]?in"),
+        ("failure", r"error|fail|time[d -]?out|crash|broken|not working"),
+        (
+            "asked for a person",
+            r"human|person|agent|someone|somebody|representative|colleague|advis|operator|speak|talk|call",
+        ),
+        (
+            "the AI cannot answer",
+            r"unsure|not sure|cannot|can't|can’t|unable|don't know|do not know|confiden|unclear|outside|beyond",
+        ),
+    )
+)
+
+
+def code_of(value: Any) -> str:
+    """A name that a service gave, where it is one and holds nothing personal; else `unknown` or `other`."""
+    if not isinstance(value, str) or not value.strip():
+        return UNKNOWN
+    name = value.strip()
+    return name if _CODE.fullmatch(name) and redact(name) == name else OTHER
+
+
+def reason_kind(reason: Any) -> str:
+    """The kind of a reason for which a person was asked for: a code as it is, words by what they are about."""
+    if not isinstance(reason, str) or not reason.strip():
+        return UNKNOWN
+    found = next((kind for kind, pattern in _REASONS if pattern.search(reason[:2_000])), "")
+    if found:
+        return found
+    # Of one word, a code says more than its kind; a name would be one word too.
+    code = code_of(reason)
+    return code.lower() if "_" in code else OTHER
+
+
+def confidence_band(value: Any) -> str:
+    """How sure the middleware was, in bands: `0.7 to 0.9`; `unknown` for what is no share of one."""
+    try:
+        share = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return UNKNOWN
+    if isinstance(value, bool) or not 0 <= share <= 1:
+        return UNKNOWN
+    return next(band for least, band in CONFIDENCE if share >= least)
+
+
+CONFIDENCE = ((0.9, "0.9 and more"), (0.7, "0.7 to 0.9"), (0.5, "0.5 to 0.7"), (0.0, "under 0.5"))

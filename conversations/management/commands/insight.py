@@ -1,0 +1,55 @@
+"""`manage.py insight`: sum up what has changed, or write all facts anew."""
+
+from argparse import ArgumentParser
+from collections import Counter
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from tqdm import tqdm
+
+from console.errors import ConsoleError
+from console.store.presence import missing_tables
+from conversations.insight.rebuilding import FAILED, READ_ITEMS, WRITTEN, rebuild_conversations, roll_all
+from conversations.work import summer, until_signal
+
+NEEDED = frozenset({"CONVERSATIONS", "AUDIT", "INSIGHT", "CONSOLE"})
+
+
+class Command(BaseCommand):
+    """See the module and docs/insight.md."""
+
+    help = (
+        "Keep the sums of Insight up to date until it is stopped. With --rebuild, write the facts of everything anew "
+        "first: for what was there before Insight was. It may run beside the indexer, be stopped and be run again."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the command line."""
+        parser.add_argument("--rebuild", action="store_true", help="write all facts anew, sum them up, then end")
+        parser.add_argument("--once", action="store_true", help="sum up what has changed, then end")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Run until told to end; fails when something could not be counted."""
+        try:
+            if absent := sorted(missing_tables(NEEDED)):
+                raise CommandError(f"Not there in this environment: {', '.join(absent)}. Nothing can be counted.")
+            failed = self._rebuild() if options["rebuild"] else 0
+            if options["rebuild"] or options["once"]:
+                days = sum(1 for _ in tqdm(roll_all(), unit=" days", desc="summing up", disable=None, leave=False))
+                self.stdout.write(f"Summed up {days:,} {'day' if days == 1 else 'days'}.")
+            else:
+                with until_signal() as ended:
+                    summer(wait=ended.wait).run()
+        except ConsoleError as error:
+            raise CommandError(f"{type(error).__name__}: {error}".rstrip(": ")) from error
+        if failed:
+            raise CommandError(f"{failed:,} could not be counted; the log says why. Run it again.")
+
+    def _rebuild(self) -> int:
+        counts: Counter[str] = Counter()
+        with tqdm(unit=" conversations", desc="counting", disable=None, leave=False) as bar:
+            for done in rebuild_conversations():
+                counts += done
+                bar.update(done[READ_ITEMS])
+        self.stdout.write(f"Conversations: {counts[READ_ITEMS]:,} read, {counts[WRITTEN]:,} changed.")
+        return counts[FAILED]

@@ -88,6 +88,8 @@ IDEMPOTENCY_RETENTION_DAYS = env.int("IDEMPOTENCY_RETENTION_DAYS", default=30)
 AUDIT_ACTION_TYPES = env.list("AUDIT_ACTION_TYPES", default=[])
 # Entries in one download of the review, the newest ones.
 AUDIT_EXPORT_LIMIT = env.int("AUDIT_EXPORT_LIMIT", default=50_000)
+# What models' tokens cost where the library's prices do not hold (conversations.insight.prices): a JSON list.
+INSIGHT_PRICES = env.str("INSIGHT_PRICES", default="")
 # The key of archives (console.audit.archive.chain); derived from SECRET_KEY while empty.
 AUDIT_ARCHIVE_KEY = env.str("AUDIT_ARCHIVE_KEY", default="")
 AUDIT_ARCHIVE_KEY_FALLBACKS = env.list("AUDIT_ARCHIVE_KEY_FALLBACKS", default=[])

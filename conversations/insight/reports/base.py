@@ -1,0 +1,138 @@
+"""What a report is made of. Each number says what it means, and which measures it is: so the facts behind it are found.
+
+A report is built from what was read, and reads nothing.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+
+from console.charts import Chart, ChartColumn, ChartRow, Kind, Number, Unit, format_value
+from conversations.insight.facts import FactKind
+from conversations.insight.measures import Measure, Topic
+from conversations.insight.reading import InsightQuery, TopicNumbers, amount_of
+
+
+@dataclass(frozen=True, slots=True)
+class NumberLink:
+    """Where the facts behind a number are: the topic and the pattern of its measures, and its day (None: all)."""
+
+    topic: Topic
+    pattern: Measure
+    day: date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One number with its name and definition. `value` None: nothing to tell. `before` is that of the period before."""
+
+    name: str
+    value: Number | None
+    unit: Unit
+    definition: str
+    link: NumberLink | None = None
+    before: Number | None = None
+    is_compared: bool = False
+
+    @property
+    def text(self) -> str:
+        """The number as shown."""
+        return format_value(self.value, self.unit)
+
+    @property
+    def text_before(self) -> str:
+        """The number of the period before as shown."""
+        return format_value(self.before, self.unit)
+
+
+@dataclass(frozen=True, slots=True)
+class ChartPanel:
+    """A chart with what its numbers mean, and where each leads: by row and column, as the chart has them."""
+
+    chart: Chart
+    definition: str
+    links: Mapping[tuple[int, int], NumberLink] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a page shows. `notes` are sentences that a reader must know."""
+
+    figures: tuple[Figure, ...] = ()
+    panels: tuple[ChartPanel, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+Numbers = Mapping[Topic, TopicNumbers]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportPage:
+    """A report: its name in addresses, its title and what it tells, and how it is built of which topics."""
+
+    slug: str
+    title: str
+    summary: str
+    kind: FactKind
+    topics: tuple[Topic, ...]
+    build: Callable[[Numbers, InsightQuery], Report]
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One column of a chart by day: its name, and the measures that it adds up."""
+
+    name: str
+    pattern: Measure
+
+
+def daily(
+    chart_id: str,
+    caption: str,
+    definition: str,
+    numbers: TopicNumbers,
+    topic: Topic,
+    series: Sequence[Series],
+    *,
+    kind: Kind = "stacked",
+) -> ChartPanel:
+    """A chart of counts by day."""
+    days = list(numbers.by_day)
+    rows, links = [], {}
+    for number, day in enumerate(days):
+        counts = numbers.by_day[day]
+        values = []
+        for column, each in enumerate(series):
+            values.append(amount_of(counts, each.pattern))
+            if values[-1]:
+                links[number, column] = NumberLink(topic, each.pattern, day)
+        rows.append(ChartRow(day_label(day), tuple(values), short_day(day)))
+    totals = ChartRow("All days", tuple(numbers.amount(*each.pattern) for each in series))
+    for column, each in enumerate(series):
+        if totals.values[column]:
+            links[len(rows), column] = NumberLink(topic, each.pattern)
+    chart = Chart(
+        chart_id,
+        caption,
+        kind if len(series) > 1 else "bars",
+        "count",
+        tuple(ChartColumn(each.name) for each in series),
+        tuple(rows),
+        totals=totals,
+    )
+    return ChartPanel(chart, definition, links)
+
+
+def day_label(day: date) -> str:
+    """A day in words."""
+    return f"{day:%a} {day.day} {day:%b %Y}"
+
+
+def short_day(day: date) -> str:
+    """A day below an axis."""
+    return f"{day.day} {day:%b}"
+
+
+def share(part: int | None, whole: int | None) -> float | None:
+    """A part in per cent; None of nothing."""
+    return None if part is None or not whole else 100 * part / whole

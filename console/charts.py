@@ -1,7 +1,7 @@
 """A chart as numbers: a page's table (`components/_chart.html`), which static/charts.js draws, and rows of CSV."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 from typing import Literal
@@ -14,7 +14,7 @@ Unit = Literal["count", "seconds", "money", "percent"]
 Number = int | float | Decimal
 
 # Each series has a mark that can be told from the others without colour; static/charts.js has this many.
-MOST_SERIES = 4
+MOST_SERIES = 6
 _UNITS_IN_CSV: dict[Unit, str] = {"count": "", "seconds": " (seconds)", "money": " (USD)", "percent": " (%)"}
 
 
@@ -47,7 +47,8 @@ class Chart:
     """What `components/_chart.html` shows.
 
     `id` is unique on the page; `rows` are in the order of the axis, `category` says what they are. `unit` is that of
-    all numbers: how many, seconds, US dollars, or per cent (42 for 42 %). `totals` ends the table. With
+    all numbers: how many, seconds, US dollars, or per cent (42 for 42 %). `totals` ends the table. `urls` are where
+    numbers lead, by row and column, the totals being the row behind the last. With
     `is_newest_first` the table begins with the last row. Raises ValueError where a row has other columns than the
     chart, or where there are more series than marks.
     """
@@ -61,12 +62,24 @@ class Chart:
     category: str = "Day"
     totals: ChartRow | None = None
     is_newest_first: bool = False
+    urls: Mapping[tuple[int, int], str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if any(len(row.values) != len(self.columns) for row in self.body(with_totals=True)):
             raise ValueError(f"a row of the chart {self.id!r} has not {len(self.columns)} values")
         if sum(not column.is_compare and not column.is_total for column in self.columns) > MOST_SERIES:
             raise ValueError(f"the chart {self.id!r} has more than {MOST_SERIES} series")
+
+    def cells(self) -> Iterator[tuple[ChartRow, list[tuple[Number | None, str]]]]:
+        """Yield each row in the order of the table, and its numbers with where they lead ("" for nowhere)."""
+        numbered = list(enumerate(self.rows))
+        for number, row in reversed(numbered) if self.is_newest_first else numbered:
+            yield row, [(value, self.urls.get((number, column), "")) for column, value in enumerate(row.values)]
+
+    def total_cells(self) -> list[tuple[Number | None, str]]:
+        """Return the totals as `cells` has a row."""
+        values = self.totals.values if self.totals else ()
+        return [(value, self.urls.get((len(self.rows), column), "")) for column, value in enumerate(values)]
 
     def body(self, *, with_totals: bool = False) -> tuple[ChartRow, ...]:
         """Return the rows in the order of the table."""

@@ -11,10 +11,11 @@
   const CHARACTER = 7; // the width of one, about
   const MOST_LINES = 5; // of the grid, about
   const NARROWEST = 9; // of a category's bars; a chart that gets wider scrolls
+  const WIDEST = 140; // for a category: few of them do not fill the page
   const LONGEST = 14; // characters of a label below the axis
   // How series are told apart without colours: patterns in bars, symbols on lines. The first pattern is a plain area.
-  const PATTERNS = [null, "M-1 1l2-2M0 6l6-6M5 7l2-2", "M2 2h.01M5 5h.01", "M0 3h6"];
-  const SYMBOLS = [d3.symbolCircle, d3.symbolSquare, d3.symbolTriangle, d3.symbolDiamond];
+  const PATTERNS = [null, "M-1 1l2-2M0 6l6-6M5 7l2-2", "M2 2h.01M5 5h.01", "M0 3h6", "M3 0v6", "M0 0l6 6M-1 5l2 2M5-1l2 2"];
+  const SYMBOLS = [d3.symbolCircle, d3.symbolSquare, d3.symbolTriangle, d3.symbolDiamond, d3.symbolCross, d3.symbolStar];
   // Steps of a grid of seconds; beyond, whole days.
   const DAY = 86400;
   const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, DAY];
@@ -164,7 +165,8 @@
     const isWide = needed > scroller.clientWidth;
     const right = Math.max(widthOf(labels) / 2, isWide ? left : 0);
     const width = isWide ? needed : scroller.clientWidth;
-    const x = d3.scaleBand(d3.range(chart.rows.length), [left, width - right]).paddingInner(0.28).paddingOuter(0.14);
+    const end = Math.min(width - right, left + chart.rows.length * WIDEST);
+    const x = d3.scaleBand(d3.range(chart.rows.length), [left, end]).paddingInner(0.28).paddingOuter(0.14);
     const y = d3.scaleLinear([0, grid.ticks.at(-1)], [HEIGHT - BOTTOM, TOP]);
     const scales = { x, y, middle: (row) => x(row.index) + x.bandwidth() / 2 };
 

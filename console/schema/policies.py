@@ -93,7 +93,7 @@ INDEXER = (
 )
 INSIGHT = (
     Access("INSIGHT", ("DescribeTable", "Query", "GetItem", "PutItem", "UpdateItem", "DeleteItem")),
-    Access("CONSOLE", ("PutItem", "UpdateItem")),
+    Access("CONSOLE", ("UpdateItem",)),
 )
 TIMERS = (
     Access("CONVERSATIONS", ("GetItem", "UpdateItem"), _SETTLING),

@@ -14,7 +14,7 @@ from console import clock
 from console.store.models import plain
 from conversations.handoff.effects import FLAG, LAST_ACTION, STATUS, Raw, flag_in, text_in
 from conversations.insight.buckets import bucket_of
-from conversations.insight.words import UNKNOWN, code_of
+from conversations.insight.words import UNKNOWN, code_of, version_of
 from conversations.messages import MeasuredMessage, StoredMessages
 from conversations.records import Speaker
 from conversations.statuses import Family, family_of
@@ -85,8 +85,8 @@ def episodes_of(stored: Raw) -> ItemEpisodes:
         text_in(stored, "project_id"),
         code_of(text_in(stored, "channel_method")).lower(),
         model_in(_plain(stored, "ai_config")),
-        code_of(_plain(stored, "processor_version")) if "processor_version" in stored else UNKNOWN,
-        code_of(_plain(stored, "router_version")) if "router_version" in stored else UNKNOWN,
+        version_of(_plain(stored, "processor_version")),
+        version_of(_plain(stored, "router_version")),
         failed,
         why,
         changed,

@@ -11,6 +11,7 @@ from console.redaction import redact
 
 UNKNOWN, OTHER = "unknown", "other"
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.:/+-]{0,59}", re.ASCII)
+_VERSION = re.compile(r"v?\d{1,4}(?:\.\d{1,4}){1,3}(?:[-+][A-Za-z][A-Za-z0-9.]{0,20})?", re.ASCII)
 # The first kind whose words occur is the one.
 _REASONS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(rf"\b(?:{words})", re.IGNORECASE))
@@ -41,6 +42,11 @@ def code_of(value: Any) -> str:
         return UNKNOWN
     name = value.strip()
     return name if _CODE.fullmatch(name) and redact(name) == name else OTHER
+
+
+def version_of(value: Any) -> str:
+    """A version that a service gave, such as `1.4.2-dev`; else as `code_of`."""
+    return value.strip() if isinstance(value, str) and _VERSION.fullmatch(value.strip()) else code_of(value)
 
 
 def reason_kind(reason: Any) -> str:

@@ -4,11 +4,10 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from console import clock
-from console.charts import ChartRow
 from conversations.insight.measures import Outcome, Topic
 from conversations.insight.reading import InsightQuery, TopicNumbers
 from conversations.insight.reports.base import ChartPanel, Figure, NumberLink, Numbers, Report, Series, daily, share
-from conversations.insight.reports.parts import bars, counted, hand_off_rate, in_buckets, with_before
+from conversations.insight.reports.parts import counted, hand_off_rate, in_buckets
 from conversations.insight.reports.usage import COST_MEANS, cost_before, cost_of
 
 # A customer may come back for so long before an outcome stands.
@@ -48,7 +47,7 @@ def overview(numbers: Numbers, query: InsightQuery) -> Report:
         ),
         Figure("Tokens cost", spent, "money", COST_MEANS, None, cost_before(usage, query), query.compare),
     )
-    return Report(figures, (_outcomes_by_day(outcomes), _outcomes_table(outcomes)), _notes(outcomes, query))
+    return Report(figures, (_outcomes_by_day(outcomes),), _notes(outcomes, query))
 
 
 def _outcome_share(numbers: TopicNumbers, outcome: Outcome) -> Figure:
@@ -73,28 +72,12 @@ def _outcomes_by_day(numbers: TopicNumbers) -> ChartPanel:
     return daily(
         "outcomes",
         "Outcomes by day",
-        "Each conversation on the day it began, by how it stands now.",
+        "Each conversation on the day it began, by how it stands now. "
+        + "; ".join(f"{each.label}: {means}" for each, means in _OUTCOME_MEANS.items())
+        + ".",
         numbers,
         Topic.OUTCOMES,
         [Series(each.label, ("outcome", each)) for each in Outcome],
-    )
-
-
-def _outcomes_table(numbers: TopicNumbers) -> ChartPanel:
-    rows, links = [], {}
-    for number, outcome in enumerate(Outcome):
-        count = numbers.amount("outcome", outcome)
-        rows.append(ChartRow(outcome.label, with_before(numbers, count, ("outcome", outcome))))
-        if count:
-            links[number, 0] = NumberLink(Topic.OUTCOMES, ("outcome", outcome))
-    return bars(
-        "outcomes-in-all",
-        "Outcomes in all",
-        "; ".join(f"{each.label}: {_OUTCOME_MEANS[each]}" for each in Outcome) + ".",
-        "Outcome",
-        rows,
-        links,
-        numbers,
     )
 
 

@@ -374,7 +374,9 @@ def test_what_the_middleware_notes_is_urgent(store, state, why):
 def test_a_request_that_comes_again_makes_nothing_urgent_that_people_took_since(store):
     put(store)
     before = stored(store)
-    store.put("CONVERSATION_STATE", {"conversation_id": CONVERSATION, "updated_at": ago(minutes=1), "risk_flags": {"x"}})
+    store.put(
+        "CONVERSATION_STATE", {"conversation_id": CONVERSATION, "updated_at": ago(minutes=1), "risk_flags": {"x"}}
+    )
     store.update("CONVERSATIONS", KEY, hand_off_to_human=True, updated_at=ago(seconds=5))
     request = change(store, before)
     handle(request)

@@ -55,10 +55,10 @@ def test_a_row_has_a_value_for_each_column(row, place):
 
 
 def test_there_are_no_more_series_than_marks():
-    names = [ChartColumn(f"Series {number}") for number in range(5)]
-    with pytest.raises(ValueError, match="more than 4 series"):
+    names = [ChartColumn(f"Series {number}") for number in range(7)]
+    with pytest.raises(ValueError, match="more than 6 series"):
         replace(COST, columns=tuple(names), rows=(), totals=None)
-    compared = (*names[:4], ChartColumn("Before", is_compare=True), ChartColumn("Sum", is_total=True))
+    compared = (*names[:6], ChartColumn("Before", is_compare=True), ChartColumn("Sum", is_total=True))
     assert replace(COST, columns=compared, rows=(), totals=None).columns == compared
 
 

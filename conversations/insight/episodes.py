@@ -14,13 +14,15 @@ from console import clock
 from console.store.models import plain
 from conversations.handoff.effects import FLAG, LAST_ACTION, STATUS, Raw, flag_in, text_in
 from conversations.insight.buckets import bucket_of
-from conversations.insight.words import UNKNOWN, code_of
+from conversations.insight.words import UNKNOWN, code_of, version_of
 from conversations.messages import MeasuredMessage, StoredMessages
 from conversations.records import Speaker
 from conversations.statuses import Family, family_of
 
 # So long without a message, and what comes next is another episode.
 GAP = timedelta(days=7)
+# Each has a fact of its own, which every change of the item reads. The last one goes on from there.
+MOST_EPISODES = 120
 # What a fact is made of, besides the messages: a change of anything else changes none.
 READ = (
     *("primary_channel", "conversation_id", "company_id", "project_id", "channel_method", "created_at", "updated_at"),
@@ -85,8 +87,8 @@ def episodes_of(stored: Raw) -> ItemEpisodes:
         text_in(stored, "project_id"),
         code_of(text_in(stored, "channel_method")).lower(),
         model_in(_plain(stored, "ai_config")),
-        code_of(_plain(stored, "processor_version")) if "processor_version" in stored else UNKNOWN,
-        code_of(_plain(stored, "router_version")) if "router_version" in stored else UNKNOWN,
+        version_of(_plain(stored, "processor_version")),
+        version_of(_plain(stored, "router_version")),
         failed,
         why,
         changed,
@@ -102,7 +104,8 @@ def _split(stored: Raw, messages: StoredMessages) -> list[Episode]:
     found = [current]
     for message in messages.measured():
         at = message.at
-        if at is not None and current.active is not None and at - current.active >= GAP:
+        is_late = at is not None and current.active is not None and at - current.active >= GAP
+        if is_late and len(found) < MOST_EPISODES:
             current, waits_since = Episode(at, at), at if message.speaker is Speaker.CUSTOMER else None
             found.append(current)
         if message.is_prompt:

@@ -42,6 +42,15 @@ def item(*messages: dict[str, Any], **more: Any) -> dict[str, Any]:
     return to_dynamodb({name: value for name, value in stored.items() if value is not ...})
 
 
+def storable(attributes: dict[str, Any]) -> dict[str, Any]:
+    """An item with these attributes, or one without where DynamoDB holds no such value."""
+    try:
+        made = item(**attributes)
+    except (TypeError, ValueError, ArithmeticError):
+        return item()
+    return item() if "Infinity" in str(made) else made
+
+
 class Trail:
     """Entries in the order in which they are made, each action behind the one before it."""
 

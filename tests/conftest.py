@@ -163,6 +163,10 @@ def _forget_what_is_there() -> None:
     """Which tables exist is remembered for a minute, counts and names for seconds; each test has its own."""
     from console import caching
     from console.store import presence
+    from conversations.insight.facts import forget_marks
+    from conversations.insight.writing import forget_seen
 
     presence.forget()
     caching.forget_everything()
+    forget_marks()
+    forget_seen()

@@ -9,6 +9,7 @@ from typing import Any
 from console import clock
 from console.schema.tables import table_name
 from console.store.connection import call
+from conversations.attention.causes import answer_in
 from conversations.attention.lateness import give_back, note_missed
 from conversations.attention.planning import levels_in, plan_next
 from conversations.attention.timers import GRACE, KEPT, due_timers
@@ -43,10 +44,10 @@ def look_again(key: Raw) -> WorkCounts:
     if (tended := tend(stored)) is not None:
         stored, done[Did.REPAIRED] = tended[0], 1
     now, levels = clock.now(), levels_in(stored)
-    if note_missed(stored, levels, now):
-        done[Did.OVERDUE] = 1
-        # The item does not change with it.
-        insight.note_seen(stored, again=True)
+    done[Did.OVERDUE] += (is_news := note_missed(stored, levels, now))
+    if answer_in(stored, levels).is_missed(now):
+        # The item does not change with it, and who recorded it may have died before this.
+        insight.note_seen(stored, again=is_news)
     # What else happens is seen by the indexer, as the item changes with it.
     announce(each for each in notifications_of(stored, levels, now) if each.type is NotificationType.OVERDUE)
     done[Did.RETURNED] += give_back(stored, levels, now)

@@ -8,7 +8,7 @@ What a fact's `data` hold, absent where there is nothing to tell:
 - `tokens`: by kind; `ms`: AI answers by bucket of processing time; `first`: seconds until the AI's first words;
 - `failed`, `why`, `hour`: the status of a failure, its code, and the hour of the day in UTC;
 - `asked`, `over`: how often a person was asked for, and took over unasked; `open`: people have it or are wanted now;
-- `turns`: the AI's answers before the first of these; `reason`, `intent`, `sure`: why, by kind;
+- `people`: when the first of these was; `turns`: the AI's answers before it; `reason`, `intent`, `sure`: why, by kind;
 - `waits`, `answers`: seconds from asking until it was taken, and until a person answered; `missed`: late answers;
 - `agents`: by the pseudonym of a colleague, how often they took, answered and handed back;
 - `later`: days and ids of the facts of later episodes, on the first; `expires`: when the item goes, in epoch seconds.
@@ -20,6 +20,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
+
 from console import clock
 from console.store.models import plain
 from conversations.handoff.effects import Raw, reason_in, text_in
@@ -27,11 +29,11 @@ from conversations.insight.episodes import Episode, ItemEpisodes
 from conversations.insight.facts import VERSION, FactDay, FactKind, InsightFact, day_of
 from conversations.insight.hand_offs import HandOffPeriod
 from conversations.insight.identity import pseudonym_of
-from conversations.insight.words import UNKNOWN, code_of, confidence_band, reason_kind
+from conversations.insight.words import UNKNOWN, code_of, confidence_band, is_identifier, reason_kind
 
 # Waits of one episode; nobody is asked for more often.
 MOST_PERIODS = 50
-STAFF, CONVERSATION = "staff", "conversation"
+STAFF, CONVERSATION, PROJECT = "staff", "conversation", "project"
 
 
 def pseudonym_in(stored: Raw) -> str:
@@ -49,7 +51,7 @@ def places_of(stored: Raw, found: ItemEpisodes) -> list[tuple[FactDay, str]]:
 
 
 # What only the trail and the middleware tell, which forget sooner than facts do.
-_FORGOTTEN = ("asked", "over", "turns", "waits", "answers", "missed", "back", "reason", "intent", "sure")
+_FORGOTTEN = ("asked", "over", "people", "turns", "waits", "answers", "missed", "back", "reason", "intent", "sure")
 
 
 def facts_of_item(
@@ -65,13 +67,19 @@ def facts_of_item(
     """
     places = places_of(stored, found)
     shares = _shared_out(found.episodes, periods)
+    human_at = [at for each in found.episodes for at in each.human_at]
+    forgotten_before = _iso(clock.now() - timedelta(days=settings.AUDIT_RETENTION_DAYS)) or ""
     facts: list[InsightFact] = []
     for number, (episode, (day, fact_id)) in enumerate(zip(found.episodes, places, strict=True)):
-        is_last = number == len(places) - 1
-        data = _of_episode(found, episode) | _of_hand_offs(episode, shares[number], state, reason_in(stored))
-        data |= _kept_of(data, before[number] or {})
-        if is_last:
-            data |= _of_now(found)
+        share, known = shares[number], before[number] or {}
+        # What the item and the middleware say is of the latest hand-off, or of none.
+        is_latest = bool(share) and share[0] is periods[-1]
+        reason = reason_in(stored) if is_latest else ""
+        data = _of_episode(found, episode, _project_in(stored, found))
+        data |= _of_hand_offs(episode, share, state if share and share[-1] is periods[-1] else {}, reason, human_at)
+        data |= _kept_of(data, known, forgotten_before)
+        if number == len(places) - 1:
+            data |= _of_now(found, known)
         if number == 0:
             data |= {"later": [[each.day, id_] for each, id_ in places[1:]], "expires": expires_in(stored)}
         kept = {name: value for name, value in data.items() if value not in (None, "", 0, [], {}, False)}
@@ -79,12 +87,28 @@ def facts_of_item(
     return facts
 
 
-def _kept_of(data: dict[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
+def _kept_of(data: dict[str, Any], before: Mapping[str, Any], forgotten_before: str) -> dict[str, Any]:
     """What was known of hand-offs before the trail or the middleware forgot it."""
-    if not data.get("asked") and not data.get("over"):
+    counted, known = (each.get("asked", 0) + each.get("over", 0) for each in (data, before))
+    if known >= max(counted, 1) and before.get("people", "~") < forgotten_before:
         kept = {name: before[name] for name in _FORGOTTEN if name in before}
-        return kept | ({"agents": before["agents"]} if kept and "agents" in before and not data["agents"] else {})
-    return {name: before[name] for name in ("reason", "intent", "sure") if data[name] == UNKNOWN and name in before}
+        agents = {
+            name: [max(pair) for pair in zip(counts, data["agents"].get(name, counts), strict=False)]
+            for name, counts in before.get("agents", {}).items()
+        }
+        return kept | {"agents": data["agents"] | agents}
+    if not counted or data.get("people") != before.get("people"):
+        return {}
+    # The middleware tells of now: what it first said is nearer to why.
+    first = {name: before[name] for name in ("intent", "sure") if before.get(name, UNKNOWN) != UNKNOWN}
+    return first | ({"reason": before["reason"]} if data["reason"] == UNKNOWN and "reason" in before else {})
+
+
+def _project_in(stored: Raw, found: ItemEpisodes) -> str:
+    """The project as facts name it: its id, or a pseudonym where that may hold more than an id does."""
+    if not found.project or is_identifier(found.project):
+        return found.project
+    return pseudonym_of(PROJECT, text_in(stored, "company_id"), found.project)
 
 
 def expires_in(stored: Raw) -> int | None:
@@ -93,9 +117,9 @@ def expires_in(stored: Raw) -> int | None:
     return None if at is None else clock.to_epoch(at)
 
 
-def _of_episode(found: ItemEpisodes, episode: Episode) -> dict[str, Any]:
+def _of_episode(found: ItemEpisodes, episode: Episode, project: str) -> dict[str, Any]:
     return {
-        "project": found.project,
+        "project": project,
         "channel": found.channel,
         "model": found.model,
         "processor": found.processor,
@@ -111,19 +135,23 @@ def _of_episode(found: ItemEpisodes, episode: Episode) -> dict[str, Any]:
     }
 
 
-def _of_now(found: ItemEpisodes) -> dict[str, Any]:
+def _of_now(found: ItemEpisodes, before: Mapping[str, Any]) -> dict[str, Any]:
     failed_at = found.changed if found.failed else None
-    return {
-        "open": found.flag,
-        "failed": found.failed,
-        "why": found.failed_why,
-        "hour": None if failed_at is None else failed_at.hour + 1,
-    }
+    hour = None if failed_at is None else failed_at.hour + 1
+    if found.failed and (before.get("failed"), before.get("why")) == (found.failed, found.failed_why):
+        # Whoever wrote to it since moved its time: it failed when that was first seen.
+        hour = before.get("hour", hour)
+    return {"open": found.flag, "failed": found.failed, "why": found.failed_why, "hour": hour}
 
 
 def _of_hand_offs(
-    episode: Episode, periods: Sequence[HandOffPeriod], state: dict[str, Any], reason: str
+    episode: Episode,
+    periods: Sequence[HandOffPeriod],
+    state: dict[str, Any],
+    reason: str,
+    human_at: Sequence[datetime],
 ) -> dict[str, Any]:
+    """Of the hand-offs that began in an episode. `human_at`: when people answered, in later episodes too."""
     agents = _agents(episode, periods)
     if not periods:
         return {"agents": agents}
@@ -133,23 +161,23 @@ def _of_hand_offs(
     return {
         "asked": len(asked),
         "over": len(periods) - len(asked),
+        "people": _iso(begun),
         "turns": sum(at <= begun for at in episode.ai_at) + 1,
         "reason": reason_kind(periods[0].reason or reason),
         "intent": code_of(state.get("last_intent")),
         "sure": confidence_band(state.get("last_routing_confidence")),
         "waits": [_seconds(each.taken - each.asked) for each in asked if each.taken is not None and each.asked],
-        "answers": [_seconds(at - each.asked) for each in asked if (at := _answered(episode, each)) and each.asked],
+        "answers": [_seconds(at - each.asked) for each in asked if (at := _answered(human_at, each)) and each.asked],
         "missed": sum(each.missed for each in periods),
         "back": _iso(max(ended)) if ended else None,
         "agents": agents,
     }
 
 
-def _answered(episode: Episode, period: HandOffPeriod) -> datetime | None:
+def _answered(human_at: Iterable[datetime], period: HandOffPeriod) -> datetime | None:
     """When a person first answered in a period."""
-    return next(
-        (at for at in episode.human_at if at >= period.begun and (period.ended is None or at <= period.ended)), None
-    )
+    ended = period.ended
+    return min((at for at in human_at if at >= period.begun and (ended is None or at <= ended)), default=None)
 
 
 def _agents(episode: Episode, periods: Sequence[HandOffPeriod]) -> dict[str, list[int]]:

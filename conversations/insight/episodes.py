@@ -21,6 +21,8 @@ from conversations.statuses import Family, family_of
 
 # So long without a message, and what comes next is another episode.
 GAP = timedelta(days=7)
+# Each has a fact of its own, which every change of the item reads. The last one goes on from there.
+MOST_EPISODES = 120
 # What a fact is made of, besides the messages: a change of anything else changes none.
 READ = (
     *("primary_channel", "conversation_id", "company_id", "project_id", "channel_method", "created_at", "updated_at"),
@@ -102,7 +104,8 @@ def _split(stored: Raw, messages: StoredMessages) -> list[Episode]:
     found = [current]
     for message in messages.measured():
         at = message.at
-        if at is not None and current.active is not None and at - current.active >= GAP:
+        is_late = at is not None and current.active is not None and at - current.active >= GAP
+        if is_late and len(found) < MOST_EPISODES:
             current, waits_since = Episode(at, at), at if message.speaker is Speaker.CUSTOMER else None
             found.append(current)
         if message.is_prompt:

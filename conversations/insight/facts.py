@@ -30,6 +30,8 @@ UNDATED = "undated"
 # A mark says that facts may change until then; one that is still good for a while is not written again.
 MARKED_FOR, MARK_AGAIN = timedelta(minutes=2), timedelta(minutes=1)
 CHANGED = "CHANGED"
+# No write is on its way for longer.
+REMOVED_FOR = timedelta(days=1)
 # Raised when facts are made in another way: a rebuild then writes all of them again.
 VERSION = 1
 
@@ -78,7 +80,10 @@ class InsightFact:
 
 @dataclass(frozen=True, slots=True)
 class StoredFact:
-    """A fact as it is stored, and the revision that who replaces it must find: 0 where there is none."""
+    """A fact as it is stored, and the revision that who replaces it must find: 0 where nothing is stored.
+
+    `data` is None where there is none, or where one was removed.
+    """
 
     data: Mapping[str, Any] | None = None
     revision: int = 0
@@ -111,13 +116,22 @@ def write_fact(fact: InsightFact, seen: StoredFact) -> bool:
 
     The day is marked as changed first, so that it is summed up whoever dies in between.
     """
-    mark_changed(fact.day)
+    return _replace(fact.day, fact.id, seen, {"fact": {"S": text_of_fact(fact.data)}}, expiry(fact.day))
+
+
+def remove_fact(day: FactDay, fact_id: str, seen: StoredFact) -> bool:
+    """Remove a fact as `write_fact` writes one. Raises the store's errors.
+
+    What stays for a day has no content: whoever read what was there, or that nothing was, and writes late, finds it.
+    """
+    return _replace(day, fact_id, seen, {}, clock.to_epoch(clock.now() + REMOVED_FOR))
+
+
+def _replace(day: FactDay, fact_id: str, seen: StoredFact, content: Raw, until: int) -> bool:
     begun = clock.now()
-    item = _key(fact.day, fact.id) | {
-        "fact": {"S": text_of_fact(fact.data)},
-        "revision": {"N": str(seen.revision + 1)},
-        "expires_at": {"N": str(expiry(fact.day))},
-    }
+    mark_changed(day)
+    item = _key(day, fact_id) | content
+    item |= {"revision": {"N": str(seen.revision + 1)}, "expires_at": {"N": str(until)}}
     condition = "revision = :seen" if seen.revision else "attribute_not_exists(pk)"
     values = {"ExpressionAttributeValues": {":seen": {"N": str(seen.revision)}}} if seen.revision else {}
     try:
@@ -127,7 +141,7 @@ def write_fact(fact: InsightFact, seen: StoredFact) -> bool:
     finally:
         if clock.now() - begun > MARK_AGAIN / 2:
             # Who was held up in between may have been overtaken by who sums up.
-            mark_changed(fact.day, again=True)
+            mark_changed(day, again=True)
     return True
 
 

@@ -1,20 +1,21 @@
 """The hand-offs of a conversation, as its trail tells them: asked for, taken, handed back, and who was late."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 
 from console import clock
 from console.trail.actions import HAND_OFF_PREFIX, Action, Result, conversation_trail, outcome
 from console.trail.models import AuditEntry
-from console.trail.recording import PLATFORM
 from conversations.handoff.resolution import applied, links_of
 
 # A page of a trail is 1 MB; what lies behind so many is not told.
 PAGES = 20
 _TAKES = frozenset({Action.HAND_OFF_TAKE, Action.HAND_OFF_TAKE_OVER, Action.HAND_OFF_TAKE_FROM_COLLEAGUE})
 _ENDS = frozenset({Action.HAND_OFF_HAND_BACK, Action.HAND_OFF_LEAVE_TO_AI, Action.HAND_OFF_ACKNOWLEDGE})
+_RELEASES = frozenset({Action.HAND_OFF_RELEASE, Action.HAND_OFF_HAND_OVER})
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(slots=True)
@@ -56,39 +57,75 @@ def read_periods(conversation_id: str, last_action: str) -> list[HandOffPeriod]:
 
 
 def periods_of(entries: Sequence[AuditEntry], last_action: str) -> list[HandOffPeriod]:
-    """Tell the hand-offs from the entries of a trail, in the order of time."""
+    """Tell the hand-offs from the entries of a trail, in the order in which they took effect.
+
+    That the platform wants nobody any more stands in no trail: who asks, or takes over, after that begins anew.
+    """
     periods: list[HandOffPeriod] = []
     current: HandOffPeriod | None = None
-    for event in sorted(_events(entries, last_action), key=lambda each: each.at):
+    is_held = False
+    for event in _events(entries, last_action):
         if event.action == Action.TARGET_MISSED:
             if current is not None:
                 current.missed += 1
+        elif event.action in _RELEASES:
+            is_held = False
         elif event.action in (Action.HAND_OFF_REQUEST, Action.HAND_OFF_ASSIGN, *_TAKES):
             is_asked = event.action == Action.HAND_OFF_REQUEST
-            if current is None:
+            if is_asked or current is None or (event.action == Action.HAND_OFF_TAKE_OVER and not is_held):
+                if current is not None:
+                    current.ended = event.at
                 current = HandOffPeriod(event.at, event.at if is_asked else None, event.reason)
                 periods.append(current)
             if not is_asked and current.taken is None:
                 current.taken = event.at
             if event.action in _TAKES:
                 current.takers.append(event.actor)
+            is_held = not is_asked
         elif event.action in _ENDS and current is not None:
             current.ended = event.at
             if event.action == Action.HAND_OFF_HAND_BACK:
                 current.enders.append(event.actor)
-            current = None
+            current, is_held = None, False
     return periods
 
 
-def _events(entries: Sequence[AuditEntry], last_action: str) -> Iterable[_Event]:
-    """What took effect."""
+def _events(entries: Sequence[AuditEntry], last_action: str) -> list[_Event]:
+    """What took effect, in that order."""
     done = applied(last_action, {link.action_id: link for link in links_of(entries)})
+    places = _places_of([entry for entry in entries if entry.action_id in done])
+    found: list[tuple[datetime, int, _Event]] = []
     for entry in entries:
-        at = clock.parse_instant((entry.ts_action_id or "").partition("#")[0])
+        at = _time_of(entry)
         succeeded = entry.action_id in done if entry.action_id else outcome(entry.result or "") == Result.SUCCESS
-        by_platform = entry.actor == PLATFORM.name
-        if at is not None and (succeeded or (by_platform and outcome(entry.result or "") == Result.SUCCESS)):
-            yield _Event(at, entry.action_type or "", entry.actor or "", _reason_in(entry))
+        if at is None or not succeeded:
+            continue
+        event = _Event(at, entry.action_type or "", entry.actor or "", _reason_in(entry))
+        # What the platform asks comes after the action that it found, though some of its writers tell only seconds.
+        since, place = places.get(entry.action_id or "") or places.get(entry.previous_action_id or "", (at, 0))
+        found.append((max(at, since), place + (not entry.action_id), event))
+    return [event for *_, event in sorted(found, key=lambda each: each[:2])]
+
+
+def _places_of(chained: Sequence[AuditEntry]) -> dict[str, tuple[datetime, int]]:
+    """Since when each action has been in effect, and how many were before it: servers' clocks differ."""
+    by_id = {entry.action_id or "": entry for entry in chained}
+    places: dict[str, tuple[datetime, int]] = {}
+    for start in by_id:
+        chain: dict[str, AuditEntry] = {}
+        current = start
+        while current in by_id and current not in places and current not in chain:
+            chain[current] = by_id[current]
+            current = by_id[current].previous_action_id or ""
+        for action_id, entry in reversed(chain.items()):
+            at = _time_of(entry) or _LONG_AGO
+            since, place = places.get(entry.previous_action_id or "", (at, 0))
+            places[action_id] = (max(at, since), place + 2)
+    return places
+
+
+def _time_of(entry: AuditEntry) -> datetime | None:
+    return clock.parse_instant((entry.ts_action_id or "").partition("#")[0])
 
 
 def _reason_in(entry: AuditEntry) -> str:

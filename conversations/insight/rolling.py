@@ -12,9 +12,11 @@ from functools import partial
 from typing import Any
 
 from console import clock
+from console.errors import Throttled
 from console.schema.tables import table_name
 from console.store.calls import parallel
 from console.store.connection import call
+from console.store.errors import ConditionFailed
 from conversations.insight.facts import FactDay, changed_days, escaped, expiry, facts_of, unmark
 from conversations.insight.measures import TOPICS, Counts, Topic
 from conversations.insight.sums import Slice, write_sums
@@ -22,6 +24,8 @@ from conversations.insight.sums import Slice, write_sums
 # Sums of a day are not older than this, or than so many times as long as it takes to make them.
 EVERY, SHARE = timedelta(minutes=1), 30
 _WRITTEN_AT_ONCE = 8
+TRIES = 5
+TOO_BUSY = "This day is summed up by others all the time."
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +40,15 @@ class Rolled:
 
 def roll(day: FactDay) -> Rolled:
     """Sum a day up. May be done by several at once. Raises the store's errors."""
-    begun = clock.now()
-    epoch, known = _begin(day)
-    sums, count = _added_up(day)
-    rows = {*known, *sums}
-    if rows - known:
-        _remember(day, rows - known)
+    for _ in range(TRIES):
+        begun = clock.now()
+        epoch, known = _begin(day)
+        sums, count = _added_up(day)
+        rows = {*known, *sums}
+        if rows <= known or _remember(day, rows - known, epoch):
+            break
+    else:
+        raise Throttled(TOO_BUSY)
     writes = [
         partial(write_sums, day, topic, where, sums[topic, where], epoch, begun)
         for topic, where in sorted(rows, key=str)
@@ -96,14 +103,21 @@ def _begin(day: FactDay) -> tuple[int, set[tuple[Topic, Slice]]]:
     return int(stored["epoch"]["N"]), {_row_of(each) for each in stored.get("row_keys", {}).get("SS", ())}
 
 
-def _remember(day: FactDay, rows: set[tuple[Topic, Slice]]) -> None:
-    call(
-        "UpdateItem",
-        TableName=table_name("INSIGHT"),
-        Key=_key(day),
-        UpdateExpression="ADD row_keys :new",
-        ExpressionAttributeValues={":new": {"SS": sorted(f"{topic}#{where.key}" for topic, where in rows)}},
-    )
+def _remember(day: FactDay, rows: set[tuple[Topic, Slice]], epoch: int) -> bool:
+    """Note rows before they are written; False where somebody has begun since, who does not know of them."""
+    new = {"SS": sorted(f"{topic}#{where.key}" for topic, where in rows)}
+    try:
+        call(
+            "UpdateItem",
+            TableName=table_name("INSIGHT"),
+            Key=_key(day),
+            UpdateExpression="ADD row_keys :new",
+            ConditionExpression="epoch = :mine",
+            ExpressionAttributeValues={":new": new, ":mine": {"N": str(epoch)}},
+        )
+    except ConditionFailed:
+        return False
+    return True
 
 
 def _row_of(key: str) -> tuple[Topic, Slice]:

@@ -85,8 +85,8 @@ def _read(kind: FactKind, owner: str, topic: Topic, where: Slice, first: str, la
     }
     found: list[DaySums] = []
     while True:
-        answer = call("Query", **request)
-        found += [_sums_in(item) for item in answer["Items"]]
+        answer, now = call("Query", **request), clock.now()
+        found += [_sums_in(each) for each in answer["Items"] if not clock.is_expired(each["expires_at"]["N"], now)]
         if not (key := answer.get("LastEvaluatedKey")):
             return found
         request["ExclusiveStartKey"] = key

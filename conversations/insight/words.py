@@ -11,7 +11,8 @@ from console.redaction import redact
 
 UNKNOWN, OTHER = "unknown", "other"
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.:/+-]{0,59}", re.ASCII)
-_VERSION = re.compile(r"v?\d{1,4}(?:\.\d{1,4}){1,3}(?:[-+][A-Za-z][A-Za-z0-9.]{0,20})?", re.ASCII)
+_VERSION = re.compile(r"\d{1,4}(?:\.\d{1,6}){1,3}(?:[-+.][A-Za-z0-9.]{1,20})?", re.ASCII)
+_IDENTIFIER = re.compile(r"[A-Za-z0-9_.:/+-]{1,128}", re.ASCII)
 # The first kind whose words occur is the one.
 _REASONS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(rf"\b(?:{words})", re.IGNORECASE))
@@ -45,8 +46,14 @@ def code_of(value: Any) -> str:
 
 
 def version_of(value: Any) -> str:
-    """A version that a service gave, such as `1.4.2-dev`; else as `code_of`."""
-    return value.strip() if isinstance(value, str) and _VERSION.fullmatch(value.strip()) else code_of(value)
+    """As `code_of`, of a version, which may begin with a digit."""
+    name = value.strip() if isinstance(value, str) else ""
+    return name if _VERSION.fullmatch(name) and redact(name) == name else code_of(value)
+
+
+def is_identifier(value: str) -> bool:
+    """Whether an id may be kept as it is: without blanks, and nothing personal in it."""
+    return _IDENTIFIER.fullmatch(value) is not None and redact(value) == value
 
 
 def reason_kind(reason: Any) -> str:

@@ -1,0 +1,46 @@
+"""Every figure of Insight, held against an oracle that knows only what happened.
+
+Customers, the AI, the platform, people and the clock act on many conversations at once, over weeks of simulated time.
+The stream's records come late, twice, out of order and after those behind them; indexer, roller and rebuild run at the
+same time, are held up and killed at any call, and begin anew.
+
+    INSIGHT_CONVERSATIONS=100000 pytest -n 2 --dist=load tests/model/conversations/insight
+"""
+
+import os
+from collections import Counter
+
+import pytest
+
+from console import clock
+from conversations.insight import rebuilding
+from tests.model.conversations.insight.history import figures_of
+from tests.model.conversations.insight.workers import Workers
+
+CONVERSATIONS = int(os.environ.get("INSIGHT_CONVERSATIONS", "30"))
+AT_ONCE = min(max(1, CONVERSATIONS // 2), 200)
+# One world in so many has the console's own actions in it, which cost ten times as much.
+REAL_EVERY = 20
+NONE: Counter = Counter()
+
+
+@pytest.mark.parametrize("seed", range(max(2, CONVERSATIONS // AT_ONCE)))
+def test_every_figure_is_what_happened_whatever_goes_wrong_on_the_way(store, monkeypatch, seed):
+    monkeypatch.setattr("conversations.handoff.intents.leads_back_to_ai", lambda: True)
+    monkeypatch.setattr(rebuilding, "PAGE", 10)
+    world = Workers(store, seed, AT_ONCE, real=seed % REAL_EVERY == 1)
+    monkeypatch.setattr(clock, "now", lambda: world.now)
+    while (changed := world.step()) is not None:
+        world.work(changed)
+    world.settle()
+    check(world)
+
+
+def check(world):
+    found, expected = world.figures(), figures_of(world.all)
+    wrong = {row for row in {*found, *expected} if found.get(row) != expected.get(row)}
+    assert not wrong, "\n".join(
+        f"{row}: too many {dict(found.get(row, NONE) - expected.get(row, NONE))}, "
+        f"too few {dict(expected.get(row, NONE) - found.get(row, NONE))}"
+        for row in sorted(wrong)[:8]
+    )

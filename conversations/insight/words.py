@@ -11,6 +11,9 @@ from console.redaction import redact
 
 UNKNOWN, OTHER = "unknown", "other"
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.:/+-]{0,59}", re.ASCII)
+# Of letters, digits and dashes, at least one of them a letter: never an address of numbers.
+_HOST = re.compile(r"(?=[^a-z]*[a-z])[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?", re.ASCII)
+MOST_HOST = 100
 # The first kind whose words occur is the one.
 _REASONS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(rf"\b(?:{words})", re.IGNORECASE))
@@ -41,6 +44,12 @@ def code_of(value: Any) -> str:
         return UNKNOWN
     name = value.strip()
     return name if _CODE.fullmatch(name) and redact(name) == name else OTHER
+
+
+def host_name(value: Any) -> str:
+    """The host of an address, in lower case, where it is one and holds nothing personal; else `other`."""
+    name = value.lower() if isinstance(value, str) else ""
+    return name if len(name) <= MOST_HOST and _HOST.fullmatch(name) and redact(name) == name else OTHER
 
 
 def reason_kind(reason: Any) -> str:

@@ -7,7 +7,7 @@ import pytest
 from console import clock
 from console.store import queues
 from conversations.attention.looking import TIMERS
-from conversations.background import section
+from conversations.background import WALKS, section
 from conversations.indexer.lease import LAMBDA, STREAM, note
 from conversations.notifications.notifier import NOTIFICATIONS
 from conversations.receiving.models import TO_APPEND, MessageRow
@@ -36,6 +36,8 @@ def all_well(**changes) -> None:
     note(RECONCILE, beat_at=now, ran_at=now)
     note(TIMERS, beat_at=now, looked_until=now, mode=TIMERS)
     note(NOTIFICATIONS, beat_at=now)
+    for walk in WALKS:
+        note(walk, beat_at=now, ran_at=now)
 
 
 def facts() -> dict[str, str]:
@@ -53,6 +55,7 @@ def test_where_all_runs_it_says_so(store, queue):
         "Timers": "Their worker runs.",
         "Notifications": "The notifier runs.",
         "Reconcile": "It ran less than a minute ago.",
+        "Insight of other stores": "They run. Everything was last read less than a minute ago.",
     }
 
 
@@ -60,7 +63,10 @@ def test_before_the_first_run_it_says_what_to_run(store, queue):
     found = section(clock.now())
     assert (found.state, found.tone, found.hints) == ("not running", "human", ("manage.py work",))
     receivers = "the receiver of the hand-off queue, the receiver of the stage table"
-    assert found.words == f"Not running: {receivers}, the message sweep, the timers, the notifier, reconcile."
+    assert (
+        found.words
+        == f"Not running: {receivers}, the message sweep, the timers, the notifier, reconcile, Insight's walks."
+    )
     assert facts()["Hand-off queue"] == "Its receiver has never run. No message waits."
     assert facts()["Reconcile"] == "It has never run."
 

@@ -148,9 +148,8 @@ def _walks(noted: Sequence[dict[str, Any]], now: datetime) -> WorkState:
     known = [each for each in ends if each is not None]
     if len(known) < len(ends):
         return WorkState(fact, title, True, "They run. Not everything has been read once.")
-    return WorkState(
-        fact, title, True, f"They run. Everything was last read {clock.format_span(now - min(known))} ago."
-    )
+    since = clock.format_span(now - min(known))
+    return WorkState(fact, title, True, f"They run. Everything was last read {since} ago.")
 
 
 def _waiting(found: QueueDepth) -> str:

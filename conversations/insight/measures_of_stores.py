@@ -31,8 +31,10 @@ def thread_feedback(data: Mapping[str, Any]) -> Counted:
             yield ("answers",), count
         elif what in ("up", "down", "unclear"):
             yield ("feedback", what), count
-        elif what in ("comment", "sources", "source"):
+        elif what == "comment":
             yield (what, *rest), count
+        elif what in ("sources", "source"):
+            yield (what if len(rest) == 1 else f"rated {what}", *rest), count
 
 
 def thread_usage(data: Mapping[str, Any]) -> Counted:

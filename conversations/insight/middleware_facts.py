@@ -88,7 +88,9 @@ class TrailSubject(OfConversation):
                 for each in entries
                 if outcome_of(each) == Result.FAILED
             )
-            if entries and done.total() >= _total((before or {}).get("done")):
+            if before is not None and done.total() < _total(before.get("done")):
+                found.append(InsightFact(day, fact_id, dict(before)))
+            elif entries:
                 expires = latest_expiry([each.plain("expires_at") for each in entries])
                 data = fact_data(done=dict(done), failed=dict(failed), expires=expires)
                 found.append(InsightFact(day, fact_id, data))

@@ -69,7 +69,7 @@ Raw = dict[str, dict[str, Any]]
 
 @dataclass
 class ThreadSubject(FactSubject):
-    """A thread. `metadata` and `messages` are what of it is stored and has not expired, once it was read."""
+    """A thread. `metadata` and `messages`, the latest first, are what of it has not expired, once it was read."""
 
     key: ThreadKey
     metadata: tuple[Thread, ...] = ()
@@ -127,7 +127,7 @@ class ThreadSubject(FactSubject):
     def facts(self, known: KnownFacts) -> list[InsightFact]:
         """One."""
         days: dict[str, Counted] = {}
-        for message in self.messages:
+        for message in reversed(self.messages):
             _add(days.setdefault(counted_day(_at(message)), {}), _told(message))
         # Of places only one is asked for.
         ((day, fact_id), before), *_ = known.items()
@@ -185,11 +185,14 @@ def _messages(counts: Mapping[str, int]) -> int:
 
 def _add(counts: Counted, told: Counted) -> None:
     """Add up; beyond `MOST_HOSTS` sources of a day are told together."""
-    hosts = {name.split("|")[1] for name in counts if name.startswith("source|")}
+    hosts = {name.split("|")[1] for name in counts if name.startswith("source|")} - {OTHER}
     for name, count in told.items():
         what, *rest = name.split("|")
-        if what == "source" and rest[0] not in hosts and len(hosts) >= MOST_HOSTS:
-            name = "|".join((what, OTHER, *rest[1:]))
+        if what == "source" and rest[0] not in hosts:
+            if len(hosts) >= MOST_HOSTS:
+                name = "|".join((what, OTHER, *rest[1:]))
+            else:
+                hosts.add(rest[0])
         counts[name] = counts.get(name, 0) + count
 
 

@@ -152,6 +152,7 @@ class FactWalker(LeasedWorker):
         self._table: WalkedTable | None = None
         self._start: Raw | None = None
         self._said: set[str] = set()
+        self._ran_at: datetime | None = None
 
     def _find_place(self) -> None:
         walked, state = self.lease.state.get("walked"), self.lease.state
@@ -164,6 +165,7 @@ class FactWalker(LeasedWorker):
             return Counter()
         self._table = self._table or self._due()
         if self._table is None:
+            self._note_end()
             return Counter()
         items, onward = read_page(self._table, self._start)
         done = keep_page(self._table, items, self._seen)
@@ -188,10 +190,14 @@ class FactWalker(LeasedWorker):
 
     def _end(self, table: WalkedTable) -> None:
         self._table, self._walked[table.key] = None, self._now()
-        there = [self._walked.get(each.key) for each in WALKED[self.kind] if table_ready(each.key)]
-        whole = [each for each in there if each is not None]
-        ran_at = {"ran_at": min(whole)} if len(whole) == len(there) else {}
-        self.lease.renew(walked=dict(self._walked), place=None, **ran_at)
+        self.lease.renew(walked=dict(self._walked), place=None)
+
+    def _note_end(self) -> None:
+        """All that is there was read: since when, at least."""
+        ran_at = min(self._walked.values(), default=self._ran_at or self._now())
+        if ran_at != self._ran_at:
+            self._ran_at = ran_at
+            self.lease.renew(ran_at=ran_at)
 
     def _is_busy(self, done: WorkCounts) -> bool:
         # There is always more to read, and always a rest.

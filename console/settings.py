@@ -84,6 +84,8 @@ NOTIFICATIONS_ENDPOINT = env.str("NOTIFICATIONS_ENDPOINT", default="")
 MESSAGE_RETENTION_DAYS = env.int("MESSAGE_RETENTION_DAYS", default=180)
 AUDIT_RETENTION_DAYS = env.int("AUDIT_RETENTION_DAYS", default=60)
 INSIGHT_RETENTION_DAYS = env.int("INSIGHT_RETENTION_DAYS", default=730)
+# How long after a walk over threads, chats, the middleware's records and tenants' conversations the next one begins.
+INSIGHT_WALK_HOURS = env.float("INSIGHT_WALK_HOURS", default=6)
 IDEMPOTENCY_RETENTION_DAYS = env.int("IDEMPOTENCY_RETENTION_DAYS", default=30)
 AUDIT_ACTION_TYPES = env.list("AUDIT_ACTION_TYPES", default=[])
 # Entries in one download of the review, the newest ones.

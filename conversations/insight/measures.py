@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from conversations.insight import measures_of_stores as of_stores
 from conversations.insight.buckets import bucket_of
 from conversations.insight.facts import FactKind
 from conversations.insight.words import UNKNOWN
@@ -28,6 +29,11 @@ class Topic(StrEnum):
     FAILURES = "failures"
     USAGE = "usage"
     PEOPLE = "people"
+    # Of the other stores.
+    FEEDBACK = "feedback"
+    ACTIONS = "actions"
+    EVENTS = "events"
+    FLOWS = "flows"
 
 
 class Outcome(StrEnum):
@@ -160,16 +166,25 @@ def _had_people(data: Mapping[str, Any]) -> bool:
     return bool(data.get("asked") or data.get("over"))
 
 
-TOPICS: dict[FactKind, dict[Topic, MeasuredTopic]] = {
+_COUNTED: dict[FactKind, dict[Topic, Callable[[Mapping[str, Any]], Iterator[tuple[Measure, int]]]]] = {
     FactKind.CONVERSATIONS: {
-        topic: MeasuredTopic(FactKind.CONVERSATIONS, topic, counts)
-        for topic, counts in (
-            (Topic.OUTCOMES, _outcomes),
-            (Topic.WAITS, _waits),
-            (Topic.HAND_OFFS, _hand_offs),
-            (Topic.FAILURES, _failures),
-            (Topic.USAGE, _usage),
-            (Topic.PEOPLE, _people),
-        )
+        Topic.OUTCOMES: _outcomes,
+        Topic.WAITS: _waits,
+        Topic.HAND_OFFS: _hand_offs,
+        Topic.FAILURES: _failures,
+        Topic.USAGE: _usage,
+        Topic.PEOPLE: _people,
     },
+    FactKind.THREADS: {Topic.FEEDBACK: of_stores.thread_feedback, Topic.USAGE: of_stores.thread_usage},
+    FactKind.CHATS: {Topic.OUTCOMES: of_stores.chat_outcomes, Topic.USAGE: of_stores.chat_usage},
+    FactKind.MIDDLEWARE: {
+        Topic.ACTIONS: of_stores.middleware_actions,
+        Topic.EVENTS: of_stores.middleware_events,
+        Topic.FLOWS: of_stores.middleware_flows,
+    },
+    FactKind.TENANTS: {Topic.USAGE: of_stores.tenant_usage},
+}
+TOPICS: dict[FactKind, dict[Topic, MeasuredTopic]] = {
+    kind: {topic: MeasuredTopic(kind, topic, counts) for topic, counts in topics.items()}
+    for kind, topics in _COUNTED.items()
 }

@@ -13,7 +13,7 @@ from conversations.insight.words import UNKNOWN
 Counted = Iterator[tuple[tuple[str, ...], int]]
 
 ROLES = ("user", "assistant", "other")
-MODEL_MEASURES = ("answers", "prompt", "completion", "unpriced")
+MODEL_MEASURES = ("answers", "prompt", "completion", "cached", "unpriced")
 
 
 # --- Threads --------------------------------------------------------------------------------------------------------

@@ -59,6 +59,13 @@ _TOKENS = {
     ),
     "total": ("total_tokens", "totalTokens", "total_token_count", "totalTokenCount"),
 }
+# Which some providers count apart from what a model read, and others among it.
+_CACHE_READ, _CACHE_WRITTEN = (
+    ("cache_read_input_tokens", "cacheReadInputTokens", "cacheReadInputTokenCount"),
+    ("cache_creation_input_tokens", "cacheWriteInputTokens", "cacheWriteInputTokenCount"),
+)
+_DETAILS = ("prompt_tokens_details", "input_tokens_details", "input_token_details")
+_READ_IN_DETAILS = ("cached_tokens", "cache_read")
 _STOPS = ("stop_reason", "stopReason", "finish_reason", "finishReason")
 # How far a response's metadata are looked through.
 _MAPS, _VALUES = 40, 30
@@ -205,7 +212,8 @@ def _told(item: ThreadMessage) -> Counted:
     `user`, `assistant`, `other`: who wrote it. Of answers: `up`, `down`, `unclear`: their feedback; `comment|up`,
     `|down` and `|none`: that there is a comment; `sources|with` and `|without`, and the same with `|up` or `|down`;
     `source|HOST`, and the same with `|up` or `|down`; `stop|REASON`; `answers|MODEL`, `prompt|MODEL`,
-    `completion|MODEL` and `unpriced|MODEL`: tokens, the last those of which the kind is not known.
+    `completion|MODEL`, `cached|MODEL` and `unpriced|MODEL`: tokens; cached ones are among the prompt's, and of unpriced
+    ones the kind is not known.
     """
     if not is_answer(item):
         speaker, _, _ = speaker_of(item.plain("role") or "user", "role")
@@ -234,20 +242,29 @@ def hosts_of(item: ThreadMessage) -> list[str]:
 def _usage(metadata: Any) -> Counted:
     model, tokens = model_in(metadata), tokens_in(metadata)
     rest = tokens["total"] - tokens["prompt"] - tokens["completion"]
-    told = {"answers": 1, "prompt": tokens["prompt"], "completion": tokens["completion"], "unpriced": max(0, rest)}
-    return {f"{what}|{model}": count for what, count in told.items() if count}
+    told = {"answers": 1, "unpriced": max(0, rest), **tokens}
+    return {f"{what}|{model}": count for what, count in told.items() if count and what != "total"}
 
 
 def tokens_in(metadata: Any) -> Counter[str]:
-    """The tokens that a response's metadata tell, by kind: of the first map in them that tells any."""
+    """The tokens that a response's metadata tell, by kind: of the first map in them that tells any.
+
+    `cached` are those of `prompt` that were read from a cache.
+    """
     for values in _maps(metadata):
-        found = {
-            kind: next((count for name in names if (count := whole_number(values.get(name))) is not None), None)
-            for kind, names in _TOKENS.items()
-        }
+        found = {kind: _first(values, names) for kind, names in _TOKENS.items()}
         if any(each is not None for each in found.values()):
-            return Counter({kind: count for kind, count in found.items() if count is not None})
+            tokens = Counter({kind: count for kind, count in found.items() if count is not None})
+            apart = _first(values, _CACHE_READ) or 0
+            details = next((values[name] for name in _DETAILS if isinstance(values.get(name), Mapping)), {})
+            tokens["cached"] = apart or _first(details, _READ_IN_DETAILS) or 0
+            tokens["prompt"] += apart + (_first(values, _CACHE_WRITTEN) or 0)
+            return tokens
     return Counter()
+
+
+def _first(values: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
+    return next((count for name in names if (count := whole_number(values.get(name))) is not None), None)
 
 
 def _stops(item: ThreadMessage, metadata: Any) -> Iterator[Any]:

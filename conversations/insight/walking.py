@@ -10,7 +10,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from cachetools import LRUCache
@@ -176,10 +176,11 @@ class FactWalker(LeasedWorker):
         return done
 
     def _due(self) -> WalkedTable | None:
-        now = self._now()
-        for table in WALKED[self.kind]:
-            at = self._walked.get(table.key)
-            if at is not None and now - at < table.every:
+        """The table whose walk is due, the one that was walked over longest ago; None where none is."""
+        now, never = self._now(), datetime.min.replace(tzinfo=UTC)
+        walked = {table.key: self._walked.get(table.key, never) for table in WALKED[self.kind]}
+        for table in sorted(WALKED[self.kind], key=lambda each: walked[each.key]):
+            if now - walked[table.key] < table.every:
                 continue
             if table_ready(table.key):
                 return table

@@ -54,7 +54,7 @@ from conversations.receiving.worker import Receiver
 from conversations.sending import credentials
 from conversations.sending.outbox import enqueue as bring
 from conversations.telling import told_to
-from conversations.work import summer
+from conversations.work import summer, walkers
 from demo.receiver import WebhookReceiver
 from tests import faults
 from tests.answers import body_of
@@ -470,3 +470,32 @@ def test_a_policy_names_this_environments_tables_and_no_star_but_a_streams(name,
     sids = [statement["Sid"] for statement in made["Statement"]]
     assert len(set(sids)) == len(sids)
     assert all(sid.isalnum() for sid in sids)
+
+
+def test_insight_may_do_what_it_does_and_nothing_else(store, settings):
+    settings.INSIGHT_WALK_HOURS = 0
+    build(store)
+    said = [{"role": "user", "metadata": {"timestamp": EARLIER}}]
+    store.put("TENANT_CONVERSATIONS", {"pk": "outlocks", "sk": "c", "messages": json.dumps(said)})
+    put(store)
+    entry = {"ts_action_id": f"{EARLIER}#1", "action_type": "route", "result": "success"}
+    store.put("AUDIT", {"conversation_id": CONVERSATION, **entry})
+    # Nobody's until its company is known, which moves what was known of it.
+    store.put("AUDIT", {"conversation_id": "later", **entry})
+    fresh()
+    with store.calls() as seen:
+        walk_over_everything()
+        store.put("CONVERSATIONS", {**stored(store), "conversation_id": "later"})
+        store.put("AUDIT", {"conversation_id": "later", **entry, "ts_action_id": f"{EARLIER}#2"})
+        walk_over_everything()
+        summer().run(once=True)
+    found = set(needed(seen))
+    assert found - allowed(INSIGHT) == set(), "the policy lacks these"
+    assert allowed(INSIGHT) - found == set(), "nothing needs these"
+
+
+def walk_over_everything() -> None:
+    for walker in walkers().values():
+        for _ in range(20):
+            walker.cycle()
+        walker.lease.give_back()

@@ -17,7 +17,8 @@ from tests.items import put_conversation
 from tests.support.conversations.insight.kit import counted, stored_facts, sums, walk
 
 KIND = FactKind.MIDDLEWARE
-NOW = clock.now()
+# Noon of the day before: what is some hours earlier is of the same day.
+NOW = clock.now().replace(hour=12, minute=0, second=0, microsecond=0) - timedelta(days=1)
 CONVERSATION = "thread-of-richpanel-1"
 LATER = {"expires_at": clock.to_epoch(NOW + timedelta(days=20))}
 
@@ -228,7 +229,7 @@ def test_an_event_that_names_no_conversation_is_of_the_one_in_its_key(store):
 
 
 def test_a_flow_stalls_after_a_day_and_goes_on_later(store):
-    flow = {"type": "need_order_number", "requested_at": ago(hours=23)}
+    flow = {"type": "need_order_number", "requested_at": clock.to_iso(clock.now() - timedelta(hours=23))}
     store.put("CONVERSATION_STATE", state(pending_flow=flow))
     walk(KIND)
     assert not sums(KIND, Topic.FLOWS)

@@ -122,10 +122,27 @@ def test_tokens_are_those_of_the_response_by_model_and_stops_by_reason(store):
     }
 
 
+@pytest.mark.parametrize(
+    ("usage", "tokens"),
+    [
+        ({"input_tokens": 10, "output_tokens": 2, "cache_read_input_tokens": 30}, (40, 2, 30)),
+        ({"inputTokens": 10, "outputTokens": 2, "totalTokens": 47, "cacheWriteInputTokens": 35}, (45, 2, 0)),
+        ({"prompt_tokens": 40, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 30}}, (40, 2, 30)),
+        ({"input_tokens": 40, "output_tokens": 2, "input_token_details": {"cache_read": 30}}, (40, 2, 30)),
+        ({"prompt_tokens": "many", "total_tokens": True}, (0, 0, 0)),
+        ("none", (0, 0, 0)),
+    ],
+)
+def test_tokens_read_from_a_cache_are_among_those_read(usage, tokens):
+    found = thread_facts.tokens_in({"model": "m", "usage": usage})
+    assert (found["prompt"], found["completion"], found["cached"]) == tokens
+
+
 def test_feedback_that_is_changed_is_counted_once_and_as_it_is_now(store):
-    store.put_all("THREADS", [thread(), answer("a", verso="up")])
+    made = answer("a", verso="up")
+    store.put_all("THREADS", [thread(), made])
     walk(KIND)
-    store.put_all("THREADS", [answer("a", verso="down")])
+    store.put("THREADS", made | {"verso": "down"})
     assert walk(KIND)["counted"] == 1
     assert walk(KIND)["counted"] == 0
     found = sums(KIND, Topic.FEEDBACK, ORG)

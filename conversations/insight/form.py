@@ -1,6 +1,6 @@
 """The filters of Insight: company, project, channel, and a period, with which the one before may be compared."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
@@ -8,8 +8,8 @@ from django import forms
 from django.http import QueryDict
 
 from console.forms import DaysForm
-from conversations.companies import Company
 from conversations.insight.reading import DAY, MOST_DAYS, InsightPeriod, InsightQuery
+from conversations.insight.reports.base import OwnedBy
 from conversations.insight.sums import Slice
 from conversations.reading import CHANNELS
 
@@ -22,6 +22,7 @@ PERIODS = {
     "days": "Days of your own",
 }
 USUAL = "28"
+ALL_OF = {OwnedBy.COMPANY: "All companies", OwnedBy.TENANT: "All tenants", OwnedBy.PLATFORM: "All chats"}
 _NO_CHOICE = {"invalid_choice": "Choose one of the listed values."}
 
 
@@ -29,6 +30,7 @@ class InsightForm(DaysForm):
     """GET filters of every report. Days are in UTC."""
 
     company = forms.ChoiceField(required=False, error_messages=_NO_CHOICE)
+    tenant = forms.ChoiceField(required=False, error_messages=_NO_CHOICE)
     project = forms.ChoiceField(required=False, error_messages=_NO_CHOICE)
     channel = forms.ChoiceField(
         required=False, error_messages=_NO_CHOICE, choices=[("", "All channels"), *CHANNELS.items()]
@@ -36,15 +38,22 @@ class InsightForm(DaysForm):
     period = forms.ChoiceField(required=False, error_messages=_NO_CHOICE, choices=list(PERIODS.items()))
     compare = forms.BooleanField(required=False, label="Compare with the period before")
 
-    field_order = ("company", "project", "channel", "period", "since", "until", "compare")
+    field_order = ("company", "tenant", "project", "channel", "period", "since", "until", "compare")
 
-    def __init__(self, data: QueryDict, companies: Sequence[Company], projects: Mapping[str, str]) -> None:
+    def __init__(
+        self, data: QueryDict, owned_by: OwnedBy, owners: Mapping[str, str], projects: Mapping[str, str]
+    ) -> None:
+        """Take whose facts there are to choose from, by id, and the projects of the chosen company."""
         super().__init__(data)
-        self.companies = {each.company_id: each.name for each in companies}
-        choices: list[Any] = [(each, name) for each, name in self.companies.items()]
-        if len(choices) > 1:
-            choices.insert(0, ("", "All companies"))
-        self.fields["company"].choices = choices  # type: ignore[attr-defined]
+        self.owned_by, self.owners = owned_by, owners
+        for each in (OwnedBy.COMPANY, OwnedBy.TENANT):
+            if each is not owned_by:
+                del self.fields[each]
+        if owned_by is not OwnedBy.PLATFORM:
+            choices: list[Any] = list(owners.items())
+            if len(choices) > 1:
+                choices.insert(0, ("", ALL_OF[owned_by]))
+            self.fields[owned_by].choices = choices  # type: ignore[attr-defined]
         self.fields["project"].choices = [("", "All projects"), *projects.items()]  # type: ignore[attr-defined]
         if not projects:
             del self.fields["project"]
@@ -65,10 +74,10 @@ class InsightForm(DaysForm):
             self.add_error("since", f"A period has {MOST_DAYS} days at most.")
 
     @property
-    def company_id(self) -> str:
-        """The company asked for; "" for all of them."""
-        only = next(iter(self.companies), "") if len(self.companies) == 1 else ""
-        return self.chosen("company") or only
+    def owner(self) -> str:
+        """The company or tenant asked for; "" for all of them, and where there is none."""
+        only = next(iter(self.owners), "") if len(self.owners) == 1 else ""
+        return (self.chosen(self.owned_by) if self.owned_by is not OwnedBy.PLATFORM else "") or only
 
     def period_on(self, today: date) -> InsightPeriod:
         """The days asked for."""
@@ -86,7 +95,7 @@ class InsightForm(DaysForm):
 
     def query(self, today: date) -> InsightQuery:
         """What is asked for."""
-        owners = (self.company_id,) if self.company_id else tuple(self.companies)
+        owners = (self.owner,) if self.owner else tuple(self.owners)
         where = Slice(self.chosen("project") or None, self.chosen("channel") or None)
         return InsightQuery(owners, where, self.period_on(today), bool(self.chosen("compare", False)))
 

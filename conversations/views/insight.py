@@ -17,20 +17,21 @@ from console import clock
 from console.access import StaffRequest, requires
 from console.caching import cached_for
 from console.errors import NotFound
-from console.permissions import Permission
+from console.permissions import Permission, Staff
 from console.refs import seal_cursor, unseal_cursor
 from console.store.presence import table_ready
 from conversations.companies import companies_for, projects_of
 from conversations.insight.behind import NumberSource, read_behind
-from conversations.insight.facts import InsightFact
-from conversations.insight.form import InsightForm
+from conversations.insight.facts import FactKind
+from conversations.insight.form import ALL_OF, InsightForm
 from conversations.insight.identity import links_of
-from conversations.insight.measures import Topic, outcome_of
-from conversations.insight.reading import InsightQuery, read_topics
+from conversations.insight.measures import Topic
+from conversations.insight.reading import MOST_OWNERS, InsightQuery, read_topics
 from conversations.insight.reports import OVERVIEW, PAGES
-from conversations.insight.reports.base import ChartPanel, NumberLink, Report, ReportPage
+from conversations.insight.reports.base import ChartPanel, NumberLink, OwnedBy, Report, ReportPage
 from conversations.insight.sums import read_sums
-from conversations.reading import CHANNELS, conversation_url, reference_of
+from conversations.views.insight_rows import COLUMNS, row_of
+from tenants.queries import names_for
 
 TITLE = "Insight"
 
@@ -45,7 +46,7 @@ def _projects(company_id: str) -> dict[str, str]:
 def report(request: StaffRequest, slug: str = OVERVIEW.slug) -> HttpResponse:
     """One report: figures and charts, each number with its meaning and the way to what is behind it."""
     page = _page_named(slug)
-    form, query = _asked(request)
+    form, query = _asked(request, page)
     if not table_ready("INSIGHT") or not query.owners:
         return render(request, "insight/report.html", _frame(request, page, form, query) | {"is_absent": True})
     found, at = _built(page, query)
@@ -71,7 +72,7 @@ def report(request: StaffRequest, slug: str = OVERVIEW.slug) -> HttpResponse:
 def chart_csv(request: StaffRequest, slug: str, chart_id: str) -> HttpResponse:
     """One chart's numbers as CSV, with the filters of the address."""
     page = _page_named(slug)
-    _, query = _asked(request)
+    _, query = _asked(request, page)
     if not table_ready("INSIGHT"):
         raise NotFound
     panels: dict[str, ChartPanel] = {each.chart.id: each for each in _built(page, query)[0].panels}
@@ -89,7 +90,7 @@ def chart_csv(request: StaffRequest, slug: str, chart_id: str) -> HttpResponse:
 def behind(request: StaffRequest, slug: str) -> HttpResponse:
     """The conversations behind a number (GET `topic`, `m` for each part of its measure, `day`)."""
     page = _page_named(slug)
-    form, query = _asked(request)
+    form, query = _asked(request, page)
     link = _link_in(request, page)
     context = _frame(request, page, form, query) | {"back_url": _address(reverse("insight-report", args=[slug]), form)}
     if not table_ready("INSIGHT") or not query.owners:
@@ -109,7 +110,8 @@ def behind(request: StaffRequest, slug: str) -> HttpResponse:
     links = links_of([each.id.partition("#")[0] for each in found.facts])
     context |= {
         "amount": found.amount,
-        "rows": [_row(each, links) for each in found.facts],
+        "rows": [row_of(each, links.get(each.id.partition("#")[0])) for each in found.facts],
+        "columns": COLUMNS[page.kind],
         "reached": found.reached,
         "next_url": _next_url(request, seal_cursor(list(found.next), *binding, request.staff.username))
         if found.next
@@ -125,13 +127,30 @@ def _page_named(slug: str) -> ReportPage:
     return PAGES[slug]
 
 
-def _asked(request: StaffRequest) -> tuple[InsightForm, InsightQuery]:
-    companies = companies_for(request.staff)
-    wanted = request.GET.get("company", "") or (companies[0].company_id if len(companies) == 1 else "")
-    if wanted and wanted not in {each.company_id for each in companies}:
+def _asked(request: StaffRequest, page: ReportPage) -> tuple[InsightForm, InsightQuery]:
+    owners = _owners(request.staff, page.owned_by)
+    wanted = request.GET.get(page.owned_by, "") if page.owned_by else ""
+    wanted = wanted or (next(iter(owners)) if len(owners) == 1 else "")
+    if wanted and wanted not in owners:
         raise NotFound
-    form = InsightForm(request.GET, companies, _projects(wanted) if wanted else {})
-    return form, form.query(clock.now().date())
+    is_of_conversations = page.kind is FactKind.CONVERSATIONS
+    form = InsightForm(request.GET, page.owned_by, owners, _projects(wanted) if wanted and is_of_conversations else {})
+    query = form.query(clock.now().date())
+    if page.kind is FactKind.MIDDLEWARE and request.staff.scope.everything and not form.owner:
+        # Of some conversations nobody knows whose they are.
+        query = replace(query, owners=(*query.owners[: MOST_OWNERS - 1], ""))
+    return form, query
+
+
+def _owners(staff: Staff, owned_by: OwnedBy) -> dict[str, str]:
+    """Whose facts a person may see, by id. Raises `NotFound` where that takes all companies, and they have some."""
+    if owned_by is OwnedBy.TENANT:
+        return dict(sorted(names_for(staff).items(), key=lambda each: each[1].casefold()))
+    if owned_by is OwnedBy.PLATFORM:
+        if not staff.scope.everything:
+            raise NotFound
+        return {"": ALL_OF[owned_by]}
+    return {each.company_id: each.name for each in companies_for(staff)}
 
 
 def _built(page: ReportPage, query: InsightQuery) -> tuple[Report, Any]:
@@ -141,28 +160,33 @@ def _built(page: ReportPage, query: InsightQuery) -> tuple[Report, Any]:
 
 
 def _frame(request: StaffRequest, page: ReportPage, form: InsightForm, query: InsightQuery) -> dict[str, Any]:
-    names = form.companies
     tabs = [
         {
             "label": each.title,
-            "url": _address(reverse("insight-report", args=[each.slug]), form),
+            "url": _address(reverse("insight-report", args=[each.slug]), form, each),
             "current": each.slug == page.slug,
         }
         for each in PAGES.values()
+        if each.owned_by is not OwnedBy.PLATFORM or request.staff.scope.everything
     ]
     return {
         "page": page,
         "form": form,
         "tabs": tabs,
         "query": query,
-        "company_name": names.get(form.company_id, "") or "All companies",
+        "owner_name": form.owners.get(form.owner, "") or ALL_OF[page.owned_by],
         "clear_url": reverse("insight-report", args=[page.slug]) if form.values().keys() - {"period"} else "",
         "problems": form.problems,
     }
 
 
-def _address(path: str, form: InsightForm) -> str:
-    return f"{path}?{urlencode(form.values())}"
+def _address(path: str, form: InsightForm, page: ReportPage | None = None) -> str:
+    """An address with the filters; of another report those that it has."""
+    values = form.values()
+    if page is not None and page.owned_by is not form.owned_by:
+        values.pop("project", None)
+        values.pop(form.owned_by, None)
+    return f"{path}?{urlencode(values)}"
 
 
 class _Links:
@@ -200,21 +224,12 @@ def _by_company(
     for source in sources[:25]:
         sums = read_sums(source.kind, source.owner, source.topic, source.where, source.first, source.last)
         if amount := sum(source.amount(each.counts) for each in sums):
-            yield form.companies[source.owner], amount, f"{base}&{urlencode({'company': source.owner})}"
+            yield form.owners.get(source.owner) or "No company is known", amount, _of_owner(base, form, source)
 
 
-def _row(fact: InsightFact, links: dict[str, tuple[str, ...]]) -> dict[str, Any]:
-    data, parts = fact.data, links.get(fact.id.partition("#")[0])
-    outcome = outcome_of(data)
-    return {
-        "url": conversation_url(reference_of(parts[0], parts[1])) if parts and len(parts) == 2 else "",
-        "started": clock.parse_instant(data.get("started")),
-        "outcome": outcome.label,
-        "channel": CHANNELS.get(str(data.get("channel", "")), str(data.get("channel", ""))),
-        "project": data.get("project", ""),
-        "messages": sum(int(data.get(name, 0)) for name in ("customer", "ai", "human")),
-        "why": data.get("why") if data.get("failed") else data.get("reason", ""),
-    }
+def _of_owner(base: str, form: InsightForm, source: NumberSource) -> str:
+    """The address of what is behind a number of one owner; "" where that has no name to be chosen by."""
+    return f"{base}&{urlencode({str(form.owned_by): source.owner})}" if source.owner else ""
 
 
 def _next_url(request: StaffRequest, cursor: str) -> str:

@@ -6,6 +6,7 @@ A report is built from what was read, and reads nothing.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from enum import StrEnum
 
 from console.charts import Chart, ChartColumn, ChartRow, Kind, Number, Unit, format_value
 from conversations.insight.facts import FactKind
@@ -66,9 +67,18 @@ class Report:
 Numbers = Mapping[Topic, TopicNumbers]
 
 
+class OwnedBy(StrEnum):
+    """Whose the facts of a report are."""
+
+    COMPANY = "company"
+    TENANT = "tenant"
+    # Nobody's that is known: for people with all companies.
+    PLATFORM = ""
+
+
 @dataclass(frozen=True, slots=True)
 class ReportPage:
-    """A report: its name in addresses, its title and what it tells, and how it is built of which topics."""
+    """A report: its name in addresses, its title, what it tells, how it is built of which topics, and whose it is."""
 
     slug: str
     title: str
@@ -76,6 +86,7 @@ class ReportPage:
     kind: FactKind
     topics: tuple[Topic, ...]
     build: Callable[[Numbers, InsightQuery], Report]
+    owned_by: OwnedBy = OwnedBy.COMPANY
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,13 +18,15 @@ def counted(name: str, numbers: TopicNumbers, topic: Topic, pattern: tuple[str, 
     return Figure(name, count, "count", means, link, numbers.amount_before(*pattern), numbers.before is not None)
 
 
-def in_buckets(name: str, numbers: TopicNumbers, measure: str, part: float, means: str) -> Figure:
+def in_buckets(
+    name: str, numbers: TopicNumbers, measure: str, part: float, means: str, topic: Topic = Topic.WAITS
+) -> Figure:
     return Figure(
         name,
         rounded(numbers.quantile(measure, part)),
         "seconds",
         f"{means} To within 5 %.",
-        NumberLink(Topic.WAITS, (measure, ANY)) if numbers.quantile(measure, part) is not None else None,
+        NumberLink(topic, (measure, ANY)) if numbers.quantile(measure, part) is not None else None,
         rounded(numbers.quantile_before(measure, part)),
         numbers.before is not None,
     )

@@ -94,10 +94,16 @@ def usage_report(numbers: Numbers, query: InsightQuery) -> Report:
     )
     panels = (
         _cost_by_day(usage),
-        _cost_by("models", "Cost by model", "Model", 1, priced),
+        cost_by_model(usage),
         _cost_by("projects", "Cost by project", "Project", 2, priced),
     )
     return Report(figures, panels, left_out(query))
+
+
+def cost_by_model(usage: TopicNumbers) -> ChartPanel:
+    """What tokens cost by model."""
+    priced = [each for day, counts in usage.by_day.items() for each in costs_in(day, counts)]
+    return _cost_by("models", "Cost by model", "Model", 1, priced)
 
 
 def _cost_by_day(usage: TopicNumbers) -> ChartPanel:
@@ -120,7 +126,7 @@ def _cost_by(
         spent[each[0] if position == 1 else each[1]] += each[2]
     names = sorted(spent, key=lambda name: (-spent[name], name))[:MOST_ROWS]
     links = {
-        (number, 0): NumberLink(Topic.USAGE, ("episodes", name, ANY) if position == 1 else ("episodes", ANY, name))
+        (number, 0): NumberLink(Topic.USAGE, ("answers", name, ANY) if position == 1 else ("answers", ANY, name))
         for number, name in enumerate(names)
     }
     chart = Chart(

@@ -1,20 +1,22 @@
 """A period of Insight, and its numbers: the sums of a topic by day, and of the period before."""
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
-from functools import partial
+from functools import cached_property, partial
 
 from console.store.calls import parallel
 from conversations.insight.behind import ANY
 from conversations.insight.buckets import quantile
 from conversations.insight.facts import FactKind
 from conversations.insight.measures import Counts, Topic
-from conversations.insight.sums import DaySums, Slice, read_sums
+from conversations.insight.sums import DaySums, Slice, counts_of, read_sums
 
 DAY = timedelta(days=1)
 MOST_DAYS = 366
+# A chart by day, or by week, of no more days than these.
+MOST_BY_DAY, MOST_BY_WEEK = 35, 200
 # Owners that are read at once where all are asked for.
 MOST_OWNERS = 25
 
@@ -36,9 +38,31 @@ class InsightPeriod:
         """The days before it, as many."""
         return InsightPeriod(self.first - DAY * self.length, self.first - DAY)
 
-    def days(self) -> list[date]:
-        """Each day, in order."""
-        return [self.first + DAY * number for number in range(self.length)]
+    def steps(self) -> "list[InsightPeriod]":
+        """The parts that a chart shows: days, weeks from Monday where these are many, months where weeks are."""
+        if self.length <= MOST_BY_DAY:
+            return [
+                InsightPeriod(self.first + DAY * number, self.first + DAY * number) for number in range(self.length)
+            ]
+        by_week = self.length <= MOST_BY_WEEK
+        found, first = [], self.first
+        while first <= self.last:
+            last = first + DAY * (6 - first.weekday()) if by_week else _month_end(first)
+            found.append(InsightPeriod(first, min(last, self.last)))
+            first = last + DAY
+        return found
+
+    @property
+    def label(self) -> str:
+        """The period in words: `Mon 2 Nov 2026`, or `2 Nov to 8 Nov 2026`."""
+        if self.first == self.last:
+            return f"{self.first:%a} {self.first.day} {self.first:%b %Y}"
+        return f"{self.first.day} {self.first:%b} to {self.last.day} {self.last:%b %Y}"
+
+    @property
+    def short(self) -> str:
+        """Its first day, as it stands below an axis."""
+        return f"{self.first.day} {self.first:%b}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,17 +81,38 @@ class InsightQuery:
 
 
 @dataclass(frozen=True)
+class StepNumbers:
+    """The sums of one step of a period, and of each of its days, as stored."""
+
+    period: InsightPeriod
+    days: Mapping[date, Mapping[str, int]] = field(default_factory=dict)
+
+    @cached_property
+    def counts(self) -> Counts:
+        """The counts by measure."""
+        return counts_of(added(self.days.values()))
+
+
+@dataclass(frozen=True)
 class TopicNumbers:
-    """The sums of one topic: by day, oldest first, and of the whole period; `before` is that of the period before.
+    """The sums of one topic, by the steps of a period, oldest first; `earlier` those of the period before, if asked for.
 
     `at` is when the oldest of the latest sums was made, as far as is known.
     """
 
-    by_day: dict[date, Counts] = field(default_factory=dict)
-    total: Counts = field(default_factory=Counter)
-    before: Counts | None = None
-    before_by_day: list[Counts] = field(default_factory=list)
+    steps: Sequence[StepNumbers] = ()
+    earlier: Sequence[StepNumbers] | None = None
     at: datetime | None = None
+
+    @cached_property
+    def total(self) -> Counts:
+        """What the period adds up to."""
+        return _total(self.steps)
+
+    @cached_property
+    def before(self) -> Counts | None:
+        """What the period before adds up to; None where that is not asked for."""
+        return None if self.earlier is None else _total(self.earlier)
 
     def amount(self, *pattern: str) -> int:
         """What the period adds up to of the measures that match."""
@@ -125,27 +170,45 @@ def read_topics(kind: FactKind, query: InsightQuery, topics: Sequence[Topic]) ->
 
 
 def _numbers(sums: Sequence[DaySums], query: InsightQuery) -> TopicNumbers:
-    period, before = query.period, query.period.before
-    by_day: dict[date, Counts] = {day: Counter() for day in period.days()}
-    earlier: dict[date, Counts] = {day: Counter() for day in before.days()} if query.compare else {}
+    days: dict[date, list[Mapping[str, int]]] = defaultdict(list)
     for each in sums:
-        if each.day in by_day:
-            by_day[each.day].update(each.counts)
-        elif each.day in earlier:
-            earlier[each.day].update(each.counts)
-    latest = max((each.day for each in sums if each.day), default=None)
+        if each.day is not None:
+            days[each.day].append(each.named)
+    latest = max(days, default=None)
     times = [each.at for each in sums if each.day == latest and each.at is not None]
-    return TopicNumbers(
-        by_day,
-        _added(by_day.values()),
-        _added(earlier.values()) if query.compare else None,
-        list(earlier.values()),
-        min(times, default=None),
-    )
+    earlier = _in_steps(query.period.before, days) if query.compare else None
+    return TopicNumbers(_in_steps(query.period, days), earlier, min(times, default=None))
 
 
-def _added(counts: Iterable[Counts]) -> Counts:
-    total: Counts = Counter()
+def _in_steps(period: InsightPeriod, days: Mapping[date, list[Mapping[str, int]]]) -> list[StepNumbers]:
+    return [
+        StepNumbers(
+            step,
+            {
+                day: found[0] if len(found) == 1 else added(found)
+                for day in (step.first + DAY * number for number in range(step.length))
+                if (found := days.get(day))
+            },
+        )
+        for step in period.steps()
+    ]
+
+
+def added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Add counts up, by the names under which they are stored."""
+    total: dict[str, int] = {}
     for each in counts:
-        total.update(each)
+        for name, count in each.items():
+            total[name] = total.get(name, 0) + count
     return total
+
+
+def _total(steps: Sequence[StepNumbers]) -> Counts:
+    total: Counts = Counter()
+    for each in steps:
+        total.update(each.counts)
+    return total
+
+
+def _month_end(day: date) -> date:
+    return (day.replace(day=1) + DAY * 31).replace(day=1) - DAY

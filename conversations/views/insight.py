@@ -25,8 +25,8 @@ from conversations.insight.behind import NumberSource, read_behind
 from conversations.insight.facts import FactKind
 from conversations.insight.form import ALL_OF, InsightForm
 from conversations.insight.identity import links_of
-from conversations.insight.measures import Topic
-from conversations.insight.reading import MOST_OWNERS, InsightQuery, read_topics
+from conversations.insight.measures import Measure, Topic
+from conversations.insight.reading import MOST_DAYS, MOST_OWNERS, InsightPeriod, InsightQuery, read_topics
 from conversations.insight.reports import OVERVIEW, PAGES
 from conversations.insight.reports.base import ChartPanel, NumberLink, OwnedBy, Report, ReportPage
 from conversations.insight.sums import read_sums
@@ -88,15 +88,15 @@ def chart_csv(request: StaffRequest, slug: str, chart_id: str) -> HttpResponse:
 @requires(Permission.INSIGHT_READ)
 @require_safe
 def behind(request: StaffRequest, slug: str) -> HttpResponse:
-    """The conversations behind a number (GET `topic`, `m` for each part of its measure, `day`)."""
+    """The conversations behind a number (GET `topic`, `m` for each part of its measure, `from`, `to`)."""
     page = _page_named(slug)
     form, query = _asked(request, page)
     link = _link_in(request, page)
     context = _frame(request, page, form, query) | {"back_url": _address(reverse("insight-report", args=[slug]), form)}
     if not table_ready("INSIGHT") or not query.owners:
         return render(request, "insight/behind.html", context | {"is_absent": True})
-    period = query.period
-    first, last = (link.day, link.day) if link.day else (period.first, period.last)
+    period = link.period or query.period
+    first, last = period.first, period.last
     sources = [
         NumberSource(page.kind, owner, link.topic, query.where, link.pattern, first, last) for owner in query.owners
     ]
@@ -193,27 +193,37 @@ class _Links:
     """Addresses of what is behind numbers."""
 
     def __init__(self, page: ReportPage, form: InsightForm) -> None:
-        self._path, self._filters = reverse("insight-behind", args=[page.slug]), list(form.values().items())
+        path = reverse("insight-behind", args=[page.slug])
+        self._begin = f"{path}?{urlencode(form.values())}&"
+        self._patterns: dict[tuple[Topic, Measure], str] = {}
 
     def of(self, link: NumberLink | None) -> str:
         """The address of one; "" for none."""
         if link is None:
             return ""
-        parts = [("topic", str(link.topic)), *(("m", each) for each in link.pattern)]
-        if link.day is not None:
-            parts.append(("day", link.day.isoformat()))
-        return f"{self._path}?{urlencode([*self._filters, *parts])}"
+        known = link.topic, link.pattern
+        if (address := self._patterns.get(known)) is None:
+            parts = [("topic", str(link.topic)), *(("m", each) for each in link.pattern)]
+            address = self._patterns[known] = self._begin + urlencode(parts)
+        if link.period is None:
+            return address
+        return f"{address}&from={link.period.first}&to={link.period.last}"
 
 
 def _link_in(request: StaffRequest, page: ReportPage) -> NumberLink:
     topic, parts = request.GET.get("topic", ""), tuple(request.GET.getlist("m"))
     if topic not in page.topics or not 1 <= len(parts) <= 8 or any(len(each) > 200 for each in parts):
         raise NotFound
+    days = [request.GET.get(name, "") for name in ("from", "to")]
+    if not any(days):
+        return NumberLink(Topic(topic), parts)
     try:
-        day = date.fromisoformat(request.GET["day"]) if request.GET.get("day") else None
+        period = InsightPeriod(*map(date.fromisoformat, days))
     except ValueError as error:
         raise NotFound from error
-    return NumberLink(Topic(topic), parts, day)
+    if not 1 <= period.length <= MOST_DAYS:
+        raise NotFound
+    return NumberLink(Topic(topic), parts, period)
 
 
 def _by_company(

@@ -53,7 +53,16 @@ def urls(side: Side) -> dict[str, list[str]]:
     """The pages."""
     today = clock.now().date().isoformat()
     company = urlencode({"company": side.company_id})
-    one = urlencode([("company", side.company_id), ("topic", "outcomes"), ("m", "outcome"), ("m", ANY), ("day", today)])
+    one = urlencode(
+        [
+            ("company", side.company_id),
+            ("topic", "outcomes"),
+            ("m", "outcome"),
+            ("m", ANY),
+            ("from", today),
+            ("to", today),
+        ]
+    )
     return {
         "insight": [f"{reverse('insight')}?{company}"],
         "insight-report": [

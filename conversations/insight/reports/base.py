@@ -5,22 +5,21 @@ A report is built from what was read, and reads nothing.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
 from enum import StrEnum
 
 from console.charts import Chart, ChartColumn, ChartRow, Kind, Number, Unit, format_value
 from conversations.insight.facts import FactKind
 from conversations.insight.measures import Measure, Topic
-from conversations.insight.reading import InsightQuery, TopicNumbers, amount_of
+from conversations.insight.reading import InsightPeriod, InsightQuery, TopicNumbers, amount_of
 
 
 @dataclass(frozen=True, slots=True)
 class NumberLink:
-    """Where the facts behind a number are: the topic and the pattern of its measures, and its day (None: all)."""
+    """Where the facts behind a number are: the topic and the pattern of its measures, and its days (None: all)."""
 
     topic: Topic
     pattern: Measure
-    day: date | None = None
+    period: InsightPeriod | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,18 +106,17 @@ def daily(
     *,
     kind: Kind = "stacked",
 ) -> ChartPanel:
-    """A chart of counts by day."""
-    days = list(numbers.by_day)
+    """A chart of counts by the steps of the period."""
     rows, links = [], {}
-    for number, day in enumerate(days):
-        counts = numbers.by_day[day]
-        values = []
-        for column, each in enumerate(series):
-            values.append(amount_of(counts, each.pattern))
-            if values[-1]:
-                links[number, column] = NumberLink(topic, each.pattern, day)
-        rows.append(ChartRow(day_label(day), tuple(values), short_day(day)))
-    totals = ChartRow("All days", tuple(numbers.amount(*each.pattern) for each in series))
+    for number, step in enumerate(numbers.steps):
+        values = tuple(amount_of(step.counts, each.pattern) for each in series)
+        rows.append(ChartRow(step.period.label, values, step.period.short))
+        links |= {
+            (number, column): NumberLink(topic, series[column].pattern, step.period)
+            for column, value in enumerate(values)
+            if value
+        }
+    totals = ChartRow("In all", tuple(numbers.amount(*each.pattern) for each in series))
     for column, each in enumerate(series):
         if totals.values[column]:
             links[len(rows), column] = NumberLink(topic, each.pattern)
@@ -129,19 +127,16 @@ def daily(
         "count",
         tuple(ChartColumn(each.name) for each in series),
         tuple(rows),
+        category=step_name(numbers),
         totals=totals,
     )
     return ChartPanel(chart, definition, links)
 
 
-def day_label(day: date) -> str:
-    """A day in words."""
-    return f"{day:%a} {day.day} {day:%b %Y}"
-
-
-def short_day(day: date) -> str:
-    """A day below an axis."""
-    return f"{day.day} {day:%b}"
+def step_name(numbers: TopicNumbers) -> str:
+    """What the steps of a chart are."""
+    longest = max((each.period.length for each in numbers.steps), default=1)
+    return "Day" if longest == 1 else "Week" if longest <= 7 else "Month"
 
 
 def share(part: int | None, whole: int | None) -> float | None:

@@ -77,7 +77,7 @@ def failures(numbers: Numbers, query: InsightQuery) -> Report:
     panels = (
         daily(
             "failed",
-            "Failures by day",
+            "Failures",
             "Failed conversations on the day they began.",
             found,
             Topic.FAILURES,

@@ -71,7 +71,7 @@ def _told(amount: Callable[..., int | None]) -> int:
 def _outcomes_by_day(numbers: TopicNumbers) -> ChartPanel:
     return daily(
         "outcomes",
-        "Outcomes by day",
+        "Outcomes",
         "Each conversation on the day it began, by how it stands now. "
         + "; ".join(f"{each.label}: {means}" for each, means in _OUTCOME_MEANS.items())
         + ".",

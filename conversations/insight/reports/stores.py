@@ -35,7 +35,7 @@ def feedback(numbers: Numbers, query: InsightQuery) -> Report:
     panels = (
         daily(
             "feedback",
-            "Feedback by day",
+            "Feedback in time",
             "Answers with feedback, on the day on which their thread began.",
             found,
             Topic.FEEDBACK,
@@ -111,7 +111,7 @@ def chats(numbers: Numbers, query: InsightQuery) -> Report:
     panels = (
         daily(
             "sessions",
-            "Sessions by day",
+            "Sessions in time",
             "Sessions on the day on which they began.",
             found,
             Topic.OUTCOMES,
@@ -162,7 +162,7 @@ def middleware(numbers: Numbers, query: InsightQuery) -> Report:
     panels = (
         daily(
             "actions",
-            "Actions by day",
+            "Actions in time",
             "Entries of the middleware on the day on which it acted, by how they ended.",
             actions,
             Topic.ACTIONS,
@@ -220,7 +220,7 @@ def tenants(numbers: Numbers, query: InsightQuery) -> Report:
     series = [Series("Messages of users", ("messages", "user")), Series("Limit", ("limit",))]
     panel = daily(
         "messages",
-        "Messages by day",
+        "Messages in time",
         "Messages of users on each day, and how many the tenant may have.",
         usage,
         Topic.USAGE,

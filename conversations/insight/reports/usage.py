@@ -2,71 +2,93 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
 from console.charts import Chart, ChartColumn, ChartRow
 from conversations.insight.behind import ANY
 from conversations.insight.measures import Counts, Topic
-from conversations.insight.prices import Tokens, cost
-from conversations.insight.reading import InsightQuery, TopicNumbers
+from conversations.insight.prices import Tokens, cost, price_of
+from conversations.insight.reading import InsightQuery, StepNumbers, TopicNumbers
 from conversations.insight.reports.base import (
     ChartPanel,
     Figure,
     NumberLink,
     Numbers,
     Report,
-    day_label,
-    short_day,
+    step_name,
 )
 from conversations.insight.reports.parts import MOST_ROWS, counted, left_out
+from conversations.insight.sums import counts_of
 from conversations.insight.words import UNKNOWN
 
+_PRICED = frozenset({"prompt", "completion", "cached", "unpriced"})
 COST_MEANS = (
     "Tokens at the price of their model on the day the conversation began, by the list prices that this console has or "
     "its settings name. Tokens of models without a known price are left out and counted beside it."
 )
 
 
+@dataclass(frozen=True, slots=True)
+class TokenCost:
+    """What the tokens of a model in a project cost, and how many have no known price."""
+
+    model: str
+    project: str
+    spent: Decimal
+    unpriced: int
+
+
 def cost_of(usage: TopicNumbers) -> tuple[Decimal, int]:
     """What the tokens of a period cost, and how many have no known price."""
-    return _cost(usage.by_day.items())
+    return _summed(cost for step in usage.steps for cost in costs_of_step(step))
 
 
 def cost_before(usage: TopicNumbers, query: InsightQuery) -> Decimal | None:
     """What those of the period before cost; None where that is not asked for."""
-    if usage.before is None:
+    if usage.earlier is None:
         return None
-    return _cost(zip(query.period.before.days(), usage.before_by_day, strict=True))[0]
+    return _summed(cost for step in usage.earlier for cost in costs_of_step(step))[0]
 
 
-def _cost(days: Iterable[tuple[date, Counts]]) -> tuple[Decimal, int]:
+def _summed(costs: Iterable[TokenCost]) -> tuple[Decimal, int]:
     total, unpriced = Decimal(0), 0
-    for day, counts in days:
-        for _, _, spent, unknown in costs_in(day, counts):
-            total += spent
-            unpriced += unknown
+    for each in costs:
+        total += each.spent
+        unpriced += each.unpriced
     return total, unpriced
 
 
-def costs_in(day: date, counts: Counts) -> list[tuple[str, str, Decimal, int]]:
-    """By model and project, what a day's tokens cost, and how many have no known price."""
+def costs_of_step(step: StepNumbers) -> list[TokenCost]:
+    """What the tokens of a step cost: summed up first where each model's price is the same on all its days."""
+    models = {measure[1] for measure in step.counts if measure[0] in _PRICED}
+    days = tuple(step.days)
+    if all(len({price_of(model, day) for day in days}) < 2 for model in models):
+        return costs_in(days[0], step.counts) if days else []
+    return [cost for day, named in step.days.items() for cost in costs_in(day, counts_of(named))]
+
+
+def costs_in(day: date, counts: Counts) -> list[TokenCost]:
+    """What tokens cost on a day, by model and project."""
     tokens: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for measure, count in counts.items():
-        if measure[0] in ("prompt", "completion", "unpriced"):
+        if measure[0] in _PRICED:
             tokens[measure[1], measure[2]][measure[0]] += count
     found = []
     for (model, project), each in tokens.items():
-        spent = None if model == UNKNOWN else cost(model, Tokens(each["prompt"], each["completion"]), day)
-        unknown = each["unpriced"] + (each["prompt"] + each["completion"] if spent is None else 0)
-        found.append((model, project, spent or Decimal(0), unknown))
+        used = Tokens(each["prompt"], each["completion"], each["cached"])
+        spent = None if model == UNKNOWN else cost(model, used, day)
+        unknown = each["unpriced"] + (used.input + used.output if spent is None else 0)
+        found.append(TokenCost(model, project, spent or Decimal(0), unknown))
     return found
 
 
 def usage_report(numbers: Numbers, query: InsightQuery) -> Report:
     usage = numbers[Topic.USAGE]
-    spent, unpriced = cost_of(usage)
-    priced = [each for day, counts in usage.by_day.items() for each in costs_in(day, counts)]
+    costs = [costs_of_step(step) for step in usage.steps]
+    priced = [each for some in costs for each in some]
+    spent, unpriced = _summed(priced)
     episodes, answers = usage.amount("episodes", ANY, ANY), usage.amount("answers", ANY, ANY)
     tokens = sum(usage.amount(kind, ANY, ANY) for kind in ("prompt", "completion", "unpriced"))
     figures = (
@@ -93,8 +115,8 @@ def usage_report(numbers: Numbers, query: InsightQuery) -> Report:
         ),
     )
     panels = (
-        _cost_by_day(usage),
-        cost_by_model(usage),
+        _cost_in_time(usage, costs),
+        _cost_by("models", "Cost by model", "Model", 1, priced),
         _cost_by("projects", "Cost by project", "Project", 2, priced),
     )
     return Report(figures, panels, left_out(query))
@@ -102,15 +124,17 @@ def usage_report(numbers: Numbers, query: InsightQuery) -> Report:
 
 def cost_by_model(usage: TopicNumbers) -> ChartPanel:
     """What tokens cost by model."""
-    priced = [each for day, counts in usage.by_day.items() for each in costs_in(day, counts)]
+    priced = [each for step in usage.steps for each in costs_of_step(step)]
     return _cost_by("models", "Cost by model", "Model", 1, priced)
 
 
-def _cost_by_day(usage: TopicNumbers) -> ChartPanel:
+def _cost_in_time(usage: TopicNumbers, costs: Sequence[Sequence[TokenCost]]) -> ChartPanel:
     rows = [
-        ChartRow(day_label(day), (_cost([(day, counts)])[0],), short_day(day)) for day, counts in usage.by_day.items()
+        ChartRow(step.period.label, (_summed(some)[0],), step.period.short)
+        for step, some in zip(usage.steps, costs, strict=True)
     ]
-    chart = Chart("cost", "Cost by day", "bars", "money", (ChartColumn("Cost"),), tuple(rows))
+    columns = (ChartColumn("Cost"),)
+    chart = Chart("cost", "Cost in time", "bars", "money", columns, tuple(rows), category=step_name(usage))
     return ChartPanel(chart, COST_MEANS)
 
 
@@ -119,11 +143,11 @@ def _cost_by(
     caption: str,
     category: str,
     position: int,
-    priced: Sequence[tuple[str, str, Decimal, int]],
+    priced: Sequence[TokenCost],
 ) -> ChartPanel:
     spent: dict[str, Decimal] = defaultdict(Decimal)
     for each in priced:
-        spent[each[0] if position == 1 else each[1]] += each[2]
+        spent[each.model if position == 1 else each.project] += each.spent
     names = sorted(spent, key=lambda name: (-spent[name], name))[:MOST_ROWS]
     links = {
         (number, 0): NumberLink(Topic.USAGE, ("answers", name, ANY) if position == 1 else ("answers", ANY, name))

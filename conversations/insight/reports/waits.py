@@ -10,9 +10,8 @@ from conversations.insight.reports.base import (
     Report,
     Series,
     daily,
-    day_label,
     share,
-    short_day,
+    step_name,
 )
 from conversations.insight.reports.parts import counted, in_buckets, left_out, milliseconds, rounded
 
@@ -57,27 +56,28 @@ def waits_report(numbers: Numbers, query: InsightQuery) -> Report:
 def _waits_by_day(waits: TopicNumbers) -> ChartPanel:
     rows = [
         ChartRow(
-            day_label(day),
-            tuple(rounded(quantile_of(counts, "answered", part)) for part in (0.5, 0.9)),
-            short_day(day),
+            step.period.label,
+            tuple(rounded(quantile_of(step.counts, "answered", part)) for part in (0.5, 0.9)),
+            step.period.short,
         )
-        for day, counts in waits.by_day.items()
+        for step in waits.steps
     ]
     chart = Chart(
         "answered",
-        "First human answer by day",
+        "First human answer",
         "lines",
         "seconds",
         (ChartColumn("Half within"), ChartColumn("9 of 10 within")),
         tuple(rows),
+        category=step_name(waits),
     )
-    return ChartPanel(chart, "By the day on which the conversation began. Days without an answer show nothing.")
+    return ChartPanel(chart, "By the day on which the conversation began. Where there was none, there is no point.")
 
 
 def _asked_by_day(waits: TopicNumbers) -> ChartPanel:
     return daily(
         "asked",
-        "Requests for a person by day",
+        "Requests for a person",
         "How often a person was asked for, and how many answers were overdue.",
         waits,
         Topic.WAITS,

@@ -107,6 +107,11 @@ def _outcomes(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
     if _had_people(data):
         yield ("people",), 1
         yield ("turns", str(bucket_of(data.get("turns", 1) - 1))), 1
+    # Of waits and costs no more than an overview tells: one Query is enough for it.
+    for seconds in data.get("answers", ()):
+        yield ("answered", str(bucket_of(seconds))), 1
+    for kind, count in _tokens(data):
+        yield (kind, data.get("model", UNKNOWN), ""), count
 
 
 def _waits(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
@@ -127,32 +132,46 @@ def _waits(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
 def _hand_offs(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
     if data.get("customer") or _had_people(data):
         yield ("wrote",), 1
+    if _had_people(data):
+        yield ("people",), 1
     if data.get("asked"):
-        yield ("asked", data.get("reason", UNKNOWN), data.get("intent", UNKNOWN), data.get("sure", UNKNOWN)), 1
+        sure = data.get("sure", UNKNOWN)
+        yield ("asked",), 1
+        yield ("reason", data.get("reason", UNKNOWN), sure), 1
+        yield ("intent", data.get("intent", UNKNOWN), sure), 1
     if data.get("over"):
         yield ("over",), 1
 
 
 def _failures(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
-    yield ("episodes", data.get("processor", UNKNOWN)), 1
+    version = data.get("processor", UNKNOWN)
+    yield ("episodes", version), 1
     if data.get("failed"):
-        version, hour = data.get("processor", UNKNOWN), f"{data.get('hour', 1) - 1:02}"
-        yield ("failed", data["failed"], data.get("why", UNKNOWN), version, hour), 1
+        yield ("failed", version), 1
+        yield ("cause", data["failed"]), 1
+        yield ("code", data.get("why", UNKNOWN)), 1
+        yield ("hour", f"{data.get('hour', 1) - 1:02}"), 1
 
 
 def _usage(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
     model, project = data.get("model", UNKNOWN), data.get("project", "")
-    tokens = data.get("tokens", {})
-    yield ("episodes", model, project), 1
+    yield ("episodes",), 1
     if data.get("ai"):
-        yield ("answers", model, project), data["ai"]
+        yield ("answers", model, ""), data["ai"]
+        yield ("of project", project), data["ai"]
+    for kind, count in _tokens(data):
+        yield (kind, model, project), count
+
+
+def _tokens(data: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    tokens = data.get("tokens", {})
     for kind in ("prompt", "completion"):
         if tokens.get(kind):
-            yield (kind, model, project), tokens[kind]
+            yield kind, tokens[kind]
     rest = tokens.get("total", 0) - tokens.get("prompt", 0) - tokens.get("completion", 0)
     if rest > 0:
         # Of some answers only the total is known; what it cost is not.
-        yield ("unpriced", model, project), rest
+        yield "unpriced", rest
 
 
 def _people(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:

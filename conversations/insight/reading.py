@@ -95,7 +95,7 @@ class StepNumbers:
 
 @dataclass(frozen=True)
 class TopicNumbers:
-    """The sums of one topic, by the steps of a period, oldest first; `earlier` those of the period before, if asked for.
+    """The sums of one topic, by the steps of a period, oldest first; `earlier`: of the period before, if asked for.
 
     `at` is when the oldest of the latest sums was made, as far as is known.
     """

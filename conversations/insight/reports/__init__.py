@@ -16,7 +16,7 @@ OVERVIEW = ReportPage(
     "Overview",
     "How conversations end, and what they take",
     _C,
-    (Topic.OUTCOMES, Topic.WAITS, Topic.USAGE),
+    (Topic.OUTCOMES,),
     overview,
 )
 PAGES: dict[str, ReportPage] = {

@@ -107,7 +107,8 @@ def daily(
     kind: Kind = "stacked",
 ) -> ChartPanel:
     """A chart of counts by the steps of the period."""
-    rows, links = [], {}
+    rows: list[ChartRow] = []
+    links: dict[tuple[int, int], NumberLink] = {}
     for number, step in enumerate(numbers.steps):
         values = tuple(amount_of(step.counts, each.pattern) for each in series)
         rows.append(ChartRow(step.period.label, values, step.period.short))

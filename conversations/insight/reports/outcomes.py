@@ -29,23 +29,24 @@ _OUTCOME_MEANS = {
 
 
 def overview(numbers: Numbers, query: InsightQuery) -> Report:
-    outcomes, waits, usage = (numbers[each] for each in (Topic.OUTCOMES, Topic.WAITS, Topic.USAGE))
-    spent, _ = cost_of(usage)
+    outcomes = numbers[Topic.OUTCOMES]
+    spent, _ = cost_of(outcomes)
     figures = (
         counted("Conversations", outcomes, Topic.OUTCOMES, ("episodes",), _EPISODE),
         _outcome_share(outcomes, Outcome.AI),
         _outcome_share(outcomes, Outcome.PERSON),
         _outcome_share(outcomes, Outcome.UNANSWERED),
         _outcome_share(outcomes, Outcome.FAILED),
-        hand_off_rate(outcomes, Topic.OUTCOMES, ("people",)),
+        hand_off_rate(outcomes, Topic.OUTCOMES),
         in_buckets(
             "First human answer (median)",
-            waits,
+            outcomes,
             "answered",
             0.5,
             "Half of the customers who asked for a person had an answer from one within this time.",
+            Topic.OUTCOMES,
         ),
-        Figure("Tokens cost", spent, "money", COST_MEANS, None, cost_before(usage, query), query.compare),
+        Figure("Tokens cost", spent, "money", COST_MEANS, None, cost_before(outcomes, query), query.compare),
     )
     return Report(figures, (_outcomes_by_day(outcomes),), _notes(outcomes, query))
 

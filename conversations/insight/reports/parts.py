@@ -98,14 +98,14 @@ def left_out(query: InsightQuery) -> tuple[str, ...]:
     return (f"{query.left_out} more companies are not counted here. Choose one to see it.",)
 
 
-def hand_off_rate(numbers: TopicNumbers, topic: Topic, pattern: tuple[str, ...]) -> Figure:
+def hand_off_rate(numbers: TopicNumbers, topic: Topic) -> Figure:
     """The share of conversations in which people were needed."""
     return Figure(
         "Hand-off rate",
-        share(numbers.amount(*pattern), numbers.amount("wrote")),
+        share(numbers.amount("people"), numbers.amount("wrote")),
         "percent",
         "Conversations that people were asked for or took over, of those in which the customer wrote.",
-        NumberLink(topic, pattern),
-        share(numbers.amount_before(*pattern), numbers.amount_before("wrote")),
+        NumberLink(topic, ("people",)),
+        share(numbers.amount_before("people"), numbers.amount_before("wrote")),
         numbers.before is not None,
     )

@@ -89,7 +89,7 @@ def usage_report(numbers: Numbers, query: InsightQuery) -> Report:
     costs = [costs_of_step(step) for step in usage.steps]
     priced = [each for some in costs for each in some]
     spent, unpriced = _summed(priced)
-    episodes, answers = usage.amount("episodes", ANY, ANY), usage.amount("answers", ANY, ANY)
+    episodes, answers = usage.amount("episodes"), usage.amount("answers", ANY, ANY)
     tokens = sum(usage.amount(kind, ANY, ANY) for kind in ("prompt", "completion", "unpriced"))
     figures = (
         Figure("Cost", spent, "money", COST_MEANS, None, cost_before(usage, query), query.compare),
@@ -150,7 +150,7 @@ def _cost_by(
         spent[each.model if position == 1 else each.project] += each.spent
     names = sorted(spent, key=lambda name: (-spent[name], name))[:MOST_ROWS]
     links = {
-        (number, 0): NumberLink(Topic.USAGE, ("answers", name, ANY) if position == 1 else ("answers", ANY, name))
+        (number, 0): NumberLink(Topic.USAGE, ("answers", name, ANY) if position == 1 else ("of project", name))
         for number, name in enumerate(names)
     }
     chart = Chart(

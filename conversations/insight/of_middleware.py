@@ -54,7 +54,7 @@ class OfConversation(FactSubject):
 
     def _found_owner(self) -> FactDay | None:
         companies = self.named if len(self.named) == 1 else known_conversation(self.conversation_id).companies
-        return FactDay(FactKind.MIDDLEWARE, min(companies), "") if len(companies) == 1 else None
+        return FactDay(FactKind.MIDDLEWARE, next(iter(companies)), "") if len(companies) == 1 else None
 
 
 def is_alive(item: ForeignModel, now: datetime) -> bool:

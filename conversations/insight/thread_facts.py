@@ -256,8 +256,9 @@ def tokens_in(metadata: Any) -> Counter[str]:
         if any(each is not None for each in found.values()):
             tokens = Counter({kind: count for kind, count in found.items() if count is not None})
             apart = _first(values, _CACHE_READ) or 0
-            nested = (values[name] for name in _DETAILS if isinstance(values.get(name), Mapping))
-            details: Mapping[str, Any] = next(nested, {})
+            details: Mapping[str, Any] = next(
+                (values[name] for name in _DETAILS if isinstance(values.get(name), Mapping)), {}
+            )
             tokens["cached"] = apart or _first(details, _READ_IN_DETAILS) or 0
             tokens["prompt"] += apart + (_first(values, _CACHE_WRITTEN) or 0)
             return tokens

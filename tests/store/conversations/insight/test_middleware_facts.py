@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from console import clock
-from conversations.insight import subjects
-from conversations.insight.facts import FactDay, FactKind, write_fact
+from conversations.insight.facts import FactKind
 from conversations.insight.identity import links_of
 from conversations.insight.measures import Topic
 from conversations.insight.middleware_facts import cause_of
@@ -293,24 +292,3 @@ def test_sums_are_those_of_the_records_in_whichever_order_they_come(store, seed)
     for topic, counts in counted(store, KIND).items():
         assert sums(KIND, topic) == counts
     assert walk(KIND)["counted"] == 0
-
-
-def test_who_is_overtaken_reads_anew_and_loses_nothing(store, monkeypatch):
-    store.put("IDEMPOTENCY", event(1))
-    overtaken = []
-
-    def late(fact, seen):
-        if not overtaken:
-            overtaken.append(1)
-            store.put("IDEMPOTENCY", event(2))
-            other = write_fact(fact, seen)
-            assert other
-        return write_fact(fact, seen)
-
-    monkeypatch.setattr(subjects, "write_fact", late)
-    walk(KIND)
-    walk(KIND)
-    assert sums(KIND, Topic.EVENTS)[("events", "route_only")] == 2
-    assert {day for day, _ in stored_facts(store, KIND)} == {
-        FactDay(KIND, "", (NOW - timedelta(days=1)).date().isoformat())
-    }

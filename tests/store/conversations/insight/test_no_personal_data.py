@@ -26,7 +26,7 @@ def everything(store) -> None:
     store.put_all(
         "THREADS",
         [
-            thread(f"t-{DIGITS}", base, title=TOLD, origin=NAME),
+            thread(f"t-{DIGITS}", base, title=TOLD, origin=f"phone:{DIGITS}"),
             message("MSG", f"q-{DIGITS}", PK=f"{base}#t-{DIGITS}", content=TOLD, role=EMAIL),
             message(
                 "LLM",
@@ -36,7 +36,11 @@ def everything(store) -> None:
                 verso=TOLD,
                 feedback=TOLD,
                 stop_reason=EMAIL,
-                sources=[{"title": TOLD, "url": f"https://{DIGITS}.example/{NAME}"}, f"https://{EMAIL}/", TOLD],
+                sources=[
+                    {"title": TOLD, "url": f"https://{DIGITS}.example/{NAME[:7]}"},
+                    f"https://{EMAIL}/",
+                    TOLD,
+                ],
                 response_metadata={"model": EMAIL, "user": TOLD, "stop_reason": PHONE, "usage": {"input_tokens": 3}},
             ),
         ],

@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from console import clock
-from conversations.insight import thread_facts
-from conversations.insight.facts import FactDay, FactKind
+from conversations.insight import subjects, thread_facts
+from conversations.insight.facts import FactDay, FactKind, write_fact
 from conversations.insight.identity import links_of, pseudonym_of
 from conversations.insight.measures import Topic
 from conversations.insight.places import owners_of
@@ -206,6 +206,23 @@ def test_more_sources_than_are_told_apart_are_told_together(store):
     hosts = {measure[1]: count for measure, count in found.items() if measure[0] == "source"}
     assert len(hosts) == thread_facts.MOST_HOSTS + 1
     assert sum(hosts.values()) == 30
+
+
+def test_who_is_overtaken_reads_anew_and_loses_nothing(store, monkeypatch):
+    store.put_all("THREADS", [thread(), answer("a", verso="up")])
+    overtaken = []
+
+    def late(fact, seen):
+        if not overtaken:
+            overtaken.append(fact)
+            store.put("THREADS", answer("b", verso="down"))
+            assert write_fact(fact, seen)
+        return write_fact(fact, seen)
+
+    monkeypatch.setattr(subjects, "write_fact", late)
+    walk(KIND)
+    found = sums(KIND, Topic.FEEDBACK, ORG)
+    assert (len(overtaken), found[("feedback", "up")], found[("feedback", "down")]) == (1, 1, 1)
 
 
 @pytest.mark.parametrize("seed", range(3))

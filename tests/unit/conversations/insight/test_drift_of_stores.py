@@ -1,6 +1,7 @@
 """Whatever items of the other stores hold: no error, facts that can be stored, and counts that are counts."""
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from console.trail.models import AuditEntry, ConversationState, IdempotencyRecord
 from conversations.insight import middleware_events, of_middleware, subjects, tenant_facts, thread_facts
 from conversations.insight.chat_facts import SessionSubject, chats_in, sessions_in
-from conversations.insight.facts import FactDay, FactKind, expiry, text_of_fact
+from conversations.insight.facts import UNDATED, FactDay, FactKind, expiry, text_of_fact
 from conversations.insight.measures import TOPICS
 from conversations.insight.middleware_events import EventsSubject, events_in
 from conversations.insight.middleware_facts import TrailSubject, trails_in
@@ -85,6 +86,11 @@ def check(kind: FactKind, facts: list[Any]) -> None:
 
 def place(kind: FactKind, day: str = "2026-03-02", owner: str = "") -> tuple[FactDay, str]:
     return FactDay(kind, owner, day), "id"
+
+
+@pytest.mark.parametrize("year", [1, 1800, 9998])
+def test_a_time_that_no_clock_told_is_of_no_day(year):
+    assert subjects.counted_day(datetime(year, 12, 31, tzinfo=UTC)) == UNDATED
 
 
 MESSAGES = drawn(

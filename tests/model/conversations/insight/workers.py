@@ -37,6 +37,8 @@ class Workers(World):
         self.was: dict[str, list[StreamChange]] = {}
         self.rolled: dict[str, Rolled] = {}
         self.is_inside = False
+        # What happens in the middle of the first reading of the key would wait for that to end.
+        pseudonym_of("", "")
 
     def work(self, changed: History) -> None:
         """Some of what there is to do, by whom it may be done."""

@@ -92,7 +92,7 @@ class Workers(World):
             at, previous = change.at, (change.old or {}).get("hand_off_action_id", {}).get("S", "")
             reason = change.new["hand_off_to_human_reason"]["S"]
             name = each.key["conversation_id"]
-            told = entry_of(name, at, "hand_off.request", "platform", previous=previous, reason=reason)  # type: ignore[arg-type]
+            told = entry_of(name, at, "hand_off.request", "platform", previous=previous, reason=reason)
             self.store.put("AUDIT", told)
         writing.note_change(change.new, change.old)
 

@@ -37,6 +37,8 @@ class Workers(World):
         self.was: dict[str, list[StreamChange]] = {}
         self.rolled: dict[str, Rolled] = {}
         self.is_inside = False
+        # What happens in the middle of the first reading of the key would wait for that to end.
+        pseudonym_of("", "")
 
     def work(self, changed: History) -> None:
         """Some of what there is to do, by whom it may be done."""
@@ -90,7 +92,7 @@ class Workers(World):
             at, previous = change.at, (change.old or {}).get("hand_off_action_id", {}).get("S", "")
             reason = change.new["hand_off_to_human_reason"]["S"]
             name = each.key["conversation_id"]
-            told = entry_of(name, at, "hand_off.request", "platform", previous=previous, reason=reason)  # type: ignore[arg-type]
+            told = entry_of(name, at, "hand_off.request", "platform", previous=previous, reason=reason)
             self.store.put("AUDIT", told)
         writing.note_change(change.new, change.old)
 

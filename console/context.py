@@ -43,6 +43,7 @@ SECTIONS: tuple[tuple[str, str, str, Permission | None], ...] = (
     ("queue", "Queue", "queue", Permission.HAND_OFF),
     ("conversations", "Conversations", "conversations", Permission.CONVERSATION_READ),
     ("team", "Team", "team", Permission.TEAM_LEAD),
+    ("insight", "Insight", "insight", Permission.INSIGHT_READ),
     ("saved-replies", "Saved replies", "saved-replies", Permission.HAND_OFF),
     ("audit", "Audit", "audit", Permission.AUDIT_READ),
     ("tenants", "Tenants", "tenants", Permission.TENANT_READ),

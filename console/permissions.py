@@ -27,6 +27,8 @@ class Permission(StrEnum):
     AUDIT_READ = "audit:read"
     AUDIT_REVIEW = "audit:review"
     AUDIT_EXPORT = "audit:export"
+    # Sums of conversations: outcomes, waits, failures, costs, and what people did.
+    INSIGHT_READ = "insight:read"
     STAFF_MANAGE = "staff:manage"
     SYSTEM_READ = "system:read"
 
@@ -46,7 +48,9 @@ ROLE_PERMISSIONS: dict[Role, frozenset[Permission]] = {
     Role.ONBOARDING: frozenset(
         {_P.PII_REVEAL, _P.TENANT_READ, _P.TENANT_WRITE, _P.CHANNEL_WRITE, _P.USER_WRITE, _P.AUDIT_READ}
     ),
-    Role.AUDITOR: frozenset({_P.CONVERSATION_READ, _P.TENANT_READ, _P.AUDIT_READ, _P.AUDIT_REVIEW, _P.AUDIT_EXPORT}),
+    Role.AUDITOR: frozenset(
+        {_P.CONVERSATION_READ, _P.TENANT_READ, _P.AUDIT_READ, _P.AUDIT_REVIEW, _P.AUDIT_EXPORT, _P.INSIGHT_READ}
+    ),
     Role.ADMIN: frozenset(Permission),
 }
 

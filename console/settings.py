@@ -84,10 +84,14 @@ NOTIFICATIONS_ENDPOINT = env.str("NOTIFICATIONS_ENDPOINT", default="")
 MESSAGE_RETENTION_DAYS = env.int("MESSAGE_RETENTION_DAYS", default=180)
 AUDIT_RETENTION_DAYS = env.int("AUDIT_RETENTION_DAYS", default=60)
 INSIGHT_RETENTION_DAYS = env.int("INSIGHT_RETENTION_DAYS", default=730)
+# How long after a walk over threads, chats, the middleware's records and tenants' conversations the next one begins.
+INSIGHT_WALK_HOURS = env.float("INSIGHT_WALK_HOURS", default=6)
 IDEMPOTENCY_RETENTION_DAYS = env.int("IDEMPOTENCY_RETENTION_DAYS", default=30)
 AUDIT_ACTION_TYPES = env.list("AUDIT_ACTION_TYPES", default=[])
 # Entries in one download of the review, the newest ones.
 AUDIT_EXPORT_LIMIT = env.int("AUDIT_EXPORT_LIMIT", default=50_000)
+# What models' tokens cost where the library's prices do not hold (conversations.insight.prices): a JSON list.
+INSIGHT_PRICES = env.str("INSIGHT_PRICES", default="")
 # The key of archives (console.audit.archive.chain); derived from SECRET_KEY while empty.
 AUDIT_ARCHIVE_KEY = env.str("AUDIT_ARCHIVE_KEY", default="")
 AUDIT_ARCHIVE_KEY_FALLBACKS = env.list("AUDIT_ARCHIVE_KEY_FALLBACKS", default=[])

@@ -25,6 +25,7 @@ class ConversationsConfig(AppConfig):
         from conversations.companies import names_for, project_names
         from conversations.handoff.routing import assert_routing
         from conversations.indexer.section import TITLE, section
+        from conversations.insight.prices import assert_prices
         from conversations.lookups import conversations_of, country_codes, known_conversation
         from conversations.notifications.destinations import assert_notifications
         from conversations.queue.actions import release_everything_of
@@ -39,6 +40,7 @@ class ConversationsConfig(AppConfig):
         assert_routing()
         assert_replies()
         assert_notifications()
+        assert_prices()
         finders.register(CONVERSATIONS)
         finders.register_codes(country_codes)
         finders.register(COMPANIES)

@@ -1,5 +1,6 @@
 """The background work on the system page: in sentences, what runs, what waits, and what is not configured."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -20,6 +21,7 @@ from conversations.attention.looking import TIMERS
 from conversations.handoff.routing import has_stage
 from conversations.indexer.health import STALE_AFTER, describe_beat
 from conversations.indexer.lease import LAMBDA, LEASE, STREAM
+from conversations.insight.walking import WALKED, lease_name
 from conversations.notifications.deliveries import oldest_due
 from conversations.notifications.notifier import NOTIFICATIONS
 from conversations.receiving.bodies import CHANNELS
@@ -34,6 +36,7 @@ TITLE = "Background work"
 LATE_AFTER = 3
 # For so long it is said that messages may be missing.
 MISSED_SHOWN = timedelta(days=7)
+WALKS = tuple(map(lease_name, WALKED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,7 @@ def section(now: datetime) -> SystemSection:
     states.append(_timers(notes[TIMERS], now))
     states.append(_notifier(notes[NOTIFICATIONS], now))
     states.append(_recurring(notes[RECONCILE], "Reconcile", "reconcile", RECONCILE_EVERY, now))
+    states.append(_walks([notes[each] for each in WALKS], now))
     missing = [*not_configured(), *_channels_not_configured()]
     facts = [Fact(each.fact, each.words) for each in states]
     if missing:
@@ -77,7 +81,7 @@ def section(now: datetime) -> SystemSection:
 
 def _notes() -> dict[str, dict[str, Any]]:
     """What each part noted of itself, by name; nothing for who never ran."""
-    names = (QUEUE, STAGE, TIMERS, MESSAGE_SWEEP, NOTIFICATIONS, RECONCILE)
+    names = (QUEUE, STAGE, TIMERS, MESSAGE_SWEEP, NOTIFICATIONS, RECONCILE, *WALKS)
     try:
         found = map(plain_item, batch_get("CONSOLE", [{"pk": name, "sk": LEASE} for name in names]))
     except TableMissing:
@@ -129,6 +133,23 @@ def _notifier(noted: dict[str, Any], now: datetime) -> WorkState:
     if due is not None and now - due >= STALE_AFTER:
         words += f" The oldest has been due for {clock.format_span(now - due)}."
     return WorkState("Notifications", "the notifier", runs, words)
+
+
+def _walks(noted: Sequence[dict[str, Any]], now: datetime) -> WorkState:
+    """How the workers are that walk over the other stores for Insight, of each kind one."""
+    fact, title = "Insight of other stores", "Insight's walks"
+    running = [describe_beat(each, now, "its worker", "walks")[0] for each in noted]
+    if not any(each is not None for each in running):
+        return WorkState(fact, title, None, "They have never run.")
+    if not all(running):
+        silent = sum(not each for each in running)
+        return WorkState(fact, title, False, f"There is no sign of {silent} of {len(running)}.")
+    ends = [clock.parse_instant(each.get("ran_at")) for each in noted]
+    known = [each for each in ends if each is not None]
+    if len(known) < len(ends):
+        return WorkState(fact, title, True, "They run. Not everything has been read once.")
+    since = clock.format_span(now - min(known))
+    return WorkState(fact, title, True, f"They run. Everything was last read {since} ago.")
 
 
 def _waiting(found: QueueDepth) -> str:

@@ -212,7 +212,7 @@ class StoredMessages:
                 speaker,
                 clock.parse_instant(first_of(found, *TIME)),
                 _tokens(found),
-                _whole(found.get("processing_time_ms")),
+                whole_number(found.get("processing_time_ms")),
                 is_prompt=number == 1 and speaker is Speaker.CUSTOMER and found.get("message_id") is None,
                 agent=text_of(found.get("agent") or "")[:64] if speaker is Speaker.HUMAN else "",
             )
@@ -286,7 +286,7 @@ class StoredMessages:
             blocks=without_names(blocks, names),
             is_initial_prompt=is_prompt,
             tokens=_tokens(entry),
-            processing_ms=_whole(entry.get("processing_time_ms")),
+            processing_ms=whole_number(entry.get("processing_time_ms")),
             reply=self.replies.get(str(first_of(entry, *IDENTITY))) if self.replies else None,
             drift=("not a message but a bare value",) if is_bare else (*flaws, *content_flaws),
         )
@@ -333,13 +333,13 @@ def _anchor_key(secret: str) -> bytes:
 
 def _tokens(entry: dict[str, Any]) -> dict[str, int]:
     found = {
-        kind: _whole(first_of(entry, f"ai_{kind}_tokens", f"{kind}_tokens"))
+        kind: whole_number(first_of(entry, f"ai_{kind}_tokens", f"{kind}_tokens"))
         for kind in ("prompt", "completion", "total")
     }
     return {kind: count for kind, count in found.items() if count is not None}
 
 
-def _whole(value: Any) -> int | None:
+def whole_number(value: Any) -> int | None:
     """Read a count, also from text; None if there is none, or an absurd one."""
     if value is None or isinstance(value, bool | dict | list):
         return None

@@ -22,6 +22,7 @@ from conversations.indexer.handling import Did, WorkCounts
 from conversations.indexer.leased import LeasedWorker, pause_after
 from conversations.indexer.worker import Worker
 from conversations.insight.rolling import Rolled, roll_changed
+from conversations.insight.walking import WALKED, FactWalker
 from conversations.notifications.notifier import Notifier
 from conversations.receiving.stage import StageReceiver
 from conversations.receiving.worker import Receiver, sweep
@@ -98,6 +99,7 @@ def all_parts(**options: Any) -> dict[str, Part]:
         **sender,
         "the notifier": Notifier(**options),
         "insight": summer(**options),
+        **walkers(**options),
         "reconcile": reconciler(**options),
     }
 
@@ -130,6 +132,11 @@ def summer(**options: Any) -> Recurring:
                 yield Counter({"days": 1})
 
     return Recurring(INSIGHT, "Insight", INSIGHT_EVERY, steps, **options)
+
+
+def walkers(**options: Any) -> dict[str, LeasedWorker]:
+    """What keeps the facts of the other stores, by what it is called."""
+    return {f"the walk of {kind}": FactWalker(kind, **options) for kind in WALKED}
 
 
 def _sweeping() -> Iterator[WorkCounts]:

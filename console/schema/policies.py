@@ -93,7 +93,19 @@ INDEXER = (
 )
 INSIGHT = (
     Access("INSIGHT", ("DescribeTable", "Query", "GetItem", "PutItem", "UpdateItem", "DeleteItem")),
-    Access("CONSOLE", ("PutItem", "UpdateItem")),
+    # What it walks over.
+    Access("THREADS", ("DescribeTable", "Scan", "Query", "BatchGetItem")),
+    Access("SESSIONS", ("DescribeTable", "Scan", "GetItem")),
+    Access("CHATS", ("DescribeTable", "Scan", "Query")),
+    Access("AUDIT", ("DescribeTable", "Scan", "Query")),
+    Access("IDEMPOTENCY", ("DescribeTable", "Scan", "BatchGetItem")),
+    Access("CONVERSATION_STATE", ("DescribeTable", "Scan", "GetItem")),
+    Access("TENANT_CONVERSATIONS", ("DescribeTable", "Scan", "GetItem")),
+    # Whose a conversation is, and how much a tenant may send.
+    Access("CONVERSATIONS", (), ("conversation-id-index",)),
+    Access("TENANTS", ("GetItem",)),
+    # Leases, the key of pseudonyms, and the ways back from these.
+    Access("CONSOLE", ("GetItem", "PutItem", "UpdateItem")),
 )
 TIMERS = (
     Access("CONVERSATIONS", ("GetItem", "UpdateItem"), _SETTLING),
@@ -212,7 +224,8 @@ def _statements(accesses: tuple[Access, ...], account: str) -> Iterator[dict[str
     for access in accesses:
         arn = f"arn:aws:dynamodb:{settings.AWS_REGION}:{account}:table/{table_name(access.table)}"
         sid = access.table.title().replace("_", "")
-        yield _allow(sid, "dynamodb", access.actions, [arn])
+        if access.actions:
+            yield _allow(sid, "dynamodb", access.actions, [arn])
         if access.indexes:
             yield _allow(f"{sid}Indexes", "dynamodb", ("Query",), [f"{arn}/index/{index}" for index in access.indexes])
         if access.stream:

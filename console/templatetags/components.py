@@ -18,7 +18,7 @@ from django.template.loader import render_to_string
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from console import clock
+from console import charts, clock
 from console.permissions import Staff
 
 register = template.Library()
@@ -226,3 +226,9 @@ def until(value: datetime | None) -> SafeString | str:
 def span(value: timedelta | None) -> str:
     """Show a length of time: `3 h 12 min`; a dash for none."""
     return "–" if value is None else clock.format_span(value)
+
+
+@register.filter
+def in_unit(value: charts.Number | None, unit: charts.Unit) -> str:
+    """Show a number of a chart in its unit: `1,204`, `1 h 10 min`, `$1.20`, `42%`; a dash for none."""
+    return charts.format_value(value, unit)

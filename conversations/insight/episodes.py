@@ -31,7 +31,7 @@ READ = (
     *("hand_off_reply_failed_at", "hand_off_to_human_reason", "hand_off_requested_at"),
 )
 # Where an item may name its model, in this order.
-_MODEL_NAMES = ("model", "ai_model", "model_name", "deployment_name")
+_MODEL_NAMES = ("model", "ai_model", "model_name", "deployment_name", "model_id")
 
 
 @dataclass(slots=True)

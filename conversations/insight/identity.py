@@ -11,6 +11,7 @@ import json
 import secrets
 from base64 import b64decode, b64encode
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from typing import Any
 
 from cryptography.exceptions import InvalidTag
@@ -110,6 +111,17 @@ def save_link(pseudonym: str, parts: Collection[str], expires_at: int | None) ->
     Raises as `pseudonym_of`.
     """
     SourceLink(pk=_LINKS + pseudonym, sealed=_sealed(pseudonym, parts), expires_at=expires_at).save()
+
+
+def extend_link(pseudonym: str, parts: Collection[str], expires_at: int | None) -> None:
+    """As `save_link`, but never shortens how long the way back is kept: what it leads to goes part by part.
+
+    Raises as `pseudonym_of`.
+    """
+    link = SourceLink(pk=_LINKS + pseudonym, sealed=_sealed(pseudonym, parts), expires_at=expires_at)
+    longer = None if expires_at is None else SourceLink.pk.does_not_exist() | (SourceLink.expires_at < expires_at)
+    with suppress(ConditionFailed):
+        link.save(longer)
 
 
 def forget_link(pseudonym: str) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from conversations.insight import measures_of_stores as of_stores
 from conversations.insight.buckets import bucket_of
 from conversations.insight.facts import FactKind
 from conversations.insight.words import UNKNOWN
@@ -28,6 +29,11 @@ class Topic(StrEnum):
     FAILURES = "failures"
     USAGE = "usage"
     PEOPLE = "people"
+    # Of the other stores.
+    FEEDBACK = "feedback"
+    ACTIONS = "actions"
+    EVENTS = "events"
+    FLOWS = "flows"
 
 
 class Outcome(StrEnum):
@@ -101,6 +107,11 @@ def _outcomes(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
     if _had_people(data):
         yield ("people",), 1
         yield ("turns", str(bucket_of(data.get("turns", 1) - 1))), 1
+    # Of waits and costs no more than an overview tells: one Query is enough for it.
+    for seconds in data.get("answers", ()):
+        yield ("answered", str(bucket_of(seconds))), 1
+    for kind, count in _tokens(data):
+        yield (kind, data.get("model", UNKNOWN), ""), count
 
 
 def _waits(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
@@ -121,32 +132,46 @@ def _waits(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
 def _hand_offs(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
     if data.get("customer") or _had_people(data):
         yield ("wrote",), 1
+    if _had_people(data):
+        yield ("people",), 1
     if data.get("asked"):
-        yield ("asked", data.get("reason", UNKNOWN), data.get("intent", UNKNOWN), data.get("sure", UNKNOWN)), 1
+        sure = data.get("sure", UNKNOWN)
+        yield ("asked",), 1
+        yield ("reason", data.get("reason", UNKNOWN), sure), 1
+        yield ("intent", data.get("intent", UNKNOWN), sure), 1
     if data.get("over"):
         yield ("over",), 1
 
 
 def _failures(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
-    yield ("episodes", data.get("processor", UNKNOWN)), 1
+    version = data.get("processor", UNKNOWN)
+    yield ("episodes", version), 1
     if data.get("failed"):
-        version, hour = data.get("processor", UNKNOWN), f"{data.get('hour', 1) - 1:02}"
-        yield ("failed", data["failed"], data.get("why", UNKNOWN), version, hour), 1
+        yield ("failed", version), 1
+        yield ("cause", data["failed"]), 1
+        yield ("code", data.get("why", UNKNOWN)), 1
+        yield ("hour", f"{data.get('hour', 1) - 1:02}"), 1
 
 
 def _usage(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
     model, project = data.get("model", UNKNOWN), data.get("project", "")
-    tokens = data.get("tokens", {})
-    yield ("episodes", model, project), 1
+    yield ("episodes",), 1
     if data.get("ai"):
-        yield ("answers", model, project), data["ai"]
+        yield ("answers", model, ""), data["ai"]
+        yield ("of project", project), data["ai"]
+    for kind, count in _tokens(data):
+        yield (kind, model, project), count
+
+
+def _tokens(data: Mapping[str, Any]) -> Iterator[tuple[str, int]]:
+    tokens = data.get("tokens", {})
     for kind in ("prompt", "completion"):
         if tokens.get(kind):
-            yield (kind, model, project), tokens[kind]
+            yield kind, tokens[kind]
     rest = tokens.get("total", 0) - tokens.get("prompt", 0) - tokens.get("completion", 0)
     if rest > 0:
         # Of some answers only the total is known; what it cost is not.
-        yield ("unpriced", model, project), rest
+        yield "unpriced", rest
 
 
 def _people(data: Mapping[str, Any]) -> Iterator[tuple[Measure, int]]:
@@ -160,16 +185,25 @@ def _had_people(data: Mapping[str, Any]) -> bool:
     return bool(data.get("asked") or data.get("over"))
 
 
-TOPICS: dict[FactKind, dict[Topic, MeasuredTopic]] = {
+_COUNTED: dict[FactKind, dict[Topic, Callable[[Mapping[str, Any]], Iterator[tuple[Measure, int]]]]] = {
     FactKind.CONVERSATIONS: {
-        topic: MeasuredTopic(FactKind.CONVERSATIONS, topic, counts)
-        for topic, counts in (
-            (Topic.OUTCOMES, _outcomes),
-            (Topic.WAITS, _waits),
-            (Topic.HAND_OFFS, _hand_offs),
-            (Topic.FAILURES, _failures),
-            (Topic.USAGE, _usage),
-            (Topic.PEOPLE, _people),
-        )
+        Topic.OUTCOMES: _outcomes,
+        Topic.WAITS: _waits,
+        Topic.HAND_OFFS: _hand_offs,
+        Topic.FAILURES: _failures,
+        Topic.USAGE: _usage,
+        Topic.PEOPLE: _people,
     },
+    FactKind.THREADS: {Topic.FEEDBACK: of_stores.thread_feedback, Topic.USAGE: of_stores.thread_usage},
+    FactKind.CHATS: {Topic.OUTCOMES: of_stores.chat_outcomes, Topic.USAGE: of_stores.chat_usage},
+    FactKind.MIDDLEWARE: {
+        Topic.ACTIONS: of_stores.middleware_actions,
+        Topic.EVENTS: of_stores.middleware_events,
+        Topic.FLOWS: of_stores.middleware_flows,
+    },
+    FactKind.TENANTS: {Topic.USAGE: of_stores.tenant_usage},
+}
+TOPICS: dict[FactKind, dict[Topic, MeasuredTopic]] = {
+    kind: {topic: MeasuredTopic(kind, topic, counts) for topic, counts in topics.items()}
+    for kind, topics in _COUNTED.items()
 }

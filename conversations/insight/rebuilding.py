@@ -13,10 +13,11 @@ from console.schema.tables import table_name
 from console.store.calls import submit
 from console.store.connection import call
 from conversations.handoff.effects import Raw
-from conversations.indexer.handling import is_passing
+from conversations.indexer.handling import Did, is_passing
 from conversations.insight.episodes import READ
-from conversations.insight.facts import changed_days
+from conversations.insight.facts import FactKind, changed_days
 from conversations.insight.rolling import Rolled, roll
+from conversations.insight.walking import walk_all
 from conversations.insight.writing import note
 
 logger = logging.getLogger(__name__)
@@ -55,6 +56,12 @@ def _noted(stored: Raw) -> Counter[str]:
         # Whatever is wrong with one item must not keep the others. No message: it may quote a key.
         logger.warning("The facts of a conversation could not be written: %s", type(error).__name__)
         return Counter({READ_ITEMS: 1, FAILED: 1})
+
+
+def rebuild_store(kind: FactKind) -> Iterator[Counter[str]]:
+    """Write the facts of another store, a page at a time. Raises the store's errors for a page."""
+    for done in walk_all(kind):
+        yield Counter({READ_ITEMS: done[Did.READ], WRITTEN: done[Did.COUNTED], FAILED: done[Did.FAILED]})
 
 
 def roll_all() -> Iterator[Rolled]:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
+from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
 
@@ -54,13 +55,21 @@ class Slice:
         return cls(), cls(project), cls(None, channel), cls(project, channel)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DaySums:
-    """The sums of one day; `at` is when it was summed up. `day` is None for facts without a time."""
+    """The sums of one day; `at` is when it was summed up. `day` is None for facts without a time.
+
+    `named` are the counts as stored: many days are added up before any measure is taken apart.
+    """
 
     day: date | None
-    counts: Counts
+    named: Mapping[str, int]
     at: datetime | None
+
+    @cached_property
+    def counts(self) -> Counts:
+        """The counts by measure."""
+        return counts_of(self.named)
 
 
 def read_sums(kind: FactKind, owner: str, topic: Topic, where: Slice, first: date, last: date) -> list[DaySums]:
@@ -82,6 +91,7 @@ def _read(kind: FactKind, owner: str, topic: Topic, where: Slice, first: str, la
             ":first": {"S": first},
             ":last": {"S": last},
         },
+        "ReturnConsumedCapacity": "TOTAL",
     }
     found: list[DaySums] = []
     while True:
@@ -132,7 +142,16 @@ def packed(counts: Counts) -> bytes:
 
 def unpacked(stored: bytes) -> Counts:
     """Counts that were packed."""
+    return counts_of(_named_in(stored))
+
+
+def _named_in(stored: bytes) -> dict[str, int]:
     named: dict[str, int] = json.loads(zlib.decompress(stored).decode("utf-8", "surrogatepass"))
+    return named
+
+
+def counts_of(named: Mapping[str, int]) -> Counts:
+    """Counts by measure, from those by the names under which they are stored."""
     return Counter({tuple(name.split(_SEPARATOR)): count for name, count in named.items()})
 
 
@@ -143,6 +162,6 @@ def _partition(kind: FactKind, owner: str, topic: Topic, where: Slice) -> str:
 def _sums_in(item: dict[str, Any]) -> DaySums:
     # The console's client leaves binary values as the base64 of the answer.
     stored = item["counts"]["B"]
-    counts = unpacked(base64.b64decode(stored) if isinstance(stored, str) else stored)
+    named = _named_in(base64.b64decode(stored) if isinstance(stored, str) else stored)
     day = item["sk"]["S"]
-    return DaySums(None if day == UNDATED else date.fromisoformat(day), counts, clock.parse_instant(item["at"]["S"]))
+    return DaySums(None if day == UNDATED else date.fromisoformat(day), named, clock.parse_instant(item["at"]["S"]))

@@ -13,6 +13,9 @@ UNKNOWN, OTHER = "unknown", "other"
 _CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.:/+-]{0,59}", re.ASCII)
 _VERSION = re.compile(r"\d{1,4}(?:\.\d{1,6}){1,3}(?:[-+.][A-Za-z0-9.]{1,20})?", re.ASCII)
 _IDENTIFIER = re.compile(r"[A-Za-z0-9_.:/+-]{1,128}", re.ASCII)
+# Of letters, digits and dashes, at least one of them a letter: never an address of numbers.
+_HOST = re.compile(r"(?=[^a-z]*[a-z])[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?", re.ASCII)
+MOST_HOST = 100
 # The first kind whose words occur is the one.
 _REASONS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
     (kind, re.compile(rf"\b(?:{words})", re.IGNORECASE))
@@ -54,6 +57,12 @@ def version_of(value: Any) -> str:
 def is_identifier(value: str) -> bool:
     """Whether an id may be kept as it is: without blanks, and nothing personal in it."""
     return _IDENTIFIER.fullmatch(value) is not None and redact(value) == value
+
+
+def host_name(value: Any) -> str:
+    """The host of an address, in lower case, where it is one and holds nothing personal; else `other`."""
+    name = value.lower() if isinstance(value, str) else ""
+    return name if len(name) <= MOST_HOST and _HOST.fullmatch(name) and redact(name) == name else OTHER
 
 
 def reason_kind(reason: Any) -> str:

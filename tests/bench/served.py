@@ -27,7 +27,7 @@ def _bare(address: str) -> bytes:
     for wave in waves:
         answers = _pool.map(_answer, wave) if len(wave) > 1 else map(_answer, wave)
         found += list(answers)
-    return json.dumps(found).encode()
+    return json.dumps(found, default=bytes.hex).encode()
 
 
 def _answer(made: tuple[str, dict[str, Any]]) -> Any:

@@ -25,7 +25,7 @@ LOOK = """HOST => {
     each.matches('x-pwn, iframe, object, embed, base, style, img, video, audio, source, marquee, math, isindex, applet,'
       + 'plaintext, xmp, frame, frameset, foreignObject, animate, set, meta[http-equiv], script:not([src^="/static/"]),'
       + 'link:not([href^="/static/"]), use:not([href^="/static/icons.svg#"]), '
-      + 'svg:not(.icon, .qr-frame > *, .picture svg)')
+      + 'svg:not(.icon, .qr-frame > *, .chart svg)')
     || [...each.attributes].some(({name, value}) => name.startsWith('on') || name === 'style' || name === 'srcdoc'
       || /^(data-)?hx-(on|vals|vars|ext)/.test(name) || name.startsWith('x-') || name.startsWith('v-')
       || /^(src|action|formaction|(data-)?hx-(get|post|put|patch|delete))$/.test(name) && !ours.test(value)

@@ -21,7 +21,7 @@ from tests.crawl.hostile.stored import Stored, put_back, taken
 from tests.dynamodb import Store
 from tests.people import COMPANY, OTHER_COMPANY, member
 from tests.queue import filled
-from tests.scenario import saved_replies
+from tests.scenario import insight, saved_replies
 from tests.scenario.items import OUR_NUMBERS, RECIPIENTS, Texts, side_items
 from tests.scenario.requests import hand_offs, posts, urls
 from tests.scenario.staff import PASSWORD, session_item
@@ -144,6 +144,7 @@ def _side(store: Store, name: str, mine: StaffAccount | None, text: Callable[[st
     items = side_items(name, company_id, holders, texts, clock.now())
     for table, written in items.by_table.items():
         store.put_all(table, written)
+    insight.fill(company_id, items.project_id, items.keys, holders["mine"])
     recipient, conversation_id = items.keys["mine"]
     return Side(
         name=name,

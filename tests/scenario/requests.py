@@ -26,7 +26,17 @@ from conversations.reading import hand_off_of, reference_of, seal_list_context
 from conversations.sending.reading import latest_replies
 from conversations.timeline.lines import LineKind
 from conversations.timeline.reading import read_timeline
-from tests.scenario import audit, messages, saved_replies, saved_views, stores, team, tenant_conversations, tenants
+from tests.scenario import (
+    audit,
+    insight,
+    messages,
+    saved_replies,
+    saved_views,
+    stores,
+    team,
+    tenant_conversations,
+    tenants,
+)
 from tests.scenario import staff as staff_pages
 
 if TYPE_CHECKING:
@@ -111,6 +121,7 @@ def urls(side: Side, scenario: Scenario, by: StaffAccount | None = None) -> dict
         **messages.urls(),
         **saved_replies.urls(side, staff),
         **saved_views.urls(side, staff),
+        **insight.urls(side),
         **team.urls(side),
         "system": [reverse("system")],
     }

@@ -134,15 +134,17 @@ def test_only_commands_scan():
         for path in modules(app)
         if '"Scan"' in path.read_text() or ".scan(" in path.read_text()
     }
-    # discover, reconcile, the indexer's sweep, type sampling before an index, the list of accounts, the archive, and
-    # the walk over tenants: each run by hand or by the worker; the connection and the IAM policies only name the
-    # operation
+    # discover, reconcile, the indexer's sweep, Insight's walks, type sampling before an index, the list of accounts,
+    # the archive, and the walk over tenants: each run by hand or by the worker; the connection and the IAM policies
+    # only name the operation
     assert scanning <= {
         "console/store/connection.py",
         "console/schema/policies.py",
         "conversations/companies.py",
         "conversations/handoff/reconciliation.py",
         "conversations/indexer/sweep.py",
+        "conversations/insight/rebuilding.py",
+        "conversations/insight/walking.py",
         "console/schema/cloudformation.py",
         "console/staff/services.py",
         "console/audit/archive/walk.py",
@@ -189,6 +191,7 @@ def test_templates_hold_no_inline_script_or_style():
 # What a title may say. Browsers keep titles in their history: no name, excerpt, key or text of a customer is in one.
 IN_TITLES = {
     *("account.name", "error.title", "waiting", "store.title", "question.title", "title", "tenant.name", "page_title"),
+    *("page.title",),
     *("project_name", "company_name", "summary.short_id", "environment.name", "ours"),
 }
 

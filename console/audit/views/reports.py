@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from console.access import StaffRequest, requires
-from console.audit.chart import DAYS_SHOWN, count_days, render_chart
+from console.audit.chart import DAYS_SHOWN, chart_of, count_days
 from console.audit.export.formats import COLUMNS, FORMATS
 from console.audit.export.streaming import export as export_entries
 from console.audit.review.forms import ReviewForm, review_of
@@ -97,8 +97,7 @@ def chart(request: StaffRequest) -> HttpResponse:
         "covered": describe_covered(plan.covered, plan.notices, review),
         "possible": bool(plan.partitions) or TRAIL_BY_TRAIL not in plan.notices,
         "counted": counted,
-        "chart": render_chart(counted.days),
-        "days": tuple(reversed(counted.days)),
+        "chart": chart_of(counted),
         "days_shown": DAYS_SHOWN,
         "zone": zone.key,
         "review_url": f"{reverse('audit')}?{query}" if query else reverse("audit"),

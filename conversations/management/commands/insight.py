@@ -2,6 +2,7 @@
 
 from argparse import ArgumentParser
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
@@ -9,9 +10,24 @@ from tqdm import tqdm
 
 from console.errors import ConsoleError
 from console.store.presence import missing_tables
-from conversations.insight.rebuilding import FAILED, READ_ITEMS, WRITTEN, rebuild_conversations, roll_all
-from conversations.work import summer, until_signal
+from conversations.insight.facts import FactKind
+from conversations.insight.rebuilding import (
+    FAILED,
+    READ_ITEMS,
+    WRITTEN,
+    rebuild_conversations,
+    rebuild_store,
+    roll_all,
+)
+from conversations.insight.walking import WALKED, absent_tables
+from conversations.work import run_all, summer, until_signal, walkers
 
+_NAMES = {
+    FactKind.THREADS: "Threads",
+    FactKind.CHATS: "Chats",
+    FactKind.MIDDLEWARE: "The middleware's records",
+    FactKind.TENANTS: "Tenants' conversations",
+}
 NEEDED = frozenset({"CONVERSATIONS", "AUDIT", "INSIGHT", "CONSOLE"})
 
 
@@ -19,8 +35,9 @@ class Command(BaseCommand):
     """See the module and docs/insight.md."""
 
     help = (
-        "Keep the sums of Insight up to date until it is stopped. With --rebuild, write the facts of everything anew "
-        "first: for what was there before Insight was. It may run beside the indexer, be stopped and be run again."
+        "Keep the facts of threads, chats, the middleware and tenants, and all sums of Insight, up to date until it is "
+        "stopped. With --rebuild, write the facts of everything anew first: for what was there before Insight was. It "
+        "may run beside the indexer, be stopped and be run again."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -39,17 +56,27 @@ class Command(BaseCommand):
                 self.stdout.write(f"Summed up {days:,} {'day' if days == 1 else 'days'}.")
             else:
                 with until_signal() as ended:
-                    summer(wait=ended.wait).run()
+                    options = {"wait": ended.wait, "say": self.stdout.write}
+                    parts = {"insight": summer(**options), **walkers(**options)}
+                    run_all({name: part.run for name, part in parts.items()}, ended)
         except ConsoleError as error:
             raise CommandError(f"{type(error).__name__}: {error}".rstrip(": ")) from error
         if failed:
             raise CommandError(f"{failed:,} could not be counted; the log says why. Run it again.")
 
     def _rebuild(self) -> int:
+        failed = self._counted("Conversations", rebuild_conversations())
+        for kind in WALKED:
+            for table in absent_tables(kind):
+                self.stdout.write(f"There is no table {table}: Insight counts nothing of it.")
+            failed += self._counted(_NAMES[kind], rebuild_store(kind))
+        return failed
+
+    def _counted(self, name: str, steps: Iterable[Counter[str]]) -> int:
         counts: Counter[str] = Counter()
-        with tqdm(unit=" conversations", desc="counting", disable=None, leave=False) as bar:
-            for done in rebuild_conversations():
+        with tqdm(unit=" items", desc="counting", disable=None, leave=False) as bar:
+            for done in steps:
                 counts += done
                 bar.update(done[READ_ITEMS])
-        self.stdout.write(f"Conversations: {counts[READ_ITEMS]:,} read, {counts[WRITTEN]:,} changed.")
+        self.stdout.write(f"{name}: {counts[READ_ITEMS]:,} read, {counts[WRITTEN]:,} changed.")
         return counts[FAILED]

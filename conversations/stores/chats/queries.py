@@ -103,13 +103,19 @@ def _is_sorted_by_time() -> bool:
 
 def session(user_id: str, session_id: str) -> Session | None:
     """A session that has not expired, as it is now: one strongly consistent GetItem; none for what is no key."""
+    found = stored_session(user_id, session_id)
+    return None if found is None or is_gone(found) else found
+
+
+def stored_session(user_id: str, session_id: str) -> Session | None:
+    """As `session`, also one that has expired and is not removed yet: nothing else tells how it ended."""
     key = key_of_session(user_id, session_id)
     raw = get_item("SESSIONS", key) if key else None
-    found = _session_of(raw) if raw else None
-    return None if found is None or is_gone(found) or found.SessionId != session_id else found
+    found = session_in(raw) if raw else None
+    return None if found is None or found.SessionId != session_id else found
 
 
-def _session_of(raw: Key) -> Session:
+def session_in(raw: Key) -> Session:
     """A session; one that is sorted by its time may lack its id, which says the same."""
     if "SessionId" not in raw and raw.get("TimestampCreated", {}).get("N"):
         raw = {**raw, "SessionId": {"S": f"{raw['UserId']['S']}:{raw['TimestampCreated']['N']}"}}
@@ -120,7 +126,7 @@ def sessions_of(user_id: str) -> Part[Session]:
     """A user's sessions that have not expired, in the order of their ids, which is not that of time."""
     _is_sorted_by_time()  # by another key nothing of the list could be opened
     part = _first_part(Session, user_id, limit=MOST_SESSIONS)
-    return Part(tuple(_session_of(item.raw) for item in part.items if not is_gone(item)), part.last)
+    return Part(tuple(session_in(item.raw) for item in part.items if not is_gone(item)), part.last)
 
 
 def has_session(user_id: str) -> bool:

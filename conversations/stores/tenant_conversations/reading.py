@@ -138,10 +138,15 @@ def message(number: int, entry: Any, *, raw: bool) -> Message:
     return Message(number, str(number), speaker, name, at, blocks, drift=(*flaws, *of_content), extra=extra)
 
 
+def written_at(entry: Any) -> datetime | None:
+    """When a message was written, if it says so."""
+    metadata = entry.get("metadata") if isinstance(entry, dict) else None
+    return clock.parse_instant(metadata.get("timestamp")) if isinstance(metadata, dict) else None
+
+
 def _time_of(entry: dict[str, Any]) -> tuple[datetime | None, dict[str, Any]]:
     """When a message was written, as `metadata.timestamp` tells, and the entry without that."""
-    metadata = entry.get("metadata")
-    at = clock.parse_instant(metadata.get("timestamp")) if isinstance(metadata, dict) else None
+    metadata, at = entry.get("metadata"), written_at(entry)
     if at is None or not isinstance(metadata, dict):
         return None, entry
     rest = {name: value for name, value in metadata.items() if name != "timestamp"}

@@ -15,6 +15,7 @@ from console.refs import seal
 from console.schema.check import inspect
 from console.schema.policies import (
     INDEXER,
+    INSIGHT,
     NOTIFIER,
     POLICIES,
     QUEUES,
@@ -36,6 +37,10 @@ from conversations.attention.looking import look_again
 from conversations.attention.planning import plan_next
 from conversations.handoff import HandOffAction, perform, settle
 from conversations.handoff.routing import BY_RULE
+from conversations.indexer import entries
+from conversations.insight.facts import FactDay, FactKind, changed_days, day_of, mark_changed
+from conversations.insight.rolling import roll
+from conversations.insight.writing import note
 from conversations.notifications.deliveries import announce, send_test
 from conversations.notifications.destinations import DestinationKind, DestinationValues, add, find, types_for
 from conversations.notifications.notification import Notification, NotificationType
@@ -49,12 +54,13 @@ from conversations.receiving.worker import Receiver
 from conversations.sending import credentials
 from conversations.sending.outbox import enqueue as bring
 from conversations.telling import told_to
+from conversations.work import summer, walkers
 from demo.receiver import WebhookReceiver
 from tests import faults
 from tests.answers import body_of
 from tests.crawl.access.routes import in_order
 from tests.dynamodb import SeenCall, to_dynamodb
-from tests.people import signed_in
+from tests.people import OTHER_COMPANY, signed_in
 from tests.scenario import HTMX, build, posts, urls
 from tests.scenario.messages import HELD_AT
 from tests.store.conversations.attention.test_attention import ago, later, ring, set_levels
@@ -203,6 +209,16 @@ def test_the_indexer_may_do_what_it_does_and_nothing_else(store):
         indexing.drops(store, clock.to_iso(clock.now() + timedelta(seconds=8)))
         indexing.asks(store, clock.to_iso(clock.now() + timedelta(seconds=9)))
         call_command("index_handoffs", "--once", verbosity=0)
+        # One that moves to another company, and one that goes.
+        for number, company in enumerate((COMPANY, OTHER_COMPANY)):
+            put(store, conversation_id=f"moves-{number}", company_id=COMPANY)
+            call_command("index_handoffs", "--once", verbosity=0)
+            key = KEY | {"conversation_id": f"moves-{number}"}
+            if company == COMPANY:
+                store.delete("CONVERSATIONS", **key)
+            else:
+                store.update("CONVERSATIONS", key, company_id=company)
+        call_command("index_handoffs", "--once", verbosity=0)
         call_command("index_handoffs", "--sweep", verbosity=0)
     left_open(store, gone=True)
     with store.calls() as settling:
@@ -311,6 +327,14 @@ def test_the_timers_may_do_what_they_do_and_nothing_else(store, monkeypatch):
     add("", WEBHOOK, ADMIN)
     put(store, **held_by("ana", hand_off_requested_at=ago(minutes=5), hand_off_taken_at=ago(minutes=4)))
     plan_next(to_dynamodb(stored(store)))
+    # Asked for, and counted as two episodes, which are one by now.
+    indexing.asks(store, ago(minutes=5))
+    entries.ensure(entries.request_in(to_dynamodb(stored(store)), ago(minutes=5)))
+    times = (ago(minutes=1), clock.to_iso(clock.now() + timedelta(days=8)))
+    messages = [{"role": "user", "message_id": each, "content": "x", "timestamp": each} for each in times]
+    store.update("CONVERSATIONS", KEY, messages=messages)
+    note(to_dynamodb(stored(store)))
+    store.update("CONVERSATIONS", KEY, messages=messages[:1])
     later(monkeypatch, hours=1)
     fresh()
     with store.calls() as seen:
@@ -324,6 +348,25 @@ def test_the_timers_may_do_what_they_do_and_nothing_else(store, monkeypatch):
     found = set(needed([*seen, *settling]))
     assert found - allowed(TIMERS) == set(), "the policy lacks these"
     assert allowed(TIMERS) - found == set(), "nothing needs these"
+
+
+def test_what_sums_up_may_do_what_it_does_and_nothing_else(store, monkeypatch):
+    put(store)
+    with store.calls() as rebuilding:
+        call_command("insight", "--rebuild", verbosity=0)
+    assert set(needed(rebuilding)) - allowed(WORK) == set(), "the policy lacks these"
+    day = FactDay(FactKind.CONVERSATIONS, COMPANY, day_of(clock.now()))
+    mark_changed(day, again=True)
+    fresh()
+    with store.calls() as seen:
+        # Somebody else sums up meanwhile.
+        with faults.after("Query", lambda: [roll(each.day) for each in changed_days()], table_key="INSIGHT", nth=2):
+            summer(wait=lambda _: True).run(once=True)
+        later(monkeypatch, hours=1)
+        summer(wait=lambda _: True).run(once=True)
+    found = set(needed(seen))
+    assert found - allowed(INSIGHT) == set(), "the policy lacks these"
+    assert allowed(INSIGHT) - found == set(), "nothing needs these"
 
 
 def test_the_notifier_may_do_what_it_does_and_nothing_else(store, settings):
@@ -371,7 +414,7 @@ def test_a_policy_names_the_secrets_of_the_sender_alone(settings):
 
 
 def test_work_may_do_what_its_parts_may():
-    parts = (INDEXER, TIMERS, RECEIVER, SENDER, NOTIFIER, RECONCILE)
+    parts = (INDEXER, TIMERS, INSIGHT, RECEIVER, SENDER, NOTIFIER, RECONCILE)
     assert allowed(WORK) == set().union(*map(allowed, parts))
     assert {access.table for access in WORK if access.stream} == {"CONVERSATIONS", "CONVERSATIONS_STAGE"}
     assert len({access.table for access in WORK}) == len(WORK)
@@ -427,3 +470,32 @@ def test_a_policy_names_this_environments_tables_and_no_star_but_a_streams(name,
     sids = [statement["Sid"] for statement in made["Statement"]]
     assert len(set(sids)) == len(sids)
     assert all(sid.isalnum() for sid in sids)
+
+
+def test_insight_may_do_what_it_does_and_nothing_else(store, settings):
+    settings.INSIGHT_WALK_HOURS = 0
+    build(store)
+    said = [{"role": "user", "metadata": {"timestamp": EARLIER}}]
+    store.put("TENANT_CONVERSATIONS", {"pk": "outlocks", "sk": "c", "messages": json.dumps(said)})
+    put(store)
+    entry = {"ts_action_id": f"{EARLIER}#1", "action_type": "route", "result": "success"}
+    store.put("AUDIT", {"conversation_id": CONVERSATION, **entry})
+    # Nobody's until its company is known, which moves what was known of it.
+    store.put("AUDIT", {"conversation_id": "later", **entry})
+    fresh()
+    with store.calls() as seen:
+        walk_over_everything()
+        store.put("CONVERSATIONS", {**stored(store), "conversation_id": "later"})
+        store.put("AUDIT", {"conversation_id": "later", **entry, "ts_action_id": f"{EARLIER}#2"})
+        walk_over_everything()
+        summer().run(once=True)
+    found = set(needed(seen))
+    assert found - allowed(INSIGHT) == set(), "the policy lacks these"
+    assert allowed(INSIGHT) - found == set(), "nothing needs these"
+
+
+def walk_over_everything() -> None:
+    for walker in walkers().values():
+        for _ in range(20):
+            walker.cycle()
+        walker.lease.give_back()

@@ -7,7 +7,7 @@ import pytest
 from console import clock
 from console.store import queues
 from conversations.attention.looking import TIMERS
-from conversations.background import section
+from conversations.background import WALKS, section
 from conversations.indexer.lease import LAMBDA, STREAM, note
 from conversations.notifications.notifier import NOTIFICATIONS
 from conversations.receiving.models import TO_APPEND, MessageRow
@@ -36,6 +36,8 @@ def all_well(**changes) -> None:
     note(RECONCILE, beat_at=now, ran_at=now)
     note(TIMERS, beat_at=now, looked_until=now, mode=TIMERS)
     note(NOTIFICATIONS, beat_at=now)
+    for walk in WALKS:
+        note(walk, beat_at=now, ran_at=now)
 
 
 def facts() -> dict[str, str]:
@@ -53,6 +55,7 @@ def test_where_all_runs_it_says_so(store, queue):
         "Timers": "Their worker runs.",
         "Notifications": "The notifier runs.",
         "Reconcile": "It ran less than a minute ago.",
+        "Insight of other stores": "They run. Everything was last read less than a minute ago.",
     }
 
 
@@ -60,7 +63,8 @@ def test_before_the_first_run_it_says_what_to_run(store, queue):
     found = section(clock.now())
     assert (found.state, found.tone, found.hints) == ("not running", "human", ("manage.py work",))
     receivers = "the receiver of the hand-off queue, the receiver of the stage table"
-    assert found.words == f"Not running: {receivers}, the message sweep, the timers, the notifier, reconcile."
+    others = "the message sweep, the timers, the notifier, reconcile, Insight's walks"
+    assert found.words == f"Not running: {receivers}, {others}."
     assert facts()["Hand-off queue"] == "Its receiver has never run. No message waits."
     assert facts()["Reconcile"] == "It has never run."
 
@@ -144,10 +148,13 @@ def test_what_is_not_configured_is_said_in_one_line(store, settings):
     note(RECONCILE, beat_at=now, ran_at=now)
     note(TIMERS, beat_at=now, looked_until=now, mode=TIMERS)
     note(NOTIFICATIONS, beat_at=now)
+    for walk in WALKS:
+        note(walk, beat_at=now, ran_at=now)
     assert facts() == {
         "Timers": "Their worker runs.",
         "Notifications": "The notifier runs.",
         "Reconcile": "It ran less than a minute ago.",
+        "Insight of other stores": "They run. Everything was last read less than a minute ago.",
         "Not configured": (
             "the hand-off queue (HANDOFF_QUEUE_URL), the stage table (TABLE_CONVERSATIONS_STAGE), "
             "the queues that send (WHATSAPP_QUEUE_URL, EMAIL_QUEUE_URL)"
@@ -177,3 +184,17 @@ def test_without_the_tables_it_has_never_run(bare_store, settings):
 def test_a_page_does_not_wait_long_for_a_queue(queue, settings):
     assert queues.client(patient=False).meta.config.read_timeout <= settings.DYNAMODB_READ_TIMEOUT_SECONDS
     assert queues.client().meta.config.read_timeout > queues.LONGEST_WAIT_SECONDS
+
+
+def test_walks_that_are_silent_are_counted(store, queue):
+    note(WALKS[0], beat_at=clock.now())
+    assert facts()["Insight of other stores"] == "There is no sign of 3 of 4."
+
+
+def test_it_says_whether_the_walks_have_read_everything_once(store, queue):
+    all_well()
+    now = clock.now()
+    note(WALKS[1], beat_at=now, ran_at=now - timedelta(hours=7))
+    assert facts()["Insight of other stores"] == "They run. Everything was last read 7 h ago."
+    note(WALKS[1], beat_at=now, ran_at="")
+    assert facts()["Insight of other stores"] == "They run. Not everything has been read once."

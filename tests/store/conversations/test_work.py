@@ -33,9 +33,10 @@ from tests.support.conversations.handoff.kit import ANA, WAITING, form, held_by,
 from tests.support.conversations.indexer.kit import indexed
 
 ROOT = Path(__file__).resolve().parents[3]
+INSIGHT = "insight, the walk of threads, the walk of chats, the walk of middleware, the walk of tenants"
 EVERYTHING = (
     "Running: the indexer, the timers, the receiver of the hand-off queue, the receiver of the stage table, "
-    "the message sweep, the sender, the notifier, reconcile."
+    f"the message sweep, the sender, the notifier, {INSIGHT}, reconcile."
 )
 
 
@@ -55,7 +56,7 @@ def test_it_says_what_runs_and_what_is_not_configured(settings):
     settings.CHANNEL_QUEUE_URLS = {}
     assert parts_line(list(all_parts())) == (
         "Running: the indexer, the timers, the receiver of the hand-off queue, the message sweep, the notifier, "
-        "reconcile. "
+        f"{INSIGHT}, reconcile. "
         "Not configured: the stage table (TABLE_CONVERSATIONS_STAGE), replies (OUTBOX_QUEUE_URL)."
     )
     settings.TABLE_NAMES = {"CONVERSATIONS_STAGE": "stage-test"}
@@ -64,7 +65,7 @@ def test_it_says_what_runs_and_what_is_not_configured(settings):
     settings.OUTBOX_QUEUE_URL = ""
     settings.HANDOFF_QUEUE_URL, settings.TABLE_NAMES = "", {}
     assert parts_line(list(all_parts())) == (
-        "Running: the indexer, the timers, the notifier, reconcile. "
+        f"Running: the indexer, the timers, the notifier, {INSIGHT}, reconcile. "
         "Not configured: the hand-off queue (HANDOFF_QUEUE_URL), the stage table (TABLE_CONVERSATIONS_STAGE), "
         "replies (OUTBOX_QUEUE_URL)."
     )
@@ -95,7 +96,7 @@ def test_a_signal_ends_all_in_order_and_their_leases_are_given_back(store, recei
     assert process.returncode == 0, rest
     assert first == (
         "Running: the indexer, the timers, the receiver of the stage table, the message sweep, the notifier, "
-        "reconcile. "
+        f"{INSIGHT}, reconcile. "
         "Not configured: the hand-off queue (HANDOFF_QUEUE_URL), replies (OUTBOX_QUEUE_URL).\n"
     )
     assert rest.endswith("Ended.\n")

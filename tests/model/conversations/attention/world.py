@@ -85,6 +85,8 @@ class World:
         self.items = {item["conversation_id"]: item for item in store.all("CONVERSATIONS")}
         self.due: dict[str, list[StreamChange]] = {each: [] for each in self.by_id}
         self.was: dict[str, list[StreamChange]] = {each: [] for each in self.by_id}
+        # Whose records are being handled.
+        self.bringing = ""
         # By when an answer was due: as seen before it came, surely, or perhaps; and when it was first noted.
         self.missed: dict[str, set[datetime]] = {each: set() for each in self.by_id}
         self.perhaps: dict[str, set[datetime]] = {each: set() for each in self.by_id}
@@ -171,7 +173,7 @@ class World:
             each.urgent = bears.get("hand_off_urgent", "")
         each.reason = f"{self.now} {WORD if self.random.random() < 0.2 else ''}"
         self._write(each, hand_off_to_human=True, hand_off_to_human_reason=each.reason)
-        each.flag, each.agent, each.asked, each.taken = True, "", self.now, None
+        each.flag, each.agent, each.asked, each.taken, each.keeps_timer = True, "", self.now, None, False
         each.may_be_urgent = each.must_be_urgent = each.is_risky
         return None
 
@@ -261,6 +263,7 @@ class World:
         if each.status.startswith("processing"):
             each.fragile_until = self.now + minutes(16)
         held, each.changed = each.agent, self.now
+        each.keeps_timer = self._is_pending(each)
         self._effect(each, action, who.username, to, bears)
         receivers = {A.ASSIGN: {to}, A.HAND_OVER: set(MEMBERS)}.get(action, set())
         lost = {held} if action in (A.ASSIGN, A.HAND_OVER, A.RELEASE, A.TAKE_FROM_COLLEAGUE, A.TAKE_OVER) else set()
@@ -313,6 +316,7 @@ class World:
             if each.status.startswith("processing"):
                 each.fragile_until = self.now + minutes(16)
             each.agent, each.taken, each.changed = "", None, clock.parse_instant(item["updated_at"]) or self.now
+            each.keeps_timer = self._is_pending(each)
         if not each.has_people:
             return
         if each.urgent == "":
@@ -323,10 +327,9 @@ class World:
         bears = clock.parse_instant(item.get("hand_off_requested_at")) if "hand_off_attention" not in item else None
         if bears is not None and bears != each.asked:
             # Whoever came before the record of a request knew of it no more than the platform's last write.
-            assert each.asked is None or each.asked <= bears <= self.now or self.due[each.key["conversation_id"]], (
-                self.story(each)
-            )
-            if each.asked is not None and bears > each.asked:
+            told = not self._is_pending(each) and not each.keeps_timer
+            assert each.asked is None or each.asked <= bears <= self.now or not told, self.story(each)
+            if each.asked is not None and (bears > each.asked or each.keeps_timer):
                 each.asked = bears
         name = each.key["conversation_id"]
         if (due := each.due) is not None and due <= self.now:
@@ -349,6 +352,11 @@ class World:
         """Whether the workers have worked for long enough without a pause."""
         return self.now - self.awake_since >= WITHIN
 
+    def _is_pending(self, each: History) -> bool:
+        """Whether a record is still to be handled, or just being."""
+        name = each.key["conversation_id"]
+        return bool(self.due[name]) or name == self.bringing
+
     # --- The workers --------------------------------------------------------------------------------------------------
 
     def bring(self, each: History) -> None:
@@ -361,9 +369,11 @@ class World:
             # One by itself, long after those behind it; or all since an old position.
             begins = self.random.randrange(len(was))
             changes = [*([was[begins]] if self.random.random() < 0.5 else was[begins:]), *changes]
+        self.bringing = name
         for change in changes:
             self._until_done(partial(handle, change), each)
             was.append(change)
+        self.bringing = ""
         del was[:-8]
 
     def ring(self) -> None:

@@ -130,7 +130,8 @@ class Episode:
         yield "failures", ("episodes", self.of.version), 1
         if self.is_last and self.of.failed:
             status, why, hour = self.of.failed
-            yield "failures", ("failed", status, why, self.of.version, hour), 1
+            for measure in (("failed", self.of.version), ("cause", status), ("code", why), ("hour", hour)):
+                yield "failures", measure, 1
         yield from self._usage()
         for hand_off in self.hand_offs:
             yield from (("people", ("taken", each), 1) for each in hand_off.takers)
@@ -148,6 +149,8 @@ class Episode:
             turns = sum(each.who == "ai" and each.at <= since for each in self.said)
             yield "outcomes", ("people",), 1
             yield "outcomes", ("turns", bucket(turns)), 1
+        yield from (("outcomes", ("answered", bucket(each)), 1) for each in self._answered())
+        yield from (("outcomes", (kind, self.of.model, ""), count) for kind, count in self._tokens())
 
     def _waits(self) -> Iterator[tuple[str, Measure, int]]:
         answers = [each for each in self.said if each.who == "ai"]
@@ -166,31 +169,43 @@ class Episode:
             yield "waits", ("asked",), 1
             if hand_off.taken:
                 yield "waits", ("taken", bucket((hand_off.taken - hand_off.begun).total_seconds())), 1
+        yield from (("waits", ("answered", bucket(each)), 1) for each in self._answered())
+
+    def _answered(self) -> Iterator[float]:
+        """How long each who asked for a person waited for one to answer, in seconds."""
+        for hand_off in self.hand_offs:
             until = hand_off.ended
             written = [each.at for each in self.of.said if each.who == "human" and each.at >= hand_off.begun]
-            if written and (until is None or written[0] <= until):
-                yield "waits", ("answered", bucket((written[0] - hand_off.begun).total_seconds())), 1
+            if hand_off.is_asked and written and (until is None or written[0] <= until):
+                yield (written[0] - hand_off.begun).total_seconds()
 
     def _hand_offs(self) -> Iterator[tuple[str, Measure, int]]:
         if self.how_many("customer") or self.hand_offs:
             yield "hand-offs", ("wrote",), 1
+        if self.hand_offs:
+            yield "hand-offs", ("people",), 1
         if any(each.is_asked for each in self.hand_offs):
-            yield "hand-offs", ("asked", self.hand_offs[0].why, self.of.intent, self.of.sure), 1
+            yield "hand-offs", ("asked",), 1
+            yield "hand-offs", ("reason", self.hand_offs[0].why, self.of.sure), 1
+            yield "hand-offs", ("intent", self.of.intent, self.of.sure), 1
         if any(not each.is_asked for each in self.hand_offs):
             yield "hand-offs", ("over",), 1
 
     def _usage(self) -> Iterator[tuple[str, Measure, int]]:
-        where = (self.of.model, self.of.project)
-        yield "usage", ("episodes", *where), 1
+        yield "usage", ("episodes",), 1
         if answers := self.how_many("ai"):
-            yield "usage", ("answers", *where), answers
+            yield "usage", ("answers", self.of.model, ""), answers
+            yield "usage", ("of project", self.of.project), answers
+        yield from (("usage", (kind, self.of.model, self.of.project), count) for kind, count in self._tokens())
+
+    def _tokens(self) -> Iterator[tuple[str, int]]:
         prompt, completion, total = (sum(each.tokens[kind] for each in self.said) for kind in range(3))
         if prompt:
-            yield "usage", ("prompt", *where), prompt
+            yield "prompt", prompt
         if completion:
-            yield "usage", ("completion", *where), completion
+            yield "completion", completion
         if total > prompt + completion:
-            yield "usage", ("unpriced", *where), total - prompt - completion
+            yield "unpriced", total - prompt - completion
 
 
 def bucket(value: float) -> str:

@@ -1,21 +1,19 @@
-"""The picture: days in the person's zone, zeros within the range and none beyond, bars as high as their numbers."""
+"""The chart of a review: days in the person's zone, zeros within the range and none beyond, and its page."""
 
 import json
 import re
 from datetime import UTC, date, datetime, timedelta
-from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from console import clock
 from console.audit import chart as counting
-from console.audit.chart import DAYS_SHOWN, HEIGHT, DayCount, Rect, counted, render_chart, scale
+from console.audit.chart import DAYS_SHOWN, chart_of, counted
 from console.audit.review.forms import CONVERSATION, About
 from console.audit.review.plan import Review
 from console.audit.review.reading import Gathered
+from console.charts import ChartRow
 from console.clock import to_iso
 from console.trail.models import AuditEntry
 from tests.dynamodb import to_dynamodb
@@ -89,58 +87,16 @@ def test_what_has_no_readable_time_is_counted_apart():
 
 def test_nothing_found_is_nothing_to_draw():
     assert days_of(()).days == ()
-    assert render_chart(()).bars == ()
 
 
-COUNTS = st.lists(st.tuples(st.integers(0, 9**6), st.integers(0, 9**6)), min_size=1, max_size=DAYS_SHOWN)
-
-
-# --- Drawing --------------------------------------------------------------------------------------------------------
-
-
-@given(COUNTS)
-def test_bars_are_as_high_as_their_numbers_and_lie_within_the_picture(numbers):
-    picture = render_chart([DayCount(date(2026, 1, 1) + number * DAY, *each) for number, each in enumerate(numbers)])
-    top = picture.base - picture.lines[-1].y
-    highest = int(picture.lines[-1].text.replace(",", ""))
-    edge = picture.left
-    for bar, (hand_offs, others) in zip(picture.bars, numbers, strict=True):
-        for part, number in ((bar.hand_offs, hand_offs), (bar.others, others)):
-            assert (part is None) == (number == 0)
-            if part:
-                assert abs(part.height - top * number / highest) < 0.02
-                assert part.x >= edge
-                assert part.x + part.width <= picture.right
-                assert part.y >= 0
-        both = [part for part in (bar.hand_offs, bar.others) if part]
-        if both:
-            edge = both[0].x + both[0].width
-        if len(both) == 2:
-            assert abs(both[0].y + both[0].height - both[1].y) < 0.03
-    assert picture.width <= 960
-    assert picture.height == HEIGHT
-
-
-@given(st.integers(0, 10**9))
-def test_the_grid_has_few_lines_at_round_numbers(highest):
-    step, top = scale(highest)
-    assert re.fullmatch("[125]0*", str(step))
-    assert top >= max(highest, 1)
-    assert 1 <= top / step <= 5
-
-
-@given(st.integers(1, DAYS_SHOWN))
-def test_dates_do_not_run_into_each_other_and_the_newest_has_one(count):
-    days = [DayCount(date(2026, 1, 1) + number * DAY, 0, 1) for number in range(count)]
-    labels = render_chart(days).days
-    assert all(after.x - before.x >= 47.9 for before, after in pairwise(labels))
-    assert labels[-1].text == f"{days[-1].day.day} {days[-1].day:%b}"
-
-
-def test_a_bar_says_its_numbers():
-    (bar,) = render_chart([DayCount(date(2026, 11, 2), 1, 2000)]).bars
-    assert bar.words == "2 Nov 2026: 1 hand-off, 2,000 other actions"
-    assert isinstance(bar.others, Rect)
+def test_the_chart_has_each_day_and_all_of_them_together():
+    chart = chart_of(days_of(entries(item(NOW - DAY, "hand_off.take"), item(NOW), item(NOW))))
+    assert [(row.label, row.short, row.values) for row in chart.rows] == [
+        ("Thu 19 Nov 2026", "19 Nov", (1, 0, 1)),
+        ("Fri 20 Nov 2026", "20 Nov", (0, 2, 2)),
+    ]
+    assert chart.totals == ChartRow("All days", (1, 2, 3))
+    assert [column.name for column in chart.columns] == ["Hand-offs", "Other actions", "Together"]
 
 
 # --- The page -------------------------------------------------------------------------------------------------------
@@ -154,18 +110,14 @@ def put(store, count: int, action: str = "route", company: str = COMPANY, apart:
     )
 
 
-def test_page_has_the_picture_and_the_same_numbers_as_a_table(store):
+def test_page_has_the_numbers_as_a_table_and_what_draws_them(store):
     put(store, 3)
     put(store, 2, "hand_off.take")
     text = signed_in(admin()).get("/audit/picture/").content.decode()
-    assert text.count('<rect class="hand-offs"') == 2 + 1
-    assert text.count('<rect class="others"') == 3 + 1
-    rows = re.findall(
-        r'<td class="numeric">(\d+)</td><td class="numeric">(\d+)</td><td class="numeric">(\d+)</td>', text
-    )
+    rows = re.findall(r'<td class="numeric"[^>]*>(\d+)</td>' * 3, text)
     assert rows == [("1", "1", "2"), ("1", "1", "2"), ("0", "1", "1"), ("2", "3", "5")]
     assert "5 entries read" in text
-    assert "style" not in re.findall(r"<svg.*?</svg>", text, re.DOTALL)[-1]
+    assert re.findall(r"<script src=\"/static/([\w./]+)\"", text)[-2:] == ["vendor/d3.min.js", "charts.js"]
 
 
 def test_page_says_down_to_when_was_read(store, monkeypatch):

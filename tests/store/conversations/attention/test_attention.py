@@ -16,6 +16,7 @@ from conversations.telling import told_to
 from tests import faults
 from tests.dynamodb import to_dynamodb
 from tests.support.conversations.handoff.kit import (
+    ADMIN,
     ANA,
     COMPANY,
     CONVERSATION,
@@ -370,6 +371,22 @@ def test_what_the_middleware_notes_is_urgent(store, state, why):
     assert found["gsi_hand_off_queue"] == (f"urgent#{COMPANY}" if why else f"waiting#{COMPANY}")
 
 
+def test_a_request_that_comes_again_makes_nothing_urgent_that_people_took_since(store):
+    put(store)
+    before = stored(store)
+    store.put(
+        "CONVERSATION_STATE", {"conversation_id": CONVERSATION, "updated_at": ago(minutes=1), "risk_flags": {"x"}}
+    )
+    store.update("CONVERSATIONS", KEY, hand_off_to_human=True, updated_at=ago(seconds=5))
+    request = change(store, before)
+    handle(request)
+    assert stored(store)["hand_off_urgent"] == "risk flags"
+    perform(form(A.HAND_BACK), ADMIN)
+    perform(form(A.TAKE_OVER), ANA)
+    handle(request)
+    assert "hand_off_urgent" not in stored(store)
+
+
 def test_a_companys_words_are_urgent_unless_a_person_says_not(store):
     set_levels(store, urgent_words=["no heating"])
     asked = {"hand_off_to_human": True, "hand_off_to_human_reason": "No heating since noon"}
@@ -385,7 +402,7 @@ def test_a_companys_words_are_urgent_unless_a_person_says_not(store):
     assert stored(store)["gsi_hand_off_queue"] == f"held#{COMPANY}"
     perform(form(A.RELEASE), ANA)
     assert stored(store)["gsi_hand_off_queue"] == f"urgent#{COMPANY}"
-    perform(form(A.HAND_BACK), ANA)
+    perform(form(A.HAND_BACK), ADMIN)
     assert "hand_off_urgent" not in stored(store)
 
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from console.audit.export.formats import COLUMNS, Csv, ExportRow, JsonLines, cell
+from console.audit.export.formats import COLUMNS, Csv, ExportRow, JsonLines
+from console.spreadsheets import cell
 
 SIGNS = "=+-@|%＝＋－＠﹢﹣﹦﹫−"
 BEFORE = [

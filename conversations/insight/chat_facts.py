@@ -1,0 +1,187 @@
+"""The facts of a session with the chatbot: one, on the day on which it began, from Chats and its item.
+
+What its `data` hold, absent where there is nothing to tell:
+
+- `how`: `running`, `forced` (somebody ended it), `expired`, or `unknown`: its item was never seen;
+- `user`, `assistant`, `other`: how many messages; `images`: how many images came of them;
+- `quota`: how many messages could be sent (shifted by one, so that none is told too); `model`: the AI's, by its
+  configuration;
+- `seconds`: from its beginning to its last message (shifted by one).
+
+Chats tell for good. The item of a session is gone some hours after it began: what it told is kept. Sessions belong to
+no company. Schema chatbot-sessions.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Self
+
+from console import clock
+from console.errors import TableMissing
+from console.store.streams import query
+from conversations.insight.episodes import model_in
+from conversations.insight.facts import FactDay, FactKind, InsightFact
+from conversations.insight.identity import pseudonym_of
+from conversations.insight.places import settled_place
+from conversations.insight.subjects import FactSubject, KnownFacts, Place, WayBack, counted_day, fact_data
+from conversations.insight.words import OTHER, UNKNOWN
+from conversations.messages import whole_number
+from conversations.records import Speaker
+from conversations.stores.chats import queries
+from conversations.stores.chats.keys import begun_at, is_usable, owner_of
+from conversations.stores.chats.messages import image_id_of
+from conversations.stores.chats.models import ChatEvent, Session
+from conversations.stores.chats.reading import config_of, created_at, is_finished
+from conversations.stores.reading import speaker_of
+
+SESSION = "chat session"
+RUNNING, FORCED, EXPIRED = "running", "forced", "expired"
+EVENTS_READ = ("SessionId", "TimestampCreated", "UserId", "ChatAgent", "ImageId")
+# No session lives for longer (about 3 hours), whether or not its item was seen.
+OVER_AFTER = timedelta(days=1)
+# A page of events is 1 MB; of longer sessions the latest are counted.
+PAGES = 20
+_AGENTS = {Speaker.CUSTOMER: "user", Speaker.AI: "assistant"}
+
+Raw = dict[str, dict[str, Any]]
+
+
+@dataclass
+class SessionSubject(FactSubject):
+    """A session. `item` is what Sessions has of it, `events` what Chats has, once they were read."""
+
+    user_id: str
+    session_id: str
+    item: Session | None = None
+    events: tuple[ChatEvent, ...] = ()
+
+    def places(self) -> list[Place]:
+        """One, for good: the time is part of its id, or it is where it was counted first."""
+        begun = begun_at(self.session_id)
+        if begun is not None:
+            place: FactDay | None = FactDay(FactKind.CHATS, "", counted_day(begun))
+        else:
+            place = settled_place(FactKind.CHATS, self._pseudonym, self._first_place)
+        return [] if place is None else [(place, self._pseudonym)]
+
+    def _first_place(self) -> FactDay | None:
+        read = self.read()
+        return None if read is None else FactDay(FactKind.CHATS, "", counted_day(read.begun))
+
+    def read(self) -> Self | None:
+        """One GetItem, and a Query for each MB; without what either table would tell, where it is not there."""
+        item, events = None, list[ChatEvent]()
+        with suppress(TableMissing):
+            item = queries.stored_session(self.user_id, self.session_id) if self.user_id else None
+        with suppress(TableMissing):
+            events = _events_of(self.session_id)
+        if item is None and not events:
+            return None
+        return replace(self, item=item, events=tuple(events))
+
+    @property
+    def begun(self) -> datetime | None:
+        """When it began: by its id, its item, or its first message."""
+        named = begun_at(self.session_id) or (created_at(self.item) if self.item is not None else None)
+        return named or min(self._times, default=None)
+
+    def facts(self, known: KnownFacts) -> list[InsightFact]:
+        """One."""
+        ((day, fact_id), stored), *_ = known.items()
+        before = stored or {}
+        quota = _quota(self.item)
+        quota = before.get("quota", 0) if quota is None else max(quota + 1, before.get("quota", 0))
+        begun, last = self.begun, max(self._times, default=None)
+        model = model_in(config_of(self.item)[0]) if self.item is not None else UNKNOWN
+        data = fact_data(
+            how=self._how(before),
+            **Counter(_AGENTS.get(_speaker(each), OTHER) for each in self.events),
+            images=sum(bool(image_id_of(each)) for each in self.events),
+            quota=quota,
+            model=before.get("model") if model == UNKNOWN else model,
+            seconds=int((last - begun).total_seconds()) + 1 if begun and last and last >= begun else None,
+        )
+        return [InsightFact(day, fact_id, data)]
+
+    def _how(self, before: Any) -> str:
+        """How it ended, as far as anything ever told."""
+        was = before.get("how")
+        if self.item is not None and is_finished(self.item):
+            return FORCED
+        if self.item is not None:
+            return EXPIRED if queries.is_gone(self.item) else RUNNING
+        if was in (FORCED, EXPIRED):
+            return str(was)
+        return EXPIRED if was == RUNNING and is_over(self.begun, clock.now()) else str(was or UNKNOWN)
+
+    def way_back(self) -> WayBack:
+        """The parts that name its page; chats are kept for good."""
+        return WayBack(self._pseudonym, ("session", self.user_id, self.session_id))
+
+    @property
+    def _times(self) -> list[datetime]:
+        times = (clock.parse_instant(each.plain("TimestampCreated")) for each in self.events)
+        return [each for each in times if each is not None]
+
+    @property
+    def _pseudonym(self) -> str:
+        return pseudonym_of(SESSION, self.session_id)
+
+
+def is_over(begun: datetime | None, now: datetime) -> bool:
+    """Whether a session that began then has ended in some way."""
+    return begun is None or now - begun >= OVER_AFTER
+
+
+def sessions_in(items: list[Raw]) -> Iterator[SessionSubject]:
+    """The sessions of a page of Sessions, also those that have expired."""
+    for item in map(queries.session_in, items):
+        session_id = item.plain("SessionId")
+        if is_usable(session_id):
+            state = hash((repr(item.raw), queries.is_gone(item), is_over(created_at(item), clock.now())))
+            user_id = item.plain("UserId")
+            yield SessionSubject(user_id, session_id, name=("session", user_id, session_id), state=state)
+
+
+def chats_in(items: list[Raw]) -> Iterator[SessionSubject]:
+    """The sessions of which a page of Chats has messages."""
+    found: dict[str, list[ChatEvent]] = {}
+    for item in map(ChatEvent.from_raw_data, items):
+        found.setdefault(item.plain("SessionId"), []).append(item)
+    for session_id, events in found.items():
+        users = [owner_of(session_id), *(each.plain("UserId") for each in events)]
+        user_id = next((each for each in users if is_usable(each)), "")
+        first = events[0].raw["TimestampCreated"]["N"]
+        over = is_over(begun_at(session_id), clock.now())
+        state = hash((repr([each.raw for each in events]), over))
+        yield SessionSubject(user_id, session_id, name=("chat", session_id, first), state=state)
+
+
+def _events_of(session_id: str) -> list[ChatEvent]:
+    found: list[ChatEvent] = []
+    start = None
+    for _ in range(PAGES):
+        items, start = query(
+            ChatEvent,
+            session_id,
+            limit=5000,
+            forward=False,
+            start=start,
+            attributes=EVENTS_READ,
+            consistent=True,
+        )
+        found += [ChatEvent.from_raw_data(each) for each in items]
+        if not start:
+            break
+    return found
+
+
+def _quota(item: Session | None) -> int | None:
+    return None if item is None else whole_number(item.plain("MessagesQuota"))
+
+
+def _speaker(event: ChatEvent) -> Speaker:
+    return speaker_of(event.plain("ChatAgent"), "ChatAgent")[0]

@@ -1,0 +1,108 @@
+"""The filters of Insight: company, project, channel, and a period, with which the one before may be compared."""
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+from django import forms
+from django.http import QueryDict
+
+from console.forms import DaysForm
+from conversations.insight.reading import DAY, MOST_DAYS, InsightPeriod, InsightQuery
+from conversations.insight.reports.base import OwnedBy
+from conversations.insight.sums import Slice
+from conversations.reading import CHANNELS
+
+PERIODS = {
+    "7": "Last 7 days",
+    "28": "Last 28 days",
+    "90": "Last 90 days",
+    "month": "This month",
+    "last-month": "Last month",
+    "days": "Days of your own",
+}
+USUAL = "28"
+ALL_OF = {OwnedBy.COMPANY: "All companies", OwnedBy.TENANT: "All tenants", OwnedBy.PLATFORM: "All chats"}
+_NO_CHOICE = {"invalid_choice": "Choose one of the listed values."}
+
+
+class InsightForm(DaysForm):
+    """GET filters of every report. Days are in UTC."""
+
+    company = forms.ChoiceField(required=False, error_messages=_NO_CHOICE)
+    tenant = forms.ChoiceField(required=False, error_messages=_NO_CHOICE)
+    project = forms.ChoiceField(required=False, error_messages=_NO_CHOICE)
+    channel = forms.ChoiceField(
+        required=False, error_messages=_NO_CHOICE, choices=[("", "All channels"), *CHANNELS.items()]
+    )
+    period = forms.ChoiceField(required=False, error_messages=_NO_CHOICE, choices=list(PERIODS.items()))
+    compare = forms.BooleanField(required=False, label="Compare with the period before")
+
+    field_order = ("company", "tenant", "project", "channel", "period", "since", "until", "compare")
+
+    def __init__(
+        self, data: QueryDict, owned_by: OwnedBy, owners: Mapping[str, str], projects: Mapping[str, str]
+    ) -> None:
+        """Take whose facts there are to choose from, by id, and the projects of the chosen company."""
+        super().__init__(data)
+        self.owned_by, self.owners = owned_by, owners
+        for each in (OwnedBy.COMPANY, OwnedBy.TENANT):
+            if each is not owned_by:
+                del self.fields[each]
+        if owned_by is not OwnedBy.PLATFORM:
+            choices: list[Any] = list(owners.items())
+            if len(choices) > 1:
+                choices.insert(0, ("", ALL_OF[owned_by]))
+            self.fields[owned_by].choices = choices  # type: ignore[attr-defined]
+        self.fields["project"].choices = [("", "All projects"), *projects.items()]  # type: ignore[attr-defined]
+        if not projects:
+            del self.fields["project"]
+        if not data.get("period"):
+            self.data = data.copy()
+            self.data["period"] = USUAL if not (data.get("since") or data.get("until")) else "days"
+        if self.data["period"] != "days":
+            del self.fields["since"], self.fields["until"]
+        self.is_valid()
+
+    def clean(self) -> None:
+        """Accept no more days than are read at once."""
+        if "since" not in self.fields:
+            return
+        super().clean()
+        since, until = self.cleaned_data.get("since"), self.cleaned_data.get("until")
+        if since and until and (until - since).days >= MOST_DAYS:
+            self.add_error("since", f"A period has {MOST_DAYS} days at most.")
+
+    @property
+    def owner(self) -> str:
+        """The company or tenant asked for; "" for all of them, and where there is none."""
+        only = next(iter(self.owners), "") if len(self.owners) == 1 else ""
+        return (self.chosen(self.owned_by) if self.owned_by is not OwnedBy.PLATFORM else "") or only
+
+    def period_on(self, today: date) -> InsightPeriod:
+        """The days asked for."""
+        chosen = self.chosen("period", USUAL)
+        if chosen == "month":
+            return InsightPeriod(today.replace(day=1), today)
+        if chosen == "last-month":
+            last = today.replace(day=1) - DAY
+            return InsightPeriod(last.replace(day=1), last)
+        if chosen == "days":
+            until = min(self.chosen("until", None) or today, today)
+            since = self.chosen("since", None) or until - DAY * (int(USUAL) - 1)
+            return InsightPeriod(max(since, until - DAY * (MOST_DAYS - 1)) if since <= until else until, until)
+        return InsightPeriod(today - DAY * (int(chosen) - 1), today)
+
+    def query(self, today: date) -> InsightQuery:
+        """What is asked for."""
+        owners = (self.owner,) if self.owner else tuple(self.owners)
+        where = Slice(self.chosen("project") or None, self.chosen("channel") or None)
+        return InsightQuery(owners, where, self.period_on(today), bool(self.chosen("compare", False)))
+
+    def values(self) -> dict[str, str]:
+        """The valid filters that are set, as an address has them."""
+        found = {}
+        for name in self.fields:
+            if value := self.chosen(name):
+                found[name] = "on" if value is True else str(value)
+        return found

@@ -1,0 +1,140 @@
+"""The facts of what the middleware did about a conversation: one for each day of its entries in the trail (table C).
+
+What their `data` hold: `done`: how many entries, by `ACTION|OUTCOME`; `failed`: of these, how many by `ACTION|CAUSE`;
+`expires`. A day of which entries are gone by now keeps what was known of it.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from console import clock
+from console.audit.scoping import is_conversation_trail
+from console.store.streams import query
+from console.trail.actions import Result, outcome_of, reason_of
+from console.trail.models import AuditEntry
+from conversations.insight.facts import InsightFact
+from conversations.insight.of_middleware import OfConversation, is_alive
+from conversations.insight.subjects import KnownFacts, Place, WayBack, counted_day, fact_data, latest_expiry
+from conversations.insight.words import code_of
+
+ACTIONS = "actions"
+READ = ("conversation_id", "ts_action_id", "action_type", "result", "actor", "company_id", "expires_at")
+# A page of a trail is 1 MB; of longer ones the latest entries are counted.
+PAGES = 20
+# The first kind whose words occur is the cause.
+_CAUSES: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
+    (cause, re.compile(words, re.IGNORECASE))
+    for cause, words in (
+        ("rate_limited", r"\b429\b|rate.?limit|throttl|too many"),
+        ("timeout", r"time[d -]?out|deadline|took too long"),
+        ("locked", r"\block|\bconflict|concurren"),
+        ("not_allowed", r"\b40[13]\b|denied|forbidden|unauthor|not approved|not allowed|permission"),
+        ("not_found", r"\b404\b|not found|no such"),
+        ("invalid", r"\b4(?:00|22)\b|invalid|malformed|validation|bad request|schema"),
+        ("unavailable", r"\b5\d\d\b|unavailable|connection|refused|unreachable|internal"),
+    )
+)
+
+Raw = dict[str, dict[str, Any]]
+
+
+@dataclass
+class TrailSubject(OfConversation):
+    """The entries of some days of a conversation's trail; `entries` are all of the trail's, once they were read."""
+
+    days: frozenset[str] = frozenset()
+    entries: tuple[AuditEntry, ...] = ()
+
+    part = ACTIONS
+
+    def places(self) -> list[Place]:
+        """One for each day."""
+        return self.places_on(*self.days)
+
+    def read(self) -> Self | None:
+        """A Query for each MB of the trail."""
+        now, found = clock.now(), list[AuditEntry]()
+        start = None
+        for _ in range(PAGES):
+            items, start = query(
+                AuditEntry,
+                self.conversation_id,
+                only=AuditEntry.actor.does_not_exist(),
+                limit=5000,
+                forward=False,
+                start=start,
+                attributes=READ,
+                consistent=True,
+            )
+            found += [entry for entry in map(AuditEntry.from_raw_data, items) if is_alive(entry, now)]
+            if not start:
+                break
+        return replace(self, entries=tuple(found)) if found else None
+
+    def facts(self, known: KnownFacts) -> list[InsightFact]:
+        """One for each day; where entries have gone, what was known of it."""
+        by_day: dict[str, list[AuditEntry]] = {}
+        for entry in self.entries:
+            by_day.setdefault(_day_of_entry(entry), []).append(entry)
+        found = []
+        for (day, fact_id), before in known.items():
+            entries = by_day.get(day.day, [])
+            done = Counter(f"{code_of(each.plain('action_type'))}|{outcome_of(each)}" for each in entries)
+            failed = Counter(
+                f"{code_of(each.plain('action_type'))}|{cause_of(each.plain('result'))}"
+                for each in entries
+                if outcome_of(each) == Result.FAILED
+            )
+            if before is not None and done.total() < _total(before.get("done")):
+                found.append(InsightFact(day, fact_id, dict(before)))
+            elif entries:
+                expires = latest_expiry([each.plain("expires_at") for each in entries])
+                data = fact_data(done=dict(done), failed=dict(failed), expires=expires)
+                found.append(InsightFact(day, fact_id, data))
+        return found
+
+    def way_back(self) -> WayBack:
+        """The id of the conversation."""
+        expires = latest_expiry([each.plain("expires_at") for each in self.entries])
+        return WayBack(self.pseudonym, (self.conversation_id,), expires)
+
+
+def trails_in(items: list[Raw]) -> Iterator[TrailSubject]:
+    """The conversations of which a page of the trail has the middleware's entries."""
+    now = clock.now()
+    found: dict[str, list[AuditEntry]] = {}
+    for entry in map(AuditEntry.from_raw_data, items):
+        conversation_id = str(entry.plain("conversation_id"))
+        if entry.plain("actor") is None and is_conversation_trail(conversation_id) and is_alive(entry, now):
+            found.setdefault(conversation_id, []).append(entry)
+    for conversation_id, entries in found.items():
+        yield TrailSubject(
+            conversation_id,
+            frozenset(map(_day_of_entry, entries)),
+            named=_companies(entries),
+            name=("trail", conversation_id, str(entries[0].plain("ts_action_id"))),
+            state=hash(repr([each.raw for each in entries])),
+        )
+
+
+def cause_of(result: Any) -> str:
+    """Why something failed, in one of a few kinds or by the code that the result has; else `other`."""
+    reason = reason_of(result)
+    found = next((cause for cause, pattern in _CAUSES if pattern.search(reason[:2_000])), "")
+    return found or code_of(reason).lower()
+
+
+def _day_of_entry(entry: AuditEntry) -> str:
+    return counted_day(clock.parse_instant(str(entry.plain("ts_action_id")).partition("#")[0]))
+
+
+def _total(counts: Any) -> int:
+    return sum(counts.values()) if isinstance(counts, dict) else 0
+
+
+def _companies(items: list[AuditEntry]) -> frozenset[str]:
+    named = (each.plain("company_id") for each in items)
+    return frozenset(each for each in named if isinstance(each, str) and each)

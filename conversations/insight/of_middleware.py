@@ -1,0 +1,62 @@
+"""What facts of the middleware have in common: whose they are, and what is of the middleware.
+
+Entries and records of the console tell of people, and are none of the middleware's. Facts are their company's, where an
+entry or the conversation names one: once it is known, for good. `expires` is when the last of it goes, in epoch
+seconds. Schema middleware-state-idempotency-audit.
+"""
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from console import clock
+from console.store.models import ForeignModel
+from conversations.insight.facts import FactDay, FactKind
+from conversations.insight.identity import pseudonym_of
+from conversations.insight.places import settled_place
+from conversations.insight.subjects import FactSubject, Place
+from conversations.lookups import known_conversation
+
+ABOUT = "middleware"
+
+
+@dataclass
+class OfConversation(FactSubject):
+    """Something of a conversation, of which the middleware knows the id alone. `named`: companies that it names."""
+
+    conversation_id: str
+    named: frozenset[str] = field(default=frozenset(), kw_only=True, compare=False)
+    # Once it is known.
+    company: str = field(default="", kw_only=True, compare=False)
+
+    part = ""
+
+    def places_on(self, *days: str) -> list[Place]:
+        """Where its facts of these days are."""
+        owner, fact_id = self._owner(), f"{self.pseudonym}#{self.part}"
+        return [(FactDay(FactKind.MIDDLEWARE, owner, day), fact_id) for day in sorted(days)]
+
+    def moved_from(self, place: Place) -> Place | None:
+        """Before the conversation's company was known, facts were nobody's."""
+        day, fact_id = place
+        return (replace(day, owner=""), fact_id) if day.owner else None
+
+    @property
+    def pseudonym(self) -> str:
+        """The conversation's."""
+        return pseudonym_of(ABOUT, self.conversation_id)
+
+    def _owner(self) -> str:
+        """The company whose the conversation is, "" where nothing tells. At most a GetItem, a Query and a PutItem."""
+        if not self.company:
+            found = settled_place(FactKind.MIDDLEWARE, self.pseudonym, self._found_owner)
+            self.company = found.owner if found is not None else ""
+        return self.company
+
+    def _found_owner(self) -> FactDay | None:
+        companies = self.named if len(self.named) == 1 else known_conversation(self.conversation_id).companies
+        return FactDay(FactKind.MIDDLEWARE, next(iter(companies)), "") if len(companies) == 1 else None
+
+
+def is_alive(item: ForeignModel, now: datetime) -> bool:
+    """Whether an item has not expired."""
+    return not clock.is_expired(item.plain("expires_at"), now)

@@ -1,0 +1,98 @@
+"""Where the facts of something are, once and for all, and who has any: sources forget when it began and whose it was.
+
+- `pk = PLACE#{kind}#{pseudonym}`, `sk = PLACE`: its owner and day, as far as these are settled;
+- `pk = OWNERS#{kind}`, `sk = OWNER#{owner}`: an owner with facts of a kind.
+"""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+from urllib.parse import unquote
+
+from django.conf import settings
+
+from console import clock
+from console.caching import cached_for
+from console.schema.tables import table_name
+from console.store.connection import call
+from console.store.errors import ConditionFailed
+from conversations.insight.facts import FactDay, FactKind, escaped
+
+_PLACE, _OWNER = "PLACE", "OWNER#"
+# An owner is noted again so often, so that it is kept for as long as its facts.
+NOTED_SECONDS = 86_400
+
+
+def settled_place(kind: FactKind, pseudonym: str, find: Callable[[], FactDay | None]) -> FactDay | None:
+    """Return where the facts of something are: where they were put first; `find` says where to put them.
+
+    None where it finds nothing. Strongly consistent. Raises the store's errors.
+    """
+    if (known := read_place(kind, pseudonym)) is not None:
+        return known
+    if (found := find()) is None:
+        return None
+    try:
+        _put(pseudonym, found, ConditionExpression="attribute_not_exists(pk)")
+    except ConditionFailed:
+        # Another was faster. Its place is the one.
+        return read_place(kind, pseudonym) or found
+    return found
+
+
+def read_place(kind: FactKind, pseudonym: str) -> FactDay | None:
+    """Read where the facts of something are; None where that is not settled. One GetItem."""
+    key = {"pk": {"S": f"PLACE#{kind}#{pseudonym}"}, "sk": {"S": _PLACE}}
+    item = call("GetItem", TableName=table_name("INSIGHT"), Key=key, ConsistentRead=True).get("Item")
+    return FactDay(kind, item["owner"]["S"], item["day"]["S"]) if item else None
+
+
+def write_place(pseudonym: str, place: FactDay) -> None:
+    """Note another place. Raises the store's errors."""
+    _put(pseudonym, place)
+
+
+@cached_for(NOTED_SECONDS, entries=10_000)
+def note_owner(kind: FactKind, owner: str) -> bool:
+    """Note that an owner has facts of a kind. One write a day for each process. Raises the store's errors."""
+    item = {
+        "pk": {"S": f"OWNERS#{kind}"},
+        "sk": {"S": f"{_OWNER}{escaped(owner)}"},
+        "expires_at": {"N": str(_kept_until())},
+    }
+    call("PutItem", TableName=table_name("INSIGHT"), Item=item)
+    return True
+
+
+def owners_of(kind: FactKind) -> list[str]:
+    """Return the ids of all owners with facts of a kind, "" among them where some are nobody's; not of conversations.
+
+    One Query for some 10,000 of them. Raises the store's errors.
+    """
+    request: dict[str, Any] = {
+        "TableName": table_name("INSIGHT"),
+        "KeyConditionExpression": "pk = :pk",
+        "ExpressionAttributeValues": {":pk": {"S": f"OWNERS#{kind}"}},
+    }
+    found: list[str] = []
+    while True:
+        answer = call("Query", **request)
+        found += [unquote(item["sk"]["S"].removeprefix(_OWNER)) for item in answer["Items"]]
+        if not (last := answer.get("LastEvaluatedKey")):
+            return found
+        request["ExclusiveStartKey"] = last
+
+
+def _put(pseudonym: str, place: FactDay, **condition: str) -> None:
+    item = {
+        "pk": {"S": f"PLACE#{place.kind}#{pseudonym}"},
+        "sk": {"S": _PLACE},
+        "owner": {"S": place.owner},
+        "day": {"S": place.day},
+        "expires_at": {"N": str(_kept_until())},
+    }
+    call("PutItem", TableName=table_name("INSIGHT"), Item=item, **condition)
+
+
+def _kept_until() -> int:
+    return clock.to_epoch(clock.now() + timedelta(days=settings.INSIGHT_RETENTION_DAYS))

@@ -1,0 +1,214 @@
+"""A period of Insight, and its numbers: the sums of a topic by day, and of the period before."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from functools import cached_property, partial
+
+from console.store.calls import parallel
+from conversations.insight.behind import ANY
+from conversations.insight.buckets import quantile
+from conversations.insight.facts import FactKind
+from conversations.insight.measures import Counts, Topic
+from conversations.insight.sums import DaySums, Slice, counts_of, read_sums
+
+DAY = timedelta(days=1)
+MOST_DAYS = 366
+# A chart by day, or by week, of no more days than these.
+MOST_BY_DAY, MOST_BY_WEEK = 35, 200
+# Owners that are read at once where all are asked for.
+MOST_OWNERS = 25
+
+
+@dataclass(frozen=True, slots=True)
+class InsightPeriod:
+    """Days in UTC, both included."""
+
+    first: date
+    last: date
+
+    @property
+    def length(self) -> int:
+        """How many days."""
+        return (self.last - self.first).days + 1
+
+    @property
+    def before(self) -> "InsightPeriod":
+        """The days before it, as many."""
+        return InsightPeriod(self.first - DAY * self.length, self.first - DAY)
+
+    def steps(self) -> "list[InsightPeriod]":
+        """The parts that a chart shows: days, weeks from Monday where these are many, months where weeks are."""
+        if self.length <= MOST_BY_DAY:
+            return [
+                InsightPeriod(self.first + DAY * number, self.first + DAY * number) for number in range(self.length)
+            ]
+        by_week = self.length <= MOST_BY_WEEK
+        found, first = [], self.first
+        while first <= self.last:
+            last = first + DAY * (6 - first.weekday()) if by_week else _month_end(first)
+            found.append(InsightPeriod(first, min(last, self.last)))
+            first = last + DAY
+        return found
+
+    @property
+    def label(self) -> str:
+        """The period in words: `Mon 2 Nov 2026`, or `2 Nov to 8 Nov 2026`."""
+        if self.first == self.last:
+            return f"{self.first:%a} {self.first.day} {self.first:%b %Y}"
+        return f"{self.first.day} {self.first:%b} to {self.last.day} {self.last:%b %Y}"
+
+    @property
+    def short(self) -> str:
+        """Its first day, as it stands below an axis."""
+        return f"{self.first.day} {self.first:%b}"
+
+
+@dataclass(frozen=True, slots=True)
+class InsightQuery:
+    """What is asked for: the facts of these owners, of a slice, in a period; `compare` with the period before."""
+
+    owners: Sequence[str]
+    where: Slice
+    period: InsightPeriod
+    compare: bool = False
+
+    @property
+    def left_out(self) -> int:
+        """Owners that are too many to be read at once."""
+        return max(0, len(self.owners) - MOST_OWNERS)
+
+
+@dataclass(frozen=True)
+class StepNumbers:
+    """The sums of one step of a period, and of each of its days, as stored."""
+
+    period: InsightPeriod
+    days: Mapping[date, Mapping[str, int]] = field(default_factory=dict)
+
+    @cached_property
+    def counts(self) -> Counts:
+        """The counts by measure."""
+        return counts_of(added(self.days.values()))
+
+
+@dataclass(frozen=True)
+class TopicNumbers:
+    """The sums of one topic, by the steps of a period, oldest first; `earlier`: of the period before, if asked for.
+
+    `at` is when the oldest of the latest sums was made, as far as is known.
+    """
+
+    steps: Sequence[StepNumbers] = ()
+    earlier: Sequence[StepNumbers] | None = None
+    at: datetime | None = None
+
+    @cached_property
+    def total(self) -> Counts:
+        """What the period adds up to."""
+        return _total(self.steps)
+
+    @cached_property
+    def before(self) -> Counts | None:
+        """What the period before adds up to; None where that is not asked for."""
+        return None if self.earlier is None else _total(self.earlier)
+
+    def amount(self, *pattern: str) -> int:
+        """What the period adds up to of the measures that match."""
+        return amount_of(self.total, pattern)
+
+    def amount_before(self, *pattern: str) -> int | None:
+        """As `amount`, of the period before; None where that is not asked for."""
+        return None if self.before is None else amount_of(self.before, pattern)
+
+    def quantile(self, measure: str, share: float) -> float | None:
+        """The value of a measure in buckets that so large a share does not exceed."""
+        return quantile_of(self.total, measure, share)
+
+    def quantile_before(self, measure: str, share: float) -> float | None:
+        """As `quantile`, of the period before."""
+        return None if self.before is None else quantile_of(self.before, measure, share)
+
+    def parts(self, name: str, *positions: int) -> Counter[tuple[str, ...]]:
+        """Sum a measure up by some of its parts (1 is the first behind its name)."""
+        found: Counter[tuple[str, ...]] = Counter()
+        for measure, count in self.total.items():
+            if measure[0] == name:
+                found[tuple(measure[each] for each in positions)] += count
+        return found
+
+
+def amount_of(counts: Counts, pattern: Sequence[str]) -> int:
+    """What counts add up to of the measures that match a pattern."""
+    if ANY not in pattern:
+        return counts.get(tuple(pattern), 0)
+    return sum(
+        count
+        for measure, count in counts.items()
+        if len(measure) == len(pattern)
+        and all(wanted in (ANY, found) for wanted, found in zip(pattern, measure, strict=True))
+    )
+
+
+def quantile_of(counts: Counts, name: str, share: float) -> float | None:
+    """A quantile of a measure in buckets."""
+    buckets = {int(measure[1]): count for measure, count in counts.items() if measure[0] == name}
+    return quantile(buckets, share)
+
+
+def read_topics(kind: FactKind, query: InsightQuery, topics: Sequence[Topic]) -> dict[Topic, TopicNumbers]:
+    """Read the sums of some topics: one Query for each owner and topic. Raises the store's errors."""
+    period = query.period
+    first = period.before.first if query.compare else period.first
+    asked = [(topic, owner) for topic in topics for owner in query.owners[:MOST_OWNERS]]
+    reads = [partial(read_sums, kind, owner, topic, query.where, first, period.last) for topic, owner in asked]
+    found: dict[Topic, list[DaySums]] = {topic: [] for topic in topics}
+    for (topic, _), sums in zip(asked, parallel(*reads), strict=True):
+        found[topic] += sums
+    return {topic: _numbers(sums, query) for topic, sums in found.items()}
+
+
+def _numbers(sums: Sequence[DaySums], query: InsightQuery) -> TopicNumbers:
+    days: dict[date, list[Mapping[str, int]]] = defaultdict(list)
+    for each in sums:
+        if each.day is not None:
+            days[each.day].append(each.named)
+    latest = max(days, default=None)
+    times = [each.at for each in sums if each.day == latest and each.at is not None]
+    earlier = _in_steps(query.period.before, days) if query.compare else None
+    return TopicNumbers(_in_steps(query.period, days), earlier, min(times, default=None))
+
+
+def _in_steps(period: InsightPeriod, days: Mapping[date, list[Mapping[str, int]]]) -> list[StepNumbers]:
+    return [
+        StepNumbers(
+            step,
+            {
+                day: found[0] if len(found) == 1 else added(found)
+                for day in (step.first + DAY * number for number in range(step.length))
+                if (found := days.get(day))
+            },
+        )
+        for step in period.steps()
+    ]
+
+
+def added(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    """Add counts up, by the names under which they are stored."""
+    total: dict[str, int] = {}
+    for each in counts:
+        for name, count in each.items():
+            total[name] = total.get(name, 0) + count
+    return total
+
+
+def _total(steps: Sequence[StepNumbers]) -> Counts:
+    total: Counts = Counter()
+    for each in steps:
+        total.update(each.counts)
+    return total
+
+
+def _month_end(day: date) -> date:
+    return (day.replace(day=1) + DAY * 31).replace(day=1) - DAY

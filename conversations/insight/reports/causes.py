@@ -1,0 +1,132 @@
+"""What leaves the AI and why, and what fails and where."""
+
+from console.charts import Chart, ChartColumn, ChartRow
+from conversations.insight.behind import ANY
+from conversations.insight.measures import Topic
+from conversations.insight.reading import InsightQuery, TopicNumbers
+from conversations.insight.reports.base import ChartPanel, Figure, NumberLink, Numbers, Report, Series, daily, share
+from conversations.insight.reports.parts import MOST_ROWS, by_part, counted, hand_off_rate, left_out
+from conversations.insight.words import CONFIDENCE, UNKNOWN
+
+
+def hand_offs(numbers: Numbers, query: InsightQuery) -> Report:
+    """What leaves the AI, and why."""
+    found = numbers[Topic.HAND_OFFS]
+    figures = (
+        hand_off_rate(found, Topic.HAND_OFFS),
+        counted(
+            "A person was asked for",
+            found,
+            Topic.HAND_OFFS,
+            ("asked",),
+            "Conversations in which the AI, or a colleague, asked for a person.",
+        ),
+        counted(
+            "Taken over unasked",
+            found,
+            Topic.HAND_OFFS,
+            ("over",),
+            "Conversations that a colleague took from the AI without being asked.",
+        ),
+    )
+    panels = (
+        _by_confidence(
+            "reasons",
+            "Why a person was asked for",
+            "The first request of a conversation, by what its reason is about. Codes of services stand as they are.",
+            "Reason",
+            found,
+            "reason",
+        ),
+        _by_confidence(
+            "intents",
+            "Intents that leave the AI",
+            "What the middleware last took the customer to want, where it keeps a state of the conversation.",
+            "Intent",
+            found,
+            "intent",
+        ),
+    )
+    return Report(figures, panels, left_out(query))
+
+
+def _by_confidence(
+    chart_id: str, caption: str, means: str, category: str, numbers: TopicNumbers, measure: str
+) -> ChartPanel:
+    """Bars of a measure, the most frequent first, each in parts by how sure the middleware was of its last routing."""
+    counts, names = numbers.parts(measure, 1, 2), numbers.parts(measure, 1)
+    bands = [*(band for _, band in CONFIDENCE), UNKNOWN]
+    rows: list[ChartRow] = []
+    links: dict[tuple[int, int], NumberLink] = {}
+    for number, (name,) in enumerate(sorted(names, key=lambda name: (-names[name], name))[:MOST_ROWS]):
+        rows.append(ChartRow(name, tuple(counts[name, band] for band in bands)))
+        links |= {
+            (number, column): NumberLink(Topic.HAND_OFFS, (measure, name, band))
+            for column, band in enumerate(bands)
+            if counts[name, band]
+        }
+    columns = tuple(ChartColumn(f"Confidence {band}") for band in bands)
+    chart = Chart(chart_id, caption, "stacked", "count", columns, tuple(rows), category=category)
+    return ChartPanel(chart, f"{means} By the confidence of the middleware’s last routing, from 0 to 1.", links)
+
+
+def failures(numbers: Numbers, query: InsightQuery) -> Report:
+    """What fails, and where."""
+    found = numbers[Topic.FAILURES]
+    failed = ("failed", ANY)
+    figures = (
+        counted("Failed", found, Topic.FAILURES, failed, "Conversations whose status says that they failed."),
+        Figure(
+            "Failure rate",
+            share(found.amount(*failed), found.amount("episodes", ANY)),
+            "percent",
+            "Failed conversations, of all.",
+            NumberLink(Topic.FAILURES, failed),
+            share(found.amount_before(*failed), found.amount_before("episodes", ANY)),
+            query.compare,
+        ),
+    )
+    panels = (
+        daily(
+            "failed",
+            "Failures",
+            "Failed conversations on the day they began.",
+            found,
+            Topic.FAILURES,
+            [Series("Failed", failed)],
+        ),
+        *(
+            by_part(chart_id, caption, means, category, found, Topic.FAILURES, measure, 1, 1)
+            for chart_id, caption, means, category, measure in (
+                ("causes", "Causes", "The status with which it failed.", "Status", "cause"),
+                (
+                    "codes",
+                    "Codes",
+                    "The reason that the service gave, where it is a code. Words are told as “other”.",
+                    "Code",
+                    "code",
+                ),
+                (
+                    "versions",
+                    "Versions",
+                    "The version of the channel processor that handled it.",
+                    "Version",
+                    "failed",
+                ),
+            )
+        ),
+        _by_hour(found),
+    )
+    return Report(figures, panels, left_out(query))
+
+
+def _by_hour(found: TopicNumbers) -> ChartPanel:
+    counts = found.parts("hour", 1)
+    rows, links = [], {}
+    for hour in range(24):
+        count = counts[(f"{hour:02}",)]
+        rows.append(ChartRow(f"{hour:02}:00", (count,), f"{hour}"))
+        if count:
+            links[hour, 0] = NumberLink(Topic.FAILURES, ("hour", f"{hour:02}"))
+    chart = Chart("hours", "Hours", "bars", "count", (ChartColumn("Failed"),), tuple(rows), category="Hour (UTC)")
+    return ChartPanel(chart, "The hour of the day, in UTC, at which it failed.", links)

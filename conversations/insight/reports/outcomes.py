@@ -1,0 +1,97 @@
+"""The overview: how conversations end, and what they take."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from console import clock
+from conversations.insight.measures import Outcome, Topic
+from conversations.insight.reading import InsightQuery, TopicNumbers
+from conversations.insight.reports.base import ChartPanel, Figure, NumberLink, Numbers, Report, Series, daily, share
+from conversations.insight.reports.parts import counted, hand_off_rate, in_buckets
+from conversations.insight.reports.usage import COST_MEANS, cost_before, cost_of
+
+# A customer may come back for so long before an outcome stands.
+OPEN_FOR = timedelta(days=7)
+_EPISODE = (
+    "A conversation counts on the day it began (UTC), and again if the customer comes back after a week without a "
+    "message."
+)
+
+
+_OUTCOME_MEANS = {
+    Outcome.AI: "the AI wrote last, and nobody was needed",
+    Outcome.PERSON: "a person answered, or took it and handed it back, and the customer did not write again",
+    Outcome.WITH_PEOPLE: "a person has it or is wanted now",
+    Outcome.UNANSWERED: "the customer wrote last and nobody answered",
+    Outcome.FAILED: "the platform’s status says that it failed",
+    Outcome.NO_REPLY: "the customer has not written at all",
+}
+
+
+def overview(numbers: Numbers, query: InsightQuery) -> Report:
+    outcomes = numbers[Topic.OUTCOMES]
+    spent, _ = cost_of(outcomes)
+    figures = (
+        counted("Conversations", outcomes, Topic.OUTCOMES, ("episodes",), _EPISODE),
+        _outcome_share(outcomes, Outcome.AI),
+        _outcome_share(outcomes, Outcome.PERSON),
+        _outcome_share(outcomes, Outcome.UNANSWERED),
+        _outcome_share(outcomes, Outcome.FAILED),
+        hand_off_rate(outcomes, Topic.OUTCOMES),
+        in_buckets(
+            "First human answer (median)",
+            outcomes,
+            "answered",
+            0.5,
+            "Half of the customers who asked for a person had an answer from one within this time.",
+            Topic.OUTCOMES,
+        ),
+        Figure("Tokens cost", spent, "money", COST_MEANS, None, cost_before(outcomes, query), query.compare),
+    )
+    return Report(figures, (_outcomes_by_day(outcomes),), _notes(outcomes, query))
+
+
+def _outcome_share(numbers: TopicNumbers, outcome: Outcome) -> Figure:
+    """Its share of the conversations in which the customer wrote, or that failed."""
+    means = _OUTCOME_MEANS[outcome]
+    return Figure(
+        outcome.label,
+        share(numbers.amount("outcome", outcome), _told(numbers.amount)),
+        "percent",
+        f"Conversations in which {means}, of all but those in which the customer never wrote.",
+        NumberLink(Topic.OUTCOMES, ("outcome", outcome)),
+        share(numbers.amount_before("outcome", outcome), _told(numbers.amount_before)),
+        numbers.before is not None,
+    )
+
+
+def _told(amount: Callable[..., int | None]) -> int:
+    return (amount("episodes") or 0) - (amount("outcome", Outcome.NO_REPLY) or 0)
+
+
+def _outcomes_by_day(numbers: TopicNumbers) -> ChartPanel:
+    return daily(
+        "outcomes",
+        "Outcomes",
+        "Each conversation on the day it began, by how it stands now. "
+        + "; ".join(f"{each.label}: {means}" for each, means in _OUTCOME_MEANS.items())
+        + ".",
+        numbers,
+        Topic.OUTCOMES,
+        [Series(each.label, ("outcome", each)) for each in Outcome],
+    )
+
+
+def _notes(numbers: TopicNumbers, query: InsightQuery) -> tuple[str, ...]:
+    still = sum(
+        count
+        for measure, count in numbers.total.items()
+        if measure[0] == "active" and measure[1] > (clock.now() - OPEN_FOR).date().isoformat()
+    )
+    notes = []
+    if still:
+        were, they = ("conversation", "its") if still == 1 else ("conversations", "their")
+        notes.append(f"{still:,} {were} had a message in the last 7 days, so {they} outcome may still change.")
+    if query.left_out:
+        notes.append(f"{query.left_out} more companies are not counted here. Choose one to see it.")
+    return tuple(notes)

@@ -1,0 +1,111 @@
+"""Parts of reports: figures and charts of a topic's numbers. A name is followed by what it means."""
+
+from collections.abc import Mapping, Sequence
+
+from console.charts import Chart, ChartColumn, ChartRow, Number
+from conversations.insight.behind import ANY
+from conversations.insight.measures import Topic
+from conversations.insight.reading import InsightQuery, TopicNumbers
+from conversations.insight.reports.base import ChartPanel, Figure, NumberLink, share
+
+# Rows of a chart by cause, model or project; the rest are added up.
+MOST_ROWS = 20
+
+
+def counted(name: str, numbers: TopicNumbers, topic: Topic, pattern: tuple[str, ...], means: str) -> Figure:
+    count = numbers.amount(*pattern)
+    link = NumberLink(topic, pattern) if count else None
+    return Figure(name, count, "count", means, link, numbers.amount_before(*pattern), numbers.before is not None)
+
+
+def in_buckets(
+    name: str, numbers: TopicNumbers, measure: str, part: float, means: str, topic: Topic = Topic.WAITS
+) -> Figure:
+    return Figure(
+        name,
+        rounded(numbers.quantile(measure, part)),
+        "seconds",
+        f"{means} To within 5 %.",
+        NumberLink(topic, (measure, ANY)) if numbers.quantile(measure, part) is not None else None,
+        rounded(numbers.quantile_before(measure, part)),
+        numbers.before is not None,
+    )
+
+
+def milliseconds(name: str, numbers: TopicNumbers, part: float) -> Figure:
+    found, before = numbers.quantile("processing", part), numbers.quantile_before("processing", part)
+    return Figure(
+        name,
+        None if found is None else found / 1000,
+        "seconds",
+        "How long the platform says that the AI took for one answer. To within 5 %.",
+        None,
+        None if before is None else before / 1000,
+        numbers.before is not None,
+    )
+
+
+def rounded(seconds: float | None) -> int | None:
+    return None if seconds is None else round(seconds)
+
+
+def with_before(numbers: TopicNumbers, count: Number, pattern: tuple[str, ...]) -> tuple[Number | None, ...]:
+    return (count,) if numbers.before is None else (count, numbers.amount_before(*pattern))
+
+
+def bars(
+    chart_id: str,
+    caption: str,
+    means: str,
+    category: str,
+    rows: Sequence[ChartRow],
+    links: Mapping[tuple[int, int], NumberLink],
+    numbers: TopicNumbers,
+) -> ChartPanel:
+    columns: tuple[ChartColumn, ...] = (ChartColumn("Conversations"),)
+    if numbers.before is not None:
+        columns += (ChartColumn("Period before", is_compare=True),)
+    return ChartPanel(Chart(chart_id, caption, "bars", "count", columns, tuple(rows), category=category), means, links)
+
+
+def by_part(
+    chart_id: str,
+    caption: str,
+    means: str,
+    category: str,
+    numbers: TopicNumbers,
+    topic: Topic,
+    measure: str,
+    position: int,
+    length: int,
+) -> ChartPanel:
+    """Bars of a measure by one of its parts, the most frequent first; what is too much for a chart is added up."""
+    counts = numbers.parts(measure, position)
+    names = sorted((part[0] for part in counts), key=lambda name: (-counts[(name,)], name))
+    rows, links = [], {}
+    for number, name in enumerate(names[:MOST_ROWS]):
+        pattern = (measure, *(name if each == position else ANY for each in range(1, length + 1)))
+        rows.append(ChartRow(name, with_before(numbers, counts[(name,)], pattern)))
+        links[number, 0] = NumberLink(topic, pattern)
+    if rest := names[MOST_ROWS:]:
+        rows.append(ChartRow(f"{len(rest)} more", with_before(numbers, sum(counts[(each,)] for each in rest), ("-",))))
+    return bars(chart_id, caption, means, category, rows, links, numbers)
+
+
+def left_out(query: InsightQuery) -> tuple[str, ...]:
+    if not query.left_out:
+        return ()
+    return (f"{query.left_out} more companies are not counted here. Choose one to see it.",)
+
+
+def hand_off_rate(numbers: TopicNumbers, topic: Topic) -> Figure:
+    """The share of conversations in which people were needed."""
+    return Figure(
+        "Hand-off rate",
+        share(numbers.amount("people"), numbers.amount("wrote")),
+        "percent",
+        "Conversations that people were asked for or took over, of those in which the customer wrote.",
+        NumberLink(topic, ("people",)),
+        share(numbers.amount_before("people"), numbers.amount_before("wrote")),
+        numbers.before is not None,
+    )

@@ -1,0 +1,52 @@
+"""What people did."""
+
+from console.charts import Chart, ChartColumn, ChartRow
+from console.staff.colleagues import colleagues_of
+from conversations.insight.behind import ANY
+from conversations.insight.conversation_facts import STAFF
+from conversations.insight.identity import pseudonym_of
+from conversations.insight.measures import Topic
+from conversations.insight.reading import MOST_OWNERS, InsightQuery
+from conversations.insight.reports.base import ChartPanel, NumberLink, Numbers, Report
+from conversations.insight.reports.parts import counted, left_out
+
+_WHAT = ("taken", "answered", "handed back")
+
+
+def people(numbers: Numbers, query: InsightQuery) -> Report:
+    """Counts of what people did, by name and in no order of merit."""
+    found = numbers[Topic.PEOPLE]
+    figures = tuple(
+        counted(label, found, Topic.PEOPLE, (what, ANY), means)
+        for what, label, means in zip(
+            _WHAT,
+            ("Taken", "Answers", "Handed back"),
+            (
+                "How often people took a conversation.",
+                "Messages that people wrote to customers from the console.",
+                "How often people handed a conversation back to the AI.",
+            ),
+            strict=True,
+        )
+    )
+    colleagues = {each.username: each.name for owner in query.owners[:MOST_OWNERS] for each in colleagues_of(owner)}
+    names = {pseudonym_of(STAFF, username): name for username, name in colleagues.items()}
+    agents = {measure[1] for measure in found.total if measure[0] in _WHAT}
+    known = sorted((names[each], each) for each in agents if each in names)
+    rows: list[ChartRow] = []
+    links: dict[tuple[int, int], NumberLink] = {}
+    for number, (name, agent) in enumerate(known):
+        rows.append(ChartRow(name, tuple(found.amount(what, agent) for what in _WHAT)))
+        links |= {
+            (number, column): NumberLink(Topic.PEOPLE, (what, agent))
+            for column, what in enumerate(_WHAT)
+            if rows[-1].values[column]
+        }
+    others = [each for each in agents if each not in names]
+    if others:
+        counts = tuple(sum(found.amount(what, each) for each in others) for what in _WHAT)
+        rows.append(ChartRow("Others, and former colleagues", counts))
+    columns = tuple(ChartColumn(each) for each in ("Taken", "Answers", "Handed back"))
+    chart = Chart("people", "By colleague", "bars", "count", columns, tuple(rows), category="Colleague")
+    means = "What each colleague did in conversations that began in the period, in the order of names."
+    return Report(figures, (ChartPanel(chart, means, links),), left_out(query))

@@ -1,0 +1,230 @@
+"""Reports of the other stores: threads and their feedback, chats, the middleware, and tenants' messages."""
+
+from console.charts import Chart, ChartColumn, ChartRow
+from conversations.insight.behind import ANY
+from conversations.insight.measures import Topic
+from conversations.insight.reading import InsightQuery, TopicNumbers
+from conversations.insight.reports.base import ChartPanel, Figure, NumberLink, Numbers, Report, Series, daily, share
+from conversations.insight.reports.parts import by_part, counted, in_buckets, left_out
+from conversations.insight.reports.usage import COST_MEANS, cost_before, cost_by_model, cost_of
+
+# --- Threads ----------------------------------------------------------------------------------------------------------
+
+
+def feedback(numbers: Numbers, query: InsightQuery) -> Report:
+    """What readers thought of the assistant's answers, and of what they were made from."""
+    found, usage = numbers[Topic.FEEDBACK], numbers[Topic.USAGE]
+    up, down = found.amount("feedback", "up"), found.amount("feedback", "down")
+    spent, _ = cost_of(usage)
+    figures = (
+        counted("Threads", found, Topic.FEEDBACK, ("threads",), "Threads that began in the period (UTC)."),
+        counted("Answers", found, Topic.FEEDBACK, ("answers",), "Messages that the assistant wrote in these threads."),
+        counted("Thumbs up", found, Topic.FEEDBACK, ("feedback", "up"), "Answers that somebody found good."),
+        counted("Thumbs down", found, Topic.FEEDBACK, ("feedback", "down"), "Answers that somebody found bad."),
+        Figure("Approval", share(up, up + down), "percent", "Thumbs up, of all answers with a thumb up or down."),
+        Figure(
+            "Answers with sources",
+            share(found.amount("sources", "with"), found.amount("sources", ANY)),
+            "percent",
+            "Answers that say what they were made from, of all answers.",
+            NumberLink(Topic.FEEDBACK, ("sources", "without")),
+        ),
+        Figure("Tokens cost", spent, "money", COST_MEANS, None, cost_before(usage, query), query.compare),
+    )
+    thumbs = [Series("Thumbs up", ("feedback", "up")), Series("Thumbs down", ("feedback", "down"))]
+    panels = (
+        daily(
+            "feedback",
+            "Feedback in time",
+            "Answers with feedback, on the day on which their thread began.",
+            found,
+            Topic.FEEDBACK,
+            thumbs,
+        ),
+        _by_source(found),
+        by_part(
+            "stops",
+            "Why answers ended",
+            "What the model said of the end of its answer.",
+            "Reason",
+            usage,
+            Topic.USAGE,
+            "stop",
+            1,
+            1,
+        ),
+        cost_by_model(usage),
+    )
+    return Report(figures, panels, left_out(query))
+
+
+def _by_source(found: TopicNumbers) -> ChartPanel:
+    """Answers by the hosts of their sources, with what readers thought of these."""
+    all_of, rated = found.parts("source", 1), found.parts("rated source", 1, 2)
+    hosts = sorted((part[0] for part in all_of), key=lambda host: (-all_of[(host,)], host))[:20]
+    rows, links = [], {}
+    for number, host in enumerate(hosts):
+        counts = [all_of[(host,)], *(_rated(rated, host, verso) for verso in ("up", "down"))]
+        rows.append(ChartRow(host, tuple(counts)))
+        links[number, 0] = NumberLink(Topic.FEEDBACK, ("source", host))
+    columns = (ChartColumn("Answers"), ChartColumn("Thumbs up"), ChartColumn("Thumbs down"))
+    chart = Chart("sources", "Feedback by source", "bars", "count", columns, tuple(rows), category="Source")
+    return ChartPanel(chart, "Answers by the site that they name as a source, each once; of several, with each.", links)
+
+
+def _rated(rated: dict[tuple[str, ...], int], host: str, verso: str) -> int:
+    return rated.get((host, verso), 0) + rated.get((verso, host), 0)
+
+
+# --- Chats ------------------------------------------------------------------------------------------------------------
+
+
+def chats(numbers: Numbers, query: InsightQuery) -> Report:
+    """The chatbot's sessions: how they end, and how many use up what they may send."""
+    found, usage = numbers[Topic.OUTCOMES], numbers[Topic.USAGE]
+    figures = (
+        counted("Sessions", found, Topic.OUTCOMES, ("sessions",), "Sessions that began in the period (UTC)."),
+        counted("Users wrote", found, Topic.OUTCOMES, ("wrote",), "Sessions in which the user wrote."),
+        counted(
+            "Quota used up",
+            found,
+            Topic.OUTCOMES,
+            ("exhausted",),
+            "Sessions in which the user wrote as many messages as the quota allows, of those whose quota is known.",
+        ),
+        Figure(
+            "Share of quota used up",
+            share(found.amount("exhausted"), found.amount("limited")),
+            "percent",
+            "Sessions that used up their quota, of those whose quota is known.",
+        ),
+        in_buckets(
+            "Length (median)",
+            found,
+            "length",
+            0.5,
+            "From the beginning of a session to its last message: half of them are shorter.",
+            Topic.OUTCOMES,
+        ),
+        counted("Images", usage, Topic.USAGE, ("images",), "Images that were made."),
+    )
+    panels = (
+        daily(
+            "sessions",
+            "Sessions in time",
+            "Sessions on the day on which they began.",
+            found,
+            Topic.OUTCOMES,
+            [Series("Sessions", ("sessions",))],
+        ),
+        by_part(
+            "ends",
+            "How sessions end",
+            "Ended by force, run out, still running; unknown where its record was gone before it was counted.",
+            "End",
+            found,
+            Topic.OUTCOMES,
+            "ended",
+            1,
+            1,
+        ),
+    )
+    return Report(figures, panels)
+
+
+# --- The middleware ---------------------------------------------------------------------------------------------------
+
+
+def middleware(numbers: Numbers, query: InsightQuery) -> Report:
+    """What the middleware did, what of it failed, and what it stopped."""
+    actions, events, flows = (numbers[each] for each in (Topic.ACTIONS, Topic.EVENTS, Topic.FLOWS))
+    figures = (
+        counted("Actions", actions, Topic.ACTIONS, ("done", ANY, ANY), "Entries of the middleware in the trail."),
+        counted("Failed", actions, Topic.ACTIONS, ("failed", ANY, ANY), "Entries that say that the action failed."),
+        counted("Events", events, Topic.EVENTS, ("events", ANY), "Events and actions that the middleware processed."),
+        counted("Duplicates stopped", events, Topic.EVENTS, ("again",), "Events that came again, and were stopped."),
+        counted("In safe mode", events, Topic.EVENTS, ("safe",), "Events that were processed while safe mode was on."),
+        counted(
+            "Automation off",
+            events,
+            Topic.EVENTS,
+            ("off",),
+            "Events that were processed while automation was off.",
+        ),
+        counted(
+            "Flows stalled",
+            flows,
+            Topic.FLOWS,
+            ("stalled", ANY),
+            "Flows for which the middleware waited for more than a day, on the day on which it asked.",
+        ),
+    )
+    panels = (
+        daily(
+            "actions",
+            "Actions in time",
+            "Entries of the middleware on the day on which it acted, by how they ended.",
+            actions,
+            Topic.ACTIONS,
+            [Series(name.capitalize(), ("done", ANY, name)) for name in ("success", "failed")],
+        ),
+        by_part(
+            "kinds",
+            "Actions by kind",
+            "What was done.",
+            "Action",
+            actions,
+            Topic.ACTIONS,
+            "done",
+            1,
+            2,
+        ),
+        by_part(
+            "failed-by-cause",
+            "Failures by cause",
+            "Failed actions, by what their result says: a kind of cause, or a code.",
+            "Cause",
+            actions,
+            Topic.ACTIONS,
+            "failed",
+            2,
+            2,
+        ),
+        by_part(
+            "intents", "Events by intent", "What customers wanted.", "Intent", events, Topic.EVENTS, "intent", 1, 1
+        ),
+        by_part(
+            "flows", "Stalled flows", "By what the customer was asked for.", "Flow", flows, Topic.FLOWS, "stalled", 1, 1
+        ),
+    )
+    return Report(figures, panels, left_out(query))
+
+
+# --- Tenants ----------------------------------------------------------------------------------------------------------
+
+
+def tenants(numbers: Numbers, query: InsightQuery) -> Report:
+    """Tenants' messages by day, against what they may send."""
+    usage = numbers[Topic.USAGE]
+    sent, limit = usage.amount("messages", "user"), usage.amount("limit")
+    figures = (
+        counted("Messages of users", usage, Topic.USAGE, ("messages", "user"), "Messages that users sent."),
+        counted("Answers", usage, Topic.USAGE, ("messages", "assistant"), "Messages that the assistant answered."),
+        Figure(
+            "Used of the limit",
+            share(sent, limit),
+            "percent",
+            "Messages of users, of what the tenant’s setting “messages per day” allows on the days that are known.",
+        ),
+    )
+    series = [Series("Messages of users", ("messages", "user")), Series("Limit", ("limit",))]
+    panel = daily(
+        "messages",
+        "Messages in time",
+        "Messages of users on each day, and how many the tenant may have.",
+        usage,
+        Topic.USAGE,
+        series,
+        kind="lines",
+    )
+    return Report(figures, (panel,), left_out(query))

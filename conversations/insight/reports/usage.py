@@ -1,0 +1,165 @@
+"""Tokens, and what they cost."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+
+from console.charts import Chart, ChartColumn, ChartRow
+from conversations.insight.behind import ANY
+from conversations.insight.measures import Counts, Topic
+from conversations.insight.prices import Tokens, cost, price_of
+from conversations.insight.reading import InsightQuery, StepNumbers, TopicNumbers
+from conversations.insight.reports.base import (
+    ChartPanel,
+    Figure,
+    NumberLink,
+    Numbers,
+    Report,
+    step_name,
+)
+from conversations.insight.reports.parts import MOST_ROWS, counted, left_out
+from conversations.insight.sums import counts_of
+from conversations.insight.words import UNKNOWN
+
+_PRICED = frozenset({"prompt", "completion", "cached", "unpriced"})
+COST_MEANS = (
+    "Tokens at the price of their model on the day the conversation began, by the list prices that this console has or "
+    "its settings name. Tokens of models without a known price are left out and counted beside it."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenCost:
+    """What the tokens of a model in a project cost, and how many have no known price."""
+
+    model: str
+    project: str
+    spent: Decimal
+    unpriced: int
+
+
+def cost_of(usage: TopicNumbers) -> tuple[Decimal, int]:
+    """What the tokens of a period cost, and how many have no known price."""
+    return _summed(cost for step in usage.steps for cost in costs_of_step(step))
+
+
+def cost_before(usage: TopicNumbers, query: InsightQuery) -> Decimal | None:
+    """What those of the period before cost; None where that is not asked for."""
+    if usage.earlier is None:
+        return None
+    return _summed(cost for step in usage.earlier for cost in costs_of_step(step))[0]
+
+
+def _summed(costs: Iterable[TokenCost]) -> tuple[Decimal, int]:
+    total, unpriced = Decimal(0), 0
+    for each in costs:
+        total += each.spent
+        unpriced += each.unpriced
+    return total, unpriced
+
+
+def costs_of_step(step: StepNumbers) -> list[TokenCost]:
+    """What the tokens of a step cost: summed up first where each model's price is the same on all its days."""
+    models = {measure[1] for measure in step.counts if measure[0] in _PRICED}
+    days = tuple(step.days)
+    if all(len({price_of(model, day) for day in days}) < 2 for model in models):
+        return costs_in(days[0], step.counts) if days else []
+    return [cost for day, named in step.days.items() for cost in costs_in(day, counts_of(named))]
+
+
+def costs_in(day: date, counts: Counts) -> list[TokenCost]:
+    """What tokens cost on a day, by model and project."""
+    tokens: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for measure, count in counts.items():
+        if measure[0] in _PRICED:
+            tokens[measure[1], measure[2]][measure[0]] += count
+    found = []
+    for (model, project), each in tokens.items():
+        used = Tokens(each["prompt"], each["completion"], each["cached"])
+        spent = None if model == UNKNOWN else cost(model, used, day)
+        unknown = each["unpriced"] + (used.input + used.output if spent is None else 0)
+        found.append(TokenCost(model, project, spent or Decimal(0), unknown))
+    return found
+
+
+def usage_report(numbers: Numbers, query: InsightQuery) -> Report:
+    usage = numbers[Topic.USAGE]
+    costs = [costs_of_step(step) for step in usage.steps]
+    priced = [each for some in costs for each in some]
+    spent, unpriced = _summed(priced)
+    episodes, answers = usage.amount("episodes"), usage.amount("answers", ANY, ANY)
+    tokens = sum(usage.amount(kind, ANY, ANY) for kind in ("prompt", "completion", "unpriced"))
+    figures = (
+        Figure("Cost", spent, "money", COST_MEANS, None, cost_before(usage, query), query.compare),
+        Figure(
+            "Cost of a conversation",
+            spent / episodes if episodes else None,
+            "money",
+            "Cost divided by the number of conversations, those without tokens among them.",
+        ),
+        counted("AI’s answers", usage, Topic.USAGE, ("answers", ANY, ANY), "Messages that the AI wrote."),
+        Figure("Tokens", tokens, "count", "Tokens that the AI’s models read and wrote, as the platform noted them."),
+        Figure(
+            "Tokens of an answer",
+            tokens / answers if answers else None,
+            "count",
+            "Tokens divided by the number of the AI’s answers.",
+        ),
+        Figure(
+            "Tokens without a price",
+            unpriced,
+            "count",
+            "Tokens of models whose price is not known, or of which only a total was noted. They cost something too.",
+        ),
+    )
+    panels = (
+        _cost_in_time(usage, costs),
+        _cost_by("models", "Cost by model", "Model", 1, priced),
+        _cost_by("projects", "Cost by project", "Project", 2, priced),
+    )
+    return Report(figures, panels, left_out(query))
+
+
+def cost_by_model(usage: TopicNumbers) -> ChartPanel:
+    """What tokens cost by model."""
+    priced = [each for step in usage.steps for each in costs_of_step(step)]
+    return _cost_by("models", "Cost by model", "Model", 1, priced)
+
+
+def _cost_in_time(usage: TopicNumbers, costs: Sequence[Sequence[TokenCost]]) -> ChartPanel:
+    rows = [
+        ChartRow(step.period.label, (_summed(some)[0],), step.period.short)
+        for step, some in zip(usage.steps, costs, strict=True)
+    ]
+    columns = (ChartColumn("Cost"),)
+    chart = Chart("cost", "Cost in time", "bars", "money", columns, tuple(rows), category=step_name(usage))
+    return ChartPanel(chart, COST_MEANS)
+
+
+def _cost_by(
+    chart_id: str,
+    caption: str,
+    category: str,
+    position: int,
+    priced: Sequence[TokenCost],
+) -> ChartPanel:
+    spent: dict[str, Decimal] = defaultdict(Decimal)
+    for each in priced:
+        spent[each.model if position == 1 else each.project] += each.spent
+    names = sorted(spent, key=lambda name: (-spent[name], name))[:MOST_ROWS]
+    links = {
+        (number, 0): NumberLink(Topic.USAGE, ("answers", name, ANY) if position == 1 else ("of project", name))
+        for number, name in enumerate(names)
+    }
+    chart = Chart(
+        chart_id,
+        caption,
+        "bars",
+        "money",
+        (ChartColumn("Cost"),),
+        tuple(ChartRow(name or UNKNOWN, (spent[name],)) for name in names),
+        category=category,
+    )
+    return ChartPanel(chart, "What its conversations’ tokens cost. Models without a known price show nothing.", links)

@@ -1,0 +1,297 @@
+"""The facts of a thread of the assistant: one, on the day on which it began, from its metadata and its messages.
+
+What its `data` hold, absent where there is nothing to tell:
+
+- `channel`: its origin, as the assistant names it; `expires`: when the last of it goes, in epoch seconds;
+- `days`: by the day of its messages, in UTC, how many there are of what (`_told` has the names).
+
+A day of which messages are gone by now keeps what was known of it. Schema thread-history.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+from console import clock
+from console.store.connection import batch_get
+from console.store.models import ForeignModel
+from console.store.streams import query
+from conversations.insight.episodes import model_in
+from conversations.insight.facts import FactDay, FactKind, InsightFact
+from conversations.insight.identity import pseudonym_of
+from conversations.insight.places import settled_place
+from conversations.insight.subjects import (
+    FactSubject,
+    KnownFacts,
+    Place,
+    WayBack,
+    counted_day,
+    fact_data,
+    latest_expiry,
+)
+from conversations.insight.words import OTHER, UNKNOWN, code_of, host_name
+from conversations.messages import whole_number
+from conversations.records import Speaker
+from conversations.stores.reading import speaker_of
+from conversations.stores.threads.keys import END_OF_KEYS, LLM, MESSAGES, MSG, THREAD, ThreadKey, instant_of
+from conversations.stores.threads.messages import SOURCES_SHOWN, VERSOS, comment_of, is_answer, origins_of, verso_of
+from conversations.stores.threads.models import TABLE, Thread, ThreadMessage
+from conversations.stores.threads.queries import key_of_thread, started
+
+THREAD_WORD = "thread"
+# Never what was written.
+READ = (
+    *("PK", "SK", "SKTimestampThread", "ExpiryTime", "org_id", "user_id", "origin", "role", "timestamp", "created_at"),
+    *("updated_at", "verso", "feedback", "sources", "stop_reason", "response_metadata"),
+)
+# A page of a thread is 1 MB; of longer ones the latest messages are counted.
+PAGES = 20
+MOST_HOSTS = 20
+_USERS = {Speaker.CUSTOMER: "user", Speaker.AI: "assistant"}
+_TOKENS = {
+    "prompt": ("prompt_tokens", "input_tokens", "inputTokens", "prompt_token_count", "inputTokenCount"),
+    "completion": (
+        *("completion_tokens", "output_tokens", "outputTokens", "candidates_token_count", "outputTokenCount"),
+        "generated_token_count",
+    ),
+    "total": ("total_tokens", "totalTokens", "total_token_count", "totalTokenCount"),
+}
+# Which some providers count apart from what a model read, and others among it.
+_CACHE_READ, _CACHE_WRITTEN = (
+    ("cache_read_input_tokens", "cacheReadInputTokens", "cacheReadInputTokenCount"),
+    ("cache_creation_input_tokens", "cacheWriteInputTokens", "cacheWriteInputTokenCount"),
+)
+_DETAILS = ("prompt_tokens_details", "input_tokens_details", "input_token_details")
+_READ_IN_DETAILS = ("cached_tokens", "cache_read")
+_STOPS = ("stop_reason", "stopReason", "finish_reason", "finishReason")
+# How far a response's metadata are looked through.
+_MAPS, _VALUES = 40, 30
+
+Counted = dict[str, int]
+Raw = dict[str, dict[str, Any]]
+
+
+@dataclass
+class ThreadSubject(FactSubject):
+    """A thread. `metadata` and `messages`, the latest first, are what of it has not expired, once it was read."""
+
+    key: ThreadKey
+    metadata: tuple[Thread, ...] = ()
+    messages: tuple[ThreadMessage, ...] = ()
+    is_read: bool = field(default=False, compare=False)
+
+    def places(self) -> list[Place]:
+        """One, for good: where it was when it was counted first."""
+        pseudonym = self._pseudonym
+        place = settled_place(FactKind.THREADS, pseudonym, self._first_place)
+        return [] if place is None else [(place, pseudonym)]
+
+    def _first_place(self) -> FactDay | None:
+        read = self if self.is_read else self.read()
+        return None if read is None else FactDay(FactKind.THREADS, read.owner, counted_day(read.begun))
+
+    def read(self) -> Self | None:
+        """One BatchGetItem, and a Query for each MB."""
+        now = clock.now()
+        keys = [{"PK": partition, "SK": sort_key} for partition, sort_key in self.key.places]
+        metadata = _alive([Thread.from_raw_data(raw) for raw in batch_get(TABLE, keys, consistent=True)], now)
+        messages: list[ThreadMessage] = []
+        start = None
+        for _ in range(PAGES):
+            found, start = query(
+                ThreadMessage,
+                self.key.partition,
+                ThreadMessage.SK.between(LLM, MSG + END_OF_KEYS),
+                limit=1000,
+                forward=False,
+                start=start,
+                attributes=READ,
+                consistent=True,
+            )
+            kept = [raw for raw in found if str(raw["SK"].get("S", "")).startswith(MESSAGES)]
+            messages += _alive([ThreadMessage.from_raw_data(raw) for raw in kept], now)
+            if not start:
+                break
+        if not metadata and not messages:
+            return None
+        return replace(self, metadata=tuple(metadata), messages=tuple(messages), is_read=True)
+
+    @property
+    def owner(self) -> str:
+        """The organisation of its key; "" where an item names another one."""
+        named = {each.plain("org_id") for each in self._items if isinstance(each.plain("org_id"), str)} - {""}
+        return self.key.organisation if named <= {self.key.organisation} else ""
+
+    @property
+    def begun(self) -> datetime | None:
+        """When it began: by its metadata, else its first message."""
+        times = [started(each) for each in self.metadata] or [_at(each) for each in self.messages]
+        return min((each for each in times if each is not None), default=None)
+
+    def facts(self, known: KnownFacts) -> list[InsightFact]:
+        """One."""
+        days: dict[str, Counted] = {}
+        for message in reversed(self.messages):
+            _add(days.setdefault(counted_day(_at(message)), {}), _told(message))
+        # Of places only one is asked for.
+        ((day, fact_id), before), *_ = known.items()
+        origins = [each.plain("origin") for each in self.metadata]
+        channel = next((code_of(each).lower() for each in origins if each), "") or (before or {}).get("channel", "")
+        expires = latest_expiry([each.plain("ExpiryTime") for each in self._items])
+        days = kept_days(days, (before or {}).get("days"))
+        return [InsightFact(day, fact_id, fact_data(channel=channel, days=days, expires=expires))]
+
+    def way_back(self) -> WayBack:
+        """The parts that name its page."""
+        expires = latest_expiry([each.plain("ExpiryTime") for each in self._items])
+        return WayBack(self._pseudonym, (self.key.base, self.key.thread_id), expires)
+
+    @property
+    def _items(self) -> tuple[ForeignModel, ...]:
+        return (*self.metadata, *self.messages)
+
+    @property
+    def _pseudonym(self) -> str:
+        return pseudonym_of(THREAD_WORD, self.key.base, self.key.thread_id)
+
+
+def threads_in(items: list[Raw]) -> Iterator[ThreadSubject]:
+    """The threads of which a page of the table has anything that has not expired."""
+    now = clock.now()
+    found: dict[ThreadKey, list[Raw]] = {}
+    for raw in items:
+        key = _key_of(raw)
+        if key is not None and key.is_one and not clock.is_expired(Thread.from_raw_data(raw).plain("ExpiryTime"), now):
+            found.setdefault(key, []).append(raw)
+    for key, parts in found.items():
+        name = ("thread", key.base, key.thread_id, parts[0]["PK"]["S"], parts[0]["SK"]["S"])
+        yield ThreadSubject(key, name=name, state=hash(repr(parts)))
+
+
+def _key_of(raw: Raw) -> ThreadKey | None:
+    partition, sort_key = str(raw["PK"].get("S", "")), str(raw["SK"].get("S", ""))
+    if sort_key.startswith(MESSAGES):
+        return ThreadKey.of_partition(partition)
+    return key_of_thread(Thread.from_raw_data(raw)) if sort_key.startswith(THREAD) else None
+
+
+def kept_days(now: dict[str, Counted], before: Any) -> dict[str, Counted]:
+    """What is counted of each day: what was known, where messages of it are gone by now."""
+    for day, counts in (before if isinstance(before, dict) else {}).items():
+        if isinstance(counts, dict) and _messages(counts) > _messages(now.get(day, {})):
+            now[day] = counts
+    return now
+
+
+def _messages(counts: Mapping[str, int]) -> int:
+    return sum(counts.get(each, 0) for each in ("user", "assistant", "other"))
+
+
+def _add(counts: Counted, told: Counted) -> None:
+    """Add up; beyond `MOST_HOSTS` sources of a day are told together."""
+    hosts = {name.split("|")[1] for name in counts if name.startswith("source|")} - {OTHER}
+    for name, count in told.items():
+        what, *rest = name.split("|")
+        if what == "source" and rest[0] not in hosts:
+            if len(hosts) >= MOST_HOSTS:
+                name = "|".join((what, OTHER, *rest[1:]))
+            else:
+                hosts.add(rest[0])
+        counts[name] = counts.get(name, 0) + count
+
+
+# --- One message ----------------------------------------------------------------------------------------------------
+
+
+def _told(item: ThreadMessage) -> Counted:
+    """What one message adds, by name. Never raises.
+
+    `user`, `assistant`, `other`: who wrote it. Of answers: `up`, `down`, `unclear`: their feedback; `comment|up`,
+    `|down` and `|none`: that there is a comment; `sources|with` and `|without`, and the same with `|up` or `|down`;
+    `source|HOST`, and the same with `|up` or `|down`; `stop|REASON`; `answers|MODEL`, `prompt|MODEL`,
+    `completion|MODEL`, `cached|MODEL` and `unpriced|MODEL`: tokens; cached ones are among the prompt's, and of unpriced
+    ones the kind is not known.
+    """
+    if not is_answer(item):
+        speaker, _, _ = speaker_of(item.plain("role") or "user", "role")
+        return {_USERS.get(speaker, OTHER): 1}
+    verso = verso_of(item).lower()
+    rating = verso if verso in VERSOS else ""
+    found: Counted = {"assistant": 1}
+    if verso:
+        found[rating or "unclear"] = 1
+    if comment_of(item).strip():
+        found[f"comment|{rating or 'none'}"] = 1
+    hosts = hosts_of(item)
+    for name in (f"sources|{'with' if hosts else 'without'}", *(f"source|{each}" for each in hosts)):
+        found |= {name: 1} | ({f"{name}|{rating}": 1} if rating else {})
+    metadata = item.plain("response_metadata")
+    stop = next((code for each in _stops(item, metadata) if (code := code_of(each)) != UNKNOWN), UNKNOWN)
+    return found | {f"stop|{stop.lower()}": 1} | _usage(metadata)
+
+
+def hosts_of(item: ThreadMessage) -> list[str]:
+    """The hosts of an answer's sources, each once; `other` for those that have none, or none that may be kept."""
+    origins, _ = origins_of(item, raw=True)
+    return sorted({host_name(urlsplit(each.url).hostname if each.url else "") for each in origins[:SOURCES_SHOWN]})
+
+
+def _usage(metadata: Any) -> Counted:
+    model, tokens = model_in(metadata), tokens_in(metadata)
+    rest = tokens["total"] - tokens["prompt"] - tokens["completion"]
+    told = {"answers": 1, "unpriced": max(0, rest), **tokens}
+    return {f"{what}|{model}": count for what, count in told.items() if count and what != "total"}
+
+
+def tokens_in(metadata: Any) -> Counter[str]:
+    """The tokens that a response's metadata tell, by kind: of the first map in them that tells any.
+
+    `cached` are those of `prompt` that were read from a cache.
+    """
+    for values in _maps(metadata):
+        found = {kind: _first(values, names) for kind, names in _TOKENS.items()}
+        if any(each is not None for each in found.values()):
+            tokens = Counter({kind: count for kind, count in found.items() if count is not None})
+            apart = _first(values, _CACHE_READ) or 0
+            details: Mapping[str, Any] = next(
+                (values[name] for name in _DETAILS if isinstance(values.get(name), Mapping)), {}
+            )
+            tokens["cached"] = apart or _first(details, _READ_IN_DETAILS) or 0
+            tokens["prompt"] += apart + (_first(values, _CACHE_WRITTEN) or 0)
+            return tokens
+    return Counter()
+
+
+def _first(values: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
+    return next((count for name in names if (count := whole_number(values.get(name))) is not None), None)
+
+
+def _stops(item: ThreadMessage, metadata: Any) -> Iterator[Any]:
+    yield item.plain("stop_reason")
+    for values in _maps(metadata):
+        yield from (values[name] for name in _STOPS if name in values)
+
+
+def _maps(value: Any) -> Iterator[Mapping[str, Any]]:
+    """A map and those in it, the outer ones first, within bounds."""
+    waiting = [value]
+    for _ in range(_MAPS):
+        if not waiting:
+            return
+        current = waiting.pop(0)
+        if isinstance(current, Mapping):
+            yield current
+            waiting += list(current.values())[:_VALUES]
+        elif isinstance(current, list):
+            waiting += current[:_VALUES]
+
+
+def _at(item: ThreadMessage) -> datetime | None:
+    return instant_of(item, str(item.plain("SK")))
+
+
+def _alive(items: list[Any], now: datetime) -> list[Any]:
+    return [each for each in items if not clock.is_expired(each.plain("ExpiryTime"), now)]

@@ -1,0 +1,222 @@
+"""Walking over the tables of the other stores, page by page: these have no stream that the console follows.
+
+A worker for each kind of facts, under its lease, reads a page, keeps the facts of what has changed since it came by
+last, rests, and goes on; the lease says where another one goes on. A walk begins again `INSIGHT_WALK_HOURS` after it
+ended. It costs what the tables weigh, and for each thread, session or conversation that has changed a few reads and
+writes more. What is gone when a walk comes by is never counted.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from cachetools import LRUCache
+from django.conf import settings
+
+from console import clock
+from console.errors import BadReference
+from console.refs import seal_data, unseal_data
+from console.schema.tables import TABLES, table_name
+from console.store.calls import submit
+from console.store.connection import call
+from console.store.presence import table_ready
+from conversations.indexer.handling import Did, WorkCounts, is_passing
+from conversations.indexer.leased import LeasedWorker
+from conversations.insight import (
+    chat_facts,
+    middleware_events,
+    middleware_facts,
+    middleware_flows,
+    tenant_facts,
+    thread_facts,
+)
+from conversations.insight.facts import FactKind
+from conversations.insight.subjects import FactSubject, keep
+
+logger = logging.getLogger(__name__)
+
+Raw = dict[str, dict[str, Any]]
+PAGE, AT_ONCE = 100, 8
+# What a worker remembers of what it came by.
+REMEMBERED = 200_000
+_SEALED_AS = "insight walk"
+
+
+@dataclass(frozen=True, slots=True)
+class WalkedTable:
+    """A table: which attributes are read, and the subjects that a page of it tells of.
+
+    `hours`: it forgets within hours, and is small: a walk over it begins so often at least.
+    """
+
+    key: str
+    attributes: tuple[str, ...]
+    subjects: Callable[[list[Raw]], Iterable[FactSubject]]
+    hours: float | None = None
+
+    @property
+    def every(self) -> timedelta:
+        """How long after a walk over it the next one begins."""
+        return timedelta(hours=min(settings.INSIGHT_WALK_HOURS, self.hours or settings.INSIGHT_WALK_HOURS))
+
+
+WALKED: Mapping[FactKind, tuple[WalkedTable, ...]] = {
+    FactKind.THREADS: (WalkedTable("THREADS", thread_facts.READ, thread_facts.threads_in),),
+    FactKind.CHATS: (
+        WalkedTable("SESSIONS", (), chat_facts.sessions_in, hours=1),
+        WalkedTable("CHATS", chat_facts.EVENTS_READ, chat_facts.chats_in),
+    ),
+    FactKind.MIDDLEWARE: (
+        WalkedTable("AUDIT", middleware_facts.READ, middleware_facts.trails_in),
+        WalkedTable("IDEMPOTENCY", middleware_events.READ, middleware_events.events_in),
+        WalkedTable("CONVERSATION_STATE", middleware_flows.READ, middleware_flows.flows_in),
+    ),
+    FactKind.TENANTS: (WalkedTable("TENANT_CONVERSATIONS", tenant_facts.READ, tenant_facts.conversations_in),),
+}
+
+
+def read_page(table: WalkedTable, start: Raw | None) -> tuple[list[Raw], Raw | None]:
+    """Read a page of a table, and where the next one begins, None at the end. Raises the store's errors."""
+    request: dict[str, Any] = {"TableName": table_name(table.key), "Limit": PAGE}
+    if table.attributes:
+        names = {f"#a{number}": name for number, name in enumerate(table.attributes)}
+        request |= {"ProjectionExpression": ", ".join(names), "ExpressionAttributeNames": names}
+    if start:
+        request["ExclusiveStartKey"] = start
+    answer = call("Scan", **request)
+    return answer.get("Items", []), answer.get("LastEvaluatedKey") or None
+
+
+def keep_page(table: WalkedTable, items: list[Raw], seen: LRUCache[int, int] | None = None) -> WorkCounts:
+    """Keep the facts of what a page tells of, unless it was `seen` so; without that, in any case.
+
+    One that fails is counted. Raises the store's errors, where the same may succeed later.
+    """
+    done: WorkCounts = Counter({Did.READ: len(items)})
+    changed = [each for each in table.subjects(items) if seen is None or seen.get(hash(each.name)) != each.state]
+    for start in range(0, len(changed), AT_ONCE):
+        futures = [(each, submit(_kept, each, seen is None)) for each in changed[start : start + AT_ONCE]]
+        for subject, future in futures:
+            counts = future.result()
+            done += counts
+            if seen is not None and not counts[Did.FAILED]:
+                seen[hash(subject.name)] = subject.state
+    return done
+
+
+def _kept(subject: FactSubject, again: bool) -> WorkCounts:
+    try:
+        return +Counter({Did.COUNTED.value: int(keep(subject, again=again))})
+    except Exception as error:
+        if is_passing(error):
+            raise
+        # Whatever is wrong with one must not keep the others. No message: it may quote a key.
+        logger.warning("The facts of a %s could not be written: %s", subject.name[0], type(error).__name__)
+        return Counter({Did.FAILED: 1})
+
+
+def walk_all(kind: FactKind) -> Iterator[WorkCounts]:
+    """Keep the facts of a kind of all that is there, a page at a time, whatever was seen. Raises the store's errors."""
+    for table in WALKED[kind]:
+        start: Raw | None = None
+        while table_ready(table.key):
+            items, start = read_page(table, start)
+            yield keep_page(table, items)
+            if start is None:
+                break
+
+
+def absent_tables(kind: FactKind) -> list[str]:
+    """The tables of a kind that are not there, by their base names. Raises the store's errors."""
+    return [TABLES[each.key].base for each in WALKED[kind] if not table_ready(each.key)]
+
+
+def lease_name(kind: FactKind) -> str:
+    """The lease of a kind's worker."""
+    return f"insight-{kind}"
+
+
+class FactWalker(LeasedWorker):
+    """Keeps the facts of one kind. `counts` is what was done."""
+
+    def __init__(self, kind: FactKind, **options: Any) -> None:
+        """Take the options of `LeasedWorker` too; `interval` is the rest between two pages."""
+        self.name, self.title = lease_name(kind), f"The walk of {kind}"
+        super().__init__(**options)
+        self.kind = kind
+        self._seen: LRUCache[int, int] = LRUCache(REMEMBERED)
+        self._walked: dict[str, datetime] = {}
+        self._table: WalkedTable | None = None
+        self._start: Raw | None = None
+        self._said: set[str] = set()
+        self._ran_at: datetime | None = None
+
+    def _find_place(self) -> None:
+        walked, state = self.lease.state.get("walked"), self.lease.state
+        times = {name: clock.parse_instant(at) for name, at in walked.items()} if isinstance(walked, dict) else {}
+        self._walked = {name: at for name, at in times.items() if at is not None}
+        self._table, self._start = self._opened(state.get("place"))
+
+    def _work(self) -> WorkCounts:
+        if not table_ready("INSIGHT"):
+            return Counter()
+        self._table = self._table or self._due()
+        if self._table is None:
+            self._note_end()
+            return Counter()
+        items, onward = read_page(self._table, self._start)
+        done = keep_page(self._table, items, self._seen)
+        self.counts += done
+        self._start = onward
+        if onward is None:
+            self._end(self._table)
+        return done
+
+    def _due(self) -> WalkedTable | None:
+        """The table whose walk is due, the one that was walked over longest ago; None where none is."""
+        now, never = self._now(), datetime.min.replace(tzinfo=UTC)
+        walked = {table.key: self._walked.get(table.key, never) for table in WALKED[self.kind]}
+        for table in sorted(WALKED[self.kind], key=lambda each: walked[each.key]):
+            if now - walked[table.key] < table.every:
+                continue
+            if table_ready(table.key):
+                return table
+            if table.key not in self._said:
+                self._said.add(table.key)
+                self._say(f"There is no table {TABLES[table.key].base}: Insight counts nothing of it.")
+        return None
+
+    def _end(self, table: WalkedTable) -> None:
+        self._table, self._walked[table.key] = None, self._now()
+        self.lease.renew(walked=dict(self._walked), place=None)
+
+    def _note_end(self) -> None:
+        """All that is there was read: since when, at least."""
+        ran_at = min(self._walked.values(), default=self._ran_at or self._now())
+        if ran_at != self._ran_at:
+            self._ran_at = ran_at
+            self.lease.renew(ran_at=ran_at)
+
+    def _is_busy(self, done: WorkCounts) -> bool:
+        # There is always more to read, and always a rest.
+        return False
+
+    def _details(self) -> dict[str, Any]:
+        counts = {each.value: self.counts[each] for each in (Did.READ, Did.COUNTED, Did.FAILED)}
+        place = None
+        if self._table is not None:
+            # Keys of tables hold numbers and addresses.
+            place = seal_data(_SEALED_AS, [self._table.key, self._start])
+        return {"counts": counts, "place": place}
+
+    def _opened(self, place: Any) -> tuple[WalkedTable | None, Raw | None]:
+        """Where a worker before was; the beginning, where that cannot be told."""
+        try:
+            key, start = unseal_data(_SEALED_AS, place) if isinstance(place, str) else ("", None)
+        except (BadReference, TypeError, ValueError):
+            return None, None
+        table = next((each for each in WALKED[self.kind] if each.key == key), None)
+        return table, start if table is not None else None

@@ -1,0 +1,80 @@
+"""The rows of what is behind a number: what each kind of fact tells, and where its source has its page."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.urls import reverse
+
+from console import clock
+from conversations.insight.facts import FactKind, InsightFact
+from conversations.insight.measures import outcome_of
+from conversations.reading import CHANNELS, conversation_url, reference_of, url_by_id, url_of
+from conversations.stores.records import a_record, address_of
+from conversations.stores.tenant_conversations.reading import reference_of as tenant_conversation
+
+Parts = tuple[str, ...]
+_WRITERS = ("customer", "ai", "human", "user", "assistant", "other")
+# Beside when it began.
+COLUMNS: dict[FactKind, tuple[str, ...]] = {
+    FactKind.CONVERSATIONS: ("Outcome", "Channel", "Project", "Messages", "Reason"),
+    FactKind.THREADS: ("Origin", "Messages"),
+    FactKind.CHATS: ("End", "Messages"),
+    FactKind.MIDDLEWARE: ("Actions", "Failed"),
+    FactKind.TENANTS: ("Messages",),
+}
+
+
+def row_of(fact: InsightFact, parts: Parts | None) -> dict[str, Any]:
+    """A row: the address of its page ("" where it is no longer there), when it began, its day, and its cells."""
+    return {
+        "url": _URLS[fact.day.kind](parts) if parts else "",
+        "started": clock.parse_instant(fact.data.get("started")),
+        "day": fact.day.day,
+        "cells": list(zip(COLUMNS[fact.day.kind], map(str, _CELLS[fact.day.kind](fact.data)), strict=True)),
+    }
+
+
+def _of_conversation(data: Mapping[str, Any]) -> tuple[Any, ...]:
+    channel = str(data.get("channel", ""))
+    why = data.get("why", "") if data.get("failed") else data.get("reason", "")
+    return outcome_of(data).label, CHANNELS.get(channel, channel), data.get("project", ""), _messages(data), why
+
+
+def _messages(data: Mapping[str, Any]) -> int:
+    return sum(count for name in _WRITERS if isinstance(count := data.get(name, 0), int))
+
+
+def _of_thread(data: Mapping[str, Any]) -> tuple[Any, ...]:
+    days = data.get("days", {})
+    found = [count for counts in days.values() for name, count in counts.items() if name in _WRITERS]
+    return data.get("channel", ""), sum(found)
+
+
+def _of_middleware(data: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(sum(data.get(name, {}).values()) for name in ("done", "failed"))
+
+
+_CELLS: dict[FactKind, Callable[[Mapping[str, Any]], tuple[Any, ...]]] = {
+    FactKind.CONVERSATIONS: _of_conversation,
+    FactKind.THREADS: _of_thread,
+    FactKind.CHATS: lambda data: (data.get("how", ""), _messages(data)),
+    FactKind.MIDDLEWARE: _of_middleware,
+    FactKind.TENANTS: lambda data: (_messages(data),),
+}
+
+
+def _of_tenant(parts: Parts) -> str:
+    if len(parts) == 1:
+        return url_of("tenant", *parts)
+    # Some writers put more into the key of a partition than the tenant.
+    tenant_id = parts[0].partition("#")[0]
+    return reverse("tenant-conversation", args=[tenant_id, tenant_conversation(*parts)])
+
+
+_URLS: dict[FactKind, Callable[[Parts], str]] = {
+    FactKind.CONVERSATIONS: lambda parts: conversation_url(reference_of(*parts)),
+    FactKind.THREADS: lambda parts: address_of("threads", a_record(*parts)),
+    FactKind.CHATS: lambda parts: address_of("chats", a_record(*parts)),
+    FactKind.MIDDLEWARE: lambda parts: url_by_id(*parts),
+    FactKind.TENANTS: _of_tenant,
+}

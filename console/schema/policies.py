@@ -86,7 +86,7 @@ INDEXER = (
     Access("AUDIT", ("DescribeTable", "Query", "PutItem", "UpdateItem")),
     Access("IDEMPOTENCY", ("DescribeTable", "GetItem", "PutItem", "UpdateItem")),
     # The facts of Insight, and the key of its pseudonyms.
-    Access("INSIGHT", ("DescribeTable", "GetItem", "PutItem", "DeleteItem")),
+    Access("INSIGHT", ("DescribeTable", "GetItem", "PutItem")),
     Access(
         "CONSOLE", ("DescribeTable", "GetItem", "Query", "ConditionCheckItem", "PutItem", "UpdateItem", "DeleteItem")
     ),
@@ -111,7 +111,7 @@ TIMERS = (
     Access("CONVERSATIONS", ("GetItem", "UpdateItem"), _SETTLING),
     Access("AUDIT", ("Query", "PutItem", "UpdateItem")),
     Access("IDEMPOTENCY", ("GetItem", "PutItem", "UpdateItem")),
-    Access("INSIGHT", ("DescribeTable", "GetItem", "PutItem", "DeleteItem")),
+    Access("INSIGHT", ("DescribeTable", "GetItem", "PutItem")),
     Access("CONVERSATION_STATE", ("GetItem",)),
     Access("CONSOLE", ("GetItem", "Query", "PutItem", "UpdateItem", "DeleteItem")),
 )

@@ -3,6 +3,7 @@
 from collections import Counter
 from datetime import date, timedelta
 
+import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
@@ -13,6 +14,8 @@ from conversations.insight.facts import FactDay, FactKind, InsightFact, StoredFa
 from conversations.insight.measures import TOPICS, Topic
 from conversations.insight.rolling import roll
 from conversations.insight.sums import Slice
+
+pytestmark = pytest.mark.usefixtures("time", "key_is_there")
 
 KIND, OWNER, FIRST = FactKind.CONVERSATIONS, "ci-aaa-001", date(2026, 3, 1)
 DAYS = st.integers(0, 6).map(lambda number: (FIRST + timedelta(days=number)).isoformat())

@@ -13,6 +13,8 @@ from tests.dynamodb import from_dynamodb
 from tests.store.conversations.insight.core.kit import NOW
 from tests.unit.conversations.insight.kit import DAY, HOUR, MINUTE, Trail, item, said
 
+pytestmark = pytest.mark.usefixtures("time", "key_is_there")
+
 # Each with what must not be found of it.
 PERSONAL = {
     "Philippa Featherstone": "Featherstone",

@@ -13,6 +13,8 @@ from tests import faults
 from tests.store.conversations.insight.core.kit import KEY, facts, links, put
 from tests.unit.conversations.insight.kit import MINUTE, said
 
+pytestmark = pytest.mark.usefixtures("time", "key_is_there")
+
 ASKED = said("user", MINUTE)
 PARTS = tuple(KEY.values())
 

@@ -17,6 +17,8 @@ from tests import faults
 from tests.store.conversations.insight.core.kit import DAY, NOW, WHEN, begin_anew, killed, roll_until_quiet, sums
 from tests.support.tenants.kit import MOST_CALLS
 
+pytestmark = pytest.mark.usefixtures("time", "key_is_there")
+
 ONE = {"project": "p1", "channel": "email", "customer": 1, "ai": 1, "last": "ai", "started": "2026-03-02T09:00:00Z"}
 OTHER = ONE | {"project": "p2", "channel": "sms"}
 

@@ -20,6 +20,8 @@ from tests.support.conversations.indexer.kit import Stream
 from tests.support.tenants.kit import MOST_CALLS
 from tests.unit.conversations.insight.kit import BEGUN, HOUR, MINUTE, said
 
+pytestmark = pytest.mark.usefixtures("time", "key_is_there")
+
 FIRST, SECOND = ("ci-aaa-001#2026-03-02", "000"), ("ci-aaa-001#2026-03-12", "001")
 WEEK = timedelta(days=7)
 ASKED, ANSWERED = said("user", MINUTE), said("assistant", 2 * MINUTE)

@@ -1,4 +1,4 @@
-"""Lengths of time counted in buckets, each a tenth longer than the one before: half and nine tenths of them, to 5 %.
+"""Lengths of time counted in buckets, each 15 % longer than the one before: half and nine tenths of them, to 7 %.
 
 A bucket can be added to that of another day, which a median cannot. Values are whole: seconds, or milliseconds.
 """
@@ -6,7 +6,7 @@ A bucket can be added to that of another day, which a median cannot. Values are 
 from collections.abc import Mapping
 from math import floor, log
 
-_BASE = 1.1
+_BASE = 1.15
 _LOG = log(_BASE)
 # Nothing waits for longer, in whatever unit.
 MOST = 10**12
@@ -20,7 +20,7 @@ def bucket_of(value: float) -> int:
 
 
 def value_of(bucket: int) -> float:
-    """The value that stands for a bucket: between its ends, no further than 5 % from each."""
+    """The value that stands for a bucket: between its ends, no further than 7 % from each."""
     return 0.0 if bucket <= 0 else _BASE ** (bucket - 1) * (2 * _BASE / (1 + _BASE))
 
 

@@ -209,10 +209,10 @@ class Episode:
 
 
 def bucket(value: float) -> str:
-    """The number of the tenth-longer bucket: 0 for nothing, 1 from 1 on, 2 from 1.1 on."""
+    """The number of the bucket, each 15 % longer: 0 for nothing, 1 from 1 on, 2 from 1.15 on."""
     number, least = 0, 1.0
     while value >= least:
-        number, least = number + 1, 1.1 ** (number + 1)
+        number, least = number + 1, 1.15 ** (number + 1)
     return str(number)
 
 

@@ -128,7 +128,10 @@ class _Calls:
         from demo import embedded_speed
 
         embedded_speed.apply()
-        self._services = {prefix: create_backend_app(service) for prefix, service in SERVICES.items()}  # type: ignore[arg-type]
+        self._services: dict[str, WSGIApplication] = {
+            prefix: embedded_speed.dynamodb if service == "dynamodb" else create_backend_app(service)  # type: ignore[arg-type]
+            for prefix, service in SERVICES.items()
+        }
         self._answers: OrderedDict[tuple[str, bytes], WSGIAnswer] = OrderedDict()
         self._lock, self._one_transaction = threading.Lock(), threading.Lock()
 

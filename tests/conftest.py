@@ -9,6 +9,8 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from django.template import Template
+from django.test.utils import _TestState
 
 from console.schema.tables import TABLES
 from demo import dynamodb_local
@@ -73,6 +75,12 @@ def _seldom_collected() -> Iterator[None]:
     gc.set_threshold(*thresholds)
     # At the end pytest collects five times, which would take minutes with all that is kept.
     gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _plainly_rendered(django_test_environment: None) -> None:
+    """Without Django's note of each template rendered, with a copy of its context: no test asks for these."""
+    Template._render = _TestState.saved_data.template_render  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="session")

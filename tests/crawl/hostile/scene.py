@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import lru_cache
 from html import escape
 from itertools import islice
 from typing import Any
@@ -17,6 +18,7 @@ from console import caching, clock
 from console.schema.tables import TABLES
 from console.staff.models import StaffAccount
 from tests.crawl.hostile.crawl import Crawler, Visit
+from tests.crawl.hostile.stored import drop
 from tests.crawl.hostile.twins import twin
 from tests.dynamodb import Store
 from tests.items import conversation
@@ -65,9 +67,7 @@ class Scene:
             self.browser.client.cookies.pop(name, None)
         # Nor is anything remembered of it; and a use that is counted takes one write, not two soon after the last one.
         caching.forget_everything()
-        for item in self.store.all("CONSOLE"):
-            if item["pk"].startswith("THROTTLE#"):
-                self.store.delete("CONSOLE", pk=item["pk"], sk=item["sk"])
+        drop(self.store, "CONSOLE", "THROTTLE#")
         with self.store.calls() as seen:
             if method == "GET":
                 visit = self.browser.get(url, htmx=htmx)
@@ -149,14 +149,21 @@ def known_pairs(side: Side) -> list[tuple[str, str]]:
     return sorted(((value, twin(value)) for value in dict.fromkeys(values)), key=lambda pair: -len(pair[0]))
 
 
-def told(visit: Visit, pairs: Pairs = ()) -> tuple[Any, ...]:
-    """All that an answer says, but for tokens. What was asked with, or its twin, is the same word."""
+@lru_cache(maxsize=256)
+def _words(pairs: tuple[tuple[str, str], ...]) -> tuple[dict[str, str], re.Pattern[str]]:
+    """The same word for both of each pair, in every spelling, and what finds them."""
     words: dict[str, str] = {}
     for number, pair in enumerate(pairs):
         for value in pair:
             for spelling in (value, escape(value), quote(value), quote(value, safe="")):
                 words.setdefault(spelling, f"<{number}>")
-    pattern = re.compile("|".join(map(re.escape, sorted(filter(None, words), key=len, reverse=True))) or r"(?!)")
+    found = re.compile("|".join(map(re.escape, sorted(filter(None, words), key=len, reverse=True))) or r"(?!)")
+    return words, found
+
+
+def told(visit: Visit, pairs: Pairs = ()) -> tuple[Any, ...]:
+    """All that an answer says, but for tokens. What was asked with, or its twin, is the same word."""
+    words, pattern = _words(tuple(pairs))
 
     def plain(text: str) -> str:
         text = EXPIRY.sub("expires=;", TOKENS.sub(r"\1", text))
@@ -169,6 +176,7 @@ def told(visit: Visit, pairs: Pairs = ()) -> tuple[Any, ...]:
 
 def assert_same(one: Visit, other: Visit, pairs: Pairs = ()) -> None:
     """Nothing in two answers tells them apart."""
+    pairs = tuple(pairs)
     for said, as_well in zip(told(one, pairs), told(other, pairs), strict=True):
         if said != as_well:
             before, after = (re.sub("(?=<)", "\n", str(each)).splitlines() for each in (said, as_well))

@@ -1,7 +1,5 @@
 """All that is stored, taken down and put back: for tests that try one action many times over."""
 
-import copy
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +12,7 @@ Item = dict[str, Any]
 
 @dataclass(frozen=True)
 class Stored:
-    """Every table's items as DynamoDB JSON, by table key; `memory` is moto's own copy of them."""
+    """Every table's items as DynamoDB JSON, by table key; `memory` is what moto held, whose items are never changed."""
 
     tables: dict[str, list[Item]]
     memory: dict[str, Any]
@@ -30,15 +28,20 @@ class Stored:
         return {tuple(str(*item[name].values()) for name in names): item for item in self.tables[table_key]}
 
 
-def taken(store: Store, *, to_put_back: bool = True) -> Stored:
-    """What is stored now, straight from moto's memory: reading every table over HTTP costs more.
-
-    What is only looked at need not be copied `to_put_back`.
-    """
+def taken(store: Store) -> Stored:
+    """What is stored now, straight from moto's memory: reading every table over HTTP costs a hundred times as much."""
     if store.local:
         return Stored({key: list(store._scan(table_name(key))) for key in TABLES}, {})
-    tables = {key: list(store._scan(table_name(key))) for key in _moto_tables()}
-    return Stored(tables, {key: _copied(table) for key, table in _moto_tables().items()} if to_put_back else {})
+    from demo.embedded_speed import items_of, wire
+
+    tables = _moto_tables()
+    return Stored(
+        {
+            key: [{name: wire(value) for name, value in item.attrs.items()} for item in table.all_items()]
+            for key, table in tables.items()
+        },
+        {key: items_of(table) for key, table in tables.items()},
+    )
 
 
 def put_back(store: Store, stored: Stored) -> None:
@@ -48,16 +51,32 @@ def put_back(store: Store, stored: Stored) -> None:
         for key, items in stored.tables.items():
             store._batch(table_name(key), [{"PutRequest": {"Item": item}} for item in items])
         return
+    from demo.embedded_speed import items_of
+
     for key, table in _moto_tables().items():
-        table.items = _copied(table, stored.memory[key])
+        table.items = stored.memory[key]
+        table.items = items_of(table)
 
 
 def keep_only(store: Store, wanted: Callable[[str, Item], bool]) -> None:
     """Drop every item but those of which `wanted` (table key, item as plain Python) says so."""
-    for key, items in taken(store, to_put_back=False).tables.items():
+    for key, items in taken(store).tables.items():
         names = [each.name for each in (TABLES[key].hash, TABLES[key].range) if each]
         unwanted = [item for item in items if not wanted(key, from_dynamodb(item))]
         _drop(store, key, [{name: item[name] for name in names} for item in unwanted])
+
+
+def drop(store: Store, table_key: str, beginning: str) -> None:
+    """Delete every item whose hash key begins like that."""
+    if store.local:
+        spec = TABLES[table_key]
+        found = (item for item in store.all(table_key) if str(item[spec.hash.name]).startswith(beginning))
+        for item in found:
+            store.delete(table_key, **{each.name: item[each.name] for each in (spec.hash, spec.range) if each})
+        return
+    items = _moto_tables()[table_key].items
+    for key in [key for key in items if str(key.value).startswith(beginning)]:
+        del items[key]
 
 
 def _drop(store: Store, table_key: str, keys: list[Item]) -> None:
@@ -81,13 +100,3 @@ def _moto_tables() -> dict[str, Any]:
     keys = {table_name(key): key for key in TABLES}
     backends = [backend for account in get_backend("dynamodb").values() for backend in account.values()]
     return {keys[name]: table for backend in backends for name, table in backend.tables.items() if name in keys}
-
-
-def _copied(table: Any, items: Any = None) -> Any:
-    """A table's items, or these, as moto holds them. Only the items themselves are ever changed."""
-    items = table.items if items is None else items
-    if table.range_key_attr is None:
-        return defaultdict(dict, {key: copy.deepcopy(item) for key, item in items.items()})
-    return defaultdict(
-        dict, {key: {name: copy.deepcopy(item) for name, item in held.items()} for key, held in items.items()}
-    )

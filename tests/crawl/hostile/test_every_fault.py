@@ -298,7 +298,7 @@ def test_no_failure_leaves_a_form_half_done(store, scenario, route):
             put_back(store, before)
             with strike():
                 trial.first = person.ask(url, form)
-            trial.after_first = taken(store, to_put_back=False)
+            trial.after_first = taken(store)
             trial.second = person.ask(url, form)
             trial.after_second = _settled(store)
             name = form.get("look") or url
@@ -320,16 +320,16 @@ def _sender(store: Store, scenario: Scenario, route: str) -> Person:
 
 def _sent(store: Store, person: Person, before: Stored, url: str, form: dict[str, Any]) -> tuple[Answer, Stored]:
     put_back(store, before)
-    return person.ask(url, form), taken(store, to_put_back=False)
+    return person.ask(url, form), taken(store)
 
 
 def _settled(store: Store) -> Stored:
     """What is stored once `reconcile` has been over what is still pending."""
-    stored = taken(store, to_put_back=False)
+    stored = taken(store)
     pending = {each["conversation_id"] for each in stored.plain("IDEMPOTENCY") if each["status"] == "pending"}
     for conversation_id in pending:
         settle(conversation_id, older_than=timedelta(0))
-    return taken(store, to_put_back=False) if pending else stored
+    return taken(store) if pending else stored
 
 
 def changes(before: Stored, after: Stored) -> Counter[tuple[Any, ...]]:

@@ -15,7 +15,7 @@ import pytest
 from tests.model.conversations.attention.world import TICK, World
 
 HISTORIES = int(os.environ.get("HISTORIES", "12"))
-# More of them at once would have moto copy more items for each transaction.
+# So many are in one store.
 AT_ONCE = min(HISTORIES, 40)
 HOURS = 3
 

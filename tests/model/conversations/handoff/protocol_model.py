@@ -102,20 +102,25 @@ class Model:
         begun = tuple(Process(kind, about, "start") for kind, about in processes)
         self.start = State(item, (), begun, (), (), item.switch)
 
-    def explore(self) -> tuple[int, dict[str, tuple[str, ...]]]:
-        """Number of states, and each violation with a story that leads to it."""
+    def explore(self, *, to_the_end: bool = True) -> tuple[int, dict[str, tuple[str, ...]]]:
+        """Number of states, and each violation with a story that leads to it; or, not `to_the_end`, the first one."""
         seen: set[State] = set()
         wrong: dict[str, tuple[str, ...]] = {}
         stack: list[tuple[State, tuple[str, ...]]] = [(self.start, ())]
-        while stack:
+        while stack and (to_the_end or not wrong):
             state, story = stack.pop()
-            if state in seen:
-                continue
+            known = len(seen)
             seen.add(state)
+            if len(seen) == known:
+                continue
             for problem in self.problems(state):
                 wrong.setdefault(problem, story)
             stack += [(after, (*story, what)) for what, after in self.steps(state)]
         return len(seen), wrong
+
+    def goes_wrong(self) -> bool:
+        """Whether any interleaving ends badly."""
+        return bool(self.explore(to_the_end=False)[1])
 
     def problems(self, state: State) -> Iterator[str]:
         for action_id in state.log:

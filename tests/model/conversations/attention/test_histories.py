@@ -26,7 +26,7 @@ def test_what_needs_attention_is_raised_when_due_and_only_then(store, monkeypatc
     # Who may be given a conversation is tested where that is looked up.
     monkeypatch.setattr("conversations.handoff.service.check_receiver", lambda intent, to: None)
     # What is counted of it is another test's, and takes as long again.
-    monkeypatch.setattr("conversations.insight.writing.is_kept", lambda: False)
+    monkeypatch.setattr("conversations.insight.writing.table_ready", lambda _: False)
     world = World(store, seed, AT_ONCE, HOURS, monkeypatch)
     begins, span = world.now, timedelta(hours=HOURS)
     plan = [

@@ -84,8 +84,10 @@ class History:
     must_be_urgent: bool = False
     # The last action met a service at work: what that writes back within a quarter of an hour is another test's.
     fragile_until: datetime = LONG_AGO
-    # Somebody acted before the record of a request was handled: what waits then does so since the request before it.
-    keeps_timer: bool = False
+    # The last action that was there when the platform asked, and who held it then; the last one that a person took.
+    action_before: str | None = None
+    loses: str = ""
+    acted: str | None = None
     log: list[str] = field(default_factory=list)
 
     @property
@@ -162,7 +164,6 @@ class History:
         """People have it no longer, and nothing is left of the time when they had."""
         self.flag, self.agent, self.asked, self.taken, self.answered = False, "", None, None, None
         self.heard, self.urgent, self.may_be_urgent, self.must_be_urgent = [], "", False, False
-        self.keeps_timer = False
 
     def comes_to_people(self, now: datetime) -> None:
         """Of a conversation that the AI had: the customer waits from now on."""

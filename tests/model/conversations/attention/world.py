@@ -173,7 +173,8 @@ class World:
             each.urgent = bears.get("hand_off_urgent", "")
         each.reason = f"{self.now} {WORD if self.random.random() < 0.2 else ''}"
         self._write(each, hand_off_to_human=True, hand_off_to_human_reason=each.reason)
-        each.flag, each.agent, each.asked, each.taken, each.keeps_timer = True, "", self.now, None, False
+        each.loses, each.flag, each.agent, each.asked, each.taken = each.agent, True, "", self.now, None
+        each.action_before = self.items[each.key["conversation_id"]].get("hand_off_action_id")
         each.may_be_urgent = each.must_be_urgent = each.is_risky
         return None
 
@@ -262,8 +263,7 @@ class World:
             return False
         if each.status.startswith("processing"):
             each.fragile_until = self.now + minutes(16)
-        held, each.changed = each.agent, self.now
-        each.keeps_timer = self._is_pending(each)
+        held, each.changed, each.acted = each.agent, self.now, action_id
         self._effect(each, action, who.username, to, bears)
         receivers = {A.ASSIGN: {to}, A.HAND_OVER: set(MEMBERS)}.get(action, set())
         lost = {held} if action in (A.ASSIGN, A.HAND_OVER, A.RELEASE, A.TAKE_FROM_COLLEAGUE, A.TAKE_OVER) else set()
@@ -316,7 +316,10 @@ class World:
             if each.status.startswith("processing"):
                 each.fragile_until = self.now + minutes(16)
             each.agent, each.taken, each.changed = "", None, clock.parse_instant(item["updated_at"]) or self.now
-            each.keeps_timer = self._is_pending(each)
+        if each.loses and item.get("hand_off_action_id") not in (each.action_before, each.acted):
+            # The timer came before the record that tells that nobody holds it any more: to it, somebody did.
+            self.told.add((each.loses, item["hand_off_action_id"]))
+            each.loses = ""
         if not each.has_people:
             return
         if each.urgent == "":
@@ -327,9 +330,11 @@ class World:
         bears = clock.parse_instant(item.get("hand_off_requested_at")) if "hand_off_attention" not in item else None
         if bears is not None and bears != each.asked:
             # Whoever came before the record of a request knew of it no more than the platform's last write.
-            told = not self._is_pending(each) and not each.keeps_timer
+            # Whoever acted before the record of a request was handled kept the time of the one before it.
+            overtaken = item.get("hand_off_action_id") != each.action_before
+            told = not self._is_pending(each) and not overtaken
             assert each.asked is None or each.asked <= bears <= self.now or not told, self.story(each)
-            if each.asked is not None and (bears > each.asked or each.keeps_timer):
+            if each.asked is not None and (bears > each.asked or (overtaken and not self._is_pending(each))):
                 each.asked = bears
         name = each.key["conversation_id"]
         if (due := each.due) is not None and due <= self.now:

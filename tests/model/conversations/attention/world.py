@@ -254,6 +254,10 @@ class World:
         to = {A.ASSIGN: "ana" if each.agent == "ben" else "ben", A.HAND_OVER: GROUP}.get(action, "")
         key = each.key["primary_channel"], each.key["conversation_id"]
         item = Conversation.get(*key, consistent_read=True)
+        if (item.hand_off_agent or "") != each.agent:
+            # What they would see is not yet what the platform has asked for since.
+            assert self._is_pending(each), self.story(each)
+            return False
         intent = intent_for(action, item, hand_off_of(item))
         action_id = id_for(intent.action_id, to) if action in GIVES else intent.action_id
         bears = item.hand_off_attention or ""

@@ -21,7 +21,7 @@ from console.permissions import Permission, Staff
 from console.refs import seal_cursor, unseal_cursor
 from console.store.presence import table_ready
 from conversations.companies import companies_for, projects_of
-from conversations.insight.behind import NumberSource, read_behind
+from conversations.insight.behind import ROWS, NumberSource, read_behind
 from conversations.insight.facts import FactKind
 from conversations.insight.form import ALL_OF, InsightForm
 from conversations.insight.identity import links_of
@@ -106,7 +106,7 @@ def behind(request: StaffRequest, slug: str) -> HttpResponse:
     binding = (slug, query.owners[0], query.where.key, link.topic, *link.pattern, str(first), str(last))
     cursor = request.GET.get("cursor", "")
     after = unseal_cursor(cursor, *binding, request.staff.username) if cursor else None
-    found = read_behind(sources[0], tuple(after) if after else None)
+    found = read_behind(sources[0], tuple(after) if after else None, ROWS)
     links = links_of([each.id.partition("#")[0] for each in found.facts])
     context |= {
         "amount": found.amount,

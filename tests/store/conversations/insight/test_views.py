@@ -1,0 +1,155 @@
+"""The pages of Insight: what they show is what is stored, each number leads to what is behind it, nobody sees more."""
+
+import csv
+import html
+import re
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.urls import reverse
+
+from console import clock
+from conversations.insight.rebuilding import rebuild_conversations, roll_all
+from tests.items import put_conversation
+from tests.people import COMPANY, OTHER_COMPANY, admin, auditor, member, signed_in
+
+HREF = re.compile(r'<a href="([^"]*/behind/[^"]*)">([^<]+)</a>')
+
+
+def message(role: str, at, **more):
+    return {"message_id": f"{role}{at}", "role": role, "content": "x", "timestamp": clock.to_iso(at), **more}
+
+
+def fill(store) -> None:
+    """Of two companies: what the AI resolved, what failed, what nobody answered, over some days and channels."""
+    now = clock.now()
+    for number in range(24):
+        at = now - timedelta(days=number % 6, minutes=5)
+        messages = [
+            message("user", at),
+            message("assistant", at + timedelta(seconds=4), prompt_tokens=900, completion_tokens=90),
+        ]
+        put_conversation(
+            store,
+            primary_channel=f"+4477009{number:05}",
+            company_id=COMPANY if number % 4 else OTHER_COMPANY,
+            project_id=f"pi-{number % 2}",
+            channel_method="whatsapp" if number % 3 else "sms",
+            created_at=clock.to_iso(at),
+            messages=messages[:1] if number % 5 == 0 else messages,
+            conversation_status="failed_to_send_message" if number % 7 == 0 else "reply_sent",
+            failure_reason="timeout",
+            ai_config={"model": "gpt-4o-mini"},
+        )
+    list(rebuild_conversations())
+    list(roll_all())
+
+
+@pytest.fixture
+def pages(store):
+    fill(store)
+    return signed_in(auditor(scope=[f"company:{each}" for each in (COMPANY, OTHER_COMPANY)]))
+
+
+def get(client, address: str) -> str:
+    answer = client.get(address)
+    assert answer.status_code == 200, (address, answer.status_code)
+    return answer.content.decode()
+
+
+def links_in(page: str) -> list[tuple[str, str]]:
+    return [(html.unescape(href), text) for href, text in HREF.findall(page)]
+
+
+@pytest.mark.parametrize("report", ["overview", "failures"])
+@pytest.mark.parametrize("narrowed", ["", "&project=pi-1", "&channel=sms", "&project=pi-0&channel=whatsapp"])
+def test_what_is_behind_a_number_are_as_many_as_it_says(pages, report, narrowed):
+    address = reverse("insight-report", args=[report])
+    page = get(pages, f"{address}?company={COMPANY}&period=7{narrowed}")
+    links = [(href, text) for href, text in links_in(page) if text.strip().isdigit()]
+    assert len(links) > 3
+    for href, text in links:
+        behind = get(pages, href)
+        assert behind.count("<tr") - 1 == int(text), (href, text)
+
+
+def test_of_all_companies_each_says_its_part(pages):
+    page = get(pages, f"{reverse('insight')}?period=7")
+    (href, text), *_ = links_in(page)
+    assert text == "24"
+    parts = get(pages, href)
+    assert sorted(map(int, re.findall(r'<td class="numeric" data-label="Number">(\d+)</td>', parts))) == [6, 18]
+
+
+def test_a_file_has_the_numbers_of_its_chart(pages):
+    address = reverse("insight-csv", args=["overview", "outcomes"])
+    answer = pages.get(f"{address}?company={COMPANY}&period=7")
+    rows = list(csv.DictReader(StringIO(answer.content.decode())))
+    assert answer["Content-Disposition"].startswith('attachment; filename="insight-outcomes-')
+    assert len(rows) == 7
+    assert sum(int(row["Failed"]) for row in rows) == sum(number % 4 > 0 and number % 7 == 0 for number in range(24))
+
+
+def test_the_period_before_stands_beside(pages):
+    page = get(
+        pages, f"{reverse('insight')}?company={COMPANY}&period=days&since=2020-01-01&until=2020-01-03&compare=on"
+    )
+    assert "before: 0" in page
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["period=junk", "project=pi-none", "channel=fax", "period=days&since=2026-02-30", "period=days&since=1999-01-01"],
+)
+def test_a_filter_that_is_none_is_told_and_ignored(pages, query):
+    assert "This filter was ignored" in get(pages, f"{reverse('insight')}?company={COMPANY}&{query}")
+
+
+@pytest.mark.parametrize(
+    ("route", "args", "query"),
+    [
+        ("insight-report", ["none"], ""),
+        ("insight-csv", ["overview", "none"], ""),
+        ("insight-behind", ["overview"], "topic=failures&m=failed&m=*"),
+        ("insight-behind", ["overview"], "topic=outcomes"),
+        ("insight-behind", ["overview"], "topic=outcomes&m=episodes&from=2026-02-02&to=2026-02-01"),
+        ("insight-behind", ["overview"], "topic=outcomes&m=episodes&from=junk&to=2026-02-01"),
+        ("insight-behind", ["overview"], "topic=outcomes&m=episodes&from=2000-01-01&to=2026-02-01"),
+    ],
+)
+def test_what_is_not_there_is_not_found(pages, route, args, query):
+    assert pages.get(f"{reverse(route, args=args)}?company={COMPANY}&{query}").status_code == 404
+
+
+def test_nobody_sees_what_lies_outside_of_their_scope(store):
+    fill(store)
+    mine = signed_in(auditor("mine", [f"company:{COMPANY}"]))
+    for route, args in (("insight", []), ("insight-behind", ["overview"]), ("insight-csv", ["overview", "outcomes"])):
+        address = f"{reverse(route, args=args)}?company={OTHER_COMPANY}&topic=outcomes&m=episodes"
+        assert mine.get(address).status_code == 404
+    assert mine.get(reverse("insight-report", args=["chats"])).status_code == 404
+    page = get(mine, f"{reverse('insight')}?period=7")
+    assert links_in(page)[0][1] == "18"
+    assert OTHER_COMPANY not in page
+    assert signed_in(member()).get(reverse("insight")).status_code == 403
+
+
+def test_without_its_table_it_says_what_is_missing(bare_store):
+    bare_store.create_tables(*(each for each in ("STAFF", "STAFF_SESSIONS", "AUDIT", "IDEMPOTENCY", "CONSOLE")))
+    page = signed_in(admin()).get(reverse("insight"))
+    assert "manage.py insight --rebuild" in page.content.decode()
+
+
+def test_a_page_of_what_is_behind_goes_on_to_the_next(pages, monkeypatch):
+    monkeypatch.setattr("conversations.views.insight.ROWS", 5)
+    address = f"{reverse('insight-behind', args=['overview'])}?company={COMPANY}&period=7&topic=outcomes&m=episodes"
+    seen: list[str] = []
+    while address:
+        page = get(pages, address)
+        rows = re.findall(r'<a data-open href="([^"]+)"', page)
+        assert len(rows) <= 5
+        seen += rows
+        more = re.search(r'<a class="btn" href="([^"]+cursor=[^"]+)"', page)
+        address = html.unescape(more[1]) if more else ""
+    assert len(seen) == len(set(seen)) == 18

@@ -233,6 +233,19 @@ TOPICS = (
         (("Review", "audit"), ("Access log", "audit-looks"), ("Idempotency", "events"), ("Export", "audit-export")),
     ),
     Topic(
+        "insight",
+        "Insight",
+        (
+            "How conversations end, how long customers wait, what leaves the AI, what fails, and what tokens cost. Choose "
+            "company, project, channel and period, and compare with the period before. Open What this means beside a "
+            "number for its definition, and the number itself for the conversations behind it. Each chart has a table "
+            "and a CSV file. A conversation counts on the day it began, in UTC; its outcome stands after seven days "
+            "without a message.",
+        ),
+        _P.INSIGHT_READ,
+        (("Insight", "insight"),),
+    ),
+    Topic(
         "staff",
         "Accounts of the staff",
         (

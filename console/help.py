@@ -174,7 +174,7 @@ TOPICS = (
             (
                 "A transcript reads like a messenger. A dashed bubble is the system or an unknown writer. A red line "
                 "below a message says where it differs from the schema. Opening a transcript is recorded, once an "
-                "hour."
+                "hour. The line above the messages has the totals: what the AI cost is an estimate in US dollars."
             ),
         ),
         _P.CONVERSATION_READ,

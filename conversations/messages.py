@@ -32,6 +32,16 @@ _SPEAKERS = {
     "agent": Speaker.HUMAN,
     **dict.fromkeys(("system", "developer", "tool"), Speaker.SYSTEM),
 }
+# By what is counted, the names that writers give it. What a model read from its cache is part of the prompt.
+TOKENS = {
+    "prompt": ("ai_prompt_tokens", "prompt_tokens", "input_tokens"),
+    "completion": ("ai_completion_tokens", "completion_tokens", "output_tokens"),
+    "total": ("ai_total_tokens", "total_tokens"),
+    "cached": ("ai_cached_tokens", "cached_tokens"),
+}
+PROCESSING = "processing_time_ms"
+_TOKEN_NAMES = frozenset(name for names in TOKENS.values() for name in names)
+_COUNTED = frozenset(("role", "sent_by", PROCESSING, *TIME, *IDENTITY)) | _TOKEN_NAMES
 _LOOKED_BACK = 50
 # Of the messages that the console appended, as many of the latest are compared with what the platform wrote since.
 MOST_APPENDED = 100
@@ -39,6 +49,21 @@ MOST_APPENDED = 100
 BY_HUMAN = "human"
 INSTRUCTION = "Instruction to the AI"
 _NAMES = {Speaker.CUSTOMER: "Customer", Speaker.AI: "AI", Speaker.HUMAN: "Human", Speaker.SYSTEM: "System"}
+
+
+@dataclass(frozen=True, slots=True)
+class MessageFigures:
+    """What is counted of one message, without what it says. `tokens` are by the kinds of `TOKENS`.
+
+    `is_prompt`: it is the instruction that the platform begins with. `reply`: what became of a person's reply.
+    """
+
+    speaker: Speaker
+    at: datetime | None
+    tokens: Mapping[str, int]
+    processing_ms: int | None
+    is_prompt: bool = False
+    reply: ReplyStatus | None = None
 
 
 @dataclass(frozen=True)
@@ -121,18 +146,20 @@ class StoredMessages:
 
     def _peek(self, number: int, *names: str) -> Any:
         """The first of these fields that holds anything, without reading the rest of the entry."""
+        return first_of(self._fields(number, names), *names)
+
+    def _fields(self, number: int, names: Collection[str]) -> dict[str, Any]:
+        """These fields as plain Python, as far as the entry has them; nothing of an entry that is a bare value."""
         stored = self.entries[number - 1]
         if self.typed:
             stored = stored.get("M")
         if not isinstance(stored, dict):
-            return None
-        found = {name: stored[name] for name in names if name in stored}
-        return first_of({name: plain(value) for name, value in found.items()} if self.typed else found, *names)
+            return {}
+        found = {name: value for name, value in stored.items() if name in names}
+        return {name: plain(value) for name, value in found.items()} if self.typed else found
 
     def _role(self, number: int) -> Speaker:
-        if self._peek(number, "sent_by") == BY_HUMAN:
-            return Speaker.HUMAN
-        return _speaker(self._peek(number, "role"))[0]
+        return _speaker_of(self._fields(number, ("sent_by", "role")))
 
     def at(self, number: int) -> datetime | None:
         """Return when an entry was written, if it says so."""
@@ -179,6 +206,20 @@ class StoredMessages:
         for number in range(max(0, len(self) - _LOOKED_BACK) + 1, len(self) + 1):
             if self._is_by_customer(number) and isinstance(entry := self.entry(number), dict):
                 yield entry
+
+    def figures(self) -> Iterator[MessageFigures]:
+        """Yield what is counted of each message, oldest first. Never raises."""
+        for number in range(1, len(self) + 1):
+            entry = self._fields(number, _COUNTED)
+            speaker = _speaker_of(entry)
+            yield MessageFigures(
+                speaker=speaker,
+                at=clock.parse_instant(first_of(entry, *TIME)),
+                tokens=_tokens(entry),
+                processing_ms=_whole(entry.get(PROCESSING)),
+                is_prompt=number == 1 and speaker is Speaker.CUSTOMER and first_of(entry, "message_id") is None,
+                reply=self.replies.get(str(first_of(entry, *IDENTITY))) if self.replies else None,
+            )
 
     def _is_by_customer(self, number: int) -> bool:
         """Whether an entry is the customer's own: the platform begins with a prompt in the role of the user."""
@@ -249,7 +290,7 @@ class StoredMessages:
             blocks=without_names(blocks, names),
             is_initial_prompt=is_prompt,
             tokens=_tokens(entry),
-            processing_ms=_whole(entry.get("processing_time_ms")),
+            processing_ms=_whole(entry.get(PROCESSING)),
             reply=self.replies.get(str(first_of(entry, *IDENTITY))) if self.replies else None,
             drift=("not a message but a bare value",) if is_bare else (*flaws, *content_flaws),
         )
@@ -258,6 +299,10 @@ class StoredMessages:
 def _says(part: Any, whole: Any) -> bool:
     """Whether a message repeats all of another one."""
     return isinstance(part, str) and isinstance(whole, str) and part.strip() in whole
+
+
+def _speaker_of(entry: dict[str, Any]) -> Speaker:
+    return Speaker.HUMAN if entry.get("sent_by") == BY_HUMAN else _speaker(entry.get("role"))[0]
 
 
 def _speaker(role: Any) -> tuple[Speaker, str, tuple[str, ...]]:
@@ -295,10 +340,9 @@ def _anchor_key(secret: str) -> bytes:
 
 
 def _tokens(entry: dict[str, Any]) -> dict[str, int]:
-    found = {
-        kind: _whole(first_of(entry, f"ai_{kind}_tokens", f"{kind}_tokens"))
-        for kind in ("prompt", "completion", "total")
-    }
+    if _TOKEN_NAMES.isdisjoint(entry):
+        return {}
+    found = {kind: _whole(first_of(entry, *names)) for kind, names in TOKENS.items()}
     return {kind: count for kind, count in found.items() if count is not None}
 
 

@@ -97,6 +97,17 @@ TOPICS = (
         (("Views", "saved-views"),),
     ),
     Topic(
+        "lists-export",
+        "Lists as files",
+        (
+            "Export on a list of conversations downloads the rows of all its pages, with the filters that are set, as "
+            "CSV or JSON Lines. The file holds what the list shows you, and never messages. Its last line says if it "
+            "stops short. Each export is recorded with its filters.",
+        ),
+        _P.CONVERSATION_EXPORT,
+        (("Conversations", "conversations"),),
+    ),
+    Topic(
         "answering",
         "Answering a customer",
         (

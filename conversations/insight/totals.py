@@ -48,7 +48,8 @@ class ConversationTotals:
     @property
     def usual_ai_answer(self) -> timedelta | None:
         """The median of the AI's answers."""
-        return median(self.ai_answers) if self.ai_answers else None
+        seconds = [each.total_seconds() for each in self.ai_answers]
+        return timedelta(seconds=median(seconds)) if seconds else None
 
     def in_words(self) -> tuple[str, ...]:
         """Return each total that is known as a few words."""
@@ -113,7 +114,8 @@ class _Walk:
         # The last time that a message told.
         self.at: datetime | None = None
         # Whether the customer waits for an answer, and since when.
-        self._is_open, self._open_since = False, None
+        self._is_open = False
+        self._open_since: datetime | None = None
 
     def pass_by(self, figures: MessageFigures) -> None:
         """Count one message."""

@@ -285,11 +285,9 @@ def _contexts(side: Side) -> dict[str, str]:
 
 
 def _exports(side: Side, staff: Staff) -> list[str]:
-    """Of every list; of the queue for who sees it and may export."""
+    """Of every list; of the queue for who sees it."""
     where = _contexts(side)
-    if not (staff.can(Permission.HAND_OFF) and staff.can(Permission.CONVERSATION_EXPORT)):
-        del where["queue"]
-    names = ("company", *(name for name in where if name != "company"))
+    names = [*(name for name in where if name != "queue"), *(["queue"] if staff.can(Permission.HAND_OFF) else [])]
     return [_with(reverse("conversations-export"), **{"in": where[name]}) for name in names]
 
 
